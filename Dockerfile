@@ -1,12 +1,12 @@
-# The service as one image. Build: docker build -t halfspace .
+# The container image of the service. Build it with: docker build -t halfspace .
 #
-# Three stages: the dependencies alone, so that a change of the source does not build them again; the
-# program; and what runs, which has neither compiler nor source.
+# The image has three stages. The first builds only the dependencies, so that a change of the source does
+# not rebuild them. The second builds the program. The third runs the program without compiler or source.
 
 FROM rust:1.95-bookworm AS dependencies
 WORKDIR /build
-# The image's own toolchain is the one to use: rust-toolchain.toml, which would fetch another, stays
-# outside.
+# The build uses the toolchain of the image. rust-toolchain.toml would fetch another toolchain, so it is
+# not copied here.
 COPY Cargo.toml Cargo.lock ./
 COPY crates/halfspace-core/Cargo.toml crates/halfspace-core/
 COPY crates/halfspace-formats/Cargo.toml crates/halfspace-formats/
@@ -20,7 +20,7 @@ RUN mkdir benches src crates/halfspace-core/src crates/halfspace-formats/src \
 
 FROM dependencies AS program
 COPY . .
-# Cargo goes by modification times, and those of a checkout may be older than the empty build above.
+# Cargo compares modification times. Those of a checkout may be older than the empty build above.
 RUN touch src/lib.rs src/main.rs crates/*/src/lib.rs \
     && cargo build --release --locked --bin halfspace
 
@@ -29,18 +29,18 @@ LABEL org.opencontainers.image.title="halfspace" \
       org.opencontainers.image.description="Learning as a service: learners of Boolean half-spaces as durable jobs over HTTP" \
       org.opencontainers.image.licenses="MIT OR Apache-2.0"
 COPY --from=program /build/target/release/halfspace /usr/local/bin/halfspace
-# Whom callbacks by https trust; the slim image trusts nobody.
+# Certificate authorities for callbacks over https. The slim image has none.
 COPY --from=program /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=program /build/LICENSE-MIT /build/LICENSE-APACHE /usr/share/doc/halfspace/
-# A user by number, so that an orchestrator can check that it is not root. A new volume takes over
-# owner and mode of this directory.
+# A numeric user lets an orchestrator verify that the user is not root. A new volume inherits the owner
+# and the mode of this directory.
 RUN install -d -o 65532 -g 65532 -m 0700 /data
 USER 65532:65532
 ENV HALFSPACE_LISTEN=0.0.0.0:8080 \
     HALFSPACE_DATA_DIR=/data
 VOLUME /data
 EXPOSE 8080
-# The program handles the signal itself, as process 1 too: running jobs go back to the queue.
+# The program handles this signal, also as process 1, and returns running jobs to the queue.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=10s --retries=3 \
     CMD ["halfspace", "healthcheck"]

@@ -1,16 +1,17 @@
-"""The work of Figure 1 in vectorised NumPy: the baseline of `cargo bench --bench experiments`.
+"""Computes Figure 1 in vectorised NumPy: the baseline of `cargo bench --bench experiments`.
 
-Mistakes of Directed Drift in batches (D' and D'') until the hypothesis is the target, from a random
-start, on uniform half-space examples of odd n. No loop goes over examples or coordinates: examples are
-drawn as packed bits and unpacked to one byte a bit, and products are sums of bytes. By symmetry the
-target is all ones; a run ends when it is reached, without looking for confidence.
+The program counts the mistakes of Directed Drift in batches (D' and D'') until the hypothesis equals the
+target. A run starts at random and reads uniform half-space examples of odd n. No loop goes over examples
+or coordinates. Examples are drawn as packed bits and unpacked to one byte per bit, and products are sums
+of bytes. By symmetry the target can be all ones. A run ends at the target and computes no confidence.
 
-There are two of it. `single` does one run after the other, each batch at once, which is how one would
-write it. `many` lets all runs of a point advance at once, so that not even a loop over runs is left, in
-arrays that stay in the cache; for small n this is what NumPy does best, and it is harder to read.
+There are two versions. `single` computes one run after another and each batch at once, like ordinary
+NumPy code. `many` advances all runs of a point at once, in arrays that stay in the cache. `many` is the
+faster version for small n, and harder to read.
 
-Each line of the standard input is a point: n, `sync` or `async`, batch size, runs, the most mistakes of
-a run, `single` or `many`. The answer to each is one line of JSON: the seconds and all mistakes made.
+Each line of standard input is a point: n, `sync` or `async`, batch size, number of runs, largest number of
+mistakes of a run, `single` or `many`. The program answers each line with one line of JSON: the seconds
+and the total number of mistakes.
 """
 
 import json
@@ -24,7 +25,7 @@ TESTED_AT_ONCE = 16
 
 
 def half_space(random, shape, n):
-    """Examples of the half-space of (1, .., 1), one byte a bit: shape + (n,)."""
+    """Examples of the half-space of (1, .., 1), one byte per bit. The shape is shape + (n,)."""
     octets = (n + 7) // 8
     count = octets
     for length in shape:
@@ -37,7 +38,7 @@ def half_space(random, shape, n):
 
 
 def one_run(random, n, learner, batch_size, mistakes_max):
-    """The mistakes of one run, each batch at once."""
+    """The number of mistakes of one run. Each batch is computed at once."""
     weights = random.integers(0, 2, size=n, dtype=numpy.uint8)
     mistakes = 0
     while mistakes < mistakes_max and not weights.all():
@@ -48,7 +49,7 @@ def one_run(random, n, learner, batch_size, mistakes_max):
             if wrong[first]:
                 break
         mistakes += 1
-        # What was drawn behind the mistaken example belongs to the batch already.
+        # The examples drawn after the mistaken example already belong to the batch.
         batch = examples[first : first + batch_size]
         ones = batch.sum(axis=0, dtype=numpy.uint32)
         left = batch_size - len(batch)
@@ -64,7 +65,7 @@ def one_run(random, n, learner, batch_size, mistakes_max):
 
 
 def mistaken(random, weights):
-    """For each hypothesis an example that it gets wrong: the first of a stream."""
+    """For each hypothesis, the first example of a stream that the hypothesis classifies wrongly."""
     runs, n = weights.shape
     found = numpy.empty_like(weights)
     waiting = numpy.arange(runs)
@@ -80,7 +81,7 @@ def mistaken(random, weights):
 
 
 def votes(random, weights, batch_size):
-    """For each hypothesis and coordinate, the examples of a batch that differ from it."""
+    """For each hypothesis and coordinate, the number of examples in a batch that differ from the hypothesis."""
     runs, n = weights.shape
     ones = mistaken(random, weights).astype(numpy.uint32)
     at_once = max(1, ARRAY_BYTES // (runs * n))
@@ -93,14 +94,14 @@ def votes(random, weights, batch_size):
 
 
 def flip_most_voted(random, weights, tally):
-    """One coordinate of each: that with most votes, ties broken at random."""
+    """Flips in each hypothesis the coordinate with the most votes. Ties are broken at random."""
     leads = tally == tally.max(axis=1, keepdims=True)
     chosen = numpy.where(leads, random.random(tally.shape), -1.0).argmax(axis=1)
     weights[numpy.arange(len(weights)), chosen] ^= 1
 
 
 def many_runs(random, n, learner, batch_size, runs, mistakes_max):
-    """The mistakes of so many runs, which advance at once."""
+    """The total number of mistakes of `runs` runs, which advance at once."""
     weights = random.integers(0, 2, size=(runs, n), dtype=numpy.uint8)
     counts = numpy.zeros(runs, dtype=numpy.int64)
     active = numpy.flatnonzero(~weights.all(axis=1))

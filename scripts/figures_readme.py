@@ -1,38 +1,39 @@
-"""Writes the page of the gallery from the tables in docs/figures: what each shows, with its numbers.
+"""Writes the gallery page from the tables in docs/figures: a description and the main numbers of each figure.
 
-The arguments are the seed and the names of the figures; the page goes to the standard output.
+The arguments are the seed and the names of the figures. The page goes to standard output.
 """
 
 import csv
 import pathlib
 import sys
+import textwrap
 
 FOLDER = pathlib.Path("docs/figures")
 
 
 def rows(name):
-    """The lines of a figure's table."""
+    """The rows of a figure's table."""
     with open(FOLDER / f"{name}.csv", newline="") as table:
         return list(csv.DictReader(table))
 
 
 def measured(table, label=""):
-    """The measured points whose series has this in its label."""
+    """The measured points of all series whose labels contain this text."""
     return [row for row in table if row["kind"] == "measured" and label in row["label"]]
 
 
 def labels(table):
-    """The labels of the measured series, in their order."""
+    """The labels of the measured series, in the order of the table."""
     return list(dict.fromkeys(row["label"] for row in measured(table)))
 
 
 def number(text):
-    """A number as people write it."""
+    """A number with four significant digits."""
     return f"{float(text):.4g}"
 
 
 def value(row):
-    """A value with its interval."""
+    """A value with its confidence interval."""
     if int(row["censored"]):
         return f"at least {number(row['y'])}"
     if row["runs"] == "0":
@@ -41,7 +42,7 @@ def value(row):
 
 
 def ends(table):
-    """One line a series: its first and its last point."""
+    """One table row per series: the first and the last point."""
     for label in labels(table):
         points = measured(table, label)
         points = [row for row in points if row["label"] == label]
@@ -52,7 +53,7 @@ def ends(table):
 
 
 def near(table, label, x):
-    """The point of a series that is nearest to a place."""
+    """The point of a series that is nearest to `x`."""
     points = [row for row in measured(table) if row["label"] == label]
     return min(points, key=lambda row: abs(float(row["x"]) - x))
 
@@ -66,10 +67,10 @@ def figure_1(table):
     most = max(float(row["y"]) for row in full)
     censored = sum(int(row["censored"]) for row in measured(table))
     return [
-        "Mistakes over n until the hypothesis is the target, against the size of a batch in units of "
-        "(pi/2) n ln n. With batches of one unit and more every mean is at most "
-        f"{most:.3f} n mistakes; with small batches they grow exponentially. {censored} runs were "
-        "given up at the limit: their points have arrows, and are lower bounds.",
+        "Mistakes divided by n until the hypothesis equals the target. The horizontal axis is the batch "
+        "size in units of (pi/2) n ln n. From one unit on, every mean is at most "
+        f"{most:.3f} n mistakes. With small batches the mistakes grow exponentially. {censored} runs stopped "
+        "at the limit of mistakes. Their points have arrows and are lower bounds.",
         "",
         *ends_table(table),
     ]
@@ -77,9 +78,9 @@ def figure_1(table):
 
 def table_1(table):
     return [
-        "Mistakes until the hypothesis is the target, against n. D is exact, by its Markov chain, and "
-        "grows exponentially; D' and D'' are measured at their own batch sizes: about n/2, and a "
-        "constant.",
+        "Mistakes until the hypothesis equals the target, against n. The values of D are exact, from its "
+        "Markov chain, and grow exponentially. The values of D' and D'' are measured at their default batch "
+        "sizes: about n/2 mistakes for D', and a constant number for D''.",
         "",
         *ends_table(table),
     ]
@@ -87,8 +88,9 @@ def table_1(table):
 
 def cover(table):
     lines = [
-        "The share of random dichotomies of normal points that a hyperplane through the origin makes, "
-        "each decided with a proof, and Cover's count. At two points a dimension it is one half:",
+        "The share of random dichotomies of normal points that a hyperplane through the origin separates, "
+        "beside Cover's count. Each dichotomy is decided with a proof. At two points per dimension the share "
+        "is one half:",
         "",
         "| series | at P = 2 N |",
         "|---|---|",
@@ -100,8 +102,9 @@ def cover(table):
 
 def false_stops(table):
     lines = [
-        "How often a run of D ends at a wrong hypothesis, against the error that its rule is allowed. "
-        "Points above the diagonal promised too much: the paper's rule does, `anytime` nowhere.",
+        "The share of runs of D that end at a wrong hypothesis, against the error that the stopping rule "
+        "allows. Points above the diagonal exceed the allowed error. The paper's rule exceeds it. The rule "
+        "`anytime` never does.",
         "",
         "| series | at delta 0.05 | allowed |",
         "|---|---|---|",
@@ -113,9 +116,9 @@ def false_stops(table):
 
 def sample_complexity(table):
     lines = [
-        "How often a learner finds hidden binary weights exactly, against examples a dimension.",
+        "The share of runs that find the hidden binary weights exactly, against examples per dimension.",
         "",
-        "| series | at 1.5 | at 2 | at 3 | at 8 | least with 95 % of the runs |",
+        "| series | at 1.5 | at 2 | at 3 | at 8 | least for 95 % of the runs |",
         "|---|---|---|---|---|---|",
     ]
     for label in labels(table):
@@ -139,15 +142,16 @@ SAYS = {
 def main():
     seed, names = sys.argv[1], sys.argv[2:]
     print("# Figures\n")
-    print("Each was computed by the service, as a job, and is the same wherever it is computed again")
-    print(f"from its seed, which is {seed}. `scripts/figures` makes them all, and this page.")
-    print("The tables beside the pictures have every point, its interval of 95 % and its runs.")
+    print(f"The service computed each figure as a job with seed {seed}. The same seed gives the same figure on")
+    print("every machine. `scripts/figures` computes all figures and writes this page. The table beside each")
+    print("picture lists every point with its 95 % interval and its number of runs.")
     for name in names:
         if not (FOLDER / f"{name}.csv").exists():
             continue
         print(f"\n## {name}\n")
         print(f"![{name}]({name}.svg)\n")
-        print("\n".join(SAYS[name](rows(name))))
+        for line in SAYS[name](rows(name)):
+            print(line if line.startswith("|") else textwrap.fill(line, 118, break_on_hyphens=False))
         print("\n```text")
         print("curl -H 'content-type: application/json' -H 'prefer: wait=60' \\")
         print(f"    localhost:8080/v1/experiments/{name} -d '{{\"seed\": {seed}}}'")

@@ -72,7 +72,7 @@ pub enum StartError {
         source: StoreError,
     },
     /// The data directory contains no embedded database.
-    #[error("--data-dir {directory}: there is no store here")]
+    #[error("--data-dir {directory}: the directory has no store")]
     NoStore { directory: String },
     /// The setting is not the URL of a database.
     #[error("--database-url: {0}")]
@@ -92,8 +92,8 @@ pub enum StartError {
     Blobs { shown: String, source: OpeningError },
     /// The cache is smaller than the largest blob, so such a blob could be stored but not read.
     #[error(
-        "--blob-cache-bytes-max: {cache_bytes_max} bytes are too few for one blob: --dataset-bytes-max and \
-         --state-bytes-max allow {blob_bytes_max}"
+        "--blob-cache-bytes-max: {cache_bytes_max} bytes are too few for one blob, because \
+         --dataset-bytes-max and --state-bytes-max allow {blob_bytes_max} bytes"
     )]
     BlobCache {
         cache_bytes_max: u64,
@@ -263,7 +263,7 @@ impl Service {
             stop.cancelled().await;
             tracing::info!("stopping: running jobs go back to the queue");
             if !jobs.stop(JOBS_PATIENCE).await {
-                tracing::warn!("some jobs are not written back; their leases will run out");
+                tracing::warn!("some jobs could not return to the queue; their leases will expire");
             }
         };
         // The operations routes respond until everything else has ended.
@@ -273,7 +273,7 @@ impl Service {
             operations.serve(router, operations_stop.clone())
         });
         if let Some(Err(error)) = &operations {
-            tracing::error!(%error, "no thread for --ops-listen");
+            tracing::error!(%error, "the thread for --ops-listen could not start");
         }
         let served = http::serve(
             listener,
@@ -320,7 +320,7 @@ pub async fn backup(settings: &Settings, target: &Path) -> Result<Backup, Backup
     match settings.database_url.place() {
         Ok(Place::Sqlite) => backup::backup(&settings.data_dir, target).await,
         Ok(Place::Postgres(_)) => {
-            let detail = "a store in PostgreSQL is copied by PostgreSQL's own tools";
+            let detail = "use PostgreSQL's own tools to copy a store in PostgreSQL";
             Err(BackupError::NotEmbedded(detail.to_owned()))
         }
         Err(detail) => Err(BackupError::NotEmbedded(detail)),
@@ -347,7 +347,7 @@ fn memory(settings: &Settings, machine: &Machine) -> Result<Budget, StartError> 
     let limit = match (settings.limits.memory_bytes_max, there_is) {
         (Some(limit), Some(there_is)) if limit > there_is => {
             return refused(format!(
-                "{limit} bytes are more than the {there_is} bytes of this machine or control group"
+                "{limit} bytes exceed the {there_is} bytes of this machine or control group"
             ));
         }
         (Some(limit), _) => limit,
@@ -357,9 +357,10 @@ fn memory(settings: &Settings, machine: &Machine) -> Result<Budget, StartError> 
     if limit < memory::LIMIT_BYTES_MIN {
         let least = memory::LIMIT_BYTES_MIN;
         return refused(match settings.limits.memory_bytes_max {
-            Some(_) => format!("{limit} bytes are too few; the service needs {least}"),
+            Some(_) => format!("{limit} bytes are too few; the service needs {least} bytes"),
             None => format!(
-                "70 % of the memory of this machine or control group are {limit} bytes; the service needs {least}"
+                "70 % of the memory of this machine or control group is {limit} bytes, but the \
+                 service needs {least} bytes"
             ),
         });
     }
@@ -403,8 +404,8 @@ fn allowed_hosts(settings: &Settings) -> Option<Arc<[String]>> {
 fn origins(settings: &Settings, is_open: bool) -> Result<Origins, StartError> {
     let origins = Origins::parse(&settings.cors_origins).map_err(StartError::CorsOrigins)?;
     if origins == Origins::All && !is_open {
-        let detail =
-            "`*` stands for any web page, and this store has API keys: name the origins instead";
+        let detail = "`*` allows every web page and is refused because this store has API keys; \
+                      list the origins instead";
         return Err(StartError::CorsOrigins(detail.to_owned()));
     }
     Ok(origins)
@@ -486,7 +487,7 @@ pub fn raise_open_files(settings: &Settings) {
             maximum: limit.maximum,
         };
         if let Err(error) = setrlimit(Resource::Nofile, raised) {
-            tracing::warn!(%error, "the limit on open files stays as it is");
+            tracing::warn!(%error, "the limit on open files could not be raised");
         }
         let (needed, files) = (
             settings.limits().connections_max + OTHER_FILES,

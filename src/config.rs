@@ -110,7 +110,10 @@ pub struct NewKey {
 fn proxies(text: &str) -> Result<Network, String> {
     let network = text.parse::<Network>().map_err(|error| error.to_string())?;
     if network.is_everything() {
-        return Err("this network is every address, and would lift the limit for all".to_owned());
+        return Err(
+            "the network contains every address and would remove the limit for all clients"
+                .to_owned(),
+        );
     }
     Ok(network)
 }
@@ -123,7 +126,7 @@ fn weight(text: &str) -> Result<Weight, String> {
 fn short_name(text: &str) -> Result<String, String> {
     let is_short = (1..=256).contains(&text.chars().count());
     let name = (is_short && !text.contains(char::is_control)).then(|| text.to_owned());
-    name.ok_or_else(|| "a name has 1 to 256 characters, on one line".to_owned())
+    name.ok_or_else(|| "the name must have 1 to 256 characters on one line".to_owned())
 }
 
 /// The settings of the service.
@@ -450,7 +453,7 @@ impl TypedValueParser for SecretParser {
 fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
     let positive = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
-    positive.ok_or_else(|| format!("{text} is no positive number"))
+    positive.ok_or_else(|| format!("{text} is not a positive number"))
 }
 
 impl Settings {

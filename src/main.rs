@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     if let Some(name) = unknown_variable(names) {
         tell_fatal(
             early,
-            &format!("there is no setting {name}; see halfspace --help"),
+            &format!("unknown setting {name}; see halfspace --help"),
         );
         return ExitCode::from(2);
     }
@@ -175,7 +175,8 @@ fn tell_start(
     if is_open && settings.role != Role::Worker && !address.ip().is_loopback() {
         tracing::warn!(
             address = %address,
-            "open to everybody on the network: no API key was made; make one with `halfspace keys create`"
+            "the service is open to everybody on the network because no API key exists; create a \
+             key with `halfspace keys create`"
         );
     }
     if settings.log_format == LogFormat::Text {
@@ -209,7 +210,7 @@ async fn backup(settings: &Settings, directory: &Path) -> Result<(), Box<dyn Err
     if copy.passed > 0 {
         writeln!(
             out,
-            "  without {} jobs and datasets that came and went meanwhile",
+            "  without {} jobs and datasets that were created or deleted meanwhile",
             copy.passed
         )?;
     }
@@ -219,7 +220,7 @@ async fn backup(settings: &Settings, directory: &Path) -> Result<(), Box<dyn Err
         directory.display()
     )?;
     for key in &copy.lost {
-        eprintln!("warning: the store has lost the blob {key}, and so the copy is without it");
+        eprintln!("warning: the blob {key} is missing in the store and therefore in the copy");
     }
     Ok(())
 }
@@ -263,14 +264,17 @@ async fn keys(settings: &Settings, command: KeysCommand) -> Result<(), Box<dyn E
             let (key, secret) = app::create_key(settings, new).await?;
             writeln!(out, "id      {}", key.id)?;
             writeln!(out, "secret  {secret}")?;
-            writeln!(out, "The secret is not shown again. Requests bring it as")?;
+            writeln!(
+                out,
+                "The secret is not shown again. Send it in each request as"
+            )?;
             writeln!(out, "  Authorization: Bearer {secret}")?;
         }
         KeysCommand::List => {
             for key in app::keys(settings).await? {
                 let state = match key.revoked_at {
                     Some(at) => format!("revoked {at}"),
-                    None => "in force".to_owned(),
+                    None => "valid".to_owned(),
                 };
                 let quotas = limits(&key.quotas);
                 let weight = match key.weight {
@@ -286,7 +290,7 @@ async fn keys(settings: &Settings, command: KeysCommand) -> Result<(), Box<dyn E
         }
         KeysCommand::Revoke { id } => {
             if !app::revoke_key(settings, id).await? {
-                return Err(format!("there is no key {id}").into());
+                return Err(format!("no such key: {id}").into());
             }
             writeln!(out, "{id} is revoked")?;
         }
@@ -356,6 +360,6 @@ fn healthcheck(listen: SocketAddr) -> Result<(), Box<dyn Error>> {
     match ask() {
         Ok(head) if &head == b"HTTP/1.1 200" => Ok(()),
         Ok(_) => Err(format!("{address} is not alive").into()),
-        Err(error) => Err(format!("{address} does not answer: {error}").into()),
+        Err(error) => Err(format!("{address} does not respond: {error}").into()),
     }
 }

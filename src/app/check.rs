@@ -58,7 +58,7 @@ fn open_blobs(settings: &Settings, place: &BlobPlace) -> Result<Option<Blobs>, S
         BlobPlace::Folder(directory) => {
             let opened = Blobs::existing(directory);
             let opened = opened.map_err(|source| unusable_blobs(settings, source.into()))?;
-            let missing = || StoreError::other("there is no such folder");
+            let missing = || StoreError::other("the folder does not exist");
             let missing = || unusable_blobs(settings, missing().into());
             opened.map(Some).ok_or_else(missing)
         }

@@ -41,7 +41,7 @@ pub fn tell_fatal(format: LogFormat, error: &str) {
                 .with_writer(std::io::stderr)
                 .finish();
             tracing::subscriber::with_default(subscriber, || {
-                tracing::error!(error, "the process ends");
+                tracing::error!(error, "the process stops after a panic");
             });
         }
     }

@@ -53,7 +53,7 @@ impl Operations {
             runtime.block_on(async {
                 match tokio::net::TcpListener::from_std(self.listener) {
                     Ok(listener) => http::serve(listener, router, limits, stop).await,
-                    Err(error) => tracing::error!(%error, "the operations listener is lost"),
+                    Err(error) => tracing::error!(%error, "the operations listener failed"),
                 }
             });
         };

@@ -39,11 +39,11 @@ pub(super) async fn open_store(
         let released = store.release_all_leases(&terms, ids.now()).await;
         let released = released.map_err(named)?;
         if released > 0 {
-            tracing::info!(released, "jobs of a process that is gone are queued again");
+            tracing::info!(released, "jobs of an ended process are queued again");
         }
         let removed = unfinished::remove_all(&data_dir.blobs_path());
         if removed > 0 {
-            tracing::info!(removed, "unfinished blobs are gone");
+            tracing::info!(removed, "unfinished blobs were deleted");
         }
     }
     data_dir.share().map_err(named)?;
@@ -130,7 +130,7 @@ pub(super) async fn check_blobs(
     };
     let late = |_| OpeningError::Unusable {
         attempt: "used",
-        source: StoreError::unavailable("the store takes too long to answer"),
+        source: StoreError::unavailable("the store does not respond in time"),
     };
     let checked = tokio::time::timeout(BLOBS_PATIENCE, checked).await;
     let checked = checked.map_err(late).flatten();

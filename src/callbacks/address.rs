@@ -23,7 +23,7 @@ pub struct Allowed(Vec<Network>);
 
 /// An address that callbacks must not connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{address} is not dialled: {kind}")]
+#[error("the service does not connect to {address}: {kind}")]
 pub struct RefusedAddress {
     pub address: IpAddr,
     /// The kind of the address, such as "loopback".
@@ -79,13 +79,13 @@ pub struct Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseNetworkError {
     /// The text has another form.
-    #[error("a network is an address and, after a /, how many of its bits count, as 10.0.0.0/8")]
+    #[error("a network is an address, a / and the number of leading bits, as in 10.0.0.0/8")]
     Form,
     /// The address has bits set beyond the prefix.
-    #[error("the address has bits beyond its first {prefix}; the network is {network}")]
+    #[error("the address has bits after its first {prefix}; write the network as {network}")]
     HostBits { prefix: u8, network: Network },
     /// The address is IPv4-mapped. Such an address is connected as IPv4, so the network would never match.
-    #[error("an IPv4-mapped address counts as IPv4: write the network as IPv4")]
+    #[error("an IPv4-mapped address is treated as IPv4; write the network as IPv4")]
     Mapped,
 }
 
@@ -450,7 +450,7 @@ mod tests {
         ] {
             let error = text.parse::<Network>().unwrap_err().to_string();
             assert!(
-                error.ends_with(&format!("the network is {network}")),
+                error.ends_with(&format!("write the network as {network}")),
                 "{error}"
             );
         }

@@ -82,7 +82,7 @@ pub enum DeliveryError {
     TimedOut { limit: Duration },
     /// The receiver redirects the request. Redirects are not followed, because their addresses were not
     /// checked.
-    #[error("the answer is {status}, and redirects are not followed")]
+    #[error("the answer is {status}; redirects are not followed")]
     Redirected { status: StatusCode },
     /// The receiver wants no further attempts (410).
     #[error("the answer is 410 Gone")]
@@ -368,7 +368,10 @@ mod tests {
         let dialled: Vec<String> = text(of(&mixed).unwrap());
         assert_eq!(dialled, ["1.1.1.1:80", "[2606:4700::1111]:80"]);
         let refused = of(&["10.0.0.1:80", "127.0.0.1:80"]).unwrap_err();
-        assert_eq!(refused.to_string(), "10.0.0.1 is not dialled: private");
+        assert_eq!(
+            refused.to_string(),
+            "the service does not connect to 10.0.0.1: private"
+        );
         assert_eq!(of(&["1.1.1.1:1"; 100]).unwrap().len(), ADDRESSES_MAX);
         assert!(of(&[]).unwrap().is_empty());
     }

@@ -28,13 +28,13 @@ pub struct Secret(Vec<u8>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseSecretError {
     /// The prefix `whsec_` is missing.
-    #[error("a secret begins with whsec_, and its bytes follow in base64")]
+    #[error("a secret must begin with whsec_, followed by its bytes in base64")]
     Prefix,
     /// The text after the prefix is not base64.
-    #[error("what follows whsec_ is not base64 (of the standard alphabet, padded)")]
+    #[error("the text after whsec_ is not padded base64 of the standard alphabet")]
     Base64,
     /// The secret is too short to be safe or too long for the standard.
-    #[error("a secret has 24 to 64 bytes, and this one {bytes}")]
+    #[error("a secret must have 24 to 64 bytes; this secret has {bytes}")]
     Length { bytes: usize },
 }
 
@@ -75,7 +75,10 @@ impl Signer {
     /// signed bytes.
     #[must_use]
     pub fn sign(&self, id: &str, seconds: i64, body: &[u8]) -> String {
-        debug_assert!(!id.contains('.'), "{id} would blur where the time begins");
+        debug_assert!(
+            !id.contains('.'),
+            "{id} must have no dot, which separates the id from the time"
+        );
         let signatures = self.0.iter().map(|secret| {
             let mut mac =
                 Hmac::<Sha256>::new_from_slice(&secret.0).expect("HMAC takes a key of any length");

@@ -26,19 +26,19 @@ pub struct CallbackUrl {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallbackUrlError {
     /// The URL exceeds [`URL_BYTES_MAX`].
-    #[error("a callback's URL has at most {URL_BYTES_MAX} bytes")]
+    #[error("a callback URL must have at most {URL_BYTES_MAX} bytes")]
     TooLong,
     /// The scheme is missing or is neither http nor https.
-    #[error("a callback's URL begins with http:// or https://")]
+    #[error("a callback URL must begin with http:// or https://")]
     Scheme,
     /// The text is not a URL.
-    #[error("this is no URL: {reason}")]
+    #[error("the text is not a URL: {reason}")]
     Malformed { reason: String },
     /// The URL contains a user name or a password. Both would be stored and sent to the receiver.
-    #[error("a callback's URL names no user and no password")]
+    #[error("a callback URL must not contain a user or a password")]
     User,
     /// The URL has a fragment. No server would receive a fragment.
-    #[error("a callback's URL has no fragment (#)")]
+    #[error("a callback URL must not contain a fragment (#)")]
     Fragment,
     /// The URL contains a literal address that is not permitted.
     #[error(transparent)]
@@ -59,7 +59,7 @@ impl CallbackUrl {
         // attacks.
         let odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
         if text.contains(odd) {
-            let reason = "it holds a space, a control character or a backslash";
+            let reason = "the URL contains a space, a control character or a backslash";
             return Err(malformed(reason));
         }
         let has_scheme = |scheme: &str| {

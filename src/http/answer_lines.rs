@@ -96,14 +96,17 @@ impl LineWriter {
                 }
             };
             if timeout(WINDOW, freed).await.is_err() {
-                let detail = "The answers were read at less than 16 KiB a second, and as many \
-                              wait as prediction_bytes_max allows.";
+                let detail = "The client reads the answers at less than 16 KiB per second, and the \
+                              unread answers fill prediction_bytes_max.";
                 return Err(Problem::new(Code::TIMEOUT, detail));
             }
         }
         let mut state = self.shared.state();
         if !state.is_open() {
-            return Err(Problem::new(Code::UNREADABLE, "Nobody reads the answer."));
+            return Err(Problem::new(
+                Code::UNREADABLE,
+                "The client no longer reads the answer.",
+            ));
         }
         state.push(lines);
         drop(state);

@@ -241,8 +241,8 @@ impl Destination {
 
 fn too_long(bytes_max: u64) -> Problem {
     let detail = format!(
-        "The answer would be longer than prediction_bytes_max: {bytes_max} bytes. Ask for it as \
-         application/x-ndjson (Accept): lines are sent as they are made."
+        "The answer would be longer than prediction_bytes_max: {bytes_max} bytes. To receive the \
+         lines as they are computed, send Accept: application/x-ndjson."
     );
     Problem::new(Code::TOO_LARGE, detail)
 }

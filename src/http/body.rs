@@ -148,7 +148,12 @@ pub async fn read<T: Send + 'static>(
     });
     let fed = frames.feed(sender).await;
     let parsed = parsed.await;
-    let parsed = parsed.map_err(|_| Problem::new(Code::INTERNAL, "The parser met a defect."))?;
+    let parsed = parsed.map_err(|_| {
+        Problem::new(
+            Code::INTERNAL,
+            "The parser failed because of a defect in the service.",
+        )
+    })?;
     fed?;
     parsed
 }
@@ -156,7 +161,12 @@ pub async fn read<T: Send + 'static>(
 /// The owner that authentication found for the request.
 fn owner(parts: &Parts) -> Result<Owner, Problem> {
     let owner = parts.extensions.get::<Owner>().cloned();
-    owner.ok_or_else(|| Problem::new(Code::INTERNAL, "Nobody asked whose the body is."))
+    owner.ok_or_else(|| {
+        Problem::new(
+            Code::INTERNAL,
+            "The request has no owner because of a defect in the service.",
+        )
+    })
 }
 
 /// Runs `work` in the blocking pool and holds the permit until the end. Pass a permit when the work equals
@@ -172,7 +182,12 @@ pub async fn compute<T: Send + 'static>(
         let _permit = permit;
         work()
     });
-    let defect = |_| Problem::new(Code::INTERNAL, "The computation met a defect.");
+    let defect = |_| {
+        Problem::new(
+            Code::INTERNAL,
+            "The computation failed because of a defect in the service.",
+        )
+    };
     done.await.map_err(defect)?
 }
 
@@ -260,11 +275,16 @@ impl Frames {
     async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
         let deadline = self.window_began + WINDOW;
         let Ok(frame) = timeout_at(deadline, self.stream.next()).await else {
-            let detail = "The body came in at less than 16 KiB a second.";
+            let detail = "The body arrived at less than 16 KiB per second.";
             return Err(Problem::new(Code::TIMEOUT, detail));
         };
         let Some(frame) = frame else { return Ok(None) };
-        let broken = |_| Problem::new(Code::UNREADABLE, "The connection broke inside the body.");
+        let broken = |_| {
+            Problem::new(
+                Code::UNREADABLE,
+                "The connection broke before the end of the body.",
+            )
+        };
         let frame = frame.map_err(broken)?;
         self.window_bytes += frame.len() as u64;
         if self.window_bytes >= WINDOW_BYTES_MIN {

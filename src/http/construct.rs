@@ -55,7 +55,12 @@ pub async fn construct<T: Send + 'static>(
         build(&run)
     });
     let built = built.await;
-    built.map_err(|_| Problem::new(Code::INTERNAL, "The construction met a defect."))?
+    built.map_err(|_| {
+        Problem::new(
+            Code::INTERNAL,
+            "The construction failed because of a defect in the service.",
+        )
+    })?
 }
 
 /// The owner and the destination of a construction's data: the answer or a dataset.
@@ -86,7 +91,7 @@ impl Keep {
         let limit = limits.state_bytes_max;
         if bytes > limit {
             let detail = format!(
-                "{examples} examples of {n} bits take {bytes} bytes while they are built, more \
+                "{examples} examples of {n} bits take {bytes} bytes during the construction, more \
                  than state_bytes_max: {limit}."
             );
             return Err(Problem::new(Code::TOO_LARGE, detail));
@@ -95,9 +100,9 @@ impl Keep {
         let limit = limits.prediction_bytes_max;
         if !self.store && bytes > limit {
             let detail = format!(
-                "{examples} examples of {n} bits are {bytes} bytes of JSON, more than an answer \
-                 may have (prediction_bytes_max: {limit}). With \"store\": true they are kept as \
-                 a dataset instead."
+                "{examples} examples of {n} bits take {bytes} bytes of JSON, more than \
+                 prediction_bytes_max: {limit}. To store the examples as a dataset instead, send \
+                 \"store\": true."
             );
             let field = at("store", detail.clone());
             return Err(Problem::new(Code::ANSWER_TOO_LONG, detail).with(field));
@@ -143,7 +148,12 @@ impl Keep {
             raw(format!("{{\"labelled\":{{\"examples\":[{examples}]}}}}"))
         });
         let form = written.await;
-        let form = form.map_err(|_| Problem::new(Code::INTERNAL, "The writer met a defect."))?;
+        let form = form.map_err(|_| {
+            Problem::new(
+                Code::INTERNAL,
+                "The writer failed because of a defect in the service.",
+            )
+        })?;
         Ok(Json(told(form?)).into_response())
     }
 }
@@ -187,6 +197,8 @@ pub fn out_of_range(field: &str, detail: String) -> Problem {
 /// The problem for a construction that took too long.
 pub fn interrupted(_: Interrupt) -> Problem {
     let seconds = PATIENCE.as_secs();
-    let detail = format!("It was not found in {seconds} seconds; ask for less.");
+    let detail = format!(
+        "The construction was not found within {seconds} seconds. Request a smaller construction."
+    );
     Problem::new(Code::INTRACTABLE, detail)
 }

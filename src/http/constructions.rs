@@ -257,8 +257,8 @@ async fn counting_made(
     let active = plan.active();
     if u64::from(active) > ACTIVE_MAX {
         let detail = format!(
-            "With alpha = {alpha} an example has {active} active features, more than the \
-             {ACTIVE_MAX} that kernel Winnow can take; a smaller alpha needs fewer."
+            "With alpha = {alpha} an example has {active} active features. Kernel Winnow accepts \
+             at most {ACTIVE_MAX}. A smaller alpha needs fewer active features."
         );
         return Err(out_of_range("alpha", detail).into());
     }
@@ -317,7 +317,7 @@ fn whole_number<'de, D: Deserializer<'de>>(value: D) -> Result<BigUint, D::Error
         Number(u64),
         Text(String),
     }
-    let expected = "a whole number, or one in a decimal string of at most 400 digits";
+    let expected = "a whole number, or a decimal string of at most 400 digits";
     match Either::deserialize(value) {
         Ok(Either::Number(number)) => Ok(number.into()),
         Ok(Either::Text(text)) if text.len() <= DIGITS_MAX => text

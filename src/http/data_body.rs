@@ -41,7 +41,7 @@ impl DataBody {
             let known = Format::media_types().collect::<Vec<_>>().join(", ");
             let detail = match given(request.headers()) {
                 Some(given) => {
-                    format!("The Content-Type {given:?} is not read; use one of {known}.")
+                    format!("The Content-Type {given:?} is not supported; use one of {known}.")
                 }
                 None => format!("The body needs a Content-Type: one of {known}."),
             };
@@ -68,9 +68,9 @@ impl DataBody {
         if media_type(request.headers()) != Some(Format::Json) {
             let detail = match given(request.headers()) {
                 Some(given) => {
-                    format!("The body must be application/json, and not {given:?}.")
+                    format!("The Content-Type {given:?} is not supported; use application/json.")
                 }
-                None => "The body needs a Content-Type, which is application/json.".to_owned(),
+                None => "The body needs the Content-Type application/json.".to_owned(),
             };
             return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
         }
@@ -194,7 +194,7 @@ pub fn header_option(text: &str) -> Result<Header, Problem> {
         "true" => Ok(Header::True),
         "false" => Ok(Header::False),
         other => {
-            let detail = format!("`{other}` is none of auto, true, false");
+            let detail = format!("`{other}` is not one of auto, true, false");
             let code = Code::INVALID_PARAMETER;
             Err(Problem::parameter(code, "header", detail))
         }
@@ -210,7 +210,7 @@ pub fn bit_order(text: &str) -> Result<BitOrder, Problem> {
         "big" => Ok(BitOrder::Big),
         "little" => Ok(BitOrder::Little),
         other => {
-            let detail = format!("`{other}` is none of big, little");
+            let detail = format!("`{other}` is not one of big, little");
             let code = Code::INVALID_PARAMETER;
             Err(Problem::parameter(code, "bit_order", detail))
         }

@@ -43,19 +43,20 @@ fn target(n_max: u64) -> Value {
     };
     let signed = variable(-(n_max as i64));
     let term = json!({"type": "array", "minItems": 1, "items": signed});
-    json!({"description": "The concept; what is left out is drawn from the seed", "oneOf": [
-        class("binary_weights", "The sign of a sum of the features, each times 1 or -1",
+    json!({"description": "The concept. Missing parts are drawn from the seed", "oneOf": [
+        class("binary_weights", "The sign of a sum of the features with weights 1 or -1",
             json!({"weights": {"type": ["string", "null"], "pattern": "^[01]+$",
-                "maxLength": n_max, "description": "n characters, 1 for +1"}})),
-        class("disjunction", "One of the literals; a negated one has a minus sign",
+                "maxLength": n_max, "description": "n characters; 1 means +1"}})),
+        class("disjunction", "At least one of the literals is true. A negated literal has a minus \
+                              sign",
             json!({"variables": list(signed.clone()), "size": count(n_max)})),
-        class("dnf", "All literals of one of the terms", json!({"terms": list(term),
+        class("dnf", "All literals of at least one term are true", json!({"terms": list(term),
             "terms_count": count(LITERALS_MAX as u64), "size": count(n_max)})),
-        class("threshold", "The weights of the ones add up to theta or more", json!({
+        class("threshold", "The weights of the active features add up to theta or more", json!({
             "weights": {"type": ["array", "null"], "maxItems": n_max,
                 "items": {"type": "integer", "minimum": -WEIGHT_MAX, "maximum": WEIGHT_MAX}},
             "theta": {"type": ["integer", "null"]}})),
-        class("parity", "An odd number of the variables",
+        class("parity", "An odd number of the variables is 1",
             json!({"variables": list(variable(1)), "size": count(n_max)})),
     ]})
 }
@@ -63,9 +64,9 @@ fn target(n_max: u64) -> Value {
 /// The schema `Data`. Examples have at most `n_max` features.
 pub fn schema(n_max: u64) -> Value {
     let bits = json!({"type": "string", "pattern": "^[01]+$", "maxLength": n_max,
-        "description": "One character a feature, coordinate 1 first"});
-    let example = json!({"description": "A bit string, or numbers: all 0/1 or all -1/1 are \
-        Boolean, anything else is real-valued",
+        "description": "One character per feature; coordinate 1 comes first"});
+    let example = json!({"description": "A bit string, or a list of numbers. Numbers that are all \
+                                         0/1 or all -1/1 are Boolean; other numbers are real",
         "oneOf": [bits, {"type": "array", "minItems": 1, "maxItems": n_max,
             "items": {"type": "number"}}]});
     let labelled = json!({"type": "object", "required": ["x", "y"], "additionalProperties": false,
@@ -82,7 +83,7 @@ pub fn schema(n_max: u64) -> Value {
     let uniform_assume = json!({"type": ["string", "null"], "enum": ["uniform", null]});
     let packed_assume = json!({"type": ["string", "null"],
         "enum": ["uniform-positive", "reflected", "uniform", null],
-        "description": "`uniform` with labels, the others without"});
+        "description": "`uniform` draws labelled examples; the others draw half-space examples"});
     let generated = json!({
         "n": {"type": "integer", "minimum": 1, "maximum": n_max},
         "target": target(n_max),
@@ -91,7 +92,7 @@ pub fn schema(n_max: u64) -> Value {
         "noise": probability(0.5),
         "density": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
     });
-    json!({"description": "Data: exactly one of these forms", "oneOf": [
+    json!({"description": "Data in exactly one of these forms", "oneOf": [
         form("half_space", &["examples"],
             json!({"examples": list(&example), "assume": half_space_assume})),
         form("labelled", &["examples"],

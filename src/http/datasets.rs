@@ -151,17 +151,24 @@ impl From<Dataset> for DatasetAnswer {
 #[utoipa::path(post, path = "/v1/datasets", tag = "datasets",
     params(
         ("name" = Option<String>, Query, description = "Free text; not with JSON"),
-        ("labels" = Option<String>, Query, description = "Where labels stand: in CSV \
-            (`first` when left out), ARFF and .npy (`last`) `first`, `last`, `none` or a column's \
-            name; in octets `none` (when left out) or `appended`, a bit after those of each row"),
-        ("header" = Option<String>, Query, description = "Whether CSV begins with names: `auto`, \
-            `true` or `false`"),
-        ("bit_order" = Option<String>, Query, description = "Of octets: whether the most \
-            significant bit comes first, `big` (when left out), or last, `little`"),
-        ("n" = Option<u64>, Query, description = "Features an example; octets \
-            need it; not with JSON"),
-        ("assume" = Option<String>, Query, description = "Declares the data fresh and \
-            independent: `uniform-positive`, `reflected` or `uniform`; not with JSON"),
+        ("labels" = Option<String>, Query, description = "Place of the labels. In CSV, ARFF and \
+                                                          .npy: `first`, `last`, `none` or the \
+                                                          name of a column; the default is `first` \
+                                                          in CSV and `last` in ARFF and .npy. In \
+                                                          octets: `none` (the default) or \
+                                                          `appended`, one bit after the bits of \
+                                                          each row"),
+        ("header" = Option<String>, Query, description = "Whether the first CSV line holds names: \
+                                                          `auto`, `true` or `false`"),
+        ("bit_order" = Option<String>, Query, description = "Order of the bits in octets. `big` \
+                                                             (the default): the most significant \
+                                                             bit comes first. `little`: it comes \
+                                                             last"),
+        ("n" = Option<u64>, Query, description = "Features per example; required for octets; not \
+                                                  with JSON"),
+        ("assume" = Option<String>, Query, description = "Declares that the data are fresh and \
+                                                          independent: `uniform-positive`, \
+                                                          `reflected` or `uniform`; not with JSON"),
         KeyHeader),
     request_body(
         content((DatasetRequest = "application/json"), (String = "application/x-ndjson"),
@@ -194,7 +201,12 @@ async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Re
         drop(permit);
         stored
     });
-    let defect = |_| Problem::new(Code::INTERNAL, "The dataset met a defect.");
+    let defect = |_| {
+        Problem::new(
+            Code::INTERNAL,
+            "The dataset was not stored because of a defect in the service.",
+        )
+    };
     Ok(created(stored.await.map_err(defect)??))
 }
 
@@ -261,14 +273,14 @@ async fn read_json(
     reserved: Reservation,
 ) -> Result<Read, Problem> {
     if let Some((name, _)) = query_pairs(body.parts.uri.query())?.first() {
-        let detail = "a JSON body has this among its fields, or not at all";
+        let detail = "the parameter is not for JSON bodies; set a field of the JSON body instead";
         return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
     }
     let limits = body.limits.clone();
     let read = body.read_held(app, Effort::AsItsBytes, move |reader| {
         let request = json::from_reader::<DatasetRequest>(reader, &limits)?;
         if request.seed.is_some() && !matches!(request.data, DataForm::Generated(_)) {
-            let detail = "A seed is for generated data; of these nothing is drawn.";
+            let detail = "The field seed is only for generated data. These data are not generated.";
             let field = FieldError::at_pointer("/seed", detail.to_owned());
             return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
         }
@@ -304,7 +316,7 @@ async fn read_json(
         DataForm::Generated(_) => unreachable!("`drawn` has drawn the examples"),
         DataForm::Dataset { .. } => refuse(
             "/data/dataset",
-            "This is a dataset already; send examples to store another.",
+            "The data are already a stored dataset. To store another dataset, send examples.",
         ),
     }
 }
@@ -369,16 +381,17 @@ pub fn line_options(
             "bit_order" => options.bit_order = Some(bit_order(&text)?),
             "n" => {
                 let n = text.parse().ok();
-                options.n = Some(n.ok_or_else(|| wrong("no whole number"))?);
+                options.n = Some(n.ok_or_else(|| wrong("not a whole number"))?);
             }
             "assume" => {
                 let assume = serde_json::from_value(text.into()).ok();
-                let known = "none of uniform-positive, reflected, uniform";
+                let known = "not one of uniform-positive, reflected, uniform";
                 options.assume = Some(assume.ok_or_else(|| wrong(known))?);
             }
             _ => {
                 return Err(wrong(
-                    "no such parameter; there are: name, labels, header, bit_order, n, assume",
+                    "unknown parameter; the parameters are: name, labels, header, bit_order, n, \
+                     assume",
                 ));
             }
         }
@@ -397,13 +410,14 @@ fn check_assume(new: &NewDataset) -> Result<(), Problem> {
     if fits {
         return Ok(());
     }
-    let detail = "half-space examples are uniform-positive or reflected, labelled ones uniform";
+    let detail = "half-space examples can be uniform-positive or reflected; labelled examples can \
+                  be uniform";
     Err(Problem::parameter(Code::BAD_OPTION, "assume", detail))
 }
 
 /// Lists the datasets, newest first, without the names of their features.
 #[utoipa::path(get, path = "/v1/datasets", tag = "datasets", params(PageQuery),
-    responses((status = 200, description = "A page of datasets", body = DatasetList)))]
+    responses((status = 200, description = "One page of the list of datasets", body = DatasetList)))]
 pub async fn list(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -436,7 +450,7 @@ pub async fn get(
 /// Models that were trained on the dataset stay.
 #[utoipa::path(delete, path = "/v1/datasets/{id}", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset")),
-    responses((status = 204, description = "The dataset is gone")))]
+    responses((status = 204, description = "The dataset was deleted")))]
 pub async fn delete(
     State(app): State<App>,
     Caller(owner): Caller,

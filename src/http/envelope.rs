@@ -91,7 +91,11 @@ fn complete(problem: &Problem, response: Response, path: &str, id: &str) -> Resp
 
 /// The answer to a panic in a handler: a problem and never a dropped connection.
 pub fn panicked(_: Box<dyn Any + Send>) -> Response {
-    Problem::new(Code::INTERNAL, "The request met a defect of the service.").into_response()
+    Problem::new(
+        Code::INTERNAL,
+        "The request failed because of a defect in the service.",
+    )
+    .into_response()
 }
 
 /// Refuses all requests except probes on a reserved connection.
@@ -101,10 +105,8 @@ pub async fn check_place(State(app): State<App>, request: Request, next: Next) -
         return next.run(request).await;
     }
     let limit = app.limits.connections_max;
-    let detail = format!(
-        "Requests of this address are being answered on half of the {limit} connections that \
-         connections_max allows."
-    );
+    let detail =
+        format!("This address holds half of the {limit} connections that connections_max allows.");
     Problem::new(Code::TOO_MANY_CONNECTIONS, detail).into_response()
 }
 
@@ -114,7 +116,7 @@ pub async fn check_host(State(app): State<App>, request: Request, next: Next) ->
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let (header, second) = (hosts.next(), hosts.next());
     if second.is_some() {
-        let detail = "A request has one Host header.";
+        let detail = "A request must have exactly one Host header.";
         return Problem::parameter(Code::INVALID_PARAMETER, "Host", detail).into_response();
     }
     let Some(allowed) = &app.allowed_hosts else {
@@ -130,8 +132,8 @@ pub async fn check_host(State(app): State<App>, request: Request, next: Next) ->
     if allowed.iter().any(|name| name.eq_ignore_ascii_case(host)) {
         return next.run(request).await;
     }
-    let detail = "This service listens on a loopback address and answers only to loopback names and those in \
-                  --allowed-hosts.";
+    let detail = "This service listens on a loopback address. It accepts only loopback host names \
+                  and the names in --allowed-hosts.";
     Problem::parameter(Code::FOREIGN_HOST, "Host", detail).into_response()
 }
 

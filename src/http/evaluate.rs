@@ -35,21 +35,24 @@ use super::work::Work;
 /// evaluations, submit a job with the task `evaluate`. The result of that job is the same document.
 #[utoipa::path(post, path = "/v1/models/{id}/evaluate", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
-        ("labels" = Option<String>, Query, description = "Where CSV labels stand: `first` (the \
-            default here), `last`, `none` (each example is positive) or a column's name"),
-        ("header" = Option<String>, Query, description = "Whether CSV begins with names: `auto`, \
-            `true` or `false`"),
-        ("bit_order" = Option<String>, Query, description = "Of octets: whether the most \
-            significant bit comes first, `big` (when left out), or last, `little`"),
-        ("n" = Option<u64>, Query, description = "Features an example; the model's when left \
-            out")),
+        ("labels" = Option<String>, Query, description = "Place of the labels in CSV: `first` (the \
+                                                          default), `last`, `none` (each example \
+                                                          is positive) or the name of a column"),
+        ("header" = Option<String>, Query, description = "Whether the first CSV line holds names: \
+                                                          `auto`, `true` or `false`"),
+        ("bit_order" = Option<String>, Query, description = "Order of the bits in octets. `big` \
+                                                             (the default): the most significant \
+                                                             bit comes first. `little`: it comes \
+                                                             last"),
+        ("n" = Option<u64>, Query, description = "Features per example; by default the number of \
+                                                  the model")),
     request_body(
         content((String = "application/x-ndjson"), (String = "text/csv"),
             (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json"),
             (String = "text/x-arff"), (Octets = "application/x-npy"),
             (Octets = "application/octet-stream")),
         description = "The examples with their labels"),
-    responses((status = 200, description = "How the model does", body = EvaluateResult)))]
+    responses((status = 200, description = "The evaluation of the model", body = EvaluateResult)))]
 pub async fn evaluate(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -29,8 +29,9 @@ const BATCH: u32 = 100;
 /// ends when the service stops; then reconnect. One key may follow `event_streams_per_key_max` jobs at once.
 #[utoipa::path(get, path = "/v1/jobs/{id}/events", tag = "jobs",
     params(("id" = JobId, Path, description = "The job"),
-        ("Last-Event-ID" = Option<u64>, Header, description = "The last event seen")),
-    responses((status = 200, description = "The events", content_type = "text/event-stream",
+        ("Last-Event-ID" = Option<u64>, Header, description = "The last event that the client \
+                                                               received")),
+    responses((status = 200, description = "The stream of events", content_type = "text/event-stream",
         body = String)))]
 pub async fn events(
     State(app): State<App>,
@@ -67,7 +68,7 @@ fn last_event_id(headers: &HeaderMap) -> Result<i64, Problem> {
     };
     let number = value.to_str().ok().and_then(|text| text.parse().ok());
     number.filter(|&number: &i64| number >= 0).ok_or_else(|| {
-        let detail = "no number of an event";
+        let detail = "not the number of an event";
         Problem::parameter(Code::INVALID_PARAMETER, "Last-Event-ID", detail)
     })
 }
@@ -117,7 +118,8 @@ impl Follower {
                 Ok(events) => self.ready.extend(events),
                 // The client reconnects and resumes after the last event that arrived.
                 Err(error) => {
-                    tracing::warn!(job = %self.id, %error, "the events cannot be read now");
+                    tracing::warn!(job = %self.id, %error, "the event stream ends because the \
+                                                            events cannot be read");
                     return None;
                 }
             }

@@ -132,10 +132,11 @@ pub async fn list(_: NoQuery) -> Json<FigureList> {
 #[utoipa::path(post, path = "/v1/experiments/{figure}", tag = "experiments",
     request_body = Option<FigureRequest>,
     params(("figure" = String, Path, description = "The figure's name"),
-        ("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds"),
+        ("Prefer" = Option<String>, Header, description = "`wait=S` waits for the end of the job, \
+                                                           at most 60 seconds"),
         KeyHeader),
     responses(
-        (status = 200, description = "The job ended in time", body = JobDocument),
+        (status = 200, description = "The job ended within the wait", body = JobDocument),
         (status = 202, description = "The job is accepted", body = JobDocument)))]
 pub async fn run(
     State(app): State<App>,
@@ -217,7 +218,7 @@ async fn outcome(app: &App, job: &Job) -> Result<Outcome, Problem> {
         ..
     }) = spec
     else {
-        let detail = "This job has no figure: it is no experiment.";
+        let detail = "This job has no figure, because the job is not an experiment.";
         return Err(Problem::new(Code::NOT_FOUND, detail));
     };
     let parts = app.jobs.parts(job.id).await?;

@@ -29,7 +29,12 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let owner = parts.extensions.get::<Owner>().cloned();
-        let defect = || Problem::new(Code::INTERNAL, "Nobody asked whose the request is.");
+        let defect = || {
+            Problem::new(
+                Code::INTERNAL,
+                "The request has no owner because of a defect in the service.",
+            )
+        };
         owner.map(Self).ok_or_else(defect)
     }
 }
@@ -114,7 +119,7 @@ pub fn query_pairs(query: Option<&str>) -> Result<Vec<(String, String)>, Problem
     let mut names = HashSet::new();
     for (name, value) in form_urlencoded::parse(query) {
         if !names.insert(name.clone()) {
-            let detail = "given twice";
+            let detail = "the parameter or header is given more than once";
             return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
         }
         // Not every database can store U+0000 in a text.
@@ -184,7 +189,7 @@ pub fn accepted(headers: &HeaderMap, offered: &[&'static str]) -> Result<&'stati
         .map(|range| range.split(';').next().unwrap_or_default().trim());
     let choice = ranges.find_map(|range| offered.iter().find(|offered| takes(range, offered)));
     choice.copied().ok_or_else(|| {
-        let detail = format!("The answer is one of {}.", offered.join(", "));
+        let detail = format!("The answer is available as: {}.", offered.join(", "));
         Problem::new(Code::NOT_ACCEPTABLE, detail)
     })
 }

@@ -95,7 +95,7 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
         return Ok(None);
     };
     if values.next().is_some() {
-        return wrong("given twice");
+        return wrong("the parameter or header is given more than once");
     }
     let is_key = |text: &&str| {
         let is_short = (1..=CHARACTERS_MAX).contains(&text.len());
@@ -103,7 +103,7 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     };
     match value.to_str().ok().filter(is_key) {
         Some(text) => Ok(Some(text.to_owned())),
-        None => wrong("a key is 1 to 255 visible characters of ASCII"),
+        None => wrong("a key has 1 to 255 visible ASCII characters"),
     }
 }
 
@@ -138,13 +138,13 @@ where
     R: Future<Output = Result<Option<Response>, Problem>>,
 {
     if record.fingerprint != fingerprint {
-        let detail = "Another request was sent under this key: its path, query, Content-Type or body \
-                      differs. A new request needs a new key.";
+        let detail = "Another request used this Idempotency-Key with a different path, query, \
+                      Content-Type or body. Use a new key for a new request.";
         return Err(Problem::parameter(Code::IDEMPOTENCY_MISMATCH, KEY, detail));
     }
     let thing = record.thing.clone();
     let Some(mut response) = replay(record).await? else {
-        let detail = format!("What this request made, {thing}, was deleted since.");
+        let detail = format!("This request created {thing}, which was deleted later.");
         return Err(Problem::new(Code::IDEMPOTENCY_GONE, detail));
     };
     let headers = response.headers_mut();
@@ -295,7 +295,8 @@ impl InFlight {
 
 /// The problem for a request whose key another request holds.
 pub fn in_flight() -> Problem {
-    let detail = "A request under this key is being answered; ask again for its answer.";
+    let detail = "A request with this Idempotency-Key is still in progress. Retry after the \
+                  seconds in Retry-After.";
     Problem::parameter(Code::IDEMPOTENCY_IN_FLIGHT, KEY, detail)
 }
 

@@ -97,7 +97,7 @@ pub fn checked(
     let claim: Claim = json::from_reader(bytes.as_slice(), limits)?;
     if let Some(format) = claim.format.filter(|format| format != FORMAT) {
         let shown: String = format.chars().take(100).collect();
-        let detail = format!("The format {shown:?} is not read here; {FORMAT} is.");
+        let detail = format!("The model format {shown:?} is not supported; use {FORMAT}.");
         return Err(refused(Code::UNKNOWN_MODEL_FORMAT, "/format", detail));
     }
     let file: ModelFile = json::from_reader(bytes.as_slice(), limits)?;
@@ -108,7 +108,7 @@ pub fn checked(
         ("/data_sha256", file.data_sha256.as_ref()),
     ] {
         if text.is_some_and(|text| !is_sha256(text)) {
-            let detail = "A SHA-256 digest is 64 hexadecimal digits, lower case.".to_owned();
+            let detail = "A SHA-256 digest has 64 lower-case hexadecimal digits.".to_owned();
             return Err(refused(Code::OUT_OF_RANGE, pointer, detail));
         }
     }
@@ -138,7 +138,11 @@ pub fn checked(
 fn check_names(file: &ModelFile) -> Result<(), Problem> {
     let features = file.features.as_deref().unwrap_or_default();
     if file.features.is_some() && features.len() as u64 != file.n {
-        let detail = format!("There are {} names of {} features.", features.len(), file.n);
+        let detail = format!(
+            "The file has {} names for {} features.",
+            features.len(),
+            file.n
+        );
         return Err(refused(Code::WRONG_MODEL, "/features", detail));
     }
     let classes = file
@@ -148,7 +152,7 @@ fn check_names(file: &ModelFile) -> Result<(), Problem> {
         .unwrap_or_default();
     for (pointer, names) in [("/features", features), ("/classes", classes)] {
         if !is_short(names) {
-            let detail = format!("The names are longer than {NAMES_BYTES_MAX} bytes together.");
+            let detail = format!("The names take more than {NAMES_BYTES_MAX} bytes in total.");
             return Err(refused(Code::OUT_OF_RANGE, pointer, detail));
         }
     }

@@ -38,11 +38,14 @@ pub const JSON_LENGTH: HeaderName = HeaderName::from_static("inference-header-co
 /// `prediction_bytes_max` bytes.
 #[utoipa::path(post, path = "/v2/models/{id}/infer", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
-        ("Inference-Header-Content-Length" = Option<u64>, Header, description = "How many bytes of \
-            the body are JSON, when tensors follow it")),
+        ("Inference-Header-Content-Length" = Option<u64>, Header, description = "Number of bytes \
+                                                                                 of JSON at the \
+                                                                                 start of the \
+                                                                                 body, if binary \
+                                                                                 tensors follow")),
     request_body(content((InferenceRequest = "application/json"),
         (Octets = "application/octet-stream")),
-        description = "The examples; the Content-Type may be left out"),
+        description = "The examples. The Content-Type is optional"),
     responses((status = 200, description = "The predictions", content(
         (InferenceAnswer = "application/json"), (Octets = "application/octet-stream")))))]
 pub async fn infer(
@@ -58,12 +61,15 @@ pub async fn infer(
 /// Predicts by the Open Inference Protocol with a named version of the model.
 #[utoipa::path(post, path = "/v2/models/{id}/versions/{version}/infer", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
-        ("version" = String, Path, description = "1: a model has one version"),
-        ("Inference-Header-Content-Length" = Option<u64>, Header, description = "How many bytes of \
-            the body are JSON, when tensors follow it")),
+        ("version" = String, Path, description = "The version, always 1"),
+        ("Inference-Header-Content-Length" = Option<u64>, Header, description = "Number of bytes \
+                                                                                 of JSON at the \
+                                                                                 start of the \
+                                                                                 body, if binary \
+                                                                                 tensors follow")),
     request_body(content((InferenceRequest = "application/json"),
         (Octets = "application/octet-stream")),
-        description = "The examples; the Content-Type may be left out"),
+        description = "The examples. The Content-Type is optional"),
     responses((status = 200, description = "The predictions", content(
         (InferenceAnswer = "application/json"), (Octets = "application/octet-stream")))))]
 pub async fn infer_version(
@@ -87,7 +93,7 @@ async fn answer(
     let body = DataBody::new(app, request)?;
     let limits = body.limits.clone();
     if !matches!(body.format, Format::Json | Format::Octets) {
-        let detail = "This body is application/json, or application/octet-stream.";
+        let detail = "The Content-Type must be application/json or application/octet-stream.";
         return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
     }
     let effort = Effort::Bounded(Work {
@@ -137,10 +143,12 @@ fn settle_media_type(app: &App, headers: &mut HeaderMap) -> Result<Option<u64>, 
     };
     let mut values = headers.get_all(JSON_LENGTH).iter();
     let length = match (values.next(), values.next()) {
-        (_, Some(_)) => return Err(wrong("given twice")),
+        (_, Some(_)) => return Err(wrong("the parameter or header is given more than once")),
         (Some(value), None) => {
             let text = value.to_str().unwrap_or_default();
-            let length = text.parse::<u64>().map_err(|_| wrong("no whole number"))?;
+            let length = text
+                .parse::<u64>()
+                .map_err(|_| wrong("not a whole number"))?;
             Some(length)
         }
         (None, None) => None,
@@ -150,7 +158,9 @@ fn settle_media_type(app: &App, headers: &mut HeaderMap) -> Result<Option<u64>, 
         let given = headers.entry(header::CONTENT_TYPE);
         let given = given.or_insert_with(|| media_type(Format::Json));
         if given.to_str().ok().and_then(Format::from_media_type) == Some(Format::Octets) {
-            return Err(wrong("octets need it: it says where the JSON ends"));
+            return Err(wrong(
+                "a body of octets needs this header, which gives the length of the JSON",
+            ));
         }
         return Ok(None);
     };

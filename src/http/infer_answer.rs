@@ -153,7 +153,7 @@ impl Answer {
         if answer.bytes() > bytes_max {
             let detail = format!(
                 "The tensors would be longer than prediction_bytes_max: {bytes_max} bytes. Send \
-                 fewer examples, or ask for the output prediction alone."
+                 fewer examples, or request only the output `prediction`."
             );
             return Err(Problem::new(Code::TOO_LARGE, detail));
         }

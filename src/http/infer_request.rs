@@ -45,7 +45,7 @@ impl InferenceRequest {
     pub fn check_model(&self, id: ModelId) -> Result<(), Problem> {
         match &self.model_name {
             Some(name) if *name != id.to_string() => {
-                let detail = "The path names another model.";
+                let detail = "model_name differs from the model in the path.";
                 Err(refused(Code::OUT_OF_RANGE, "/model_name", detail))
             }
             _ => Ok(()),
@@ -62,7 +62,7 @@ impl InferenceRequest {
         for (index, output) in self.outputs.iter().flatten().enumerate() {
             let name = output.name;
             if wanted.iter().any(|known| known.name == name) {
-                let detail = "The tensor is asked for twice.";
+                let detail = "The output tensor is requested twice.";
                 let pointer = format!("/outputs/{index}/name");
                 return Err(refused(Code::SCHEMA, &pointer, detail));
             }
@@ -168,8 +168,9 @@ fn data_schema() -> Schema {
         .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
         .items(item)
         .description(Some(
-            "As many numbers as the shape says, row by row, in one list or in a list a row: all \
-             0/1 or all -1/1 for a model of Boolean data. A BOOL is true or false, or 1 or 0.",
+            "Numbers in the quantity of the shape, row by row, in one list or in one list per row. \
+             A model of Boolean data needs values that are all 0/1 or all -1/1. A BOOL is true, \
+             false, 1 or 0.",
         ))
         .into()
 }
@@ -202,7 +203,7 @@ impl InferenceReader<'_> {
     pub fn examples(&mut self, asked: &mut InferenceRequest, n: usize) -> Result<Parsed, Problem> {
         let inputs = asked.inputs.len();
         let Some(input) = asked.inputs.pop().filter(|_| inputs == 1) else {
-            let detail = "A model takes one tensor, x.";
+            let detail = "The request must have exactly one input tensor, x.";
             return Err(refused(Code::SCHEMA, "/inputs", detail));
         };
         let rows = rows(&input.shape, n)?;
@@ -214,11 +215,12 @@ impl InferenceReader<'_> {
             }
             (None, Some(size)) => self.octets(input.datatype, rows, n, size),
             (Some(_), Some(_)) => {
-                let detail = "The tensor is given in JSON, and said to follow it.";
+                let detail = "The tensor has both `data` in the JSON and a `binary_data_size`. \
+                              Send one of them.";
                 Err(refused(Code::SCHEMA, "/inputs/0/data", detail))
             }
             (None, None) => {
-                let detail = "The tensor has no data, and no binary_data_size of data to follow.";
+                let detail = "The tensor has neither `data` nor a `binary_data_size`.";
                 Err(refused(Code::SCHEMA, "/inputs/0", detail))
             }
         }
@@ -232,7 +234,7 @@ impl InferenceReader<'_> {
         size: u64,
     ) -> Result<Parsed, Problem> {
         let Some(json_length) = self.json_length else {
-            let detail = "needed: tensors follow the JSON";
+            let detail = "the header is missing; binary tensors need the length of the JSON";
             let name = "Inference-Header-Content-Length";
             return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
         };
@@ -240,7 +242,9 @@ impl InferenceReader<'_> {
         let due = due.and_then(|values| values.checked_mul(datatype.bytes()));
         if due != Some(size) {
             let bytes = datatype.bytes();
-            let detail = format!("By shape and datatype it has {rows} * {n} * {bytes} bytes.");
+            let detail = format!(
+                "The tensor must have {rows} * {n} * {bytes} bytes by its shape and datatype."
+            );
             let pointer = "/inputs/0/parameters/binary_data_size";
             return Err(refused(Code::WRONG_SHAPE, pointer, &detail));
         }
@@ -256,7 +260,8 @@ impl InferenceReader<'_> {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(()),
             Err(error) => Err(FormatError::from(error).into()),
             Ok(()) => {
-                let detail = "The tensor is in the JSON, and octets follow it all the same.";
+                let detail = "The tensor is in the JSON, but the body has further bytes after the \
+                              JSON.";
                 Err(Problem::new(Code::SYNTAX, detail))
             }
         }
@@ -270,7 +275,7 @@ fn rows(shape: &[u64], n: usize) -> Result<u64, Problem> {
         [length] => (1, length),
         [rows, length] => (rows, length),
         _ => {
-            let detail = format!("The shape is [examples, {n}], or [{n}] for one example.");
+            let detail = format!("The shape must be [examples, {n}], or [{n}] for one example.");
             return Err(refused(Code::OUT_OF_RANGE, at, &detail));
         }
     };
@@ -280,7 +285,7 @@ fn rows(shape: &[u64], n: usize) -> Result<u64, Problem> {
         return Err(refused(Code::WRONG_DATA, at, &detail));
     }
     if rows == 0 {
-        let detail = "The tensor holds no example; there must be one at least.";
+        let detail = "The tensor has no example; send at least one.";
         return Err(refused(Code::EMPTY_DATA, at, detail));
     }
     Ok(rows)

@@ -100,7 +100,7 @@ pub struct InferenceModelReady {
 
 /// Describes the server and the supported extensions of the protocol.
 #[utoipa::path(get, path = "/v2", tag = "inference",
-    responses((status = 200, description = "Name, version, extensions", body = InferenceServer)))]
+    responses((status = 200, description = "Name, version and extensions of the server", body = InferenceServer)))]
 pub async fn server(_: NoQuery) -> Json<InferenceServer> {
     Json(InferenceServer {
         name: env!("CARGO_PKG_NAME"),
@@ -132,7 +132,7 @@ pub async fn ready(State(app): State<App>, _: NoQuery) -> Result<Json<InferenceR
 /// Describes the tensors of a model: `x` in, `prediction` and `score` out.
 #[utoipa::path(get, path = "/v2/models/{id}", tag = "inference",
     params(("id" = ModelId, Path, description = "The model")),
-    responses((status = 200, description = "Its tensors", body = InferenceModel)))]
+    responses((status = 200, description = "The tensors of the model", body = InferenceModel)))]
 pub async fn model(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -145,8 +145,8 @@ pub async fn model(
 /// Describes the tensors of a named version of a model.
 #[utoipa::path(get, path = "/v2/models/{id}/versions/{version}", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
-        ("version" = String, Path, description = "1: a model has one version")),
-    responses((status = 200, description = "Its tensors", body = InferenceModel)))]
+        ("version" = String, Path, description = "The version, always 1")),
+    responses((status = 200, description = "The tensors of the model", body = InferenceModel)))]
 pub async fn model_version(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -198,7 +198,7 @@ pub async fn model_ready(
 /// Tells whether a named version of a model is ready.
 #[utoipa::path(get, path = "/v2/models/{id}/versions/{version}/ready", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
-        ("version" = String, Path, description = "1: a model has one version")),
+        ("version" = String, Path, description = "The version, always 1")),
     responses((status = 200, description = "It can", body = InferenceModelReady)))]
 pub async fn model_version_ready(
     State(app): State<App>,

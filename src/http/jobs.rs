@@ -64,10 +64,11 @@ const AHEAD_MAX: u32 = 1_000;
 ///
 /// With `Prefer: wait=S` the answer waits up to S seconds for the end of the job.
 #[utoipa::path(post, path = "/v1/jobs", tag = "jobs", request_body = JobRequest,
-    params(("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds"),
+    params(("Prefer" = Option<String>, Header, description = "`wait=S` waits for the end of the \
+                                                              job, at most 60 seconds"),
         KeyHeader),
     responses(
-        (status = 200, description = "The job ended in time", body = JobDocument),
+        (status = 200, description = "The job ended within the wait", body = JobDocument),
         (status = 202, description = "The job is accepted", body = JobDocument)))]
 pub async fn create(
     State(app): State<App>,
@@ -262,7 +263,8 @@ pub async fn list(
 /// With `Prefer: wait=S` the answer waits up to S seconds for the end of the job.
 #[utoipa::path(get, path = "/v1/jobs/{id}", tag = "jobs",
     params(("id" = JobId, Path, description = "The job"),
-        ("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds")),
+        ("Prefer" = Option<String>, Header, description = "`wait=S` waits for the end of the job, \
+                                                           at most 60 seconds")),
     responses((status = 200, description = "The job", body = JobDocument)))]
 pub async fn get(
     State(app): State<App>,
@@ -291,7 +293,7 @@ pub async fn get(
     params(("id" = JobId, Path, description = "The job")),
     responses(
         (status = 202, description = "The job will end", body = JobDocument),
-        (status = 200, description = "This was asked for before", body = JobDocument)))]
+        (status = 200, description = "The job was already cancelled", body = JobDocument)))]
 pub async fn cancel(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -310,7 +312,7 @@ pub async fn cancel(
 /// Deletes an ended job. The model of the job stays.
 #[utoipa::path(delete, path = "/v1/jobs/{id}", tag = "jobs",
     params(("id" = JobId, Path, description = "The job")),
-    responses((status = 204, description = "The job is gone")))]
+    responses((status = 204, description = "The job was deleted")))]
 pub async fn delete(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -37,8 +37,8 @@ const REMEMBERED_MAX: usize = 4_096;
 /// Bytes of the longest text that is looked up as a secret.
 const SECRET_BYTES_MAX: usize = 256;
 
-const NO_KEY: &str = "A key is needed: `Authorization: Bearer <secret>`.";
-const UNKNOWN_KEY: &str = "The key is unknown or was revoked.";
+const NO_KEY: &str = "The request needs an API key: `Authorization: Bearer <secret>`.";
+const UNKNOWN_KEY: &str = "The API key is unknown or revoked.";
 
 /// Looks up API keys in the store and caches the results. Clones share one cache.
 #[derive(Clone)]
@@ -173,7 +173,12 @@ impl Access {
     /// [`Code::INTERNAL`] if the route has no authentication, which is a defect.
     pub fn of(extensions: &Extensions) -> Result<Self, Problem> {
         let access = extensions.get::<Self>().cloned();
-        access.ok_or_else(|| Problem::new(Code::INTERNAL, "Nobody asked whose the request is."))
+        access.ok_or_else(|| {
+            Problem::new(
+                Code::INTERNAL,
+                "The request has no owner because of a defect in the service.",
+            )
+        })
     }
 
     /// Waits until the right ends, and returns the reason. After a revocation the wait lasts at most
@@ -253,10 +258,10 @@ impl Standing {
     fn heard(&mut self, found: Result<KeyLookup, StoreError>, is_key: bool, asked: Instant) {
         match (found, is_key) {
             (Ok(KeyLookup::Known(_)), true) | (Ok(KeyLookup::NoKeys), false) => self.confirm(asked),
-            (Ok(_), true) => self.over = Some(refused("The key was revoked.")),
+            (Ok(_), true) => self.over = Some(refused("The API key was revoked.")),
             (Ok(_), false) => self.over = Some(refused(NO_KEY)),
             (Err(error), _) => {
-                tracing::warn!(%error, "the store does not say whether a key is in force");
+                tracing::warn!(%error, "the store cannot report whether a key is valid");
                 self.ask_at = asked + TRUSTED_FOR;
                 if asked >= self.confirmed_at + UNCONFIRMED_MAX {
                     self.over = Some(error.into());
@@ -369,14 +374,14 @@ fn secret(headers: &HeaderMap) -> Result<&str, &'static str> {
         return Err(NO_KEY);
     };
     if values.next().is_some() {
-        return Err("There are two Authorization headers.");
+        return Err("The request has more than one Authorization header.");
     }
     let text = value.to_str().unwrap_or_default();
     let (scheme, secret) = text.split_once(' ').unwrap_or_default();
     let secret = secret.trim();
     let is_secret = (1..=SECRET_BYTES_MAX).contains(&secret.len());
     if !scheme.eq_ignore_ascii_case("bearer") || !is_secret {
-        return Err("The Authorization header is not `Bearer <secret>`.");
+        return Err("The Authorization header does not have the form `Bearer <secret>`.");
     }
     Ok(secret)
 }

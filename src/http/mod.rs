@@ -224,7 +224,8 @@ fn enveloped(router: Router<App>, app: App) -> Router {
 }
 
 async fn method_not_allowed() -> Response {
-    let detail = "This path has other methods; the Allow header names them.";
+    let detail = "The path does not support this method; the Allow header lists the supported \
+                  methods.";
     let response = Problem::new(Code::METHOD_NOT_ALLOWED, detail).into_response();
     debug_assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
     response

@@ -83,11 +83,12 @@ pub fn options(
             "header" => options.header = header_option(&text)?,
             "bit_order" => options.bit_order = Some(bit_order(&text)?),
             "n" => {
-                let wrong = |_| Problem::parameter(Code::INVALID_PARAMETER, "n", "no whole number");
+                let wrong =
+                    |_| Problem::parameter(Code::INVALID_PARAMETER, "n", "not a whole number");
                 options.n = Some(text.parse().map_err(wrong)?);
             }
             other => {
-                let detail = "no such parameter; there are: labels, header, bit_order, n";
+                let detail = "unknown parameter; the parameters are: labels, header, bit_order, n";
                 return Err(Problem::parameter(Code::INVALID_PARAMETER, other, detail));
             }
         }
@@ -115,12 +116,12 @@ pub fn examples(form: DataForm) -> Result<Examples, Problem> {
         } => Ok(Examples::Sent(parsed)),
         DataForm::Dataset { id, .. } => Ok(Examples::Stored(id)),
         DataForm::Sample { .. } => {
-            let detail = "`assume` is for training; nothing is assumed of examples here.";
+            let detail = "`assume` is only for trainings; remove `assume` from this request.";
             Err(Problem::new(Code::BAD_OPTION, detail))
         }
         DataForm::Generated(_) => {
-            let detail = "Generated data are drawn by jobs, from their seed; send examples here, or \
-                          use the task `evaluate`.";
+            let detail =
+                "Only jobs draw generated data. Send examples, or use the task `evaluate`.";
             Err(Problem::new(Code::WRONG_DATA, detail))
         }
     }
@@ -184,7 +185,7 @@ fn unfit(misfit: Misfit, first_real: Option<&Place>, whence: Origin) -> Problem 
         (Misfit::Real, _) => (Code::WRONG_DATA, detail, first_real.cloned()),
         (Misfit::Intractable(detail), Origin::Whole) => (Code::INTRACTABLE, detail, None),
         (Misfit::Intractable(detail), Origin::Line(number)) => {
-            let detail = format!("Of line {number} alone: {detail}");
+            let detail = format!("Line {number}: {detail}");
             (Code::INTRACTABLE, detail, line)
         }
     };

@@ -151,7 +151,7 @@ pub fn document(model: &Model) -> Result<ModelDocument, Problem> {
 /// A waiting job that evaluates the model, or starts from it, then fails with `model-missing`.
 #[utoipa::path(delete, path = "/v1/models/{id}", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
-    responses((status = 204, description = "The model is gone")))]
+    responses((status = 204, description = "The model was deleted")))]
 pub async fn delete(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -43,8 +43,8 @@ pub fn text(document: OpenApi, limits: &Limits) -> String {
     let mut document = serde_json::to_value(document).unwrap_or_default();
     complete_schemas(&mut document, limits.n_max);
     document["components"]["securitySchemes"]["bearer"] = json!({"type": "http",
-        "scheme": "bearer", "description": "The secret of an API key. Until the first key is made \
-        (`halfspace keys create`) none is needed."});
+        "scheme": "bearer", "description": "The secret of an API key. Requests need no key until \
+                                            the first key is created (`halfspace keys create`)."});
     if let Some(paths) = document["paths"].as_object_mut() {
         for (path, operations) in paths {
             let operations = operations.as_object_mut();
@@ -157,8 +157,9 @@ fn declare_replays(operation: &mut Value) {
     if !takes_key(operation) {
         return;
     }
-    let header = json!({"description": "`true` where the request came before under its \
-        Idempotency-Key: the answer is what it made then, as it is now.",
+    let header = json!({"description": "`true` if an earlier request under the same \
+                                        Idempotency-Key created the thing. The answer shows the \
+                                        thing in its current state.",
         "schema": {"type": "string", "const": "true"}});
     for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
         if status.starts_with('2') {
@@ -177,7 +178,7 @@ fn declare_key(path: &str, operation: &mut Value) {
         let status = Code::UNAUTHORIZED.status();
         let mut response = problem_response(status);
         response["headers"]["WWW-Authenticate"] = json!({
-            "description": "How to say who asks.",
+            "description": "The authentication scheme.",
             "schema": {"type": "string", "const": "Bearer"}});
         responses.insert(status.as_str().to_owned(), response);
     }

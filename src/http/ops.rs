@@ -52,7 +52,12 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Health>, Problem> {
     }
     let jobs = Arc::clone(&app.jobs);
     let asked = app.runtime.spawn(async move { jobs.store().ping().await });
-    let defect = |_| Problem::new(Code::INTERNAL, "The store was not asked.");
+    let defect = |_| {
+        Problem::new(
+            Code::INTERNAL,
+            "The check of the store failed because of a defect in the service.",
+        )
+    };
     asked.await.map_err(defect)??;
     Ok(Json(Health { status: "ok" }))
 }
@@ -89,7 +94,7 @@ pub async fn openapi(Extension(Document(text)): Extension<Document>) -> Response
 /// Explains an error code on an HTML page.
 #[utoipa::path(get, path = "/problems/{code}", tag = "service",
     params(("code" = String, Path, description = "The code")),
-    responses((status = 200, description = "A page for people", body = String,
+    responses((status = 200, description = "An HTML page that explains the code", body = String,
         content_type = "text/html")))]
 pub async fn problem_page(PathText(name): PathText) -> Result<Html<String>, Problem> {
     let code = Code::find(&name).ok_or_else(|| Problem::not_found("problem"))?;

@@ -36,7 +36,7 @@ impl Origins {
             [] => Ok(Self::Own),
             [all] if all == "*" => Ok(Self::All),
             listed if listed.iter().any(|origin| origin == "*") => {
-                Err("`*` stands alone, or not at all".to_owned())
+                Err("`*` cannot be combined with other origins".to_owned())
             }
             listed => {
                 let origins = Self::Listed(listed.to_vec());
@@ -44,8 +44,9 @@ impl Origins {
                 let plain = listed.iter().find(|origin| !is_as_browsers_write(origin));
                 match plain {
                     Some(origin) => Err(format!(
-                        "`{origin}` is no origin as browsers write it: scheme, host in lower case and a port \
-                         that is not the scheme's own, without a path, as in https://example.com"
+                        "`{origin}` is not an origin as browsers write it. Give the scheme, the \
+                         host in lower case and a port other than the default, without a path, as \
+                         in https://example.com"
                     )),
                     None => Ok(origins),
                 }
@@ -121,12 +122,12 @@ impl Origins {
 fn foreign(is_all: bool) -> Response {
     let detail = match is_all {
         true => {
-            "A web page of another origin may not send this request: `*` in --cors-origins ended when the first \
-             API key was made. The operator names the origins instead."
+            "A web page of another origin must not send this request: `*` in --cors-origins ended \
+             when the first API key was created. The operator can list single origins there."
         }
         false => {
-            "A web page of another origin may not send this request. The operator names origins that may in \
-             --cors-origins."
+            "A web page of another origin must not send this request. The operator can allow \
+             origins in --cors-origins."
         }
     };
     Problem::parameter(Code::FOREIGN_ORIGIN, "Origin", detail).into_response()

@@ -251,13 +251,16 @@ impl From<Exhausted> for Problem {
         } = exhausted;
         let limit = kind.limit();
         let detail = if free == 0 {
-            format!("All permits of {limit} ({permits}) are taken; you hold {held} of them.")
+            format!("All permits of {limit} ({permits}) are in use. Your key holds {held} of them.")
         } else if held >= per_key_max {
-            format!("You hold {held} streams, as many as event_streams_per_key_max: {per_key_max}.")
+            format!(
+                "Your key holds {held} event streams. The limit event_streams_per_key_max is \
+                 {per_key_max}."
+            )
         } else {
             format!(
-                "You hold {held} of the permits of {limit} ({permits}), and {free} are free: a key \
-                 takes one only while it holds fewer than are free."
+                "Your key holds {held} of the permits of {limit} ({permits}), and {free} are free. \
+                 A key gets a permit only while the key holds fewer permits than are free."
             )
         };
         let code = match kind {

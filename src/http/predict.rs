@@ -46,9 +46,10 @@ fn scores_schema() -> Schema {
         .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
         .items(ObjectBuilder::new().schema_type(score))
         .description(Some(
-            "The scores that decided, exact: whole numbers (decimal strings beyond 2^53), \
-             fractions such as \"2/3\", or numbers of weights that are real by definition, null \
-             where such a sum overflows. Null when the answer would be too long with them.",
+            "The exact scores of the predictions. A score is a whole number (a decimal string \
+             beyond 2^53), a fraction such as \"2/3\", or a number if the weights are real by \
+             definition. The score is null if such a sum overflows. The list is null if the answer \
+             would be too long with the scores.",
         ))
         .into()
 }
@@ -68,23 +69,29 @@ fn scores_schema() -> Schema {
 /// that is still too long, or that takes longer than `answer_seconds_max`, is refused.
 #[utoipa::path(post, path = "/v1/models/{id}/predict", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
-        ("labels" = Option<String>, Query, description = "Where labels stand: in CSV, ARFF and \
-            .npy `first`, `last`, `none` (when left out) or a column's name; in octets `none` (when \
-            left out) or `appended`, a bit after those of each row. They are passed over"),
-        ("header" = Option<String>, Query, description = "Whether CSV begins with names: `auto`, \
-            `true` or `false`"),
-        ("bit_order" = Option<String>, Query, description = "Of octets: whether the most \
-            significant bit comes first, `big` (when left out), or last, `little`"),
-        ("n" = Option<u64>, Query, description = "Features an example; the model's when left \
-            out"),
+        ("labels" = Option<String>, Query, description = "Place of the labels, which a prediction \
+                                                          ignores. In CSV, ARFF and .npy: `first`, \
+                                                          `last`, `none` (the default) or the name \
+                                                          of a column. In octets: `none` (the \
+                                                          default) or `appended`, one bit after \
+                                                          the bits of each row"),
+        ("header" = Option<String>, Query, description = "Whether the first CSV line holds names: \
+                                                          `auto`, `true` or `false`"),
+        ("bit_order" = Option<String>, Query, description = "Order of the bits in octets. `big` \
+                                                             (the default): the most significant \
+                                                             bit comes first. `little`: it comes \
+                                                             last"),
+        ("n" = Option<u64>, Query, description = "Features per example; by default the number of \
+                                                  the model"),
         ("Accept" = Option<String>, Header, description = "`application/json` or \
-            `application/x-ndjson`; of NDJSON the answer is NDJSON")),
+                                                           `application/x-ndjson`. A body in \
+                                                           NDJSON gets an answer in NDJSON")),
     request_body(
         content((String = "application/x-ndjson"), (String = "text/csv"),
             (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json"),
             (String = "text/x-arff"), (Octets = "application/x-npy"),
             (Octets = "application/octet-stream")),
-        description = "The examples; labels are passed over"),
+        description = "The examples. Labels are ignored"),
     responses((status = 200, description = "The predictions", content(
         (Predictions = "application/json"), (String = "application/x-ndjson")))))]
 pub async fn predict(

@@ -185,7 +185,7 @@ impl Problem {
         if found <= ERRORS_MAX {
             return detail.clone();
         }
-        format!("{detail} {found} things are wrong; the first {ERRORS_MAX} are listed.")
+        format!("{detail} The request has {found} errors; the first {ERRORS_MAX} are listed.")
     }
 
     /// Returns the headers of the response.
@@ -285,14 +285,14 @@ impl From<NoMemory> for Problem {
         let NoMemory { asked, free, max } = full;
         if full.is_final() {
             let detail = format!(
-                "This needs {asked} bytes of memory, more than memory_bytes_max: {max}. The operator \
-                 sets --memory-bytes-max."
+                "This request needs {asked} bytes of memory, more than memory_bytes_max: {max}. \
+                 The operator can raise --memory-bytes-max."
             );
             return Self::new(Code::TOO_LARGE, detail);
         }
         let detail = format!(
-            "This needs {asked} bytes of memory, and {free} of the {max} bytes of memory_bytes_max are \
-             free. Send the request again."
+            "This request needs {asked} bytes of memory. Only {free} of the {max} bytes of \
+             memory_bytes_max are free. Retry the request later."
         );
         Self::new(Code::NO_MEMORY, detail)
     }
@@ -330,13 +330,13 @@ impl From<StoreError> for Problem {
             tracing::error!(%error, "the store failed");
         }
         match error {
-            StoreError::Full(_) => Self::new(Code::STORAGE_FULL, "The store has no room left."),
+            StoreError::Full(_) => Self::new(Code::STORAGE_FULL, "The disk of the store is full."),
             StoreError::Unavailable(_) => {
-                Self::new(Code::UNAVAILABLE, "The store does not answer now.")
+                Self::new(Code::UNAVAILABLE, "The store does not respond.")
             }
             StoreError::Corrupt(_) => Self::new(
                 Code::DATA_CORRUPT,
-                "The request reads a damaged record or blob. `halfspace check` names it.",
+                "The request reads a damaged record or blob. `halfspace check` lists the damage.",
             ),
             _ => Self::new(Code::INTERNAL, "The store failed."),
         }

@@ -85,8 +85,8 @@ impl ExampleAnswer {
 /// With `If-Match` the session must be at the given position, so a retry learns no example twice.
 #[utoipa::path(post, path = "/v1/sessions/{id}/examples", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session"),
-        ("If-Match" = Option<String>, Header, description = "`\"<position>\"`: where the session \
-            must stand"),
+        ("If-Match" = Option<String>, Header, description = "Required position of the session: \
+                                                             `\"<position>\"`"),
         ReadingQuery),
     request_body(
         content((crate::http::data_schema::Data = "application/json"),
@@ -94,7 +94,7 @@ impl ExampleAnswer {
             (String = "text/x-libsvm"), (String = "text/x-arff"),
             (Octets = "application/x-npy"), (Octets = "application/octet-stream")),
         description = "The examples"),
-    responses((status = 200, description = "They are learnt", content(
+    responses((status = 200, description = "The session learnt the examples", content(
         (ExampleAnswers = "application/json"), (String = "application/x-ndjson")))))]
 pub async fn learn(
     State(app): State<App>,
@@ -204,7 +204,7 @@ fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
         .filter(|_| more.is_none())
         .map(Some)
         .ok_or_else(|| {
-            let detail = "one position in quotation marks, such as \"17\"";
+            let detail = "the value must be one position in quotation marks, such as \"17\"";
             Problem::parameter(Code::INVALID_PARAMETER, "If-Match", detail)
         })
 }
@@ -228,22 +228,23 @@ async fn read(
             assume: None,
         } => parsed,
         DataForm::Sample { .. } => {
-            let detail = "`assume` is declared once, when the session is opened.";
+            let detail = "`assume` belongs to the request that creates the session.";
             return Err(Problem::new(Code::BAD_OPTION, detail));
         }
         DataForm::Generated(_) | DataForm::Dataset { .. } => {
-            let detail = "A session learns from examples that are sent along.";
+            let detail = "A session learns only from examples in the body.";
             return Err(Problem::new(Code::WRONG_DATA, detail));
         }
     };
     if let (true, Some(place)) = (is_boolean, &parsed.first_real) {
-        let detail = "The session is over Boolean examples: values all 0/1, or all -1/1.";
+        let detail = "The session accepts Boolean examples only: values all 0/1, or all -1/1.";
         let field = placed(Some(place.clone()), detail.to_owned());
         return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
     }
     let examples = parsed.data.examples();
     if format != Format::Json && examples as u64 > LINES_MAX {
-        let detail = format!("{examples} examples are more than session_lines_max: {LINES_MAX}.");
+        let detail =
+            format!("The body has {examples} examples, more than session_lines_max: {LINES_MAX}.");
         return Err(Problem::new(Code::TOO_LARGE, detail));
     }
     Ok((parsed, permit))

@@ -182,14 +182,22 @@ impl Feed {
             () = stopping.cancelled() => return Err(SessionError::Stopping.into()),
         };
         frame.map_err(|_| {
-            let detail = format!("The stream was idle for {idle_seconds} s and lost its turn.");
+            let detail = format!(
+                "The stream sent no data for {idle_seconds} s. Another stream waits for the \
+                 session."
+            );
             Problem::new(Code::TIMEOUT, detail)
         })
     }
 
     /// Passes a frame, or the end of the body, to the source.
     fn supply(&mut self, frame: Option<Result<Bytes, axum::Error>>) -> Result<(), Problem> {
-        let broken = |_| Problem::new(Code::UNREADABLE, "The connection broke in the body.");
+        let broken = |_| {
+            Problem::new(
+                Code::UNREADABLE,
+                "The connection broke before the end of the body.",
+            )
+        };
         match (frame.transpose().map_err(broken)?, &self.to_source) {
             (Some(frame), Some(to_source)) => {
                 // The receiver lives as long as `self`.

@@ -138,9 +138,9 @@ fn etag(position: u64) -> String {
 
 /// Opens a session, in which a learner learns one example at a time.
 #[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
-    request_body(content = SessionRequest, description = "What it learns, and until when"),
+    request_body(content = SessionRequest, description = "The learner and the end of the session"),
     params(KeyHeader),
-    responses((status = 201, description = "The session is open", body = SessionAnswer)))]
+    responses((status = 201, description = "The session was created", body = SessionAnswer)))]
 pub async fn create(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -156,7 +156,7 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
     let asked: SessionRequest = read_json(&app, request).await?;
     let n = asked.n.get();
     if n > app.limits.n_max {
-        let detail = format!("{n} features are more than n_max: {}.", app.limits.n_max);
+        let detail = format!("n is {n}, more than n_max: {}.", app.limits.n_max);
         let field = SessionPlace.task("n", detail.clone());
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field).into());
     }
@@ -231,7 +231,7 @@ pub async fn get(
 /// Models that were saved from the session stay.
 #[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session")),
-    responses((status = 204, description = "It is gone")))]
+    responses((status = 204, description = "The session was deleted")))]
 pub async fn delete(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -284,8 +284,8 @@ fn created_model(model: Model) -> Response {
             (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json"),
             (String = "text/x-arff"), (Octets = "application/x-npy"),
             (Octets = "application/octet-stream")),
-        description = "The examples; labels are passed over, a table has none unless they are \
-            named"),
+        description = "The examples. Labels are ignored. A table has no labels unless `labels` \
+                       names their column"),
     responses((status = 200, description = "The predictions", content(
         (Predictions = "application/json"), (String = "application/x-ndjson")))))]
 pub async fn predict(

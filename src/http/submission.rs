@@ -157,7 +157,8 @@ fn accepted_callback(
         Problem::new(code, detail).with(field)
     };
     let Some(client) = app.jobs.callbacks() else {
-        let detail = "This service sends no callbacks: it has no secret to sign them with.";
+        let detail = "This service sends no callbacks, because the operator has not set \
+                      --callback-secret.";
         return Err(refused(Code::CALLBACK_NOT_CONFIGURED, detail.to_owned()));
     };
     let accepted = client.accept(text);
@@ -171,7 +172,7 @@ fn check_fields(app: &App, fields: &JobFields, at: &impl FieldPaths) -> Result<(
     if let Some(seconds) = fields.spec.task.seconds_max()
         && seconds > seconds_max
     {
-        let detail = format!("{seconds} seconds are more than seconds_max: {seconds_max}.");
+        let detail = format!("max_seconds is {seconds}, more than seconds_max: {seconds_max}.");
         let field = match &fields.spec.task {
             TaskSpec::Grid(grid) => match grid.longer_than(seconds_max) {
                 Some(pointer) => at.job(&format!("grid/over{pointer}"), detail.clone()),

@@ -184,18 +184,22 @@ impl GridRequest {
             Err(Problem::new(Code::SCHEMA, detail).with(field))
         };
         if self.train.warm_start.is_some() {
-            let detail = "a training of a grid begins from no model";
+            let detail = "the trainings of a grid cannot have a warm start";
             return refused("/grid/train/warm_start".to_owned(), detail);
         }
         if self.train.trace {
-            let detail = "a training of a grid keeps no trace; train the one of interest again";
+            let detail = "the trainings of a grid keep no trace; repeat a single training to get \
+                          its trace";
             return refused("/grid/train/trace".to_owned(), detail);
         }
         let mut over = BTreeMap::new();
         for (field, values) in self.over {
             let Value::Array(values) = values else {
                 let pointer = field.replace('~', "~0").replace('/', "~1");
-                return refused(format!("/grid/over/{pointer}"), "give a list of values");
+                return refused(
+                    format!("/grid/over/{pointer}"),
+                    "the value must be a list of values",
+                );
             };
             over.insert(field, values);
         }
@@ -235,7 +239,7 @@ impl Asked {
             Some(DataForm::Sample { assume, .. } | DataForm::Dataset { assume, .. })
                 if assume.is_some() && !is_train =>
             {
-                let detail = "`assume` is for training; a certificate rests on no assumption.";
+                let detail = "`assume` is only for trainings; a certificate needs no assumption.";
                 let pointer = format!("/{}/data", self.task.name());
                 let field = FieldError::at_pointer(pointer, detail.to_owned());
                 Err(Problem::new(Code::WRONG_DATA, detail).with(field))
@@ -278,7 +282,7 @@ impl JobRequest {
             (Some(asked), None) => asked.check(),
             _ => {
                 let tasks = Self::TASKS.join(", ");
-                let detail = format!("A job has exactly one task, one of: {tasks}.");
+                let detail = format!("A job must have exactly one task. The tasks are: {tasks}.");
                 let field = FieldError::at_pointer("", detail.clone());
                 Err(Problem::new(Code::SCHEMA, detail).with(field))
             }

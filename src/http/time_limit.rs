@@ -19,22 +19,22 @@ pub fn interrupted(limits: &Limits, interrupt: Interrupt) -> Problem {
         Interrupt::TimeLimit => {
             let limit = limits.answer_seconds_max;
             let detail = format!(
-                "This takes more computing than answer_seconds_max allows: {limit} seconds. \
-                 Predictions that are asked for as application/x-ndjson (Accept) are answered \
-                 while they are computed, without this limit; an evaluation can be a job, by the \
-                 task `evaluate`."
+                "This takes more computing time than answer_seconds_max allows: {limit} seconds. \
+                 For predictions without this limit, send Accept: application/x-ndjson. For an \
+                 evaluation, create a job with the task `evaluate`."
             );
             Problem::new(Code::TOO_MUCH_WORK, detail)
         }
-        Interrupt::Cancelled | Interrupt::Suspended => {
-            Problem::new(Code::STOPPING, "Nobody waits for the answer any more.")
-        }
+        Interrupt::Cancelled | Interrupt::Suspended => Problem::new(
+            Code::STOPPING,
+            "The request ended before its answer was complete.",
+        ),
         Interrupt::Unreadable => {
             Problem::new(Code::DATA_CORRUPT, "The stored examples could not be read.")
         }
         Interrupt::Memory => Problem::new(
             Code::NO_MEMORY,
-            "The memory for work (memory_bytes_max) is taken. Send the request again.",
+            "Other work uses all memory (memory_bytes_max). Retry the request later.",
         ),
     }
 }

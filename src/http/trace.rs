@@ -36,7 +36,8 @@ pub async fn trace(
     let job = app.jobs.job(&owner, id).await?;
     let trace = app.jobs.store().trace(&owner, id).await?;
     let trace = trace.ok_or_else(|| {
-        let detail = "This job has no trace: it has not ended, or did not ask for one.";
+        let detail = "This job has no trace. The job has not ended, or its request did not set \
+                      `trace`.";
         Problem::new(Code::NOT_FOUND, detail)
     })?;
     let body = match media_type {

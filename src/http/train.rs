@@ -52,38 +52,49 @@ const STOP_FIELDS: [&str; 6] = [
 #[utoipa::path(post, path = "/v1/learners/{name}/train", tag = "learners",
     params(
         ("name" = String, Path, description = "The learner's name"),
-        ("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds"),
+        ("Prefer" = Option<String>, Header, description = "`wait=S` waits for the end of the job, \
+                                                           at most 60 seconds"),
         KeyHeader,
-        ("seed" = Option<SeedNumber>, Query, description = "Of every random choice"),
-        ("trace" = Option<bool>, Query, description = "Whether the mistake curve is kept"),
-        ("holdout" = Option<f64>, Query, description = "The share of the examples that the \
-            learner is not shown, and on which its errors are counted in the end"),
+        ("seed" = Option<SeedNumber>, Query, description = "Seed of every random choice"),
+        ("trace" = Option<bool>, Query, description = "Whether the job keeps the mistake curve"),
+        ("holdout" = Option<f64>, Query, description = "Share of the examples that the learner \
+                                                        does not see. At the end the errors on \
+                                                        these examples are counted"),
         ("name" = Option<String>, Query, description = "Free text"),
-        ("confidence" = Option<f64>, Query, description = "See `stop`. Of all runs started like \
-            this, at most 1 - c claim c and are wrong. This is not the share among those that \
-            stopped"),
+        ("confidence" = Option<f64>, Query, description = "See `stop`. At most a share 1 - c of \
+                                                           all such runs claim the confidence c \
+                                                           and are wrong. This is not the share \
+                                                           among the runs that stopped"),
         ("rule" = Option<String>, Query, description = "See `stop`"),
         ("max_passes" = Option<u64>, Query, description = "See `stop`"),
         ("max_mistakes" = Option<u64>, Query, description = "See `stop`"),
         ("max_examples" = Option<u64>, Query, description = "See `stop`"),
         ("max_seconds" = Option<f64>, Query, description = "See `stop`"),
-        ("assume" = Option<String>, Query, description = "Declares the data fresh and \
-            independent: `uniform-positive`, `reflected` or `uniform`"),
-        ("labels" = Option<String>, Query, description = "Where labels stand: in CSV \
-            (`first` when left out), ARFF and .npy (`last`) `first`, `last`, `none` or a column's \
-            name; in octets `none` (when left out) or `appended`, a bit after those of each row"),
-        ("header" = Option<String>, Query, description = "Whether CSV begins with names: `auto`, \
-            `true` or `false`"),
-        ("bit_order" = Option<String>, Query, description = "Of octets: whether the most \
-            significant bit comes first, `big` (when left out), or last, `little`"),
-        ("n" = Option<u64>, Query, description = "Features an example; octets need it"),
-        ("warm_start" = Option<ModelId>, Query, description = "The model whose hypothesis the \
-            training begins from"),
-        ("callback" = Option<String>, Query, description = "Where to send the end \
-            of the job; needs a configured secret"),
+        ("assume" = Option<String>, Query, description = "Declares that the data are fresh and \
+                                                          independent: `uniform-positive`, \
+                                                          `reflected` or `uniform`"),
+        ("labels" = Option<String>, Query, description = "Place of the labels. In CSV, ARFF and \
+                                                          .npy: `first`, `last`, `none` or the \
+                                                          name of a column; the default is `first` \
+                                                          in CSV and `last` in ARFF and .npy. In \
+                                                          octets: `none` (the default) or \
+                                                          `appended`, one bit after the bits of \
+                                                          each row"),
+        ("header" = Option<String>, Query, description = "Whether the first CSV line holds names: \
+                                                          `auto`, `true` or `false`"),
+        ("bit_order" = Option<String>, Query, description = "Order of the bits in octets. `big` \
+                                                             (the default): the most significant \
+                                                             bit comes first. `little`: it comes \
+                                                             last"),
+        ("n" = Option<u64>, Query, description = "Features per example; required for octets"),
+        ("warm_start" = Option<ModelId>, Query, description = "Model whose hypothesis starts the \
+                                                               training"),
+        ("callback" = Option<String>, Query, description = "URL that is notified when the job \
+                                                            ends. The service needs a configured \
+                                                            secret"),
         ("priority" = Option<i32>, Query, minimum = -10, maximum = 10,
-            description = "Jobs of higher priority go first, among those of the same key; 0 when \
-            left out")),
+            description = "Priority among the waiting jobs of the same key. Jobs of higher \
+                           priority run first; the default is 0")),
     request_body(
         content((String = "application/x-ndjson"), (String = "text/csv"),
             (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json"),
@@ -91,7 +102,7 @@ const STOP_FIELDS: [&str; 6] = [
             (Octets = "application/octet-stream")),
         description = "The data"),
     responses(
-        (status = 200, description = "The job ended in time", body = JobDocument),
+        (status = 200, description = "The job ended within the wait", body = JobDocument),
         (status = 202, description = "The job is accepted", body = JobDocument)))]
 pub async fn train(
     State(app): State<App>,

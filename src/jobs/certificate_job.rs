@@ -90,7 +90,8 @@ impl CertificateJob {
         if reading.is_some() && examples.shape().is_real {
             return Err(ResolveError::Field {
                 field: "reading",
-                detail: "concerns Boolean data; these examples are real-valued: leave it out"
+                detail: "the field applies only to Boolean data, and these examples are \
+                         real-valued; remove the field"
                     .to_owned(),
             });
         }
@@ -170,7 +171,7 @@ impl CertificateJob {
             (Asked::VersionSpace(_), Certified::VersionSpace(enumeration)) => {
                 version_space_completion(enumeration, seconds)
             }
-            _ => unreachable!("an answer to another question"),
+            _ => unreachable!("the result belongs to another task"),
         }
     }
 }
@@ -309,8 +310,8 @@ fn margin_completion(
         Outcome::OneLabel(novikoff) => {
             result.bound = Some(bound(novikoff));
             result.detail = Some(
-                "all examples have one label: with a bias the hyperplane may be as far from them \
-                 as one likes, and no margin is the largest"
+                "all examples have the same label: with a bias the margin can grow without limit, \
+                 so no margin is the largest"
                     .to_owned(),
             );
         }
@@ -338,12 +339,12 @@ fn margin_completion(
 fn margin_notes(is_approximate: bool, found: &MaximumMargin) -> Option<String> {
     let count = found.support.len();
     let unlisted = (count > SUPPORT_MAX).then(|| {
-        format!("{count} examples lie at the margin, of which at most {SUPPORT_MAX} are listed")
+        format!("{count} examples lie at the margin; the list holds at most {SUPPORT_MAX}")
     });
     let approximate = is_approximate.then(|| {
         format!(
-            "the hyperplane separates, but is not proved to be the optimum: the largest margin may \
-             exceed its own by {:e} relatively, and gamma by {:e}",
+            "the hyperplane separates the examples but is not proved optimal: the largest margin \
+             may exceed its margin by the relative amount {:e}, and gamma by {:e}",
             found.relative_gap, found.bound.relative_gap
         )
     });
@@ -360,8 +361,8 @@ fn bound(novikoff: &NovikoffBound) -> BoundDocument {
         log2_mistakes_at_most: None,
         respected: None,
         detail: Some(format!(
-            "R = {} and gamma = {}, the coordinate of the bias included if there is one; a \
-             perceptron from w = 0 makes at most R^2/gamma^2 mistakes",
+            "R = {} and gamma = {}, including the coordinate of a bias; a perceptron with initial \
+             weights w = 0 makes at most R^2/gamma^2 mistakes",
             novikoff.radius, novikoff.margin
         )),
     }

@@ -76,7 +76,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     async fn rows(&mut self, store: &CheckedStore) -> Result<(), StoreError> {
-        self.progress("the database checks its pages".to_owned());
+        self.progress("checking the pages of the database".to_owned());
         match store.faults().await {
             Ok(faults) => faults
                 .into_iter()
@@ -86,8 +86,8 @@ impl Check<'_> {
         if let (Some(blobs), Ok(Some(name))) = (self.blobs, store.name().await)
             && let Ok(false) = blobs.is_marked_for(&name).await
         {
-            let detail =
-                "it names another database: the mark is damaged, or --blob-url is another store's";
+            let detail = "the mark names another database: the mark is damaged, or --blob-url \
+                          belongs to another store";
             self.damaged("blob", MARK, detail.to_owned());
         }
         for table in Table::ALL {
@@ -95,7 +95,7 @@ impl Check<'_> {
         }
         match store.digests_of_nothing().await {
             Ok(found) => found.into_iter().for_each(|id| {
-                let detail = "its digest is there, and it is not".to_owned();
+                let detail = "the digest of the row exists, but the row is missing".to_owned();
                 self.damaged("table", &id, detail);
             }),
             Err(error) => self.unreadable("table", "digests", error)?,
@@ -112,7 +112,7 @@ impl Check<'_> {
                 Ok(ids) => match ids.last() {
                     None => return Ok(()),
                     Some(last) if *last <= after => {
-                        break StoreError::corrupt("it is out of order");
+                        break StoreError::corrupt("the row is out of order");
                     }
                     Some(last) => {
                         after.clone_from(last);
@@ -199,7 +199,9 @@ impl Check<'_> {
                 && header.rows as u64 == summary.examples
                 && header.kind == summary.values
                 && header.labels == summary.kind;
-            (!is_same).then(|| "its blob has other examples than its row says".to_owned())
+            (!is_same).then(|| {
+                "the examples of the blob differ from the record of the dataset".to_owned()
+            })
         });
         let damages = damages.await?;
         // The dataset may have been deleted meanwhile.
@@ -226,7 +228,7 @@ impl Check<'_> {
         if let Some(dataset) = &job.dataset
             && let Ok(None) = store.dataset(&dataset.to_string()).await
         {
-            damages.push(format!("its dataset {dataset} is not there"));
+            damages.push(format!("the dataset {dataset} of the job is missing"));
         }
         let is_there = async || {
             let found = store.job(&id).await;
@@ -255,7 +257,8 @@ impl Check<'_> {
         let is_whole = in_pool(move || Checkpoint::open(&job.thing, &body).is_some()).await?;
         // The checkpoint may have been deleted meanwhile.
         if !is_whole && store.checkpoint(id).await?.is_some() {
-            let detail = "it does not have the digest that was sealed into it; the job begins anew";
+            let detail = "the checkpoint differs from its digest; the job restarts from the \
+                          beginning";
             self.damaged("checkpoint", id, detail.to_owned());
         }
         Ok(())
@@ -269,17 +272,17 @@ impl Check<'_> {
         compare: impl FnOnce(&BlocksHeader) -> Option<String>,
     ) -> Result<Vec<String>, Failure> {
         let Some(blobs) = self.blobs else {
-            return Ok(vec![format!("there is no folder for its blob {key}")]);
+            return Ok(vec![format!("the folder of the blob {key} is missing")]);
         };
         self.named.insert(key.to_owned());
         let source = match blobs.read_once(key).await {
             Ok(Some(source)) => source,
-            Ok(None) => return Ok(vec![format!("its blob {key} is not there")]),
+            Ok(None) => return Ok(vec![format!("the blob {key} is missing")]),
             Err(error) if blobs.is_remote() => return Err(Failure::BlobsAway(error)),
             Err(error) => return Ok(vec![format!("{}{error}", its_blob(key))]),
         };
         let digest = match sha256.map(unhex) {
-            Some(None) => return Ok(vec!["the digest that was recorded is no digest".to_owned()]),
+            Some(None) => return Ok(vec!["the recorded digest is invalid".to_owned()]),
             Some(digest) => digest,
             None => None,
         };
@@ -405,7 +408,7 @@ fn kind(table: Table) -> &'static str {
 
 /// The prefix of a blob's damage in the report of a record.
 fn its_blob(key: &str) -> String {
-    format!("its blob {key}: ")
+    format!("blob {key}: ")
 }
 
 /// A gap in a session's log, or between the log's end and the session's position.
@@ -414,14 +417,15 @@ fn gap(session: &ReadSession) -> Option<String> {
     for (position, examples) in &session.log {
         if *position != stands {
             return Some(format!(
-                "its log has nothing from position {stands} to {position}"
+                "the log of the session has no examples from position {stands} to {position}"
             ));
         }
         stands += packed_rows(examples)?;
     }
     let position = session.record.position;
-    (stands != position)
-        .then(|| format!("its log ends at position {stands}, and it stands at {position}"))
+    (stands != position).then(|| {
+        format!("the log ends at position {stands}, but the session is at position {position}")
+    })
 }
 
 async fn in_pool<T: Send + 'static>(

@@ -48,11 +48,14 @@ impl fmt::Display for CheckSummary {
         )?;
         if !self.without_digests.is_empty() {
             let without = listed(&self.without_digests);
-            writeln!(f, "without digests, written by an older program: {without}")?;
+            writeln!(
+                f,
+                "without digests (written by an older program): {without}"
+            )?;
         }
         if self.foreign_checkpoints > 0 {
             let count = self.foreign_checkpoints;
-            writeln!(f, "checkpoints of another version, not checked: {count}")?;
+            writeln!(f, "unchecked checkpoints of another version: {count}")?;
         }
         if self.orphans > 0 {
             let (orphans, bytes) = (self.orphans, self.orphan_bytes);

@@ -270,7 +270,7 @@ impl Checkpoints for StateCell {
         let job = self.job.map(tracing::field::display);
         tracing::warn!(
             job,
-            "the checkpoint does not fit; the job begins from the beginning"
+            "the checkpoint does not fit the job; the job restarts from the beginning"
         );
     }
 }
@@ -378,7 +378,8 @@ impl Checkpointing {
         };
         // Only the first failure is logged, because the disk may be full for hours.
         if !std::mem::replace(&mut self.has_failed, true) {
-            tracing::warn!(job = %job.id, error = %failed, "no checkpoint; the job goes on without");
+            tracing::warn!(job = %job.id, error = %failed, "the checkpoint was not written; the \
+                                                            job continues");
         }
     }
 }
@@ -390,7 +391,7 @@ async fn write(
     left: Option<Checkpoint>,
 ) -> Result<(), StoreError> {
     let Some(left) = left else {
-        let detail = format!("the state takes more than {STATE_BYTES_MAX} bytes");
+        let detail = format!("the state of the job takes more than {STATE_BYTES_MAX} bytes");
         return Err(StoreError::other(detail));
     };
     let sealed = sealed(job, left).await?;
@@ -427,7 +428,7 @@ impl Jobs {
             Err(StoreError::Corrupt(damage)) => {
                 tracing::warn!(
                     job = %job.id, %damage,
-                    "the checkpoint cannot be read; the job begins from the beginning"
+                    "the checkpoint cannot be read; the job restarts from the beginning"
                 );
                 return Ok(None);
             }
@@ -442,11 +443,13 @@ impl Jobs {
                     seconds, counts, ..
                 } = left;
                 let examples = counts.examples;
-                tracing::info!(job = %job.id, examples, seconds, "goes on from its checkpoint");
+                tracing::info!(job = %job.id, examples, seconds, "the job resumes from its \
+                                                                  checkpoint");
             }
             None => tracing::warn!(
                 job = %job.id,
-                "the checkpoint is damaged or of another format; the job begins from the beginning"
+                "the checkpoint is damaged or has another format; the job restarts from the \
+                 beginning"
             ),
         }
         Ok(left)

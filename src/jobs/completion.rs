@@ -68,7 +68,7 @@ pub(super) fn of_failed(jobs: &Jobs, job: &Job, computed: Computed) -> JobEnd {
         Computed::NoMemory => no_memory(),
         _ => JobError {
             code: "internal".to_owned(),
-            detail: "the computation broke down; this is a defect of the service".to_owned(),
+            detail: "the computation failed because of a defect in the service".to_owned(),
         },
     };
     failure(jobs.ids.now(), error, job)
@@ -145,8 +145,9 @@ fn made(ids: &Ids, job: &Job, work: &Work, ending: Completion) -> JobEnd {
 pub(super) fn no_memory() -> JobError {
     JobError {
         code: "memory".to_owned(),
-        detail: "the job needs more memory than is free now (memory_bytes_max of GET /v1/limits); send it \
-                 again when fewer jobs run, send fewer examples, or set a larger --memory-bytes-max"
+        detail: "the job needs more memory than is free (memory_bytes_max of GET /v1/limits); \
+                 retry when fewer jobs run, send fewer examples, or set a larger \
+                 --memory-bytes-max"
             .to_owned(),
     }
 }

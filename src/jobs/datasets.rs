@@ -211,7 +211,7 @@ impl Jobs {
                 None => JobsError::DatasetMissing,
                 Some(_) => {
                     let key = &dataset.data_key;
-                    StoreError::corrupt(format!("the stored data {key} are gone")).into()
+                    StoreError::corrupt(format!("the stored data {key} are missing")).into()
                 }
             },
         )
@@ -284,7 +284,8 @@ fn repetitions(stored: &Stored, compared_max: usize) -> Repetitions {
             contradictions: counted.contradictions,
         },
         None => {
-            let reason = format!("examples are compared when there are at most {compared_max}");
+            let reason =
+                format!("duplicates are counted only in data of at most {compared_max} examples");
             Repetitions::Uncounted(reason)
         }
     }

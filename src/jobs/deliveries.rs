@@ -153,7 +153,7 @@ impl Jobs {
                     continue;
                 }
                 Ok(None) => {}
-                Err(error) => tracing::warn!(%error, "no callback can be claimed now"),
+                Err(error) => tracing::warn!(%error, "callbacks cannot be claimed at the moment"),
             }
             tokio::select! {
                 () = self.hub.callbacks.notified() => {}
@@ -183,7 +183,8 @@ impl Jobs {
             DeliveryOutcome::Delivered => "delivered",
             DeliveryOutcome::RetryIn { .. } => "failed",
             DeliveryOutcome::GivenUp { error } => {
-                tracing::warn!(job = %job.id, error, "the callback is given up");
+                tracing::warn!(job = %job.id, error, "the callback failed for good; no further \
+                                                      attempt");
                 "given-up"
             }
         };
@@ -198,7 +199,7 @@ impl Jobs {
         let body = Bytes::from(document.to_json());
         let delivered = client.deliver(&url, job.id, body, self.ids.now()).await;
         delivered.map_err(|error| {
-            tracing::info!(job = %job.id, %error, "the callback is not delivered");
+            tracing::info!(job = %job.id, %error, "the delivery of the callback failed");
             error.into()
         })
     }
@@ -223,7 +224,8 @@ impl Jobs {
                 // process delivers too.
                 Ok(_) => return,
                 Err(error) => {
-                    tracing::warn!(job = %lease.job, %error, "the callback is not settled yet");
+                    tracing::warn!(job = %lease.job, %error, "the result of the delivery cannot be \
+                                                              stored yet");
                 }
             }
             tokio::select! {
@@ -244,7 +246,7 @@ impl Failure {
     /// The store hands out only callbacks of jobs that have ended.
     fn of_unended() -> Self {
         Self {
-            told: "the job has not ended; this is a defect of the service".to_owned(),
+            told: "the job has not ended, because of a defect in the service".to_owned(),
             is_final: true,
             retry_after: None,
         }

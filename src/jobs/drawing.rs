@@ -19,7 +19,7 @@ pub fn draw(
     bytes_max: u64,
 ) -> Result<(Data, Option<Assume>), String> {
     let Some(count) = spec.count else {
-        return Err("these examples have no end; give a count to store them".to_owned());
+        return Err("the generated examples are unlimited; set a count to store them".to_owned());
     };
     let bytes = count.saturating_mul(spec.n.div_ceil(64) as u64 * 8);
     if bytes > bytes_max {

@@ -80,8 +80,8 @@ pub fn check_labels(examples: &dyn Examples) -> Result<(), &'static str> {
     match examples.shape().labels {
         LabelKind::HalfSpace | LabelKind::Labelled => Ok(()),
         LabelKind::Unlabelled => Err(
-            "unlabelled examples are for predict; an evaluation needs labels or half-space \
-             examples",
+            "an evaluation needs labelled or half-space examples; unlabelled examples are only for \
+             predictions",
         ),
     }
 }

@@ -156,7 +156,7 @@ pub(super) fn completion_of_part(tally: &PartTally) -> Completion {
 pub(super) fn too_slow() -> JobError {
     JobError {
         code: "time-limit".to_owned(),
-        detail: "the part took longer than a job may compute; take fewer runs or smaller points"
+        detail: "the part exceeded the time limit of a job; request fewer runs or smaller points"
             .to_owned(),
     }
 }

@@ -81,8 +81,9 @@ impl GridJob {
         }
         let trainings = self.trainings;
         let detail = format!(
-            "the requests of the {trainings} trainings take up to {bytes} bytes together, with names of features \
-             and given weights in each, more than parts_request_bytes_max: {PARTS_REQUEST_BYTES_MAX}"
+            "the requests of the {trainings} trainings take up to {bytes} bytes in total, more \
+             than parts_request_bytes_max: {PARTS_REQUEST_BYTES_MAX}; each request repeats the \
+             names of the features and the given weights"
         );
         let pointer = String::new();
         Err(GridError { pointer, detail })

@@ -34,15 +34,15 @@ pub enum ImportError {
     #[error("{0}; or the task {MAXIMUM_MARGIN}")]
     UnknownLearner(ResolveError),
     /// Parameters that the learner does not have, or values out of range.
-    #[error("{} of the learner's parameters are wrong", .0.len())]
+    #[error("invalid parameters of the learner: {}", .0.len())]
     Parameters(Vec<ParameterError>),
     /// The hypothesis is invalid, or of a kind that the learner does not make.
     #[error("{0}")]
     Hypothesis(String),
     /// The digest of the content differs from the stated digest.
     #[error(
-        "the file was altered after it was exported: its sha256 is {given}, that of its content \
-         {found}"
+        "the file was changed after its export: its sha256 is {given}, but the sha256 of its \
+         content is {found}"
     )]
     Altered { given: String, found: String },
 }
@@ -102,7 +102,9 @@ fn learner_params(
 }
 
 fn wrong_kind(learner: &str, kind: &str, own: &str) -> ImportError {
-    let detail = format!("a hypothesis of the kind {kind} is none of {learner}, which makes {own}");
+    let detail = format!(
+        "the learner {learner} cannot have a hypothesis of the kind {kind}; its kind is {own}"
+    );
     ImportError::Hypothesis(detail)
 }
 

@@ -225,7 +225,8 @@ impl<'a> LeaseRenewer<'a> {
                 Some(Interrupt::Suspended)
             }
             Err(error) => {
-                tracing::warn!(job = %self.job.id, %error, "the lease is not renewed");
+                tracing::warn!(job = %self.job.id, %error, "the lease cannot be renewed at the \
+                                                            moment");
                 None
             }
         }

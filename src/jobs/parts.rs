@@ -78,7 +78,8 @@ impl Jobs {
                 .zip(0..)
                 .any(|(part, number)| part.part != number)
             {
-                let told = format!("the parts of {parent} are not numbered as they were written");
+                let told =
+                    format!("the parts of {parent} have other numbers than at their creation");
                 return Err(StoreError::corrupt(told));
             }
             if is_last {
@@ -117,7 +118,7 @@ impl Jobs {
                 self.forget_data(parent.data_key.as_deref()).await;
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(job = %parent, %error, "its failure is told later"),
+            Err(error) => tracing::warn!(job = %parent, %error, "the failure is reported later"),
         }
     }
 }

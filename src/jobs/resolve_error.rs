@@ -10,10 +10,10 @@ use crate::records::grid::{GridCell, GridError};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ResolveError {
     /// No learner has this name.
-    #[error("there is no learner `{name}`; there are: {known}")]
+    #[error("unknown learner `{name}`; the learners are: {known}")]
     UnknownLearner { name: String, known: String },
     /// Parameters that the learner does not have, or values out of range.
-    #[error("{} of the learner's parameters are wrong", .0.len())]
+    #[error("invalid parameters of the learner: {}", .0.len())]
     Parameters(Vec<ParameterError>),
     /// The task and the data do not fit.
     #[error(transparent)]
@@ -25,16 +25,19 @@ pub enum ResolveError {
     #[error("{field}: {detail}")]
     Field { field: &'static str, detail: String },
     /// A sample is missing, or was given besides generated data.
-    #[error("a job has either a sample or generated data")]
+    #[error("a job needs either a sample or generated data, not both")]
     NoData,
     /// The named model was not loaded.
-    #[error("the job reads a model, which is missing")]
+    #[error("the model that the job reads is missing")]
     NoModel,
     /// The experiment is invalid or too long.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
     /// Another version of the program divided the experiment into another number of parts.
-    #[error("the experiment was cut into {asked} parts, and is into {now} by this version")]
+    #[error(
+        "the experiment was divided into {asked} parts, but this program version divides it into \
+         {now}"
+    )]
     OtherParts { asked: u32, now: u32 },
     /// The grid is invalid.
     #[error(transparent)]
@@ -46,6 +49,6 @@ pub enum ResolveError {
         error: Box<ResolveError>,
     },
     /// The stored results of the parts cannot be read.
-    #[error("what came of a part cannot be read: {0}")]
+    #[error("the result of a part cannot be read: {0}")]
     Damaged(String),
 }

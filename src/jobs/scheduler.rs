@@ -50,9 +50,9 @@ impl Jobs {
                     continue;
                 }
                 Ok(false) => is_told = false,
-                Err(error) if is_told => tracing::debug!(%error, "no job can be claimed still"),
+                Err(error) if is_told => tracing::debug!(%error, "jobs still cannot be claimed"),
                 Err(error) => {
-                    tracing::warn!(%error, "no job can be claimed for now");
+                    tracing::warn!(%error, "jobs cannot be claimed at the moment");
                     is_told = true;
                 }
             }
@@ -161,7 +161,7 @@ impl Jobs {
                 () = self.stopping.cancelled() => return,
             }
             if let Err(error) = self.tend_round(round).await {
-                tracing::debug!(%error, "the queue is not tended");
+                tracing::debug!(%error, "the maintenance of the queue failed");
             }
         }
     }

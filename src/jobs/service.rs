@@ -97,7 +97,7 @@ pub enum JobsError {
     #[error(transparent)]
     Store(StoreError),
     /// No such job.
-    #[error("there is no such job")]
+    #[error("no such job")]
     NotFound,
     /// The job has ended, so it cannot be cancelled.
     #[error("the job has already ended as {}", .0.status)]
@@ -106,22 +106,22 @@ pub enum JobsError {
     #[error("the job has not ended; cancel it first")]
     NotEnded,
     /// A part is cancelled and deleted only with its parent.
-    #[error("the job is a part of {parent}, and is cancelled and deleted with it alone")]
+    #[error("the job is a part of {parent}; cancel or delete {parent} instead")]
     PartOf { parent: JobId },
     /// No such dataset.
-    #[error("there is no such dataset")]
+    #[error("no such dataset")]
     DatasetMissing,
     /// A job that has not ended reads the dataset, so it cannot be deleted yet.
     #[error(
-        "the dataset is in use: {job} reads it and has not ended; cancel the job, or wait for its \
-         end, and delete then"
+        "the dataset is in use by the job {job}, which has not ended; cancel the job or wait for \
+         its end, then delete the dataset"
     )]
     DatasetPinned { job: JobId },
     /// No such model.
-    #[error("there is no such model")]
+    #[error("no such model")]
     ModelMissing,
     /// The owner has used the idempotency key for another request.
-    #[error("another thing was made under this idempotency key")]
+    #[error("another request created something under this idempotency key")]
     KeyTaken(Box<KeyRecord>),
     /// A quota would be exceeded.
     #[error(transparent)]
@@ -368,9 +368,9 @@ impl Jobs {
     pub(super) async fn forget_data(&self, key: Option<&str>) {
         let Some(key) = key else { return };
         let deleted = tokio::time::timeout(FORGET_PATIENCE, self.blobs.delete(key)).await;
-        let silent = |_| StoreError::unavailable("it does not answer");
+        let silent = |_| StoreError::unavailable("the store does not respond");
         if let Err(error) = deleted.map_err(silent).flatten() {
-            tracing::warn!(key, %error, "data that nobody names stay until they are swept");
+            tracing::warn!(key, %error, "unused data remain until the next sweep");
         }
     }
 

@@ -54,7 +54,11 @@ impl Journal {
         // dropped.
         let journal = Arc::clone(self);
         tokio::spawn(async move { journal.write_waiting().await });
-        let lost = |_| Err(StoreError::unavailable("the writer went away"));
+        let lost = |_| {
+            Err(StoreError::unavailable(
+                "the writer of the session ended early",
+            ))
+        };
         outcome.await.unwrap_or_else(lost)
     }
 

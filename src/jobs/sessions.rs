@@ -48,7 +48,7 @@ pub enum SessionError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// No such session.
-    #[error("there is no such session")]
+    #[error("no such session")]
     NotFound,
     /// The requested session is invalid.
     #[error(transparent)]
@@ -60,19 +60,22 @@ pub enum SessionError {
     #[error("the session stands at position {position}")]
     Elsewhere { position: u64 },
     /// The session has ended.
-    #[error("the session has ended, at position {position}, and learns no more: {end}")]
+    #[error("the session ended at position {position} and accepts no more examples: {end}")]
     Ended { position: u64, end: SessionEnd },
     /// The session would end before the last example of a request whose examples must be learnt all or none.
     #[error(
-        "the session would end with example {last} of these, counted from 1, and the rest could not \
-         be learnt; none was: send the first {last}"
+        "the session would end at example {last} of the request, so no example was learnt; send \
+         only the first {last} examples"
     )]
     EndsWithin { last: usize },
     /// Another request is writing.
     #[error("another request is writing to the session")]
     Busy,
     /// The computation exceeded its time limit.
-    #[error("these examples take longer to learn than the {seconds} seconds of a request")]
+    #[error(
+        "learning these examples takes longer than the limit of {seconds} seconds per request; \
+         send fewer examples"
+    )]
     TooLong { seconds: f64 },
     /// A quota would be exceeded.
     #[error(transparent)]
@@ -81,7 +84,7 @@ pub enum SessionError {
     #[error(transparent)]
     NoMemory(#[from] NoMemory),
     /// The computation met a defect.
-    #[error("the computation met a defect of the service")]
+    #[error("the computation failed because of a defect in the service")]
     Broken,
     /// The process is stopping.
     #[error("the service is stopping")]

@@ -48,7 +48,7 @@ impl<K: Clone + Eq + Hash> Shares<K> {
 
     /// Counts a permit as taken. The caller has checked that one is free.
     pub fn take(&mut self, key: &K) {
-        debug_assert!(self.free > 0, "a permit that there is not was taken");
+        debug_assert!(self.free > 0, "more permits were taken than exist");
         self.free = self.free.saturating_sub(1);
         *self.held.entry(key.clone()).or_insert(0) += 1;
     }
@@ -56,7 +56,7 @@ impl<K: Clone + Eq + Hash> Shares<K> {
     /// Counts a permit as given back.
     pub fn give_back(&mut self, key: &K) {
         let Some(held) = self.held.get_mut(key) else {
-            debug_assert!(false, "a permit that was not taken came back");
+            debug_assert!(false, "a permit was returned that was not taken");
             return;
         };
         *held -= 1;

@@ -86,7 +86,7 @@ impl ReadError {
     pub fn of(examples: &StoredExamples) -> Self {
         match examples.failure() {
             Some(failure) => failure.into(),
-            None => Self::Broken("reading ended without a reason".to_owned()),
+            None => Self::Broken("the read stopped without an error".to_owned()),
         }
     }
 }
@@ -104,11 +104,10 @@ impl Jobs {
             Err(StoreError::Other(error)) => return Err(ReadError::Broken(error.to_string())),
             found => found.map_err(ReadError::Store)?,
         };
-        let missing = || ReadError::Missing(format!("the stored data {key} are gone"));
+        let missing = || ReadError::Missing(format!("the stored data {key} are missing"));
         let source = found.ok_or_else(missing)?;
-        let sha256 = unhex(sha256).ok_or_else(|| {
-            ReadError::Corrupt("the digest that was recorded is no digest".to_owned())
-        })?;
+        let sha256 = unhex(sha256)
+            .ok_or_else(|| ReadError::Corrupt("the recorded digest is invalid".to_owned()))?;
         let whole_bytes_max = self.config.resident_bytes_max;
         let buffers = Buffers {
             whole_bytes_max,

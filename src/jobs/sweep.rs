@@ -67,7 +67,7 @@ impl Jobs {
         loop {
             if Instant::now() >= due || self.clock_jumped().await {
                 if let Err(error) = self.sweep().await {
-                    tracing::warn!(%error, "the sweep is put off");
+                    tracing::warn!(%error, "the sweep failed and is postponed");
                 }
                 due = Instant::now() + INTERVAL;
             }
@@ -88,7 +88,8 @@ impl Jobs {
         if lengthened > 0 {
             tracing::warn!(
                 lengthened,
-                "leases and callbacks lay days ahead, since the database's clock had jumped; they are due soon"
+                "the clock of the database jumped: leases and callbacks were days ahead and are \
+                 now due soon"
             );
         }
         let kept_ms = u64::from(self.config.retention_days) * 86_400_000;
@@ -105,10 +106,7 @@ impl Jobs {
             None => 0,
         };
         if removed > 0 {
-            tracing::info!(
-                removed,
-                "unfinished uploads of processes that are gone are removed"
-            );
+            tracing::info!(removed, "removed unfinished uploads of ended processes");
         }
         Ok(())
     }

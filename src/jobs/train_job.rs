@@ -30,10 +30,10 @@ use super::work::{Allowance, ResolveError};
 const NAME_SHOWN_MAX: usize = 256;
 
 /// Reason for claiming nothing when a client gave the first hypothesis.
-const GIVEN: &str = "the first hypothesis was given, and may depend on the examples";
+const GIVEN: &str = "the initial hypothesis was given and may depend on the examples";
 
 /// Reason for claiming nothing when the run begins from a model.
-const LEARNT: &str = "the model that the run begins from may have learnt from the same examples";
+const LEARNT: &str = "the initial model may have learnt from the same examples";
 
 /// A model keeps the seeds of at most this number of data sets.
 const SEEDS_MAX: usize = 1000;
@@ -203,9 +203,9 @@ impl TrainJob {
         }
         let than = if n > N_MAX { "more than " } else { "" };
         Err(ResolveError::Intractable(format!(
-            "at n = {n} this takes {than}2^{log2:.1} examples on average, more than can be read \
-             in the {seconds} seconds of a job; another learner needs fewer, or a stop such as \
-             max_seconds or max_examples takes what there is by then"
+            "at n = {n} the training needs {than}2^{log2:.1} examples on average, more than a job \
+             can read in {seconds} seconds; use a learner that needs fewer, or set a stop such as \
+             max_seconds or max_examples for a partial result"
         )))
     }
 

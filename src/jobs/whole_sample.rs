@@ -35,7 +35,9 @@ pub(super) fn check(
         Input::Sample { data, .. } => check_examples(data),
         Input::Generated(plan) => {
             let Some(count) = plan.count else {
-                return refused("this needs the whole sample: give the data a count");
+                return refused(
+                    "the task needs the whole sample; set a count for the generated data",
+                );
             };
             let limit = state_bytes_max;
             let needed = count.saturating_mul(plan.target.n().div_ceil(64) as u64 * 8);

@@ -322,7 +322,7 @@ impl Work {
             }
             (WorkKind::Grid(..), TaskOutput::Grid(result)) => return grid_job::completion(result),
             (WorkKind::Data(task, input), _) => (task, input),
-            _ => unreachable!("work finds what its task is"),
+            _ => unreachable!("the output belongs to the task of the work"),
         };
         match (task, found) {
             (WorkTask::Train(train), TaskOutput::Trained(outcome)) => {
@@ -338,7 +338,7 @@ impl Work {
             (WorkTask::Evaluate(job), TaskOutput::Evaluated(evaluation)) => {
                 job.completion(evaluation)
             }
-            _ => unreachable!("work finds what its task is"),
+            _ => unreachable!("the output belongs to the task of the work"),
         }
     }
 

@@ -95,7 +95,7 @@ impl Jobs {
         };
         let prepared = renewer.keep_while(&run, prepared).await;
         if renewer.hold != Hold::Held {
-            tracing::warn!(job = %job.id, "the lease was lost while the data were read");
+            tracing::warn!(job = %job.id, "the job lost its lease while its data were read");
             return;
         }
         let work = match prepared {
@@ -200,7 +200,7 @@ impl Jobs {
             if Instant::now() >= deadline {
                 return Err(Unprepared::Store(error));
             }
-            tracing::warn!(key, %error, "the data cannot be read yet");
+            tracing::warn!(key, %error, "the data cannot be read at the moment; retrying");
             tokio::select! {
                 () = tokio::time::sleep(pause) => pause = (pause * 2).min(PAUSE_MAX),
                 () = self.stopping.cancelled() => return Err(Unprepared::Suspended),
@@ -224,7 +224,8 @@ impl Jobs {
             }
             Some(Fenced::Lost) => self.after_lost(job).await,
             None => {
-                tracing::error!(job = %job.id, "the end could not be written; the job runs again");
+                tracing::error!(job = %job.id, "the end of the job could not be stored; the job \
+                                                runs again");
             }
         }
         self.hub.changed(job.id);
@@ -236,8 +237,10 @@ impl Jobs {
             let written = self.store.requeue_job(lease, &requeue, self.ids.now());
             match tokio::time::timeout(STATE_PATIENCE, written).await {
                 Ok(Ok(_)) => return self.hub.changed(job.id),
-                Ok(Err(error)) => tracing::warn!(job = %job.id, %error, "its state is not stored"),
-                Err(_) => tracing::warn!(job = %job.id, "its state is not stored in time"),
+                Ok(Err(error)) => tracing::warn!(job = %job.id, %error, "the state of the job \
+                                                                         could not be stored"),
+                Err(_) => tracing::warn!(job = %job.id, "the state of the job could not be stored \
+                                                         in time"),
             }
         }
         let requeue = Requeue {
@@ -247,7 +250,8 @@ impl Jobs {
         match self.write_last(job, lease, Last::Requeue(&requeue)).await {
             Some(Fenced::Done) => {}
             Some(Fenced::Lost) => self.after_lost(job).await,
-            None => tracing::warn!(job = %job.id, "not given back; the lease runs out"),
+            None => tracing::warn!(job = %job.id, "the job could not return to the queue; its \
+                                                   lease will expire"),
         }
         self.hub.changed(job.id);
     }
@@ -269,9 +273,12 @@ impl Jobs {
     /// Returns a job whose data cannot be read now, until all attempts are used up. The job pauses in the
     /// queue, because the next claim would otherwise take it again before all other jobs.
     async fn try_later(&self, job: &Job, lease: &Lease, error: &StoreError) {
-        tracing::warn!(job = %job.id, %error, "the data cannot be read now");
+        tracing::warn!(job = %job.id, %error, "the data of the job cannot be read");
         if lease.attempt >= self.config.attempts_max {
-            let detail = format!("not in {} attempts, at last: {error}", lease.attempt);
+            let detail = format!(
+                "the data could not be read in {} attempts; the last error: {error}",
+                lease.attempt
+            );
             let error = completion::unreadable(ReadError::Missing(detail));
             let end = completion::failure(self.ids.now(), error, job);
             return self.finish(job, lease, end).await;
@@ -303,7 +310,7 @@ impl Jobs {
             match written {
                 Ok(fenced) => return Some(fenced),
                 Err(error) => {
-                    tracing::warn!(job = %job.id, %error, "the store did not take it yet")
+                    tracing::warn!(job = %job.id, %error, "the store refused the write; retrying")
                 }
             }
             tokio::select! {
@@ -319,11 +326,11 @@ impl Jobs {
     async fn after_lost(&self, job: &Job) {
         match self.store.job(&job.owner, job.id).await {
             Ok(Some(stored)) if stored.status.is_ended() => {
-                tracing::info!(job = %job.id, status = %stored.status, "the job has ended already");
+                tracing::info!(job = %job.id, status = %stored.status, "the job has already ended");
                 self.forget_data(job.data_key.as_deref()).await;
             }
-            Ok(_) => tracing::warn!(job = %job.id, "the lease is over; nothing written"),
-            Err(error) => tracing::warn!(job = %job.id, %error, "the lease is over"),
+            Ok(_) => tracing::warn!(job = %job.id, "the lease expired; nothing was written"),
+            Err(error) => tracing::warn!(job = %job.id, %error, "the lease expired"),
         }
     }
 }
@@ -389,7 +396,7 @@ pub(super) async fn attend(
         Hold::Held => {}
         Hold::Requeued => return,
         Hold::Lost => {
-            tracing::warn!(job = %job.id, "the lease was lost; what was computed is dropped");
+            tracing::warn!(job = %job.id, "the lease was lost; the computation is discarded");
             return;
         }
     }

@@ -166,7 +166,7 @@ impl LeaseRenewer<'_> {
         };
         self.stance.park(&self.jobs.parked, parked);
         metrics::counter!("halfspace_jobs_parked_total").increment(1);
-        tracing::debug!(job = %job.id, "parked; a waiting job goes first");
+        tracing::debug!(job = %job.id, "the job is parked, and a waiting job runs first");
         if let Some(interrupt) = self.beat_now(run.progress.counts(), false).await {
             run.stop.raise(interrupt);
         }
@@ -211,12 +211,12 @@ impl LeaseRenewer<'_> {
                     Fenced::Lost => Hold::Lost,
                 };
                 metrics::counter!("halfspace_preemptions_total").increment(1);
-                tracing::debug!(job = %self.job.id, "went back to the queue with its state");
+                tracing::debug!(job = %self.job.id, "the job returned to the queue with its state");
                 run.stop.raise(Interrupt::Suspended);
                 jobs.hub.changed(self.job.id);
             }
             // The job keeps the lease. The lease renewer tries again after the next slice.
-            Err(error) => tracing::warn!(job = %self.job.id, %error, "stays parked"),
+            Err(error) => tracing::warn!(job = %self.job.id, %error, "the job stays parked"),
         }
     }
 }

@@ -52,14 +52,18 @@ struct Room {
 impl Room {
     fn take_value<E: Error>(&self) -> Result<(), E> {
         let left = self.values.get().checked_sub(1);
-        let full = || E::custom(format!("there are more than {VALUES_MAX} values in it"));
+        let full = || E::custom(format!("the document has more than {VALUES_MAX} values"));
         self.values.set(left.ok_or_else(full)?);
         Ok(())
     }
 
     fn take_text<E: Error>(&self, text: &str) -> Result<(), E> {
         let left = self.text_bytes.get().checked_sub(text.len());
-        let full = || E::custom(format!("its texts take more than {TEXT_BYTES_MAX} bytes"));
+        let full = || {
+            E::custom(format!(
+                "the texts of the document take more than {TEXT_BYTES_MAX} bytes"
+            ))
+        };
         self.text_bytes.set(left.ok_or_else(full)?);
         Ok(())
     }

@@ -47,7 +47,7 @@ impl EventKind {
 
 /// The text is not the name of a kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a kind of event is one of progress, status, result")]
+#[error("the kind of an event must be one of progress, status, result")]
 pub struct ParseEventKindError;
 
 impl FromStr for EventKind {

@@ -45,7 +45,7 @@ impl ExperimentSpec {
         let bytes = own.saturating_mul(experiment.parts().into());
         if bytes > PARTS_REQUEST_BYTES_MAX {
             let detail = format!(
-                "the requests of its {} parts take {bytes} bytes together, more than \
+                "the requests of the {} parts take {bytes} bytes in total, more than \
                  parts_request_bytes_max: {PARTS_REQUEST_BYTES_MAX}",
                 experiment.parts()
             );

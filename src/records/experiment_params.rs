@@ -67,7 +67,7 @@ impl MistakeBoundSweepSpec {
             (Some(_), Some(_)) => {
                 return Err(ExperimentError::parameter(
                     "/normalised_batch_sizes",
-                    "give this or batch_sizes, not both; null takes away what a figure has",
+                    "give either this field or batch_sizes; null removes the value of a figure",
                 ));
             }
         };
@@ -273,5 +273,5 @@ impl SampleComplexitySpec {
 /// Finds the learner with this name. An error points to `pointer`.
 fn learner(name: &str, pointer: String) -> Result<&'static Entry, ExperimentError> {
     catalogue::find(name)
-        .ok_or_else(|| ExperimentError::parameter(pointer, format!("there is no learner {name:?}")))
+        .ok_or_else(|| ExperimentError::parameter(pointer, format!("unknown learner {name:?}")))
 }

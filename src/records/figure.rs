@@ -40,8 +40,8 @@ pub static FIGURES: &[Figure] = &[
     },
     Figure {
         name: "fang-venkatesh-table-1",
-        title: "Directed Drift: mistakes against n (Fang and Venkatesh, Table 1), exactly for D, \
-                measured for D' and D'' at their own batch sizes",
+        title: "Directed Drift: mistakes against n (Fang and Venkatesh, Table 1), exact for D, \
+                measured for D' and D'' at their default batch sizes",
         spec: || {
             let learners = [
                 &directed_drift::ENTRY,
@@ -57,18 +57,17 @@ pub static FIGURES: &[Figure] = &[
     },
     Figure {
         name: "cover-figure-1",
-        title: "The share of dichotomies that are separable, for 5 and 65 dimensions, and Cover's \
-                count",
+        title: "Share of separable dichotomies for 5 and 65 dimensions, and Cover's count",
         spec: || ExperimentSpec::SeparableFraction(SeparableFractionSpec::default()),
     },
     Figure {
         name: "false-stops",
-        title: "How often the rules per-hypothesis and anytime stop at a wrong hypothesis",
+        title: "Share of runs that the rules per-hypothesis and anytime stop at a wrong hypothesis",
         spec: || ExperimentSpec::FalseStopRate(FalseStopRateSpec::default()),
     },
     Figure {
         name: "sample-complexity",
-        title: "How many examples a dimension it takes to find hidden binary weights",
+        title: "Examples per dimension needed to find hidden binary weights",
         spec: || {
             ExperimentSpec::SampleComplexity(SampleComplexitySpec {
                 n: vec![101, 501],

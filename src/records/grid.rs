@@ -96,18 +96,20 @@ impl GridSpec {
             detail,
         };
         if self.over.is_empty() {
-            return Err(whole("name at least one field, with its values".to_owned()));
+            return Err(whole(
+                "the grid needs at least one field with its values".to_owned(),
+            ));
         }
         if self.over.len() > FIELDS_MAX {
             let fields = self.over.len();
             return Err(whole(format!(
-                "the grid is over {fields} fields, more than {FIELDS_MAX}"
+                "the grid has {fields} fields, more than {FIELDS_MAX}"
             )));
         }
         if let Some((field, _)) = self.over.iter().find(|(_, values)| values.is_empty()) {
             return Err(GridError {
                 pointer: pointer(field, None),
-                detail: "give at least one value".to_owned(),
+                detail: "the list needs at least one value".to_owned(),
             });
         }
         // Equal trainings could not be told apart, and the choice of the best one would be arbitrary.
@@ -119,7 +121,7 @@ impl GridSpec {
             if let Some(place) = again {
                 return Err(GridError {
                     pointer: pointer(field, Some(place)),
-                    detail: "this value is in the list already".to_owned(),
+                    detail: "the value occurs twice in the list".to_owned(),
                 });
             }
         }
@@ -136,8 +138,8 @@ impl GridSpec {
         let bytes = count.saturating_mul(self.training_bytes());
         if bytes > PARTS_REQUEST_BYTES_MAX {
             return Err(whole(format!(
-                "the requests of the {count} trainings take up to {bytes} bytes together, more than \
-                 parts_request_bytes_max: {PARTS_REQUEST_BYTES_MAX}"
+                "the requests of the {count} trainings take up to {bytes} bytes in total, more \
+                 than parts_request_bytes_max: {PARTS_REQUEST_BYTES_MAX}"
             )));
         }
         Ok(trainings)
@@ -219,18 +221,16 @@ fn replace(cell: &mut GridCell, field: &str, value: &Value) -> Result<(), String
                 .is_some_and(|name| !name.is_empty())
         });
     if !is_known {
-        return Err(format!("a grid is over {FIELDS}"));
+        return Err(format!("a grid can vary only {FIELDS}"));
     }
     if field.split('.').count() > PATH_NAMES_MAX {
-        return Err(format!(
-            "nothing is nested in more than {PATH_NAMES_MAX} names"
-        ));
+        return Err(format!("a field has at most {PATH_NAMES_MAX} nested names"));
     }
     let mut train = serde_json::to_value(&cell.train).map_err(|error| error.to_string())?;
     let mut place = &mut train;
     for name in field.split('.') {
         let Value::Object(members) = place else {
-            return Err("what it is a part of is no object".to_owned());
+            return Err("the enclosing value is not an object".to_owned());
         };
         let member = members.entry(name).or_insert_with(|| Map::new().into());
         place = member;

@@ -231,7 +231,7 @@ fn factor_schema() -> Object {
     ObjectBuilder::new()
         .schema_type(SchemaType::from_iter([Type::Number, Type::String]))
         .description(Some(
-            "The base of the weights, above 1; a string where no double is the decimal.",
+            "The base of the weights, above 1. A string if the decimal is not exactly a double.",
         ))
         .build()
 }
@@ -333,7 +333,7 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
 }
 
 fn bad_alpha() -> HypothesisError {
-    HypothesisError("alpha is not above 1 and at most 2^32".to_owned())
+    HypothesisError("alpha must be above 1 and at most 2^32".to_owned())
 }
 
 impl From<Reading> for ReadingName {

@@ -73,7 +73,8 @@ pub(super) fn bounded(
     let made =
         (|| BoundedWeights::from_numbers(numbers?, inhibition.as_f64()?, threshold.as_f64()?))();
     made.ok_or_else(|| {
-        let detail = "weights lie in [0, 1], inhibition and threshold are not negative";
+        let detail =
+            "weights must lie in [0, 1], and inhibition and threshold must not be negative";
         HypothesisError(detail.to_owned())
     })
 }
@@ -94,8 +95,8 @@ fn multiples(
         Some(LinearWeights::Integer(weights.of_unit(unit)))
     };
     made().ok_or_else(|| {
-        let detail = "a weight is no whole multiple of the unit, at most 2^40 times, over Boolean \
-                      examples";
+        let detail = "over Boolean examples, every weight must be a whole multiple of the unit, at \
+                      most 2^40 times";
         HypothesisError(detail.to_owned())
     })
 }
@@ -131,7 +132,9 @@ pub(super) fn linear(
     }
     let is_finite = |number: &Number| number.as_f64().is_some_and(f64::is_finite);
     if !all().all(is_finite) {
-        return Err(HypothesisError("a weight is no finite number".to_owned()));
+        return Err(HypothesisError(
+            "a weight is not a finite number".to_owned(),
+        ));
     }
     let weights = weights.iter().filter_map(Number::as_f64).collect();
     let bias = bias.and_then(Number::as_f64);

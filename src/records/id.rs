@@ -123,7 +123,7 @@ impl<K: Kind> fmt::Debug for Id<K> {
 /// The text is not an id of the expected kind. The error does not repeat the text, because the text comes
 /// from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an id here is `{prefix}` followed by the 32 lower-case hexadecimal digits of a UUIDv7")]
+#[error("the id must be `{prefix}` followed by the 32 lower-case hexadecimal digits of a UUIDv7")]
 pub struct ParseIdError {
     /// The expected prefix.
     pub prefix: &'static str,

@@ -237,7 +237,7 @@ impl fmt::Display for Status {
 
 /// The text is not the name of a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a status is one of queued, running, succeeded, failed, cancelled")]
+#[error("the status must be one of queued, running, succeeded, failed, cancelled")]
 pub struct ParseStatusError;
 
 impl FromStr for Status {

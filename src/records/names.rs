@@ -64,8 +64,8 @@ impl Names {
     pub fn check_classes(&self, given: Option<&[String; 2]>) -> Result<(), String> {
         match (&self.classes, given) {
             (Some(own), Some(given)) if own != given => Err(format!(
-                "the class of the label 1 is named {:?} in the data, but {:?} in the model; that \
-                 of -1 {:?}, but {:?}",
+                "the class of the label 1 is named {:?} in the data, but {:?} in the model; the \
+                 class of the label -1 is named {:?} in the data, but {:?} in the model",
                 shown(&given[1]),
                 shown(&own[1]),
                 shown(&given[0]),

@@ -21,7 +21,7 @@ pub struct Cursor<K: Kind> {
 
 /// The text is not a cursor of this list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a cursor is the `next_cursor` of an earlier page of the same list")]
+#[error("a cursor must be the `next_cursor` of an earlier page of the same list")]
 pub struct ParseCursorError;
 
 impl<K: Kind> fmt::Display for Cursor<K> {

@@ -90,7 +90,7 @@ impl Default for Weight {
 
 /// A weight outside of [`Weight::RANGE`].
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("a weight is a number from 0.01 to 100, not {0}")]
+#[error("the weight must be a number from 0.01 to 100, not {0}")]
 pub struct WeightError(f64);
 
 impl TryFrom<f64> for Weight {

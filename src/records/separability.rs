@@ -91,7 +91,9 @@ impl TryFrom<u32> for ListLength {
         if length as usize <= LIST_MAX {
             Ok(Self(length))
         } else {
-            Err(format!("{length} is no whole number from 0 to {LIST_MAX}"))
+            Err(format!(
+                "{length} is not a whole number from 0 to {LIST_MAX}"
+            ))
         }
     }
 }

@@ -103,7 +103,7 @@ impl TryFrom<u64> for Positive {
         if (1..1 << 53).contains(&number) {
             Ok(Self(number))
         } else {
-            Err(format!("{number} is no whole number from 1 to 2^53 - 1"))
+            Err(format!("{number} is not a whole number from 1 to 2^53 - 1"))
         }
     }
 }
@@ -177,7 +177,7 @@ impl TryFrom<f64> for Share {
         if number > 0.0 && number < 1.0 {
             Ok(Self(number))
         } else {
-            Err(format!("{number} is not between 0 and 1, without either"))
+            Err(format!("{number} must be greater than 0 and less than 1"))
         }
     }
 }
@@ -201,7 +201,7 @@ impl TryFrom<f64> for Seconds {
         if number > 0.0 && number.is_finite() {
             Ok(Self(number))
         } else {
-            Err(format!("{number} is no positive number of seconds"))
+            Err(format!("{number} is not a positive number of seconds"))
         }
     }
 }

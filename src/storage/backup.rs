@@ -40,20 +40,20 @@ pub enum BackupError {
     NotEmbedded(String),
     /// The blobs are not beside the database.
     #[error(
-        "--blob-url: a backup is of a data directory with its blobs in it; copy the database first and the \
-         other place for blobs after it, with tools of their own"
+        "--blob-url: a backup copies only a data directory that contains its blobs; with their own \
+         tools, copy the database first and the blobs afterwards"
     )]
     BlobsElsewhere,
     /// The setting names no place for blobs.
-    #[error("--blob-url: it names no place for blobs")]
+    #[error("--blob-url: the URL is not a location for blobs")]
     BlobUrl,
     /// The directory contains no store.
-    #[error("--data-dir {0}: there is no embedded store in it")]
+    #[error("--data-dir {0}: the directory has no embedded store")]
     NoStore(String),
     /// Another version of the program wrote the store.
     #[error(
-        "--data-dir {directory}: the store has schema version {found}, and this program has \
-         {supported}: take the program that serves it"
+        "--data-dir {directory}: the store has schema version {found}, but this program has \
+         {supported}; use the program version that serves the store"
     )]
     Schema {
         directory: String,
@@ -127,27 +127,30 @@ fn refused(path: &Path, reason: &'static str) -> BackupError {
 /// The parent directory of the copy, and the directory in which the copy is built.
 fn places(data_dir: &Path, target: &Path) -> Result<(PathBuf, PathBuf), BackupError> {
     let Some(name) = target.file_name() else {
-        return Err(refused(target, "the copy needs a name of its own"));
+        return Err(refused(target, "the directory of the copy needs a name"));
     };
     match fs::read_dir(target).map(|mut entries| entries.next().is_none()) {
         Ok(true) => {}
         Ok(false) => return Err(refused(target, "the directory is not empty")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            return Err(refused(target, "it is no directory"));
+            return Err(refused(target, "the path is not a directory"));
         }
         Err(error) => return Err(unreadable(target, error)),
     }
     let parent = match target.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,
-        None => return Err(refused(target, "the copy needs a name of its own")),
+        None => return Err(refused(target, "the directory of the copy needs a name")),
     };
     make_private_directory(parent).map_err(|error| unreadable(target, error))?;
     let whole = |path: &Path| fs::canonicalize(path).map_err(|error| unreadable(path, error));
     let parent = whole(parent)?;
     if parent.starts_with(whole(data_dir)?) {
-        return Err(refused(target, "it is inside the data directory"));
+        return Err(refused(
+            target,
+            "the directory is inside the data directory",
+        ));
     }
     let mut unfinished = name.to_owned();
     unfinished.push(".incomplete");
@@ -170,7 +173,7 @@ fn lock(unfinished: &Path) -> Result<File, BackupError> {
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => {
-            let reason = "another backup to the same place is being taken";
+            let reason = "another backup to the same directory is running";
             Err(refused(unfinished, reason))
         }
         Err(TryLockError::Error(error)) => Err(unreadable(unfinished, error)),
@@ -201,7 +204,7 @@ fn clear(unfinished: &Path) -> Result<(), BackupError> {
     };
     match cleared() {
         Ok(true) => Ok(()),
-        Ok(false) => Err(refused(unfinished, "there is something else in it")),
+        Ok(false) => Err(refused(unfinished, "the directory contains other files")),
         Err(error) => Err(unreadable(unfinished, error)),
     }
 }

@@ -32,7 +32,7 @@ impl DatabaseUrl {
         if PostgresUrl::is_meant(&self.0) {
             return PostgresUrl::parse(&self.0).map(Place::Postgres);
         }
-        Err("neither sqlite nor postgres://...".to_owned())
+        Err("the value must be sqlite or postgres://...".to_owned())
     }
 }
 

@@ -28,18 +28,18 @@ pub enum StoreError {
     Corrupt(#[source] Source),
     /// A newer version of this program has written the store.
     #[error(
-        "the store has schema version {found}, and this program knows versions up to {supported}: \
-         use the newer program"
+        "the store has schema version {found}, but this program supports versions up to \
+         {supported}; use a newer program"
     )]
     Newer { found: i64, supported: i64 },
     /// Another thing is already stored under this id or key.
-    #[error("something else is stored under {0}")]
+    #[error("a different blob is stored under {0}")]
     Conflict(String),
     /// The owner of the job has no such dataset.
-    #[error("there is no dataset {0}")]
+    #[error("no such dataset: {0}")]
     DatasetMissing(DatasetId),
     /// The owner has created another thing under this idempotency key. Nothing was stored.
-    #[error("{} was made under this idempotency key", .0.thing)]
+    #[error("{} was created under this idempotency key", .0.thing)]
     KeyTaken(Box<KeyRecord>),
     /// The insert would exceed a limit. Nothing was stored.
     #[error(transparent)]

@@ -87,7 +87,7 @@ pub(super) struct Limited {
 
 /// A limit that an insert would exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} is {max}, {used} are used, and this would add {asked}", .limit.name())]
+#[error("{} is {max}; {used} are in use, and this request would add {asked}", .limit.name())]
 pub struct OverQuota {
     pub limit: Limit,
     pub max: u64,

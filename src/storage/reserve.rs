@@ -51,7 +51,7 @@ impl Reserve {
         let Err(error) = self.fill() else {
             return;
         };
-        tracing::warn!(%error, bytes = BYTES, "there is no room for a reserve on the disk");
+        tracing::warn!(%error, bytes = BYTES, "the disk has no space for the reserve");
         if is_new {
             // An empty file would mean that new data is refused.
             let _ = std::fs::remove_file(&self.path);
@@ -69,9 +69,7 @@ impl Reserve {
         };
         match given_up() {
             Ok(true) => {
-                tracing::warn!(
-                    "the disk is full: only what frees room is taken in until there is some"
-                );
+                tracing::warn!("the disk is full: the store accepts only writes that free space");
                 true
             }
             Ok(false) => true,
@@ -89,13 +87,13 @@ impl Reserve {
         if !self.may_attempt() || self.fill().is_err() {
             return false;
         }
-        tracing::info!("the disk has room again");
+        tracing::info!("the disk has free space again");
         true
     }
 
     /// The error of refused inserts while the reserve is released.
     pub fn refusal() -> StoreError {
-        StoreError::Full("what is left of the disk is kept for cancels and deletions".into())
+        StoreError::Full("the remaining disk space is reserved for cancels and deletions".into())
     }
 
     fn may_attempt(&self) -> bool {

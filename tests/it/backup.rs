@@ -412,14 +412,14 @@ async fn what_cannot_be_copied_is_refused_with_the_reason() {
     fs::write(at("bare").join("halfspace.sqlite"), b"").unwrap();
     let cases = [
         (&data_dir, at("full"), "not empty"),
-        (&data_dir, at("file"), "no directory"),
-        (&data_dir, at("others"), "something else in it"),
+        (&data_dir, at("file"), "not a directory"),
+        (&data_dir, at("others"), "contains other files"),
         (
             &data_dir,
             data_dir.join("copy"),
             "inside the data directory",
         ),
-        (&data_dir, PathBuf::from("/"), "a name of its own"),
+        (&data_dir, PathBuf::from("/"), "needs a name"),
         (&at("nowhere"), at("copy"), "no embedded store"),
         (&at("bare"), at("copy"), "no embedded store"),
         (&at("wrong"), at("copy"), "damaged"),

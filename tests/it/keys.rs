@@ -80,7 +80,7 @@ async fn made_and_revoked_beside_a_service(settings: &[&str]) {
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(lines[0].starts_with(&id) && lines[0].contains("revoked 20"));
     assert!(lines[0].contains("jobs <= 5") && lines[0].ends_with("one"));
-    assert!(lines[1].starts_with(&other_id) && lines[1].contains("in force"));
+    assert!(lines[1].starts_with(&other_id) && lines[1].contains("  valid"));
 
     // Only the answer of `keys create` shows a secret, at every log level.
     for output in [&one, &two, &revoked, &listed] {
@@ -112,8 +112,8 @@ fn what_cannot_be_done_is_said() {
     said(&made.unwrap());
     let nobody = "key_018bcfe568007000b333333333333333";
     for (command, reason) in [
-        (vec!["revoke", nobody], "there is no key"),
-        (vec!["revoke", "job_1"], "an id here is"),
+        (vec!["revoke", nobody], "no such key"),
+        (vec!["revoke", "job_1"], "the id must be"),
         (vec!["create"], "--name"),
         (vec!["create", "--name", ""], "1 to 256"),
         (vec!["create", "--name", "a\nb"], "on one line"),

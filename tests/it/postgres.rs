@@ -130,7 +130,7 @@ async fn a_start_that_fails_names_the_setting_and_no_password() {
     let missing = format!("postgres:///no_such_database?host={host}&user=postgres&password=s3cret");
     let wrong_password = format!("postgres:///postgres?host={host}&user=locked&password=s3cret");
     for (url, reason) in [
-        ("mysql://ada:s3cret@db/half", "neither sqlite nor postgres"),
+        ("mysql://ada:s3cret@db/half", "must be sqlite or postgres"),
         ("postgres://ada:s3cret@db:port/half", "invalid port"),
         ("postgres://ada:s3cret@db/half?pasword=s3cret", "pasword"),
         // Nothing listens on port 1 of the loopback address.
@@ -172,7 +172,7 @@ fn a_server_that_says_nothing_does_not_keep_a_start_waiting() {
     let (status, said) = Program::run(directory.path(), &["--database-url", &url]);
     assert_eq!(status.code(), Some(1), "{said}");
     assert!(said.contains("error: --database-url"), "{said}");
-    assert!(said.contains("does not answer within"), "{said}");
+    assert!(said.contains("does not respond within"), "{said}");
     assert!(!said.contains("s3cret"), "{said}");
 }
 

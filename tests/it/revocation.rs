@@ -246,6 +246,6 @@ async fn the_first_key_ends_what_nobody_began() {
         let answer = timeout_at(ends_by, slow.whole()).await.expect("an end");
         let answer = String::from_utf8(answer).unwrap();
         assert!(answer.contains("\"code\":\"unauthorized\""), "{answer}");
-        assert!(answer.contains("A key is needed"), "{answer}");
+        assert!(answer.contains("The request needs an API key"), "{answer}");
     }
 }

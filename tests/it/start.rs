@@ -288,7 +288,7 @@ fn a_limit_of_memory_that_is_no_good_is_told_with_its_setting() {
         ("0", "too few; the service needs 134217728"),
         ("8388608", "too few; the service needs 134217728"),
         ("134217727", "too few; the service needs 134217728"),
-        ("1152921504606846976", "more than the"),
+        ("1152921504606846976", "exceed the"),
         ("-1", "--memory-bytes-max"),
     ] {
         let setting = format!("--memory-bytes-max={bytes}");

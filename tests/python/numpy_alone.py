@@ -1,4 +1,4 @@
-"""What NumPy saves is stored, trained on and predicted, and the predictions are NumPy's own X @ w."""
+"""Arrays that NumPy saves: the service stores them, trains on them and predicts them. The scores equal X @ w."""
 
 import io
 import json
@@ -23,7 +23,7 @@ def saved(array):
 
 
 def compare(model, body, media_type, query, expected):
-    """Predicts, and compares predictions and scores with those expected, all of them."""
+    """Predicts, and compares all predictions and scores with the expected scores."""
     answer = expect(200, "POST", f"/v1/models/{model}/predict{query}", body, media_type)
     scores = numpy.array(answer["scores"], dtype=expected.dtype)
     assert numpy.array_equal(scores, expected), (scores[:5], expected[:5])
@@ -33,7 +33,7 @@ def compare(model, body, media_type, query, expected):
 
 
 def weights(model):
-    """Weights and bias of a model."""
+    """The weights and the bias of a model."""
     hypothesis = expect(200, "GET", f"/v1/models/{model}")["hypothesis"]
     return numpy.array(hypothesis["weights"]), hypothesis["bias"]
 
@@ -46,7 +46,7 @@ def main():
     table = numpy.column_stack([x, y])
     trainings = predictions = 0
 
-    # Stored, and trained on by name; and sent along: the same data, the same model.
+    # The same data give the same model, as a stored dataset and in the body of the training.
     dataset = expect(201, "POST", "/v1/datasets", saved(table), NPY)
     assert (dataset["n"], dataset["examples"], dataset["positives"]) == (N, EXAMPLES, int(y.sum()))
     named = json.dumps({"dataset": dataset["id"]}).encode()
@@ -58,7 +58,7 @@ def main():
     model = by_name["model"]
     w, bias = weights(model)
 
-    # Every dtype, as 0 and 1 and as -1 and 1, to one model of Boolean data.
+    # A model of Boolean data accepts every dtype, as 0 and 1 and as -1 and 1.
     fresh = random.random((EXAMPLES, N)) < 0.5
     signs = 2 * fresh.astype(int) - 1
     scores = signs @ w + bias
@@ -80,8 +80,7 @@ def main():
     assert packed["hypothesis"] == sent["hypothesis"]
     trainings += 1
 
-    # Every dtype of real data, trained and predicted. NumPy may add in another order, so the values
-    # are such that every sum is exact.
+    # Real data of every dtype. NumPy may add in another order, so the values make every sum exact.
     for dtype in REAL:
         low = 0 if dtype.startswith("uint") else -50
         values = random.integers(low, 50, (300, 5)).astype(dtype)

@@ -1,4 +1,4 @@
-"""A client library of the Open Inference Protocol, unchanged, predicts what the service's own route does."""
+"""An unchanged client library of the Open Inference Protocol gets the predictions of the service's own route."""
 
 import importlib.metadata
 import json
@@ -19,14 +19,14 @@ DATATYPES = {
 
 
 def tensor(values, datatype, binary):
-    """The input x of these values."""
+    """The input x with these values."""
     x = client.InferInput("x", list(values.shape), datatype)
     x.set_data_from_numpy(values, binary_data=binary)
     return x
 
 
 def check(result, predictions, scores):
-    """Compares an answer with what the service's own route says."""
+    """Compares a response with the predictions and scores of the service's own route."""
     found = result.as_numpy("prediction")
     assert found.dtype == numpy.int8 and numpy.array_equal(found, predictions)
     texts = result.as_numpy("score")
@@ -37,7 +37,7 @@ def check(result, predictions, scores):
 
 
 def refusals(server, model):
-    """What the library makes of an error: its text, out of the member `error`."""
+    """Checks that the library reports the text of an error from the member `error`."""
     wrong = numpy.zeros((2, N + 1), dtype=bool)
     for values, datatype, name, said in [
         (wrong, "BOOL", model, f"the model has n = {N}"),

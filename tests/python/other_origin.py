@@ -1,8 +1,8 @@
 """A web page of another origin, in Chromium: python3 other_origin.py ADDRESS
 
-The page sends every request that a browser sends without asking first (forms, images, requests of
-`no-cors`), and requests that it asks about. Nothing in the service may change by them. The API reference
-of the service must load without an error under its own policy.
+The page sends each kind of request that a browser sends without a preflight (forms, images, requests of
+`no-cors`), and requests with a preflight. The requests must not change anything in the service. The API
+reference of the service must load without an error under its own policy.
 """
 
 import http.server
@@ -57,7 +57,7 @@ async function attempt(name, path, options) {
 
 
 class Site(http.server.BaseHTTPRequestHandler):
-    """The site of the page, on a port of its own: another origin."""
+    """The web site of the page. Its port makes it another origin."""
 
     page = b""
     told = None
@@ -81,10 +81,10 @@ class Site(http.server.BaseHTTPRequestHandler):
 
 
 def things():
-    """Everything that a page could have made, changed or removed."""
+    """Everything that a page could create, change or delete."""
     lists = {kind: call("GET", f"/v1/{kind}")[1]["items"] for kind in ("jobs", "datasets", "models", "sessions")}
     for job in lists["jobs"]:
-        # The job goes on.
+        # The job is running, so its progress changes.
         job.pop("progress")
     return lists
 
@@ -111,12 +111,12 @@ def main():
             browser.terminate()
             browser.wait()
     assert len(Site.told) == 8, Site.told
-    # A page of `no-cors` is not told the status; every other attempt fails.
+    # A `no-cors` request hides the status from the page. Every other attempt fails.
     for name, kind, status in Site.told:
         assert kind in ("opaque", "refused") and status == 0, (name, kind, status)
     after = things()
     assert after == before, (before, after)
-    # The same requests, without a page around them, do what they say.
+    # The same requests take effect without a page.
     expect(202, "POST", f"/v1/jobs/{job}/cancel")
     print(f"another origin: {len(Site.told) + 2} attempts of a page in Chromium changed nothing")
 

@@ -1,14 +1,14 @@
-"""An S3 server for tests: prints its address, and serves until its standard input ends."""
+"""An S3 server for tests. It prints its address and serves until standard input closes."""
 
 import logging
 import os
 import sys
 import urllib.request
 
-# The server is its own; whatever the machine knows of Amazon is not for it.
+# The Amazon settings of the machine must not affect the server.
 for name in [name for name in os.environ if name.startswith("AWS_")]:
     del os.environ[name]
-# Larger objects than these go to files.
+# Objects larger than this number of bytes go to files.
 os.environ.setdefault("MOTO_S3_DEFAULT_KEY_BUFFER_SIZE", "1048576")
 
 from moto.server import ThreadedMotoServer  # noqa: E402

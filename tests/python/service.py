@@ -1,6 +1,6 @@
-"""A running service over HTTP, by urllib alone.
+"""An HTTP client for a running service, with only urllib.
 
-Its address is the first argument of the script that imports this.
+The first argument of the importing script is the address of the service.
 """
 
 import json
@@ -11,12 +11,12 @@ import urllib.request
 ADDRESS = sys.argv[1].rstrip("/")
 SECONDS_MAX = 60
 
-# The service is on this machine, whatever proxy its user has.
+# The service is on this machine, so requests must not use a proxy.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def call(method, path, body=None, media_type=None, headers=None):
-    """Sends a request; the status and the document that answers it."""
+    """Sends a request. Returns the status and the document of the response."""
     headers = dict(headers or {})
     if media_type is not None:
         headers["content-type"] = media_type
@@ -29,14 +29,14 @@ def call(method, path, body=None, media_type=None, headers=None):
 
 
 def expect(status, method, path, body=None, media_type=None, headers=None):
-    """Sends a request that must have this status; the document that answers it."""
+    """Sends a request whose response must have this status. Returns the document."""
     found, document = call(method, path, body, media_type, headers)
     assert found == status, f"{method} {path}: {found} {document}"
     return document
 
 
 def train(learner, body, media_type, query):
-    """Trains on a body of data and waits for the end; the job's result."""
+    """Trains on a body of data and waits for the end. Returns the result of the job."""
     path = f"/v1/learners/{learner}/train?{query}"
     job = expect(200, "POST", path, body, media_type, {"prefer": "wait=30"})
     assert job["status"] == "succeeded", job

@@ -47,7 +47,7 @@ impl ContentCoding {
             other => {
                 let shown = excerpt(other.as_bytes());
                 let detail = format!(
-                    "The content coding {shown} is not read here; use one of gzip, zstd, identity."
+                    "The content coding {shown} is not supported; use one of gzip, zstd, identity."
                 );
                 Err(Fault::new(FormatErrorKind::UnknownCoding, detail).into())
             }
@@ -156,8 +156,8 @@ impl<R: Read> Decoder<R> {
             return Ok(());
         }
         let what = format!(
-            "{consumed} compressed bytes hold {} and more; beyond {} bytes that is more than is \
-             decompressed",
+            "{consumed} compressed bytes expand to {} bytes or more; above {} bytes the ratio is \
+             limited",
             self.passed, limits.decompressed_bytes_free
         );
         Err(Fault::too_large(
@@ -191,14 +191,14 @@ fn explain(error: io::Error, coding: &str) -> io::Error {
         Err(error) => error,
     };
     let fault = if error.kind() == ErrorKind::UnexpectedEof {
-        let detail = format!("The {coding} body ends before its end mark; it was cut off.");
+        let detail = format!("The {coding} body is truncated: its end mark is missing.");
         Fault::new(FormatErrorKind::Truncated, detail)
     } else {
         let window = match coding {
-            "zstd" => " (windows up to 8 MiB are read)",
+            "zstd" => " (supported windows: up to 8 MiB)",
             _ => "",
         };
-        let detail = format!("The body is no valid {coding}{window}: {error}.");
+        let detail = format!("The body is not valid {coding}{window}: {error}.");
         Fault::new(FormatErrorKind::BadCoding, detail)
     };
     fault.into_io()
@@ -247,8 +247,8 @@ impl<R> Source<R> {
         }
         if read / FRAME_RATIO_MAX > self.passed {
             let detail = format!(
-                "The compressed body is made of frames that hold next to nothing: {} bytes of them \
-                 hold {}.",
+                "The compressed body consists of almost empty frames: {} compressed bytes hold {} \
+                 bytes.",
                 self.read, self.passed
             );
             return Err(Fault::new(FormatErrorKind::BadCoding, detail));

@@ -197,7 +197,7 @@ impl Fault {
         let rest = String::from_utf8_lossy(&text[at..text.len().min(at + 4)]);
         let shown = rest.chars().next().unwrap_or_default();
         let detail = format!(
-            "`{}` is no bit; a bit string is made of 0 and 1.",
+            "`{}` is not a bit; a bit string consists of 0 and 1.",
             shown.escape_debug()
         );
         Self::new(FormatErrorKind::BadBit, detail)

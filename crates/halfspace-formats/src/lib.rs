@@ -262,7 +262,7 @@ impl Options {
         if self.header == Header::Auto {
             return Ok(());
         }
-        let detail = format!("The option header is for CSV; {format} has no such header.");
+        let detail = format!("The option header is for CSV only; {format} has no such header.");
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 
@@ -271,7 +271,7 @@ impl Options {
         if self.labels.is_none() {
             return Ok(());
         }
-        let detail = format!("The option labels is for tables; {format} names its labels.");
+        let detail = format!("The option labels is for tables only; {format} marks its labels.");
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 
@@ -281,7 +281,7 @@ impl Options {
             return Ok(());
         }
         let detail =
-            format!("The option bit_order is for octets; {format} has no bits in bytes to order.");
+            format!("The option bit_order is for octets only; {format} has no packed bits.");
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 
@@ -291,7 +291,7 @@ impl Options {
             None => Ok(()),
             Some(n) => {
                 let detail =
-                    format!("The examples have {features} features, but the n asked for is {n}.");
+                    format!("The examples have {features} features, but the option n is {n}.");
                 Err(Fault::new(FormatErrorKind::UnequalLength, detail))
             }
         }

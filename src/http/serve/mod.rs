@@ -112,7 +112,8 @@ pub async fn serve(
     drop(listener);
     tokio::select! {
         () = graceful.shutdown() => {}
-        () = tokio::time::sleep(limits.patience) => tracing::warn!("connections are cut off at the end"),
+        () = tokio::time::sleep(limits.patience) => tracing::warn!("open connections were closed \
+                                                                    at shutdown"),
     }
 }
 

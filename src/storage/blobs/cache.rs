@@ -205,7 +205,8 @@ impl Inner {
             go_on(stop)?;
             if Instant::now() >= deadline {
                 let told = format!(
-                    "no room for {bytes} bytes among blobs that are being read; --blob-cache-bytes-max is {}",
+                    "every cached blob is in use, and the cache has no space for {bytes} bytes; \
+                     --blob-cache-bytes-max is {}",
                     self.bytes_max
                 );
                 return Err(StoreError::unavailable(told));
@@ -286,7 +287,11 @@ impl Coming<'_> {
         if part.len() as u64 == range.end - range.start {
             Ok(part)
         } else {
-            let told = format!("{} brought {} bytes of {range:?}", self.path, part.len());
+            let told = format!(
+                "{} returned {} bytes for the range {range:?}",
+                self.path,
+                part.len()
+            );
             Err(StoreError::unavailable(told))
         }
     }
@@ -315,7 +320,7 @@ fn go_on(stop: &StopFlag) -> Result<(), StoreError> {
     match stop.look() {
         None => Ok(()),
         Some(_) => Err(StoreError::unavailable(
-            "nobody waits for the blob any more",
+            "the request for the blob was cancelled",
         )),
     }
 }

@@ -252,13 +252,15 @@ impl Blobs {
             Ok(found) => return Ok(Some(found)),
             Err(Some(object_store::Error::NotFound { .. })) => return Ok(None),
             Err(Some(error)) => self.error(error),
-            Err(None) => StoreError::unavailable(format!("a part of {key} did not come whole")),
+            Err(None) => {
+                StoreError::unavailable(format!("a part of the blob {key} arrived incomplete"))
+            }
         };
         // Object stores differ in their answers beyond the end of a blob, but every store tells the length.
         let end = ranges.iter().map(|range| range.end).max();
         match self.store.head(&path).await {
             Ok(found) if Some(found.size) < end => {
-                let told = format!("the blob {key} is cut off after {} bytes", found.size);
+                let told = format!("the blob {key} is truncated after {} bytes", found.size);
                 Err(StoreError::corrupt(told))
             }
             Err(object_store::Error::NotFound { .. }) => Ok(None),

@@ -28,25 +28,25 @@ const KEYS_TRIED: u32 = 20;
 #[derive(Debug, thiserror::Error)]
 pub enum OpeningError {
     /// The place does not answer or refuses the request.
-    #[error("blobs cannot be {attempt} there: {source}")]
+    #[error("blobs cannot be {attempt} at this location: {source}")]
     Unusable {
         /// The attempted operation.
         attempt: &'static str,
         source: StoreError,
     },
     /// A test blob was read back with other contents.
-    #[error("a blob that was written there was read back as another one")]
+    #[error("a test blob at this location was read back with other content")]
     Unfaithful,
     /// The place has the blobs of another database.
     #[error(
-        "the blobs there belong to another database, which would lose them: give this database a place of \
-         its own, or, if that database is gone, delete the blob {MARK} there"
+        "the blobs at this location belong to another database; use another location, or delete \
+         the blob {MARK} there if that database no longer exists"
     )]
     AnothersBlobs,
     /// The blobs of the database are in another place.
     #[error(
-        "the blobs of this database are in another place ({recorded}): all processes over one database take \
-         the same one, and blobs that move take their {MARK} along"
+        "the blobs of this database are at another location ({recorded}); all processes of a \
+         database need the same location, and moved blobs keep their {MARK}"
     )]
     Elsewhere { recorded: String },
     /// The database failed.

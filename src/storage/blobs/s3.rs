@@ -72,7 +72,7 @@ fn demand_visible(name: &str, text: Option<&String>) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{name} holds what no such credential does: a blank or the end of a line, perhaps at its end"
+        "{name} contains a blank or a line break, perhaps at the end"
     ))
 }
 
@@ -107,7 +107,7 @@ impl S3 {
         };
         let (Some(id), Some(secret)) = (set(&access.access_key_id), set(&access.secret_access_key))
         else {
-            let told = "s3:// takes credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+            let told = "s3:// needs credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
             return Err(told.to_owned());
         };
         let token = set(&access.session_token);
@@ -171,7 +171,7 @@ impl S3 {
         let body = String::from_utf8_lossy(&body);
         if !status.is_success() {
             let reason = reason(&body).unwrap_or_default();
-            let told = format!("listing unfinished uploads: {status}{reason}");
+            let told = format!("unfinished uploads could not be listed: {status}{reason}");
             return Err(StoreError::unavailable(told));
         }
         let uploads = body.split("<Upload>").skip(1);
@@ -207,20 +207,20 @@ impl S3Access {
         };
         let wrong = |why: &str| Err(format!("AWS_ENDPOINT_URL: {why}"));
         let Ok(url) = text.parse::<Url>() else {
-            return wrong("no URL");
+            return wrong("not a URL");
         };
         if !["http", "https"].contains(&url.scheme()) || !url.has_host() {
-            return wrong("neither http:// nor https:// and a host");
+            return wrong("the URL needs http:// or https:// and a host");
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return wrong("credentials have no place in it");
+            return wrong("the URL must not contain credentials");
         }
         if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
-            return wrong("nothing may follow the host and the port");
+            return wrong("the URL must end after the host and the port");
         }
         if url.scheme() == "http" && !self.allow_http && !is_loopback(&url) {
             return wrong(
-                "http:// to another machine is not encrypted: AWS_ALLOW_HTTP=true allows it",
+                "http:// to another machine is not encrypted; to allow it, set AWS_ALLOW_HTTP=true",
             );
         }
         Ok(Some(url))

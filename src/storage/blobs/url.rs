@@ -49,7 +49,7 @@ impl BlobUrl {
         }
         match self.0.strip_prefix("s3://") {
             Some(rest) => Bucket::parse(rest).map(BlobPlace::Bucket),
-            None => Err("none of folder, file:///..., s3://bucket/prefix".to_owned()),
+            None => Err("the value must be folder, file:///... or s3://bucket/prefix".to_owned()),
         }
     }
 }
@@ -57,7 +57,7 @@ impl BlobUrl {
 fn folder(path: &str) -> Result<BlobPlace, String> {
     let path = Path::new(path);
     if !path.is_absolute() {
-        return Err("file:// is to be followed by an absolute path".to_owned());
+        return Err("an absolute path must follow file://".to_owned());
     }
     Ok(BlobPlace::Folder(path.to_owned()))
 }
@@ -67,8 +67,9 @@ impl Bucket {
     fn parse(text: &str) -> Result<Self, String> {
         if let Some(extra) = text.chars().find(|extra| "@?#".contains(*extra)) {
             return Err(format!(
-                "{extra:?} has no place in s3://bucket/prefix; credentials are set by AWS_ACCESS_KEY_ID and \
-                 AWS_SECRET_ACCESS_KEY, the address of the server by AWS_ENDPOINT_URL"
+                "unexpected {extra:?} in s3://bucket/prefix; set credentials with \
+                 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and the address of the server with \
+                 AWS_ENDPOINT_URL"
             ));
         }
         let (name, prefix) = text.split_once('/').unwrap_or((text, ""));
@@ -81,8 +82,8 @@ impl Bucket {
             && ends.is_some_and(|(first, last)| of_name(first) && of_name(last));
         if !is_name {
             return Err(
-                "a bucket's name has 3 to 63 of the characters a-z, 0-9, - and ., \
-                        a letter or a digit first and last"
+                "the name of a bucket has 3 to 63 of the characters a-z, 0-9, - and ., and begins \
+                 and ends with a letter or a digit"
                     .to_owned(),
             );
         }
@@ -93,8 +94,8 @@ impl Bucket {
             || (prefix.len() <= PREFIX_CHARACTERS_MAX && prefix.split('/').all(is_segment));
         if !is_prefix {
             return Err(format!(
-                "the prefix after the bucket has segments of the characters a-z, A-Z, 0-9, -, _ and ., \
-                 with one / between, {PREFIX_CHARACTERS_MAX} at most in all"
+                "the prefix after the bucket has segments of the characters a-z, A-Z, 0-9, -, _ \
+                 and ., separated by single /, and at most {PREFIX_CHARACTERS_MAX} characters"
             ));
         }
         Ok(Self {

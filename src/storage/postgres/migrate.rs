@@ -115,7 +115,7 @@ async fn connect(options: &PgConnectOptions) -> Result<PgConnection> {
         Ok(connected) => Ok(connected?),
         Err(_) => {
             let seconds = CONNECT_TIMEOUT.as_secs();
-            let late = format!("the server does not answer within {seconds} seconds");
+            let late = format!("the server does not respond within {seconds} seconds");
             Err(StoreError::unavailable(late))
         }
     }
@@ -142,7 +142,7 @@ async fn demand_utf8(connection: &mut PgConnection) -> Result<()> {
         return Ok(());
     }
     Err(StoreError::other(format!(
-        "the database's encoding is {encoding}, and has to be UTF8"
+        "the encoding of the database is {encoding}, but must be UTF8"
     )))
 }
 

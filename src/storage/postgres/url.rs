@@ -39,13 +39,13 @@ impl PostgresUrl {
     /// # Errors
     /// The mistake in the address, without any part that could be a password.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (_, address) = text.split_once("://").ok_or("no ://")?;
+        let (_, address) = text.split_once("://").ok_or("the URL has no ://")?;
         let authority_end = address.find(['/', '?', '#']).unwrap_or(address.len());
         if address[authority_end..].contains('@') {
             // Otherwise the text after a slash in a password would count as the database and be displayed.
             return Err(
-                "an @ after the host; in a user's name or password /, ?, # and @ are written \
-                 %2F, %3F, %23 and %40"
+                "an @ follows the host; in a user name or password write /, ?, # and @ as %2F, \
+                 %3F, %23 and %40"
                     .to_owned(),
             );
         }
@@ -54,7 +54,9 @@ impl PostgresUrl {
             let name = name.split('[').next().unwrap_or_default();
             if !PARAMETERS.contains(&name) {
                 let known = PARAMETERS.join(", ");
-                return Err(format!("no such parameter: {name}; there are: {known}"));
+                return Err(format!(
+                    "unknown parameter {name}; the parameters are: {known}"
+                ));
             }
         }
         let options: PgConnectOptions = text.parse().map_err(|error| match error {

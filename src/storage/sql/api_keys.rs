@@ -29,7 +29,9 @@ pub(super) async fn insert(
     .bind(key.weight.get())
     .bind(API_KEYS_MAX);
     if transaction.execute(insert).await? == 0 {
-        let detail = format!("there are {API_KEYS_MAX} keys, revoked ones among them: no more");
+        let detail = format!(
+            "the store has {API_KEYS_MAX} keys, including revoked keys, and accepts no more"
+        );
         return Err(StoreError::other(detail));
     }
     if adopts {

@@ -68,7 +68,8 @@ pub(super) async fn claim(
             claim: rows::small(&row, "claims")?,
         };
         if lease.claim > CALLBACK_CLAIMS_MAX {
-            let error = format!("{CALLBACK_CLAIMS_MAX} deliveries began, and too many broke off");
+            let error =
+                format!("{CALLBACK_CLAIMS_MAX} deliveries started, and too many ended early");
             write(
                 &mut transaction,
                 &lease,
@@ -85,7 +86,8 @@ pub(super) async fn claim(
             }
             // A damaged callback is not delivered, and other callbacks do not wait for it.
             Err(StoreError::Corrupt(damage)) => {
-                tracing::error!(job = %lease.job, %damage, "the callback of a damaged job is given up");
+                tracing::error!(job = %lease.job, %damage, "the callback of a damaged job will not \
+                                                            be delivered");
                 let error = "the stored job is damaged".to_owned();
                 write(
                     &mut transaction,
@@ -113,7 +115,7 @@ async fn of(transaction: &mut Transaction, lease: CallbackLease) -> Result<Callb
     let select = statement(select).bind(lease.job.to_string());
     let job = rows::job(&transaction.one(select).await?)?;
     let Some(callback) = &job.callback else {
-        let detail = format!("{} is owed a callback and names no place for it", job.id);
+        let detail = format!("{} has a due callback but no URL", job.id);
         return Err(StoreError::corrupt(detail));
     };
     Ok(CallbackClaim {

@@ -358,7 +358,7 @@ pub(in crate::storage) fn demand_schema(found: i64, supported: i64) -> Result<()
         return Err(StoreError::Newer { found, supported });
     }
     Err(StoreError::other(format!(
-        "the store has schema version {found}, and this program has {supported}: run `halfspace migrate` \
-         first, or serve the store"
+        "the store has schema version {found}, but this program has {supported}; run `halfspace \
+         migrate` first, or serve the store"
     )))
 }

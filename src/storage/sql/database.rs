@@ -241,7 +241,7 @@ async fn bounded<T>(pulse: Option<&Pulse>, work: impl Future<Output = Result<T>>
         outcome = tokio::time::timeout(STATEMENT_TIMEOUT, work) => {
             outcome.unwrap_or_else(|elapsed| Err(StoreError::unavailable(elapsed)))
         }
-        () = lost => Err(StoreError::unavailable("the server has fallen silent")),
+        () = lost => Err(StoreError::unavailable("the server no longer responds")),
     }
 }
 

@@ -200,7 +200,7 @@ impl Digested {
             Some(Value::Text(Some(name))) => name,
             _ => "?",
         };
-        let told = format!("the {kind} {name} does not have the digest that was written with it");
+        let told = format!("the {kind} {name} differs from its digest");
         Err(StoreError::corrupt(told))
     }
 

@@ -50,7 +50,7 @@ pub(super) async fn claim(
     }
     let found = transaction.optional(select(owner, &claim.key)).await?;
     // The key was deleted a moment ago, so a retry succeeds.
-    let found = found.ok_or_else(|| StoreError::unavailable("the key is being swept"))?;
+    let found = found.ok_or_else(|| StoreError::unavailable("the sweep is deleting the key"))?;
     let found = record(&found)?;
     if found.thing == thing {
         return Ok(());
@@ -98,7 +98,7 @@ pub(super) fn answer(row: &Row) -> Result<Option<(Value, bool)>> {
     let (key, thing) = (row.get::<String>("key")?, row.get::<String>("thing")?);
     let json = stored.split_once(' ').map_or("", |(_, json)| json);
     if with_digest(&key, &thing, json) != stored {
-        let told = format!("the answer of the idempotency key {key} does not have its digest");
+        let told = format!("the answer of the idempotency key {key} differs from its digest");
         return Err(StoreError::corrupt(told));
     }
     Ok(Some((rows::from_json(json.to_owned())?, true)))

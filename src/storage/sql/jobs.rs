@@ -153,7 +153,7 @@ fn demand(job: &Job, fits: bool) -> Result<()> {
         return Ok(());
     }
     Err(StoreError::other(format!(
-        "{} cannot be stored like this as {}",
+        "{} cannot be inserted with the status {}",
         job.id, job.status
     )))
 }

@@ -65,7 +65,10 @@ fn demand(parent: &Job, parts: &[Job]) -> Result<()> {
     if parent.status == Status::Queued && is_parent && are_parts && are_in_order {
         return Ok(());
     }
-    let detail = format!("{} and its parts cannot be stored like this", parent.id);
+    let detail = format!(
+        "{} and its parts cannot be inserted in this state",
+        parent.id
+    );
     Err(StoreError::other(detail))
 }
 

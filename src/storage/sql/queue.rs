@@ -100,7 +100,7 @@ pub(super) async fn heartbeat(
 pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
     if !end.status.is_ended() {
         return Err(StoreError::other(format!(
-            "a job does not end as {}",
+            "a job cannot end with the status {}",
             end.status
         )));
     }
@@ -302,7 +302,7 @@ async fn release(
             let computed_seconds: f64 = row.get("computed_seconds")?;
             tracing::warn!(
                 job = %id, deaths, computed_seconds,
-                "processes died while they computed this job; it runs alone from now on"
+                "processes died while they computed this job; the job now runs alone"
             );
         }
         after_requeue(transaction, row, now).await?;
@@ -414,8 +414,9 @@ impl Ending {
     }
 
     fn poisoned(deaths: u32, attempt: u32) -> Self {
-        let detail =
-            format!("given up: {deaths} processes died while they computed this job and no other");
+        let detail = format!(
+            "the job failed because {deaths} processes died while they computed only this job"
+        );
         let error = JobError {
             code: JobError::POISONED.to_owned(),
             detail,

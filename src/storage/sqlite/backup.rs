@@ -27,9 +27,9 @@ pub(in crate::storage) struct DatabaseCopy {
 /// # Errors
 /// [`StoreError::Full`] when the disk has no space for the copy; errors of `from`.
 pub(in crate::storage) async fn copy(from: &Path, to: &Path) -> Result<()> {
-    let to = to.to_str().ok_or_else(|| {
-        StoreError::other("the path of the copy is not text in UTF-8, as SQLite wants it")
-    })?;
+    let to = to
+        .to_str()
+        .ok_or_else(|| StoreError::other("the path of the copy must be UTF-8 for SQLite"))?;
     let mut source = open_to_read(from).await?;
     sqlx::query("VACUUM INTO $1")
         .bind(to)

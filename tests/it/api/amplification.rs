@@ -210,7 +210,10 @@ async fn sparse_rows_are_refused_before_they_are_written_out() {
         let headers = [("content-type", "text/x-libsvm")];
         let (answer, ticks) = attack.send("/v1/datasets", &headers, body.as_bytes()).await;
         let detail = answer.json()["detail"].to_string();
-        let words = ["stored_bytes_per_key_max is 100000000", "this would add"];
+        let words = [
+            "stored_bytes_per_key_max is 100000000",
+            "this request would add",
+        ];
         assert!(words.iter().all(|word| detail.contains(word)), "{detail}");
         assert_eq!(answer.problem(413), "too-large");
         assert!(ticks <= 10 * TICKS_MAX, "{ticks} ticks");

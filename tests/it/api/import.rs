@@ -248,7 +248,7 @@ async fn what_is_no_model_of_ours_is_refused_at_its_place() {
     of_another["kind"] = json!("binary-weights");
     let answer = service.post_json("/v1/models", &of_another).await;
     assert_eq!(answer.problem(422), "wrong-model");
-    assert!(answer.text().contains("perceptron, which makes linear"));
+    assert!(answer.text().contains("its kind is linear"));
     let csv = service.post_as("/v1/models", "text/csv", "1,2").await;
     assert_eq!(csv.problem(415), "unsupported-media-type");
     let later = r#"{"format": "halfspace-model/9", "shape": "unheard of"}"#;

@@ -109,7 +109,10 @@ async fn what_needs_all_of_them_in_memory_is_refused_at_once() {
         let problem = frugal.post_json("/v1/jobs", &job).await;
         assert_eq!(problem.problem(413), "too-large", "{job}");
         let detail = problem.json()["detail"].as_str().unwrap().to_owned();
-        let says = format!("this needs {needed} bytes of state, more than state_bytes_max: 10000");
+        let says = format!(
+            "the task needs {needed} bytes of state, more than state_bytes_max: \
+                            10000"
+        );
         assert_eq!(detail, says, "{job}");
     }
     let job = train(json!({"name": "perceptron"}), data.clone());

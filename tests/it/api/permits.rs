@@ -99,7 +99,7 @@ async fn a_key_has_half_of_the_streams_and_two_have_more() {
     );
     let detail = problem["detail"].as_str().unwrap();
     assert!(
-        detail.contains("You hold 2") && detail.contains("streams_max (4)"),
+        detail.contains("Your key holds 2") && detail.contains("streams_max (4)"),
         "{detail}"
     );
     for (caller, path) in &callers[1..3] {
@@ -165,7 +165,7 @@ async fn slow_uploads_of_one_key_leave_room_for_small_bodies_and_for_other_keys(
     let problem = second.json();
     let detail = problem["detail"].as_str().unwrap();
     assert!(
-        detail.contains("You hold 1") && detail.contains("uploads_max (2)"),
+        detail.contains("Your key holds 1") && detail.contains("uploads_max (2)"),
         "{detail}"
     );
     drop(sender);

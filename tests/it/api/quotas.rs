@@ -42,7 +42,7 @@ async fn a_key_has_room_in_the_queue_and_so_have_all_together() {
         paths.push(answer.header("location").unwrap().to_owned());
     }
     let answer = queue(&a, 3).await;
-    let named = ["jobs_queued_per_key_max is 3", "3 are used"];
+    let named = ["jobs_queued_per_key_max is 3", "3 are in use"];
     refused(&answer, 429, "too-many-jobs", &named);
     for seed in 0..2 {
         queue(&b, seed).await.expect(202);
@@ -52,7 +52,7 @@ async fn a_key_has_room_in_the_queue_and_so_have_all_together() {
         &answer,
         503,
         "queue-full",
-        &["jobs_queued_max is 5", "5 are used"],
+        &["jobs_queued_max is 5", "5 are in use"],
     );
     // A cancelled job frees its place in the queue.
     let cancelled = a
@@ -91,7 +91,7 @@ async fn a_key_stores_so_many_bytes() {
     assert_eq!(own(&small).await["stored_bytes"]["used"], bytes);
     let many = "1,1,0\n".repeat(100_000);
     let answer = small.send("POST", "/v1/datasets", CSV, &many).await;
-    let used = format!("{bytes} are used");
+    let used = format!("{bytes} are in use");
     let named = ["stored_bytes_per_key_max is 5000", used.as_str()];
     refused(&answer, 413, "too-large", &named);
     let half = "1,1,0\n".repeat(300);
@@ -114,7 +114,7 @@ async fn a_key_stores_so_many_bytes() {
         &answer,
         429,
         "too-many-sessions",
-        &["sessions_max is 1", "1 are used"],
+        &["sessions_max is 1", "1 are in use"],
     );
     let path = format!("/v1/datasets/{}", stored.id());
     small.send("DELETE", &path, "", "").await.expect(204);

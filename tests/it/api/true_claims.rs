@@ -227,7 +227,7 @@ async fn batches_that_are_not_filled_are_noted() {
     assert_eq!(found["updates"], 0);
     let said = detail(&found);
     assert!(
-        said.contains("inside a batch") && said.contains("is the first one"),
+        said.contains("inside a batch") && said.contains("is the initial hypothesis"),
         "{said}"
     );
 }
@@ -248,7 +248,7 @@ async fn a_rule_that_accepts_less_than_was_asked_says_so() {
         .unwrap();
     assert!(own < 0.95, "{own}");
     assert!(
-        detail(&found).contains("below the 0.95 asked for"),
+        detail(&found).contains("below the requested 0.95"),
         "{}",
         detail(&found)
     );

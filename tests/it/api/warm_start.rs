@@ -221,10 +221,7 @@ async fn confidence_needs_examples_that_are_fresh_to_the_model() {
     let termination = &again["result"]["termination"];
     assert_eq!(termination["confidence"], Value::Null);
     let detail = termination["confidence_detail"].as_str().unwrap();
-    assert!(
-        detail.contains("the model that the run begins from"),
-        "{detail}"
-    );
+    assert!(detail.contains("the initial model"), "{detail}");
     let endless = job(&drift, drawn(None), Some(&first), &seeded(7));
     let answer = service.post_json("/v1/jobs", &endless).await;
     assert_eq!(answer.problem(422), "wrong-stop");

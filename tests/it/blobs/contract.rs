@@ -251,7 +251,7 @@ async fn a_place_that_will_do_is_found_good_and_left_as_it_was(Place { blobs, pl
     blobs.delete("store-id").await.unwrap();
     let refused = blobs.belong(&place, &one, "fourth").await.unwrap_err();
     assert!(
-        refused.to_string().contains("in another place"),
+        refused.to_string().contains("at another location"),
         "{refused}"
     );
     blobs

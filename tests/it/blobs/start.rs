@@ -72,25 +72,33 @@ async fn a_store_without_rights_is_told_by_what_it_refuses() {
 fn a_place_that_is_none_is_told_before_anything_is_made() {
     let bucket = TestBucket::at("127.0.0.1:1".parse().unwrap()).settings();
     for (name, value, told) in [
-        ("--blob-url", "s3cret", "--blob-url: none of folder"),
+        (
+            "--blob-url",
+            "s3cret",
+            "--blob-url: the value must be folder",
+        ),
         (
             "--blob-url",
             "s3://ada:s3cret@half/a",
             "AWS_SECRET_ACCESS_KEY",
         ),
-        ("--blob-url", "s3://S3cret", "a bucket's name"),
+        ("--blob-url", "s3://S3cret", "the name of a bucket"),
         (
             "--aws-endpoint-url",
             "s3cret",
             "--blob-url: AWS_ENDPOINT_URL",
         ),
         ("--aws-access-key-id", "", "AWS_ACCESS_KEY_ID"),
-        ("--aws-access-key-id", "s3cret\n", "AWS_ACCESS_KEY_ID holds"),
+        (
+            "--aws-access-key-id",
+            "s3cret\n",
+            "AWS_ACCESS_KEY_ID contains",
+        ),
         // Nothing listens on port 1 of the loopback address, so the listing fails.
         (
             "--aws-region",
             "eu-central-1",
-            "--blob-url s3://halfspace/it: blobs cannot be listed there",
+            "--blob-url s3://halfspace/it: blobs cannot be listed at this location",
         ),
     ] {
         let directory = tempfile::tempdir().unwrap();
@@ -160,7 +168,7 @@ async fn blobs_in_a_folder_elsewhere_are_kept_there() {
     let (status, said) = Program::run(&data_dir, &settings);
     assert_eq!(status.code(), Some(1));
     assert!(
-        error(&said).starts_with("error: --blob-url: a backup is of a data directory"),
+        error(&said).starts_with("error: --blob-url: a backup copies only a data directory"),
         "{said}"
     );
     assert!(!target.exists());
@@ -189,7 +197,7 @@ async fn two_processes_over_one_database_take_one_place() {
             let said = refused(&other, &settings, role);
             let error = error(&said);
             assert!(error.starts_with("error: --blob-url "), "{said}");
-            assert!(error.contains("take the same one"), "{said}");
+            assert!(error.contains("need the same location"), "{said}");
             assert!(error.contains(&bucket.url()), "{said}");
         }
     }

@@ -35,22 +35,22 @@ pub enum AdversaryError {
     #[error("n is {n}, but must be a positive multiple of 20")]
     WrongN { n: usize },
     /// The set is empty.
-    #[error("size is 0, but the set has at least 1 member")]
+    #[error("size is 0, but must be at least 1")]
     Empty,
     /// The set is so large that the last examples may not be mistakes.
-    #[error("a set of {size} is too large for n = {n}: at most {most} are sure to be mistakes")]
+    #[error("size is {size}, but for n = {n} at most {most} examples are certain to be mistakes")]
     TooMany { n: usize, size: u64, most: u64 },
     /// The sequence exceeds [`BITS_MAX`].
-    #[error("{size} examples of {n} bits are more than {BITS_MAX} bits in all")]
+    #[error("{size} examples of {n} bits have more than {BITS_MAX} bits in total")]
     TooLarge { n: usize, size: u64 },
     /// The search ended without enough vectors.
     #[error(
-        "of {size} vectors only {found} were found in {draws} draws: a smaller size, a larger \
-             n or another seed may do"
+        "only {found} of {size} vectors were found in {draws} draws; try a smaller size, a larger \
+         n or another seed"
     )]
     NotFound { size: u64, found: u64, draws: u64 },
     /// The stop flag was raised.
-    #[error("the search was told to stop")]
+    #[error("the search was stopped")]
     Interrupted(Interrupt),
 }
 

@@ -15,12 +15,12 @@ pub const VARIABLES_MAX: u32 = 1024;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CnfError {
     /// The number of variables is not from 1 to [`VARIABLES_MAX`].
-    #[error("{0} variables; there are from 1 to {VARIABLES_MAX}")]
+    #[error("the number of variables is {0}, but must be from 1 to {VARIABLES_MAX}")]
     Variables(u32),
     /// The number of satisfying assignments is 0, or not below 2^variables.
     #[error(
-        "a monotone CNF over {variables} variables with a clause is satisfied by at least 1 of the \
-         2^{variables} assignments, and not by all: ask for 1 to 2^{variables} - 1"
+        "the number of satisfying assignments must be from 1 to 2^{variables} - 1, because a \
+         monotone CNF with a clause has at least 1 and not all of the 2^{variables} assignments"
     )]
     Satisfying { variables: u32 },
 }

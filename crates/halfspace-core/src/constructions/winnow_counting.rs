@@ -56,23 +56,25 @@ pub struct Question {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
     /// The formula has too many variables or none.
-    #[error("{0} variables; there are from 1 to {VARIABLES_MAX}")]
+    #[error("the number of variables is {0}, but must be from 1 to {VARIABLES_MAX}")]
     Variables(u32),
     /// The formula has no clause, so the construction has nothing to demote.
-    #[error("the formula has no clause; it needs one")]
+    #[error("the formula needs at least one clause")]
     NoClause,
     /// A clause names a variable that the formula does not have.
-    #[error("clause {clause} (from 0) has the variable {variable}; there are 1 to {variables}")]
+    #[error(
+        "clause {clause} (from 0) has the variable {variable}; the variables are 1 to {variables}"
+    )]
     Clause {
         clause: usize,
         variable: u32,
         variables: u32,
     },
     /// The number of assignments is not from 1 to 2^variables.
-    #[error("at least {at_least} satisfying assignments; ask for 1 to {most}")]
+    #[error("at_least is {at_least}, but must be from 1 to {most}")]
     AtLeast { at_least: u64, most: u64 },
     /// Alpha is not from 2 to [`ALPHA_MAX`].
-    #[error("alpha is {0}; it is a whole number from 2 to 4294967296")]
+    #[error("alpha is {0}, but must be a whole number from 2 to 4294967296")]
     Alpha(u64),
 }
 

@@ -20,7 +20,8 @@ pub enum ExperimentError {
     TooManyPoints { points: u64, limit: u64 },
     /// The estimated time of the experiment exceeds the limit.
     #[error(
-        "this is estimated to take {} of one core, more than experiment_seconds_max: {limit:.0}",
+        "the experiment is estimated to take {} of one core, more than experiment_seconds_max: \
+         {limit:.0}",
         length(*.seconds)
     )]
     TooCostly { seconds: f64, limit: f64 },
@@ -92,7 +93,7 @@ pub fn check_reals(
     check_not_empty(name, list.len())?;
     for (at, number) in list.iter().enumerate() {
         if !(*number > low && *number <= high) {
-            let detail = format!("{number} is not above {low} and at most {high}");
+            let detail = format!("{number} must be above {low} and at most {high}");
             return Err(ExperimentError::parameter(format!("/{name}/{at}"), detail));
         }
     }
@@ -114,7 +115,7 @@ pub fn check_between(
         None => check_distinct(name, list),
         Some(at) => {
             let detail = format!(
-                "{} is not between {low} and {high}, without either",
+                "{} must be greater than {low} and less than {high}",
                 list[at]
             );
             Err(ExperimentError::parameter(format!("/{name}/{at}"), detail))
@@ -129,7 +130,7 @@ pub fn check_distinct<T: PartialEq>(name: &str, list: &[T]) -> Result<(), Experi
     check_grid(&[list.len()])?;
     for (at, one) in list.iter().enumerate() {
         if let Some(first) = list[..at].iter().position(|other| other == one) {
-            let detail = format!("the same as at {first}; give each once");
+            let detail = format!("the value equals the value at {first}; give each value once");
             return Err(ExperimentError::parameter(format!("/{name}/{at}"), detail));
         }
     }
@@ -141,7 +142,7 @@ pub fn check_not_empty(name: &str, length: usize) -> Result<(), ExperimentError>
     if length == 0 {
         return Err(ExperimentError::parameter(
             format!("/{name}"),
-            "give at least one",
+            "give at least one value",
         ));
     }
     Ok(())

@@ -102,7 +102,8 @@ impl FalseStopRate {
         self.exact.get_or_init(|| {
             let probability = |point| {
                 let Cell { rule, n, delta } = self.cell(point);
-                false_stop_probability(n, delta, rule).expect("parameters in the range checked")
+                false_stop_probability(n, delta, rule)
+                    .expect("the parameters are in the checked range")
             };
             (0..self.size()).map(probability).collect()
         })

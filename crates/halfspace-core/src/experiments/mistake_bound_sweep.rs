@@ -167,7 +167,7 @@ fn check_list_above_one(n: &[u64]) -> Result<(), ExperimentError> {
         None => Ok(()),
         Some(at) => Err(ExperimentError::parameter(
             format!("/n/{at}"),
-            "a batch of n = 1 has no normalised size: (pi/2) n ln n is 0. Give batch_sizes",
+            "n = 1 has no normalised batch size, because (pi/2) n ln n is 0; give batch_sizes",
         )),
     }
 }
@@ -212,7 +212,7 @@ fn add_cells(
         expected_mistakes(n)
     };
     if !has_batches && exact.is_none() {
-        let detail = format!("the exact analysis of {name} goes up to n = {N_MAX}");
+        let detail = format!("the exact analysis of {name} supports n up to {N_MAX}");
         return Err(ExperimentError::parameter(format!("/n/{place}"), detail));
     }
     for size in sizes {
@@ -382,8 +382,8 @@ impl MistakeBoundSweep {
         if censored > 0 {
             let most = self.mistakes_max;
             notes.push(format!(
-                "Arrows upwards: some runs ({censored} in all) were given up after {most} mistakes \
-                 and count with so many, so the mean is at least what is drawn."
+                "Arrows upwards: {censored} runs stopped after {most} mistakes and count with this \
+                 number, so these means are lower bounds."
             ));
         }
         notes
@@ -391,7 +391,7 @@ impl MistakeBoundSweep {
 
     fn axes(&self) -> (Axis, Axis) {
         let x = match self.axis {
-            XAxis::Features => Axis::new("features an example", "n", Scale::Linear),
+            XAxis::Features => Axis::new("features per example", "n", Scale::Linear),
             XAxis::BatchSize => Axis::new("batch size", "examples", Scale::Logarithmic),
             XAxis::NormalisedBatchSize => Axis::new(
                 "normalised batch size",

@@ -124,7 +124,10 @@ impl SampleComplexity {
                 Err(error) => return refused("", error.to_string()),
             }
             if place == 0 && !has_signs(&task, &plan) {
-                return refused("/name", format!("{name} answers with no binary weights"));
+                return refused(
+                    "/name",
+                    format!("the learner {name} does not learn binary weights"),
+                );
             }
         }
         Ok(())
@@ -205,8 +208,7 @@ impl SampleComplexity {
         ];
         let count = self.question.learners.len();
         if (0..count).any(|at| self.shares_name(at)) {
-            let note =
-                "The number after a learner's name is its place among those asked for, from 1.";
+            let note = "The number after a learner's name is its position in the request, from 1.";
             notes.push(note.to_owned());
         }
         notes
@@ -301,7 +303,7 @@ impl Design for SampleComplexity {
         };
         Chart {
             title: "Hidden binary weights found exactly".to_owned(),
-            x: Axis::new("examples a dimension", "examples / n", Scale::Logarithmic),
+            x: Axis::new("examples per dimension", "examples / n", Scale::Logarithmic),
             y: Axis::new("runs that find the weights", "share", Scale::Linear),
             series: series.collect(),
             theory: Vec::new(),

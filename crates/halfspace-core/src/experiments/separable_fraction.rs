@@ -205,13 +205,13 @@ impl Design for SeparableFraction {
         let decided = match censored {
             0 => "Each dichotomy was decided".to_owned(),
             _ => format!(
-                "Arrows upwards: {censored} dichotomies were not decided, and may be separable; \
-                 each other one was"
+                "Arrows upwards: {censored} dichotomies were not decided and may be separable. \
+                 Each other dichotomy was decided"
             ),
         };
         Chart {
             title: format!("Separable dichotomies of {kind}, and Cover's count"),
-            x: Axis::new("points a dimension, P / N", "", Scale::Linear),
+            x: Axis::new("points per dimension, P / N", "", Scale::Linear),
             y: Axis::new(
                 "separable by a hyperplane through the origin",
                 "share",
@@ -221,8 +221,8 @@ impl Design for SeparableFraction {
             theory,
             marks: Vec::new(),
             notes: vec![format!(
-                "Shares with Wilson's intervals of 95 %. {decided} with a proof that was checked in \
-                 whole numbers."
+                "Shares with Wilson's intervals of 95 %. {decided} with a proof that was checked \
+                 in whole numbers."
             )],
         }
     }

@@ -126,7 +126,7 @@ fn small_batches_cost_mistakes_and_a_run_that_is_given_up_only_bounds_its_mean()
     );
     assert!(censored.y <= 100.0 / 21.0);
     let said = found.chart.notes.join(" ");
-    assert!(said.contains("given up after 100 mistakes"), "{said}");
+    assert!(said.contains("stopped after 100 mistakes"), "{said}");
     assert_eq!(found.chart.marks.len(), 2);
 }
 
@@ -283,7 +283,7 @@ fn learners_of_one_name_are_told_apart_by_their_places() {
     let found = outcome(design.expect("in range")).chart;
     let labels: Vec<&str> = found.series.iter().map(|one| one.label.as_str()).collect();
     assert_eq!(labels, ["amp, n = 5", "sbpi (2), n = 5", "sbpi (3), n = 5"]);
-    assert!(found.notes[2].contains("place"));
+    assert!(found.notes[2].contains("position in the request"));
 }
 
 /// A design whose runs claim a long time and take none. The value of a run is the last digits of its seed.

@@ -20,7 +20,7 @@ pub enum Misfit {
     #[error("the examples have {given} features, but the model has n = {own}")]
     Length { given: usize, own: usize },
     /// The examples are real and the hypothesis reads only bits.
-    #[error("the model takes Boolean examples only: values all 0/1 or all -1/1")]
+    #[error("the model accepts Boolean examples only: values all 0/1 or all -1/1")]
     Real,
     /// The time for one of the examples would have no reasonable bound.
     #[error("{0}")]

@@ -34,7 +34,9 @@ struct Taken {
 
 /// The budget has too little free memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{asked} bytes of memory are needed, {free} of the {max} bytes for work are free")]
+#[error(
+    "the work needs {asked} bytes of memory, but only {free} of the {max} bytes for work are free"
+)]
 pub struct NoMemory {
     /// Total bytes that the work needs.
     pub asked: u64,

@@ -95,7 +95,7 @@ pub struct Separator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SampleError {
     /// The examples have no labels.
-    #[error("unlabelled examples: labels or half-space examples are needed")]
+    #[error("the examples are unlabelled; send labelled or half-space examples")]
     Unlabelled,
 }
 

@@ -6,15 +6,15 @@ use crate::learners::engine::run::Interrupt;
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Undecided {
     /// The time limit ended the run.
-    #[error("the time limit came before the answer")]
+    #[error("the time limit ended the search before an answer")]
     TimeLimit,
     /// The client cancelled the run.
-    #[error("cancelled before the answer")]
+    #[error("the job was cancelled before an answer")]
     Cancelled,
     /// The sample is too wide for the exact methods, and the perceptron found no certificate.
     #[error(
-        "the perceptron found no certificate, and {coordinates} coordinates are too many for the \
-         exact methods, which take at most {coordinates_max}"
+        "the perceptron found no certificate, and {coordinates} coordinates exceed the \
+         {coordinates_max} that the exact methods support"
     )]
     TooWide {
         coordinates: usize,
@@ -22,15 +22,15 @@ pub enum Undecided {
     },
     /// The sample is separable, but too wide for the solver of the maximum margin.
     #[error(
-        "the sample is separable, but {coordinates} coordinates are too many for its maximum \
-         margin, which is sought for at most {coordinates_max}"
+        "the sample is separable, but {coordinates} coordinates exceed the {coordinates_max} that \
+         the search for the maximum margin supports"
     )]
     TooWideForMargin {
         coordinates: usize,
         coordinates_max: usize,
     },
     /// No separating weights in f64 were found.
-    #[error("the sample is separable, but by no weights that were found and that f64 can write")]
+    #[error("the sample is separable, but the search found no weights in the range of f64")]
     NoMargin,
 }
 

@@ -37,16 +37,16 @@ type Settings = [u64; (1 << LOW_BITS) / 64];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionSpaceError {
     /// The examples have no labels.
-    #[error("unlabelled examples: labels or half-space examples are needed")]
+    #[error("the examples are unlabelled; send labelled or half-space examples")]
     Unlabelled,
     /// The examples are real, but the hypotheses are over bits.
-    #[error("the version space is over Boolean examples: values all 0/1 or all -1/1")]
+    #[error("the version space needs Boolean examples: values all 0/1 or all -1/1")]
     Real,
     /// n exceeds [`N_MAX`], so the enumeration would take too long.
-    #[error("n = {n} is too large: the version space is enumerated for n up to {N_MAX}")]
+    #[error("n = {n} is too large; the version space is enumerated for n up to {N_MAX}")]
     TooWide { n: usize },
     /// The list exceeds [`LIST_MAX`] hypotheses.
-    #[error("at most {LIST_MAX} hypotheses are listed, not {list}")]
+    #[error("list is {list}, but at most {LIST_MAX} hypotheses are listed")]
     ListTooLong { list: usize },
 }
 

@@ -198,9 +198,10 @@ impl ByStart {
 
 impl TheoremOne {
     /// States that the bounds are asymptotic and can fail for small n.
-    pub const DETAIL: &str = "The bounds are asymptotic, and are given here without their O \
-        terms. So the upper one fails for n <= 3 (at n = 3 it is 3.375, and from distance 1 it \
-        takes 3.4 mistakes), the lower one at n = 1.";
+    pub const DETAIL: &str = "The bounds are asymptotic, and stand here without their O terms. The \
+                              upper bound therefore fails for n <= 3: at n = 3 it is 3.375, but \
+                              from distance 1 a run takes 3.4 mistakes. The lower bound fails at n \
+                              = 1.";
 
     fn new(n: usize, mistakes: &ByStart) -> Self {
         let half = n as f64 / 2.0;

@@ -43,7 +43,7 @@ fn check_probability(parameter: &'static str, value: f64) -> Result<(), OutOfRan
     if value > 0.0 && value < 1.0 {
         return Ok(());
     }
-    let detail = format!("{value} is not between 0 and 1, without either");
+    let detail = format!("{value} must be greater than 0 and less than 1");
     Err(OutOfRange::new(parameter, detail))
 }
 
@@ -52,7 +52,7 @@ fn check_positive(parameter: &'static str, value: f64) -> Result<(), OutOfRange>
     if value > 0.0 && value.is_finite() {
         return Ok(());
     }
-    let detail = format!("{value} is no positive, finite number");
+    let detail = format!("{value} is not a positive, finite number");
     Err(OutOfRange::new(parameter, detail))
 }
 
@@ -62,6 +62,6 @@ fn check_whole(parameter: &'static str, value: u64, limit: (&str, u64)) -> Resul
     if (1..=max).contains(&value) {
         return Ok(());
     }
-    let detail = format!("{value} is not from 1 to {name}, which is {max}");
+    let detail = format!("{value} is not from 1 to {name} = {max}");
     Err(OutOfRange::new(parameter, detail))
 }

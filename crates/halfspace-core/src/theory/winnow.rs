@@ -24,11 +24,11 @@ pub fn bound(
 ) -> Result<MistakeBound, OutOfRange> {
     check_whole("n", n, ("2^53 - 1", FEATURES_MAX))?;
     if relevant > n {
-        let detail = format!("{relevant} literals are relevant, but there are {n} features");
+        let detail = format!("relevant is {relevant}, but n is {n}");
         return Err(OutOfRange::new("relevant", detail));
     }
     if !(alpha > 1.0 && alpha <= BASE_MAX) {
-        let detail = format!("{alpha} is no number above 1 and up to 2^32");
+        let detail = format!("{alpha} is not a number above 1 and at most 2^32");
         return Err(OutOfRange::new("alpha", detail));
     }
     let theta = match theta {

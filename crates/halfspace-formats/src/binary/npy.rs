@@ -42,8 +42,8 @@ pub(crate) fn parse_values(
         Some(LabelsColumn::First) => Label::First,
         Some(LabelsColumn::None) => Label::None,
         Some(LabelsColumn::Appended | LabelsColumn::Named(_)) => {
-            let detail = "The columns of .npy have no names; the option labels takes first, last \
-                          or none here.";
+            let detail = "The columns of .npy have no names; the option labels must be first, last \
+                          or none.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
     };
@@ -55,7 +55,10 @@ pub(crate) fn parse_values(
     for row in 1..=header.rows {
         let Some((_, bytes)) = rows.next_row()? else {
             let end = rows.offset() + rows.left() as u64;
-            let detail = format!("The body ends before row {row} of {} does.", header.rows);
+            let detail = format!(
+                "The body ends before the end of row {row} of {}.",
+                header.rows
+            );
             let fault = Fault::new(FormatErrorKind::Truncated, detail);
             return Err(fault.placed(Some(Place::Byte(end))));
         };
@@ -63,7 +66,7 @@ pub(crate) fn parse_values(
     }
     if rows.has_more()? {
         let detail = format!(
-            "The body goes on after the last of its {} rows.",
+            "The body continues after the last of its {} rows.",
             header.rows
         );
         let fault = Fault::new(FormatErrorKind::Syntax, detail);
@@ -112,7 +115,7 @@ impl Table {
         };
         if features.is_empty() {
             return empty(
-                "The array's one column holds the labels; data need a feature (or labels=none).",
+                "The only column of the array holds the labels; add a feature, or use labels=none.",
             );
         }
         options.check_n(features.len())?;
@@ -179,7 +182,7 @@ fn value(kind: ValueKind, bytes: &[u8]) -> Result<f64, Fault> {
     let bits = u64::from_le_bytes(eight);
     match kind {
         ValueKind::Bool if bits > 1 => {
-            let detail = format!("A truth value is the byte {bits}; it must be 0 or 1.");
+            let detail = format!("A truth value has the byte {bits}; it must be 0 or 1.");
             Err(Fault::new(FormatErrorKind::BadValue, detail))
         }
         ValueKind::Bool | ValueKind::Uint8 | ValueKind::Uint16 | ValueKind::Uint32 => {

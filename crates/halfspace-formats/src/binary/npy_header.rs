@@ -75,7 +75,7 @@ impl ValueKind {
         match order {
             b'<' => Ok(kind),
             b'>' if kind.bytes() > 1 => Err(unsupported(format!(
-                "The array is big-endian (`{dtype}`); send it as `<{name}`, such as \
+                "The array is big-endian (`{dtype}`); send it as `<{name}`, for example \
                  x.astype('<{name}')."
             ))),
             b'|' | b'>' if kind.bytes() == 1 => Ok(kind),
@@ -97,7 +97,7 @@ fn unsupported_dtype(dtype: &str, name: &str) -> Fault {
         Some(b'M' | b'm') => "times",
         Some(b'V') => "records",
         Some(b'f') => "floats of another size",
-        _ => "something else",
+        _ => "values of another type",
     };
     let shown = excerpt(dtype.as_bytes());
     unsupported(format!(
@@ -115,15 +115,17 @@ pub(crate) fn read(reader: &mut dyn Read) -> Result<NpyHeader, FormatError> {
     read_exact(reader, &mut begin, 0)?;
     let at_byte = |fault: Fault, offset: usize| fault.placed(Some(Place::Byte(offset as u64)));
     if &begin[..6] != MAGIC {
-        let detail = "The body is no .npy file: its first bytes are not \\x93NUMPY.";
+        let detail = "The body is not an .npy file: its first bytes are not \\x93NUMPY.";
         return Err(at_byte(Fault::new(FormatErrorKind::Syntax, detail), 0));
     }
     let length_bytes = match (begin[6], begin[7]) {
         (1, 0) => 2,
         (2 | 3, 0) => 4,
         (major, minor) => {
-            let detail =
-                format!("The file is of version {major}.{minor}; 1.0, 2.0 and 3.0 are read.");
+            let detail = format!(
+                "The file has the version {major}.{minor}; the supported versions are 1.0, 2.0 and \
+                 3.0."
+            );
             return Err(at_byte(unsupported(detail), 6));
         }
     };
@@ -132,7 +134,8 @@ pub(crate) fn read(reader: &mut dyn Read) -> Result<NpyHeader, FormatError> {
     let length = u32::from_le_bytes(length);
     if length > HEADER_BYTES_MAX {
         let detail = format!(
-            "The header has {length} bytes; that of an array of numbers is shorter than 64 KiB."
+            "The header has {length} bytes; the header of an array of numbers is shorter than 64 \
+             KiB."
         );
         return Err(at_byte(Fault::new(FormatErrorKind::Syntax, detail), 8));
     }
@@ -195,7 +198,7 @@ impl Dictionary {
             if !is_new {
                 let shown = excerpt(key.as_bytes());
                 let detail = format!(
-                    "The header has the key {shown} too many; its keys are descr, fortran_order \
+                    "The header has the unexpected key {shown}; the keys are descr, fortran_order \
                      and shape."
                 );
                 return Err((start, Fault::new(FormatErrorKind::Syntax, detail)));
@@ -277,7 +280,7 @@ impl<'a> Parser<'a> {
     fn dtype(&mut self) -> Result<ValueKind, Misplaced> {
         let start = self.start();
         if self.text.get(start) == Some(&b'[') {
-            let detail = "The array is structured; send a plain one of numbers.".to_owned();
+            let detail = "The array is structured; send a plain array of numbers.".to_owned();
             return Err((start, unsupported(detail)));
         }
         let dtype = self.string()?;
@@ -293,8 +296,8 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         if rest.starts_with(b"True") {
-            let detail = "The array is in Fortran order, column by column; send it row by row, \
-                          such as numpy.ascontiguousarray(x).";
+            let detail = "The array is in Fortran order; send it in C order, for example \
+                          numpy.ascontiguousarray(x).";
             return Err((start, unsupported(detail.to_owned())));
         }
         Err(self.unexpected("True or False"))
@@ -320,8 +323,8 @@ impl<'a> Parser<'a> {
             return Ok(shape);
         }
         let detail = format!(
-            "The array has {dimensions} dimensions; send two, a row an example, such as \
-             x.reshape(rows, -1)."
+            "The array has {dimensions} dimensions; send two, with one row per example, for \
+             example x.reshape(rows, -1)."
         );
         Err((start, unsupported(detail)))
     }

@@ -25,12 +25,12 @@ pub(crate) fn parse(
         None | Some(LabelsColumn::None) => false,
         Some(LabelsColumn::Appended) => true,
         Some(_) => {
-            let detail = "Octets have no columns; the option labels takes none or appended here.";
+            let detail = "Octets have no columns; the option labels must be none or appended.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
     };
     let Some(n) = options.n else {
-        let detail = "The option n is missing; octets do not tell how many bits a row has.";
+        let detail = "The option n is missing; octets need the number of bits per row.";
         return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
     };
     let mut builder = SampleBuilder::dense(&options.limits, Some(n), spool)?;
@@ -69,8 +69,8 @@ fn unfinished<R: Read>(rows: &RowReader<R>, n: usize, labelled: bool) -> FormatE
         ("", n)
     };
     let detail = format!(
-        "The body has {} bytes, which is no whole number of rows: a row of n = {n} bits{and_label} \
-         takes {} bytes, and {left} are left over.",
+        "The body has {} bytes, which is not a whole number of rows: a row of n = {n} \
+         bits{and_label} takes {} bytes. Bytes left over: {left}.",
         offset + left as u64,
         bits.div_ceil(8),
     );

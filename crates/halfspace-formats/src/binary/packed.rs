@@ -78,13 +78,13 @@ impl PackedFields {
 fn count_rows(bytes: &[u8], n: usize) -> Result<usize, Fault> {
     let row_bytes = n.div_ceil(8);
     if bytes.is_empty() {
-        let detail = "There is no example; data need at least one.";
+        let detail = "The data have no examples; send at least one.";
         return Err(Fault::new(FormatErrorKind::EmptyData, detail));
     }
     if !bytes.len().is_multiple_of(row_bytes) {
         let detail = format!(
-            "There are {} bytes, which is no whole number of rows; a row of n = {n} bits takes \
-             {row_bytes}.",
+            "The string has {} bytes, which is not a whole number of rows; a row of n = {n} bits \
+             takes {row_bytes} bytes.",
             bytes.len()
         );
         return Err(Fault::new(FormatErrorKind::UnequalLength, detail));
@@ -121,7 +121,7 @@ pub(crate) fn unpack(
 ) -> Result<(), Fault> {
     if bytes.len() != n.div_ceil(8) {
         let (found, expected) = (bytes.len(), n.div_ceil(8));
-        let detail = format!("There are {found} bytes, but {n} bits take {expected}.");
+        let detail = format!("The string has {found} bytes, but {n} bits take {expected}.");
         return Err(Fault::new(FormatErrorKind::UnequalLength, detail));
     }
     words.clear();
@@ -139,7 +139,8 @@ pub(crate) fn unpack(
         .last()
         .is_some_and(|last| last & !last_word_mask(n) != 0)
     {
-        let detail = format!("A padding bit after the first {n} bits is 1; padding is 0.");
+        let detail =
+            format!("A padding bit after the first {n} bits is 1; padding bits must be 0.");
         return Err(Fault::new(FormatErrorKind::BadBit, detail));
     }
     Ok(())
@@ -175,7 +176,7 @@ impl Visitor<'_> for Base64Visitor {
             )));
         }
         STANDARD.decode(text).map(Base64).map_err(|error| {
-            let detail = format!("This is no base64 (RFC 4648, with padding): {error}.");
+            let detail = format!("The string is not base64 (RFC 4648, with padding): {error}.");
             scope::raise(Fault::new(FormatErrorKind::BadBase64, detail))
         })
     }

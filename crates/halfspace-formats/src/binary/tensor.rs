@@ -78,23 +78,24 @@ impl TensorList {
         let wrong =
             |at: String, detail: String| Err(wrong_shape(&detail).placed(Some(Place::Pointer(at))));
         if let Some((row, length)) = self.ragged {
-            let detail = format!("The row has {length} numbers; by the shape it has {n}.");
+            let detail =
+                format!("The row has {length} numbers, but its length by the shape is {n}.");
             return wrong(format!("{AT}/{row}"), detail);
         }
         match self.rows {
             Some(_) if !is_matrix => {
-                let detail = format!("The shape [{n}] is of one list of numbers, without rows.");
+                let detail = format!("The shape [{n}] needs one list of numbers, without rows.");
                 return wrong(AT.to_owned(), detail);
             }
             Some(found) if found != rows => {
-                let detail = format!("There are {found} rows; by the shape there are {rows}.");
+                let detail = format!("The data have {found} rows, but the shape has {rows}.");
                 return wrong(AT.to_owned(), detail);
             }
             _ => {}
         }
         if rows.checked_mul(n) != Some(self.values) {
             let found = self.values;
-            let detail = format!("There are {found} numbers; by the shape there are {rows} * {n}.");
+            let detail = format!("The data have {found} numbers, but the shape has {rows} * {n}.");
             return wrong(AT.to_owned(), detail);
         }
         let parsed = self.builder.finish(UnlabelledMeans::Nothing)?;
@@ -180,7 +181,7 @@ pub fn read_tensor_octets(
 
 impl<'de> Deserialize<'de> for TensorList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let n = scope::n().ok_or_else(|| de::Error::custom("no tensor can stand here"))?;
+        let n = scope::n().ok_or_else(|| de::Error::custom("a tensor is not allowed here"))?;
         let list = Self::new(&scope::limits(), n).map_err(scope::raise)?;
         deserializer.deserialize_seq(List(list))
     }
@@ -224,7 +225,9 @@ impl Item<'_> {
             return list.push(written).map_err(scope::raise);
         }
         if list.rows.is_some() {
-            return Err(scope::raise(wrong_shape("A number stands among lists.")));
+            return Err(scope::raise(wrong_shape(
+                "The list mixes numbers and lists.",
+            )));
         }
         list.push(written).map_err(scope::raise)?;
         if list.values.is_multiple_of(n) {
@@ -274,7 +277,9 @@ impl<'de> Visitor<'de> for Item<'_> {
             return Err(scope::raise(wrong_shape("Lists are nested too deeply.")));
         }
         if list.rows.is_none() && list.values > 0 {
-            return Err(scope::raise(wrong_shape("A list stands among numbers.")));
+            return Err(scope::raise(wrong_shape(
+                "The list mixes lists and numbers.",
+            )));
         }
         let row = *list.rows.get_or_insert(0);
         let mut length = 0;

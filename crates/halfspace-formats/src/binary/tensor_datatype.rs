@@ -114,9 +114,11 @@ impl Datatype {
     pub(crate) fn refusal(self, written: Written) -> String {
         match self.bounds() {
             Some((least, most)) => {
-                format!("{written} is no {self}: a whole number from {least} to {most}.")
+                format!(
+                    "{written} is not a value of {self}: a whole number from {least} to {most}."
+                )
             }
-            None => format!("{written} is no {self}."),
+            None => format!("{written} is not a value of {self}."),
         }
     }
 

@@ -34,8 +34,8 @@ impl LabelBits {
         if self.zero_seen && self.minus_seen {
             let (found, earlier) = if label == 0.0 { (0, -1) } else { (-1, 0) };
             let detail = format!(
-                "The label {found} stands in a body that also has labels {earlier}; labels are 1 \
-                 and -1, or 1 and 0, throughout."
+                "The label {found} occurs in a body that also has the label {earlier}; use either \
+                 1 and -1, or 1 and 0."
             );
             return Err(Fault::new(FormatErrorKind::MixedLabels, detail));
         }
@@ -99,6 +99,6 @@ impl LabelBits {
 /// Makes the fault of a label with this text.
 pub(crate) fn bad_label(shown: &str) -> Fault {
     let shown = excerpt(shown.as_bytes());
-    let detail = format!("{shown} is no label; labels are 1 and -1, or 1 and 0.");
+    let detail = format!("{shown} is not a label; labels are 1 and -1, or 1 and 0.");
     Fault::new(FormatErrorKind::BadLabel, detail)
 }

@@ -157,7 +157,7 @@ impl SampleBuilder {
     pub(crate) fn sparse_value(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
         debug_assert!(self.sparse);
         if let Some(n) = self.fixed_n.filter(|&n| index >= n) {
-            let detail = format!("Index {} is past n = {n}.", index + 1);
+            let detail = format!("Index {} is above n = {n}.", index + 1);
             return Err(Fault::new(FormatErrorKind::BadIndex, detail));
         }
         check_n(index + 1, &self.limits)?;
@@ -214,10 +214,12 @@ impl SampleBuilder {
     pub(crate) fn finish(self, unlabelled: UnlabelledMeans) -> Result<Parsed<ParsedRows>, Fault> {
         let empty = |detail: &str| Err(Fault::new(FormatErrorKind::EmptyData, detail));
         if self.rows() == 0 {
-            return empty("There is no example; data need at least one.");
+            return empty("The data have no examples; send at least one.");
         }
         if self.n == 0 {
-            return empty("No example has a feature; data need at least one, or n must be given.");
+            return empty(
+                "No example has a feature; send at least one feature, or set the option n.",
+            );
         }
         let low = self.low();
         memory::need(self.store.bytes_to_finish(self.n))?;
@@ -255,12 +257,12 @@ impl SampleBuilder {
         let values = if length == 1 { "value" } else { "values" };
         match self.expected_n() {
             None if length == 0 => {
-                let detail = "The example has no value; an example has at least one feature.";
+                let detail = "The example has no value; an example needs at least one feature.";
                 Err(Fault::new(FormatErrorKind::EmptyData, detail))
             }
             Some(n) if n != length => {
                 let source = if self.fixed_n.is_some() {
-                    "the n asked for is"
+                    "the option n is"
                 } else {
                     "the examples before it have"
                 };
@@ -312,8 +314,8 @@ impl SampleBuilder {
     /// Converts all packed rows, and the first `filled` values of the current row, to doubles.
     fn become_real(&mut self, filled: usize) -> Result<(), Fault> {
         if self.kind == Some(RowsKind::Boolean) {
-            let detail = "The value makes the examples real, and Boolean ones are asked for: values \
-                          all 0/1, or all -1/1, throughout.";
+            let detail = "The value is not Boolean; the values of all examples must be 0/1, or all \
+                          must be -1/1.";
             return Err(Fault::new(FormatErrorKind::NotBoolean, detail));
         }
         let (rows, n) = (self.rows(), self.n);
@@ -349,7 +351,7 @@ impl SampleBuilder {
         if bytes <= limit {
             memory::need(self.store.bytes_to_grow(bytes))?;
             let reserved = self.store.reserve(bytes);
-            let detail = "The examples are more than may be stored.";
+            let detail = "The examples exceed the storage quota.";
             return reserved.map_err(|_| Fault::new(FormatErrorKind::NotReserved, detail));
         }
         let what = format!("{rows} examples of {n} features take {bytes} bytes");
@@ -359,7 +361,7 @@ impl SampleBuilder {
 
 /// Makes the fault of a spool that cannot be written.
 fn unspooled(error: io::Error) -> Fault {
-    let detail = format!("What is read cannot be kept: {error}.");
+    let detail = format!("The examples cannot be written to the spool: {error}.");
     Fault::new(FormatErrorKind::Spool(error.kind()), detail)
 }
 

@@ -67,13 +67,13 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
             parsed.data.n()
         }
         DataForm::Generated(_) if options.assume.is_some() => {
-            let detail = "The option assume is for data that you send; of generated data all is \
-                          known.";
+            let detail = "The option assume is only for data that you send; the distribution of \
+                          generated data is known.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
         DataForm::Generated(spec) => spec.n,
         DataForm::Dataset { .. } if options.n.is_some() => {
-            let detail = "The option n is for data that you send; a dataset has its own.";
+            let detail = "The option n is only for data that you send; a dataset has its own n.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
         DataForm::Dataset { assume, .. } => {
@@ -94,11 +94,11 @@ pub(crate) fn parse(
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     let refuse = |detail: &str| Err(Fault::new(FormatErrorKind::Schema, detail).into());
     match read(reader, options)? {
-        DataForm::Generated(_) => refuse("Generated data cannot stand here; send examples."),
-        DataForm::Dataset { .. } => refuse("A dataset cannot stand here; send examples."),
+        DataForm::Generated(_) => refuse("Generated data are not allowed here; send examples."),
+        DataForm::Dataset { .. } => refuse("A dataset is not allowed here; send examples."),
         DataForm::Sample {
             assume: Some(_), ..
-        } => refuse("The field assume cannot stand here."),
+        } => refuse("The field assume is not allowed here."),
         DataForm::Sample { parsed, .. } => Ok(parsed.into()),
     }
 }
@@ -150,7 +150,7 @@ impl<'de> Visitor<'de> for FormVisitor {
             },
         };
         if map.next_key::<IgnoredAny>()?.is_some() {
-            let detail = "Data are given in one form; the object has a second key.";
+            let detail = "Data must have exactly one form; the object has a second key.";
             return Err(scope::raise(Fault::new(FormatErrorKind::Schema, detail)));
         }
         Ok(form)
@@ -183,8 +183,9 @@ impl Assume {
         if allowed.contains(&self) {
             return Ok(self);
         }
-        let detail = "Half-space examples may be assumed uniform-positive or reflected, labelled \
-                      ones uniform, and unlabelled ones nothing.";
+        let detail = "The value of assume must be uniform-positive or reflected for half-space \
+                      examples, and uniform for labelled examples. Unlabelled examples allow no \
+                      assume.";
         Err(Fault::new(FormatErrorKind::OutOfRange, detail))
     }
 }
@@ -201,7 +202,7 @@ impl<'de> Visitor<'de> for Kind {
     type Value = DataForm;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with examples")
+        f.write_str("an object with `examples`")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DataForm, A::Error> {

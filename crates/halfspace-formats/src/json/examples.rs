@@ -63,7 +63,7 @@ impl<'de> Visitor<'de> for Examples {
             }
         }
         if self.builder.rows() == 0 {
-            let detail = "There is no example; data need at least one.";
+            let detail = "The data have no examples; send at least one.";
             return Err(scope::raise(Fault::new(FormatErrorKind::EmptyData, detail)));
         }
         Ok(self.builder)

@@ -114,18 +114,20 @@ impl GeneratedSpec {
         let density = self.density;
         if !(density > 0.0 && density < 1.0) {
             let detail =
-                format!("density is {density}; it must lie between 0 and 1, without either.");
+                format!("density is {density}; it must be greater than 0 and less than 1.");
             return out_of_range("/density", detail);
         }
         if self.sampling != Sampling::Uniform && density != one_half() {
-            let detail = "density is for uniform sampling; the others draw uniformly.";
+            let detail = "density is only for the sampling uniform; the other samplings draw \
+                          uniformly.";
             return out_of_range("/density", detail.to_owned());
         }
         if let Some(class) = self.target.class_without_half_space()
             && self.sampling != Sampling::Uniform
         {
             let detail = format!(
-                "A {class} has no half-space to draw from; its sampling is uniform, with labels."
+                "A {class} has no half-space to draw from; use the sampling uniform, which draws \
+                 labelled examples."
             );
             return out_of_range("/sampling", detail);
         }

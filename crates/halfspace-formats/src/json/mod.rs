@@ -113,7 +113,7 @@ fn explain(
             Fault::new(FormatErrorKind::Truncated, detail).placed(Some(place))
         }
         Category::Syntax => {
-            let detail = format!("This is not JSON, at {place}: {}.", message(&error));
+            let detail = format!("The body is not JSON, at {place}: {}.", message(&error));
             Fault::new(FormatErrorKind::Syntax, detail).placed(Some(place))
         }
         Category::Data => {
@@ -121,7 +121,8 @@ fn explain(
             match raised {
                 Some((fault, below)) => fault.placed(place(&below)),
                 None => {
-                    let detail = format!("The value does not fit: {}.", message(&error));
+                    let detail =
+                        format!("The value does not match the schema: {}.", message(&error));
                     Fault::new(FormatErrorKind::Schema, detail).placed(place(""))
                 }
             }

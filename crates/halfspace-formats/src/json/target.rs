@@ -237,7 +237,7 @@ fn same_length(at: &'static str, given: Option<usize>, n: usize) -> Result<(), A
     match given.filter(|&given| given != n) {
         None => Ok(()),
         Some(given) => {
-            let detail = format!("There are {given} weights, but n is {n}.");
+            let detail = format!("The target has {given} weights, but n is {n}.");
             Err((at, Fault::new(FormatErrorKind::UnequalLength, detail)))
         }
     }
@@ -245,7 +245,7 @@ fn same_length(at: &'static str, given: Option<usize>, n: usize) -> Result<(), A
 
 fn one_of(at: &'static str, is_given: bool, is_drawn: bool) -> Result<(), At> {
     if is_given && is_drawn {
-        let detail = "The target is given and to be drawn; leave one out.".to_owned();
+        let detail = "The target is both given and drawn; remove one of the fields.".to_owned();
         return refused(at, detail);
     }
     Ok(())
@@ -256,7 +256,10 @@ fn literals(at: &'static str, given: Option<&[i64]>, n: usize, signed: bool) -> 
         return Ok(());
     };
     if given.is_empty() {
-        return refused(at, "There are no variables; name at least one.".to_owned());
+        return refused(
+            at,
+            "The target has no variables; name at least one.".to_owned(),
+        );
     }
     not_too_many(at, given.len())?;
     let is_wrong = |literal: &&i64| {
@@ -267,15 +270,21 @@ fn literals(at: &'static str, given: Option<&[i64]>, n: usize, signed: bool) -> 
         None => Ok(()),
         Some(wrong) if signed => refused(
             at,
-            format!("{wrong} names no variable; they are 1 to {n}, negated with a minus sign."),
+            format!(
+                "{wrong} is not a variable; the variables are 1 to {n}, and a minus sign negates a \
+                 variable."
+            ),
         ),
-        Some(wrong) => refused(at, format!("{wrong} names no variable; they are 1 to {n}.")),
+        Some(wrong) => refused(
+            at,
+            format!("{wrong} is not a variable; the variables are 1 to {n}."),
+        ),
     }
 }
 
 fn not_too_many(at: &'static str, literals: usize) -> Result<(), At> {
     if literals > LITERALS_MAX {
-        let detail = format!("There are {literals} literals, more than {LITERALS_MAX}.");
+        let detail = format!("The target has {literals} literals, more than {LITERALS_MAX}.");
         return refused(at, detail);
     }
     Ok(())
@@ -284,7 +293,7 @@ fn not_too_many(at: &'static str, literals: usize) -> Result<(), At> {
 fn drawn(at: &'static str, size: Option<usize>, most: usize) -> Result<(), At> {
     match size.filter(|size| !(1..=most).contains(size)) {
         None => Ok(()),
-        Some(size) => refused(at, format!("{size} is no number from 1 to {most}.")),
+        Some(size) => refused(at, format!("{size} is not a number from 1 to {most}.")),
     }
 }
 
@@ -295,7 +304,7 @@ fn read_bits<'de, D: Deserializer<'de>>(value: D) -> Result<Option<BitVector>, D
     let bits = BitVector::from_bit_string(text.as_bytes());
     bits.map(Some).map_err(|at| {
         let detail = format!(
-            "Character {} is no bit; a bit string is made of 0 and 1.",
+            "Character {} is not a bit; a bit string consists of 0 and 1.",
             at + 1
         );
         scope::raise(Fault::new(FormatErrorKind::BadBit, detail))

@@ -78,29 +78,29 @@ impl LabelsKind {
 #[derive(Debug, Error)]
 pub enum BlocksError {
     /// The data do not begin with the magic of stored data.
-    #[error("these are no stored data: the magic is missing")]
+    #[error("not stored data: the magic is missing")]
     Magic,
     /// The version is not supported.
-    #[error("the stored data are of version {0}, which is not read here")]
+    #[error("the stored data have the unsupported version {0}")]
     Version(u32),
     /// The header is damaged or contradicts itself.
     #[error("the header of the stored data is damaged: {0}")]
     Header(&'static str),
     /// The data end before the last row.
-    #[error("the stored data are cut off")]
+    #[error("the stored data are truncated")]
     Truncated,
     /// Bytes follow the last block.
-    #[error("the stored data go on after their last block")]
+    #[error("the stored data continue after their last block")]
     Trailing,
     /// A bit past n, past the last row or past the last label is set.
-    #[error("a bit of the stored data is set where none belongs")]
+    #[error("a padding bit of the stored data is set")]
     StrayBits,
     /// A real value is infinite or not a number.
     #[error("a value of the stored data is not finite")]
     NotFinite,
     /// Some rows differ from the written rows.
     #[error(
-        "the stored data are damaged in rows {} to {}, from byte {offset} on: their check is another",
+        "the stored data are damaged in rows {} to {}, from byte {offset} on: the checksum differs",
         .rows.start + 1,
         .rows.end
     )]
@@ -111,7 +111,7 @@ pub enum BlocksError {
         offset: u64,
     },
     /// The digest differs from the recorded one.
-    #[error("the stored data do not have the digest that was recorded")]
+    #[error("the stored data differ from the recorded digest")]
     Digest,
     /// The data could not be read or written.
     #[error("the stored data could not be read or written")]

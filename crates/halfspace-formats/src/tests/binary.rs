@@ -427,7 +427,7 @@ fn bad_octets_are_refused_at_their_byte() {
     let at = |offset| Some(Place::Byte(offset));
     let error = parse(Format::Octets, &[0; 7][..], &octets(17, None, None)).expect_err("7 of 9");
     assert_eq!((error.kind, error.place), (Kind::UnequalLength, at(6)));
-    for shown in ["7 bytes", "n = 17", "takes 3 bytes", "1 are left"] {
+    for shown in ["7 bytes", "n = 17", "takes 3 bytes", "left over: 1"] {
         assert!(error.detail.contains(shown), "{}", error.detail);
     }
     let appended = octets(16, Some(LabelsColumn::Appended), None);

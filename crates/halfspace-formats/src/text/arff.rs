@@ -93,8 +93,8 @@ fn nominal_coding(name: &str, nominal: &Nominal) -> Result<(usize, Option<[Strin
     let mut values = nominal.values();
     let (Some(first), Some(second), None) = (values.next(), values.next(), values.next()) else {
         let detail = format!(
-            "The class {} has {} values; a class has two (name another with labels=, or say \
-             labels=none).",
+            "The class {} has {} values; a class must have two. Name another attribute with \
+             labels=, or use labels=none.",
             excerpt(name.as_bytes()),
             nominal.values().len()
         );
@@ -121,7 +121,8 @@ fn class_index(
         Some(LabelsColumn::First) => Ok(Some(0)),
         Some(LabelsColumn::None) => Ok(None),
         Some(LabelsColumn::Appended) => {
-            let detail = "The labels `appended` are for octets; in ARFF an attribute holds them.";
+            let detail = "labels=appended is for octets only; in ARFF an attribute holds the \
+                          labels.";
             Err(Fault::new(FormatErrorKind::BadOption, detail))
         }
         Some(LabelsColumn::Named(name)) => {
@@ -151,7 +152,7 @@ impl Table {
             first_features.push(n);
         }
         if n == 0 {
-            let detail = "There is no attribute but the class; data need at least one feature.";
+            let detail = "The class is the only attribute; data need at least one feature.";
             return Err(Fault::new(FormatErrorKind::EmptyData, detail).into());
         }
         options.check_n(n)?;
@@ -211,14 +212,14 @@ impl Table {
         let after = scanner.place();
         let has_more = scanner.take(b',');
         if scanner.peek() == Some(b'{') {
-            let detail = "The row has a weight, and weights are not read here; leave it out.";
+            let detail = "The row has a weight. Weights are not supported; remove the weight.";
             let fault = Fault::new(FormatErrorKind::Unsupported, detail);
             return Err((scanner.place(), fault));
         }
         if has_more {
             let attributes = self.attributes.len();
             let detail =
-                format!("The row has more values than there are attributes: {attributes}.");
+                format!("The row has more values than the {attributes} declared attributes.");
             return Err((after, Fault::new(FormatErrorKind::UnequalLength, detail)));
         }
         scanner.end_after("the row")?;
@@ -243,12 +244,13 @@ impl Row<'_> {
             if self.next > 0 && !scanner.take(b',') {
                 let place = scanner.place();
                 if scanner.peek().is_some() {
-                    let detail = "Values need a comma between them.";
+                    let detail = "A comma is missing between two values.";
                     return Err((place, Fault::new(FormatErrorKind::Syntax, detail)));
                 }
                 let found = self.next;
-                let detail =
-                    format!("The row has {found} values, but there are {attributes} attributes.");
+                let detail = format!(
+                    "The row has {found} values, but the header declares {attributes} attributes."
+                );
                 return Err((place, Fault::new(FormatErrorKind::UnequalLength, detail)));
             }
             let word = scanner.word()?;
@@ -273,7 +275,8 @@ impl Row<'_> {
                     break;
                 }
                 if !scanner.take(b',') {
-                    let detail = "A sparse row is `{index value, index value}`, indices from 0.";
+                    let detail = "A sparse row must have the form `{index value, index value}` \
+                                  with indices from 0.";
                     let fault = Fault::new(FormatErrorKind::Syntax, detail);
                     return Err((scanner.place(), fault));
                 }
@@ -291,7 +294,7 @@ impl Row<'_> {
         match index.filter(|&index| index < attributes) {
             None => {
                 let last = attributes - 1;
-                let detail = format!("{shown} is no index; indices are from 0 to {last}.");
+                let detail = format!("{shown} is not an index; indices go from 0 to {last}.");
                 Err(Fault::new(FormatErrorKind::BadIndex, detail))
             }
             Some(index) if index < self.next => {
@@ -309,7 +312,8 @@ impl Row<'_> {
         let misplaced = |fault| (word.start, fault);
         if &*word.text == b"?" && !word.is_quoted {
             let shown = excerpt(name.as_bytes());
-            let detail = format!("The value of {shown} is missing; every value must be known.");
+            let detail =
+                format!("The value of {shown} is missing; missing values are not supported.");
             return Err(misplaced(Fault::new(FormatErrorKind::BadValue, detail)));
         }
         let value = match kind {
@@ -410,6 +414,6 @@ enum Value {
 
 fn undeclared(word: &Word<'_>, name: &str) -> Fault {
     let (shown, name) = (excerpt(&word.text), excerpt(name.as_bytes()));
-    let detail = format!("{shown} is no value that the attribute {name} declares.");
+    let detail = format!("{shown} is not among the declared values of the attribute {name}.");
     Fault::new(FormatErrorKind::BadValue, detail)
 }

@@ -77,7 +77,7 @@ impl Nominal {
                 break;
             }
             if !scanner.take(b',') {
-                let detail = "Declared values need a comma between them, and a brace at the end.";
+                let detail = "Declared values must be separated by commas and end with a brace.";
                 let fault = Fault::new(FormatErrorKind::Syntax, detail);
                 return Err((scanner.place(), fault));
             }
@@ -119,7 +119,7 @@ pub(crate) fn read<R: Read>(
             return Ok(header.attributes);
         }
     }
-    let detail = "The body ends before its line @data.";
+    let detail = "The body ends before the line @data.";
     Err(Fault::new(FormatErrorKind::Truncated, detail).into())
 }
 
@@ -154,13 +154,13 @@ impl Header {
         let syntax = |detail: &str| Err((start, Fault::new(FormatErrorKind::Syntax, detail)));
         match text.to_ascii_lowercase().as_slice() {
             b"@relation" if self.has_relation || !self.attributes.is_empty() => {
-                syntax("@relation stands once, before the attributes.")
+                syntax("@relation must occur once, before the attributes.")
             }
             b"@relation" => {
                 self.has_relation = true;
                 Ok(Section::Header)
             }
-            _ if !self.has_relation => syntax("An ARFF file begins with @relation and a name."),
+            _ if !self.has_relation => syntax("An ARFF file must begin with @relation and a name."),
             b"@attribute" => {
                 self.attribute(scanner, line, limits)?;
                 Ok(Section::Header)
@@ -175,7 +175,7 @@ impl Header {
             other => {
                 let shown = excerpt(other);
                 let detail =
-                    format!("{shown} is no declaration; before @data stand @attribute lines.");
+                    format!("{shown} is not a declaration; before @data use @attribute lines.");
                 syntax(&detail)
             }
         }
@@ -192,7 +192,7 @@ impl Header {
         let kind = read_kind(scanner, &name, limits)?;
         if scanner.peek() == Some(b'{') {
             let detail = format!(
-                "The attribute {} has a weight, and weights are not read here; leave it out.",
+                "The attribute {} has a weight. Weights are not supported; remove the weight.",
                 excerpt(name.as_bytes())
             );
             let fault = Fault::new(FormatErrorKind::Unsupported, detail);
@@ -235,12 +235,12 @@ impl Header {
         // The limit allows two more features, since one attribute may be the class.
         if self.features > limits.n_max.saturating_add(2) {
             let limit = limits.n_max as u64;
-            let what = "The attributes make too many features";
+            let what = "The attributes give too many features";
             return Err(Fault::too_large(what, "n_max", limit));
         }
         if self.name_bytes > limits.line_bytes_max {
             let limit = limits.line_bytes_max as u64;
-            let what = "The names of the features are too long together";
+            let what = "The names of the features are too long in total";
             return Err(Fault::too_large(what, "line_bytes_max", limit));
         }
         Ok(())
@@ -263,16 +263,16 @@ fn read_kind(
         kind @ (b"string" | b"date" | b"relational") => {
             let kind = String::from_utf8_lossy(kind);
             let detail = format!(
-                "The attribute {shown} is of the type {kind}, which is not read here; numeric and \
-                 nominal ones are."
+                "The attribute {shown} has the type {kind}, which is not supported; use numeric or \
+                 nominal attributes."
             );
             Err((start, Fault::new(FormatErrorKind::Unsupported, detail)))
         }
         other => {
             let kind = excerpt(other);
             let detail = format!(
-                "The attribute {shown} is of the type {kind}, which there is not; write numeric, \
-                 or the values in braces."
+                "The attribute {shown} has the unknown type {kind}; write numeric, or the values \
+                 in braces."
             );
             Err((start, Fault::new(FormatErrorKind::Syntax, detail)))
         }

@@ -65,7 +65,7 @@ impl<'a> Scanner<'a> {
     pub(crate) fn word(&mut self) -> Result<Word<'a>, Misplaced> {
         match self.peek() {
             None | Some(b',' | b'{' | b'}') => {
-                let detail = "A word is missing here.";
+                let detail = "A word is missing.";
                 Err((self.at, Fault::new(FormatErrorKind::Syntax, detail)))
             }
             Some(quote @ (b'\'' | b'"')) => self.quoted(quote),
@@ -80,7 +80,7 @@ impl<'a> Scanner<'a> {
         let length = length.unwrap_or(rest.len());
         self.at = start + length;
         if let Some(byte @ (b'%' | b'\'' | b'"')) = self.line.get(self.at) {
-            let detail = format!("`{}` stands inside a word; quote it.", char::from(*byte));
+            let detail = format!("A word contains `{}`; quote the word.", char::from(*byte));
             return Err((self.at, Fault::new(FormatErrorKind::Syntax, detail)));
         }
         Ok(Word {
@@ -119,7 +119,7 @@ impl<'a> Scanner<'a> {
         self.at = start + at + 2;
         match self.line.get(self.at) {
             Some(&byte) if !ends_plain_word(byte) || byte == b'\'' || byte == b'"' => {
-                fail(self.at, "A word goes on after its closing quote.")
+                fail(self.at, "A word continues after its closing quote.")
             }
             _ => Ok(Word {
                 start,
@@ -135,7 +135,7 @@ impl<'a> Scanner<'a> {
             return Ok(());
         }
         let shown = excerpt(&self.line[self.at..]);
-        let detail = format!("{shown} follows {what}; nothing may.");
+        let detail = format!("Unexpected {shown} after {what}.");
         Err((self.at, Fault::new(FormatErrorKind::Syntax, detail)))
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn parse(
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_bit_order("CSV")?;
     if options.labels == Some(LabelsColumn::Appended) {
-        let detail = "The labels `appended` are for octets; in CSV they stand in a column.";
+        let detail = "labels=appended is for octets only; in CSV a column holds the labels.";
         return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
     }
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
@@ -138,7 +138,7 @@ impl Fields {
             return fail(opened, "The quote is not closed on this line.");
         }
         if !self.unquote() {
-            return fail(0, "A quote stands inside a field; quote whole fields.");
+            return fail(0, "A quote is inside a field; quote the whole field.");
         }
         Ok(())
     }
@@ -291,7 +291,8 @@ impl Table {
             Some(surplus) => surplus.start,
             None => fields.line.len(),
         };
-        let detail = format!("The line has {found} columns, but the lines before it {expected}.");
+        let detail =
+            format!("The line has {found} columns, but the lines before it have {expected}.");
         Err((at, Fault::new(FormatErrorKind::UnequalLength, detail)))
     }
 
@@ -316,7 +317,7 @@ fn names(fields: &Fields) -> Result<Vec<String>, Misplaced> {
         let name = str::from_utf8(fields.get(index))
             .map_err(|_| wrong(format!("The name of column {} is not UTF-8.", index + 1)))?;
         if !name.is_empty() && !seen.insert(name) {
-            return Err(wrong(format!("The name {name:?} stands twice.")));
+            return Err(wrong(format!("The name {name:?} occurs twice.")));
         }
         Ok(name.to_owned())
     };
@@ -327,7 +328,7 @@ fn find_column(names: Option<&[String]>, name: &str) -> Result<usize, Fault> {
     let fail = |detail: String| Err(Fault::new(FormatErrorKind::BadOption, detail));
     let Some(names) = names else {
         return fail(format!(
-            "The label column `{name}` needs a header, and there is none."
+            "The label column `{name}` needs a header, but the body has no header."
         ));
     };
     let mut found = (0..names.len()).filter(|&index| names[index] == name);

@@ -31,7 +31,7 @@ pub(crate) fn parse(
         None | Some(LabelsColumn::First) => true,
         Some(LabelsColumn::None) => false,
         Some(LabelsColumn::Last | LabelsColumn::Appended | LabelsColumn::Named(_)) => {
-            let detail = "LIBSVM labels stand first; the option labels takes first or none here.";
+            let detail = "LIBSVM labels come first; the option labels must be first or none.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
     };
@@ -63,8 +63,8 @@ pub(crate) fn parse(
 /// Makes the fault of a blank line before other lines. Skipping the blank line would shift the results of all
 /// later lines.
 fn blank_line() -> Fault {
-    let detail = "The line is blank, and without labels it may be an example whose values are all 0: \
-                  write that as 1:0, and leave blank lines out.";
+    let detail = "The line is blank. Without labels, a blank line could be an example of zeros. \
+                  Write such an example as 1:0, and remove blank lines.";
     Fault::new(FormatErrorKind::Syntax, detail)
 }
 
@@ -93,8 +93,8 @@ fn read_label(token: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> 
         _ if token.contains(&b':') => {
             let shown = excerpt(token);
             let detail = format!(
-                "The line begins with the feature {shown}; it must begin with its label \
-                 (or be sent with labels=none)."
+                "The line begins with the feature {shown}; begin the line with a label, or use \
+                 labels=none."
             );
             return Err(Fault::new(FormatErrorKind::BadLabel, detail));
         }
@@ -158,10 +158,10 @@ fn check_index(
     }
     let shown = excerpt(&text[start..token_end(text, start)]);
     let (kind, detail) = if digits == 0 || !colon {
-        let detail = format!("{shown} is no feature; write index:value, the index from 1.");
+        let detail = format!("{shown} is not a feature; write index:value, with indices from 1.");
         (FormatErrorKind::BadIndex, detail)
     } else if digits > INDEX_DIGITS_MAX {
-        let detail = format!("The index of {shown} is far past any limit.");
+        let detail = format!("The index of {shown} is far above every limit.");
         (FormatErrorKind::BadIndex, detail)
     } else if index == 0 {
         let detail = format!("The index of {shown} is 0; indices start at 1.");

@@ -39,7 +39,7 @@ impl LineKind {
     fn name(self) -> &'static str {
         match self {
             Self::Labelled => "an object with x and y",
-            Self::Unlabelled => "an object with x alone",
+            Self::Unlabelled => "an object with only x",
             Self::BitString => "a bit string",
         }
     }
@@ -248,7 +248,7 @@ fn check_kind(first: &mut Option<LineKind>, kind: LineKind) -> Result<(), Fault>
         return Ok(());
     }
     let (found, expected) = (kind.name(), first.name());
-    let detail = format!("The line is {found}, but the lines before it are each {expected}.");
+    let detail = format!("The line is {found}, but each line before it is {expected}.");
     Err(Fault::new(FormatErrorKind::MixedLines, detail))
 }
 
@@ -265,7 +265,7 @@ fn read_bit_string(
         _ => {
             let shown = excerpt(text);
             let detail = format!(
-                "{shown} is no example; a line is an object with x (and y), or a bit string."
+                "{shown} is not an example; a line is an object with x (and y), or a bit string."
             );
             return Err((start, Fault::new(FormatErrorKind::Syntax, detail)));
         }

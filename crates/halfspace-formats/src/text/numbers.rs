@@ -17,9 +17,9 @@ impl NumberFault {
         let shown = excerpt(text);
         let detail = match self {
             Self::NotANumber if text.is_empty() => {
-                "A value is missing here; every feature needs a number.".to_owned()
+                "A value is missing; every feature needs a number.".to_owned()
             }
-            Self::NotANumber => format!("{shown} is no number; a value is a finite number."),
+            Self::NotANumber => format!("{shown} is not a number; a value is a finite number."),
             Self::NotFinite => format!("{shown} is not finite; a value is a finite number."),
         };
         Fault::new(FormatErrorKind::BadValue, detail)

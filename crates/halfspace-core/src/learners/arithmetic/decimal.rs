@@ -35,7 +35,7 @@ impl Decimal {
         let count = whole.len() + fraction.len();
         if count > DIGITS_MAX {
             return Err(format!(
-                "it has {count} digits; at most {DIGITS_MAX} are read"
+                "the number has {count} digits; at most {DIGITS_MAX} are supported"
             ));
         }
         let fraction = fraction.trim_end_matches('0');
@@ -131,7 +131,7 @@ impl fmt::Display for Decimal {
 
 fn not_plain(text: &str) -> String {
     let shown = if text.len() <= 40 { text } else { "the text" };
-    format!("{shown:?} is no plain decimal such as \"12\" or \"0.5\"")
+    format!("{shown:?} is not a plain decimal such as \"12\" or \"0.5\"")
 }
 
 #[cfg(test)]
@@ -189,7 +189,10 @@ mod tests {
         let long = "9".repeat(DIGITS_MAX);
         assert!(Decimal::parse(&long).is_ok());
         let error = Decimal::parse(&format!("{long}.5")).expect_err("too long");
-        assert_eq!(error, "it has 10001 digits; at most 10000 are read");
+        assert_eq!(
+            error,
+            "the number has 10001 digits; at most 10000 are supported"
+        );
     }
 
     #[test]

@@ -68,14 +68,14 @@ pub const DATA: DataKinds = DataKinds {
 pub const INITIAL: Parameter = Parameter {
     name: "initial",
     kind: Kind::Bits,
-    description: "The first hypothesis, a bit string as long as an example.",
+    description: "The initial hypothesis, a bit string as long as an example.",
 };
 
 /// Catalogue entry of this learner.
 pub static ENTRY: Entry = Entry {
     name: "directed-drift",
     title: "Directed Drift (D)",
-    learns: "Binary weights of a majority function, one flipped bit a mistake, in 2n bits of \
+    learns: "Binary weights of a majority function, one flipped bit per mistake, in 2n bits of \
              memory.",
     data: DATA,
     reading: "signed",
@@ -111,7 +111,10 @@ pub fn first_hypothesis(setup: &mut Setup<'_>) -> Result<BitVector, ParameterErr
         Some(bits) if bits.n() == n => Ok(bits.clone()),
         Some(bits) => Err(ParameterError {
             name: "initial".to_owned(),
-            detail: format!("{} bits, but an example has {n}", bits.n()),
+            detail: format!(
+                "the bit string has {} bits, but an example has {n}",
+                bits.n()
+            ),
             unknown: false,
         }),
     }
@@ -152,7 +155,7 @@ pub fn first_half_space_mistake(
 pub fn binary_weights(hypothesis: &Hypothesis) -> Result<BitVector, String> {
     match hypothesis {
         Hypothesis::BinaryWeights(weights) => Ok(weights.clone()),
-        _ => Err("this learner begins from binary weights, and the model has others".to_owned()),
+        _ => Err("this learner needs a model with binary weights".to_owned()),
     }
 }
 

@@ -45,7 +45,7 @@ use crate::learners::sample::source::Presentation;
 pub static ENTRY: Entry = Entry {
     name: "directed-drift-async",
     title: "Directed Drift, batch, asynchronous (D')",
-    learns: "Binary weights of a majority function, one bit a batch, flipped by majority vote.",
+    learns: "Binary weights of a majority function, one bit per batch, flipped by majority vote.",
     data: DATA,
     reading: "signed",
     presentation: Presentation::HalfSpace,

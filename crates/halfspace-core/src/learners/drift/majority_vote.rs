@@ -41,7 +41,7 @@ pub const fn batch_size(default: &'static str) -> Parameter {
             maximum: BATCH_SIZE_MAX,
             default,
         },
-        description: "Examples a batch, the mistaken one included.",
+        description: "Examples per batch, including the mistaken example.",
     }
 }
 

@@ -85,7 +85,7 @@ impl Evidence {
     pub fn against(&self, sampling: Sampling, n: usize) -> Option<String> {
         match self {
             Self::Seen(findings) => findings.against(sampling, n),
-            Self::Unread => Some("the run was to end before the examples were compared".to_owned()),
+            Self::Unread => Some("the run ended before the examples were compared".to_owned()),
         }
     }
 }
@@ -115,8 +115,8 @@ impl Findings {
         ];
         if doubts.iter().any(|&ln| ln < libm::log(FALSE_ALARM)) {
             return refuted(format!(
-                "{duplicates} of {examples} repeat an earlier one, which has a probability below \
-                 {FALSE_ALARM:e}"
+                "{duplicates} of {examples} examples repeat an earlier example, which has a \
+                 probability below {FALSE_ALARM:e}"
             ));
         }
         let bits = examples as f64 * n as f64;

@@ -198,7 +198,7 @@ impl Kind {
                     return Ok(Setting::Choice(default));
                 };
                 let chosen = options.iter().find(|option| value.as_str() == Some(option));
-                let wrong = || format!("{value} is none of: {}", options.join(", "));
+                let wrong = || format!("{value} is not one of: {}", options.join(", "));
                 chosen.map(|c| Setting::Choice(c)).ok_or_else(wrong)
             }
             Self::Number {
@@ -211,9 +211,9 @@ impl Kind {
                 };
                 let in_range = |x: &f64| minimum.admits(*x) && x <= at_most;
                 let number = value.as_f64().filter(in_range);
-                number
-                    .map(Setting::Number)
-                    .ok_or_else(|| format!("{value} is no number {minimum} and at most {at_most}"))
+                number.map(Setting::Number).ok_or_else(|| {
+                    format!("{value} is not a number {minimum} and at most {at_most}")
+                })
             }
             Self::Count {
                 minimum, maximum, ..
@@ -223,7 +223,7 @@ impl Kind {
                 };
                 let count = value.as_u64().filter(|c| (minimum..=maximum).contains(&c));
                 count.map(|c| Setting::Count(Some(c))).ok_or_else(|| {
-                    format!("{value} is no whole number from {minimum} to {maximum}")
+                    format!("{value} is not a whole number from {minimum} to {maximum}")
                 })
             }
             Self::Decimal { .. } => match value {
@@ -321,16 +321,20 @@ fn read_decimal(value: &Value) -> Result<Decimal, String> {
             (None, Some(real)) if real > 0.0 && real < 9_007_199_254_740_992.0 => real.to_string(),
             (None, Some(real)) if real > 0.0 => {
                 return Err(format!(
-                    "{value} is more than a JSON number holds exactly; send it as a string"
+                    "{value} is larger than a JSON number holds exactly; send a string"
                 ));
             }
-            _ => return Err(format!("{value} is no number above 0")),
+            _ => return Err(format!("{value} is not a number above 0")),
         },
-        other => return Err(format!("{other} is no decimal such as \"12\" or \"0.5\"")),
+        other => {
+            return Err(format!(
+                "{other} is not a decimal such as \"12\" or \"0.5\""
+            ));
+        }
     };
     let decimal = Decimal::parse(&text)?;
     if decimal.is_zero() {
-        return Err(format!("{value} is no number above 0"));
+        return Err(format!("{value} is not a number above 0"));
     }
     Ok(decimal)
 }
@@ -343,7 +347,7 @@ fn read_factor(value: &Value) -> Result<Base, String> {
     base.ok_or_else(|| {
         let text = value.to_string();
         let shown = if text.len() <= 40 { &text } else { "the text" };
-        format!("{shown} is no decimal above 1 and at most 2^32, of at most 19 digits")
+        format!("{shown} is not a decimal above 1 and at most 2^32 with at most 19 digits")
     })
 }
 
@@ -351,7 +355,7 @@ fn read_bits(value: &Value) -> Result<Setting, String> {
     let text = value
         .as_str()
         .filter(|text| !text.is_empty())
-        .ok_or_else(|| format!("{value} is no bit string such as \"0110\""))?;
+        .ok_or_else(|| format!("{value} is not a bit string such as \"0110\""))?;
     match BitVector::from_bit_string(text.as_bytes()) {
         Ok(bits) => Ok(Setting::Bits(Some(bits))),
         Err(position) => Err(format!("character {} is neither 0 nor 1", position + 1)),
@@ -360,7 +364,7 @@ fn read_bits(value: &Value) -> Result<Setting, String> {
 
 fn read_weights(value: &Value, at_least: f64, at_most: f64) -> Result<Setting, String> {
     let number = |value: &Value| {
-        let wrong = || format!("{value} is no number from {at_least} to {at_most}");
+        let wrong = || format!("{value} is not a number from {at_least} to {at_most}");
         value
             .as_f64()
             .filter(|number| (at_least..=at_most).contains(number))

@@ -76,7 +76,7 @@ impl Parameters {
                 let detail = if table.is_empty() {
                     "this learner has no parameters".to_owned()
                 } else {
-                    format!("no such parameter; there are: {}", known())
+                    format!("unknown parameter; the parameters are: {}", known())
                 };
                 errors.push(ParameterError {
                     name: name.clone(),

@@ -60,7 +60,7 @@ impl Recurrences {
             Some(format!("the examples refute assume = {name}: {what}"))
         };
         if self.contradictions > 0 {
-            return refuted("a row came with both labels".to_owned());
+            return refuted("a row has both labels".to_owned());
         }
         let share = |count: f64| libm::log(count) + libm::log(count + 1.0) - libm::log(FALSE_ALARM);
         if self.hits > 0 {
@@ -68,7 +68,7 @@ impl Recurrences {
             let ln_mu = libm::log(self.chances as f64) - ln_population(sampling, n);
             if ln_so_many(hits, ln_mu) < -share(hits) {
                 return refuted(format!(
-                    "{} of {} repeat one of the first {}",
+                    "{} of {} examples repeat one of the first {}",
                     self.hits,
                     self.examples,
                     self.kept.len()
@@ -162,7 +162,11 @@ mod tests {
         let mut twice = once.clone();
         twice.extend(&once[..3]);
         let doubt = noted(&twice).against(Sampling::Uniform, n as usize);
-        assert!(doubt.expect("sent again").contains("3 of 5003 repeat"));
+        assert!(
+            doubt
+                .expect("sent again")
+                .contains("3 of 5003 examples repeat")
+        );
     }
 
     /// Judges after every example, like a session.

@@ -64,7 +64,7 @@ pub(crate) fn report(
         Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
             return Err(why);
         }
-        Err(_) => (None, "the run was to end before the bound was computed"),
+        Err(_) => (None, "the run ended before the bound was computed"),
         Ok(bound) => (bound, train_loop.rule.why_no_bound()),
     };
     let training = counted.as_ref().map(|counted| counted.training);
@@ -75,8 +75,8 @@ pub(crate) fn report(
     notes.extend(counted.and_then(|counted| sparse_note(&counted, stream.n())));
     if let (Reason::Converged, Some(errors @ 1..)) = (reason, training.map(|it| it.errors)) {
         notes.push(format!(
-            "eta rounds the weights that it scales: {errors} examples on the hyperplane are \
-             counted as errors"
+            "the weights are rounded after the scaling by eta, so {errors} examples on the \
+             hyperplane count as errors"
         ));
     }
     Ok(Outcome {
@@ -159,8 +159,8 @@ pub(crate) fn short_note(watch: &Watch) -> Option<String> {
     let is_short = watch.rule() == StopRule::PerHypothesis && own < asked;
     is_short.then(|| {
         format!(
-            "per_hypothesis_confidence is {own:.4}, below the {asked} asked for: the run length of \
-             the paper falls short of it"
+            "per_hypothesis_confidence is {own:.4}, below the requested {asked}, because the run \
+             length of the paper is too short"
         )
     })
 }
@@ -171,12 +171,12 @@ fn batch_note(train_loop: &TrainLoop<'_>) -> Option<String> {
     let lacking = train_loop.rule.batch_remaining();
     (course.is_awaiting && lacking > 0).then(|| {
         let first = match course.counts.updates {
-            0 => ", and the hypothesis is the first one",
+            0 => ", so the hypothesis is the initial hypothesis",
             _ => "",
         };
         format!(
-            "the run ended inside a batch, which lacked {lacking} examples: its mistake changed \
-             nothing{first}"
+            "the run ended inside a batch that lacked {lacking} examples: the mistake of this \
+             batch changed nothing{first}"
         )
     })
 }
@@ -188,8 +188,8 @@ fn sparse_note(counted: &Counted, n: usize) -> Option<String> {
     (density < SPARSE).then(|| {
         let percent = 100.0 * density;
         format!(
-            "{percent:.2} % of the bits are 1: on sparse data reading = signed learns slowly or not \
-             at all, and reading = unsigned is the better choice"
+            "{percent:.2} % of the bits are 1: on sparse data reading = signed learns slowly or \
+             not at all; use reading = unsigned"
         )
     })
 }

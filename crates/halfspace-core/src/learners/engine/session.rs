@@ -70,8 +70,8 @@ pub enum SessionEnd {
 impl fmt::Display for SessionEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Confident => f.write_str("it is confident"),
-            Self::Limit(limit) => write!(f, "limit, {limit}"),
+            Self::Confident => f.write_str("the session is confident"),
+            Self::Limit(limit) => write!(f, "limit reached: {limit}"),
         }
     }
 }
@@ -88,7 +88,7 @@ pub enum LearnError {
         error: TaskError,
     },
     /// The run was told to stop. The session is unusable afterwards.
-    #[error("the computation was told to stop")]
+    #[error("the computation was stopped")]
     Interrupted,
 }
 
@@ -114,7 +114,7 @@ impl Session {
         check(&plan)?;
         let (rule, random) = built(&plan)?;
         if !task::takes_stream(&plan.task, rule.order()) {
-            let detail = "a session learns examples as they come: only the order cyclic fits";
+            let detail = "a session learns each example once; use the order cyclic";
             return Err(TaskError::NotOnLine(detail.to_owned()));
         }
         let limits = Limits {
@@ -312,7 +312,7 @@ impl Session {
         let input = Input::Sample { data, assume };
         let is_real = matches!(data.features(), Features::Real(_));
         if is_real && !plan.real {
-            let detail = "the session is over Boolean examples: values all 0/1 or all -1/1";
+            let detail = "the session accepts Boolean examples only: values all 0/1 or all -1/1";
             return Err(TaskError::WrongData(detail.to_owned()));
         }
         assert_eq!(
@@ -322,8 +322,9 @@ impl Session {
         task::check_data(plan.task.entry, input)?;
         let is_labelled = matches!(data.labels(), Labels::Labelled(_));
         if assume.is_some_and(|sampling| (sampling == Sampling::Uniform) != is_labelled) {
-            let detail = "the session assumes half-space examples (uniform-positive, reflected) \
-                          or labelled ones (uniform), and these are the others";
+            let detail = "the examples have the wrong kind for the session's `assume`: \
+                          uniform-positive and reflected need half-space examples, uniform needs \
+                          labelled examples";
             return Err(TaskError::WrongData(detail.to_owned()));
         }
         match plan.task.entry.check {
@@ -404,11 +405,11 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
     let entry = plan.task.entry;
     let name = entry.name;
     if !entry.on_line {
-        let detail = format!("{name} needs the whole sample; train it as a job");
+        let detail = format!("{name} needs the whole sample; train it in a job");
         return Err(TaskError::NotOnLine(detail));
     }
     if plan.real && !entry.data.real {
-        let detail = format!("{name} takes Boolean examples only");
+        let detail = format!("{name} accepts Boolean examples only");
         return Err(TaskError::WrongData(detail));
     }
     let wrong_stop = |field, detail: &str| {
@@ -416,10 +417,13 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
         Err(TaskError::WrongStop { field, detail })
     };
     if plan.task.limits.max_passes.is_some() {
-        return wrong_stop("max_passes", "a session has no passes; leave it out");
+        return wrong_stop("max_passes", "a session has no passes; remove the field");
     }
     if plan.task.ends_by_time {
-        return wrong_stop("max_seconds", "a session has no end in time; leave it out");
+        return wrong_stop(
+            "max_seconds",
+            "a session has no time limit; remove the field",
+        );
     }
     let fits = match plan.assume {
         None => true,
@@ -427,7 +431,7 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
         Some(_) => entry.data.half_space,
     };
     if !fits {
-        let detail = format!("{name} does not take such examples in this session");
+        let detail = format!("{name} does not accept examples of this kind in the session");
         return wrong_stop("assume", &detail);
     }
     let sampling = plan.assume.ok_or(UNDECLARED.into());

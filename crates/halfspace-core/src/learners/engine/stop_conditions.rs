@@ -22,8 +22,8 @@ pub(crate) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         if assume.is_some_and(|sampling| (sampling == Sampling::Uniform) != labelled) {
             return Err(TaskError::WrongStop {
                 field: "assume",
-                detail: "half-space examples are uniform-positive or reflected, labelled ones \
-                         uniform"
+                detail: "half-space examples can be uniform-positive or reflected; labelled \
+                         examples can be uniform"
                     .to_owned(),
             });
         }
@@ -34,7 +34,9 @@ pub(crate) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     }
     let field = "max_examples";
     if !task_order(task, input).is_some_and(|order| takes_stream(task, order)) {
-        let detail = format!("{name} in this order needs the whole sample: give the data a count");
+        let detail = format!(
+            "{name} in this order needs the whole sample; set a count for the generated data"
+        );
         return Err(TaskError::WrongStop { field, detail });
     }
     // Noisy labels cause mistakes for ever, so a limit of mistakes ends the run.
@@ -44,8 +46,8 @@ pub(crate) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         || task.limits.max_mistakes.is_some() && is_noisy
         || task.ends_by_time;
     if !ends {
-        let detail = "nothing ends this unlimited stream: give the data a count, or a stop field \
-                      such as max_examples or max_seconds";
+        let detail = "the stream of examples is unlimited; set a count for the generated data, or \
+                      a stop such as max_examples or max_seconds";
         return Err(TaskError::WrongStop {
             field,
             detail: detail.to_owned(),
@@ -67,7 +69,7 @@ pub(crate) fn check_confidence(
         ("rule", task.rule.is_some()),
     ] {
         if is_given && task.entry.confidence_rules.is_empty() {
-            let detail = format!("{name} has no confidence rule; leave it out");
+            let detail = format!("{name} has no confidence rule; remove the field");
             return Err(TaskError::WrongStop { field, detail });
         }
     }
@@ -92,7 +94,10 @@ fn check_rule(
     if !rules.contains(&rule) {
         let names: Vec<_> = rules.iter().map(|rule| rule.name()).collect();
         let (learner, rule) = (task.entry.name, rule.name());
-        let detail = format!("{learner} has no rule {rule}; it has: {}", names.join(", "));
+        let detail = format!(
+            "{learner} has no rule {rule}; its rules are: {}",
+            names.join(", ")
+        );
         return Err(wrong(detail));
     }
     if rule != StopRule::Exact {
@@ -100,15 +105,17 @@ fn check_rule(
     }
     if n > drift_chain::N_MAX {
         let limit = drift_chain::N_MAX;
-        let detail = format!("exact goes up to n = {limit}, and n is {n}; anytime has no limit");
+        let detail = format!(
+            "the rule exact supports n up to {limit}, but n is {n}; the rule anytime has no limit"
+        );
         return Err(wrong(detail));
     }
     let why = match sampling {
         Ok(Sampling::UniformPositive) => return Ok(()),
-        Ok(_) => "these are drawn otherwise".into(),
+        Ok(_) => "these examples have another distribution".into(),
         Err(why) => why,
     };
-    let detail = format!("exact is for fresh uniform-positive examples, and {why}");
+    let detail = format!("the rule exact needs fresh uniform-positive examples: {why}");
     Err(wrong(detail))
 }
 
@@ -118,7 +125,7 @@ fn check_rule(
 pub(crate) fn fresh_sampling(task: &Task, input: Input<'_>) -> Result<Sampling, Cow<'static, str>> {
     let sampling = match input {
         Input::Generated(plan) if plan.target.binary_weights().is_none() => {
-            Err("the target is no half-space of binary weights")
+            Err("the target is not a half-space of binary weights")
         }
         Input::Generated(plan) if plan.is_clean() => Ok(plan.sampling),
         Input::Generated(plan) if plan.noise > 0.0 => Err("the data are noisy"),

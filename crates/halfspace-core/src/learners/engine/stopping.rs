@@ -245,11 +245,11 @@ pub fn confidence_detail(
         None => Some(match sampling {
             Err(why) => why,
             Ok(_) if passes > 1 => "the data were read more than once".into(),
-            Ok(_) => "none was asked for".into(),
+            Ok(_) => "the request asks for no confidence".into(),
         }),
         Some(watch) if watch.rule == StopRule::PerHypothesis => Some(
-            "the rule per-hypothesis holds for one hypothesis fixed in advance, and promises \
-             nothing of a run that tried several: see per_hypothesis_confidence"
+            "the rule per-hypothesis holds for one hypothesis that is fixed in advance, not for a \
+             run over several hypotheses; see per_hypothesis_confidence"
                 .into(),
         ),
         Some(_) => None,
@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(again, Some("the data were read more than once".into()));
         assert_eq!(
             unwatched(fresh.clone(), 1),
-            Some("none was asked for".into())
+            Some("the request asks for no confidence".into())
         );
         let said = |rule| {
             let watch = Watch::new(rule, 0.9, 9, Sampling::Uniform);

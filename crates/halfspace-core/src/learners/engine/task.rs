@@ -145,7 +145,7 @@ pub enum TaskError {
     #[error("parameter {}: {}", .0.name, .0.detail)]
     Parameter(ParameterError),
     /// The state would exceed the limit in bytes.
-    #[error("this needs {needed} bytes of state, more than state_bytes_max: {limit}")]
+    #[error("the task needs {needed} bytes of state, more than state_bytes_max: {limit}")]
     TooLarge { needed: u64, limit: u64 },
     /// The check could not read the examples.
     #[error("the examples could not be read")]
@@ -198,12 +198,13 @@ pub fn check_accepted(
 fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     if let Some(share) = task.holdout {
         let Some(examples) = input.examples() else {
-            let detail = "nothing can be held out of data without end: give them a count";
+            let detail = "a holdout needs limited data; set a count for the generated data";
             return Err(TaskError::Holdout(detail.to_owned()));
         };
         if holdout(task, input).is_none() {
             return Err(TaskError::Holdout(format!(
-                "{share} of {examples} examples, rounded, leaves none on one of the sides"
+                "the share {share} of {examples} examples, rounded, leaves one part without \
+                 examples"
             )));
         }
     }
@@ -219,7 +220,7 @@ pub(crate) fn check_numbered(input: Input<'_>) -> Result<(), TaskError> {
     match input {
         Input::Sample { data, .. } if data.shape().examples as u64 > rows_max => {
             Err(TaskError::WrongData(format!(
-                "more than {rows_max} examples can be neither shuffled nor held out"
+                "at most {rows_max} examples can be shuffled or held out"
             )))
         }
         Input::Sample { .. } | Input::Generated(_) => Ok(()),
@@ -236,8 +237,8 @@ pub(crate) fn check_data(entry: &Entry, input: Input<'_>) -> Result<(), TaskErro
         Input::Generated(plan) => (plan.sampling == Sampling::Uniform, false),
         Input::Sample { data, .. } => match data.shape().labels {
             LabelKind::Unlabelled => {
-                let detail = "unlabelled examples are for predict; training needs labels or \
-                              half-space examples";
+                let detail = "a training needs labelled or half-space examples; unlabelled \
+                              examples are only for predictions";
                 return Err(TaskError::WrongData(detail.to_owned()));
             }
             labels => (labels == LabelKind::Labelled, data.shape().is_real),
@@ -245,17 +246,17 @@ pub(crate) fn check_data(entry: &Entry, input: Input<'_>) -> Result<(), TaskErro
     };
     let name = entry.name;
     if real && !entry.data.real {
-        let detail = format!("{name} takes Boolean examples only: values all 0/1 or all -1/1");
+        let detail = format!("{name} accepts Boolean examples only: values all 0/1 or all -1/1");
         return Err(TaskError::WrongData(detail));
     }
     if labelled && !entry.data.labelled {
-        let detail = format!("{name} takes half-space examples only");
+        let detail = format!("{name} accepts half-space examples only");
         return Err(TaskError::WrongData(detail));
     }
     if !labelled && !entry.data.half_space {
         let detail = format!(
-            "{name} needs labelled examples; half-space examples are all positive, so there is \
-             nothing to separate"
+            "{name} needs labelled examples; half-space examples are all positive and cannot be \
+             separated"
         );
         return Err(TaskError::WrongData(detail));
     }
@@ -341,12 +342,14 @@ fn start_from(
     let mut parameters = task.entry.parameters.iter();
     if parameters.any(|one| one.name == INITIAL) && task.parameters.is_given(INITIAL) {
         return Err(format!(
-            "a run begins from the model or from the parameter {INITIAL}: leave one of them out"
+            "a run starts either from the model or from the parameter {INITIAL}; remove one of them"
         ));
     }
     let own = hypothesis.n();
     if own != n {
-        return Err(format!("the model has n = {own}, but the examples {n}"));
+        return Err(format!(
+            "the model has n = {own}, but the examples have {n} features"
+        ));
     }
     rule.start_from(hypothesis)
 }

@@ -440,7 +440,7 @@ mod tests {
         let (field, detail) = refused("directed-drift-sync", &fresh);
         assert_eq!(field, "rule");
         assert!(
-            detail.ends_with("it has: anytime, per-hypothesis"),
+            detail.ends_with("its rules are: anytime, per-hypothesis"),
             "{detail}"
         );
         let (field, detail) = refused("directed-drift", &plan(9, 1, Sampling::Reflected));
@@ -695,7 +695,7 @@ mod tests {
         let data = Data::new(features, Labels::Labelled(labels));
         let params = json!({"eta": 1000});
         let outcome = run(&task("perceptron", &params, 1), sample(&data));
-        let limit = "real weights end at the range of f64";
+        let limit = "real weights must stay in the range of f64";
         assert_eq!(outcome.termination.reason, Reason::Limit(limit));
         assert_eq!(outcome.counts.updates, 0);
     }

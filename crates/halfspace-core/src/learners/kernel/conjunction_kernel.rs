@@ -45,8 +45,8 @@ pub struct Kernel {
 /// The values of a kernel would take too much memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the values of this kernel at n = {n} would take {bytes} bytes, more than {TABLE_BYTES_MAX}: \
-     fewer literals do, or null"
+    "the values of this kernel at n = {n} would take {bytes} bytes, more than {TABLE_BYTES_MAX}; \
+     use fewer literals, or null"
 )]
 pub struct TableTooLarge {
     /// Features per example.

@@ -44,8 +44,8 @@ pub fn bound(
         let denominator = extremes.margin.magnitude().pow(2);
         let (mistakes_at_most, log2_mistakes_at_most) = ratio(&numerator, &denominator);
         let detail = format!(
-            "an example lies on the final hyperplane (xi = 0); the bound is that of a strict \
-             separator, found from there in {passes} further passes"
+            "an example lies on the final hyperplane (xi = 0); the bound uses a strict separator, \
+             found in {passes} further passes"
         );
         return Ok(Bound {
             theorem: THEOREM,
@@ -56,8 +56,8 @@ pub fn bound(
         });
     }
     let detail = format!(
-        "an example lies on the hyperplane (xi = 0), and no strict separator was found in \
-         {passes_max} further passes"
+        "an example lies on the hyperplane (xi = 0), and {passes_max} further passes found no \
+         strict separator"
     );
     Ok(Bound {
         theorem: THEOREM,

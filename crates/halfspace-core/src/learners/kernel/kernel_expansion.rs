@@ -51,8 +51,10 @@ impl SupportLimit {
     /// A description of the limit.
     pub fn text(self) -> &'static str {
         match self {
-            Self::Vectors => "a kernel model ends at 10^6 support vectors",
-            Self::Characters => "a kernel model ends at 2^28 characters, n + 20 a support vector",
+            Self::Vectors => "a kernel model has at most 10^6 support vectors",
+            Self::Characters => {
+                "a kernel model has at most 2^28 characters, n + 20 per support vector"
+            }
         }
     }
 }

@@ -87,7 +87,7 @@ pub static ENTRY: Entry = Entry {
                 options: &["all", "monotone"],
                 default: "all",
             },
-            description: "Which conjunctions are features: all, or those without negated \
+            description: "Conjunctions that are features: all, or only those without negated \
                           literals (monotone).",
         },
         Parameter {
@@ -97,14 +97,14 @@ pub static ENTRY: Entry = Entry {
                 maximum: 1 << 20,
                 default: "any number",
             },
-            description: "The most literals of a conjunction.",
+            description: "Largest number of literals of a conjunction.",
         },
         ORDER,
     ],
     guarantee: Guarantee {
         theorem: "Novikoff, over conjunctions",
-        bound: "At most R^2 |u|^2 / xi^2 mistakes, norms and margin taken in the space of \
-                conjunctions; by Theorem 4 that can be exponential in n.",
+        bound: "At most R^2 |u|^2 / xi^2 mistakes, with norms and margin in the space of \
+                conjunctions. By Theorem 4 this number can be exponential in n.",
     },
     source: "R. Khardon, D. Roth and R. A. Servedio, Efficiency versus convergence of Boolean \
              kernels for on-line learning algorithms (2005), section 2",
@@ -159,10 +159,10 @@ impl Rule for KernelPerceptron {
 
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         let Hypothesis::Kernel(expansion) = hypothesis else {
-            return Err("this learner begins from a kernel model, and the model is another".into());
+            return Err("this learner needs a kernel model".into());
         };
         if expansion.kernel() != self.expansion.kernel() {
-            return Err("the model has another kernel: give its kernel.* parameters".into());
+            return Err("the model has another kernel; set the same kernel.* parameters".into());
         }
         self.starts_at_zero = expansion.is_empty();
         self.scores = KernelScores::new(expansion);

@@ -88,7 +88,7 @@ pub static ENTRY: Entry = Entry {
                 maximum: BASE_MAX as u64,
                 default: "2",
             },
-            description: "The factor by which a promotion multiplies and a demotion divides.",
+            description: "Factor of a promotion and divisor of a demotion.",
         },
         Parameter {
             name: "theta",
@@ -102,14 +102,14 @@ pub static ENTRY: Entry = Entry {
                 maximum: ACTIVE_MAX,
                 default: "20",
             },
-            description: "How many features of an example may be active; each more doubles time \
-                          and memory.",
+            description: "Largest number of active features of an example. Each further feature \
+                          doubles time and memory.",
         },
     ],
     guarantee: Guarantee {
         theorem: "Theorems 2 and 5 (Khardon, Roth, Servedio)",
-        bound: "Polynomially many mistakes on a monotone DNF, but no polynomial time unless #P \
-                has it: hence the limit on active features.",
+        bound: "Polynomially many mistakes on a monotone DNF, but no polynomial time unless #P has \
+                polynomial algorithms. The number of active features is therefore limited.",
     },
     source: "R. Khardon, D. Roth, R. Servedio, Efficiency versus convergence of Boolean kernels \
              for on-line learning algorithms (2001)",
@@ -126,8 +126,8 @@ fn check_active(parameters: &Parameters, input: Input<'_>) -> Result<(), TaskErr
             let n = plan.target.n();
             (n as u64 > most).then(|| {
                 format!(
-                    "generated examples of {n} features may have all of them active, more than \
-                     max_active = {most}"
+                    "generated examples can have all {n} features active, more than max_active = \
+                     {most}"
                 )
             })
         }
@@ -141,9 +141,9 @@ fn check_active(parameters: &Parameters, input: Input<'_>) -> Result<(), TaskErr
 /// The message about examples whose cubes are too large.
 fn intractable(detail: &str) -> String {
     format!(
-        "{detail}: by Theorem 5 (Khardon, Roth, Servedio) nothing simulates Winnow over all \
-         conjunctions in polynomial time, unless #P has it; it takes about 2^a steps for a active \
-         features"
+        "{detail}: by Theorem 5 (Khardon, Roth, Servedio) no algorithm simulates Winnow over all \
+         conjunctions in polynomial time unless #P has polynomial algorithms; an example with a \
+         active features takes about 2^a steps"
     )
 }
 
@@ -202,8 +202,9 @@ pub fn check_examples(
         ControlFlow::Continue(())
     })?;
     Ok(if steps > STEPS_MAX {
-        let detail =
-            format!("these examples take {steps} steps, at most {STEPS_MAX} are done at once");
+        let detail = format!(
+            "these examples take {steps} steps, more than {STEPS_MAX}; send fewer examples"
+        );
         Err(intractable(&detail))
     } else {
         Ok(())
@@ -232,7 +233,7 @@ impl KernelWinnow {
                 return Err(ParameterError {
                     name: "theta".to_owned(),
                     detail: format!(
-                        "the default, 2^{n}, has more than {DIGITS_MAX} digits: give another"
+                        "the default, 2^{n}, has more than {DIGITS_MAX} digits; set a value"
                     ),
                     unknown: false,
                 });
@@ -255,8 +256,7 @@ impl Rule for KernelWinnow {
 
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         let Hypothesis::KernelWinnow(weights) = hypothesis else {
-            let detail = "this learner begins from weights of kernel Winnow, and the model has \
-                          others";
+            let detail = "this learner needs a model with weights of kernel Winnow";
             return Err(detail.to_owned());
         };
         let own = &self.weights;
@@ -298,11 +298,9 @@ impl Rule for KernelWinnow {
         let by = if block.is_positive(row) { 1 } else { -1 };
         match self.weights.add(&features, by) {
             Ok(()) => Update::Changed,
-            Err(SupportFull::Exponents) => {
-                Update::Refused("exact weights end at integers of 2^20 bits")
-            }
+            Err(SupportFull::Exponents) => Update::Refused("exact weights have at most 2^20 bits"),
             Err(SupportFull::Examples) => {
-                Update::Refused("a support ends at 1,000,000 examples or 2^28 bits")
+                Update::Refused("the support has at most 1,000,000 examples and 2^28 bits")
             }
         }
     }

@@ -70,10 +70,10 @@ struct Having {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SupportFull {
     /// An exponent could leave its range.
-    #[error("exact weights end at integers of 2^20 bits")]
+    #[error("exact weights have at most 2^20 bits")]
     Exponents,
     /// Another example would exceed the limit.
-    #[error("a support ends at 1,000,000 examples or 2^28 bits")]
+    #[error("the support has at most 1,000,000 examples and 2^28 bits")]
     Examples,
 }
 

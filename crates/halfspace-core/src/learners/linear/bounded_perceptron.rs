@@ -90,8 +90,8 @@ pub static ENTRY: Entry = Entry {
                 at_most: 1_048_576.0,
                 default: 0.5,
             },
-            description: "What is subtracted from every weight; convergence is claimed between 0 \
-                          and 1 only.",
+            description: "Constant that is subtracted from every weight; convergence is claimed \
+                          only between 0 and 1.",
         },
         Parameter {
             name: "eta",
@@ -100,7 +100,7 @@ pub static ENTRY: Entry = Entry {
                 at_most: 1.0,
                 default: 0.01,
             },
-            description: "The learning rate; convergence is claimed for small ones only.",
+            description: "The learning rate; convergence is claimed only for small values.",
         },
         Parameter {
             name: "threshold",
@@ -109,7 +109,8 @@ pub static ENTRY: Entry = Entry {
                 at_most: 1_048_576.0,
                 default: 0.0,
             },
-            description: "What the score must reach; convergence is claimed for small ones only.",
+            description: "Threshold that the score must reach; convergence is claimed only for \
+                          small values.",
         },
         Parameter {
             name: "initial",
@@ -118,13 +119,13 @@ pub static ENTRY: Entry = Entry {
                 at_most: 1.0,
                 default: 0.5,
             },
-            description: "The first weights: one number for all, or one a weight.",
+            description: "The initial weights: one number for all, or one per weight.",
         },
     ],
     guarantee: Guarantee {
         theorem: THEOREM,
-        bound: "Separable examples are learnt if the inhibition is above 0 and eta and threshold \
-                are small; no number of mistakes is claimed.",
+        bound: "Separable examples are learnt if the inhibition is above 0 and eta and the \
+                threshold are small; no number of mistakes is claimed.",
     },
     source: "W. Senn and S. Fusi, Learning only when necessary: better memories of correlated \
              patterns in networks with bounded synapses (2004)",
@@ -153,8 +154,8 @@ fn check_range(input: Input<'_>) -> Result<(), TaskError> {
         let (example, feature) = (first + place / n + 1, place % n + 1);
         let value = values[place];
         refused = Err(TaskError::WrongData(format!(
-            "feature {feature} of example {example} is {value}; this learner takes Boolean \
-             features and real ones from 0 to 1"
+            "feature {feature} of example {example} is {value}; this learner accepts Boolean \
+             features, and real features from 0 to 1"
         )));
         ControlFlow::Break(())
     })?;
@@ -178,7 +179,9 @@ impl BoundedPerceptron {
                 let given = list.len();
                 return Err(ParameterError {
                     name: "initial".to_owned(),
-                    detail: format!("{given} numbers, but there are {n} weights"),
+                    detail: format!(
+                        "the list has {given} numbers, but the learner has {n} weights"
+                    ),
                     unknown: false,
                 });
             }
@@ -205,13 +208,13 @@ impl BoundedPerceptron {
                   -threshold",
             )
         } else if self.eta > SMALL {
-            Some("eta is not small: above 0.01")
+            Some("eta is above 0.01 and therefore not small")
         } else if threshold > SMALL {
-            Some("the threshold is not small: above 0.01")
+            Some("the threshold is above 0.01 and therefore not small")
         } else if self.met_unlearnable {
             Some(
-                "an example without active features scores -threshold whatever the weights, and \
-                  its label asks for the other sign",
+                "an example without active features always scores -threshold, but its label needs \
+                 the other sign",
             )
         } else {
             None
@@ -222,15 +225,14 @@ impl BoundedPerceptron {
 impl Rule for BoundedPerceptron {
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         let Hypothesis::Bounded(weights) = hypothesis else {
-            return Err(
-                "this learner begins from bounded weights, and the model has others".into(),
-            );
+            return Err("this learner needs a model with bounded weights".into());
         };
         let own = |weights: &BoundedWeights| (weights.inhibition(), weights.threshold());
         let (inhibition, threshold) = own(weights);
         if (inhibition, threshold) != own(&self.weights) {
             return Err(format!(
-                "the model has inhibition = {inhibition} and threshold = {threshold}: give the same"
+                "the model has inhibition = {inhibition} and threshold = {threshold}; set the same \
+                 values"
             ));
         }
         self.weights = weights.clone();
@@ -288,11 +290,12 @@ impl Rule for BoundedPerceptron {
     ) -> Result<Option<Bound>, Interrupt> {
         let detail = match (self.unmet_assumption(), reason) {
             (Some(unmet), _) => format!("assumption not met: {unmet}"),
-            (None, Reason::Converged) => "separable examples are learnt in the end, as these \
-                were; the theorem names no number of mistakes"
+            (None, Reason::Converged) => "the theorem says that separable examples are learnt \
+                                          eventually, as these were; it gives no number of \
+                                          mistakes"
                 .to_owned(),
-            (None, _) => "if the examples are separable and eta and the threshold small enough \
-                for them, they are learnt in the end; the theorem names no number of mistakes"
+            (None, _) => "the theorem says that separable examples are learnt eventually if eta \
+                          and the threshold are small enough; it gives no number of mistakes"
                 .to_owned(),
         };
         Ok(Some(Bound {

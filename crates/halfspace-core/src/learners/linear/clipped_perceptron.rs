@@ -57,16 +57,16 @@ const REINFORCEMENT: Parameter = Parameter {
         at_most: 1.0,
         default: 0.3,
     },
-    description: "Times sqrt(2 / (pi n)) the probability, at each example, with which a weight's \
-                  state moves away from zero; from 0 to 1.",
+    description: "Factor of sqrt(2 / (pi n)) in the probability that the state of a weight moves \
+                  away from zero at an example; from 0 to 1.",
 };
 
 /// Catalogue entry of this learner.
 pub static ENTRY: Entry = Entry {
     name: "clipped-perceptron",
     title: "Clipped perceptron with reinforcement (CP+R)",
-    learns: "Binary weights of a majority function from about two examples a weight; on-line. Not \
-             for random labels.",
+    learns: "Binary weights of a majority function from about two examples per weight; on-line. \
+             Not for random labels.",
     data: DATA,
     reading: "signed",
     presentation: Presentation::HalfSpace,
@@ -76,8 +76,8 @@ pub static ENTRY: Entry = Entry {
     default_stop: DefaultStop::PassesOrConfidence(1000),
     parameters: &[REINFORCEMENT, ORDER],
     guarantee: Guarantee {
-        theorem: "none is proved",
-        bound: "Measured at n = 1001: two examples a weight are learnt in 30 to 40 passes, fresh \
+        theorem: "no theorem",
+        bound: "Measured at n = 1001: two examples per weight are learnt in 30 to 40 passes; fresh \
                 examples with about 1.45 n mistakes.",
     },
     source: "C. Baldassi, Generalization learning in a perceptron with binary synapses, J. Stat. \

@@ -285,20 +285,22 @@ impl LinearWeights {
             (given, expected) if given == expected => {}
             (Some(given), Some(_)) => {
                 let given = given.name();
-                return Err(format!("the model has reading = {given}: give the same"));
+                return Err(format!(
+                    "the model has reading = {given}; set the same value"
+                ));
             }
             (None, _) => {
-                let detail = "the model is over real-valued examples, and these are Boolean";
+                let detail = "the model needs real-valued examples, but the examples are Boolean";
                 return Err(detail.to_owned());
             }
             (Some(_), None) => {
-                let detail = "the model is over Boolean examples, and these are real-valued";
+                let detail = "the model needs Boolean examples, but the examples are real-valued";
                 return Err(detail.to_owned());
             }
         }
         if self.has_bias() != own.has_bias() {
             let given = self.has_bias();
-            return Err(format!("the model has bias = {given}: give the same"));
+            return Err(format!("the model has bias = {given}; set the same value"));
         }
         Ok(())
     }

@@ -17,8 +17,7 @@ use crate::learners::sample::source::Stream;
 const THEOREM: &str = "Novikoff";
 
 /// The reason why a run that did not converge has no bound.
-pub const NOT_CONVERGED: &str =
-    "Novikoff's bound is that of a separator, and the run ended without one";
+pub const NOT_CONVERGED: &str = "Novikoff's bound needs a separator, and the run ended without one";
 
 /// R^2 |u|^2 / xi^2 from R^2, |u|^2 and xi.
 pub fn mistakes(radius_squared: f64, norm_squared: f64, margin: f64) -> f64 {
@@ -43,7 +42,7 @@ pub fn bound(
     run: &Run,
 ) -> Result<Bound, Interrupt> {
     let Some(extremes) = extremes(weights, stream, run)? else {
-        return Ok(unknown("there are no examples"));
+        return Ok(unknown("the data have no examples"));
     };
     if extremes.is_strict() {
         return Ok(of_separator(weights, &extremes, counts.mistakes, None));
@@ -52,16 +51,16 @@ pub fn bound(
     let passes_max = 2 * counts.passes + 10;
     let Some(passes) = separate_strictly(&mut strict, stream, passes_max, run)? else {
         return Ok(unknown(&format!(
-            "an example lies on the hyperplane (xi = 0), and no strict separator was found in \
-             {passes_max} further passes"
+            "an example lies on the hyperplane (xi = 0), and {passes_max} further passes found no \
+             strict separator"
         )));
     };
     let Some(extremes) = self::extremes(&strict, stream, run)? else {
-        return Ok(unknown("there are no examples"));
+        return Ok(unknown("the data have no examples"));
     };
     let detail = format!(
-        "an example lies on the final hyperplane (xi = 0); the bound is that of a strict \
-         separator, found from there in {passes} further passes"
+        "an example lies on the final hyperplane (xi = 0); the bound uses a strict separator, \
+         found in {passes} further passes"
     );
     Ok(of_separator(
         &strict,
@@ -103,7 +102,7 @@ fn of_separator(
             let norm_squared: f64 = components.map(|w| w * w).sum();
             let value = self::mistakes(extremes.radius_squared, norm_squared, margin);
             if !value.is_finite() {
-                return unknown("the bound leaves the range of f64");
+                return unknown("the bound exceeds the range of f64");
             }
             (Some(value), mistakes as f64 <= value)
         }

@@ -62,14 +62,15 @@ pub const READING: Parameter = Parameter {
         options: &["signed", "unsigned"],
         default: "signed",
     },
-    description: "How a bit of Boolean data is read: as -1 or +1 (signed), as 0 or 1 (unsigned).",
+    description: "Numbers that the bits of Boolean data stand for: -1 and +1 (signed), or 0 and 1 \
+                  (unsigned).",
 };
 
 /// The parameter for the bias.
 pub const BIAS: Parameter = Parameter {
     name: "bias",
     kind: Kind::Flag { default: true },
-    description: "Whether the weight of a constant coordinate 1 is learnt too.",
+    description: "Whether the learner also learns the weight of a constant coordinate 1.",
 };
 
 /// The parameter for the learning rate.
@@ -80,8 +81,8 @@ pub const ETA: Parameter = Parameter {
         at_most: 1_048_576.0,
         default: 1.0,
     },
-    description: "The learning rate. From first weights that are whole multiples of it, as 0 is, it \
-                  scales the weights and decides nothing.",
+    description: "The learning rate. If the initial weights are whole multiples of eta, such as 0, \
+                  eta scales the weights and changes no prediction.",
 };
 
 /// The parameter for the first weights.
@@ -92,7 +93,7 @@ pub const INITIAL: Parameter = Parameter {
         at_most: 1e9,
         default: 0.0,
     },
-    description: "The first weights: one number for all, or one a weight with the bias last.",
+    description: "The initial weights: one number for all, or one per weight with the bias last.",
 };
 
 /// The parameter for the order of examples.
@@ -102,8 +103,8 @@ pub const ORDER: Parameter = Parameter {
         options: &["cyclic", "shuffled", "random"],
         default: "cyclic",
     },
-    description: "The order of examples: the data's own, a new random one each pass, or a mistake \
-                  drawn uniformly after each evaluation of all examples.",
+    description: "The order of examples: the order of the data, a new random order per pass, or a \
+                  uniformly drawn mistake after each evaluation of all examples.",
 };
 
 /// The order that [`ORDER`] asks for.
@@ -179,7 +180,9 @@ impl Perceptron {
         if setup.real && parameters.is_given("reading") {
             return Err(refused(
                 "reading",
-                "concerns Boolean data; these examples are real-valued: leave it out".to_owned(),
+                "the field applies only to Boolean data, and these examples are real-valued; \
+                 remove the field"
+                    .to_owned(),
             ));
         }
         let has_bias = parameters.flag("bias");
@@ -284,7 +287,9 @@ fn first_weights(
         Weights::List(list) => {
             let last = if has_bias { ", the bias last" } else { "" };
             let given = list.len();
-            let detail = format!("{given} numbers, but there are {expected} weights{last}");
+            let detail = format!(
+                "the list has {given} numbers, but the learner has {expected} weights{last}"
+            );
             return Err(refused("initial", detail));
         }
     };
@@ -299,7 +304,7 @@ impl Rule for Perceptron {
 
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         let Hypothesis::Linear(weights) = hypothesis else {
-            return Err("this learner begins from linear weights, and the model has others".into());
+            return Err("this learner needs a model with linear weights".into());
         };
         weights.check_like(&self.weights)?;
         let (reading, first) = (self.weights.reading(), weights.numbers());
@@ -321,7 +326,7 @@ impl Rule for Perceptron {
 
     fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
         if self.updates_left == 0 {
-            return Update::Refused("exact integer weights end at 2^40");
+            return Update::Refused("exact integer weights are at most 2^40");
         }
         self.updates_left -= 1;
         let amount = if block.is_positive(row) {
@@ -333,7 +338,7 @@ impl Rule for Perceptron {
         if self.weights.add(block, row, amount, &mut self.scratch) {
             Update::Changed
         } else {
-            Update::Refused("real weights end at the range of f64")
+            Update::Refused("real weights must stay in the range of f64")
         }
     }
 

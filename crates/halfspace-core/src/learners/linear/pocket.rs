@@ -51,7 +51,7 @@ use crate::learners::sample::source::Presentation;
 pub static ENTRY: Entry = Entry {
     name: "pocket",
     title: "Pocket",
-    learns: "A hyperplane with few training errors, also where none separates the data.",
+    learns: "A hyperplane with few training errors, even if no hyperplane separates the data.",
     data: DataKinds {
         half_space: false,
         labelled: true,
@@ -66,8 +66,8 @@ pub static ENTRY: Entry = Entry {
     parameters: &[READING, BIAS, ETA, INITIAL],
     guarantee: Guarantee {
         theorem: "Gallant, pocket convergence",
-        bound: "The pocket is an optimal hyperplane with probability tending to 1 as updates go \
-                on; no rate is claimed.",
+        bound: "The pocket holds an optimal hyperplane with a probability that tends to 1 with the \
+                number of updates; no rate is claimed.",
     },
     source: "S. I. Gallant, Perceptron-based learning algorithms (1990)",
     check: None,

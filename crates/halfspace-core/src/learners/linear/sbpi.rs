@@ -65,7 +65,7 @@ const REINFORCEMENT: Parameter = Parameter {
         at_most: 1.0,
         default: REINFORCEMENT_DEFAULT,
     },
-    description: "How often an example that is barely right is learnt from, from 0 to 1.",
+    description: "Probability to learn from a correct example with a small margin, from 0 to 1.",
 };
 
 /// The parameter for the order of examples.
@@ -75,8 +75,8 @@ pub const ORDER: Parameter = Parameter {
         options: &["cyclic", "shuffled"],
         default: "shuffled",
     },
-    description: "The order of examples: the data's own, or a new random one each pass. Where \
-                  examples come but once, in a session or a stream without end, it is their own.",
+    description: "The order of examples: the order of the data, or a new random order per pass. A \
+                  session or an unlimited stream keeps its own order.",
 };
 
 /// The order that [`ORDER`] asks for.
@@ -91,8 +91,8 @@ pub fn order(parameters: &Parameters) -> Order {
 pub static ENTRY: Entry = Entry {
     name: "sbpi",
     title: "SBPI (belief-propagation-inspired perceptron)",
-    learns: "Binary weights of a majority function from about two examples a weight, also random \
-             labels; on-line.",
+    learns: "Binary weights of a majority function from about two examples per weight, also for \
+             random labels; on-line.",
     data: DATA,
     reading: "signed",
     presentation: Presentation::HalfSpace,
@@ -102,9 +102,9 @@ pub static ENTRY: Entry = Entry {
     default_stop: DefaultStop::PassesOrConfidence(1000),
     parameters: &[REINFORCEMENT, ORDER],
     guarantee: Guarantee {
-        theorem: "none is proved",
-        bound: "Measured at n = 1001: two examples a weight are learnt in about 30 passes, fresh \
-                examples with about 1.6 n mistakes; random labels up to 0.6 examples a weight.",
+        theorem: "no theorem",
+        bound: "Measured at n = 1001: two examples per weight are learnt in about 30 passes; fresh \
+                examples with about 1.6 n mistakes; random labels up to 0.6 examples per weight.",
     },
     source: "C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, Efficient supervised learning in \
              networks with binary synapses, PNAS 104 (2007)",

@@ -76,7 +76,7 @@ pub const RESTARTS: Parameter = Parameter {
         maximum: 1_000_000,
         default: "10",
     },
-    description: "Further starts, each at random, when one comes to nothing.",
+    description: "Further random starts after a start without a solution.",
 };
 
 /// Returns the budget that the parameters set. [`BUDGET`] supplies the missing values.
@@ -93,7 +93,7 @@ pub fn budget(parameters: &Parameters) -> Budget {
 pub static ENTRY: Entry = Entry {
     name: "amp",
     title: "AMP (approximate message passing)",
-    learns: "Binary weights of a majority function from about 1.6 uniform examples a weight.",
+    learns: "Binary weights of a majority function from about 1.6 uniform examples per weight.",
     data: DATA,
     reading: "signed",
     presentation: Presentation::HalfSpace,

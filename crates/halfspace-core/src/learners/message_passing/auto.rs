@@ -67,9 +67,9 @@ const BUDGET_SLOW: Budget = Budget {
 /// Catalogue entry of this learner.
 pub static ENTRY: Entry = Entry {
     name: "auto",
-    title: "Binary weights by whatever finds them",
-    learns: "Binary weights that are consistent with every example: hidden ones from about 1.6 \
-             uniform examples a weight, or some that fit random labels.",
+    title: "Binary weights, by several learners in turn",
+    learns: "Binary weights that are consistent with every example: hidden weights from about 1.6 \
+             uniform examples per weight, or some weights for random labels.",
     data: DATA,
     reading: "signed",
     presentation: Presentation::HalfSpace,
@@ -79,11 +79,11 @@ pub static ENTRY: Entry = Entry {
     default_stop: DefaultStop::Own,
     parameters: &[],
     guarantee: Guarantee {
-        theorem: "that of its first stage",
-        bound: "Finds what message passing finds alone, and more: hidden weights from about 1.493 n \
-                uniform examples on, in the limit of large n.",
+        theorem: "the default of the first stage",
+        bound: "Finds at least the weights that message passing finds: in the limit of large n, \
+                hidden weights from about 1.493 n uniform examples on.",
     },
-    source: "the sources of its stages, which are learners of their own here",
+    source: "the sources of the stages, which are also separate learners",
     // The on-line stage shuffles the sample.
     check: Some(|_, input| check_numbered(input)),
     state_format: 0,
@@ -242,7 +242,7 @@ impl Rule for Auto {
                 snapshot.numbers([1, *errors]);
                 snapshot.numbers(weights.words().iter().copied());
             }
-            Some(_) => unreachable!("every stage answers with binary weights"),
+            Some(_) => unreachable!("every stage makes binary weights"),
             None => snapshot.number(0),
         }
         match &self.stage {

@@ -27,27 +27,27 @@ pub fn remark(n: usize, reason: Reason, examples: u64) -> Option<String> {
     let density = examples as f64 / n as f64;
     let said = match reason {
         Reason::Consistent | Reason::Converged if density < DETERMINED => format!(
-            "other weights may be consistent as well: uniform examples determine the weights that \
-             labelled them from about {DETERMINED} a dimension on"
+            "other weights may also be consistent; uniform examples determine their weights from \
+             about {DETERMINED} examples per dimension on"
         ),
         Reason::Limit(_) if density < CAPACITY => "no consistent weights were found".to_owned(),
         Reason::Limit(_) if density < DETERMINED => format!(
-            "no consistent weights were found: random labels have some up to {CAPACITY} examples a \
-             dimension, which is proved, and none from {CAPACITY_AT_MOST} on; uniform examples \
-             determine the weights that labelled them from about {DETERMINED} on"
+            "no consistent weights were found: random labels provably have consistent weights up \
+             to {CAPACITY} examples per dimension and none from {CAPACITY_AT_MOST} on; uniform \
+             examples determine their weights from about {DETERMINED} on"
         ),
         Reason::Limit(_) if density < FOUND => format!(
-            "no consistent weights were found: this is the hard region, between about \
-             {DETERMINED} and {FOUND} examples a dimension, where uniform examples determine the \
-             weights that labelled them, but no efficient method is known to find these"
+            "no consistent weights were found: this is the hard region between about {DETERMINED} \
+             and {FOUND} examples per dimension, where uniform examples determine their weights, \
+             but no efficient method to find the weights is known"
         ),
-        Reason::Limit(_) => "no consistent weights were found: uniform examples of this number \
-                             give away the weights that labelled them as a rule, so there may be \
-                             none, or n is small, or the examples are not uniform"
+        Reason::Limit(_) => "no consistent weights were found, although so many uniform examples \
+                             usually reveal their weights; perhaps no consistent weights exist, n \
+                             is small, or the examples are not uniform"
             .to_owned(),
         _ => return None,
     };
-    Some(format!("{density:.3} examples a dimension; {said}"))
+    Some(format!("{density:.3} examples per dimension; {said}"))
 }
 
 /// Test samples and streams for the learners of binary weights.
@@ -141,7 +141,7 @@ mod tests {
     fn each_region_has_its_remark() {
         let said = |reason, examples| remark(1000, reason, examples).unwrap_or_default();
         let limit = Reason::Limit("restarts");
-        assert!(said(limit, 1400).starts_with("1.400 examples a dimension; "));
+        assert!(said(limit, 1400).starts_with("1.400 examples per dimension; "));
         assert!(said(limit, 1400).contains("hard region"));
         assert!(!said(limit, 1240).contains("hard region"));
         assert!(!said(limit, 1500).contains("hard region"));

@@ -44,8 +44,8 @@ pub const RHO: f64 = 0.003;
 pub static ENTRY: Entry = Entry {
     name: "reinforced-amp",
     title: "Reinforced AMP",
-    learns: "Some binary weights that are consistent with random labels, up to about 0.7 examples a \
-             weight.",
+    learns: "Some binary weights that are consistent with random labels, up to about 0.7 examples \
+             per weight.",
     data: DATA,
     reading: "signed",
     presentation: Presentation::HalfSpace,
@@ -63,12 +63,13 @@ pub static ENTRY: Entry = Entry {
                 at_most: 1.0,
                 default: RHO,
             },
-            description: "How fast the search is drawn to what it leans to already, from 0 to 1.",
+            description: "Strength of the pull of each weight towards its current sign, from 0 to \
+                          1.",
         },
     ],
     guarantee: Guarantee {
-        theorem: "none is proved",
-        bound: "Measured at n = 1001: random labels of 0.7 examples a weight are learnt. \
+        theorem: "no theorem",
+        bound: "Measured at n = 1001: random labels of 0.7 examples per weight are learnt. \
                 Consistent weights exist up to 0.833 (Ding, Sun), and none from 0.847 on (arXiv \
                 2401.15092).",
     },

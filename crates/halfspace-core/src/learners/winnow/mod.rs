@@ -85,8 +85,8 @@ pub static ENTRY: Entry = Entry {
         Parameter {
             name: "alpha",
             kind: Kind::Factor { default: 2.0 },
-            description: "The factor by which a promotion multiplies and a demotion divides: the \
-                          decimal that is written.",
+            description: "Factor of a promotion and divisor of a demotion, exactly as the written \
+                          decimal.",
         },
         Parameter {
             name: "theta",
@@ -98,7 +98,7 @@ pub static ENTRY: Entry = Entry {
         Parameter {
             name: "negated_literals",
             kind: Kind::Flag { default: false },
-            description: "Whether the complement of each feature is a feature too.",
+            description: "Whether the complement of each feature is also a feature.",
         },
         Parameter {
             name: "relevant",
@@ -107,15 +107,15 @@ pub static ENTRY: Entry = Entry {
                 maximum: 2 << 20,
                 default: "none",
             },
-            description: "How many features the disjunction behind the labels has at most, if \
-                          that is known: the result then carries the bound on the mistakes.",
+            description: "Largest number of features in the disjunction behind the labels, if \
+                          known. The result then reports the bound on the mistakes.",
         },
     ],
     guarantee: Guarantee {
         theorem: "Theorem 2 (Littlestone)",
         bound: "At most alpha/(alpha-1) N/theta + k (alpha+1) (1 + log_alpha theta) mistakes on \
-                examples labelled by a disjunction of k among N features; the first term alone \
-                where theta < 1.",
+                examples labelled by a disjunction of k among N features; only the first term if \
+                theta < 1.",
     },
     source: "N. Littlestone, Learning quickly when irrelevant attributes abound (1988)",
     check: None,
@@ -131,13 +131,11 @@ pub static ENTRY: Entry = Entry {
 pub fn check_powers(model: (Base, &Decimal), own: (Base, &Decimal)) -> Result<(), String> {
     if model.0 != own.0 {
         let alpha = model.0.to_decimal();
-        return Err(format!("the model has alpha = {alpha}: give the same"));
+        return Err(format!("the model has alpha = {alpha}; set the same value"));
     }
     if model.1 != own.1 {
         let theta: String = model.1.to_string().chars().take(100).collect();
-        return Err(format!(
-            "the model has another theta, {theta}: give the same"
-        ));
+        return Err(format!("the model has theta = {theta}; set the same value"));
     }
     Ok(())
 }
@@ -168,7 +166,7 @@ impl Winnow {
         if relevant.is_some_and(|relevant| relevant > features as u64) {
             return Err(ParameterError {
                 name: "relevant".to_owned(),
-                detail: format!("more than the {features} features there are"),
+                detail: format!("the value is above the number of features, {features}"),
                 unknown: false,
             });
         }
@@ -189,16 +187,14 @@ impl Winnow {
 impl Rule for Winnow {
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         let Hypothesis::Winnow(weights) = hypothesis else {
-            return Err(
-                "this learner begins from weights of Winnow, and the model has others".into(),
-            );
+            return Err("this learner needs a model with weights of Winnow".into());
         };
         let own = &self.weights;
         check_powers((weights.base(), weights.theta()), (own.base(), own.theta()))?;
         if weights.has_complements() != own.has_complements() {
             let given = weights.has_complements();
             return Err(format!(
-                "the model has negated_literals = {given}: give the same"
+                "the model has negated_literals = {given}; set the same value"
             ));
         }
         self.starts_at_one = weights.exponents().iter().all(|&exponent| exponent == 0);
@@ -229,7 +225,7 @@ impl Rule for Winnow {
         match self.weights.change(&self.row, by, &mut self.table) {
             Some(true) => Update::Changed,
             Some(false) => Update::Unchanged,
-            None => Update::Refused("exact weights end at integers of 2^20 bits"),
+            None => Update::Refused("exact weights have at most 2^20 bits"),
         }
     }
 
@@ -257,7 +253,7 @@ impl Rule for Winnow {
     }
 
     fn why_no_bound(&self) -> &'static str {
-        "Theorem 2 needs the number of relevant features: give `relevant`"
+        "Theorem 2 needs the number of relevant features; set `relevant`"
     }
 
     fn bound(
@@ -308,7 +304,7 @@ impl Rule for Winnow {
         // The value is accurate to about 50 bits.
         if counts.mistakes as f64 > value * (1.0 + 1e-9) {
             return Ok(Some(unmet(format!(
-                "there were more mistakes than any disjunction of at most {relevant} features \
+                "the run made more mistakes than any disjunction of at most {relevant} features \
                  allows"
             ))));
         }
@@ -319,21 +315,20 @@ impl Rule for Winnow {
                 "a disjunction of at most {relevant} features labels every example read"
             )),
             Ok(Verdict::NoneAtAll) => {
-                unmet("no disjunction of features labels the examples so".to_owned())
+                unmet("no disjunction of features gives these labels".to_owned())
             }
             Ok(Verdict::NoneSoShort) => unmet(format!(
-                "no disjunction of at most {relevant} features labels the examples so"
+                "no disjunction of at most {relevant} features gives these labels"
             )),
             Ok(Verdict::Open) => open(format!(
-                "whether at most {relevant} features are relevant was not found out; the examples \
-                 show nothing against it"
+                "the check could not decide whether at most {relevant} features are relevant; the \
+                 examples do not contradict this number"
             )),
             Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
                 return Err(why);
             }
             Err(_) => open(format!(
-                "whether at most {relevant} features are relevant was not looked at: the run was \
-                 to end"
+                "the run ended before the check whether at most {relevant} features are relevant"
             )),
         }))
     }

@@ -141,7 +141,7 @@ fn what_is_out_of_range_is_named() {
     }
     let error = analyse(513, 0.5).expect_err("out of range");
     assert!(
-        error.detail.contains("exact_analysis_n_max, which is 512"),
+        error.detail.contains("exact_analysis_n_max = 512"),
         "{error}"
     );
 }

@@ -347,7 +347,7 @@ async fn connections_that_never_read() {
         )
         .await;
         let (held, half) = (greed.held.load(Ordering::Relaxed), scale.of(64, 512));
-        // The reserve for probes adds 32. The other key, the probes and connections that end add a few.
+        // The reserve for probes adds 32. The other key and the probes add a few.
         assert!(
             (half / 2..half + 64).contains(&held),
             "half of connections_max: {held}"

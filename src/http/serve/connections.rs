@@ -130,6 +130,13 @@ impl Connections {
 }
 
 impl Open {
+    /// Frees the place of a connection. An aborted connection has lost its place before it ends.
+    fn remove(&mut self, number: u64) -> Option<Entry> {
+        let removed = self.entries.remove(&number)?;
+        gauge!("halfspace_connections").decrement(1.0);
+        Some(removed)
+    }
+
     /// Finds a place for a connection of this client, and aborts another connection if necessary.
     fn make_place(&mut self, client: Option<IpAddr>) -> Place {
         let ordinary = |entry: &Entry| entry.place == Place::Ordinary;
@@ -172,7 +179,7 @@ impl Open {
         let Some(((worth, _), number)) = least else {
             return false;
         };
-        if let Some(entry) = self.entries.remove(&number) {
+        if let Some(entry) = self.remove(number) {
             entry.activity.abort();
             entry.aborted.cancel();
         }
@@ -206,8 +213,7 @@ impl Admitted {
 impl Drop for Admitted {
     fn drop(&mut self) {
         let mut open = self.connections.lock();
-        open.entries.remove(&self.number);
-        gauge!("halfspace_connections").decrement(1.0);
+        open.remove(self.number);
     }
 }
 

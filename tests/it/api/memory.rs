@@ -81,8 +81,8 @@ async fn bodies_that_do_not_fit_together_are_refused_for_now() {
     let send = async || {
         let headers = [("content-type", "text/csv")];
         let path = "/v1/learners/perceptron/train?max_passes=1&labels=last";
-        let sent = program.client().send("POST", path, &headers, &body);
-        sent.await.unwrap()
+        let client = program.client();
+        client.send("POST", path, &headers, &body).await.unwrap()
     };
     let answers = futures_util::future::join_all((0..8).map(|_| send())).await;
     for answer in answers {

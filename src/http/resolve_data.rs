@@ -1,4 +1,4 @@
-//! The data that a request brings or names, found.
+//! Resolution of the data of a request: a sample in the body, generated data, or a stored dataset.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::records::{Dataset, DatasetId, Names, Owner};
 use super::App;
 use super::problem::{Code, Problem, placed};
 
-/// The digest of a sample, in hexadecimal; none for generated data.
+/// Returns the digest of a sample in hexadecimal. Generated data and datasets have none here.
 pub fn sha256(form: &DataForm) -> Option<String> {
     match form {
         DataForm::Sample { parsed, .. } => Some(crate::jobs::hex(&digest(&parsed.data))),
@@ -21,33 +21,32 @@ pub fn sha256(form: &DataForm) -> Option<String> {
     }
 }
 
-/// The data of a job, found.
+/// The data of a job.
 #[derive(Default)]
 pub struct JobData {
-    /// What is stored as part of the request.
+    /// The facts about the data that are stored with the request.
     pub spec: DataSpec,
-    /// The sample.
+    /// The sample, unless the data are generated.
     pub sample: Option<FoundSample>,
-    /// The digest of the sample.
+    /// Digest of the sample.
     pub sha256: Option<String>,
-    /// The dataset that the sample is.
+    /// Id of the dataset, if the sample is a dataset.
     pub dataset: Option<DatasetId>,
 }
 
 /// The sample of a job.
 pub enum FoundSample {
-    /// As it was sent along.
+    /// A sample in the body of the request.
     Sent(Parsed),
-    /// A dataset, opened.
+    /// An open dataset.
     Stored(Arc<StoredExamples>),
 }
 
-/// Splits data into what is stored as part of the request and the sample, which is opened if it is a
-/// dataset. `sha256` is the digest of a sample sent along; `pointer` says where the data stand in
-/// the body.
+/// Separates the sample from the facts that are stored with the request, and opens the dataset if the data name
+/// one. `sha256` is the digest of a sample in the body. `pointer` is the place of the data in the body.
 ///
 /// # Errors
-/// When there is no such dataset, or the store cannot read it.
+/// [`Code::UNKNOWN_DATASET`] if the dataset does not exist. Errors of the store pass through.
 pub async fn find_data(
     app: &App,
     owner: &Owner,
@@ -110,7 +109,7 @@ fn names(parsed: &Parsed) -> Names {
     Names::kept(parsed.feature_names.clone(), parsed.class_names.clone())
 }
 
-/// The names of a dataset, so far as a model keeps them.
+/// Returns the names of a dataset that a model keeps.
 pub fn dataset_names(dataset: &Dataset) -> Names {
     Names::kept(
         dataset.features.clone(),
@@ -118,16 +117,16 @@ pub fn dataset_names(dataset: &Dataset) -> Names {
     )
 }
 
-/// What a 0 bit of the sample was sent as.
+/// Returns the value of a 0 bit in the body.
 fn zero_bit_value(parsed: &Parsed) -> i8 {
     if parsed.zero_bit_value < 0.0 { -1 } else { 0 }
 }
 
-/// The dataset of this name in a body, opened.
+/// Opens the dataset that a body names.
 ///
 /// # Errors
-/// [`Code::UNKNOWN_DATASET`], also for what is no id, with its place in the body; what the store
-/// says.
+/// [`Code::UNKNOWN_DATASET`] with its place in the body if the dataset does not exist or the name is no id.
+/// Errors of the store pass through.
 pub async fn stored_examples(
     app: &App,
     owner: &Owner,

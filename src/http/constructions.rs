@@ -166,7 +166,7 @@ pub struct CnfAnswer {
     tag = "constructions", request_body = AdversaryRequest, params(KeyHeader),
     responses((status = 200, description = "The sequence", body = AdversaryAnswer),
         (status = 201, description = "The sequence is stored", body = AdversaryAnswer)))]
-pub async fn kernel_perceptron_adversary(
+pub async fn construct_kernel_perceptron_adversary(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -216,7 +216,7 @@ async fn adversary_made(
     tag = "constructions", request_body = CountingRequest, params(KeyHeader),
     responses((status = 200, description = "The sequence", body = CountingAnswer),
         (status = 201, description = "The sequence is stored", body = CountingAnswer)))]
-pub async fn winnow_counting(
+pub async fn construct_winnow_counting(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -292,7 +292,7 @@ async fn counting_made(
 #[utoipa::path(post, path = "/v1/constructions/monotone-cnf",
     tag = "constructions", request_body = CnfRequest,
     responses((status = 200, description = "The formula", body = CnfAnswer)))]
-pub async fn monotone_cnf(
+pub async fn construct_monotone_cnf(
     State(app): State<App>,
     _: NoQuery,
     request: Request,

@@ -176,7 +176,7 @@ impl From<Dataset> for DatasetAnswer {
             (Octets = "application/x-npy"), (Octets = "application/octet-stream")),
         description = "The data"),
     responses((status = 201, description = "The data are stored", body = DatasetAnswer)))]
-pub async fn create(
+pub async fn create_dataset(
     State(app): State<App>,
     Caller(owner): Caller,
     request: Request,
@@ -418,7 +418,7 @@ fn check_assume(new: &NewDataset) -> Result<(), Problem> {
 /// Lists the datasets, newest first, without the names of their features.
 #[utoipa::path(get, path = "/v1/datasets", tag = "datasets", params(PageQuery),
     responses((status = 200, description = "One page of the list of datasets", body = DatasetList)))]
-pub async fn list(
+pub async fn list_datasets(
     State(app): State<App>,
     Caller(owner): Caller,
     Query(query): Query<PageQuery>,
@@ -435,7 +435,7 @@ pub async fn list(
 #[utoipa::path(get, path = "/v1/datasets/{id}", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset")),
     responses((status = 200, description = "The dataset", body = DatasetAnswer)))]
-pub async fn get(
+pub async fn get_dataset(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -451,7 +451,7 @@ pub async fn get(
 #[utoipa::path(delete, path = "/v1/datasets/{id}", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset")),
     responses((status = 204, description = "The dataset was deleted")))]
-pub async fn delete(
+pub async fn delete_dataset(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,

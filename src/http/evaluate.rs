@@ -53,7 +53,7 @@ use super::work::Work;
             (Octets = "application/octet-stream")),
         description = "The examples with their labels"),
     responses((status = 200, description = "The evaluation of the model", body = EvaluateResult)))]
-pub async fn evaluate(
+pub async fn evaluate_model(
     State(app): State<App>,
     Caller(owner): Caller,
     PathId(id): PathId<ModelKind>,

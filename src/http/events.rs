@@ -33,7 +33,7 @@ const BATCH: u32 = 100;
                                                                received")),
     responses((status = 200, description = "The stream of events", content_type = "text/event-stream",
         body = String)))]
-pub async fn events(
+pub async fn follow_job(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,

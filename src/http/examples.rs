@@ -78,7 +78,7 @@ pub struct ExamplePage {
     responses((status = 200, description = "The examples", content(
         (ExamplePage = "application/json"), (String = "application/x-ndjson"),
         (String = "text/csv"), (String = "text/x-libsvm")))))]
-pub async fn examples(
+pub async fn list_dataset_examples(
     State(app): State<App>,
     Caller(owner): Caller,
     PathId(id): PathId<DatasetKind>,

@@ -113,7 +113,7 @@ impl ExperimentRequest {
 /// Lists the ready-made figures.
 #[utoipa::path(get, path = "/v1/experiments", tag = "experiments",
     responses((status = 200, description = "Every figure", body = FigureList)))]
-pub async fn list(_: NoQuery) -> Json<FigureList> {
+pub async fn list_figures(_: NoQuery) -> Json<FigureList> {
     let document = |figure: &Figure| FigureDocument {
         name: figure.name,
         title: figure.title,
@@ -138,7 +138,7 @@ pub async fn list(_: NoQuery) -> Json<FigureList> {
     responses(
         (status = 200, description = "The job ended within the wait", body = JobDocument),
         (status = 202, description = "The job is accepted", body = JobDocument)))]
-pub async fn run(
+pub async fn run_figure(
     State(app): State<App>,
     Caller(owner): Caller,
     PathText(name): PathText,
@@ -189,7 +189,7 @@ fn unlike(error: ExperimentError) -> Problem {
     responses((status = 200, description = "The figure",
         content((String = "image/svg+xml"), (String = "text/csv"),
             (ExperimentResult = "application/json")))))]
-pub async fn figure(
+pub async fn get_job_figure(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,

@@ -33,7 +33,7 @@ use super::submission::{check_name, nested};
 #[utoipa::path(post, path = "/v1/models", tag = "models", request_body = ModelFile,
     params(KeyHeader),
     responses((status = 201, description = "The model is stored", body = ModelAnswer)))]
-pub async fn import(
+pub async fn import_model(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,

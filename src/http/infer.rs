@@ -48,7 +48,7 @@ pub const JSON_LENGTH: HeaderName = HeaderName::from_static("inference-header-co
         description = "The examples. The Content-Type is optional"),
     responses((status = 200, description = "The predictions", content(
         (InferenceAnswer = "application/json"), (Octets = "application/octet-stream")))))]
-pub async fn infer(
+pub async fn infer_model(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -72,7 +72,7 @@ pub async fn infer(
         description = "The examples. The Content-Type is optional"),
     responses((status = 200, description = "The predictions", content(
         (InferenceAnswer = "application/json"), (Octets = "application/octet-stream")))))]
-pub async fn infer_version(
+pub async fn infer_model_version(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,

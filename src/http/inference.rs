@@ -101,7 +101,7 @@ pub struct InferenceModelReady {
 /// Describes the server and the supported extensions of the protocol.
 #[utoipa::path(get, path = "/v2", tag = "inference",
     responses((status = 200, description = "Name, version and extensions of the server", body = InferenceServer)))]
-pub async fn server(_: NoQuery) -> Json<InferenceServer> {
+pub async fn get_inference_server(_: NoQuery) -> Json<InferenceServer> {
     Json(InferenceServer {
         name: env!("CARGO_PKG_NAME"),
         version: env!("CARGO_PKG_VERSION"),
@@ -112,7 +112,7 @@ pub async fn server(_: NoQuery) -> Json<InferenceServer> {
 /// Tells whether the process is alive.
 #[utoipa::path(get, path = "/v2/health/live", tag = "inference",
     responses((status = 200, description = "It does", body = InferenceLive)))]
-pub async fn live(_: NoQuery) -> Json<InferenceLive> {
+pub async fn check_inference_liveness(_: NoQuery) -> Json<InferenceLive> {
     Json(InferenceLive { live: true })
 }
 
@@ -121,8 +121,11 @@ pub async fn live(_: NoQuery) -> Json<InferenceLive> {
 /// The service is not ready while the process stops or the store does not answer.
 #[utoipa::path(get, path = "/v2/health/ready", tag = "inference",
     responses((status = 200, description = "They can", body = InferenceReady)))]
-pub async fn ready(State(app): State<App>, _: NoQuery) -> Result<Json<InferenceReady>, Problem> {
-    let Json(_) = ops::ready(State(app)).await?;
+pub async fn check_inference_readiness(
+    State(app): State<App>,
+    _: NoQuery,
+) -> Result<Json<InferenceReady>, Problem> {
+    let Json(_) = ops::check_readiness(State(app)).await?;
     Ok(Json(InferenceReady {
         live: true,
         ready: true,
@@ -133,7 +136,7 @@ pub async fn ready(State(app): State<App>, _: NoQuery) -> Result<Json<InferenceR
 #[utoipa::path(get, path = "/v2/models/{id}", tag = "inference",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The tensors of the model", body = InferenceModel)))]
-pub async fn model(
+pub async fn get_inference_model(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -147,7 +150,7 @@ pub async fn model(
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "The version, always 1")),
     responses((status = 200, description = "The tensors of the model", body = InferenceModel)))]
-pub async fn model_version(
+pub async fn get_inference_model_version(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -186,7 +189,7 @@ async fn tensors(app: &App, owner: &Owner, id: ModelId) -> Result<Json<Inference
 #[utoipa::path(get, path = "/v2/models/{id}/ready", tag = "inference",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "It can", body = InferenceModelReady)))]
-pub async fn model_ready(
+pub async fn check_inference_model(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -200,7 +203,7 @@ pub async fn model_ready(
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "The version, always 1")),
     responses((status = 200, description = "It can", body = InferenceModelReady)))]
-pub async fn model_version_ready(
+pub async fn check_inference_model_version(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,

@@ -70,7 +70,7 @@ const AHEAD_MAX: u32 = 1_000;
     responses(
         (status = 200, description = "The job ended within the wait", body = JobDocument),
         (status = 202, description = "The job is accepted", body = JobDocument)))]
-pub async fn create(
+pub async fn create_job(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -239,7 +239,7 @@ fn with_preference(mut response: Response, prefer: Option<PreferWait>) -> Respon
 /// Lists the jobs, newest first.
 #[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(ListQuery),
     responses((status = 200, description = "A page of jobs", body = JobList)))]
-pub async fn list(
+pub async fn list_jobs(
     State(app): State<App>,
     Caller(owner): Caller,
     Query(query): Query<ListQuery>,
@@ -266,7 +266,7 @@ pub async fn list(
         ("Prefer" = Option<String>, Header, description = "`wait=S` waits for the end of the job, \
                                                            at most 60 seconds")),
     responses((status = 200, description = "The job", body = JobDocument)))]
-pub async fn get(
+pub async fn get_job(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -294,7 +294,7 @@ pub async fn get(
     responses(
         (status = 202, description = "The job will end", body = JobDocument),
         (status = 200, description = "The job was already cancelled", body = JobDocument)))]
-pub async fn cancel(
+pub async fn cancel_job(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -313,7 +313,7 @@ pub async fn cancel(
 #[utoipa::path(delete, path = "/v1/jobs/{id}", tag = "jobs",
     params(("id" = JobId, Path, description = "The job")),
     responses((status = 204, description = "The job was deleted")))]
-pub async fn delete(
+pub async fn delete_job(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,

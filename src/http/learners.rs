@@ -94,7 +94,7 @@ impl From<&Entry> for Learner {
 /// Lists all learners.
 #[utoipa::path(get, path = "/v1/learners", tag = "learners",
     responses((status = 200, description = "Every learner", body = LearnerList)))]
-pub async fn list(_: NoQuery) -> Json<LearnerList> {
+pub async fn list_learners(_: NoQuery) -> Json<LearnerList> {
     Json(LearnerList {
         items: CATALOGUE.iter().map(|entry| (*entry).into()).collect(),
         next_cursor: None,
@@ -105,7 +105,7 @@ pub async fn list(_: NoQuery) -> Json<LearnerList> {
 #[utoipa::path(get, path = "/v1/learners/{name}", tag = "learners",
     params(("name" = String, Path, description = "The learner's name")),
     responses((status = 200, description = "The learner", body = Learner)))]
-pub async fn get(PathText(name): PathText, _: NoQuery) -> Result<Json<Learner>, Problem> {
+pub async fn get_learner(PathText(name): PathText, _: NoQuery) -> Result<Json<Learner>, Problem> {
     let entry = catalogue::find(&name).ok_or_else(|| Problem::not_found("learner"))?;
     Ok(Json(entry.into()))
 }

@@ -259,7 +259,7 @@ pub struct Use {
 /// Returns the limits of the service and your use of the limits per key.
 #[utoipa::path(get, path = "/v1/limits", tag = "service",
     responses((status = 200, description = "The limits in force", body = LimitsAnswer)))]
-pub async fn limits(
+pub async fn get_limits(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,

@@ -102,7 +102,7 @@ impl From<ModelSummary> for ModelItem {
 /// Lists models without their hypotheses, newest first.
 #[utoipa::path(get, path = "/v1/models", tag = "models", params(ListQuery),
     responses((status = 200, description = "A page of models", body = ModelList)))]
-pub async fn list(
+pub async fn list_models(
     State(app): State<App>,
     Caller(owner): Caller,
     Query(query): Query<ListQuery>,
@@ -125,7 +125,7 @@ pub async fn list(
 #[utoipa::path(get, path = "/v1/models/{id}", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The model", body = ModelAnswer)))]
-pub async fn get(
+pub async fn get_model(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -152,7 +152,7 @@ pub fn document(model: &Model) -> Result<ModelDocument, Problem> {
 #[utoipa::path(delete, path = "/v1/models/{id}", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 204, description = "The model was deleted")))]
-pub async fn delete(
+pub async fn delete_model(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,

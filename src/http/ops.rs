@@ -37,7 +37,7 @@ pub struct Document(pub Bytes);
 /// Reports that the process answers requests.
 #[utoipa::path(get, path = "/livez", tag = "service",
     responses((status = 200, description = "It does", body = Health)))]
-pub async fn live() -> Json<Health> {
+pub async fn check_liveness() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
@@ -46,7 +46,7 @@ pub async fn live() -> Json<Health> {
 /// A service is not ready while it is stopping, or while the store does not answer.
 #[utoipa::path(get, path = "/readyz", tag = "service",
     responses((status = 200, description = "They can", body = Health)))]
-pub async fn ready(State(app): State<App>) -> Result<Json<Health>, Problem> {
+pub async fn check_readiness(State(app): State<App>) -> Result<Json<Health>, Problem> {
     if app.jobs.stopping().is_cancelled() {
         return Err(Problem::new(Code::STOPPING, "The service is stopping."));
     }
@@ -66,7 +66,7 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Health>, Problem> {
 #[utoipa::path(get, path = "/metrics", tag = "service",
     responses((status = 200, description = "The metrics", body = String,
         content_type = "text/plain")))]
-pub async fn metrics(State(app): State<App>) -> Response {
+pub async fn get_metrics(State(app): State<App>) -> Response {
     let content_type = "text/plain; version=0.0.4; charset=utf-8";
     metrics::gauge!("halfspace_memory_taken_bytes").set(app.memory().taken() as f64);
     metrics::gauge!("halfspace_memory_allocated_bytes").set(live_bytes() as f64);
@@ -76,7 +76,7 @@ pub async fn metrics(State(app): State<App>) -> Response {
 /// Returns the name and the version of the service.
 #[utoipa::path(get, path = "/version", tag = "service",
     responses((status = 200, description = "Name and version", body = Version)))]
-pub async fn version() -> Json<Version> {
+pub async fn get_version() -> Json<Version> {
     Json(Version {
         name: env!("CARGO_PKG_NAME"),
         version: env!("CARGO_PKG_VERSION"),
@@ -86,7 +86,7 @@ pub async fn version() -> Json<Version> {
 /// Returns this document.
 #[utoipa::path(get, path = "/openapi.json", tag = "service",
     responses((status = 200, description = "The OpenAPI document", body = Object)))]
-pub async fn openapi(Extension(Document(text)): Extension<Document>) -> Response {
+pub async fn get_openapi_document(Extension(Document(text)): Extension<Document>) -> Response {
     let content_type = "application/json";
     ([(header::CONTENT_TYPE, content_type)], text).into_response()
 }
@@ -96,7 +96,7 @@ pub async fn openapi(Extension(Document(text)): Extension<Document>) -> Response
     params(("code" = String, Path, description = "The code")),
     responses((status = 200, description = "An HTML page that explains the code", body = String,
         content_type = "text/html")))]
-pub async fn problem_page(PathText(name): PathText) -> Result<Html<String>, Problem> {
+pub async fn get_problem_page(PathText(name): PathText) -> Result<Html<String>, Problem> {
     let code = Code::find(&name).ok_or_else(|| Problem::not_found("problem"))?;
     let (status, title, help) = (code.status().as_u16(), code.title(), code.help());
     Ok(Html(format!(

@@ -94,7 +94,7 @@ fn scores_schema() -> Schema {
         description = "The examples. Labels are ignored"),
     responses((status = 200, description = "The predictions", content(
         (Predictions = "application/json"), (String = "application/x-ndjson")))))]
-pub async fn predict(
+pub async fn predict_model(
     State(app): State<App>,
     Caller(owner): Caller,
     PathId(id): PathId<ModelKind>,

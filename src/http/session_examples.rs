@@ -96,7 +96,7 @@ impl ExampleAnswer {
         description = "The examples"),
     responses((status = 200, description = "The session learnt the examples", content(
         (ExampleAnswers = "application/json"), (String = "application/x-ndjson")))))]
-pub async fn learn(
+pub async fn learn_session_examples(
     State(app): State<App>,
     Caller(owner): Caller,
     Extension(request_id): Extension<RequestId>,

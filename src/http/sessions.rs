@@ -141,7 +141,7 @@ fn etag(position: u64) -> String {
     request_body(content = SessionRequest, description = "The learner and the end of the session"),
     params(KeyHeader),
     responses((status = 201, description = "The session was created", body = SessionAnswer)))]
-pub async fn create(
+pub async fn create_session(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -199,7 +199,7 @@ fn created_session(answer: SessionAnswer) -> Response {
 /// Lists sessions, newest first.
 #[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(PageQuery),
     responses((status = 200, description = "A page of sessions", body = SessionList)))]
-pub async fn list(
+pub async fn list_sessions(
     State(app): State<App>,
     Caller(owner): Caller,
     Query(query): Query<PageQuery>,
@@ -216,7 +216,7 @@ pub async fn list(
 #[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session")),
     responses((status = 200, description = "The session", body = SessionAnswer)))]
-pub async fn get(
+pub async fn get_session(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -232,7 +232,7 @@ pub async fn get(
 #[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session")),
     responses((status = 204, description = "The session was deleted")))]
-pub async fn delete(
+pub async fn delete_session(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
@@ -246,7 +246,7 @@ pub async fn delete(
 #[utoipa::path(post, path = "/v1/sessions/{id}/model", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session"), SaveQuery, KeyHeader),
     responses((status = 201, description = "The model is stored", body = SavedModel)))]
-pub async fn save(
+pub async fn save_session_model(
     State(app): State<App>,
     Caller(owner): Caller,
     Query(query): Query<SaveQuery>,
@@ -288,7 +288,7 @@ fn created_model(model: Model) -> Response {
                        names their column"),
     responses((status = 200, description = "The predictions", content(
         (Predictions = "application/json"), (String = "application/x-ndjson")))))]
-pub async fn predict(
+pub async fn predict_session(
     State(app): State<App>,
     Caller(owner): Caller,
     PathId(id): PathId<SessionKind>,

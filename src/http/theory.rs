@@ -58,7 +58,9 @@ pub struct Dichotomies {
 /// Counts the dichotomies of points that hyperplanes through the origin make (Cover's theorem).
 #[utoipa::path(get, path = "/v1/theory/cover", tag = "theory", params(CoverQuery),
     responses((status = 200, description = "The count", body = Dichotomies)))]
-pub async fn cover(Query(query): Query<CoverQuery>) -> Result<Json<Dichotomies>, Problem> {
+pub async fn count_dichotomies(
+    Query(query): Query<CoverQuery>,
+) -> Result<Json<Dichotomies>, Problem> {
     let found = covers::dichotomies(query.points, query.dimension)?;
     Ok(Json(Dichotomies {
         dichotomies: found.count.to_string(),
@@ -169,7 +171,7 @@ pub struct AnytimeAnswer {
 #[utoipa::path(get, path = "/v1/theory/directed-drift", tag = "theory",
     params(DirectedDriftQuery),
     responses((status = 200, description = "The analysis", body = DirectedDriftAnswer)))]
-pub async fn directed_drift(
+pub async fn analyse_directed_drift(
     Query(query): Query<DirectedDriftQuery>,
 ) -> Result<Json<DirectedDriftAnswer>, Problem> {
     let delta = query.delta.unwrap_or(DELTA_DEFAULT);
@@ -273,7 +275,7 @@ pub struct RunLength {
 /// Returns the run lengths at which the stopping rules accept a hypothesis.
 #[utoipa::path(get, path = "/v1/theory/stopping", tag = "theory", params(StoppingQuery),
     responses((status = 200, description = "The run lengths", body = StoppingAnswer)))]
-pub async fn stopping(
+pub async fn get_stopping_threshold(
     State(app): State<App>,
     Query(query): Query<StoppingQuery>,
 ) -> Result<Json<StoppingAnswer>, Problem> {
@@ -330,7 +332,9 @@ pub struct WinnowQuery {
 /// Returns Winnow's mistake bound for disjunctions (Theorem 2 of Khardon, Roth and Servedio).
 #[utoipa::path(get, path = "/v1/theory/winnow", tag = "theory", params(WinnowQuery),
     responses((status = 200, description = "The bound", body = BoundAnswer)))]
-pub async fn winnow(Query(query): Query<WinnowQuery>) -> Result<Json<BoundAnswer>, Problem> {
+pub async fn bound_winnow_mistakes(
+    Query(query): Query<WinnowQuery>,
+) -> Result<Json<BoundAnswer>, Problem> {
     let alpha = query.alpha.unwrap_or(ALPHA_DEFAULT);
     let bound = winnows::bound(query.n, query.relevant, alpha, query.theta.as_deref())?;
     Ok(Json(bound.into()))
@@ -355,7 +359,9 @@ pub struct NovikoffQuery {
 /// Returns Novikoff's bound on the mistakes of the perceptron, R^2 |u|^2 / xi^2.
 #[utoipa::path(get, path = "/v1/theory/novikoff", tag = "theory", params(NovikoffQuery),
     responses((status = 200, description = "The bound", body = BoundAnswer)))]
-pub async fn novikoff(Query(query): Query<NovikoffQuery>) -> Result<Json<BoundAnswer>, Problem> {
+pub async fn bound_perceptron_mistakes(
+    Query(query): Query<NovikoffQuery>,
+) -> Result<Json<BoundAnswer>, Problem> {
     let bound = novikoffs::bound(query.radius, query.norm, query.margin)?;
     Ok(Json(bound.into()))
 }

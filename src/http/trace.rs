@@ -25,7 +25,7 @@ use super::problem::{Code, Problem};
     responses((status = 200, description = "The curve",
         content((TraceDocument = "application/json"), (String = "text/csv"),
             (String = "image/svg+xml")))))]
-pub async fn trace(
+pub async fn get_job_trace(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,

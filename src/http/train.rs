@@ -104,7 +104,7 @@ const STOP_FIELDS: [&str; 6] = [
     responses(
         (status = 200, description = "The job ended within the wait", body = JobDocument),
         (status = 202, description = "The job is accepted", body = JobDocument)))]
-pub async fn train(
+pub async fn train_learner(
     State(app): State<App>,
     Caller(owner): Caller,
     PathText(name): PathText,

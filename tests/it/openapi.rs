@@ -1,6 +1,8 @@
 //! The OpenAPI document: the committed file equals the served one. The document declares all errors, and its
 //! schemas refuse invalid requests.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use crate::service::contract::{DOCUMENT, is_valid};
@@ -176,6 +178,44 @@ fn every_operation_declares_its_errors_as_problems() {
         }
     }
     assert!(operations >= 20);
+}
+
+/// The words that an operation id may begin with.
+const VERBS: [&str; 19] = [
+    "analyse",
+    "bound",
+    "cancel",
+    "check",
+    "construct",
+    "count",
+    "create",
+    "delete",
+    "evaluate",
+    "follow",
+    "get",
+    "import",
+    "infer",
+    "learn",
+    "list",
+    "predict",
+    "run",
+    "save",
+    "train",
+];
+
+#[test]
+fn every_operation_has_its_own_id_of_a_verb_and_a_noun() {
+    let paths = DOCUMENT["paths"].as_object().unwrap();
+    let operations = paths
+        .values()
+        .flat_map(|path| path.as_object().unwrap().values());
+    let mut ids = HashSet::new();
+    for operation in operations {
+        let id = operation["operationId"].as_str().unwrap();
+        let (verb, noun) = id.split_once('_').unwrap_or((id, ""));
+        assert!(VERBS.contains(&verb) && !noun.is_empty(), "{id}");
+        assert!(ids.insert(id), "{id} names two operations");
+    }
 }
 
 #[test]

@@ -367,7 +367,7 @@ async fn the_command_names_damage_and_ends_with_its_status() {
     assert!(store.flip(blob, 8 * 1_000).await);
     let (status, said) = run(&["check", "--log", "off"]);
     assert_eq!(status, Some(1), "{said}");
-    let line = format!("damaged: dataset {}: its blob datasets/{0}/data: ", blob.id);
+    let line = format!("damaged: dataset {}: blob datasets/{0}/data: ", blob.id);
     assert!(
         said.contains(&line) && said.contains("rows 1 to 64,"),
         "{said}"

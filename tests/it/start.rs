@@ -272,7 +272,7 @@ async fn an_open_service_on_the_network_warns() {
         line(&log, "halfspace serves").await;
         let is_warning = |line: &Value| {
             let message = line["fields"]["message"].as_str().unwrap_or_default();
-            line["level"] == "WARN" && message.starts_with("open to everybody")
+            line["level"] == "WARN" && message.starts_with("the service is open to everybody")
         };
         assert_eq!(log_of(&log).iter().any(is_warning), warns, "{listen}");
         drop(service);

@@ -233,7 +233,10 @@ async fn event_streams_are_limited_by_key_and_in_all() {
     assert_eq!(refused.problem(429), "too-many-streams");
     let problem = refused.json();
     let detail = problem["detail"].as_str().unwrap();
-    assert!(detail.contains("event_streams_per_key_max: 2"), "{detail}");
+    assert!(
+        detail.contains("event_streams_per_key_max is 2"),
+        "{detail}"
+    );
     assert_eq!(follow(&b, &of_b).await.status(), 200);
     drop(one);
     assert_eq!(follow(&a, &of_a).await.status(), 200);

@@ -104,7 +104,7 @@ async fn of_many_things_wrong_the_first_are_listed_and_all_are_counted() {
     let document = answer.json();
     assert_eq!(answer.problem(400), "invalid-parameter");
     assert_eq!(document["errors"].as_array().unwrap().len(), 20);
-    assert!(document["detail"].as_str().unwrap().contains("30 things"));
+    assert!(document["detail"].as_str().unwrap().contains("30 errors"));
 }
 
 /// A client that sends its whole body before it reads must receive the answer and not a broken connection.

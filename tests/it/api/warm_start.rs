@@ -407,7 +407,7 @@ async fn what_cannot_be_begun_from_is_refused() {
         (
             json!({"name": "winnow", "params": {"theta": 5}}),
             &winnow,
-            "theta, 6",
+            "theta = 6",
         ),
         (
             json!({"name": "winnow", "params": {"theta": 6, "negated_literals": true}}),
@@ -417,7 +417,7 @@ async fn what_cannot_be_begun_from_is_refused() {
         (
             json!({"name": "kernel-winnow", "params": {"theta": 5}}),
             &kernel_winnow,
-            "theta, 64",
+            "theta = 64",
         ),
         (
             json!({"name": "kernel-perceptron", "params": {"kernel": {"max_literals": 2}}}),

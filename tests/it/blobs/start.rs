@@ -52,7 +52,7 @@ async fn a_store_without_rights_is_told_by_what_it_refuses() {
             let said = refused(directory.path(), &bucket.settings(), role);
             let error = error(&said);
             let start = format!(
-                "error: --blob-url {}: blobs cannot be {attempt} there",
+                "error: --blob-url {}: blobs cannot be {attempt} at this location",
                 bucket.url()
             );
             assert!(error.starts_with(&start), "{error}");
@@ -237,7 +237,7 @@ async fn a_database_of_an_older_program_is_served_with_the_blobs_that_it_has() {
         "all",
     );
     assert!(
-        error(&said).contains("in another place (not recorded)"),
+        error(&said).contains("at another location (not recorded)"),
         "{said}"
     );
     let program = Program::start(directory.path(), &[]);

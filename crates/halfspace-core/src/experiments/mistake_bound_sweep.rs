@@ -391,7 +391,7 @@ impl MistakeBoundSweep {
 
     fn axes(&self) -> (Axis, Axis) {
         let x = match self.axis {
-            XAxis::Features => Axis::new("features per example", "n", Scale::Linear),
+            XAxis::Features => Axis::new("features an example", "n", Scale::Linear),
             XAxis::BatchSize => Axis::new("batch size", "examples", Scale::Logarithmic),
             XAxis::NormalisedBatchSize => Axis::new(
                 "normalised batch size",

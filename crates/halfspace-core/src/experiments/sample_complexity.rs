@@ -208,7 +208,8 @@ impl SampleComplexity {
         ];
         let count = self.question.learners.len();
         if (0..count).any(|at| self.shares_name(at)) {
-            let note = "The number after a learner's name is its position in the request, from 1.";
+            let note =
+                "The number after a learner's name is its place among those asked for, from 1.";
             notes.push(note.to_owned());
         }
         notes
@@ -303,7 +304,7 @@ impl Design for SampleComplexity {
         };
         Chart {
             title: "Hidden binary weights found exactly".to_owned(),
-            x: Axis::new("examples per dimension", "examples / n", Scale::Logarithmic),
+            x: Axis::new("examples a dimension", "examples / n", Scale::Logarithmic),
             y: Axis::new("runs that find the weights", "share", Scale::Linear),
             series: series.collect(),
             theory: Vec::new(),

@@ -208,8 +208,7 @@ impl SampleComplexity {
         ];
         let count = self.question.learners.len();
         if (0..count).any(|at| self.shares_name(at)) {
-            let note =
-                "The number after a learner's name is its position in the request, from 1.";
+            let note = "The number after a learner's name is its position in the request, from 1.";
             notes.push(note.to_owned());
         }
         notes

@@ -9,7 +9,8 @@
 
 use std::sync::Arc;
 
-use halfspace::jobs::{Allowance, JobSample, LoadedModel, TaskOutput, resolve};
+use halfspace::jobs::tasks::{self, Given, Task as _, Train};
+use halfspace::jobs::{Allowance, Inputs, JobSample, LoadedModel};
 use halfspace::records::task::{DataSpec, JobSpec, TaskSpec};
 use halfspace::records::train::{TrainSpec, WarmStartSpec};
 use halfspace::records::{ModelId, Timestamp};
@@ -126,27 +127,30 @@ impl Training {
         let warm_start = self.model.as_ref().map(|_| WarmStartSpec {
             model: ModelId::new(Timestamp::from_milliseconds(1), [1; 10]),
         });
+        let train = TrainSpec {
+            learner: serde_json::from_value(self.learner).unwrap(),
+            stop: serde_json::from_value(self.stop).unwrap(),
+            trace: false,
+            holdout: None,
+            warm_start,
+            in_units: true,
+        };
         let spec = JobSpec {
-            task: TaskSpec::Train(TrainSpec {
-                learner: serde_json::from_value(self.learner).unwrap(),
-                stop: serde_json::from_value(self.stop).unwrap(),
-                trace: false,
-                holdout: None,
-                warm_start,
-                in_units: true,
-            }),
+            task: TaskSpec::Train(train.clone()),
             data: self.data,
         };
         let allowance = Allowance {
             is_accepted: false,
             ..Allowance::UNLIMITED
         };
-        let sample = self.sample.map(JobSample::from);
-        let work = resolve(&spec, self.seed, sample, self.model, allowance).unwrap();
-        match work.run(&Run::default()).unwrap() {
-            TaskOutput::Trained(outcome) => *outcome,
-            other => panic!("{other:?}"),
-        }
+        let inputs = Inputs {
+            sample: self.sample.map(JobSample::from),
+            model: self.model,
+            ..Inputs::default()
+        };
+        let given = Given::new(&spec, self.seed, inputs);
+        let train: Train = tasks::check(&train, given, &allowance).unwrap();
+        train.run(None, &Run::default()).unwrap()
     }
 }
 

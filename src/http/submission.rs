@@ -11,7 +11,7 @@ use halfspace_formats::Place;
 
 use crate::callbacks::CallbackUrl;
 use crate::jobs::{
-    Allowance, JobSample, JobsError, LoadedModel, NewJob, ReadError, ResolveError, resolve,
+    Allowance, Inputs, JobSample, JobsError, LoadedModel, NewJob, ReadError, ResolveError, resolve,
 };
 use crate::records::grid::GridCell;
 use crate::records::task::{JobSpec, TaskSpec};
@@ -90,9 +90,11 @@ pub async fn new_job<W: FieldPaths>(
     let callback = accepted_callback(app, fields.callback.as_deref(), &at)?;
     check_fields(app, &fields, &at)?;
     let seed = app.seed(fields.seed);
+    let config = app.jobs.config();
     let allowance = Allowance {
         state_bytes: app.limits.state_bytes_max,
-        seconds: app.jobs.config().seconds_default,
+        resident_bytes: config.resident_bytes_max,
+        seconds: config.seconds_default,
         experiment_seconds: app.limits.experiment_seconds_max,
         is_accepted: false,
     };
@@ -104,7 +106,6 @@ pub async fn new_job<W: FieldPaths>(
     }
     let data = &mut fields.spec.data;
     data.is_seed_drawn = fields.seed.is_none() && data.generated.is_some();
-    let model = fields.model;
     let stored = match &sample {
         Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
         _ => None,
@@ -121,7 +122,12 @@ pub async fn new_job<W: FieldPaths>(
         false => None,
     };
     let spec = fields.spec.clone();
-    let resolve = move || Ok(resolve(&spec, seed, sample, model, allowance));
+    let inputs = Inputs {
+        sample,
+        model: fields.model,
+        parts: Vec::new(),
+    };
+    let resolve = move || Ok(resolve(&spec, seed, inputs, &allowance));
     let resolved = body::compute(permit, resolve).await?;
     let work = resolved.map_err(|error| match (&error, stored) {
         (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {

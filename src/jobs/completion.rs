@@ -5,61 +5,21 @@
 
 use std::io::{self, Write};
 
-use halfspace_core::learners::engine::run::{Counts, Interrupt};
-use halfspace_core::memory;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::records::train::TraceDocument;
-use crate::records::{Job, JobError, Model, Status, Timestamp};
+use crate::records::{Job, JobError, Status, Timestamp};
 use crate::storage::{JobEnd, Spent};
 
 use super::compute::Computed;
-use super::experiment_job::too_slow;
 use super::ids::Ids;
 use super::lease_renewer::progress;
 use super::service::Jobs;
 use super::stored_data::ReadError;
-use super::work::{TaskOutput, Work};
+use super::tasks::{Completion, End};
 
 /// Longest hypothesis that a result includes, as JSON. A longer hypothesis is only in the model.
 pub(super) const INLINE_HYPOTHESIS_BYTES_MAX: usize = 256 * 1024;
-
-/// The products of a task, before they become the end of a job.
-pub(super) struct Completion {
-    pub(super) result: Value,
-    /// Whether a client cancelled the job. The result so far is kept.
-    pub(super) is_cancelled: bool,
-    /// The counts of the run, for tasks that count examples.
-    pub(super) counts: Option<Counts>,
-    pub(super) model: Option<Model>,
-    pub(super) trace: Option<TraceDocument>,
-}
-
-/// The end of a job whose computation returned a result.
-///
-/// # Errors
-/// [`Interrupt::Memory`] if there is no memory for the documents.
-pub(super) fn of(
-    ids: &Ids,
-    job: &Job,
-    work: &Work,
-    found: TaskOutput,
-    seconds: f64,
-) -> Result<JobEnd, Interrupt> {
-    match found {
-        TaskOutput::TooSlow => return Ok(failure(ids.now(), too_slow(), job)),
-        TaskOutput::Unwanted => return Ok(unwanted(ids.now(), job)),
-        _ => {}
-    }
-    memory::need(found.document_bytes()).map_err(|_| Interrupt::Memory)?;
-    Ok(made(
-        ids,
-        job,
-        work,
-        work.completion(ids, job, &found, seconds),
-    ))
-}
 
 /// The end of a job whose computation failed and is not tried again.
 pub(super) fn of_failed(jobs: &Jobs, job: &Job, computed: Computed) -> JobEnd {
@@ -102,40 +62,28 @@ pub(super) fn failure(finished_at: Timestamp, error: JobError, job: &Job) -> Job
     }
 }
 
-/// The end of a cancelled job whose partial result is useless.
-fn unwanted(finished_at: Timestamp, job: &Job) -> JobEnd {
+/// The end of a job whose computation returned documents.
+pub(super) fn of(ids: &Ids, job: &Job, planned: Option<u64>, completion: Completion) -> JobEnd {
+    let mut progress = completion
+        .counts
+        .map_or(job.progress, |counts| progress(&counts, planned));
+    let (status, result, error) = match completion.end {
+        End::Succeeded(result) => {
+            progress.fraction = Some(1.0);
+            (Status::Succeeded, Some(result), None)
+        }
+        End::Cancelled(result) => (Status::Cancelled, result, None),
+        End::Failed(error) => (Status::Failed, None, Some(error)),
+    };
     JobEnd {
-        status: Status::Cancelled,
-        result: None,
-        error: None,
-        finished_at,
-        progress: job.progress,
-        spent: Spent::default(),
-        model: None,
-        trace: None,
-    }
-}
-
-fn made(ids: &Ids, job: &Job, work: &Work, ending: Completion) -> JobEnd {
-    let mut progress = ending.counts.map_or(job.progress, |counts| {
-        progress(&counts, work.examples_planned())
-    });
-    if !ending.is_cancelled {
-        progress.fraction = Some(1.0);
-    }
-    JobEnd {
-        status: if ending.is_cancelled {
-            Status::Cancelled
-        } else {
-            Status::Succeeded
-        },
-        result: Some(ending.result),
-        error: None,
+        status,
+        result,
+        error,
         finished_at: ids.now(),
         progress,
         spent: Spent::default(),
-        model: ending.model,
-        trace: ending
+        model: completion.model,
+        trace: completion
             .trace
             .and_then(|trace| serde_json::to_vec(&trace).ok()),
     }

@@ -18,7 +18,7 @@ use super::completion;
 use super::parking::PermitSlot;
 use super::service::Jobs;
 use super::stored_data::ReadError;
-use super::work::Work;
+use super::tasks::{About, Work};
 
 /// The shortest pause between two looks at the computed seconds.
 const LOOK: Duration = Duration::from_millis(5);
@@ -127,10 +127,18 @@ impl Computation {
             let _counted = Computing::begin();
             let end = memory.settled(|| {
                 cell.stopwatch.start();
-                let found = computed.run_from(state.as_deref(), &outside);
+                let mut about = || {
+                    cell.stopwatch.stop();
+                    About {
+                        ids: &ids,
+                        job: &job,
+                        seconds: cell.stopwatch.seconds(),
+                    }
+                };
+                let completion = computed.compute(state, &outside, &mut about);
                 cell.stopwatch.stop();
-                drop(state);
-                completion::of(&ids, &job, &computed, found?, cell.stopwatch.seconds())
+                let planned = computed.examples_planned;
+                completion.map(|completion| completion::of(&ids, &job, planned, completion))
             });
             drop(permit.take());
             (end.map(Box::new), memory)

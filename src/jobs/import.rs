@@ -21,8 +21,8 @@ use crate::storage::StoreError;
 use super::completion::json_text;
 use super::hexadecimal::hex;
 use super::service::{Jobs, JobsError};
-use super::train_job::learner;
-use super::work::ResolveError;
+use super::tasks::ResolveError;
+use super::tasks::learner;
 
 /// The task whose answer is a model that no learner of the catalogue made.
 const MAXIMUM_MARGIN: &str = "maximum_margin";

@@ -16,7 +16,7 @@ use crate::storage::{Beat, Heartbeat, Lease, Spent, StoreError};
 use super::checkpoints::{Checkpointing, StateCell};
 use super::parking::Stance;
 use super::service::Jobs;
-use super::work::Work;
+use super::tasks::Work;
 use super::yielding::Solitude;
 
 /// Longest interval between two renewals, even for a long lease. The answer to a renewal tells whether another
@@ -91,12 +91,12 @@ impl<'a> LeaseRenewer<'a> {
 
     /// Announces a started computation, whose counts and states the lease renewer stores from now on.
     pub(super) fn show(&mut self, work: &Work, states: &Arc<StateCell>) {
-        self.planned = work.examples_planned();
+        self.planned = work.examples_planned;
         self.shown = None;
         let every = self.jobs.config.checkpoint_every;
         self.computing = Some(Computing {
             checkpointing: Checkpointing::new(Arc::clone(states), every),
-            has_state: work.has_state(),
+            has_state: work.has_state,
             paid_seconds: states.stopwatch.seconds(),
             states: Arc::clone(states),
         });

@@ -12,8 +12,8 @@ use halfspace_formats::{Parsed, RowsKind};
 use crate::records::session::{LogEntry, SessionRecord, SessionSpec, StoredSession, pack, unpack};
 use crate::records::train::TrainSpec;
 
-use super::train_job::TrainJob;
-use super::work::{ResolveError, assumed_sampling};
+use super::tasks;
+use super::tasks::ResolveError;
 
 /// A snapshot is due when the log since the last snapshot reaches this number of examples or [`LOG_BYTES_MAX`].
 /// The log must also have a quarter of the snapshot's bytes or [`LOG_EXAMPLES_IN_ANY_CASE`] examples.
@@ -66,10 +66,10 @@ pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         in_units: spec.in_units,
     };
     Ok(SessionPlan {
-        task: TrainJob::new(&train, Seed(spec.seed))?.task,
+        task: tasks::task_of(&train, Seed(spec.seed))?,
         n: usize::try_from(spec.n).unwrap_or(usize::MAX),
         real: spec.values == RowsKind::Real,
-        assume: spec.assume.map(assumed_sampling),
+        assume: spec.assume.map(tasks::assumed_sampling),
     })
 }
 

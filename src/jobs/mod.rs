@@ -9,7 +9,6 @@
 //! The module also owns datasets, stored models, on-line sessions, callback deliveries, the sweep of old
 //! records and the check of a store. The module uses the store and the learners, and must not know HTTP.
 
-mod certificate_job;
 mod check;
 mod check_report;
 mod checkpoints;
@@ -17,23 +16,17 @@ mod completion;
 mod compute;
 mod datasets;
 mod deliveries;
-mod drawing;
-mod evaluate_job;
-mod experiment_job;
-mod grid_job;
 mod hexadecimal;
 mod hub;
 mod ids;
 mod import;
 mod lease_renewer;
 mod live_session;
-mod memory_bound;
 mod model_cache;
 mod models;
 mod parking;
 mod parts;
 mod reservations;
-mod resolve_error;
 mod scheduler;
 mod service;
 mod service_clock;
@@ -44,11 +37,9 @@ mod shares;
 mod stored_data;
 mod submit;
 mod sweep;
+pub mod tasks;
 #[cfg(test)]
 mod tests;
-mod train_job;
-mod whole_sample;
-mod work;
 mod worker;
 mod yielding;
 
@@ -57,9 +48,6 @@ pub use check_report::{CheckNews, CheckSummary, Damage};
 pub use completion::is_shown_inline;
 pub use compute::raise_after;
 pub use datasets::NewDataset;
-pub use drawing::draw;
-pub use evaluate_job::check_labels;
-pub use experiment_job::outcome_so_far;
 pub(crate) use hexadecimal::hex;
 pub use ids::Ids;
 pub use import::{ImportError, check_import};
@@ -71,5 +59,7 @@ pub use sessions::SessionError;
 pub use shares::Shares;
 pub use stored_data::ReadError;
 pub use submit::NewJob;
-pub use train_job::learner;
-pub use work::{Allowance, JobSample, ResolveError, TaskOutput, Work, resolve};
+pub use tasks::{
+    Allowance, Inputs, JobSample, ResolveError, Work, check_labels, draw, learner, outcome_so_far,
+    resolve,
+};

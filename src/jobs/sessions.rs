@@ -27,10 +27,10 @@ use crate::storage::{OverQuota, Store, StoreError};
 
 use super::completion::json_text;
 use super::live_session::{Interrupted, Live, plan, revived};
-use super::memory_bound;
 use super::service::Jobs;
 use super::session_journal::Journal;
-use super::work::ResolveError;
+use super::tasks::ResolveError;
+use super::tasks::memory_bound;
 
 /// A session leaves memory after this time without use.
 const IDLE: Duration = Duration::from_secs(60);

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::callbacks::CallbackUrl;
 use crate::records::task::JobSpec;
-use crate::records::{Callback, DatasetId, Demand, Job, KeyClaim, Owner, Priority, Status};
+use crate::records::{Callback, DatasetId, Job, KeyClaim, Owner, Priority, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError, Usage};
 
 use super::checkpoints::StartState;
@@ -25,7 +25,7 @@ use super::lease_renewer::LeaseRenewer;
 use super::parking::{PermitSlot, Stance};
 use super::service::{Jobs, JobsError};
 use super::stored_data::ReadError;
-use super::work::Work;
+use super::tasks::Work;
 use super::worker;
 
 /// Longest expected time of a waited job that is computed before it is stored.
@@ -99,7 +99,7 @@ impl Jobs {
         new: NewJob,
         patience: Duration,
     ) -> Result<Job, JobsError> {
-        if let Some(count) = new.work.parts() {
+        if let Some(count) = new.work.parts {
             return self.enqueue_parts(new, count).await;
         }
         let record = self.record(&new);
@@ -143,10 +143,7 @@ impl Jobs {
             data_sha256: new.data_sha256.clone(),
             dataset: new.dataset,
             priority: new.priority.get(),
-            demand: Demand {
-                seconds: new.work.expected_seconds(self.config.seconds_default),
-                memory_bytes: new.work.memory_bytes(self.config.resident_bytes_max),
-            },
+            demand: new.work.demand,
             callback: new.callback.as_ref().map(|url| Callback::new(url.as_str())),
             ..Job::queued(
                 self.ids.id(),

@@ -24,7 +24,10 @@ use self::faulty::Faulty;
 use super::checkpoints::{Checkpoint, StartState};
 use super::compute::{Computation, Computed};
 use super::parking::PermitSlot;
-use super::{Allowance, Ids, Jobs, JobsConfig, JobsError, NewJob, TaskOutput, hex, resolve};
+use super::{
+    Allowance, Ids, Inputs, JobSample, Jobs, JobsConfig, JobsError, LoadedModel, NewJob,
+    ResolveError, Work, hex, resolve,
+};
 use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Priority, Status, Timestamp};
@@ -154,6 +157,28 @@ fn endless(seconds_max: f64) -> Value {
     json!({"max_passes": 1_u64 << 50, "max_seconds": seconds_max})
 }
 
+/// Checked work under the limits of the default settings.
+fn resolved(
+    spec: &JobSpec,
+    seed: u64,
+    sample: Option<JobSample>,
+    model: Option<LoadedModel>,
+) -> Result<Work, ResolveError> {
+    let config = JobsConfig::default();
+    let allowance = Allowance {
+        resident_bytes: config.resident_bytes_max,
+        seconds: config.seconds_default,
+        ..Allowance::UNLIMITED
+    };
+    let parts = Vec::new();
+    let inputs = Inputs {
+        sample,
+        model,
+        parts,
+    };
+    resolve(spec, seed, inputs, &allowance)
+}
+
 /// A training on the exclusive or of two features. No hyperplane classifies XOR correctly.
 fn new_train(stop: Value) -> NewJob {
     let mut matrix = BitMatrix::new(2);
@@ -169,7 +194,7 @@ fn new_train(stop: Value) -> NewJob {
     });
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = Some(hex(&halfspace_formats::digest(&data)));
-    let work = resolve(&spec, 1, Some(data.into()), None, Allowance::UNLIMITED).unwrap();
+    let work = resolved(&spec, 1, Some(data.into()), None).unwrap();
     NewJob {
         key: None,
         owner: Owner::anonymous(),

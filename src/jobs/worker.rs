@@ -25,7 +25,7 @@ use super::parking::{PermitSlot, Stance};
 use super::parts::without_products;
 use super::service::{Jobs, JobsError};
 use super::stored_data::ReadError;
-use super::work::{Allowance, JobSample, ResolveError, Work, resolve};
+use super::tasks::{Allowance, Inputs, JobSample, ResolveError, Work, resolve};
 use super::yielding::Solitude;
 
 /// Attempts to write the end of a job while the store fails, with growing pauses.
@@ -147,18 +147,22 @@ impl Jobs {
             },
         };
         let parts = match job.lineage {
-            JobTree::Parent { .. } => Some(self.parts(job.id).await?),
-            JobTree::Single | JobTree::Part { .. } => None,
+            JobTree::Parent { .. } => self.parts(job.id).await?,
+            JobTree::Single | JobTree::Part { .. } => Vec::new(),
         };
         // In the blocking pool, because some checks read all examples.
-        let (seed, sample) = (job.seed, stored.clone().map(JobSample::Stored));
-        let within = memory.clone();
+        let inputs = Inputs {
+            sample: stored.clone().map(JobSample::Stored),
+            model,
+            parts,
+        };
+        let (seed, within) = (job.seed, memory.clone());
+        let allowance = Allowance {
+            resident_bytes: self.config.resident_bytes_max,
+            ..Allowance::UNLIMITED
+        };
         let resolved = tokio::task::spawn_blocking(move || {
-            within.within(|| {
-                let mut work = resolve(&spec, seed, sample, model, Allowance::UNLIMITED)?;
-                work.take_parts(parts.as_deref().unwrap_or_default())?;
-                Ok(work)
-            })
+            within.within(|| resolve(&spec, seed, inputs, &allowance))
         });
         let resolved = resolved.await;
         let work = resolved
@@ -176,7 +180,7 @@ impl Jobs {
                 (error, _) => failed("unreadable", error.to_string()),
             })?;
         // The record of a part, or of a job from an earlier release, holds a different memory bound.
-        memory.grow_to(work.memory_bytes(self.config.resident_bytes_max))?;
+        memory.grow_to(work.demand.memory_bytes)?;
         Ok(work)
     }
 

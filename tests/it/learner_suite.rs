@@ -9,9 +9,10 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use halfspace::jobs::{Allowance, TaskOutput, resolve};
+use halfspace::jobs::tasks::{self, Given, Task as _, Train};
+use halfspace::jobs::{Allowance, Inputs};
 use halfspace::records::hypothesis::HypothesisDocument;
-use halfspace::records::task::JobSpec;
+use halfspace::records::task::{JobSpec, TaskSpec};
 use halfspace::records::train::TrainResult;
 use halfspace::records::{ModelId, Timestamp};
 use halfspace_core::bits::{BitMatrix, BitVector, Kernels, use_kernels};
@@ -606,17 +607,17 @@ fn come_to(entry: &Entry, case: &Value) -> Value {
     }))
     .unwrap();
     let seed = case["seed"].as_u64().unwrap_or(0);
-    let work = resolve(
-        &spec,
-        seed,
-        data.map(Into::into),
-        None,
-        Allowance::UNLIMITED,
-    )
-    .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
-    let Ok(TaskOutput::Trained(outcome)) = work.run(&Run::default()) else {
-        panic!("a training comes to an outcome");
+    let inputs = Inputs {
+        sample: data.map(Into::into),
+        ..Inputs::default()
     };
+    let TaskSpec::Train(train) = &spec.task else {
+        panic!("a training");
+    };
+    let given = Given::new(&spec, seed, inputs);
+    let train: Train = tasks::check(train, given, &Allowance::UNLIMITED)
+        .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
+    let outcome = train.run(None, &Run::default()).unwrap();
     let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
     let model = ModelId::new(Timestamp::from_milliseconds(0), [0; 10]);
     let result = TrainResult::new(&outcome, model, Some(hypothesis), 0.0);

@@ -8,7 +8,8 @@ use halfspace_formats::{Buffers, StoredExamples};
 
 use super::yielding::job_of;
 use super::*;
-use crate::jobs::work::{JobSample, Work};
+use crate::jobs::tasks::{self, About, Given, Task as _, Train};
+use crate::records::task::TaskSpec;
 
 const MIB: u64 = 1 << 20;
 
@@ -74,22 +75,56 @@ fn job(task: &Value, sample: Data) -> NewJob {
     }
 }
 
-fn work(task: &Value, sample: JobSample) -> Work {
-    let spec = serde_json::from_value(json!({"task": task, "data": no_data()})).unwrap();
-    resolve(&spec, 7, Some(sample), None, Allowance::UNLIMITED).unwrap()
+/// Checked work that holds data up to `resident_bytes` as a whole.
+fn work(
+    spec: &JobSpec,
+    sample: JobSample,
+    model: Option<LoadedModel>,
+    resident_bytes: u64,
+) -> Result<Work, ResolveError> {
+    let allowance = Allowance {
+        resident_bytes,
+        ..Allowance::UNLIMITED
+    };
+    let inputs = Inputs {
+        sample: Some(sample),
+        model,
+        ..Inputs::default()
+    };
+    resolve(spec, 7, inputs, &allowance)
 }
 
-/// Computes within the bound alone, and returns the peak.
+/// Computes within the bound alone, and returns the peak before the documents.
 fn peak(work: &Work, bound: u64) -> u64 {
     let budget = Budget::new(1 << 40);
     let grant = budget.try_take(bound).unwrap();
-    grant.within(|| work.run(&Run::default())).unwrap();
-    grant.peak()
+    let clock = Arc::new(ManualClock::new(Timestamp::from_milliseconds(1)));
+    let ids = Ids::new(clock, rand::rngs::StdRng::seed_from_u64(1));
+    let job = Job::queued(
+        ids.id(),
+        Owner::anonymous(),
+        "train",
+        Value::Null,
+        7,
+        Timestamp::from_milliseconds(1),
+    );
+    let mut peak = 0;
+    let mut about = || {
+        peak = grant.peak();
+        About {
+            ids: &ids,
+            job: &job,
+            seconds: 0.0,
+        }
+    };
+    let computed = grant.within(|| work.compute(None, &Run::default(), &mut about));
+    computed.unwrap();
+    peak
 }
 
 /// Asserts that the peak is within the bound, and prints both.
-fn check(what: &str, work: &Work, resident_bytes_max: u64) {
-    let bound = work.memory_bytes(resident_bytes_max);
+fn check(what: &str, work: &Work) {
+    let bound = work.demand.memory_bytes;
     let peak = peak(work, bound);
     println!("{what}: {} of {} KiB", peak >> 10, bound >> 10);
     assert!(peak <= bound, "{what}: {peak} of {bound} bytes");
@@ -114,12 +149,12 @@ fn every_learner_keeps_to_its_bound() {
         let mut tried = 0;
         for data in [dense.clone(), wide.clone(), sparse.clone(), numbers.clone()] {
             for whole_bytes_max in [resident, 0] {
-                let sample = Some(stored(&data, whole_bytes_max));
+                let sample = stored(&data, whole_bytes_max);
                 // Not every learner accepts every sample.
-                let Ok(work) = resolve(&spec, 7, sample, None, Allowance::UNLIMITED) else {
+                let Ok(work) = work(&spec, sample, None, whole_bytes_max) else {
                     continue;
                 };
-                check(entry.name, &work, whole_bytes_max);
+                check(entry.name, &work);
                 tried += 1;
             }
         }
@@ -147,27 +182,35 @@ fn every_question_about_a_sample_keeps_to_its_bound() {
             _ => json!({name: {"bias": true, "max_seconds": 2}}),
         };
         let what = format!("{name} {:?}", data.features().n());
-        check(&what, &work(&task, stored(&data, 0)), 0);
+        let spec = json!({"task": task, "data": no_data()});
+        let spec = serde_json::from_value(spec).unwrap();
+        check(&what, &work(&spec, stored(&data, 0), None, 0).unwrap());
     }
 }
 
 #[test]
 fn an_evaluation_keeps_to_its_bound() {
-    let trained = work(
-        &json!({"train": {"learner": {"name": "kernel-perceptron"}, "stop": {"max_passes": 1}, "trace": false}}),
-        boolean(200, 2_000).into(),
-    );
-    let TaskOutput::Trained(outcome) = trained.run(&Run::default()).unwrap() else {
+    let train = json!({"learner": {"name": "kernel-perceptron"}, "stop": {"max_passes": 1}, "trace": false});
+    let spec = json!({"task": {"train": train}, "data": no_data()});
+    let spec: JobSpec = serde_json::from_value(spec).unwrap();
+    let TaskSpec::Train(train) = &spec.task else {
         panic!("a training");
     };
-    let model = crate::jobs::LoadedModel::from(outcome.hypothesis);
+    let inputs = Inputs {
+        sample: Some(boolean(200, 2_000).into()),
+        ..Inputs::default()
+    };
+    let given = Given::new(&spec, 7, inputs);
+    let train: Train = tasks::check(train, given, &Allowance::UNLIMITED).unwrap();
+    let outcome = train.run(None, &Run::default()).unwrap();
+    let model = LoadedModel::from(outcome.hypothesis);
     let id = crate::records::ModelId::new(Timestamp::from_milliseconds(1), [1; 10]);
     let spec = json!({"task": {"evaluate": {"model": id}}, "data": no_data()});
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     for whole_bytes_max in [64 * MIB, 0] {
-        let sample = Some(stored(&boolean(200, 20_000), whole_bytes_max));
-        let work = resolve(&spec, 7, sample, Some(model.clone()), Allowance::UNLIMITED).unwrap();
-        check("evaluate", &work, whole_bytes_max);
+        let sample = stored(&boolean(200, 20_000), whole_bytes_max);
+        let work = work(&spec, sample, Some(model.clone()), whole_bytes_max).unwrap();
+        check("evaluate", &work);
     }
 }
 

@@ -4,7 +4,6 @@ use halfspace_core::learners::engine::catalogue::CATALOGUE;
 use serde_json::Map;
 
 use super::*;
-use crate::jobs::LoadedModel;
 use crate::records::{Event, EventKind};
 
 /// Settings under which jobs yield after a few milliseconds.
@@ -26,7 +25,7 @@ pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedMode
         .as_ref()
         .map(|data| hex(&halfspace_formats::digest(data)));
     let sample = sample.map(Into::into);
-    let work = resolve(&spec, 7, sample, model, Allowance::UNLIMITED).unwrap();
+    let work = resolved(&spec, 7, sample, model).unwrap();
     NewJob {
         owner: Owner::new("a"),
         spec,

@@ -97,7 +97,7 @@ pub(super) fn training(
 }
 
 /// The document of a model that stores examples. [`FEATURE_BYTES`] covers the documents of other models.
-pub(super) fn document(hypothesis: &Hypothesis) -> u64 {
+pub(in crate::jobs) fn document(hypothesis: &Hypothesis) -> u64 {
     let vectors = match hypothesis {
         Hypothesis::Kernel(expansion) => expansion.len(),
         Hypothesis::KernelWinnow(weights) => weights.support().len(),

@@ -1,7 +1,9 @@
-//! Training jobs: from a stored request to a task of the learners, and from the outcome to documents.
+//! The task `train`: from a request to a task of the learners, and from the outcome to documents.
 //!
 //! This module also decides whether a run may claim a confidence. A first hypothesis that may depend on the
 //! examples excludes every claim.
+
+use std::sync::Arc;
 
 use halfspace_core::bits::words_for;
 use halfspace_core::learners::drift::drift_chain::N_MAX;
@@ -10,21 +12,21 @@ use halfspace_core::learners::engine::evidence::Evidence;
 use halfspace_core::learners::engine::outcome::Outcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
-use halfspace_core::learners::engine::run::{Interrupt, Limits, StopFlag};
+use halfspace_core::learners::engine::run::{Interrupt, Limits, Run};
 use halfspace_core::learners::engine::stopping::{Sampling, StopRule};
 use halfspace_core::learners::engine::task::{self, Input, Task};
+use halfspace_core::learners::engine::train::train_from;
 use halfspace_core::learners::engine::train_loop::Reason;
 use halfspace_core::theory::directed_drift::expected_examples_log2;
 
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::task::DataSpec;
 use crate::records::train::{ModelDocument, StopRuleName, TraceDocument, TrainResult, TrainSpec};
-use crate::records::{Job, Model, ModelId, Names};
+use crate::records::{Model, ModelId, Names};
 
-use super::completion::{Completion, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
-use super::ids::Ids;
-use super::models::LoadedModel;
-use super::work::{Allowance, ResolveError};
+use super::super::completion::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json_text};
+use super::data::TaskData;
+use super::{About, Allowance, Completion, Given, LoadedModel, ResolveError, memory_bound};
 
 /// Characters of an unknown name that an error repeats.
 const NAME_SHOWN_MAX: usize = 256;
@@ -41,10 +43,11 @@ const SEEDS_MAX: usize = 1000;
 /// Examples per second beyond the speed of any present machine.
 const EXAMPLES_A_SECOND_MAX: f64 = 1e9;
 
-/// A training whose parameters are checked.
+/// A training with its data.
 #[derive(Clone, Debug)]
-pub(super) struct TrainJob {
-    pub(super) task: Task,
+pub struct Train {
+    task: Task,
+    data: Arc<TaskData>,
     /// The model of a warm start.
     warm_start: Option<ModelId>,
     /// The seeds of all data behind the model, including the data of its ancestors. `None` if some are unknown.
@@ -67,89 +70,50 @@ pub fn learner(name: &str) -> Result<&'static Entry, ResolveError> {
     })
 }
 
-impl TrainJob {
-    /// Checks a training against the catalogue.
-    pub(super) fn new(spec: &TrainSpec, seed: Seed) -> Result<Self, ResolveError> {
-        let entry = learner(&spec.learner.name)?;
-        let parameters = Parameters::from_json(entry.parameters, &spec.learner.params)
-            .map_err(ResolveError::Parameters)?;
-        let stop = &spec.stop;
-        let task = Task {
-            entry,
-            parameters,
-            seed,
-            confidence: stop.confidence.map(|confidence| confidence.get()),
-            rule: stop.rule.map(StopRuleName::rule),
-            limits: Limits {
-                max_passes: stop.max_passes.map(|max| max.get()),
-                max_mistakes: stop.max_mistakes.map(|max| max.get()),
-                max_examples: stop.max_examples.map(|max| max.get()),
-            },
-            ends_by_time: stop.max_seconds.is_some(),
-            trace: spec.trace,
-            holdout: spec.holdout.map(|share| share.get()),
-            in_units: spec.in_units,
-            ..Task::of(entry, seed)
-        };
-        // The doubt holds until `with` knows the origin of the examples.
-        let start_doubt = task.has_initial().then_some(GIVEN);
-        Ok(Self {
-            task: Task {
-                start_doubt,
-                ..task
-            },
-            warm_start: None,
-            data_seeds: None,
-            names: Names::default(),
-        })
+/// The task of a learner that a request describes, before the data are known.
+pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, ResolveError> {
+    let entry = learner(&spec.learner.name)?;
+    let parameters = Parameters::from_json(entry.parameters, &spec.learner.params)
+        .map_err(ResolveError::Parameters)?;
+    let stop = &spec.stop;
+    let task = Task {
+        entry,
+        parameters,
+        seed,
+        confidence: stop.confidence.map(|confidence| confidence.get()),
+        rule: stop.rule.map(StopRuleName::rule),
+        limits: Limits {
+            max_passes: stop.max_passes.map(|max| max.get()),
+            max_mistakes: stop.max_mistakes.map(|max| max.get()),
+            max_examples: stop.max_examples.map(|max| max.get()),
+        },
+        ends_by_time: stop.max_seconds.is_some(),
+        trace: spec.trace,
+        holdout: spec.holdout.map(|share| share.get()),
+        in_units: spec.in_units,
+        ..Task::of(entry, seed)
+    };
+    // The doubt holds unless the origin of the examples removes the doubt.
+    let start_doubt = task.has_initial().then_some(GIVEN);
+    Ok(Task {
+        start_doubt,
+        ..task
+    })
+}
+
+impl super::Task for Train {
+    type Spec = TrainSpec;
+    type Output = Outcome;
+
+    const HAS_STATE: bool = true;
+
+    fn new(spec: &TrainSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
+        let data = given.data()?;
+        Self::with_data(spec, given.seed, given.spec, data, given.inputs.model)
     }
 
-    /// Adds the inputs outside the training's own spec: the model of a warm start, the origin of the data, and
-    /// the names for the model.
-    ///
-    /// # Errors
-    /// [`ResolveError::NoModel`].
-    pub(super) fn with(
-        mut self,
-        spec: &TrainSpec,
-        model: Option<LoadedModel>,
-        data: &DataSpec,
-    ) -> Result<Self, ResolveError> {
-        let is_drawn_now = data.generated.is_some() && data.is_seed_drawn;
-        let data_seed = match data.generated {
-            Some(_) => Some(self.task.seed.0),
-            None => data.seed,
-        };
-        let has_initial = self.task.has_initial();
-        let mut ancestors = (!has_initial).then(Vec::new);
-        if let Some(start) = spec.warm_start {
-            let model = model.ok_or(ResolveError::NoModel)?;
-            self.warm_start = Some(start.model);
-            ancestors = model.data_seeds.map(|seeds| seeds.to_vec());
-            self.task.start = Some(model.hypothesis);
-        }
-        let is_known_fresh = match (&ancestors, data_seed) {
-            (Some(seeds), Some(seed)) => !seeds.contains(&seed),
-            _ => false,
-        };
-        self.task.start_doubt = match (has_initial, &self.task.start) {
-            _ if is_drawn_now || is_known_fresh => None,
-            (true, _) => Some(GIVEN),
-            (false, Some(_)) => Some(LEARNT),
-            (false, None) => None,
-        };
-        self.data_seeds = ancestors.zip(data_seed).and_then(|(mut seeds, seed)| {
-            seeds.push(seed);
-            seeds.sort_unstable();
-            seeds.dedup();
-            (seeds.len() <= SEEDS_MAX).then_some(seeds)
-        });
-        self.names = data.names.clone();
-        Ok(self)
-    }
-
-    /// Checks the training against the data.
-    pub(super) fn check(&self, input: Input<'_>, allowance: Allowance) -> Result<(), ResolveError> {
+    fn check(&self, allowance: &Allowance) -> Result<(), ResolveError> {
+        let input = self.data.input();
         if allowance.is_accepted {
             return Ok(task::check_accepted(&self.task, input, u64::MAX)?);
         }
@@ -157,21 +121,118 @@ impl TrainJob {
         self.check_seconds(input, allowance.seconds)
     }
 
-    /// The task, with evidence from the sample about the declared sampling if a claim rests on the sampling.
-    ///
-    /// # Errors
-    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] if the run was interrupted.
-    pub(super) fn with_evidence(
-        &self,
-        input: Input<'_>,
-        known: Option<(u64, u64)>,
-        stop: &StopFlag,
-    ) -> Result<Task, Interrupt> {
+    fn run(&self, state: Option<&[u8]>, run: &Run) -> Result<Outcome, Interrupt> {
+        let input = self.data.input();
+        match self.data.verify(&run.stop) {
+            // The training reports both.
+            Ok(()) | Err(Interrupt::TimeLimit | Interrupt::Cancelled) => {}
+            Err(interrupt) => return Err(interrupt),
+        }
         let mut task = self.task.clone();
         if let (Input::Sample { data, .. }, Some(sampling)) = (input, task.claims_by(input)) {
-            task.evidence = Some(Evidence::of(data, sampling, known, stop)?);
+            let known = self.data.repetitions();
+            task.evidence = Some(Evidence::of(data, sampling, known, &run.stop)?);
         }
-        Ok(task)
+        train_from(&task, input, state, run)
+    }
+
+    fn complete(&self, outcome: Outcome, about: &About<'_>) -> Completion {
+        let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
+        let is_shown = |found: &_| is_within(found, INLINE_HYPOTHESIS_BYTES_MAX);
+        let inline = is_shown(&hypothesis).then(|| hypothesis.clone());
+        let model = self.model(about, &outcome, hypothesis);
+        let mut result = TrainResult::new(&outcome, model.id, inline, about.seconds);
+        if let Some(best) = &mut result.best {
+            best.hypothesis = best.hypothesis.take().filter(is_shown);
+        }
+        let is_cancelled = outcome.termination.reason == Reason::Cancelled;
+        Completion {
+            counts: Some(outcome.counts),
+            model: Some(model),
+            trace: outcome.trace.as_ref().map(TraceDocument::from),
+            ..Completion::of(&result, is_cancelled)
+        }
+    }
+
+    fn document_bytes(&self, outcome: &Outcome) -> u64 {
+        // The document, its text while the text grows, and the stored text.
+        4 * memory_bound::document(&outcome.hypothesis)
+    }
+
+    fn memory_bytes(&self, resident_bytes_max: u64) -> u64 {
+        let planned = self.examples_planned();
+        memory_bound::training(&self.task, self.data.input(), planned, resident_bytes_max)
+    }
+
+    /// The limits of the training may determine the time: one nanosecond per word of each example. For a learner
+    /// that slows down, the estimate is multiplied by the examples per pass. A hypothesis without mistakes ends
+    /// the training earlier.
+    fn expected_seconds(&self, limit: f64) -> f64 {
+        self.planned_seconds()
+            .map_or(limit, |seconds| seconds.min(limit))
+    }
+
+    fn examples_planned(&self) -> Option<u64> {
+        let limits = self.task.limits;
+        let one_pass = match limits.max_passes {
+            Some(passes) => passes == 1,
+            None => self.task.entry.default_stop == DefaultStop::Confidence,
+        };
+        let in_a_pass = self.data.input().examples();
+        let planned = [in_a_pass.filter(|_| one_pass), limits.max_examples];
+        planned.into_iter().flatten().min()
+    }
+
+    fn data(&self) -> Option<&Arc<TaskData>> {
+        Some(&self.data)
+    }
+}
+
+impl Train {
+    /// The training of a request on data that may serve several trainings.
+    pub(super) fn with_data(
+        spec: &TrainSpec,
+        seed: Seed,
+        described: &DataSpec,
+        data: Arc<TaskData>,
+        model: Option<LoadedModel>,
+    ) -> Result<Self, ResolveError> {
+        let mut task = task_of(spec, seed)?;
+        let is_drawn_now = described.generated.is_some() && described.is_seed_drawn;
+        let data_seed = match described.generated {
+            Some(_) => Some(seed.0),
+            None => described.seed,
+        };
+        let has_initial = task.has_initial();
+        let mut ancestors = (!has_initial).then(Vec::new);
+        if spec.warm_start.is_some() {
+            let model = model.ok_or(ResolveError::NoModel)?;
+            ancestors = model.data_seeds.map(|seeds| seeds.to_vec());
+            task.start = Some(model.hypothesis);
+        }
+        let is_known_fresh = match (&ancestors, data_seed) {
+            (Some(seeds), Some(seed)) => !seeds.contains(&seed),
+            _ => false,
+        };
+        task.start_doubt = match (has_initial, &task.start) {
+            _ if is_drawn_now || is_known_fresh => None,
+            (true, _) => Some(GIVEN),
+            (false, Some(_)) => Some(LEARNT),
+            (false, None) => None,
+        };
+        let data_seeds = ancestors.zip(data_seed).and_then(|(mut seeds, seed)| {
+            seeds.push(seed);
+            seeds.sort_unstable();
+            seeds.dedup();
+            (seeds.len() <= SEEDS_MAX).then_some(seeds)
+        });
+        Ok(Self {
+            task,
+            data,
+            warm_start: spec.warm_start.map(|start| start.model),
+            data_seeds,
+            names: described.names.clone(),
+        })
     }
 
     /// Refuses a training of Directed Drift that is not expected to end within `seconds`. The chain of Directed
@@ -209,21 +270,8 @@ impl TrainJob {
         )))
     }
 
-    /// The most examples that the whole run reads, if the number is known.
-    pub(super) fn examples_planned(&self, in_a_pass: Option<u64>) -> Option<u64> {
-        let limits = self.task.limits;
-        let one_pass = match limits.max_passes {
-            Some(passes) => passes == 1,
-            None => self.task.entry.default_stop == DefaultStop::Confidence,
-        };
-        let planned = [in_a_pass.filter(|_| one_pass), limits.max_examples];
-        planned.into_iter().flatten().min()
-    }
-
-    /// Expected seconds of one core, if the limits of the training determine them. The estimate is one
-    /// nanosecond per word of each example. For a learner that slows down, the estimate is multiplied by the
-    /// examples per pass. A hypothesis without mistakes ends the training earlier.
-    pub(super) fn expected_seconds(&self, n: usize, in_a_pass: Option<u64>) -> Option<f64> {
+    fn planned_seconds(&self) -> Option<f64> {
+        let (n, in_a_pass) = (self.data.input().n(), self.data.input().examples());
         let passes = self
             .task
             .limits
@@ -246,39 +294,8 @@ impl TrainJob {
         Some(planned as f64 * each as f64 * words_for(n) as f64 * 1e-9)
     }
 
-    /// The result, model and trace of the training.
-    pub(super) fn completion(
-        &self,
-        ids: &Ids,
-        job: &Job,
-        outcome: &Outcome,
-        seconds: f64,
-    ) -> Completion {
-        let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
-        let inline =
-            is_within(&hypothesis, INLINE_HYPOTHESIS_BYTES_MAX).then(|| hypothesis.clone());
-        let model = self.model(ids, job, outcome, hypothesis);
-        let mut result = TrainResult::new(outcome, model.id, inline, seconds);
-        if let Some(best) = &mut result.best {
-            let is_shown = |found: &_| is_within(found, INLINE_HYPOTHESIS_BYTES_MAX);
-            best.hypothesis = best.hypothesis.take().filter(is_shown);
-        }
-        Completion {
-            result: json(&result),
-            is_cancelled: outcome.termination.reason == Reason::Cancelled,
-            counts: Some(outcome.counts),
-            model: Some(model),
-            trace: outcome.trace.as_ref().map(TraceDocument::from),
-        }
-    }
-
-    fn model(
-        &self,
-        ids: &Ids,
-        job: &Job,
-        outcome: &Outcome,
-        hypothesis: HypothesisDocument,
-    ) -> Model {
+    fn model(&self, about: &About<'_>, outcome: &Outcome, hypothesis: HypothesisDocument) -> Model {
+        let About { ids, job, .. } = about;
         let kind = hypothesis.kind().to_owned();
         let n = hypothesis.n() as u64;
         let held_out = outcome.holdout.map(|counted| counted.examples);

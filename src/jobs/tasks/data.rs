@@ -1,0 +1,247 @@
+//! The data of a task: a sample from the request or the store, or a plan to draw examples.
+
+use std::sync::Arc;
+
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Interrupt, Run, StopFlag};
+use halfspace_core::learners::engine::stopping::Sampling;
+use halfspace_core::learners::engine::task::{Input, TaskError};
+use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::examples::Examples;
+use halfspace_core::learners::sample::generate::{Generated, Plan};
+use halfspace_formats::{Assume, StoredExamples};
+
+use crate::records::task::DataSpec;
+
+use super::ResolveError;
+use super::drawing::plan;
+
+/// The sample of a job.
+#[derive(Clone, Debug)]
+pub enum JobSample {
+    /// In memory, as the request brought the sample.
+    Memory(Arc<Data>),
+    /// In a blob.
+    Stored(Arc<StoredExamples>),
+}
+
+impl From<Data> for JobSample {
+    fn from(data: Data) -> Self {
+        Self::Memory(Arc::new(data))
+    }
+}
+
+/// The data of a task.
+#[derive(Clone, Debug)]
+pub enum TaskData {
+    Sample {
+        sample: JobSample,
+        assume: Option<Sampling>,
+        /// Counts of duplicates and contradictions, if they are known.
+        repetitions: Option<(u64, u64)>,
+    },
+    Generated(Plan),
+}
+
+impl TaskData {
+    pub(super) fn new(
+        spec: &DataSpec,
+        seed: Seed,
+        sample: Option<JobSample>,
+    ) -> Result<Self, ResolveError> {
+        match (sample, &spec.generated) {
+            (Some(sample), None) => Ok(Self::Sample {
+                sample,
+                assume: spec.assume.map(assumed_sampling),
+                repetitions: spec.repetitions,
+            }),
+            (None, Some(generated)) => Ok(Self::Generated(plan(generated, seed))),
+            _ => Err(ResolveError::NoData),
+        }
+    }
+
+    /// The input of the learners.
+    pub(super) fn input(&self) -> Input<'_> {
+        match self {
+            Self::Sample { sample, assume, .. } => Input::Sample {
+                data: sample.examples(),
+                assume: *assume,
+            },
+            Self::Generated(plan) => Input::Generated(plan),
+        }
+    }
+
+    pub(super) fn repetitions(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Sample { repetitions, .. } => *repetitions,
+            Self::Generated(_) => None,
+        }
+    }
+
+    /// The sample, if the request brought the sample.
+    pub(super) fn in_request(&self) -> Option<&Arc<Data>> {
+        match self {
+            Self::Sample {
+                sample: JobSample::Memory(data),
+                ..
+            } => Some(data),
+            _ => None,
+        }
+    }
+
+    /// The sample, if the store holds the sample.
+    pub(super) fn stored(&self) -> Option<&Arc<StoredExamples>> {
+        match self {
+            Self::Sample {
+                sample: JobSample::Stored(examples),
+                ..
+            } => Some(examples),
+            _ => None,
+        }
+    }
+
+    /// Compares the digest of stored data.
+    ///
+    /// # Errors
+    /// The interrupt that came first.
+    pub(super) fn verify(&self, stop: &StopFlag) -> Result<(), Interrupt> {
+        self.stored().map_or(Ok(()), |stored| stored.verify(stop))
+    }
+
+    /// All examples, one by one: verified, or drawn into memory.
+    ///
+    /// # Errors
+    /// The interrupt that came first.
+    pub(super) fn finite(&self, seed: Seed, run: &Run) -> Result<Finite<'_>, Interrupt> {
+        match self {
+            Self::Sample { sample, .. } => {
+                self.verify(&run.stop)?;
+                Ok(Finite::AtRest(sample.examples()))
+            }
+            Self::Generated(plan) => draw(plan, seed, run).map(Finite::Drawn),
+        }
+    }
+
+    /// Calls `answer` with the whole sample in memory.
+    ///
+    /// # Errors
+    /// The interrupt that came before the sample was in memory. Errors of `answer`.
+    pub(super) fn whole<T>(
+        &self,
+        seed: Seed,
+        run: &Run,
+        answer: impl FnOnce(&Data) -> Result<T, Interrupt>,
+    ) -> Result<T, Interrupt> {
+        if let Some(interrupt) = run.stop.raised() {
+            return Err(interrupt);
+        }
+        match self {
+            Self::Sample { sample, .. } => match sample {
+                JobSample::Memory(data) => answer(data),
+                JobSample::Stored(examples) => answer(examples.whole(&run.stop)?),
+            },
+            Self::Generated(plan) => answer(&draw(plan, seed, run)?),
+        }
+    }
+
+    /// Checks that the data are finite, and calls `check_examples`. Generated data are checked by one example,
+    /// because all their examples pass or fail together.
+    pub(super) fn check_finite(
+        &self,
+        seed: Seed,
+        state_bytes_max: u64,
+        check_examples: impl FnOnce(&dyn Examples) -> Result<(), ResolveError>,
+    ) -> Result<(), ResolveError> {
+        let plan = match self {
+            Self::Sample { sample, .. } => return check_examples(sample.examples()),
+            Self::Generated(plan) => plan,
+        };
+        let Some(count) = plan.count else {
+            let detail = "the task needs the whole sample; set a count for the generated data";
+            return Err(TaskError::WrongData(detail.to_owned()).into());
+        };
+        let limit = state_bytes_max;
+        let needed = count.saturating_mul(plan.target.n().div_ceil(64) as u64 * 8);
+        if needed > limit {
+            return Err(TaskError::TooLarge { needed, limit }.into());
+        }
+        let plan = Plan {
+            count: Some(1),
+            ..plan.clone()
+        };
+        check_examples(&Generated::materialise(plan, seed, &Run::default()))
+    }
+
+    /// As [`Self::check_finite`]. Also refuses stored examples that do not fit into memory as a whole.
+    pub(super) fn check_whole(
+        &self,
+        seed: Seed,
+        state_bytes_max: u64,
+        check_examples: impl FnOnce(&dyn Examples) -> Result<(), ResolveError>,
+    ) -> Result<(), ResolveError> {
+        // A sample in memory was measured when the request was read.
+        if let Some(stored) = self.stored() {
+            let (needed, limit) = (stored.shape().memory_bytes(), state_bytes_max);
+            if needed > limit {
+                return Err(TaskError::TooLarge { needed, limit }.into());
+            }
+        }
+        self.check_finite(seed, state_bytes_max, check_examples)
+    }
+
+    pub(super) fn is_real(&self) -> bool {
+        match self {
+            Self::Sample { sample, .. } => sample.examples().shape().is_real,
+            Self::Generated(_) => false,
+        }
+    }
+
+    /// Number of feature values in all examples, if the examples are finite.
+    pub(super) fn cells(&self) -> Option<f64> {
+        let input = self.input();
+        let examples = input.examples()?;
+        Some(examples as f64 * input.n() as f64)
+    }
+}
+
+impl JobSample {
+    fn examples(&self) -> &dyn Examples {
+        match self {
+            Self::Memory(data) => data.as_ref(),
+            Self::Stored(examples) => examples.as_ref(),
+        }
+    }
+}
+
+/// Finite examples.
+pub(super) enum Finite<'a> {
+    /// In memory or in a blob.
+    AtRest(&'a dyn Examples),
+    /// Drawn into memory.
+    Drawn(Data),
+}
+
+impl Finite<'_> {
+    pub(super) fn examples(&self) -> &dyn Examples {
+        match self {
+            Self::AtRest(examples) => *examples,
+            Self::Drawn(data) => data,
+        }
+    }
+}
+
+/// Draws the examples into memory.
+fn draw(plan: &Plan, seed: Seed, run: &Run) -> Result<Data, Interrupt> {
+    let drawn = Generated::materialise(plan.clone(), seed, run);
+    // An interrupt may have cut the drawing short.
+    run.stop.raised().map_or(Ok(drawn), Err)
+}
+
+/// The distribution that a client declares.
+pub(in crate::jobs) fn assumed_sampling(assume: Assume) -> Sampling {
+    match assume {
+        Assume::UniformPositive => Sampling::UniformPositive,
+        Assume::Reflected => Sampling::Reflected,
+        Assume::Uniform => Sampling::Uniform,
+    }
+}

@@ -1,0 +1,86 @@
+//! The task `experiment`: gathers the parts of an experiment, which are computed before.
+
+use halfspace_core::experiments::outcome::Outcome;
+use halfspace_core::experiments::{Experiment, PartTally};
+use halfspace_core::learners::engine::run::{Interrupt, Run};
+use serde::Deserialize;
+
+use crate::records::PartOutcome;
+use crate::records::experiment::{ExperimentResult, ExperimentSpec};
+use crate::records::experiment_part::ExperimentPartResult;
+
+use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_bound};
+
+/// A whole experiment.
+#[derive(Debug)]
+pub(super) struct WholeExperiment {
+    spec: ExperimentSpec,
+    experiment: Experiment,
+    /// The tallies of the parts that have ended.
+    tallies: Vec<Option<PartTally>>,
+}
+
+impl Task for WholeExperiment {
+    type Spec = ExperimentSpec;
+    type Output = Outcome;
+
+    fn new(spec: &ExperimentSpec, given: Given<'_>) -> Result<Self, ResolveError> {
+        Ok(Self {
+            spec: spec.clone(),
+            experiment: spec.check(f64::INFINITY)?,
+            tallies: tallies_of(&given.inputs.parts)?,
+        })
+    }
+
+    fn check(&self, allowance: &Allowance) -> Result<(), ResolveError> {
+        self.spec.check(allowance.experiment_seconds)?;
+        Ok(())
+    }
+
+    /// Gathering is fast and ignores the stop flag.
+    fn run(&self, _: Option<&[u8]>, _: &Run) -> Result<Outcome, Interrupt> {
+        Ok(self.experiment.gather(&self.tallies))
+    }
+
+    fn complete(&self, outcome: Outcome, _: &About<'_>) -> Completion {
+        // One failed part fails the whole experiment, so a missing part was cancelled.
+        Completion::of(&ExperimentResult::from(&outcome), outcome.is_partial())
+    }
+
+    fn memory_bytes(&self, _: u64) -> u64 {
+        memory_bound::gathering(self.experiment.parts())
+    }
+
+    fn expected_seconds(&self, _: f64) -> f64 {
+        self.experiment.estimated_seconds()
+    }
+
+    fn parts(&self) -> Option<u32> {
+        Some(self.experiment.parts())
+    }
+}
+
+/// The tallies of the parts that have ended, in the order of the parts.
+fn tallies_of(parts: &[PartOutcome]) -> Result<Vec<Option<PartTally>>, ResolveError> {
+    let tally = |part: &PartOutcome| match &part.result {
+        None => Ok(None),
+        Some(result) => {
+            let read = ExperimentPartResult::deserialize(result)?;
+            Ok(Some(read.tally))
+        }
+    };
+    let tallies: Result<_, serde_json::Error> = parts.iter().map(tally).collect();
+    tallies.map_err(|error| ResolveError::Damaged(error.to_string()))
+}
+
+/// The outcome of the parts that have ended so far.
+///
+/// # Errors
+/// If the stored experiment or a stored result of a part is invalid.
+pub fn outcome_so_far(
+    spec: &ExperimentSpec,
+    parts: &[PartOutcome],
+) -> Result<Outcome, ResolveError> {
+    let experiment = spec.check(f64::INFINITY)?;
+    Ok(experiment.gather(&tallies_of(parts)?))
+}

@@ -1,0 +1,126 @@
+//! The task `grid`: the check of every training when a grid is accepted, and the gathering of the results.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Interrupt, Run};
+use halfspace_core::learners::engine::task::TaskError;
+
+use crate::records::grid::{GridError, GridResult, GridSpec};
+use crate::records::job::PARTS_REQUEST_BYTES_MAX;
+use crate::records::task::DataSpec;
+use crate::records::{PartOutcome, Status};
+
+use super::data::TaskData;
+use super::{About, Allowance, Completion, Given, ResolveError, Task, Train, memory_bound};
+
+/// A grid of trainings on common data.
+#[derive(Debug)]
+pub(super) struct Grid {
+    spec: GridSpec,
+    trainings: u32,
+    seed: Seed,
+    described: DataSpec,
+    data: Arc<TaskData>,
+    /// The outcomes of the trainings, once they have ended.
+    outcomes: Vec<PartOutcome>,
+}
+
+impl Task for Grid {
+    type Spec = GridSpec;
+    type Output = GridResult;
+
+    fn new(spec: &GridSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
+        Ok(Self {
+            trainings: spec.trainings()?,
+            spec: spec.clone(),
+            seed: given.seed,
+            described: given.spec.clone(),
+            data: given.data()?,
+            outcomes: given.inputs.parts,
+        })
+    }
+
+    /// Checks every training.
+    fn check(&self, allowance: &Allowance) -> Result<(), ResolveError> {
+        self.check_length()?;
+        let mut checked = HashSet::new();
+        for number in 0..self.trainings {
+            let cell = self.spec.cell(number)?;
+            // Whether a training can run depends on the source of the seed, not on the seed.
+            let train = serde_json::to_string(&cell.train).unwrap_or_default();
+            if !checked.insert((train, cell.seed.is_none())) {
+                continue;
+            }
+            let described = DataSpec {
+                is_seed_drawn: self.described.is_seed_drawn && cell.seed.is_none(),
+                ..self.described.clone()
+            };
+            let data = Arc::clone(&self.data);
+            let train = Train::with_data(&cell.train, self.seed, &described, data, None);
+            match train.and_then(|train| train.check(allowance)) {
+                Ok(()) => {}
+                // An interrupted read of the examples is no error of the training.
+                Err(error @ ResolveError::Task(TaskError::Unread(_))) => return Err(error),
+                Err(error) => {
+                    let (cell, error) = (Box::new(cell), Box::new(error));
+                    return Err(ResolveError::Cell { cell, error });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gathers the outcomes of the trainings.
+    fn run(&self, _: Option<&[u8]>, _: &Run) -> Result<GridResult, Interrupt> {
+        let gathered = GridResult::gather(&self.spec, &self.outcomes);
+        Ok(gathered.expect("the grid was checked when it was accepted, and again at the claim"))
+    }
+
+    fn complete(&self, result: GridResult, _: &About<'_>) -> Completion {
+        let mut trainings = result.trainings.iter();
+        // One failed training fails the whole grid, so a missing training was cancelled.
+        let is_whole = trainings.all(|training| training.status == Status::Succeeded);
+        Completion::of(&result, !is_whole)
+    }
+
+    fn memory_bytes(&self, resident_bytes_max: u64) -> u64 {
+        let one = memory_bound::any_training(self.data.input(), resident_bytes_max);
+        one.max(memory_bound::gathering(self.trainings))
+    }
+
+    fn expected_seconds(&self, limit: f64) -> f64 {
+        limit * f64::from(self.trainings)
+    }
+
+    fn parts(&self) -> Option<u32> {
+        Some(self.trainings)
+    }
+
+    fn data(&self) -> Option<&Arc<TaskData>> {
+        Some(&self.data)
+    }
+}
+
+impl Grid {
+    /// Checks the total length of the requests. The description of the data counts too, because each training
+    /// is stored with a copy.
+    fn check_length(&self) -> Result<(), GridError> {
+        let of_data =
+            serde_json::to_vec(&self.described).map_or(u64::MAX, |text| text.len() as u64);
+        let each = self.spec.training_bytes().saturating_add(of_data);
+        let bytes = each.saturating_mul(self.trainings.into());
+        if bytes <= PARTS_REQUEST_BYTES_MAX {
+            return Ok(());
+        }
+        let trainings = self.trainings;
+        let detail = format!(
+            "the requests of the {trainings} trainings take up to {bytes} bytes in total, more \
+             than parts_request_bytes_max: {PARTS_REQUEST_BYTES_MAX}; each request repeats the \
+             names of the features and the given weights"
+        );
+        let pointer = String::new();
+        Err(GridError { pointer, detail })
+    }
+}

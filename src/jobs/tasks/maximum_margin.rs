@@ -1,0 +1,213 @@
+//! The task `maximum_margin`: the hyperplane with the largest margin.
+
+use std::sync::Arc;
+
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Interrupt, Run};
+use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::linear::linear_weights::{LinearWeights, RealWeights};
+use halfspace_core::learners::sample::examples::Examples;
+use halfspace_core::separability::decision;
+use halfspace_core::separability::maximum_margin::{self as margin, NovikoffBound, Outcome};
+use halfspace_core::separability::undecided::Undecided;
+
+use crate::records::hypothesis::HypothesisDocument;
+use crate::records::separability::{
+    ConventionName, MaximumMarginParams, MaximumMarginResult, MaximumMarginSpec,
+};
+use crate::records::train::{BoundDocument, ModelDocument};
+use crate::records::{Model, Names};
+
+use super::super::completion::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
+use super::data::TaskData;
+use super::separability::{alternative, check_examples, expected_seconds, reading, shown};
+use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_bound};
+
+/// Longest list of examples at the margin. A longer list is only counted.
+const SUPPORT_MAX: usize = 100_000;
+
+/// The search for the hyperplane with the largest margin.
+#[derive(Debug)]
+pub(super) struct MaximumMargin {
+    spec: MaximumMarginSpec,
+    seed: Seed,
+    data: Arc<TaskData>,
+    /// The names of the data's features and classes.
+    names: Names,
+}
+
+impl Task for MaximumMargin {
+    type Spec = MaximumMarginSpec;
+    type Output = Outcome;
+
+    fn new(spec: &MaximumMarginSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
+        Ok(Self {
+            spec: spec.clone(),
+            seed: given.seed,
+            data: given.data()?,
+            names: given.spec.names.clone(),
+        })
+    }
+
+    fn check(&self, allowance: &Allowance) -> Result<(), ResolveError> {
+        let check = |examples: &dyn Examples| check_examples(examples, self.spec.reading);
+        self.data
+            .check_whole(self.seed, allowance.state_bytes, check)
+    }
+
+    fn run(&self, _: Option<&[u8]>, run: &Run) -> Result<Outcome, Interrupt> {
+        let reading = reading(self.spec.reading);
+        let solved = self.data.whole(self.seed, run, |data| {
+            margin::solve(data, self.spec.bias, reading, run)
+        });
+        solved.or_else(|why| Ok(Outcome::Undecided(why.try_into()?)))
+    }
+
+    fn complete(&self, outcome: Outcome, about: &About<'_>) -> Completion {
+        let is_real = self.data.is_real();
+        let reading = (!is_real).then(|| reading(self.spec.reading));
+        let mut result = MaximumMarginResult {
+            separable: Some(true),
+            certificate: None,
+            model: None,
+            hypothesis: None,
+            margin: None,
+            margin_at_most: None,
+            support: None,
+            bound: None,
+            detail: None,
+            seconds: about.seconds,
+        };
+        let mut model = None;
+        let mut undecided = None;
+        match &outcome {
+            Outcome::Optimal(optimum) | Outcome::Approximate(optimum) => {
+                let weights = RealWeights::new(reading, optimum.weights.clone(), optimum.bias);
+                let hypothesis = Hypothesis::Linear(LinearWeights::Real(weights));
+                let document = HypothesisDocument::from(&hypothesis);
+                let is_short = is_within(&document, INLINE_HYPOTHESIS_BYTES_MAX);
+                result.hypothesis = is_short.then(|| document.clone());
+                result.margin = Some(optimum.margin);
+                // Rounded upwards, so that the bound holds in spite of rounding errors.
+                let above = optimum.margin * (1.0 + optimum.relative_gap);
+                result.margin_at_most = Some(above.next_up().next_up());
+                let is_listed = optimum.support.len() <= SUPPORT_MAX;
+                let listed = || optimum.support.iter().map(|&index| index as u64).collect();
+                result.support = is_listed.then(listed);
+                result.bound = Some(bound(&optimum.bound));
+                result.detail = margin_notes(matches!(outcome, Outcome::Approximate(_)), optimum);
+                let made = self.model(about, document);
+                result.model = Some(made.id);
+                model = Some(made);
+            }
+            Outcome::OneLabel(novikoff) => {
+                result.bound = Some(bound(novikoff));
+                result.detail = Some(
+                    "all examples have the same label: with a bias the margin can grow without limit, \
+                     so no margin is the largest"
+                        .to_owned(),
+                );
+            }
+            Outcome::NotSeparable(multipliers) => {
+                result.separable = Some(false);
+                let (certificate, too_long) =
+                    shown(Some(alternative(ConventionName::Strict, multipliers)));
+                let detail = || "no hyperplane separates the examples strictly".to_owned();
+                result.certificate = certificate;
+                result.detail = Some(too_long.unwrap_or_else(detail));
+            }
+            Outcome::Undecided(why) => {
+                result.separable = (*why == Undecided::NoMargin).then_some(true);
+                result.detail = Some(why.to_string());
+                undecided = Some(why);
+            }
+        }
+        Completion {
+            model,
+            ..Completion::of(&result, undecided == Some(&Undecided::Cancelled))
+        }
+    }
+
+    fn memory_bytes(&self, _: u64) -> u64 {
+        memory_bound::certificate(self.data.input(), decision::SOLVER_COORDINATES_MAX)
+    }
+
+    fn expected_seconds(&self, limit: f64) -> f64 {
+        expected_seconds(&self.data, limit)
+    }
+
+    fn data(&self) -> Option<&Arc<TaskData>> {
+        Some(&self.data)
+    }
+}
+
+impl MaximumMargin {
+    fn model(&self, about: &About<'_>, hypothesis: HypothesisDocument) -> Model {
+        let About { ids, job, .. } = about;
+        let params = MaximumMarginParams {
+            bias: self.spec.bias,
+            reading: self.spec.reading,
+        };
+        let kind = hypothesis.kind().to_owned();
+        let n = hypothesis.n() as u64;
+        let document = ModelDocument {
+            params: json(&params).as_object().cloned().unwrap_or_default(),
+            seed: job.seed,
+            data_sha256: job.data_sha256.clone(),
+            examples: 0,
+            mistakes: 0,
+            updates: 0,
+            passes: 0,
+            held_out: None,
+            data_seeds: None,
+            warm_start: None,
+            features: self.names.features.clone(),
+            classes: self.names.classes.clone(),
+            hypothesis,
+        };
+        Model {
+            id: ids.id(),
+            owner: job.owner.clone(),
+            job: Some(job.id),
+            name: job.name.clone(),
+            learner: job.task.clone(),
+            kind,
+            n,
+            document: json_text(&document),
+            created_at: ids.now(),
+        }
+    }
+}
+
+/// The notes on a hyperplane that was found.
+fn margin_notes(is_approximate: bool, found: &margin::MaximumMargin) -> Option<String> {
+    let count = found.support.len();
+    let unlisted = (count > SUPPORT_MAX).then(|| {
+        format!("{count} examples lie at the margin; the list holds at most {SUPPORT_MAX}")
+    });
+    let approximate = is_approximate.then(|| {
+        format!(
+            "the hyperplane separates the examples but is not proved optimal: the largest margin \
+             may exceed its margin by the relative amount {:e}, and gamma by {:e}",
+            found.relative_gap, found.bound.relative_gap
+        )
+    });
+    let notes: Vec<_> = unlisted.into_iter().chain(approximate).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+/// Novikoff's bound on the mistakes of a perceptron. No perceptron ran, so the document does not say whether
+/// the bound was respected.
+fn bound(novikoff: &NovikoffBound) -> BoundDocument {
+    BoundDocument {
+        theorem: "Novikoff".to_owned(),
+        mistakes_at_most: Some(novikoff.value).filter(|value| value.is_finite()),
+        log2_mistakes_at_most: None,
+        respected: None,
+        detail: Some(format!(
+            "R = {} and gamma = {}, including the coordinate of a bias; a perceptron with initial \
+             weights w = 0 makes at most R^2/gamma^2 mistakes",
+            novikoff.radius, novikoff.margin
+        )),
+    }
+}

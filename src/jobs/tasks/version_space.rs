@@ -1,0 +1,89 @@
+//! The task `version_space`: all binary weights that agree with the examples.
+
+use std::sync::Arc;
+
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Interrupt, Run};
+use halfspace_core::learners::engine::task::TaskError;
+use halfspace_core::separability::undecided::Undecided;
+use halfspace_core::separability::version_space::{self, Enumeration, VersionSpaceError};
+
+use crate::records::separability::{VersionSpaceResult, VersionSpaceSpec};
+
+use super::data::TaskData;
+use super::separability::expected_seconds;
+use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_bound};
+
+/// The search for all binary weights that agree with the examples.
+#[derive(Debug)]
+pub(super) struct VersionSpace {
+    /// Number of weight vectors to list.
+    list: usize,
+    seed: Seed,
+    data: Arc<TaskData>,
+}
+
+impl Task for VersionSpace {
+    type Spec = VersionSpaceSpec;
+    type Output = Enumeration;
+
+    fn new(spec: &VersionSpaceSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
+        Ok(Self {
+            list: spec.list.get(),
+            seed: given.seed,
+            data: given.data()?,
+        })
+    }
+
+    fn check(&self, allowance: &Allowance) -> Result<(), ResolveError> {
+        self.data
+            .check_whole(self.seed, allowance.state_bytes, |examples| {
+                version_space::check(examples, self.list).map_err(|error| match error {
+                    VersionSpaceError::TooWide { .. } => {
+                        ResolveError::Intractable(error.to_string())
+                    }
+                    _ => TaskError::WrongData(error.to_string()).into(),
+                })
+            })
+    }
+
+    fn run(&self, _: Option<&[u8]>, run: &Run) -> Result<Enumeration, Interrupt> {
+        let found = self.data.whole(self.seed, run, |data| {
+            version_space::enumerate(data, self.list, run)
+        });
+        found.or_else(|why| Ok(Enumeration::Undecided(why.try_into()?)))
+    }
+
+    fn complete(&self, enumeration: Enumeration, about: &About<'_>) -> Completion {
+        let mut result = VersionSpaceResult {
+            count: None,
+            unique: None,
+            hypotheses: Vec::new(),
+            detail: None,
+            seconds: about.seconds,
+        };
+        match &enumeration {
+            Enumeration::Complete(space) => {
+                let bits = space.hypotheses.iter().map(|bits| bits.to_bit_string());
+                result.count = Some(space.count.to_string());
+                result.unique = Some(space.is_unique());
+                result.hypotheses = bits.collect();
+            }
+            Enumeration::Undecided(why) => result.detail = Some(why.to_string()),
+        }
+        let is_cancelled = matches!(enumeration, Enumeration::Undecided(Undecided::Cancelled));
+        Completion::of(&result, is_cancelled)
+    }
+
+    fn memory_bytes(&self, _: u64) -> u64 {
+        memory_bound::version_space(self.data.input())
+    }
+
+    fn expected_seconds(&self, limit: f64) -> f64 {
+        expected_seconds(&self.data, limit)
+    }
+
+    fn data(&self) -> Option<&Arc<TaskData>> {
+        Some(&self.data)
+    }
+}

@@ -3,23 +3,25 @@
 //! [`JobRequest`] converts into the one task that the job runs. The checks of the task against its data are
 //! elsewhere; see `submission`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 
 use halfspace_formats::{DataForm, json};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::records::evaluation::EvaluateSpec;
 use crate::records::grid::GridSpec;
-use crate::records::hypothesis::ReadingName;
-use crate::records::separability::{
-    ConventionName, ListLength, MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec,
-};
+use crate::records::separability::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec};
 use crate::records::task::TaskSpec;
-use crate::records::train::{
-    LearnerSpec, Seconds, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec,
-};
+use crate::records::train::{LearnerSpec, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec};
 use crate::records::{ModelId, Priority, written};
 
 use super::data_schema;
@@ -62,7 +64,117 @@ pub struct JobRequest {
     pub priority: Option<Priority>,
 }
 
+/// A task in a request: the stored request of the task, with the data and the seed among its fields.
+pub struct WithData<T> {
+    task: T,
+    data: DataForm,
+    seed: Option<SeedNumber>,
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for WithData<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(WithDataVisitor(PhantomData))
+    }
+}
+
+struct WithDataVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for WithDataVisitor<T> {
+    type Value = WithData<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WithData<T>, A::Error> {
+        let (mut data, mut seed) = (None, None);
+        let rest = Rest {
+            map,
+            data: &mut data,
+            seed: &mut seed,
+        };
+        let task = T::deserialize(MapAccessDeserializer::new(rest))?;
+        let data = data.ok_or_else(|| A::Error::missing_field("data"))?;
+        let seed = seed.flatten();
+        Ok(WithData { task, data, seed })
+    }
+}
+
+/// The fields of a task. The fields `data` and `seed` are read in passing.
+struct Rest<'a, A> {
+    map: A,
+    data: &'a mut Option<DataForm>,
+    seed: &'a mut Option<Option<SeedNumber>>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        key: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        loop {
+            let Some(name) = self.map.next_key::<String>()? else {
+                return Ok(None);
+            };
+            match name.as_str() {
+                "data" if self.data.is_some() => return Err(A::Error::duplicate_field("data")),
+                "data" => *self.data = Some(self.map.next_value()?),
+                "seed" if self.seed.is_some() => return Err(A::Error::duplicate_field("seed")),
+                "seed" => *self.seed = Some(self.map.next_value()?),
+                _ => return key.deserialize(name.into_deserializer()).map(Some),
+            }
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, value: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(value)
+    }
+}
+
+/// The fields that [`WithData`] adds.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "only the schema is used")]
+struct DataFields {
+    #[schema(schema_with = data_schema::reference)]
+    data: DataForm,
+    /// Seed of generated data.
+    seed: Option<SeedNumber>,
+}
+
+impl<T: ToSchema> PartialSchema for WithData<T> {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = T::schema();
+        if let (RefOr::T(Schema::Object(task)), RefOr::T(Schema::Object(added))) =
+            (&mut schema, DataFields::schema())
+        {
+            task.properties.extend(added.properties);
+            task.required.extend(added.required);
+        }
+        schema
+    }
+}
+
+impl<T: ToSchema> ToSchema for WithData<T> {
+    fn name() -> Cow<'static, str> {
+        T::name()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        DataFields::schemas(schemas);
+        T::schemas(schemas);
+    }
+}
+
+type SeparabilityRequest = WithData<SeparabilitySpec>;
+type MaximumMarginRequest = WithData<MaximumMarginSpec>;
+type VersionSpaceRequest = WithData<VersionSpaceSpec>;
+type EvaluateRequest = WithData<EvaluateSpec>;
+
 /// Trains a learner on data.
+///
+/// The stored form of a training differs: see [`written`] and [`TrainSpec::in_units`].
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrainRequest {
@@ -86,76 +198,6 @@ pub struct TrainRequest {
     warm_start: Option<ModelId>,
     #[serde(default, deserialize_with = "json::object")]
     stop: StopSpec,
-}
-
-/// Decides whether a hyperplane separates the examples, with a certificate.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SeparabilityRequest {
-    #[schema(schema_with = data_schema::reference)]
-    data: DataForm,
-    /// Whether the hyperplane may miss the origin.
-    #[serde(default = "yes")]
-    bias: bool,
-    /// Numbers that the bits stand for; `signed` when absent. Real-valued data stay unchanged.
-    reading: Option<ReadingName>,
-    /// Condition for an example to be on the right side of the hyperplane.
-    #[serde(default)]
-    convention: ConventionName,
-    /// Seed of generated data.
-    seed: Option<SeedNumber>,
-    /// Seconds of computing; 600 when absent.
-    #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
-    max_seconds: Option<Seconds>,
-}
-
-/// Finds the hyperplane with the largest margin.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MaximumMarginRequest {
-    #[schema(schema_with = data_schema::reference)]
-    data: DataForm,
-    /// Whether the hyperplane may miss the origin.
-    #[serde(default = "yes")]
-    bias: bool,
-    /// Numbers that the bits stand for; `signed` when absent. Real-valued data stay unchanged.
-    reading: Option<ReadingName>,
-    /// Seed of generated data.
-    seed: Option<SeedNumber>,
-    /// Seconds of computing; 600 when absent.
-    #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
-    max_seconds: Option<Seconds>,
-}
-
-/// Finds all weights in {-1, +1} that agree with the examples.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct VersionSpaceRequest {
-    #[schema(schema_with = data_schema::reference)]
-    data: DataForm,
-    /// Largest number of weight vectors in the result; 100 when absent.
-    #[schema(value_type = Option<u32>, maximum = 10000)]
-    list: Option<ListLength>,
-    /// Seed of generated data.
-    seed: Option<SeedNumber>,
-    /// Seconds of computing; 600 when absent.
-    #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
-    max_seconds: Option<Seconds>,
-}
-
-/// Evaluates a model on examples with known labels.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct EvaluateRequest {
-    /// The model.
-    model: ModelId,
-    #[schema(schema_with = data_schema::reference)]
-    data: DataForm,
-    /// Seed of generated data.
-    seed: Option<SeedNumber>,
-    /// Seconds of computing; 600 when absent.
-    #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
-    max_seconds: Option<Seconds>,
 }
 
 /// Trains over the product of lists of values. Each training is a part of the job.
@@ -219,8 +261,12 @@ fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Opt
     json::object(field).map(Some)
 }
 
-fn yes() -> bool {
-    true
+fn asked<T>(task: &mut Option<WithData<T>>, kind: fn(T) -> TaskSpec) -> Option<Asked> {
+    task.take().map(|asked| Asked {
+        task: kind(asked.task),
+        data: Some(asked.data),
+        seed: asked.seed,
+    })
 }
 
 /// A task and its data, as requested.
@@ -270,10 +316,10 @@ impl JobRequest {
         let grid = self.grid.take();
         let tasks = [
             self.train.take().map(Asked::from),
-            self.separability.take().map(Asked::from),
-            self.maximum_margin.take().map(Asked::from),
-            self.version_space.take().map(Asked::from),
-            self.evaluate.take().map(Asked::from),
+            asked(&mut self.separability, TaskSpec::Separability),
+            asked(&mut self.maximum_margin, TaskSpec::MaximumMargin),
+            asked(&mut self.version_space, TaskSpec::VersionSpace),
+            asked(&mut self.evaluate, TaskSpec::Evaluate),
             experiment.map(ExperimentRequest::asked).transpose()?,
             grid.map(GridRequest::asked).transpose()?,
         ];
@@ -300,61 +346,6 @@ impl From<TrainRequest> for Asked {
                 holdout: request.holdout,
                 warm_start: request.warm_start.map(|model| WarmStartSpec { model }),
                 in_units: true,
-            }),
-            data: Some(request.data),
-            seed: request.seed,
-        }
-    }
-}
-
-impl From<SeparabilityRequest> for Asked {
-    fn from(request: SeparabilityRequest) -> Self {
-        Self {
-            task: TaskSpec::Separability(SeparabilitySpec {
-                bias: request.bias,
-                reading: request.reading,
-                convention: request.convention,
-                max_seconds: request.max_seconds,
-            }),
-            data: Some(request.data),
-            seed: request.seed,
-        }
-    }
-}
-
-impl From<MaximumMarginRequest> for Asked {
-    fn from(request: MaximumMarginRequest) -> Self {
-        Self {
-            task: TaskSpec::MaximumMargin(MaximumMarginSpec {
-                bias: request.bias,
-                reading: request.reading,
-                max_seconds: request.max_seconds,
-            }),
-            data: Some(request.data),
-            seed: request.seed,
-        }
-    }
-}
-
-impl From<VersionSpaceRequest> for Asked {
-    fn from(request: VersionSpaceRequest) -> Self {
-        Self {
-            task: TaskSpec::VersionSpace(VersionSpaceSpec {
-                list: request.list.unwrap_or_default(),
-                max_seconds: request.max_seconds,
-            }),
-            data: Some(request.data),
-            seed: request.seed,
-        }
-    }
-}
-
-impl From<EvaluateRequest> for Asked {
-    fn from(request: EvaluateRequest) -> Self {
-        Self {
-            task: TaskSpec::Evaluate(EvaluateSpec {
-                model: request.model,
-                max_seconds: request.max_seconds,
             }),
             data: Some(request.data),
             seed: request.seed,

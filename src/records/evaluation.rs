@@ -15,12 +15,15 @@ use super::train::Seconds;
 /// The largest size of all scores of one result, in bytes. Later scores are omitted.
 const SCORE_BYTES_MAX: usize = 256 * 1024;
 
-/// The request to evaluate a model on examples.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Evaluates a model on examples with known labels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = EvaluateRequest)]
 pub struct EvaluateSpec {
     /// The model.
     pub model: ModelId,
-    /// Time limit in seconds of computing.
+    /// Seconds of computing; 600 when absent.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     pub max_seconds: Option<Seconds>,
 }
 

@@ -12,17 +12,26 @@ use super::hypothesis::{HypothesisDocument, ReadingName};
 use super::id::ModelId;
 use super::train::{BoundDocument, Seconds};
 
-/// The question whether a hyperplane separates the examples.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Decides whether a hyperplane separates the examples, with a certificate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = SeparabilityRequest)]
 pub struct SeparabilitySpec {
     /// Whether the hyperplane may miss the origin.
+    #[serde(default = "yes")]
     pub bias: bool,
-    /// The values of the bits; signed when absent.
+    /// Numbers that the bits stand for; `signed` when absent. Real-valued data stay unchanged.
     pub reading: Option<ReadingName>,
-    /// The scores that count as the right side.
+    /// Condition for an example to be on the right side of the hyperplane.
+    #[serde(default)]
     pub convention: ConventionName,
-    /// Time limit in seconds of computing.
+    /// Seconds of computing; 600 when absent.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     pub max_seconds: Option<Seconds>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The scores that count as the right side of a hyperplane.
@@ -36,14 +45,18 @@ pub enum ConventionName {
     Service,
 }
 
-/// The search for the hyperplane with the largest margin.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Finds the hyperplane with the largest margin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = MaximumMarginRequest)]
 pub struct MaximumMarginSpec {
     /// Whether the hyperplane may miss the origin.
+    #[serde(default = "yes")]
     pub bias: bool,
-    /// The values of the bits; signed when absent.
+    /// Numbers that the bits stand for; `signed` when absent. Real-valued data stay unchanged.
     pub reading: Option<ReadingName>,
-    /// Time limit in seconds of computing.
+    /// Seconds of computing; 600 when absent.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     pub max_seconds: Option<Seconds>,
 }
 
@@ -57,12 +70,16 @@ pub struct MaximumMarginParams {
     pub reading: Option<ReadingName>,
 }
 
-/// The search for all binary weights that agree with the examples.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Finds all weights in {-1, +1} that agree with the examples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = VersionSpaceRequest)]
 pub struct VersionSpaceSpec {
-    /// Number of weight vectors to list.
-    pub list: ListLength,
-    /// Time limit in seconds of computing.
+    /// Largest number of weight vectors in the result; 100 when absent.
+    #[schema(value_type = Option<u32>, maximum = 10000)]
+    pub list: Option<ListLength>,
+    /// Seconds of computing; 600 when absent.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     pub max_seconds: Option<Seconds>,
 }
 

@@ -29,7 +29,7 @@ impl Task for VersionSpace {
 
     fn new(spec: &VersionSpaceSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
         Ok(Self {
-            list: spec.list.get(),
+            list: spec.list.unwrap_or_default().get(),
             seed: given.seed,
             data: given.data()?,
         })

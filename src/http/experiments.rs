@@ -26,8 +26,10 @@ use super::data_body::read_json;
 use super::extract::{Caller, NoQuery, PathId, PathText, PreferWait, accepted};
 use super::idempotency::{KeyHeader, once};
 use super::job_document::JobDocument;
-use super::jobs::{RequestedJob, Wait, make, replay};
+use super::jobs::{Wait, replay};
+use super::json_place::JsonPlace;
 use super::problem::{Code, FieldError, Problem};
+use super::submission::{RequestedJob, submit};
 use super::tasks::Asked;
 
 /// An experiment in a job request.
@@ -164,9 +166,12 @@ pub async fn run_figure(
             callback: request.callback,
             priority: request.priority,
             sha256: None,
-            pointer: String::new(),
         };
-        make(&app, owner.clone(), wait, job, key).await
+        let at = JsonPlace {
+            task: String::new(),
+            first_real: None,
+        };
+        submit(&app, owner.clone(), job, &at, wait, key).await
     };
     let replay = |record| replay(app.clone(), owner.clone(), wait, record);
     once(&app, &owner, request, make, replay).await

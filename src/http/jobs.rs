@@ -12,21 +12,21 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::jobs::JobsError;
 use crate::records::id::JobKind;
-use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::{Job, JobId, KeyRecord, Owner, Priority, Status};
+use crate::records::task::TaskSpec;
+use crate::records::{Job, JobId, KeyRecord, Owner, Status};
 use crate::storage::JobFilter;
 
 use super::App;
 use super::body::Effort;
 use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
-use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
+use super::idempotency::{KeyHeader, made_id, once};
 use super::job_document::{JobDocument, QueueDocument};
 use super::json_place::JsonPlace;
 use super::problem::Problem;
-use super::resolve_data::{find_data, sha256};
-use super::submission::{JobFields, find_model, new_job};
-use super::tasks::{Asked, JobRequest};
+use super::resolve_data::{first_real, sha256};
+use super::submission::{RequestedJob, submit};
+use super::tasks::JobRequest;
 
 /// A page of jobs, newest first.
 #[derive(Serialize, ToSchema)]
@@ -79,67 +79,11 @@ pub async fn create_job(
 ) -> Result<Response, Problem> {
     let wait = Wait::from(prefer);
     let make = async |request, key| {
-        let job = read_request(&app, request).await?;
-        make(&app, owner.clone(), wait, job, key).await
+        let (job, at) = read_request(&app, request).await?;
+        submit(&app, owner.clone(), job, &at, wait, key).await
     };
     let replay = |record| replay(app.clone(), owner.clone(), wait, record);
     once(&app, &owner, request, make, replay).await
-}
-
-/// A job as the body of a request describes it.
-pub struct RequestedJob {
-    /// The task with its data and seed.
-    pub asked: Asked,
-    /// Free text.
-    pub name: Option<String>,
-    /// URL to notify when the job ends.
-    pub callback: Option<String>,
-    /// Priority among the jobs of the same owner.
-    pub priority: Option<Priority>,
-    /// Digest of the data in the body.
-    pub sha256: Option<String>,
-    /// JSON pointer to the task in the body.
-    pub pointer: String,
-}
-
-/// Submits the job that a body describes.
-///
-/// # Errors
-/// The first error in the request, and errors of the store.
-pub async fn make(
-    app: &App,
-    owner: Owner,
-    wait: Wait,
-    job: RequestedJob,
-    key: Keyed,
-) -> Result<Response, NotMade> {
-    let (task, pointer) = (job.asked.task, job.pointer);
-    let at = |field: &str, detail| JsonPlace::at(format!("{pointer}/{field}"), detail);
-    let model = find_model(app, &owner, &task, at).await?;
-    let data = format!("{pointer}/data");
-    let found = find_data(app, &owner, job.asked.data, job.sha256, &data).await?;
-    let fields = JobFields {
-        owner,
-        name: job.name,
-        callback: job.callback,
-        priority: job.priority,
-        seed: job.asked.seed,
-        spec: JobSpec {
-            task,
-            data: found.spec,
-        },
-        sha256: found.sha256,
-        dataset: found.dataset,
-        model,
-        key: key.claim(),
-    };
-    let place = |first_real| JsonPlace {
-        task: pointer,
-        first_real,
-    };
-    let new = new_job(app, fields, found.sample, place).await?;
-    let job = app.jobs.submit(new, wait.patience).await?;
-    Ok(answer(job, wait.prefer))
 }
 
 /// Longest time that an answer waits for the end of a job.
@@ -189,23 +133,27 @@ pub async fn replay(
 }
 
 /// Reads a job request and digests its data.
-async fn read_request(app: &App, request: Request) -> Result<RequestedJob, Problem> {
+async fn read_request(app: &App, request: Request) -> Result<(RequestedJob, JsonPlace), Problem> {
     let body = DataBody::json(app, request)?;
     let (effort, limits) = (Effort::AsItsBytes, body.limits.clone());
     body.read(app, effort, move |reader| {
         let mut request: JobRequest = json::from_reader(reader, &limits)?;
         let asked = request.asked()?;
-        Ok(RequestedJob {
-            sha256: asked.data.as_ref().and_then(sha256),
-            pointer: match asked.task {
+        let at = JsonPlace {
+            task: match asked.task {
                 TaskSpec::Grid(_) => "/grid/train".to_owned(),
                 _ => format!("/{}", asked.task.name()),
             },
+            first_real: asked.data.as_ref().and_then(first_real),
+        };
+        let job = RequestedJob {
+            sha256: asked.data.as_ref().and_then(sha256),
             asked,
             name: request.name,
             callback: request.callback,
             priority: request.priority,
-        })
+        };
+        Ok((job, at))
     })
     .await
 }

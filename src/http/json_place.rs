@@ -52,6 +52,10 @@ impl FieldPaths for JsonPlace {
     fn data(&self, detail: String) -> FieldError {
         let whole = Place::Pointer(String::new());
         let place = self.first_real.clone().unwrap_or(whole);
-        placed(Some(place.under(&format!("{}/data", self.task))), detail)
+        placed(Some(place.under(&self.data_pointer())), detail)
+    }
+
+    fn data_pointer(&self) -> String {
+        format!("{}/data", self.task)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::{DataForm, Parsed, Place, StoredExamples, digest};
 
-use crate::jobs::JobsError;
+use crate::jobs::{JobSample, JobsError};
 use crate::records::dataset::Repetitions;
 use crate::records::task::DataSpec;
 use crate::records::{Dataset, DatasetId, Names, Owner};
@@ -21,25 +21,25 @@ pub fn sha256(form: &DataForm) -> Option<String> {
     }
 }
 
+/// Returns the place of the value that made a sample in the body real.
+pub fn first_real(form: &DataForm) -> Option<Place> {
+    match form {
+        DataForm::Sample { parsed, .. } => parsed.first_real.clone(),
+        DataForm::Generated(_) | DataForm::Dataset { .. } => None,
+    }
+}
+
 /// The data of a job.
 #[derive(Default)]
 pub struct JobData {
     /// The facts about the data that are stored with the request.
     pub spec: DataSpec,
     /// The sample, unless the data are generated.
-    pub sample: Option<FoundSample>,
+    pub sample: Option<JobSample>,
     /// Digest of the sample.
     pub sha256: Option<String>,
     /// Id of the dataset, if the sample is a dataset.
     pub dataset: Option<DatasetId>,
-}
-
-/// The sample of a job.
-pub enum FoundSample {
-    /// A sample in the body of the request.
-    Sent(Parsed),
-    /// An open dataset.
-    Stored(Arc<StoredExamples>),
 }
 
 /// Separates the sample from the facts that are stored with the request, and opens the dataset if the data name
@@ -65,7 +65,7 @@ pub async fn find_data(
                 names: names(&parsed),
                 ..DataSpec::default()
             },
-            sample: Some(FoundSample::Sent(parsed)),
+            sample: Some(parsed.data.into()),
             sha256,
             dataset: None,
         }),
@@ -97,7 +97,7 @@ pub async fn find_data(
                     },
                     ..DataSpec::default()
                 },
-                sample: Some(FoundSample::Stored(examples)),
+                sample: Some(JobSample::Stored(examples)),
                 sha256: Some(summary.sha256),
                 dataset: Some(summary.id),
             })

@@ -5,33 +5,110 @@
 
 use std::sync::Arc;
 
+use axum::response::Response;
 use halfspace_core::experiments::ExperimentError;
 use halfspace_core::learners::engine::task::TaskError;
-use halfspace_formats::Place;
 
 use crate::callbacks::CallbackUrl;
 use crate::jobs::{
-    Allowance, Inputs, JobSample, JobsError, LoadedModel, NewJob, ReadError, ResolveError, resolve,
+    Allowance, Inputs, JobDraft, JobSample, JobsError, LoadedModel, ReadError, ResolveError, Work,
+    resolve,
 };
 use crate::records::grid::GridCell;
 use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::train::SeedNumber;
-use crate::records::{DatasetId, KeyClaim, Owner, Priority};
+use crate::records::{Owner, Priority};
 
 use super::App;
 use super::body;
+use super::idempotency::{Keyed, NotMade};
+use super::jobs::{Wait, answer};
 use super::problem::{Code, FieldError, Problem};
-use super::resolve_data::FoundSample;
+use super::resolve_data::find_data;
+use super::tasks::Asked;
 
-/// Loads the model that a task names, if any. `at` places a field of the task in the request.
+/// A job as a request describes it, on any route.
+pub struct RequestedJob {
+    /// The task with its data and seed.
+    pub asked: Asked,
+    /// Digest of the data in the body.
+    pub sha256: Option<String>,
+    /// Free text.
+    pub name: Option<String>,
+    /// URL that is notified when the job ends.
+    pub callback: Option<String>,
+    /// Priority among the jobs of the owner.
+    pub priority: Option<Priority>,
+}
+
+/// Submits a job and answers about it.
 ///
 /// # Errors
-/// [`Code::UNKNOWN_MODEL`] if the owner has no such model. Errors of the store pass through.
-pub async fn find_model(
+/// The first fault, placed in the request by `at`, and errors of the store.
+pub async fn submit(
+    app: &App,
+    owner: Owner,
+    job: RequestedJob,
+    at: &impl FieldPaths,
+    wait: Wait,
+    key: Keyed,
+) -> Result<Response, NotMade> {
+    let draft = draft(app, owner, job, at, key).await?;
+    let job = app.jobs.submit(draft, wait.patience).await?;
+    Ok(answer(job, wait.prefer))
+}
+
+/// Checks a requested job as far as possible before the job exists.
+async fn draft(
+    app: &App,
+    owner: Owner,
+    job: RequestedJob,
+    at: &impl FieldPaths,
+    key: Keyed,
+) -> Result<JobDraft, Problem> {
+    let Asked { task, data, seed } = job.asked;
+    let model = find_model(app, &owner, &task, at).await?;
+    let mut found = find_data(app, &owner, data, job.sha256, &at.data_pointer()).await?;
+    let callback = accepted_callback(app, job.callback.as_deref(), at)?;
+    check_name(app, job.name.as_deref(), |detail| at.job("name", detail))?;
+    check_seconds(app, &task, at)?;
+    if let Some(model) = &model {
+        let fits = model.names.check(&found.spec.names);
+        fits.map_err(|detail| {
+            Problem::new(Code::WRONG_DATA, detail.clone()).with(at.data(detail))
+        })?;
+    }
+    found.spec.is_seed_drawn = seed.is_none() && found.spec.generated.is_some();
+    let spec = JobSpec {
+        task,
+        data: found.spec,
+    };
+    let seed = app.seed(seed);
+    let inputs = Inputs {
+        sample: found.sample,
+        model,
+        parts: Vec::new(),
+    };
+    let work = resolved(app, &owner, &spec, seed, inputs, at).await?;
+    Ok(JobDraft {
+        owner,
+        name: job.name,
+        spec,
+        seed,
+        work: Arc::new(work),
+        data_sha256: found.sha256,
+        dataset: found.dataset,
+        callback,
+        priority: job.priority.unwrap_or_default(),
+        key: key.claim(),
+    })
+}
+
+/// Loads the model that a task names, if any.
+async fn find_model(
     app: &App,
     owner: &Owner,
     task: &TaskSpec,
-    at: impl FnOnce(&str, String) -> FieldError,
+    at: &impl FieldPaths,
 ) -> Result<Option<LoadedModel>, Problem> {
     let Some((field, id)) = task.model() else {
         return Ok(None);
@@ -40,56 +117,21 @@ pub async fn find_model(
         Ok(model) => Ok(Some(model)),
         Err(error @ JobsError::ModelMissing) => {
             let detail = "There is no such model; GET /v1/models lists them.";
-            Err(Problem::from(error).with(at(field, detail.to_owned())))
+            Err(Problem::from(error).with(at.task(field, detail.to_owned())))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// The fields of a requested job, independent of the route.
-pub struct JobFields {
-    /// Owner of the job.
-    pub owner: Owner,
-    /// Free text.
-    pub name: Option<String>,
-    /// URL that is notified when the job ends.
-    pub callback: Option<String>,
-    /// Priority among the jobs of the owner.
-    pub priority: Option<Priority>,
-    /// Seed of every random choice.
-    pub seed: Option<SeedNumber>,
-    /// The request without its data.
-    pub spec: JobSpec,
-    /// Digest of the data.
-    pub sha256: Option<String>,
-    /// Id of the dataset, if the data are a dataset.
-    pub dataset: Option<DatasetId>,
-    /// The model that the task names.
-    pub model: Option<LoadedModel>,
-    /// Idempotency key of the request.
-    pub key: Option<KeyClaim>,
-}
-
-/// Checks a requested job as far as possible before the job exists.
-///
-/// # Errors
-/// The first fault, placed in the request by the value that `whereabouts` returns. The argument of
-/// `whereabouts` is the place of the value that made the data real.
-pub async fn new_job<W: FieldPaths>(
+/// Checks the task against its data and the limits.
+async fn resolved(
     app: &App,
-    mut fields: JobFields,
-    sample: Option<FoundSample>,
-    whereabouts: impl FnOnce(Option<Place>) -> W,
-) -> Result<NewJob, Problem> {
-    let (sample, first_real) = match sample {
-        Some(FoundSample::Sent(parsed)) => (Some(JobSample::from(parsed.data)), parsed.first_real),
-        Some(FoundSample::Stored(examples)) => (Some(JobSample::Stored(examples)), None),
-        None => (None, None),
-    };
-    let at = whereabouts(first_real);
-    let callback = accepted_callback(app, fields.callback.as_deref(), &at)?;
-    check_fields(app, &fields, &at)?;
-    let seed = app.seed(fields.seed);
+    owner: &Owner,
+    spec: &JobSpec,
+    seed: u64,
+    inputs: Inputs,
+    at: &impl FieldPaths,
+) -> Result<Work, Problem> {
     let config = app.jobs.config();
     let allowance = Allowance {
         state_bytes: app.limits.state_bytes_max,
@@ -98,54 +140,26 @@ pub async fn new_job<W: FieldPaths>(
         experiment_seconds: app.limits.experiment_seconds_max,
         is_accepted: false,
     };
-    if let Some(model) = &fields.model {
-        let fits = model.names.check(&fields.spec.data.names);
-        fits.map_err(|detail| {
-            Problem::new(Code::WRONG_DATA, detail.clone()).with(at.data(detail))
-        })?;
-    }
-    let data = &mut fields.spec.data;
-    data.is_seed_drawn = fields.seed.is_none() && data.generated.is_some();
-    let stored = match &sample {
+    let stored = match &inputs.sample {
         Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
         _ => None,
     };
     // Some checks read all examples or cover many points or trainings. They are as much work as reading a
     // body, so they take the same permit.
-    let is_long = stored.is_some()
-        || matches!(
-            fields.spec.task,
-            TaskSpec::Experiment(_) | TaskSpec::Grid(_)
-        );
+    let is_long =
+        stored.is_some() || matches!(spec.task, TaskSpec::Experiment(_) | TaskSpec::Grid(_));
     let permit = match is_long {
-        true => Some(app.permits.uploads.take(&fields.owner).await?),
+        true => Some(app.permits.uploads.take(owner).await?),
         false => None,
     };
-    let spec = fields.spec.clone();
-    let inputs = Inputs {
-        sample,
-        model: fields.model,
-        parts: Vec::new(),
-    };
+    let spec = spec.clone();
     let resolve = move || Ok(resolve(&spec, seed, inputs, &allowance));
     let resolved = body::compute(permit, resolve).await?;
-    let work = resolved.map_err(|error| match (&error, stored) {
+    resolved.map_err(|error| match (&error, stored) {
         (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {
             JobsError::from(ReadError::of(&stored)).into()
         }
-        _ => unresolvable(error, &at),
-    })?;
-    Ok(NewJob {
-        owner: fields.owner,
-        name: fields.name,
-        spec: fields.spec,
-        seed,
-        work: Arc::new(work),
-        data_sha256: fields.sha256,
-        dataset: fields.dataset,
-        callback,
-        priority: fields.priority.unwrap_or_default(),
-        key: fields.key,
+        _ => unresolvable(error, at),
     })
 }
 
@@ -172,24 +186,22 @@ fn accepted_callback(
     Ok(Some(accepted))
 }
 
-fn check_fields(app: &App, fields: &JobFields, at: &impl FieldPaths) -> Result<(), Problem> {
-    check_name(app, fields.name.as_deref(), |detail| at.job("name", detail))?;
+/// Checks the time limit of a task.
+fn check_seconds(app: &App, task: &TaskSpec, at: &impl FieldPaths) -> Result<(), Problem> {
     let seconds_max = app.limits.seconds_max;
-    if let Some(seconds) = fields.spec.task.seconds_max()
-        && seconds > seconds_max
-    {
-        let detail = format!("max_seconds is {seconds}, more than seconds_max: {seconds_max}.");
-        let field = match &fields.spec.task {
-            TaskSpec::Grid(grid) => match grid.longer_than(seconds_max) {
-                Some(pointer) => at.job(&format!("grid/over{pointer}"), detail.clone()),
-                None => at.stop("max_seconds", detail.clone()),
-            },
-            TaskSpec::Train(_) => at.stop("max_seconds", detail.clone()),
-            _ => at.task("max_seconds", detail.clone()),
-        };
-        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
-    }
-    Ok(())
+    let Some(seconds) = task.seconds_max().filter(|seconds| *seconds > seconds_max) else {
+        return Ok(());
+    };
+    let detail = format!("max_seconds is {seconds}, more than seconds_max: {seconds_max}.");
+    let field = match task {
+        TaskSpec::Grid(grid) => match grid.longer_than(seconds_max) {
+            Some(pointer) => at.job(&format!("grid/over{pointer}"), detail.clone()),
+            None => at.stop("max_seconds", detail.clone()),
+        },
+        TaskSpec::Train(_) => at.stop("max_seconds", detail.clone()),
+        _ => at.task("max_seconds", detail.clone()),
+    };
+    Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field))
 }
 
 /// Checks the free text that names a thing.
@@ -237,6 +249,10 @@ pub trait FieldPaths {
     fn task(&self, field: &str, detail: String) -> FieldError;
     /// Place of the data, or of the value that made the data unfit.
     fn data(&self, detail: String) -> FieldError;
+    /// JSON pointer to the data in the body. Empty if the body is the data.
+    fn data_pointer(&self) -> String {
+        String::new()
+    }
 }
 
 /// Places of one training of a grid. A value that the grid supplies is placed in the list of the grid.

@@ -172,10 +172,9 @@ type MaximumMarginRequest = WithData<MaximumMarginSpec>;
 type VersionSpaceRequest = WithData<VersionSpaceSpec>;
 type EvaluateRequest = WithData<EvaluateSpec>;
 
-/// Trains a learner on data.
-///
-/// The stored form of a training differs: see [`written`] and [`TrainSpec::in_units`].
+/// Mirrors [`TrainSpec`], whose released stored form reads decimals as doubles and nests the warm start.
 #[derive(Deserialize, ToSchema)]
+#[schema(description = "Trains a learner on data.")]
 #[serde(deny_unknown_fields)]
 pub struct TrainRequest {
     #[serde(deserialize_with = "written::learner")]

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::jobs::learner;
-use crate::records::task::{JobSpec, TaskSpec};
+use crate::records::task::TaskSpec;
 use crate::records::train::{LearnerSpec, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec};
 use crate::records::{ModelId, Owner, Priority};
 
@@ -26,10 +26,11 @@ use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
 use super::extract::{Caller, PathText, PreferWait, query_pairs};
 use super::idempotency::{KeyHeader, Keyed, NotMade, once};
 use super::job_document::JobDocument;
-use super::jobs::{Wait, answer, replay};
+use super::jobs::{Wait, replay};
 use super::problem::{Code, FieldError, Problem, placed};
-use super::resolve_data::{find_data, sha256};
-use super::submission::{FieldPaths, JobFields, find_model, new_job};
+use super::resolve_data::{first_real, sha256};
+use super::submission::{FieldPaths, RequestedJob, submit};
+use super::tasks::Asked;
 
 /// Time that this route waits for the job without `Prefer`.
 const WAIT_DEFAULT: Duration = Duration::from_secs(10);
@@ -139,11 +140,13 @@ async fn made(
         Ok((form, sha256))
     });
     let (form, sha256) = read.await?;
+    let at = QueryPlace {
+        first_real: first_real(&form),
+    };
     let learner = LearnerSpec {
         name: entry.name.to_owned(),
         params: query.params,
     };
-    let found = find_data(&app, &owner, Some(form), sha256, "").await?;
     let task = TaskSpec::Train(TrainSpec {
         learner,
         stop: query.stop,
@@ -152,26 +155,18 @@ async fn made(
         warm_start: query.warm_start.map(|model| WarmStartSpec { model }),
         in_units: true,
     });
-    let model = find_model(&app, &owner, &task, FieldError::at_parameter).await?;
-    let fields = JobFields {
-        owner,
+    let job = RequestedJob {
+        asked: Asked {
+            task,
+            data: Some(form),
+            seed: query.seed,
+        },
+        sha256,
         name: query.name,
         callback: query.callback,
         priority: query.priority,
-        seed: query.seed,
-        spec: JobSpec {
-            task,
-            data: found.spec,
-        },
-        sha256: found.sha256,
-        dataset: found.dataset,
-        model,
-        key: key.claim(),
     };
-    let place = |first_real| QueryPlace { first_real };
-    let new = new_job(&app, fields, found.sample, place).await?;
-    let job = app.jobs.submit(new, wait.patience).await?;
-    Ok(answer(job, wait.prefer))
+    submit(&app, owner, job, &at, wait, key).await
 }
 
 /// The query of this route.

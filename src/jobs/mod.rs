@@ -58,7 +58,7 @@ pub use session_writer::{Learnt, SessionWriter, WhenNotAll};
 pub use sessions::SessionError;
 pub use shares::Shares;
 pub use stored_data::ReadError;
-pub use submit::NewJob;
+pub use submit::JobDraft;
 pub use tasks::{
     Allowance, Inputs, JobSample, ResolveError, Work, check_labels, draw, learner, outcome_so_far,
     resolve,

@@ -14,7 +14,7 @@ use crate::storage::{Blobs, JobEnd, StoreError, Usage};
 
 use super::ids::Ids;
 use super::service::{Jobs, JobsError};
-use super::submit::{NewJob, is_asked_again};
+use super::submit::{JobDraft, is_asked_again};
 
 /// Parts per page when parts are read from the store.
 const PAGE: u32 = 100;
@@ -22,7 +22,7 @@ const PAGE: u32 = 100;
 impl Jobs {
     /// Stores a parent with its parts, all queued. The parent holds no permit even for a waiting client,
     /// because its parts may need every permit.
-    pub(super) async fn enqueue_parts(&self, new: NewJob, count: u32) -> Result<Job, JobsError> {
+    pub(super) async fn enqueue_parts(&self, new: JobDraft, count: u32) -> Result<Job, JobsError> {
         let all = Usage {
             jobs_queued: 1 + u64::from(count),
             ..Usage::default()

@@ -39,7 +39,7 @@ const ASKED_AGAIN_WITHIN: Duration = Duration::from_millis(500);
 
 /// Checked work that is not stored as a job yet.
 #[derive(Clone, Debug)]
-pub struct NewJob {
+pub struct JobDraft {
     /// The owner of the job.
     pub owner: Owner,
     /// Free text of the client.
@@ -77,7 +77,7 @@ impl Jobs {
     /// unknown id may exist and run.
     pub async fn submit(
         self: &Arc<Self>,
-        new: NewJob,
+        new: JobDraft,
         patience: Duration,
     ) -> Result<Job, JobsError> {
         if self.stopping.is_cancelled() {
@@ -96,7 +96,7 @@ impl Jobs {
     /// Stores the job: ended, running or queued.
     async fn acknowledge(
         self: &Arc<Self>,
-        new: NewJob,
+        new: JobDraft,
         patience: Duration,
     ) -> Result<Job, JobsError> {
         if let Some(count) = new.work.parts {
@@ -136,7 +136,7 @@ impl Jobs {
         receiver.await.unwrap_or(Err(JobsError::Stopping))
     }
 
-    pub(super) fn record(&self, new: &NewJob) -> Job {
+    pub(super) fn record(&self, new: &JobDraft) -> Job {
         Job {
             learner: new.spec.task.learner().map(str::to_owned),
             name: new.name.clone(),

@@ -25,7 +25,7 @@ use super::checkpoints::{Checkpoint, StartState};
 use super::compute::{Computation, Computed};
 use super::parking::PermitSlot;
 use super::{
-    Allowance, Ids, Inputs, JobSample, Jobs, JobsConfig, JobsError, LoadedModel, NewJob,
+    Allowance, Ids, Inputs, JobDraft, JobSample, Jobs, JobsConfig, JobsError, LoadedModel,
     ResolveError, Work, hex, resolve,
 };
 use crate::records::idempotency::KEPT_MS;
@@ -180,7 +180,7 @@ fn resolved(
 }
 
 /// A training on the exclusive or of two features. No hyperplane classifies XOR correctly.
-fn new_train(stop: Value) -> NewJob {
+fn new_train(stop: Value) -> JobDraft {
     let mut matrix = BitMatrix::new(2);
     let mut labels = BitVector::zeros(16);
     for row in 0..16 {
@@ -195,7 +195,7 @@ fn new_train(stop: Value) -> NewJob {
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = Some(hex(&halfspace_formats::digest(&data)));
     let work = resolved(&spec, 1, Some(data.into()), None).unwrap();
-    NewJob {
+    JobDraft {
         key: None,
         owner: Owner::anonymous(),
         name: None,
@@ -292,13 +292,13 @@ async fn an_insert_whose_answer_is_missing_is_repeated() {
     assert!(rig.jobs.stop(PATIENCE).await);
 }
 
-fn keyed(fingerprint: &str) -> NewJob {
+fn keyed(fingerprint: &str) -> JobDraft {
     let claim = KeyClaim {
         key: "k".to_owned(),
         fingerprint: fingerprint.to_owned(),
         answer: None,
     };
-    NewJob {
+    JobDraft {
         key: Some(claim),
         ..new_train(json!({"max_passes": 3}))
     }

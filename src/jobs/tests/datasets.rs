@@ -59,8 +59,8 @@ impl Rig {
     }
 }
 
-fn reader(dataset: &Dataset) -> NewJob {
-    NewJob {
+fn reader(dataset: &Dataset) -> JobDraft {
+    JobDraft {
         dataset: Some(dataset.summary.id),
         data_sha256: Some(dataset.summary.sha256.clone()),
         ..new_train(json!({"max_passes": 3}))

@@ -68,8 +68,8 @@ fn no_data() -> Value {
 }
 
 /// A job of the anonymous owner.
-fn job(task: &Value, sample: Data) -> NewJob {
-    NewJob {
+fn job(task: &Value, sample: Data) -> JobDraft {
+    JobDraft {
         owner: Owner::anonymous(),
         ..job_of(task.clone(), Some(sample), None)
     }

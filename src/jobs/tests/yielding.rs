@@ -18,7 +18,7 @@ fn hasty(workers: usize) -> JobsConfig {
 }
 
 /// A job of owner a.
-pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedModel>) -> NewJob {
+pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedModel>) -> JobDraft {
     let spec = json!({"task": task, "data": {"assume": null, "generated": null}});
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = sample
@@ -26,7 +26,7 @@ pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedMode
         .map(|data| hex(&halfspace_formats::digest(data)));
     let sample = sample.map(Into::into);
     let work = resolved(&spec, 7, sample, model).unwrap();
-    NewJob {
+    JobDraft {
         owner: Owner::new("a"),
         spec,
         seed: 7,
@@ -36,15 +36,15 @@ pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedMode
     }
 }
 
-fn of_owner(owner: &str, new: NewJob) -> NewJob {
-    NewJob {
+fn of_owner(owner: &str, new: JobDraft) -> JobDraft {
+    JobDraft {
         owner: Owner::new(owner),
         ..new
     }
 }
 
 impl Rig {
-    pub(super) async fn submit(&self, new: NewJob) -> Job {
+    pub(super) async fn submit(&self, new: JobDraft) -> Job {
         self.jobs.submit(new, Duration::ZERO).await.unwrap()
     }
 
@@ -167,7 +167,7 @@ struct Preempted {
 
 impl Preempted {
     /// Runs a job alone, and then beside short jobs of its owner on the only worker.
-    async fn compare(&mut self, name: &str, rig: &Rig, new: impl Fn() -> NewJob) {
+    async fn compare(&mut self, name: &str, rig: &Rig, new: impl Fn() -> JobDraft) {
         let undisturbed = rig.submit(new()).await;
         let undisturbed = rig.end_of(&undisturbed).await;
         let disturbed = rig.submit(new()).await;

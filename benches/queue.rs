@@ -109,11 +109,7 @@ struct Measured {
 
 impl Measured {
     /// Measures an empty store with jobs of one owner, and another with jobs of many owners.
-    async fn of(
-        name: &'static str,
-        of_one: Arc<dyn Store>,
-        of_many: Arc<dyn Store>,
-    ) -> Outcome<Self> {
+    async fn of(name: &'static str, of_one: Arc<Store>, of_many: Arc<Store>) -> Outcome<Self> {
         let mut rates = [0.0; 3];
         for (measured, workers) in rates.iter_mut().zip(WORKERS) {
             *measured = rate(&of_one, workers).await?;
@@ -142,7 +138,7 @@ impl Measured {
 }
 
 /// Stores `jobs` jobs, whose owners rotate.
-async fn fill(store: &Arc<dyn Store>, jobs: u32, owners: u32) -> Outcome<()> {
+async fn fill(store: &Arc<Store>, jobs: u32, owners: u32) -> Outcome<()> {
     let filling = (0..FILLERS).map(|filler| {
         let store = Arc::clone(store);
         tokio::spawn(async move {
@@ -159,7 +155,7 @@ async fn fill(store: &Arc<dyn Store>, jobs: u32, owners: u32) -> Outcome<()> {
 }
 
 /// Jobs per second that `workers` workers store, claim and finish.
-async fn rate(store: &Arc<dyn Store>, workers: usize) -> Outcome<f64> {
+async fn rate(store: &Arc<Store>, workers: usize) -> Outcome<f64> {
     let begun = Instant::now();
     let work = (0..workers).map(|_| {
         let store = Arc::clone(store);
@@ -197,7 +193,7 @@ impl fmt::Display for Claims {
 }
 
 /// Times of single claims. Each job is requeued.
-async fn claims(store: &dyn Store) -> Outcome<Claims> {
+async fn claims(store: &Store) -> Outcome<Claims> {
     let mut times = Vec::new();
     for _ in 0..CLAIMS {
         let begun = Instant::now();
@@ -215,7 +211,7 @@ async fn claims(store: &dyn Store) -> Outcome<Claims> {
     })
 }
 
-async fn churn(store: &dyn Store) -> Outcome<()> {
+async fn churn(store: &Store) -> Outcome<()> {
     for _ in 0..CHURN {
         let claim = claim(store).await.ok_or("the queue is empty")?;
         finish(store, &claim).await;
@@ -223,13 +219,13 @@ async fn churn(store: &dyn Store) -> Outcome<()> {
     Ok(())
 }
 
-async fn claim(store: &dyn Store) -> Option<Claim> {
+async fn claim(store: &Store) -> Option<Claim> {
     let worker = WorkerId::new("bench");
     let claimed = store.claim_job(&worker, &TERMS, now()).await;
     claimed.expect("the store works")
 }
 
-async fn finish(store: &dyn Store, claim: &Claim) {
+async fn finish(store: &Store, claim: &Claim) {
     let end = JobEnd {
         status: Status::Succeeded,
         result: Some(json!({"filling": "x".repeat(1_000)})),

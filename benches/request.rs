@@ -23,7 +23,7 @@ use halfspace::http::{ServeLimits, serve};
 use halfspace::jobs::Jobs;
 use halfspace::records::id::JobKind;
 use halfspace::records::{Job, Model, Owner, Page};
-use halfspace::storage::{JobFilter, SqlStore, Store, sqlite};
+use halfspace::storage::{JobFilter, Store, sqlite};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -155,7 +155,7 @@ async fn ended_job(jobs: &Jobs) -> Result<(Job, Model), Box<dyn Error>> {
 
 /// Stores the job and the model under new ids.
 async fn commit(
-    store: &SqlStore,
+    store: &Store,
     jobs: &Jobs,
     job: &Job,
     model: &Model,

@@ -20,7 +20,7 @@ const BLOBS_PATIENCE: Duration = Duration::from_secs(40);
 pub(super) async fn open_store(
     settings: &Settings,
     ids: &Ids,
-) -> Result<(Arc<dyn Store>, DataDir), StartError> {
+) -> Result<(Arc<Store>, DataDir), StartError> {
     let place = place(settings)?;
     let named = |source| of_data_dir(settings, source);
     let path = settings.data_dir.clone();
@@ -55,7 +55,7 @@ async fn open_database(
     settings: &Settings,
     place: &Place,
     data_dir: &DataDir,
-) -> Result<Arc<dyn Store>, StartError> {
+) -> Result<Arc<Store>, StartError> {
     let quotas = settings.limits().quotas();
     match place {
         Place::Sqlite => {
@@ -121,7 +121,7 @@ pub(super) async fn check_blobs(
     settings: &Settings,
     place: &BlobPlace,
     blobs: &Blobs,
-    store: &dyn Store,
+    store: &Store,
     ids: &Ids,
 ) -> Result<(), StartError> {
     let checked = async {
@@ -143,9 +143,7 @@ pub(super) async fn check_blobs(
 }
 
 /// Opens the store for a command that runs beside a service.
-pub(super) async fn open_beside(
-    settings: &Settings,
-) -> Result<(Arc<dyn Store>, DataDir), StartError> {
+pub(super) async fn open_beside(settings: &Settings) -> Result<(Arc<Store>, DataDir), StartError> {
     let place = place(settings)?;
     let named = |source| of_data_dir(settings, source);
     let mut data_dir = DataDir::open(&settings.data_dir).map_err(named)?;
@@ -158,7 +156,7 @@ pub(super) async fn open_beside(
 /// create an empty one.
 pub(super) async fn open_existing(
     settings: &Settings,
-) -> Result<(Arc<dyn Store>, DataDir), StartError> {
+) -> Result<(Arc<Store>, DataDir), StartError> {
     let directory = &settings.data_dir;
     let holds_database = || {
         let holds = DataDir::holds_database(directory);

@@ -45,7 +45,7 @@ const UNKNOWN_KEY: &str = "The API key is unknown or revoked.";
 pub struct Authenticator(Arc<Shared>);
 
 struct Shared {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     remembered: Mutex<Remembered>,
 }
 
@@ -125,7 +125,7 @@ pub fn needs_key(path: &str) -> bool {
 
 impl Authenticator {
     /// Creates an authenticator over a store, with an empty cache.
-    pub fn new(store: Arc<dyn Store>) -> Self {
+    pub fn new(store: Arc<Store>) -> Self {
         let remembered = Mutex::default();
         Self(Arc::new(Shared { store, remembered }))
     }

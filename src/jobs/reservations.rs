@@ -37,7 +37,7 @@ pub struct Reservation(Arc<Mutex<Held>>);
 
 struct Held {
     reservations: Arc<Reservations>,
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     owner: Owner,
     bytes: u64,
     /// Usage and limits as last read from the store, without this reservation.

@@ -147,7 +147,7 @@ impl From<StoreError> for JobsError {
 
 /// The jobs of this process.
 pub struct Jobs {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<Store>,
     pub(super) blobs: Blobs,
     pub(super) ids: Arc<Ids>,
     pub(super) hub: Hub,
@@ -178,7 +178,7 @@ impl Jobs {
     /// Creates the job service under a random worker name. Without a callback client this process delivers no
     /// callbacks.
     pub fn new(
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         blobs: Blobs,
         ids: Arc<Ids>,
         config: JobsConfig,
@@ -240,7 +240,7 @@ impl Jobs {
     }
 
     /// The store of records.
-    pub fn store(&self) -> &Arc<dyn Store> {
+    pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
 

@@ -14,7 +14,7 @@ use crate::storage::{Appended, Store, StoreError};
 const BATCH_MAX: usize = 256;
 
 pub(super) struct Journal {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     waiting: Mutex<Vec<Waiting>>,
     /// Held by the task that writes the waiting appends.
     writing: tokio::sync::Mutex<()>,
@@ -27,7 +27,7 @@ struct Waiting {
 }
 
 impl Journal {
-    pub(super) fn new(store: Arc<dyn Store>) -> Arc<Self> {
+    pub(super) fn new(store: Arc<Store>) -> Arc<Self> {
         Arc::new(Self {
             store,
             waiting: Mutex::default(),

@@ -108,7 +108,7 @@ pub(super) struct Slot {
 }
 
 impl Sessions {
-    pub(super) fn new(store: Arc<dyn Store>, workers: usize) -> Self {
+    pub(super) fn new(store: Arc<Store>, workers: usize) -> Self {
         Self {
             slots: Mutex::default(),
             journal: Journal::new(store),

@@ -3,13 +3,11 @@
 
 mod checkpoints;
 mod datasets;
-mod faulty;
 mod memory;
 mod yielding;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use halfspace_core::bits::{BitMatrix, BitVector};
@@ -20,7 +18,6 @@ use rand::SeedableRng;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use self::faulty::Faulty;
 use super::checkpoints::{Checkpoint, StartState};
 use super::compute::{Computation, Computed};
 use super::parking::PermitSlot;
@@ -31,6 +28,7 @@ use super::{
 use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Priority, Status, Timestamp};
+use crate::storage::sql::faults::{self, Fault};
 use crate::storage::{Blobs, Claim, ClaimTerms, ReleaseTerms, Requeue, Store, sqlite};
 
 const HOUR_MS: u64 = 3_600_000;
@@ -38,10 +36,13 @@ const HOUR_MS: u64 = 3_600_000;
 /// Longer than any of these tests should take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// A text of the statement that inserts a job.
+const INSERT_JOB: &str = "INSERT INTO jobs";
+
 /// A job service over a store of its own, with one worker that has not started.
 struct Rig {
     jobs: Arc<Jobs>,
-    store: Arc<Faulty>,
+    store: Arc<Store>,
     clock: Arc<ManualClock>,
     directory: TempDir,
 }
@@ -50,12 +51,7 @@ impl Rig {
     async fn new(config: JobsConfig) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("db");
-        let store = Arc::new(Faulty {
-            inner: sqlite::open(&path).await.unwrap(),
-            faults: 0.into(),
-            ends_full: false.into(),
-            forgets_checkpoints: false.into(),
-        });
+        let store = Arc::new(sqlite::open(&path).await.unwrap());
         let blobs = Blobs::local(&directory.path().join("blobs")).unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::from_milliseconds(1)));
         let ids = Arc::new(Ids::new(
@@ -63,7 +59,7 @@ impl Rig {
             rand::rngs::StdRng::seed_from_u64(1),
         ));
         Self {
-            jobs: Jobs::new(Arc::clone(&store) as _, blobs, ids, config, None),
+            jobs: Jobs::new(Arc::clone(&store), blobs, ids, config, None),
             store,
             clock,
             directory,
@@ -96,11 +92,6 @@ impl Rig {
         self.store.release_expired(&release, now).await.unwrap();
         let claim = self.store.claim_job(&self.jobs.worker, &terms, now).await;
         claim.unwrap().unwrap()
-    }
-
-    /// Lets the next writes fail: see [`Faulty`].
-    fn fail(&self, times: u32) {
-        self.store.faults.store(times, Ordering::SeqCst);
     }
 
     async fn until_running(&self, id: JobId) {
@@ -140,6 +131,7 @@ impl Drop for Rig {
     /// The end of a runtime waits for all computations, even after a panic of the test.
     fn drop(&mut self) {
         self.jobs.hub.stop_all(Interrupt::Suspended);
+        assert!(std::thread::panicking() || faults::are_met());
     }
 }
 
@@ -285,7 +277,7 @@ async fn data_that_are_gone_or_changed_fail_their_job() {
 #[tokio::test]
 async fn an_insert_whose_answer_is_missing_is_repeated() {
     let rig = Rig::new(JobsConfig::default()).await;
-    rig.fail(1);
+    faults::plan(INSERT_JOB, &[Fault::LostAnswer]);
     let job = rig.queued().await;
     rig.jobs.start();
     assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
@@ -307,7 +299,7 @@ fn keyed(fingerprint: &str) -> JobDraft {
 #[tokio::test]
 async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
     let rig = Rig::new(JobsConfig::default()).await;
-    rig.fail(1);
+    faults::plan(INSERT_JOB, &[Fault::LostAnswer]);
     let job = rig.jobs.submit(keyed("a"), Duration::ZERO).await.unwrap();
     // A later request under the same key is refused, whether it is queued or computed at once, and its data are
     // deleted.
@@ -345,7 +337,7 @@ async fn a_key_is_kept_for_a_day() {
 #[tokio::test]
 async fn the_data_of_a_job_that_may_be_stored_stay() {
     let rig = Rig::new(JobsConfig::default()).await;
-    rig.fail(2);
+    faults::plan(INSERT_JOB, &[Fault::LostAnswer, Fault::Unavailable]);
     let new = new_train(json!({"max_passes": 3}));
     assert!(rig.jobs.submit(new, Duration::ZERO).await.is_err());
     let job = rig.claim(0).await.job;
@@ -359,7 +351,7 @@ async fn the_data_of_a_job_that_may_be_stored_stay() {
 async fn an_end_whose_answer_is_missing_frees_the_data() {
     let rig = Rig::new(JobsConfig::default()).await;
     let job = rig.queued().await;
-    rig.fail(1);
+    faults::plan("SET status = $5, result", &[Fault::LostAnswer]);
     rig.jobs.start();
     assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
     assert!(rig.jobs.stop(PATIENCE).await);
@@ -372,7 +364,7 @@ async fn a_suspended_job_is_given_back_though_the_store_fails_at_first() {
     let job = rig.queued_endless().await;
     rig.jobs.start();
     rig.until_running(job.id).await;
-    rig.fail(2);
+    faults::plan("switch_seconds = COALESCE", &[Fault::Unavailable; 2]);
     assert!(rig.jobs.stop(PATIENCE).await);
     let job = rig.job(job.id).await;
     assert_eq!((job.status, job.attempt), (Status::Queued, 0));

@@ -292,6 +292,18 @@ impl Call {
     }
 }
 
+/// Runs an operation of the store and records the call and the answer.
+pub(super) async fn recorded<'a, T>(
+    facts: impl FnOnce() -> Facts<'a>,
+    operation: impl Future<Output = Result<T>>,
+) -> Result<T>
+where
+    for<'b> Facts<'b>: From<&'b T>,
+{
+    let call = Call::of(facts);
+    call.answered(operation.await)
+}
+
 /// Records the insert of a job and its parts, with one call per job.
 pub(super) fn calls_of(parent: &Job, parts: &[Job]) -> Vec<Call> {
     if !is_on() {

@@ -1,7 +1,7 @@
 //! Callbacks: a receiver gets a signed notice of a job's end, repeated until the receiver accepts or refuses it
 //! for good. The service refuses URLs that must not be called.
 
-use halfspace::storage::{BusyReceivers, Store, WorkerId, sqlite};
+use halfspace::storage::{BusyReceivers, WorkerId, sqlite};
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
 

@@ -37,8 +37,8 @@ impl Rig {
     }
 
     /// Starts a process that keeps ended jobs for two days.
-    async fn process(&mut self) -> (Arc<dyn Store>, Arc<Jobs>) {
-        let store: Arc<dyn Store> = match &self.database {
+    async fn process(&mut self) -> (Arc<Store>, Arc<Jobs>) {
+        let store: Arc<Store> = match &self.database {
             None => {
                 let path = self.directory.path().join("db");
                 Arc::new(sqlite::open(&path).await.unwrap())
@@ -60,7 +60,7 @@ impl Rig {
 }
 
 /// Stores an ended job with an idempotency key and an orphan blob.
-async fn leave_things(store: &dyn Store, jobs: &Jobs, directory: &TempDir, number: u32) -> Job {
+async fn leave_things(store: &Store, jobs: &Jobs, directory: &TempDir, number: u32) -> Job {
     let now = jobs.ids().now();
     let job = Job {
         status: Status::Cancelled,
@@ -92,7 +92,7 @@ async fn leave_things(store: &dyn Store, jobs: &Jobs, directory: &TempDir, numbe
 }
 
 /// Whether the job, the key and the blob exist.
-async fn there(store: &dyn Store, directory: &TempDir, job: &Job, number: u32) -> [bool; 3] {
+async fn there(store: &Store, directory: &TempDir, job: &Job, number: u32) -> [bool; 3] {
     let owner = Owner::anonymous();
     let blobs = Blobs::local(&directory.path().join("blobs")).unwrap();
     let key = number.to_string();

@@ -2,7 +2,7 @@
 //! such services under faults.
 
 use halfspace::records::Owner;
-use halfspace::storage::{Store, postgres};
+use halfspace::storage::postgres;
 use serde_json::{Value, json};
 use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};

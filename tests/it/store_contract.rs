@@ -1,6 +1,6 @@
 //! The store contract: one suite of cases that runs over each database.
 //!
-//! A case knows only [`Backend`] and `dyn Store`. A backend joins the suite with one implementation of
+//! A case knows only [`Backend`] and `Store`. A backend joins the suite with one implementation of
 //! [`Backend`], a function in [`backends`] and its name at the end of this file.
 
 mod api_keys;
@@ -45,11 +45,11 @@ use crate::service::TestDatabase;
 #[async_trait]
 trait Backend: Send + Sync {
     /// Connects to the database like a process that starts.
-    async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    async fn open(&self) -> Result<Arc<Store>, StoreError> {
         self.open_limited(Quotas::UNLIMITED).await
     }
     /// Connects to the database like a process with these limits.
-    async fn open_limited(&self, quotas: Quotas) -> Result<Arc<dyn Store>, StoreError>;
+    async fn open_limited(&self, quotas: Quotas) -> Result<Arc<Store>, StoreError>;
     /// Runs a statement that reads one whole number.
     async fn number(&self, statement: &'static str) -> i64;
     /// Makes the database look as if a program with schema `version` had written it.
@@ -226,16 +226,16 @@ fn failure() -> JobEnd {
     }
 }
 
-async fn open(backend: &dyn Backend) -> Arc<dyn Store> {
+async fn open(backend: &dyn Backend) -> Arc<Store> {
     backend.open().await.unwrap()
 }
 
-async fn get(store: &dyn Store, id: JobId) -> Job {
+async fn get(store: &Store, id: JobId) -> Job {
     store.job(&owner(), id).await.unwrap().unwrap()
 }
 
 /// Releases expired leases and then claims a job, as a scheduler does.
-async fn claim(store: &dyn Store, name: &str, lease_seconds: u32) -> Option<Claim> {
+async fn claim(store: &Store, name: &str, lease_seconds: u32) -> Option<Claim> {
     store.release_expired(&RELEASE, at(100)).await.unwrap();
     store
         .claim_job(&worker(name), &terms(lease_seconds), at(100))
@@ -244,14 +244,14 @@ async fn claim(store: &dyn Store, name: &str, lease_seconds: u32) -> Option<Clai
 }
 
 /// Stores job 1 and has worker `a` claim it.
-async fn claimed(store: &dyn Store, lease_seconds: u32) -> Lease {
+async fn claimed(store: &Store, lease_seconds: u32) -> Lease {
     store.insert_job(&job(1), None).await.unwrap();
     claim(store, "a", lease_seconds).await.unwrap().lease
 }
 
 /// Returns all events of a job after checking their invariants. The numbers run from 1 without gaps. The last
 /// events of an ended job are its final status and its result, once each; other jobs have neither.
-async fn events(store: &dyn Store, id: JobId) -> Vec<Event> {
+async fn events(store: &Store, id: JobId) -> Vec<Event> {
     let events = store.events(None, id, 0, 1_000).await.unwrap();
     let numbers: Vec<i64> = events.iter().map(|event| event.sequence).collect();
     assert_eq!(numbers, (1..=events.len() as i64).collect::<Vec<_>>());
@@ -281,7 +281,7 @@ async fn events(store: &dyn Store, id: JobId) -> Vec<Event> {
 }
 
 /// The events of a job in short: status events by their status, others by their kind.
-async fn story(store: &dyn Store, id: JobId) -> Vec<String> {
+async fn story(store: &Store, id: JobId) -> Vec<String> {
     let told = |event: Event| match event.kind {
         EventKind::Status => event.body["status"].as_str().unwrap().to_owned(),
         kind => kind.as_str().to_owned(),
@@ -338,7 +338,7 @@ impl Sqlite {
 
 #[async_trait]
 impl Backend for Sqlite {
-    async fn open_limited(&self, quotas: Quotas) -> Result<Arc<dyn Store>, StoreError> {
+    async fn open_limited(&self, quotas: Quotas) -> Result<Arc<Store>, StoreError> {
         Ok(Arc::new(sqlite::open(&self.path()).await?.limited(quotas)))
     }
 
@@ -368,7 +368,7 @@ struct Postgres(TestDatabase);
 
 #[async_trait]
 impl Backend for Postgres {
-    async fn open_limited(&self, quotas: Quotas) -> Result<Arc<dyn Store>, StoreError> {
+    async fn open_limited(&self, quotas: Quotas) -> Result<Arc<Store>, StoreError> {
         let store = postgres::open(&self.0.place()).await?;
         Ok(Arc::new(store.limited(quotas)))
     }

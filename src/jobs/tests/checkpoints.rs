@@ -31,11 +31,10 @@ impl Rig {
 async fn a_job_goes_on_though_its_checkpoints_find_no_room() {
     let rig = Rig::new(often()).await;
     let id = rig.queued_endless().await.id;
-    rig.store.ends_full.store(true, Ordering::SeqCst);
-    rig.fail(1);
+    faults::plan("INSERT INTO checkpoints", &[Fault::Full]);
     rig.jobs.start();
     let first = rig.until_checkpoint(id, None).await;
-    assert_eq!(rig.store.faults.load(Ordering::SeqCst), 0);
+    assert!(faults::are_met());
     rig.until_checkpoint(id, Some(&first)).await;
     assert_eq!(rig.job(id).await.status, Status::Running);
     // The last state is stored when the process stops, and the attempt is not charged.
@@ -74,7 +73,7 @@ async fn a_job_whose_checkpoint_cannot_be_read_now_is_tried_again_later() {
     let now = rig.jobs.ids().now();
     let requeue = Requeue::default();
     rig.store.requeue_job(&lease, &requeue, now).await.unwrap();
-    rig.store.forgets_checkpoints.store(true, Ordering::SeqCst);
+    faults::plan("SELECT body FROM checkpoints", &[Fault::Unavailable; 2]);
     rig.jobs.start();
     let given_back = async {
         let mut changes = rig.jobs.subscribe();

@@ -71,19 +71,18 @@ fn reader(dataset: &Dataset) -> JobDraft {
 async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
     let rig = Rig::new(JobsConfig::default()).await;
     // The first answer is missing, and the insert is repeated.
-    rig.fail(1);
+    faults::plan("INSERT INTO datasets", &[Fault::LostAnswer]);
     let dataset = rig.dataset().await;
     assert!(rig.is_listed(dataset.summary.id).await);
     // Both answers are missing, so the outcome is unknown.
-    rig.fail(2);
+    faults::plan("INSERT INTO datasets", &[Fault::LostAnswer; 2]);
     let stored = rig.jobs.store_dataset(new_dataset()).await;
     assert!(matches!(
         stored,
         Err(JobsError::Store(StoreError::Unavailable(_)))
     ));
     // The second answer is a refusal, which says nothing about the first insert.
-    rig.fail(2);
-    rig.store.ends_full.store(true, Ordering::SeqCst);
+    faults::plan("INSERT INTO datasets", &[Fault::LostAnswer, Fault::Full]);
     let stored = rig.jobs.store_dataset(new_dataset()).await;
     assert!(matches!(stored, Err(JobsError::Store(StoreError::Full(_)))));
     let page = crate::records::Page::default();
@@ -109,7 +108,7 @@ async fn the_row_goes_before_the_blob_and_the_sweep_takes_the_blob() {
     let (kept, gone) = (rig.dataset().await, rig.dataset().await);
     let owner = Owner::anonymous();
     // The row is deleted without an answer, as if the process had been killed then.
-    rig.fail(1);
+    faults::plan("DELETE FROM datasets", &[Fault::LostAnswer]);
     let deleted = rig.jobs.delete_dataset(&owner, gone.summary.id).await;
     assert!(deleted.is_err());
     assert!(!rig.is_listed(gone.summary.id).await);

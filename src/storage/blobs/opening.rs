@@ -87,7 +87,7 @@ impl Blobs {
     pub async fn belong(
         &self,
         place: &BlobPlace,
-        store: &dyn Store,
+        store: &Store,
         name: &str,
     ) -> Result<(), OpeningError> {
         let database = store.database_name(name).await?;
@@ -142,7 +142,7 @@ impl Blobs {
 
     /// Refuses a place without a mark if the database has blobs elsewhere. A database of an older program has
     /// recorded no place. If one of its blobs is here, this is its place.
-    async fn expect_nothing(&self, store: &dyn Store) -> Result<(), OpeningError> {
+    async fn expect_nothing(&self, store: &Store) -> Result<(), OpeningError> {
         let keys = store.data_keys_in_use(None, KEYS_TRIED).await?;
         for key in &keys {
             if self.has(key).await? {

@@ -13,7 +13,7 @@ pub(super) mod pulse;
 mod url;
 
 use super::Result;
-use super::sql::SqlStore;
+use super::sql::Store;
 use super::sql::check::{CheckedStore, demand_schema};
 use super::sql::database::Database;
 
@@ -25,11 +25,11 @@ pub use url::PostgresUrl;
 /// Returned within a minute: [`StoreError::Newer`](super::StoreError::Newer) when a newer program wrote the
 /// database; `Unavailable` when the server cannot be reached, refuses the user or has no such database;
 /// `Other` when the user may not create tables there, or the encoding of the database is not UTF-8.
-pub async fn open(url: &PostgresUrl) -> Result<SqlStore> {
+pub async fn open(url: &PostgresUrl) -> Result<Store> {
     let options = connect::options(url);
     migrate::run(&options).await?;
     // The server owns the disk, so this process keeps no reserve.
-    Ok(SqlStore::new(
+    Ok(Store::new(
         Database::Postgres {
             pulse: connect::pulse(options.clone()),
             pool: connect::pool(options),

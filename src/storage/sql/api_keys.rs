@@ -1,43 +1,95 @@
 //! Statements that insert, list and revoke API keys, and find a key by the digest of its secret.
 
 use super::super::{API_KEYS_MAX, KeyLookup, Result, StoreError};
-use super::database::{Database, Row, Transaction, statement};
-use super::{rows, shares};
+use super::database::{Row, Transaction, statement};
+use super::{Store, rows, shares};
 use crate::records::schedule::Weight;
 use crate::records::{ApiKey, ApiKeyId, KeyQuotas, Owner, SecretDigest, Timestamp};
 
-pub(super) async fn insert(
-    database: &Database,
-    key: &ApiKey,
-    digest: &SecretDigest,
-    adopts: bool,
-) -> Result<()> {
-    let signed_if = |number: Option<u64>| number.map(rows::signed).transpose();
-    let mut transaction = database.begin().await?;
-    let insert = statement(
-        "INSERT INTO api_keys (id, name, digest, created_at, jobs_queued_max, stored_bytes_max, \
-         sessions_max, weight) SELECT $1, $2, $3, $4, $5, $6, $7, $8 \
-         WHERE (SELECT COUNT(*) FROM api_keys) < $9",
-    )
-    .bind(key.id.to_string())
-    .bind(key.name.as_str())
-    .bind(digest.0.as_slice())
-    .bind(key.created_at.milliseconds())
-    .bind(signed_if(key.quotas.jobs_queued_max)?)
-    .bind(signed_if(key.quotas.stored_bytes_max)?)
-    .bind(signed_if(key.quotas.sessions_max)?)
-    .bind(key.weight.get())
-    .bind(API_KEYS_MAX);
-    if transaction.execute(insert).await? == 0 {
-        let detail = format!(
-            "the store has {API_KEYS_MAX} keys, including revoked keys, and accepts no more"
+impl Store {
+    /// Stores an API key. A key with `adopts` becomes the owner of all things of [`Owner::anonymous`].
+    ///
+    /// # Errors
+    /// [`StoreError::Other`] when [`API_KEYS_MAX`] keys exist.
+    pub async fn insert_api_key(
+        &self,
+        key: &ApiKey,
+        digest: &SecretDigest,
+        adopts: bool,
+    ) -> Result<()> {
+        let signed_if = |number: Option<u64>| number.map(rows::signed).transpose();
+        let mut transaction = self.database.begin().await?;
+        let insert = statement(
+            "INSERT INTO api_keys (id, name, digest, created_at, jobs_queued_max, stored_bytes_max, \
+             sessions_max, weight) SELECT $1, $2, $3, $4, $5, $6, $7, $8 \
+             WHERE (SELECT COUNT(*) FROM api_keys) < $9",
+        )
+        .bind(key.id.to_string())
+        .bind(key.name.as_str())
+        .bind(digest.0.as_slice())
+        .bind(key.created_at.milliseconds())
+        .bind(signed_if(key.quotas.jobs_queued_max)?)
+        .bind(signed_if(key.quotas.stored_bytes_max)?)
+        .bind(signed_if(key.quotas.sessions_max)?)
+        .bind(key.weight.get())
+        .bind(API_KEYS_MAX);
+        if transaction.execute(insert).await? == 0 {
+            let detail = format!(
+                "the store has {API_KEYS_MAX} keys, including revoked keys, and accepts no more"
+            );
+            return Err(StoreError::other(detail));
+        }
+        if adopts {
+            adopt(&mut transaction, &Owner::from(key.id)).await?;
+        }
+        transaction.commit().await
+    }
+
+    /// All API keys, revoked keys included, oldest first.
+    pub async fn api_keys(&self) -> Result<Vec<ApiKey>> {
+        let select = statement(
+            "SELECT id, name, created_at, revoked_at, jobs_queued_max, stored_bytes_max, sessions_max, \
+             weight FROM api_keys ORDER BY id LIMIT $1",
         );
-        return Err(StoreError::other(detail));
+        let found = self.database.all(select.bind(API_KEYS_MAX)).await?;
+        found.iter().map(key).collect()
     }
-    if adopts {
-        adopt(&mut transaction, &Owner::from(key.id)).await?;
+
+    /// Revokes an API key. An earlier time of revocation stays. Returns whether the key exists.
+    pub async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<bool> {
+        let mut transaction = self.database.begin().await?;
+        let update =
+            statement("UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1")
+                .bind(id.to_string())
+                .bind(now.milliseconds());
+        let found = transaction.execute(update).await?;
+        transaction.commit().await?;
+        Ok(found == 1)
     }
-    transaction.commit().await
+
+    /// Looks up the API key with this digest of its secret. Without a digest, only tells whether keys exist.
+    pub async fn find_api_key(&self, digest: Option<&SecretDigest>) -> Result<KeyLookup> {
+        if let Some(digest) = digest {
+            let select = statement(
+                "SELECT id, name, created_at, revoked_at, jobs_queued_max, stored_bytes_max, \
+                 sessions_max, weight FROM api_keys WHERE digest = $1 AND revoked_at IS NULL",
+            );
+            let found = self
+                .database
+                .optional(select.bind(digest.0.as_slice()))
+                .await?;
+            if let Some(found) = found {
+                return Ok(KeyLookup::Known(key(&found)?));
+            }
+        }
+        let any = self
+            .database
+            .optional(statement("SELECT 1 FROM api_keys LIMIT 1"));
+        Ok(match any.await? {
+            Some(_) => KeyLookup::Unknown,
+            None => KeyLookup::NoKeys,
+        })
+    }
 }
 
 /// Makes a key the owner of all things of the anonymous owner. Triggers update the usage.
@@ -58,45 +110,6 @@ async fn adopt(transaction: &mut Transaction, owner: &Owner) -> Result<()> {
         transaction.execute(update).await?;
     }
     shares::activate(transaction, owner).await
-}
-
-pub(super) async fn list(database: &Database) -> Result<Vec<ApiKey>> {
-    let select = statement(
-        "SELECT id, name, created_at, revoked_at, jobs_queued_max, stored_bytes_max, sessions_max, \
-         weight FROM api_keys ORDER BY id LIMIT $1",
-    );
-    let found = database.all(select.bind(API_KEYS_MAX)).await?;
-    found.iter().map(key).collect()
-}
-
-/// Returns whether the key exists. An earlier time of revocation stays.
-pub(super) async fn revoke(database: &Database, id: ApiKeyId, now: Timestamp) -> Result<bool> {
-    let mut transaction = database.begin().await?;
-    let update =
-        statement("UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1")
-            .bind(id.to_string())
-            .bind(now.milliseconds());
-    let found = transaction.execute(update).await?;
-    transaction.commit().await?;
-    Ok(found == 1)
-}
-
-pub(super) async fn find(database: &Database, digest: Option<&SecretDigest>) -> Result<KeyLookup> {
-    if let Some(digest) = digest {
-        let select = statement(
-            "SELECT id, name, created_at, revoked_at, jobs_queued_max, stored_bytes_max, \
-             sessions_max, weight FROM api_keys WHERE digest = $1 AND revoked_at IS NULL",
-        );
-        let found = database.optional(select.bind(digest.0.as_slice())).await?;
-        if let Some(found) = found {
-            return Ok(KeyLookup::Known(key(&found)?));
-        }
-    }
-    let any = database.optional(statement("SELECT 1 FROM api_keys LIMIT 1"));
-    Ok(match any.await? {
-        Some(_) => KeyLookup::Unknown,
-        None => KeyLookup::NoKeys,
-    })
 }
 
 fn key(row: &Row) -> Result<ApiKey> {

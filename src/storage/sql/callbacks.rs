@@ -8,9 +8,9 @@ use super::super::delivery::{
     BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, DeliveryOutcome,
 };
 use super::super::{Fenced, Result, StoreError, WorkerId};
-use super::database::{Database, Transaction, statement};
-use super::rows;
+use super::database::{Transaction, statement};
 use super::rows::job_columns;
+use super::{Store, rows};
 use crate::records::{Callback, JobId, Owner};
 
 /// Inserts the callback of a job that ends in this transaction.
@@ -42,53 +42,41 @@ pub(super) const TAKE_DUE: &str = "UPDATE callbacks \
      AND {position}($4, $5 || COALESCE(host, '') || $5) = 0 \
      ORDER BY due_at LIMIT 1 {for update, skip locked}) RETURNING job, claims";
 
-pub(super) async fn claim(
-    database: &Database,
-    worker: &WorkerId,
-    lease_seconds: u32,
-    busy: &BusyReceivers,
-) -> Result<Option<CallbackClaim>> {
-    let owners = listed(busy.owners.iter().map(Owner::as_str));
-    let hosts = listed(busy.hosts.iter().map(String::as_str));
-    // Each iteration returns a callback, gives up a callback for good, or finds none.
-    loop {
-        let mut transaction = database.begin().await?;
-        let update = statement(TAKE_DUE)
-            .bind(worker.as_str())
-            .bind(lease_seconds)
-            .bind(owners.as_str())
-            .bind(hosts.as_str())
-            .bind(BETWEEN_NAMES);
-        let Some(row) = transaction.optional(update).await? else {
-            return Ok(None);
-        };
-        let lease = CallbackLease {
-            job: rows::parsed(&row, "job")?,
-            worker: worker.clone(),
-            claim: rows::small(&row, "claims")?,
-        };
-        if lease.claim > CALLBACK_CLAIMS_MAX {
-            let error =
-                format!("{CALLBACK_CLAIMS_MAX} deliveries started, and too many ended early");
-            write(
-                &mut transaction,
-                &lease,
-                &DeliveryOutcome::GivenUp { error },
-            )
-            .await?;
-            transaction.commit().await?;
-            continue;
-        }
-        match of(&mut transaction, lease.clone()).await {
-            Ok(claim) => {
-                transaction.commit().await?;
-                return Ok(Some(claim));
-            }
-            // A damaged callback is not delivered, and other callbacks do not wait for it.
-            Err(StoreError::Corrupt(damage)) => {
-                tracing::error!(job = %lease.job, %damage, "the callback of a damaged job will not \
-                                                            be delivered");
-                let error = "the stored job is damaged".to_owned();
+impl Store {
+    /// Takes the callback of an ended job that has been due for longest, for `lease_seconds`. After this time
+    /// the callback is due again.
+    ///
+    /// The claim passes over the owners and hosts that are `busy`. A callback that was claimed more than
+    /// [`CALLBACK_CLAIMS_MAX`] times is given up. A job that names a callback is owed this callback from the
+    /// transaction in which the job ends.
+    pub async fn claim_callback(
+        &self,
+        worker: &WorkerId,
+        lease_seconds: u32,
+        busy: &BusyReceivers,
+    ) -> Result<Option<CallbackClaim>> {
+        let owners = listed(busy.owners.iter().map(Owner::as_str));
+        let hosts = listed(busy.hosts.iter().map(String::as_str));
+        // Each iteration returns a callback, gives up a callback for good, or finds none.
+        loop {
+            let mut transaction = self.database.begin().await?;
+            let update = statement(TAKE_DUE)
+                .bind(worker.as_str())
+                .bind(lease_seconds)
+                .bind(owners.as_str())
+                .bind(hosts.as_str())
+                .bind(BETWEEN_NAMES);
+            let Some(row) = transaction.optional(update).await? else {
+                return Ok(None);
+            };
+            let lease = CallbackLease {
+                job: rows::parsed(&row, "job")?,
+                worker: worker.clone(),
+                claim: rows::small(&row, "claims")?,
+            };
+            if lease.claim > CALLBACK_CLAIMS_MAX {
+                let error =
+                    format!("{CALLBACK_CLAIMS_MAX} deliveries started, and too many ended early");
                 write(
                     &mut transaction,
                     &lease,
@@ -96,9 +84,44 @@ pub(super) async fn claim(
                 )
                 .await?;
                 transaction.commit().await?;
+                continue;
             }
-            Err(error) => return Err(error),
+            match of(&mut transaction, lease.clone()).await {
+                Ok(claim) => {
+                    transaction.commit().await?;
+                    return Ok(Some(claim));
+                }
+                // A damaged callback is not delivered, and other callbacks do not wait for it.
+                Err(StoreError::Corrupt(damage)) => {
+                    tracing::error!(job = %lease.job, %damage, "the callback of a damaged job will not \
+                                                                be delivered");
+                    let error = "the stored job is damaged".to_owned();
+                    write(
+                        &mut transaction,
+                        &lease,
+                        &DeliveryOutcome::GivenUp { error },
+                    )
+                    .await?;
+                    transaction.commit().await?;
+                }
+                Err(error) => return Err(error),
+            }
         }
+    }
+
+    /// Stores the outcome of a delivery.
+    pub async fn settle_callback(
+        &self,
+        lease: &CallbackLease,
+        settlement: &DeliveryOutcome,
+    ) -> Result<Fenced> {
+        self.with_reserve(|| async move {
+            let mut transaction = self.database.begin().await?;
+            let fenced = write(&mut transaction, lease, settlement).await?;
+            transaction.commit().await?;
+            Ok(fenced)
+        })
+        .await
     }
 }
 
@@ -124,17 +147,6 @@ async fn of(transaction: &mut Transaction, lease: CallbackLease) -> Result<Callb
         job,
         lease,
     })
-}
-
-pub(super) async fn settle(
-    database: &Database,
-    lease: &CallbackLease,
-    settlement: &DeliveryOutcome,
-) -> Result<Fenced> {
-    let mut transaction = database.begin().await?;
-    let fenced = write(&mut transaction, lease, settlement).await?;
-    transaction.commit().await?;
-    Ok(fenced)
 }
 
 async fn write(

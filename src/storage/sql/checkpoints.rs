@@ -3,21 +3,42 @@
 //! Checkpoints are rows and not blobs, so that the fence of the lease protects the bytes in the same
 //! transaction. The bytes of a stale worker are therefore never stored.
 
+use super::super::history::{self, Facts};
 use super::super::{Fenced, Lease, Result};
-use super::database::{Database, Transaction, statement};
+use super::Store;
+use super::database::{Transaction, statement};
 use super::queue::{fence, fenced};
 use crate::records::JobId;
 
-pub(super) async fn save(database: &Database, lease: &Lease, body: &[u8]) -> Result<Fenced> {
-    let mut transaction = database.begin().await?;
-    let select = concat!("SELECT 1 FROM jobs", fence!(), "{for update}");
-    let held = transaction.optional(fenced(select, lease)).await?;
-    if held.is_none() {
-        return Ok(Fenced::Lost);
+impl Store {
+    /// Stores the state of a running job for the next claim, in place of the previous checkpoint. The
+    /// checkpoint is deleted when the job ends.
+    pub async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced> {
+        self.ensure_row_space().await?;
+        history::recorded(|| Facts::of_checkpoint("save", lease, body), async {
+            let mut transaction = self.database.begin().await?;
+            let select = concat!("SELECT 1 FROM jobs", fence!(), "{for update}");
+            let held = transaction.optional(fenced(select, lease)).await?;
+            if held.is_none() {
+                return Ok(Fenced::Lost);
+            }
+            write(&mut transaction, lease.job, body).await?;
+            transaction.commit().await?;
+            Ok(Fenced::Done)
+        })
+        .await
     }
-    write(&mut transaction, lease.job, body).await?;
-    transaction.commit().await?;
-    Ok(Fenced::Done)
+
+    /// The latest checkpoint of a job that has not ended.
+    pub async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
+        history::recorded(|| Facts::of_job("checkpoint", job), async {
+            let select =
+                statement("SELECT body FROM checkpoints WHERE job = $1").bind(job.to_string());
+            let row = self.database.optional(select).await?;
+            row.map(|row| row.get("body")).transpose()
+        })
+        .await
+    }
 }
 
 /// Stores the checkpoint of a job whose row this transaction has locked.
@@ -30,12 +51,6 @@ pub(super) async fn write(transaction: &mut Transaction, job: JobId, body: &[u8]
     .bind(body)
     .bind(env!("CARGO_PKG_VERSION"));
     transaction.execute(upsert).await.map(|_| ())
-}
-
-pub(super) async fn of(database: &Database, job: JobId) -> Result<Option<Vec<u8>>> {
-    let select = statement("SELECT body FROM checkpoints WHERE job = $1").bind(job.to_string());
-    let row = database.optional(select).await?;
-    row.map(|row| row.get("body")).transpose()
 }
 
 /// Whether the job has a checkpoint.

@@ -3,12 +3,13 @@
 //! The order is that of [`crate::records::schedule`]. First comes the active owner with the least virtual
 //! seconds. The jobs of this owner are ordered by priority, level and age.
 
-use super::super::{Alone, Claim, ClaimTerms, Lease, Result, StoreError, WorkerId, history};
-use super::database::{Database, Row, statement};
+use super::super::history::{self, Facts};
+use super::super::{Alone, Claim, ClaimTerms, Lease, Result, StoreError, WorkerId};
+use super::database::{Row, statement};
 use super::events::{self, NewEvent};
 use super::queue::fail_damaged;
 use super::rows::job_columns;
-use super::{parts, rows, shares};
+use super::{Store, parts, rows, shares};
 use crate::records::schedule::CLAIMS_BETWEEN_OLDEST;
 use crate::records::{Job, JobTree, Line, Owner, Status, Timestamp};
 
@@ -42,73 +43,128 @@ macro_rules! has_claimable {
 /// unchanged.
 pub(super) const SPEC_SCHEMA: i64 = 2;
 
-pub(super) async fn claim(
-    database: &Database,
-    worker: &WorkerId,
-    terms: &ClaimTerms,
-    now: Timestamp,
-) -> Result<Option<Claim>> {
-    let memory_bytes_max = bytes(terms.memory_bytes_max);
-    // Each iteration returns a job, fails a damaged job, or passes over an owner, so the loop ends.
-    let mut passed = (f64::MIN, String::new());
-    loop {
-        let mut transaction = database.begin().await?;
-        let next = statement(NEXT_OWNER)
-            .bind(memory_bytes_max)
-            .bind(passed.0)
-            .bind(passed.1.clone());
-        let Some(next) = transaction.optional(next).await? else {
-            return Ok(None);
-        };
-        let owner: String = next.get("owner")?;
-        let claims: u32 = rows::small(&next, "claims")?;
-        let is_oldest = (claims + 1).is_multiple_of(CLAIMS_BETWEEN_OLDEST);
-        let update = statement(if is_oldest { TAKE_OLDEST } else { TAKE_FIRST })
-            .bind(memory_bytes_max)
-            .bind(owner.as_str())
-            .bind(worker.as_str())
-            .bind(terms.lease_seconds)
-            .bind(now.milliseconds());
-        let Some(row) = transaction.optional(update).await? else {
-            // Other workers have just taken all claimable jobs of this owner.
-            passed = (next.get("virtual_seconds")?, owner);
-            continue;
-        };
-        let job = match rows::job(&row) {
-            Ok(job) => job,
-            Err(StoreError::Corrupt(damage)) => {
-                fail_damaged(&mut transaction, &row, &damage.to_string(), now).await?;
+impl Store {
+    /// Takes the first job of the active owner with the least virtual seconds among the owners with a
+    /// claimable job. One of [`CLAIMS_BETWEEN_OLDEST`](crate::records::schedule::CLAIMS_BETWEEN_OLDEST)
+    /// claims of an owner takes the oldest job instead. A job with a damaged row fails as `data-corrupt`, and
+    /// the claim takes the next job.
+    pub async fn claim_job(
+        &self,
+        worker: &WorkerId,
+        terms: &ClaimTerms,
+        now: Timestamp,
+    ) -> Result<Option<Claim>> {
+        self.ensure_row_space().await?;
+        history::recorded(|| Facts::of_claim(worker, terms.lease_seconds), async {
+            let memory_bytes_max = bytes(terms.memory_bytes_max);
+            // Each iteration returns a job, fails a damaged job, or passes over an owner, so the loop ends.
+            let mut passed = (f64::MIN, String::new());
+            loop {
+                let mut transaction = self.database.begin().await?;
+                let next = statement(NEXT_OWNER)
+                    .bind(memory_bytes_max)
+                    .bind(passed.0)
+                    .bind(passed.1.clone());
+                let Some(next) = transaction.optional(next).await? else {
+                    return Ok(None);
+                };
+                let owner: String = next.get("owner")?;
+                let claims: u32 = rows::small(&next, "claims")?;
+                let is_oldest = (claims + 1).is_multiple_of(CLAIMS_BETWEEN_OLDEST);
+                let update = statement(if is_oldest { TAKE_OLDEST } else { TAKE_FIRST })
+                    .bind(memory_bytes_max)
+                    .bind(owner.as_str())
+                    .bind(worker.as_str())
+                    .bind(terms.lease_seconds)
+                    .bind(now.milliseconds());
+                let Some(row) = transaction.optional(update).await? else {
+                    // Other workers have just taken all claimable jobs of this owner.
+                    passed = (next.get("virtual_seconds")?, owner);
+                    continue;
+                };
+                let job = match rows::job(&row) {
+                    Ok(job) => job,
+                    Err(StoreError::Corrupt(damage)) => {
+                        fail_damaged(&mut transaction, &row, &damage.to_string(), now).await?;
+                        transaction.commit().await?;
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                };
+                let lease = Lease {
+                    job: job.id,
+                    worker: worker.clone(),
+                    attempt: job.attempt,
+                    claim: rows::small(&row, "claims")?,
+                };
+                let running = [NewEvent::status(Status::Running, job.attempt, now)];
+                events::append(&mut transaction, job.id, &running).await?;
+                if let JobTree::Part { parent, .. } = job.lineage {
+                    parts::started(&mut transaction, parent, now).await?;
+                }
+                shares::charge_claim(&mut transaction, &Owner::new(owner)).await?;
+                history::taken(&lease, terms.lease_seconds);
                 transaction.commit().await?;
-                continue;
+                let alone = match row.get("alone")? {
+                    true => Some(Alone {
+                        death_seconds: row.get("death_seconds")?,
+                    }),
+                    false => None,
+                };
+                return Ok(Some(Claim {
+                    job,
+                    lease,
+                    alone,
+                    switch_seconds: row.get("switch_seconds")?,
+                }));
             }
-            Err(error) => return Err(error),
+        })
+        .await
+    }
+
+    /// The jobs that could go before a job of the owner, among jobs that need at most `memory_bytes_max`.
+    pub async fn line(&self, owner: &Owner, memory_bytes_max: u64) -> Result<Line> {
+        let memory_bytes_max = bytes(memory_bytes_max);
+        let first = statement(FIRST_OF_OWNER)
+            .bind(memory_bytes_max)
+            .bind(owner.as_str());
+        let own = self.database.optional(first).await?;
+        let other = statement(FIRST_OTHER)
+            .bind(memory_bytes_max)
+            .bind(owner.as_str());
+        let other = self.database.optional(other).await?;
+        Ok(Line {
+            virtual_seconds: shares::virtual_seconds(&self.database, owner).await?,
+            own: own.as_ref().map(rows::rank).transpose()?,
+            other: other.map(|row| row.get("virtual_seconds")).transpose()?,
+        })
+    }
+
+    /// Whether a queued job needs more than `free` bytes of memory and at most `max`. Jobs of at most 1 MiB
+    /// do not count.
+    pub async fn passes_over(&self, free: u64, max: u64) -> Result<bool> {
+        let select = statement(PASSED_OVER).bind(bytes(free)).bind(bytes(max));
+        Ok(self.database.optional(select).await?.is_some())
+    }
+
+    /// Number of queued jobs of the same owner before a queued job, counted up to `limit`.
+    pub async fn jobs_ahead(&self, job: &Job, limit: u32) -> Result<u32> {
+        let select = statement(AHEAD)
+            .bind(job.owner.as_str())
+            .bind(i64::from(job.priority))
+            .bind(job.id.to_string())
+            .bind(limit);
+        rows::small(&self.database.one(select).await?, "ahead")
+    }
+
+    /// For each task, the number of jobs that wait for a worker and the creation time of the oldest.
+    pub async fn queue_depths(&self) -> Result<Vec<(String, u64, Timestamp)>> {
+        let found = self.database.all(statement(DEPTHS)).await?;
+        let depth = |row: &Row| {
+            let oldest = Timestamp::from_milliseconds(row.get("oldest")?);
+            Ok((row.get("task")?, rows::unsigned(row, "depth")?, oldest))
         };
-        let lease = Lease {
-            job: job.id,
-            worker: worker.clone(),
-            attempt: job.attempt,
-            claim: rows::small(&row, "claims")?,
-        };
-        let running = [NewEvent::status(Status::Running, job.attempt, now)];
-        events::append(&mut transaction, job.id, &running).await?;
-        if let JobTree::Part { parent, .. } = job.lineage {
-            parts::started(&mut transaction, parent, now).await?;
-        }
-        shares::charge_claim(&mut transaction, &Owner::new(owner)).await?;
-        history::taken(&lease, terms.lease_seconds);
-        transaction.commit().await?;
-        let alone = match row.get("alone")? {
-            true => Some(Alone {
-                death_seconds: row.get("death_seconds")?,
-            }),
-            false => None,
-        };
-        return Ok(Some(Claim {
-            job,
-            lease,
-            alone,
-            switch_seconds: row.get("switch_seconds")?,
-        }));
+        found.iter().map(depth).collect()
     }
 }
 
@@ -143,27 +199,6 @@ pub(super) const TAKE_FIRST: &str = take!("priority DESC, level, id");
 
 pub(super) const TAKE_OLDEST: &str = take!("id");
 
-pub(super) async fn line(
-    database: &Database,
-    owner: &Owner,
-    memory_bytes_max: u64,
-) -> Result<Line> {
-    let memory_bytes_max = bytes(memory_bytes_max);
-    let first = statement(FIRST_OF_OWNER)
-        .bind(memory_bytes_max)
-        .bind(owner.as_str());
-    let own = database.optional(first).await?;
-    let other = statement(FIRST_OTHER)
-        .bind(memory_bytes_max)
-        .bind(owner.as_str());
-    let other = database.optional(other).await?;
-    Ok(Line {
-        virtual_seconds: shares::virtual_seconds(database, owner).await?,
-        own: own.as_ref().map(rows::rank).transpose()?,
-        other: other.map(|row| row.get("virtual_seconds")).transpose()?,
-    })
-}
-
 pub(super) const FIRST_OF_OWNER: &str = concat!(
     "SELECT priority, level, id FROM jobs WHERE owner = $2 AND ",
     claimable!(),
@@ -181,11 +216,6 @@ fn bytes(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-pub(super) async fn passes_over(database: &Database, free: u64, max: u64) -> Result<bool> {
-    let select = statement(PASSED_OVER).bind(bytes(free)).bind(bytes(max));
-    Ok(database.optional(select).await?.is_some())
-}
-
 /// A queued job that needs much memory. The first conditions name the partial index.
 pub(super) const PASSED_OVER: &str = "SELECT id FROM jobs WHERE status = 'queued' AND waits = FALSE \
      AND memory_bytes > 1048576 AND memory_bytes > $1 AND memory_bytes <= $2 \
@@ -199,24 +229,6 @@ pub(super) const AHEAD: &str = "SELECT COUNT(*) AS ahead FROM (\
      AND priority = $2 \
      AND (level, id) < ((SELECT level FROM jobs WHERE id = $3), $3) LIMIT $4) AS earlier";
 
-pub(super) async fn ahead(database: &Database, job: &Job, limit: u32) -> Result<u32> {
-    let select = statement(AHEAD)
-        .bind(job.owner.as_str())
-        .bind(i64::from(job.priority))
-        .bind(job.id.to_string())
-        .bind(limit);
-    rows::small(&database.one(select).await?, "ahead")
-}
-
 /// The number of queued jobs of each task.
 const DEPTHS: &str = "SELECT task, COUNT(*) AS depth, MIN(created_at) AS oldest FROM jobs \
      WHERE status = 'queued' AND waits = FALSE GROUP BY task";
-
-pub(super) async fn depths(database: &Database) -> Result<Vec<(String, u64, Timestamp)>> {
-    let found = database.all(statement(DEPTHS)).await?;
-    let depth = |row: &Row| {
-        let oldest = Timestamp::from_milliseconds(row.get("oldest")?);
-        Ok((row.get("task")?, rows::unsigned(row, "depth")?, oldest))
-    };
-    found.iter().map(depth).collect()
-}

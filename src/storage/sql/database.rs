@@ -93,6 +93,8 @@ impl Database {
 
     /// All rows that a statement reads.
     pub(super) async fn all(&self, statement: Statement) -> Result<Vec<Row>> {
+        #[cfg(test)]
+        super::faults::meet(&statement.text)?;
         bounded(self.pulse(), async {
             Ok(match self {
                 Self::Sqlite { readers, .. } => {
@@ -151,6 +153,8 @@ pub(super) enum Transaction {
 impl Transaction {
     /// All rows that a statement reads or returns.
     pub async fn all(&mut self, statement: Statement) -> Result<Vec<Row>> {
+        #[cfg(test)]
+        super::faults::meet(&statement.text)?;
         let pulse = self.pulse();
         bounded(pulse.as_ref(), async {
             Ok(match self {
@@ -180,6 +184,8 @@ impl Transaction {
 
     /// Runs a statement and returns the number of written rows.
     pub async fn execute(&mut self, statement: Statement) -> Result<u64> {
+        #[cfg(test)]
+        super::faults::meet(&statement.text)?;
         let pulse = self.pulse();
         bounded(pulse.as_ref(), async {
             Ok(match self {
@@ -209,6 +215,8 @@ impl Transaction {
                 Self::Sqlite(transaction) => transaction.commit().await?,
                 Self::Postgres(transaction, _) => transaction.commit().await?,
             }
+            #[cfg(test)]
+            super::faults::answer_commit()?;
             Ok(())
         })
         .await

@@ -4,8 +4,8 @@
 //! The numbers therefore have no gaps, and no number is used twice.
 
 use super::super::Result;
-use super::database::{Database, Statement, Transaction, Value, statement};
-use super::rows;
+use super::database::{Statement, Transaction, Value, statement};
+use super::{Store, rows};
 use crate::records::{Event, EventKind, JobId, Owner, Progress, Status, Timestamp};
 
 /// An event without a number.
@@ -108,25 +108,29 @@ fn rows_of(job: JobId, owner: &Owner, last: i64, events: &[NewEvent]) -> Vec<[Va
     rows.collect()
 }
 
-pub(super) async fn after(
-    database: &Database,
-    owner: Option<&Owner>,
-    id: JobId,
-    after_sequence: i64,
-    limit: u32,
-) -> Result<Vec<Event>> {
-    let select = statement(
-        "SELECT e.job, e.sequence, e.kind, e.body, e.at, j.id, j.status, \
-         CASE e.kind WHEN 'result' THEN j.result END AS result, j.error, j.model, j.finished_at, \
-         j.end_digest \
-         FROM events AS e JOIN jobs AS j ON j.id = e.job \
-         WHERE e.job = $1 AND e.sequence > $2 AND ($3 IS NULL OR e.owner = $3) \
-         ORDER BY e.sequence LIMIT $4",
-    )
-    .bind(id.to_string())
-    .bind(after_sequence)
-    .bind(owner.map(Owner::as_str))
-    .bind(limit);
-    let found = database.all(select).await?;
-    found.iter().map(rows::event).collect()
+impl Store {
+    /// At most `limit` events of a job after number `after_sequence`, in order; 0 begins at the first event.
+    /// With an owner, only events of that owner's job.
+    pub async fn events(
+        &self,
+        owner: Option<&Owner>,
+        id: JobId,
+        after_sequence: i64,
+        limit: u32,
+    ) -> Result<Vec<Event>> {
+        let select = statement(
+            "SELECT e.job, e.sequence, e.kind, e.body, e.at, j.id, j.status, \
+             CASE e.kind WHEN 'result' THEN j.result END AS result, j.error, j.model, j.finished_at, \
+             j.end_digest \
+             FROM events AS e JOIN jobs AS j ON j.id = e.job \
+             WHERE e.job = $1 AND e.sequence > $2 AND ($3 IS NULL OR e.owner = $3) \
+             ORDER BY e.sequence LIMIT $4",
+        )
+        .bind(id.to_string())
+        .bind(after_sequence)
+        .bind(owner.map(Owner::as_str))
+        .bind(limit);
+        let found = self.database.all(select).await?;
+        found.iter().map(rows::event).collect()
+    }
 }

@@ -12,9 +12,9 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::Value;
 
 use super::super::{Result, StoreError};
-use super::database::{Database, Row, Statement, Transaction, statement};
+use super::database::{Row, Statement, Transaction, statement};
 use super::digests::ANSWER;
-use super::rows;
+use super::{Store, rows};
 use crate::records::{KeyClaim, KeyRecord, Owner, Timestamp};
 
 /// Stores the key, if any, for a thing that the same transaction stores next.
@@ -58,13 +58,35 @@ pub(super) async fn claim(
     Err(StoreError::KeyTaken(Box::new(found)))
 }
 
-pub(super) async fn one(
-    database: &Database,
-    owner: &Owner,
-    key: &str,
-) -> Result<Option<KeyRecord>> {
-    let row = database.optional(select(owner, key)).await?;
-    row.as_ref().map(record).transpose()
+impl Store {
+    /// The record of this idempotency key of the owner, if the key is still stored.
+    pub async fn idempotency_key(&self, owner: &Owner, key: &str) -> Result<Option<KeyRecord>> {
+        let row = self.database.optional(select(owner, key)).await?;
+        row.as_ref().map(record).transpose()
+    }
+
+    /// Deletes at most `limit` idempotency keys of all owners that were created before `created_before`,
+    /// oldest first. Returns their number.
+    pub async fn sweep_idempotency_keys(
+        &self,
+        created_before: Timestamp,
+        limit: u32,
+    ) -> Result<u64> {
+        self.with_reserve(|| async move {
+            let mut transaction = self.database.begin().await?;
+            let delete = statement(
+                "DELETE FROM idempotency_keys WHERE (owner, key) IN (SELECT owner, key \
+                 FROM idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT $2 \
+                 {for update, skip locked})",
+            )
+            .bind(created_before.milliseconds())
+            .bind(limit);
+            let deleted = transaction.execute(delete).await?;
+            transaction.commit().await?;
+            Ok(deleted)
+        })
+        .await
+    }
 }
 
 fn select(owner: &Owner, key: &str) -> Statement {
@@ -107,22 +129,4 @@ pub(super) fn answer(row: &Row) -> Result<Option<(Value, bool)>> {
 fn with_digest(key: &str, thing: &str, json: &str) -> String {
     let digest = ANSWER.of([key.into(), thing.into(), json.into()]);
     format!("{} {json}", BASE64_STANDARD.encode(digest))
-}
-
-pub(super) async fn sweep(
-    database: &Database,
-    created_before: Timestamp,
-    limit: u32,
-) -> Result<u64> {
-    let mut transaction = database.begin().await?;
-    let delete = statement(
-        "DELETE FROM idempotency_keys WHERE (owner, key) IN (SELECT owner, key \
-         FROM idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT $2 \
-         {for update, skip locked})",
-    )
-    .bind(created_before.milliseconds())
-    .bind(limit);
-    let deleted = transaction.execute(delete).await?;
-    transaction.commit().await?;
-    Ok(deleted)
 }

@@ -1,117 +1,277 @@
 //! Statements that store, read and delete jobs as records. The statements of their computation are in
 //! `queue`.
 
-use super::super::quota::{Quotas, Usage};
+use super::super::history::{self, Facts};
+use super::super::quota::Usage;
 use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, WorkerId};
 use super::claims::SPEC_SCHEMA;
-use super::database::{Database, Transaction, statement};
+use super::database::{Transaction, statement};
 use super::digests::{JOB, JOB_END, TRACE};
 use super::events::{self, NewEvent};
 use super::rows::{job_columns, shown_status};
-use super::{callbacks, datasets, idempotency, models, parts, rows, shares, usage};
+use super::{Store, callbacks, datasets, idempotency, models, parts, rows, shares, usage};
 use crate::records::id::JobKind;
 use crate::records::{
     Job, JobId, JobTree, KeyClaim, Model, ModelId, Owner, Page, Slice, Status, Timestamp,
 };
 
-pub(super) async fn insert_queued(
-    database: &Database,
-    quotas: &Quotas,
-    job: &Job,
-    key: Option<&KeyClaim>,
-) -> Result<()> {
-    demand(job, job.status == Status::Queued)?;
-    let queued = [NewEvent::status(
-        Status::Queued,
-        job.attempt,
-        job.created_at,
-    )];
-    let mut transaction = database.begin().await?;
-    idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
-    if insert(&mut transaction, job, None, &queued).await? {
-        shares::activate(&mut transaction, &job.owner).await?;
-        let asked = Usage {
-            jobs_queued: 1,
-            stored_bytes: job.data_bytes,
-            ..Usage::default()
-        };
-        usage::admit(&mut transaction, quotas, &job.owner, &asked).await?;
-        transaction.commit().await?;
+impl Store {
+    /// Stores a queued job with its first event. If the id is already stored, nothing changes.
+    ///
+    /// # Errors
+    /// [`StoreError::DatasetMissing`] when the owner has no such dataset. From the insert until its end, a
+    /// job pins its dataset.
+    pub async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()> {
+        self.ensure_row_space().await?;
+        history::recorded(|| Facts::of_insert(job), async {
+            demand(job, job.status == Status::Queued)?;
+            let queued = [NewEvent::status(
+                Status::Queued,
+                job.attempt,
+                job.created_at,
+            )];
+            let mut transaction = self.database.begin().await?;
+            idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
+            if insert(&mut transaction, job, None, &queued).await? {
+                shares::activate(&mut transaction, &job.owner).await?;
+                let asked = Usage {
+                    jobs_queued: 1,
+                    stored_bytes: job.data_bytes,
+                    ..Usage::default()
+                };
+                usage::admit(&mut transaction, &self.quotas, &job.owner, &asked).await?;
+                transaction.commit().await?;
+            }
+            Ok(())
+        })
+        .await
     }
-    Ok(())
-}
 
-pub(super) async fn insert_running(
-    database: &Database,
-    quotas: &Quotas,
-    job: &Job,
-    worker: &WorkerId,
-    lease_seconds: u32,
-    key: Option<&KeyClaim>,
-) -> Result<Lease> {
-    demand(job, job.status == Status::Running && job.attempt == 1)?;
-    let lease = Lease {
-        job: job.id,
-        worker: worker.clone(),
-        attempt: 1,
-        claim: 1,
-    };
-    let begun = begun_events(job, 1);
-    let mut transaction = database.begin().await?;
-    idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
-    if insert(&mut transaction, job, Some((worker, lease_seconds)), &begun).await? {
-        shares::activate(&mut transaction, &job.owner).await?;
-        let asked = Usage {
-            stored_bytes: job.data_bytes,
-            ..Usage::default()
-        };
-        usage::admit(&mut transaction, quotas, &job.owner, &asked).await?;
-        transaction.commit().await?;
-        return Ok(lease);
+    /// Stores a job that `worker` already computes (status `running`, attempt 1) with the events `queued` and
+    /// `running`, and gives the worker its lease.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] when the id is already stored, except by an earlier call of the same worker;
+    /// [`StoreError::DatasetMissing`] as for a queued job.
+    pub async fn insert_running_job(
+        &self,
+        job: &Job,
+        worker: &WorkerId,
+        lease_seconds: u32,
+        key: Option<&KeyClaim>,
+    ) -> Result<Lease> {
+        self.ensure_row_space().await?;
+        history::recorded(
+            || Facts {
+                worker: Some(worker),
+                seconds: Some(lease_seconds),
+                ..Facts::of_insert(job)
+            },
+            async {
+                demand(job, job.status == Status::Running && job.attempt == 1)?;
+                let lease = Lease {
+                    job: job.id,
+                    worker: worker.clone(),
+                    attempt: 1,
+                    claim: 1,
+                };
+                let begun = begun_events(job, 1);
+                let mut transaction = self.database.begin().await?;
+                idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at)
+                    .await?;
+                if insert(&mut transaction, job, Some((worker, lease_seconds)), &begun).await? {
+                    shares::activate(&mut transaction, &job.owner).await?;
+                    let asked = Usage {
+                        stored_bytes: job.data_bytes,
+                        ..Usage::default()
+                    };
+                    usage::admit(&mut transaction, &self.quotas, &job.owner, &asked).await?;
+                    transaction.commit().await?;
+                    return Ok(lease);
+                }
+                // The job is already stored, either by a call whose answer was lost or by another caller.
+                let select = statement(
+                    "SELECT 1 FROM jobs WHERE id = $1 AND status = 'running' AND lease_owner = $2 \
+                 AND attempt = 1 AND claims = 1",
+                )
+                .bind(job.id.to_string())
+                .bind(worker.as_str());
+                let held = transaction.optional(select).await?;
+                held.map(|_| lease)
+                    .ok_or_else(|| StoreError::Conflict(job.id.to_string()))
+            },
+        )
+        .await
     }
-    // The job is already stored, either by a call whose answer was lost or by another caller.
-    let select = statement(
-        "SELECT 1 FROM jobs WHERE id = $1 AND status = 'running' AND lease_owner = $2 \
-         AND attempt = 1 AND claims = 1",
-    )
-    .bind(job.id.to_string())
-    .bind(worker.as_str());
-    let held = transaction.optional(select).await?;
-    held.map(|_| lease)
-        .ok_or_else(|| StoreError::Conflict(job.id.to_string()))
-}
 
-pub(super) async fn insert_ended(
-    database: &Database,
-    quotas: &Quotas,
-    job: &Job,
-    model: Option<&Model>,
-    trace: Option<&[u8]>,
-    key: Option<&KeyClaim>,
-) -> Result<()> {
-    let finished_at = job.finished_at.filter(|_| job.status.is_ended());
-    demand(job, finished_at.is_some())?;
-    let mut all = Vec::from(begun_events(job, job.attempt));
-    all.extend(NewEvent::end(
-        job.status,
-        job.attempt,
-        finished_at.unwrap_or(job.created_at),
-    ));
-    let mut transaction = database.begin().await?;
-    idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
-    if insert(&mut transaction, job, None, &all).await? {
-        let stored = insert_products(&mut transaction, job.id, &job.owner, model, trace).await?;
-        if let Some(callback) = &job.callback {
-            callbacks::owe(&mut transaction, job.id, &job.owner, callback).await?;
+    /// Stores a job that ended before any client knew its id, with its model, trace and all four events, in
+    /// one transaction. If the id is already stored, nothing changes.
+    pub async fn insert_ended_job(
+        &self,
+        job: &Job,
+        model: Option<&Model>,
+        trace: Option<&[u8]>,
+        key: Option<&KeyClaim>,
+    ) -> Result<()> {
+        self.ensure_row_space().await?;
+        history::recorded(|| Facts::of_insert(job), async {
+            let finished_at = job.finished_at.filter(|_| job.status.is_ended());
+            demand(job, finished_at.is_some())?;
+            let mut all = Vec::from(begun_events(job, job.attempt));
+            all.extend(NewEvent::end(
+                job.status,
+                job.attempt,
+                finished_at.unwrap_or(job.created_at),
+            ));
+            let mut transaction = self.database.begin().await?;
+            idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
+            if insert(&mut transaction, job, None, &all).await? {
+                let stored =
+                    insert_products(&mut transaction, job.id, &job.owner, model, trace).await?;
+                if let Some(callback) = &job.callback {
+                    callbacks::owe(&mut transaction, job.id, &job.owner, callback).await?;
+                }
+                let asked = Usage {
+                    stored_bytes: stored,
+                    ..Usage::default()
+                };
+                usage::admit(&mut transaction, &self.quotas, &job.owner, &asked).await?;
+                transaction.commit().await?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// The owner's job with this id.
+    pub async fn job(&self, owner: &Owner, id: JobId) -> Result<Option<Job>> {
+        let select = concat!(
+            "SELECT ",
+            job_columns!(),
+            " FROM jobs WHERE id = $1 AND owner = $2"
+        );
+        let select = statement(select).bind(id.to_string()).bind(owner.as_str());
+        let row = self.database.optional(select).await?;
+        row.as_ref().map(rows::job).transpose()
+    }
+
+    /// A page of the owner's jobs, newest first.
+    pub async fn jobs(
+        &self,
+        owner: &Owner,
+        filter: &JobFilter,
+        page: &Page<JobKind>,
+    ) -> Result<Slice<Job, JobKind>> {
+        let text = match filter.parent {
+            None => LIST,
+            Some(_) => LIST_PARTS,
+        };
+        let mut select = statement(text)
+            .bind(owner.as_str())
+            .bind(rows::before(page))
+            .bind(filter.status.map(Status::as_str))
+            .bind(filter.task.as_deref())
+            .bind(filter.learner.as_deref())
+            .bind(page.limit() + 1);
+        if let Some(parent) = filter.parent {
+            select = select.bind(parent.to_string());
         }
-        let asked = Usage {
-            stored_bytes: stored,
-            ..Usage::default()
-        };
-        usage::admit(&mut transaction, quotas, &job.owner, &asked).await?;
-        transaction.commit().await?;
+        let found = self.database.all(select).await?;
+        let items = found.iter().map(rows::job).collect::<Result<Vec<_>>>()?;
+        Ok(Slice::from_one_more(items, page, |job| job.id))
     }
-    Ok(())
+
+    /// Deletes an ended job with its events, trace, parts and callback, delivered or not. The model stays.
+    pub async fn delete_job(&self, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {
+        let write = || async move {
+            let mut transaction = self.database.begin().await?;
+            let select = statement(
+                "SELECT parent, parts, finished_at FROM jobs WHERE id = $1 AND owner = $2",
+            )
+            .bind(id.to_string())
+            .bind(owner.as_str());
+            let Some(row) = transaction.optional(select).await? else {
+                return Ok(DeleteOutcome::NotFound);
+            };
+            if let Some(parent) = rows::parsed_if(&row, "parent")? {
+                return Ok(DeleteOutcome::PartOf { parent });
+            }
+            // An ended job never changes back.
+            if row.get::<Option<i64>>("finished_at")?.is_none() {
+                return Ok(DeleteOutcome::NotEnded);
+            }
+            if row.get::<i64>("parts")? > 0 {
+                // The parts come before their parent, as in every transaction that locks both. Some parts may still
+                // run if another part failed.
+                let delete = statement("DELETE FROM jobs WHERE parent = $1").bind(id.to_string());
+                transaction.execute(delete).await?;
+            }
+            // Events, trace and callback are deleted with the job.
+            let delete = statement("DELETE FROM jobs WHERE id = $1 RETURNING data_key");
+            let deleted = transaction.optional(delete.bind(id.to_string())).await?;
+            let Some(row) = deleted else {
+                return Ok(DeleteOutcome::NotFound);
+            };
+            let data_key = row.get("data_key")?;
+            transaction.commit().await?;
+            Ok(DeleteOutcome::Deleted { data_key })
+        };
+        history::recorded(|| Facts::of_job("delete", id), self.with_reserve(write)).await
+    }
+
+    /// Deletes at most `limit` jobs of all owners that ended before `ended_before`, oldest first. Parts are
+    /// deleted with their parent and count towards the limit.
+    pub async fn sweep_jobs(&self, ended_before: Timestamp, limit: u32) -> Result<Swept> {
+        let write = || async move {
+            let mut transaction = self.database.begin().await?;
+            let delete = statement(SWEEP)
+                .bind(ended_before.milliseconds())
+                .bind(limit);
+            let deleted = transaction.all(delete).await?;
+            transaction.commit().await?;
+            let mut swept = Swept {
+                jobs: deleted.len() as u64,
+                data_keys: Vec::new(),
+            };
+            for row in &deleted {
+                swept
+                    .data_keys
+                    .extend(row.get::<Option<String>>("data_key")?);
+            }
+            Ok(swept)
+        };
+        history::recorded(|| Facts::of("sweep"), self.with_reserve(write)).await
+    }
+
+    /// The trace of the owner's job, if any.
+    pub async fn trace(&self, owner: &Owner, id: JobId) -> Result<Option<Vec<u8>>> {
+        let select = "SELECT job, body, digest FROM traces WHERE job = $1 AND owner = $2";
+        let select = statement(select).bind(id.to_string()).bind(owner.as_str());
+        let row = self.database.optional(select).await?;
+        let body = row.map(|row| {
+            TRACE.check(&row, "digest")?;
+            row.get("body")
+        });
+        body.transpose()
+    }
+
+    /// The keys of the blobs of datasets and of jobs that have not ended: at most `limit`, in order, after
+    /// the key `after`. A blob is stored before its record. A blob that is not listed here is therefore an
+    /// orphan only when it is old.
+    pub async fn data_keys_in_use(&self, after: Option<&str>, limit: u32) -> Result<Vec<String>> {
+        let mut keys: Vec<String> = Vec::new();
+        for text in [DATA_KEYS, datasets::DATA_KEYS] {
+            let select = statement(text).bind(after.unwrap_or("")).bind(limit);
+            let found = self.database.all(select).await?;
+            for row in &found {
+                keys.push(row.get("data_key")?);
+            }
+        }
+        // The first keys of both lists are among the first keys of each list.
+        keys.sort_unstable();
+        keys.truncate(limit as usize);
+        Ok(keys)
+    }
 }
 
 /// Stores the model and the trace of a job. Returns the number of stored bytes that count.
@@ -290,17 +450,6 @@ pub(super) async fn insert(
     Ok(true)
 }
 
-pub(super) async fn one(database: &Database, owner: &Owner, id: JobId) -> Result<Option<Job>> {
-    let select = concat!(
-        "SELECT ",
-        job_columns!(),
-        " FROM jobs WHERE id = $1 AND owner = $2"
-    );
-    let select = statement(select).bind(id.to_string()).bind(owner.as_str());
-    let row = database.optional(select).await?;
-    row.as_ref().map(rows::job).transpose()
-}
-
 /// A page of an owner's jobs without their parts.
 pub(super) const LIST: &str = concat!(
     "SELECT ",
@@ -321,64 +470,6 @@ pub(super) const LIST_PARTS: &str = concat!(
      AND ($5 IS NULL OR learner = $5) ORDER BY id DESC LIMIT $6"
 );
 
-pub(super) async fn list(
-    database: &Database,
-    owner: &Owner,
-    filter: &JobFilter,
-    page: &Page<JobKind>,
-) -> Result<Slice<Job, JobKind>> {
-    let text = match filter.parent {
-        None => LIST,
-        Some(_) => LIST_PARTS,
-    };
-    let mut select = statement(text)
-        .bind(owner.as_str())
-        .bind(rows::before(page))
-        .bind(filter.status.map(Status::as_str))
-        .bind(filter.task.as_deref())
-        .bind(filter.learner.as_deref())
-        .bind(page.limit() + 1);
-    if let Some(parent) = filter.parent {
-        select = select.bind(parent.to_string());
-    }
-    let found = database.all(select).await?;
-    let items = found.iter().map(rows::job).collect::<Result<Vec<_>>>()?;
-    Ok(Slice::from_one_more(items, page, |job| job.id))
-}
-
-pub(super) async fn delete(database: &Database, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {
-    let mut transaction = database.begin().await?;
-    let select =
-        statement("SELECT parent, parts, finished_at FROM jobs WHERE id = $1 AND owner = $2")
-            .bind(id.to_string())
-            .bind(owner.as_str());
-    let Some(row) = transaction.optional(select).await? else {
-        return Ok(DeleteOutcome::NotFound);
-    };
-    if let Some(parent) = rows::parsed_if(&row, "parent")? {
-        return Ok(DeleteOutcome::PartOf { parent });
-    }
-    // An ended job never changes back.
-    if row.get::<Option<i64>>("finished_at")?.is_none() {
-        return Ok(DeleteOutcome::NotEnded);
-    }
-    if row.get::<i64>("parts")? > 0 {
-        // The parts come before their parent, as in every transaction that locks both. Some parts may still
-        // run if another part failed.
-        let delete = statement("DELETE FROM jobs WHERE parent = $1").bind(id.to_string());
-        transaction.execute(delete).await?;
-    }
-    // Events, trace and callback are deleted with the job.
-    let delete = statement("DELETE FROM jobs WHERE id = $1 RETURNING data_key");
-    let deleted = transaction.optional(delete.bind(id.to_string())).await?;
-    let Some(row) = deleted else {
-        return Ok(DeleteOutcome::NotFound);
-    };
-    let data_key = row.get("data_key")?;
-    transaction.commit().await?;
-    Ok(DeleteOutcome::Deleted { data_key })
-}
-
 /// Deletes jobs that are old enough. A part waits until its parent is old enough, so that no statement
 /// deletes more rows than its limit.
 const SWEEP: &str = "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE finished_at < $1 \
@@ -386,71 +477,7 @@ const SWEEP: &str = "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE fin
      AND (whole.finished_at IS NULL OR whole.finished_at >= $1))) \
      ORDER BY finished_at LIMIT $2 {for update, skip locked}) RETURNING data_key";
 
-pub(super) async fn sweep(
-    database: &Database,
-    ended_before: Timestamp,
-    limit: u32,
-) -> Result<Swept> {
-    let mut transaction = database.begin().await?;
-    let delete = statement(SWEEP)
-        .bind(ended_before.milliseconds())
-        .bind(limit);
-    let deleted = transaction.all(delete).await?;
-    transaction.commit().await?;
-    let mut swept = Swept {
-        jobs: deleted.len() as u64,
-        data_keys: Vec::new(),
-    };
-    for row in &deleted {
-        swept
-            .data_keys
-            .extend(row.get::<Option<String>>("data_key")?);
-    }
-    Ok(swept)
-}
-
-pub(super) async fn trace(
-    database: &Database,
-    owner: &Owner,
-    id: JobId,
-) -> Result<Option<Vec<u8>>> {
-    let select = "SELECT job, body, digest FROM traces WHERE job = $1 AND owner = $2";
-    let select = statement(select).bind(id.to_string()).bind(owner.as_str());
-    let row = database.optional(select).await?;
-    let body = row.map(|row| {
-        TRACE.check(&row, "digest")?;
-        row.get("body")
-    });
-    body.transpose()
-}
-
 /// The first two conditions name the partial index, which contains no ended jobs.
 pub(super) const DATA_KEYS: &str = "SELECT DISTINCT data_key FROM jobs \
      WHERE data_key IS NOT NULL AND finished_at IS NULL AND data_key > $1 \
      ORDER BY data_key LIMIT $2";
-
-pub(super) async fn data_keys(
-    database: &Database,
-    after: Option<&str>,
-    limit: u32,
-) -> Result<Vec<String>> {
-    let mut keys: Vec<String> = Vec::new();
-    for text in [DATA_KEYS, datasets::DATA_KEYS] {
-        let select = statement(text).bind(after.unwrap_or("")).bind(limit);
-        let found = database.all(select).await?;
-        for row in &found {
-            keys.push(row.get("data_key")?);
-        }
-    }
-    // The first keys of both lists are among the first keys of each list.
-    keys.sort_unstable();
-    keys.truncate(limit as usize);
-    Ok(keys)
-}
-
-pub(super) async fn ping(database: &Database) -> Result<()> {
-    // Reads the database file and not only the connection.
-    let select = statement("SELECT 1 FROM jobs LIMIT 1");
-    database.optional(select).await?;
-    Ok(())
-}

@@ -1,29 +1,82 @@
 //! Statements that insert, read, list and delete models, with the digests of their rows.
 
-use super::super::quota::{Quotas, Usage};
+use super::super::quota::Usage;
 use super::super::{ModelFilter, Result};
-use super::database::{Database, Transaction, Value, statement};
+use super::database::{Transaction, Value, statement};
 use super::digests::{MODEL, MODEL_DOCUMENT};
 use super::rows::model_columns;
-use super::{idempotency, rows, usage};
+use super::{Store, idempotency, rows, usage};
 use crate::records::id::ModelKind;
 use crate::records::{KeyClaim, Model, ModelId, ModelSummary, Owner, Page, Slice};
 
-pub(super) async fn insert_one(
-    database: &Database,
-    quotas: &Quotas,
-    model: &Model,
-    key: Option<&KeyClaim>,
-) -> Result<()> {
-    let mut transaction = database.begin().await?;
-    let (owner, created_at) = (&model.owner, model.created_at);
-    idempotency::claim(&mut transaction, key, owner, model.id, created_at).await?;
-    let asked = Usage {
-        stored_bytes: insert(&mut transaction, model).await?,
-        ..Usage::default()
-    };
-    usage::admit(&mut transaction, quotas, owner, &asked).await?;
-    transaction.commit().await
+impl Store {
+    /// Stores a model. If the id is already stored, nothing changes.
+    pub async fn insert_model(&self, model: &Model, key: Option<&KeyClaim>) -> Result<()> {
+        self.ensure_row_space().await?;
+        let mut transaction = self.database.begin().await?;
+        let (owner, created_at) = (&model.owner, model.created_at);
+        idempotency::claim(&mut transaction, key, owner, model.id, created_at).await?;
+        let asked = Usage {
+            stored_bytes: insert(&mut transaction, model).await?,
+            ..Usage::default()
+        };
+        usage::admit(&mut transaction, &self.quotas, owner, &asked).await?;
+        transaction.commit().await
+    }
+
+    /// The owner's model with this id.
+    pub async fn model(&self, owner: &Owner, id: ModelId) -> Result<Option<Model>> {
+        let select = concat!(
+            "SELECT ",
+            model_columns!(),
+            ", document FROM models WHERE id = $1 AND owner = $2"
+        );
+        let select = statement(select).bind(id.to_string()).bind(owner.as_str());
+        let row = self.database.optional(select).await?;
+        row.as_ref().map(rows::model).transpose()
+    }
+
+    /// A page of the owner's models without their documents, newest first.
+    pub async fn models(
+        &self,
+        owner: &Owner,
+        filter: &ModelFilter,
+        page: &Page<ModelKind>,
+    ) -> Result<Slice<ModelSummary, ModelKind>> {
+        let select = concat!(
+            "SELECT ",
+            model_columns!(),
+            " FROM models WHERE owner = $1 AND id < $2 \
+             AND ($3 IS NULL OR learner = $3) AND ($4 IS NULL OR kind = $4) \
+             ORDER BY id DESC LIMIT $5"
+        );
+        let select = statement(select)
+            .bind(owner.as_str())
+            .bind(rows::before(page))
+            .bind(filter.learner.as_deref())
+            .bind(filter.kind.as_deref())
+            .bind(page.limit() + 1);
+        let found = self.database.all(select).await?;
+        let items = found
+            .iter()
+            .map(rows::model_summary)
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Slice::from_one_more(items, page, |model| model.id))
+    }
+
+    /// Deletes the owner's model. Returns whether the model existed.
+    pub async fn delete_model(&self, owner: &Owner, id: ModelId) -> Result<bool> {
+        self.with_reserve(|| async move {
+            let mut transaction = self.database.begin().await?;
+            let delete = statement("DELETE FROM models WHERE id = $1 AND owner = $2")
+                .bind(id.to_string())
+                .bind(owner.as_str());
+            let deleted = transaction.execute(delete).await?;
+            transaction.commit().await?;
+            Ok(deleted > 0)
+        })
+        .await
+    }
 }
 
 /// Stores the model unless the id is already stored. Returns the number of stored bytes.
@@ -72,52 +125,4 @@ fn digests(model: &Model) -> Result<[Vec<u8>; 2]> {
         document.as_slice().into(),
     ]);
     Ok([digest, document])
-}
-
-pub(super) async fn one(database: &Database, owner: &Owner, id: ModelId) -> Result<Option<Model>> {
-    let select = concat!(
-        "SELECT ",
-        model_columns!(),
-        ", document FROM models WHERE id = $1 AND owner = $2"
-    );
-    let select = statement(select).bind(id.to_string()).bind(owner.as_str());
-    let row = database.optional(select).await?;
-    row.as_ref().map(rows::model).transpose()
-}
-
-pub(super) async fn list(
-    database: &Database,
-    owner: &Owner,
-    filter: &ModelFilter,
-    page: &Page<ModelKind>,
-) -> Result<Slice<ModelSummary, ModelKind>> {
-    let select = concat!(
-        "SELECT ",
-        model_columns!(),
-        " FROM models WHERE owner = $1 AND id < $2 \
-         AND ($3 IS NULL OR learner = $3) AND ($4 IS NULL OR kind = $4) \
-         ORDER BY id DESC LIMIT $5"
-    );
-    let select = statement(select)
-        .bind(owner.as_str())
-        .bind(rows::before(page))
-        .bind(filter.learner.as_deref())
-        .bind(filter.kind.as_deref())
-        .bind(page.limit() + 1);
-    let found = database.all(select).await?;
-    let items = found
-        .iter()
-        .map(rows::model_summary)
-        .collect::<Result<Vec<_>>>()?;
-    Ok(Slice::from_one_more(items, page, |model| model.id))
-}
-
-pub(super) async fn delete(database: &Database, owner: &Owner, id: ModelId) -> Result<bool> {
-    let mut transaction = database.begin().await?;
-    let delete = statement("DELETE FROM models WHERE id = $1 AND owner = $2")
-        .bind(id.to_string())
-        .bind(owner.as_str());
-    let deleted = transaction.execute(delete).await?;
-    transaction.commit().await?;
-    Ok(deleted > 0)
 }

@@ -6,13 +6,13 @@
 //! skips parts that other transactions have locked. Skipping them is safe, because only the parent's row says
 //! whether its parts are still wanted, and the claims and heartbeats of parts read that row.
 
-use super::super::quota::{Quotas, Usage};
+use super::super::quota::Usage;
 use super::super::{CancelOutcome, Result, StoreError, history};
-use super::database::{Database, Row, Statement, Transaction, Value, statement};
+use super::database::{Row, Statement, Transaction, Value, statement};
 use super::digests::JOB_END;
 use super::events::{self, NewEvent};
 use super::queue::{self, Ending};
-use super::{claims, idempotency, jobs, rows, shares, usage};
+use super::{Store, claims, idempotency, jobs, rows, shares, usage};
 use crate::records::{
     Job, JobError, JobId, JobTree, KeyClaim, Owner, PartOutcome, Progress, Status, Timestamp,
 };
@@ -20,33 +20,68 @@ use crate::records::{
 /// Rows per statement. Both databases limit the number of values of a statement.
 const ROWS_AT_ONCE: usize = 500;
 
-/// Stores a job with its parts, all queued.
-pub(super) async fn insert(
-    database: &Database,
-    quotas: &Quotas,
-    parent: &Job,
-    parts: &[Job],
-    key: Option<&KeyClaim>,
-) -> Result<()> {
-    demand(parent, parts)?;
-    let at = parent.created_at;
-    let queued = [NewEvent::status(Status::Queued, 0, at)];
-    let mut transaction = database.begin().await?;
-    idempotency::claim(&mut transaction, key, &parent.owner, parent.id, at).await?;
-    if jobs::insert(&mut transaction, parent, None, &queued).await? {
-        for some in parts.chunks(ROWS_AT_ONCE) {
-            insert_some(&mut transaction, some).await?;
+impl Store {
+    /// Stores a job with its parts, all queued, each with its first event. The parts are numbered from 0, and
+    /// their ids have the same order.
+    ///
+    /// Workers can claim the parts at once and the parent only after all parts have ended. Each part
+    /// decrements the parent's count in the transaction that ends the part. A part that fails also fails the
+    /// parent and makes the other parts unwanted.
+    ///
+    /// # Errors
+    /// Those of [`Store::insert_job`].
+    pub async fn insert_parts(
+        &self,
+        parent: &Job,
+        parts: &[Job],
+        key: Option<&KeyClaim>,
+    ) -> Result<()> {
+        self.ensure_row_space().await?;
+        let calls = history::calls_of(parent, parts);
+        demand(parent, parts)?;
+        let at = parent.created_at;
+        let queued = [NewEvent::status(Status::Queued, 0, at)];
+        let mut transaction = self.database.begin().await?;
+        idempotency::claim(&mut transaction, key, &parent.owner, parent.id, at).await?;
+        if jobs::insert(&mut transaction, parent, None, &queued).await? {
+            for some in parts.chunks(ROWS_AT_ONCE) {
+                insert_some(&mut transaction, some).await?;
+            }
+            shares::activate(&mut transaction, &parent.owner).await?;
+            let asked = Usage {
+                jobs_queued: 1 + parts.len() as u64,
+                stored_bytes: parent.data_bytes,
+                ..Usage::default()
+            };
+            usage::admit(&mut transaction, &self.quotas, &parent.owner, &asked).await?;
+            transaction.commit().await?;
         }
-        shares::activate(&mut transaction, &parent.owner).await?;
-        let asked = Usage {
-            jobs_queued: 1 + parts.len() as u64,
-            stored_bytes: parent.data_bytes,
-            ..Usage::default()
-        };
-        usage::admit(&mut transaction, quotas, &parent.owner, &asked).await?;
-        transaction.commit().await?;
+        calls.into_iter().try_for_each(|call| call.answered(Ok(())))
     }
-    Ok(())
+
+    /// The outcomes of at most `limit` parts of a job, in their order, after the part `after`.
+    pub async fn parts(
+        &self,
+        parent: JobId,
+        after: Option<JobId>,
+        limit: u32,
+    ) -> Result<Vec<PartOutcome>> {
+        let select = statement(OUTCOMES)
+            .bind(parent.to_string())
+            .bind(after.map_or_else(String::new, |after| after.to_string()))
+            .bind(limit);
+        let found = self.database.all(select).await?;
+        let outcome = |row: &Row| {
+            JOB_END.check(row, "end_digest")?;
+            Ok(PartOutcome {
+                job: rows::parsed(row, "id")?,
+                part: rows::small(row, "part")?,
+                status: rows::parsed(row, "status")?,
+                result: rows::from_json_if(row, "result")?,
+            })
+        };
+        found.iter().map(outcome).collect()
+    }
 }
 
 /// Refuses jobs that are not a queued parent with all of its parts, which is a mistake in this program.
@@ -336,26 +371,3 @@ impl Parent {
 /// The outcomes of the parts of a job after a given part, in order.
 pub(super) const OUTCOMES: &str = "SELECT id, part, status, result, error, model, finished_at, \
      end_digest FROM jobs WHERE parent = $1 AND id > $2 ORDER BY id LIMIT $3";
-
-pub(super) async fn outcomes(
-    database: &Database,
-    parent: JobId,
-    after: Option<JobId>,
-    limit: u32,
-) -> Result<Vec<PartOutcome>> {
-    let select = statement(OUTCOMES)
-        .bind(parent.to_string())
-        .bind(after.map_or_else(String::new, |after| after.to_string()))
-        .bind(limit);
-    let found = database.all(select).await?;
-    let outcome = |row: &Row| {
-        JOB_END.check(row, "end_digest")?;
-        Ok(PartOutcome {
-            job: rows::parsed(row, "id")?,
-            part: rows::small(row, "part")?,
-            status: rows::parsed(row, "status")?,
-            result: rows::from_json_if(row, "result")?,
-        })
-    };
-    found.iter().map(outcome).collect()
-}

@@ -4,17 +4,124 @@
 //! Every statement of a worker is fenced on (id, status, worker, attempt, claim). A lost lease matches no
 //! row, so nothing is written.
 
+use super::super::history::{self, Facts};
 use super::super::{
     Beat, CancelOutcome, Fenced, Heartbeat, JobEnd, Lease, ReleaseTerms, Requeue, Result, Spent,
-    StoreError, history,
+    StoreError,
 };
 use super::database::{Database, Row, Statement, Transaction, statement};
 use super::events::{self, NewEvent};
 use super::parts::{self, EndedPart};
 use super::rows::{is_unwanted, job_columns};
-use super::{callbacks, checkpoints, jobs, rows, shares};
+use super::{Store, callbacks, checkpoints, jobs, rows, shares};
 use crate::records::schedule::SUSPECT_DEATHS;
 use crate::records::{Callback, JobError, JobId, JobTree, Owner, Progress, Status, Timestamp};
+
+impl Store {
+    /// Returns the jobs with expired leases to the queue and returns their number.
+    ///
+    /// Each expired lease counts as the death of a process. The job pauses, and from the second death in a
+    /// row the job is a suspect, which runs alone. No death is charged to a parked job, nor to a job whose
+    /// lease expired more than an hour ago: the clock has jumped then. A job with a requested cancel is
+    /// cancelled at once, unless it has a checkpoint or parts: the next worker then ends the job with its
+    /// result so far.
+    pub async fn release_expired(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64> {
+        let write = || async move {
+            // Begins no write transaction while no lease has expired.
+            let any =
+                "SELECT 1 FROM jobs WHERE status = 'running' AND lease_until <= {now} LIMIT 1";
+            if self.database.optional(statement(any)).await?.is_none() {
+                return Ok(0);
+            }
+            let mut transaction = self.database.begin().await?;
+            let released = release(&mut transaction, RELEASE_EXPIRED, terms, now).await?;
+            transaction.commit().await?;
+            Ok(released)
+        };
+        history::recorded(|| Facts::of("release-expired"), self.with_reserve(write)).await
+    }
+
+    /// Returns every running job to the queue, on the terms of [`Store::release_expired`], and makes every
+    /// leased callback due at once. Returns the number of jobs. Only a process that knows to be the only one
+    /// on this store may call this.
+    pub async fn release_all_leases(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64> {
+        let write = || async move {
+            let mut transaction = self.database.begin().await?;
+            let released = release(&mut transaction, RELEASE_ALL, terms, now).await?;
+            callbacks::release_all(&mut transaction).await?;
+            transaction.commit().await?;
+            Ok(released)
+        };
+        history::recorded(|| Facts::of("release-all"), self.with_reserve(write)).await
+    }
+
+    /// Extends the lease.
+    pub async fn heartbeat(
+        &self,
+        lease: &Lease,
+        beat: &Beat<'_>,
+        now: Timestamp,
+    ) -> Result<Heartbeat> {
+        let recorded = || Facts {
+            seconds: Some(beat.lease_seconds),
+            ..Facts::of_lease("heartbeat", lease)
+        };
+        history::recorded(recorded, async {
+            match heartbeat(&self.database, lease, beat, now).await {
+                // The lease matters more than the progress, which would add an event.
+                Err(StoreError::Full(_)) => {
+                    let beat = Beat {
+                        progress: None,
+                        ..*beat
+                    };
+                    self.with_reserve(|| heartbeat(&self.database, lease, &beat, now))
+                        .await
+                }
+                outcome => outcome,
+            }
+        })
+        .await
+    }
+
+    /// Ends the job with its model, its trace and its last two events. A job may still succeed after a client
+    /// has requested its cancel.
+    pub async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
+        let write = || finish(&self.database, lease, end);
+        history::recorded(|| Facts::of_end(lease, end), self.with_reserve(write)).await
+    }
+
+    /// Returns the job to the queue. The attempt does not count unless `terms` says so. The same
+    /// transaction stores state, seconds and counts. A job whose cancel was requested meanwhile is cancelled
+    /// at once, unless it has a checkpoint or parts.
+    pub async fn requeue_job(
+        &self,
+        lease: &Lease,
+        terms: &Requeue<'_>,
+        now: Timestamp,
+    ) -> Result<Fenced> {
+        let write = || requeue(&self.database, lease, terms, now);
+        let Some(body) = terms.checkpoint else {
+            let facts = || Facts::of_lease("requeue", lease);
+            return history::recorded(facts, self.with_reserve(write)).await;
+        };
+        // A checkpoint only saves time and may be large, so it does not use the reserve.
+        self.ensure_row_space().await?;
+        let facts = || Facts::of_checkpoint("preempt", lease, body);
+        history::recorded(facts, write()).await
+    }
+
+    /// Requests the end of the owner's job and of all its parts. A part alone cannot be cancelled. Queued
+    /// parts end at once. If some parts have begun, a worker then gathers their results.
+    pub async fn cancel_job(
+        &self,
+        owner: &Owner,
+        id: JobId,
+        now: Timestamp,
+    ) -> Result<CancelOutcome> {
+        let write = || cancel(&self.database, owner, id, now);
+        history::recorded(|| Facts::of_job("cancel", id), self.with_reserve(write)).await
+    }
+}
 
 /// The conditions of the fence, on the first four parameters. A macro for the reason given at
 /// [`job_columns`].
@@ -58,7 +165,7 @@ fn reporting(
         .bind(spent.level))
 }
 
-pub(super) async fn heartbeat(
+async fn heartbeat(
     database: &Database,
     lease: &Lease,
     beat: &Beat<'_>,
@@ -97,7 +204,7 @@ pub(super) async fn heartbeat(
     })
 }
 
-pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
+async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
     if !end.status.is_ended() {
         return Err(StoreError::other(format!(
             "a job cannot end with the status {}",
@@ -159,7 +266,7 @@ pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> 
     Ok(Fenced::Done)
 }
 
-pub(super) async fn requeue(
+async fn requeue(
     database: &Database,
     lease: &Lease,
     requeue: &Requeue<'_>,
@@ -193,34 +300,6 @@ pub(super) async fn requeue(
     shares::pay(&mut transaction, &owner, requeue.spent.unpaid_seconds).await?;
     transaction.commit().await?;
     Ok(Fenced::Done)
-}
-
-pub(super) async fn release_expired(
-    database: &Database,
-    terms: &ReleaseTerms,
-    now: Timestamp,
-) -> Result<u64> {
-    // Begins no write transaction while no lease has expired.
-    let any = "SELECT 1 FROM jobs WHERE status = 'running' AND lease_until <= {now} LIMIT 1";
-    if database.optional(statement(any)).await?.is_none() {
-        return Ok(0);
-    }
-    let mut transaction = database.begin().await?;
-    let released = release(&mut transaction, RELEASE_EXPIRED, terms, now).await?;
-    transaction.commit().await?;
-    Ok(released)
-}
-
-pub(super) async fn release_all(
-    database: &Database,
-    terms: &ReleaseTerms,
-    now: Timestamp,
-) -> Result<u64> {
-    let mut transaction = database.begin().await?;
-    let released = release(&mut transaction, RELEASE_ALL, terms, now).await?;
-    callbacks::release_all(&mut transaction).await?;
-    transaction.commit().await?;
-    Ok(released)
 }
 
 macro_rules! is_charged {
@@ -332,7 +411,7 @@ async fn after_requeue(transaction: &mut Transaction, row: &Row, now: Timestamp)
     Ok(())
 }
 
-pub(super) async fn cancel(
+async fn cancel(
     database: &Database,
     owner: &Owner,
     id: JobId,

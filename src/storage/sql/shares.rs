@@ -5,6 +5,7 @@
 //! is overlooked.
 
 use super::super::Result;
+use super::Store;
 use super::database::{Database, Transaction, statement};
 use crate::records::Owner;
 use crate::records::schedule::{CLAIM_SECONDS, CREDIT_SECONDS};
@@ -73,27 +74,6 @@ pub(super) async fn charge_claim(transaction: &mut Transaction, owner: &Owner) -
     transaction.execute(update).await.map(|_| ())
 }
 
-/// Adds computed seconds of several owners, whose rows are locked in one order.
-pub(super) async fn pay_all(database: &Database, spent: &[(Owner, f64)]) -> Result<()> {
-    let mut sorted: Vec<_> = spent.iter().collect();
-    sorted.sort_by(|one, next| one.0.cmp(&next.0));
-    let mut transaction = database.begin().await?;
-    for (owner, seconds) in sorted {
-        activate(&mut transaction, owner).await?;
-        pay(&mut transaction, owner, *seconds).await?;
-    }
-    transaction.commit().await
-}
-
-/// The virtual seconds of an owner.
-pub(super) async fn virtual_seconds(database: &Database, owner: &Owner) -> Result<f64> {
-    let select = "SELECT virtual_seconds FROM owner_shares WHERE owner = $1";
-    let found = database
-        .optional(statement(select).bind(owner.as_str()))
-        .await?;
-    found.map_or(Ok(0.0), |row| row.get("virtual_seconds"))
-}
-
 /// Whether an owner has neither a running job nor a queued job that is ready for a worker.
 macro_rules! is_idle {
     () => {
@@ -104,34 +84,65 @@ macro_rules! is_idle {
     };
 }
 
-/// Makes owners without jobs inactive, and owners with jobs active.
-pub(super) async fn tend(database: &Database) -> Result<()> {
-    let mut transaction = database.begin().await?;
-    let select = concat!(
-        "SELECT owner FROM owner_shares WHERE active = TRUE AND ",
-        is_idle!(),
-        " LIMIT $1 {for update, skip locked}"
-    );
-    let idle = transaction
-        .all(statement(select).bind(OWNERS_AT_ONCE))
-        .await?;
-    for row in &idle {
-        // The condition is checked again under the lock, because a job may have been stored meanwhile.
-        let update = concat!(
-            "UPDATE owner_shares SET active = FALSE WHERE owner = $1 AND ",
-            is_idle!()
-        );
-        let update = statement(update).bind(row.get::<String>("owner")?);
-        transaction.execute(update).await?;
+impl Store {
+    /// Adds computed seconds of waited jobs to the shares of their owners.
+    pub async fn pay(&self, spent: &[(Owner, f64)]) -> Result<()> {
+        self.with_reserve(|| async move {
+            // All transactions lock the rows of owners in one order.
+            let mut sorted: Vec<_> = spent.iter().collect();
+            sorted.sort_by(|one, next| one.0.cmp(&next.0));
+            let mut transaction = self.database.begin().await?;
+            for (owner, seconds) in sorted {
+                activate(&mut transaction, owner).await?;
+                pay(&mut transaction, owner, *seconds).await?;
+            }
+            transaction.commit().await
+        })
+        .await
     }
-    let select = "SELECT DISTINCT owner FROM jobs WHERE status = 'queued' AND waits = FALSE \
-         AND NOT EXISTS (SELECT 1 FROM owner_shares AS share WHERE share.owner = jobs.owner \
-         AND share.active = TRUE) ORDER BY owner LIMIT $1";
-    let overlooked = transaction
-        .all(statement(select).bind(OWNERS_AT_ONCE))
-        .await?;
-    for row in &overlooked {
-        activate(&mut transaction, &Owner::new(row.get::<String>("owner")?)).await?;
+
+    /// Corrects the set of active owners, which are the owners of jobs that have not ended. Programs older
+    /// than the scheduler do not maintain this set.
+    pub async fn tend_shares(&self) -> Result<()> {
+        self.with_reserve(|| async move {
+            let mut transaction = self.database.begin().await?;
+            let select = concat!(
+                "SELECT owner FROM owner_shares WHERE active = TRUE AND ",
+                is_idle!(),
+                " LIMIT $1 {for update, skip locked}"
+            );
+            let idle = transaction
+                .all(statement(select).bind(OWNERS_AT_ONCE))
+                .await?;
+            for row in &idle {
+                // The condition is checked again under the lock, because a job may have been stored meanwhile.
+                let update = concat!(
+                    "UPDATE owner_shares SET active = FALSE WHERE owner = $1 AND ",
+                    is_idle!()
+                );
+                let update = statement(update).bind(row.get::<String>("owner")?);
+                transaction.execute(update).await?;
+            }
+            let select = "SELECT DISTINCT owner FROM jobs WHERE status = 'queued' AND waits = FALSE \
+                 AND NOT EXISTS (SELECT 1 FROM owner_shares AS share WHERE share.owner = jobs.owner \
+                 AND share.active = TRUE) ORDER BY owner LIMIT $1";
+            let overlooked = transaction
+                .all(statement(select).bind(OWNERS_AT_ONCE))
+                .await?;
+            for row in &overlooked {
+                activate(&mut transaction, &Owner::new(row.get::<String>("owner")?)).await?;
+            }
+            transaction.commit().await
+        })
+        .await
     }
-    transaction.commit().await
+}
+
+/// The virtual seconds of an owner.
+pub(super) async fn virtual_seconds(database: &Database, owner: &Owner) -> Result<f64> {
+    let select = "SELECT virtual_seconds FROM owner_shares WHERE owner = $1";
+    let found = database
+        .optional(statement(select).bind(owner.as_str()))
+        .await?;
+    found.map_or(Ok(0.0), |row| row.get("virtual_seconds"))
 }

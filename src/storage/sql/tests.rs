@@ -1,11 +1,11 @@
 //! Tests that the statements search their indexes and read no other rows.
 
 use super::database::{Row, statement};
-use super::{SqlStore, callbacks, claims, datasets, jobs, parts, usage};
+use super::{Store, callbacks, claims, datasets, jobs, parts, usage};
 use crate::storage::sqlite;
 
 /// The steps of SQLite's plan for a statement.
-async fn steps(store: &SqlStore, text: &str) -> Vec<String> {
+async fn steps(store: &Store, text: &str) -> Vec<String> {
     let explain: &'static str = format!("EXPLAIN QUERY PLAN {text}").leak();
     let rows = store.database.all(statement(explain)).await.unwrap();
     let detail = |row: &Row| row.get("detail").unwrap();

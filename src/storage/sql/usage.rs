@@ -11,7 +11,8 @@
 
 use super::super::quota::{Limited, Quotas, Standing, Usage};
 use super::super::{Result, StoreError};
-use super::database::{Database, Row, Statement, Transaction, statement};
+use super::Store;
+use super::database::{Row, Statement, Transaction, statement};
 use crate::records::Owner;
 
 /// Checks the usage that this transaction has added against the limits. Call this after all writes, because
@@ -76,10 +77,12 @@ fn lock(alone: Limited) -> &'static str {
     }
 }
 
-/// Usage and limits of an owner and of all owners.
-pub(super) async fn one(database: &Database, quotas: &Quotas, owner: &Owner) -> Result<Standing> {
-    let row = database.one(select(owner)).await?;
-    Ok(standing(&row, quotas)?.0)
+impl Store {
+    /// Usage and limits of the owner and of all owners together.
+    pub async fn usage(&self, owner: &Owner) -> Result<Standing> {
+        let row = self.database.one(select(owner)).await?;
+        Ok(standing(&row, &self.quotas)?.0)
+    }
 }
 
 async fn read(

@@ -17,7 +17,7 @@ mod tests;
 use std::path::Path;
 
 use super::reserve::Reserve;
-use super::sql::SqlStore;
+use super::sql::Store;
 use super::sql::check::{CheckedStore, demand_schema};
 use super::sql::database::Database;
 use super::{Result, StoreError};
@@ -27,7 +27,7 @@ use super::{Result, StoreError};
 /// # Errors
 /// [`StoreError::Newer`] when a newer program wrote the file; `Corrupt` when the file is not a store;
 /// `Unavailable` or `Full` when the file cannot be opened or written.
-pub async fn open(path: &Path) -> Result<SqlStore> {
+pub async fn open(path: &Path) -> Result<Store> {
     let reserve = Reserve::beside(path);
     let mut opened = open_database(path).await;
     // Opening a store needs a little disk space.
@@ -36,7 +36,7 @@ pub async fn open(path: &Path) -> Result<SqlStore> {
     }
     let database = opened?;
     reserve.make();
-    Ok(SqlStore::new(database, Some(reserve)))
+    Ok(Store::new(database, Some(reserve)))
 }
 
 /// Opens the store in the file `path` read-only, even if the file is damaged.

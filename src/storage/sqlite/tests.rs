@@ -6,12 +6,11 @@ use sqlx::{Row, SqlitePool};
 
 use super::open;
 use crate::records::{Job, JobId, Owner, Timestamp};
-use crate::storage::sql::SqlStore;
 use crate::storage::sql::database::Database;
 use crate::storage::{CancelOutcome, DeleteOutcome, Store, StoreError};
 
 /// A store in the directory, with its writing pool and its reading pool.
-async fn opened(directory: &Path) -> (SqlStore, SqlitePool, SqlitePool) {
+async fn opened(directory: &Path) -> (Store, SqlitePool, SqlitePool) {
     let store = open(&directory.join("db")).await.unwrap();
     let Database::Sqlite { writer, readers } = &store.database else {
         panic!("{store:?}");

@@ -24,7 +24,7 @@ fn secret(number: i64) -> SecretDigest {
     SecretDigest::of(&format!("secret {number}"))
 }
 
-async fn found(store: &dyn Store, number: i64) -> KeyLookup {
+async fn found(store: &Store, number: i64) -> KeyLookup {
     store.find_api_key(Some(&secret(number))).await.unwrap()
 }
 

@@ -18,14 +18,14 @@ fn calling(job: Job) -> Job {
     }
 }
 
-async fn take(store: &dyn Store, name: &str, lease_seconds: u32) -> Option<CallbackClaim> {
+async fn take(store: &Store, name: &str, lease_seconds: u32) -> Option<CallbackClaim> {
     let taken = store
         .claim_callback(&worker(name), lease_seconds, &BusyReceivers::default())
         .await;
     taken.unwrap()
 }
 
-async fn settle(store: &dyn Store, lease: &CallbackLease, settlement: DeliveryOutcome) -> Fenced {
+async fn settle(store: &Store, lease: &CallbackLease, settlement: DeliveryOutcome) -> Fenced {
     store.settle_callback(lease, &settlement).await.unwrap()
 }
 
@@ -34,7 +34,7 @@ fn failed() -> String {
 }
 
 /// Asserts that the job owes exactly one callback, and settles it.
-async fn assert_owed(store: &dyn Store, id: JobId, status: Status) {
+async fn assert_owed(store: &Store, id: JobId, status: Status) {
     let claim = take(store, "d", LONG).await.unwrap();
     assert_eq!((claim.job.id, claim.job.status), (id, status));
     assert_eq!((claim.url.as_str(), claim.failures), (URL, 0));
@@ -45,7 +45,7 @@ async fn assert_owed(store: &dyn Store, id: JobId, status: Status) {
 }
 
 /// Stores an ended job that owes a callback.
-async fn owed(store: &dyn Store, number: i64) {
+async fn owed(store: &Store, number: i64) {
     let job = calling(ended_job(number));
     store
         .insert_ended_job(&job, None, None, None)
@@ -53,7 +53,7 @@ async fn owed(store: &dyn Store, number: i64) {
         .unwrap();
 }
 
-async fn begun(store: &dyn Store, number: i64, lease_seconds: u32) -> Lease {
+async fn begun(store: &Store, number: i64, lease_seconds: u32) -> Lease {
     store.insert_job(&calling(job(number)), None).await.unwrap();
     claim(store, "a", lease_seconds).await.unwrap().lease
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-async fn kept(store: &dyn Store, job: JobId) -> Option<Vec<u8>> {
+async fn kept(store: &Store, job: JobId) -> Option<Vec<u8>> {
     store.checkpoint(job).await.unwrap()
 }
 

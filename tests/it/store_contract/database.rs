@@ -137,7 +137,7 @@ pub(super) async fn writers_of_two_stores_wait_for_each_other(backend: &dyn Back
     for number in 0..JOBS {
         stores[0].insert_job(&job(number), None).await.unwrap();
     }
-    let cancel_all = |store: &Arc<dyn Store>| {
+    let cancel_all = |store: &Arc<Store>| {
         let store = store.clone();
         tokio::spawn(async move {
             let mut first = 0;

@@ -3,12 +3,12 @@
 use super::*;
 use halfspace::records::id::DatasetKind;
 
-async fn one(store: &dyn Store, number: i64) -> Option<Dataset> {
+async fn one(store: &Store, number: i64) -> Option<Dataset> {
     let id = dataset(number).summary.id;
     store.dataset(&owner(), id).await.unwrap()
 }
 
-async fn deletion(store: &dyn Store, number: i64) -> DatasetDeletion {
+async fn deletion(store: &Store, number: i64) -> DatasetDeletion {
     let id = dataset(number).summary.id;
     store.delete_dataset(&owner(), id).await.unwrap()
 }

@@ -13,7 +13,7 @@ fn claim_of(key: &str) -> KeyClaim {
     }
 }
 
-async fn kept(store: &dyn Store, key: &str) -> Option<KeyRecord> {
+async fn kept(store: &Store, key: &str) -> Option<KeyRecord> {
     store.idempotency_key(&owner(), key).await.unwrap()
 }
 

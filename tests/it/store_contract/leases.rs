@@ -3,7 +3,7 @@
 use super::*;
 
 /// Tries everything that a worker can do under a lost lease, and asserts that nothing changes.
-async fn assert_lost(store: &dyn Store, lease: &Lease) {
+async fn assert_lost(store: &Store, lease: &Lease) {
     let before = get(store, lease.job).await;
     let kept = store.checkpoint(lease.job).await.unwrap();
     let saved = store.save_checkpoint(lease, b"stale").await.unwrap();

@@ -32,7 +32,7 @@ fn parts(count: u32) -> Vec<Job> {
     (0..count).map(part).collect()
 }
 
-pub(super) async fn stored(store: &dyn Store, count: u32) -> Vec<Job> {
+pub(super) async fn stored(store: &Store, count: u32) -> Vec<Job> {
     let parts = parts(count);
     store
         .insert_parts(&parent(count), &parts, None)
@@ -41,11 +41,11 @@ pub(super) async fn stored(store: &dyn Store, count: u32) -> Vec<Job> {
     parts
 }
 
-async fn claimed_as(store: &dyn Store, name: &str) -> Lease {
+async fn claimed_as(store: &Store, name: &str) -> Lease {
     claim(store, name, LONG).await.unwrap().lease
 }
 
-async fn finish(store: &dyn Store, lease: &Lease, end: JobEnd) {
+async fn finish(store: &Store, lease: &Lease, end: JobEnd) {
     assert_eq!(store.finish_job(lease, &end).await.unwrap(), Fenced::Done);
 }
 
@@ -75,7 +75,7 @@ fn left(job: &Job) -> u32 {
     }
 }
 
-async fn results(store: &dyn Store) -> Vec<(u32, Status, Option<Value>)> {
+async fn results(store: &Store) -> Vec<(u32, Status, Option<Value>)> {
     let all = store.parts(parent(1).id, None, 1_000).await.unwrap();
     let outcome =
         |outcome: halfspace::records::PartOutcome| (outcome.part, outcome.status, outcome.result);

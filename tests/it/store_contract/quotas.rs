@@ -286,7 +286,7 @@ pub(super) async fn what_is_counted_is_what_there_is(backend: &dyn Backend) {
 }
 
 /// The operation may fail.
-async fn do_one(store: &dyn Store, deed: u8, number: i64, owner: &Owner, leases: &mut Vec<Lease>) {
+async fn do_one(store: &Store, deed: u8, number: i64, owner: &Owner, leases: &mut Vec<Lease>) {
     let job = Job {
         owner: owner.clone(),
         ..job_of_bytes(number, 100 + number.unsigned_abs())
@@ -352,7 +352,7 @@ async fn do_one(store: &dyn Store, deed: u8, number: i64, owner: &Owner, leases:
     }
 }
 
-async fn learn(store: &dyn Store, deed: u8, number: i64, owner: &Owner) {
+async fn learn(store: &Store, deed: u8, number: i64, owner: &Owner) {
     let session = SessionRecord {
         owner: owner.clone(),
         ..session(number)

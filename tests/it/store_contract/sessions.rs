@@ -39,7 +39,7 @@ fn append(number: i64, position: u64, examples: u64, bytes: &[u8]) -> SessionApp
     }
 }
 
-async fn appended(store: &dyn Store, one: SessionAppend) -> Appended {
+async fn appended(store: &Store, one: SessionAppend) -> Appended {
     store.append_examples(&owner(), &[one]).await.unwrap()[0]
 }
 

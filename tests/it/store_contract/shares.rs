@@ -94,7 +94,7 @@ fn paying(unpaid_seconds: f64) -> Beat<'static> {
     }
 }
 
-async fn virtual_seconds(store: &dyn Store, name: &str) -> f64 {
+async fn virtual_seconds(store: &Store, name: &str) -> f64 {
     let line = store.line(&Owner::new(name), u64::MAX).await.unwrap();
     line.virtual_seconds
 }

@@ -36,7 +36,7 @@ const SWITCH: Milliseconds = 100;
 const JOBS_MAX: i64 = 100_000;
 
 /// Creates an API key per owner with these weights. Each run of a case names its owners by another number.
-async fn owners(store: &dyn Store, run: u64, weights: &[f64]) -> Vec<(Owner, f64)> {
+async fn owners(store: &Store, run: u64, weights: &[f64]) -> Vec<(Owner, f64)> {
     let mut owners = Vec::new();
     for (number, &weight) in weights.iter().enumerate() {
         let number = run as i64 * 1_000 + number as i64;

@@ -127,7 +127,7 @@ impl Process {
 
 /// The processes, and the state that the checks read.
 pub struct Machine<'a> {
-    store: &'a dyn Store,
+    store: &'a Store,
     pub load: Load,
     pub now: Milliseconds,
     pub tasks: Vec<Task>,
@@ -145,7 +145,7 @@ pub fn seconds(time: Milliseconds) -> f64 {
 }
 
 impl<'a> Machine<'a> {
-    pub fn new(store: &'a dyn Store, load: Load) -> Self {
+    pub fn new(store: &'a Store, load: Load) -> Self {
         let process = |&workers: &usize| Process {
             workers,
             held: Vec::new(),

@@ -18,8 +18,8 @@ use crate::callbacks::{CallbackClient, CallbackUrlError, DeliveryError};
 use crate::records::{CallbackDocument, Job, Owner};
 use crate::storage::{BusyReceivers, CallbackClaim, CallbackLease, DeliveryOutcome};
 
+use super::queue::shares::Shares;
 use super::service::Jobs;
-use super::shares::Shares;
 
 /// Concurrent deliveries of a process. A receiver that does not answer occupies one of them for the full time
 /// limit.

@@ -10,55 +10,36 @@
 //! records and the check of a store. The module uses the store and the learners, and must not know HTTP.
 
 mod check;
-mod check_report;
-mod checkpoints;
-mod completion;
-mod compute;
-mod datasets;
+mod data;
 mod deliveries;
 mod hexadecimal;
-mod hub;
 mod ids;
-mod import;
-mod lease_renewer;
-mod live_session;
-mod model_cache;
 mod models;
-mod parking;
-mod parts;
-mod reservations;
-mod scheduler;
+mod queue;
 mod service;
 mod service_clock;
-mod session_journal;
-mod session_writer;
 mod sessions;
-mod shares;
-mod stored_data;
-mod submit;
 mod sweep;
 pub mod tasks;
 #[cfg(test)]
 mod tests;
-mod worker;
-mod yielding;
 
 pub use check::check_store;
-pub use check_report::{CheckNews, CheckSummary, Damage};
-pub use completion::is_shown_inline;
-pub use compute::raise_after;
-pub use datasets::NewDataset;
+pub use check::report::{CheckNews, CheckSummary, Damage};
+pub use data::datasets::NewDataset;
+pub use data::reservations::Reservation;
+pub use data::stored::ReadError;
 pub(crate) use hexadecimal::hex;
 pub use ids::Ids;
-pub use import::{ImportError, check_import};
 pub use models::LoadedModel;
-pub use reservations::Reservation;
+pub use models::import::{ImportError, check_import};
+pub use queue::completion::is_shown_inline;
+pub use queue::compute::raise_after;
+pub use queue::shares::Shares;
+pub use queue::submit::JobDraft;
 pub use service::{Jobs, JobsConfig, JobsError};
-pub use session_writer::{Learnt, SessionWriter, WhenNotAll};
 pub use sessions::SessionError;
-pub use shares::Shares;
-pub use stored_data::ReadError;
-pub use submit::JobDraft;
+pub use sessions::writer::{Learnt, SessionWriter, WhenNotAll};
 pub use tasks::{
     Allowance, Inputs, JobSample, ResolveError, Work, check_labels, draw, learner, outcome_so_far,
     resolve,

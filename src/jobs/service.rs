@@ -21,14 +21,14 @@ use crate::storage::{
     Blobs, CancelOutcome, DeleteOutcome, OverQuota, Standing, Store, StoreError, Usage, WorkerId,
 };
 
-use super::hub::{self, Hub};
+use super::data::reservations::Reservations;
+use super::data::stored::KnownCrcs;
 use super::ids::Ids;
-use super::model_cache::ModelCache;
-use super::parking::ParkedJobs;
-use super::reservations::Reservations;
+use super::models::cache::ModelCache;
+use super::queue::hub::{self, Hub};
+use super::queue::parking::ParkedJobs;
 use super::service_clock::ServiceClock;
 use super::sessions::Sessions;
-use super::stored_data::KnownCrcs;
 use super::sweep::Orphans;
 
 /// Interval at which a waiter polls the store, because other processes change the store too.

@@ -18,9 +18,9 @@ use rand::SeedableRng;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::checkpoints::{Checkpoint, StartState};
-use super::compute::{Computation, Computed};
-use super::parking::PermitSlot;
+use super::queue::checkpoints::{Checkpoint, StartState};
+use super::queue::compute::{Computation, Computed};
+use super::queue::parking::PermitSlot;
 use super::{
     Allowance, Ids, Inputs, JobDraft, JobSample, Jobs, JobsConfig, JobsError, LoadedModel,
     ResolveError, Work, hex, resolve,

@@ -18,10 +18,10 @@ use crate::records::separability::{
 use crate::records::train::{BoundDocument, ModelDocument};
 use crate::records::{Model, Names};
 
-use super::super::completion::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
 use super::data::TaskData;
 use super::separability::{alternative, check_examples, expected_seconds, reading, shown};
 use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_bound};
+use crate::jobs::queue::completion::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
 
 /// Longest list of examples at the margin. A longer list is only counted.
 const SUPPORT_MAX: usize = 100_000;

@@ -30,9 +30,9 @@ use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::train::TraceDocument;
 use crate::records::{Demand, Job, JobError, Model, PartOutcome};
 
+use super::data::stored::ReadError;
 use super::ids::Ids;
 use super::models::LoadedModel;
-use super::stored_data::ReadError;
 
 pub use data::JobSample;
 pub(super) use data::assumed_sampling;
@@ -186,7 +186,7 @@ pub(super) enum End {
 impl Completion {
     /// A result without counts, model and trace.
     fn of(result: &impl Serialize, is_cancelled: bool) -> Self {
-        let result = super::completion::json(result);
+        let result = super::queue::completion::json(result);
         Self::from(match is_cancelled {
             true => End::Cancelled(Some(result)),
             false => End::Succeeded(result),

@@ -18,9 +18,9 @@ use crate::records::separability::{
     whole_number,
 };
 
-use super::super::completion::is_within;
 use super::data::TaskData;
 use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_bound};
+use crate::jobs::queue::completion::is_within;
 
 /// Longest certificate that is kept, as JSON.
 const CERTIFICATE_BYTES_MAX: usize = 4 << 20;

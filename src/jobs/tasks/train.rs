@@ -24,9 +24,9 @@ use crate::records::task::DataSpec;
 use crate::records::train::{ModelDocument, StopRuleName, TraceDocument, TrainResult, TrainSpec};
 use crate::records::{Model, ModelId, Names};
 
-use super::super::completion::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json_text};
 use super::data::TaskData;
 use super::{About, Allowance, Completion, Given, LoadedModel, ResolveError, memory_bound};
+use crate::jobs::queue::completion::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json_text};
 
 /// Characters of an unknown name that an error repeats.
 const NAME_SHOWN_MAX: usize = 256;

@@ -23,10 +23,10 @@ use super::compute::{Computation, Computed};
 use super::lease_renewer::{Hold, LeaseRenewer};
 use super::parking::{PermitSlot, Stance};
 use super::parts::without_products;
-use super::service::{Jobs, JobsError};
-use super::stored_data::ReadError;
-use super::tasks::{Allowance, Inputs, JobSample, ResolveError, Work, resolve};
 use super::yielding::Solitude;
+use crate::jobs::data::stored::ReadError;
+use crate::jobs::service::{Jobs, JobsError};
+use crate::jobs::tasks::{Allowance, Inputs, JobSample, ResolveError, Work, resolve};
 
 /// Attempts to write the end of a job while the store fails, with growing pauses.
 const FINISH_TRIES_MAX: u32 = 200;
@@ -52,7 +52,7 @@ const PAUSE_STOPPING: Duration = Duration::from_millis(200);
 
 impl Jobs {
     /// Computes a claimed job to the end. The lease began at `leased_at` or later.
-    pub(super) async fn run_claim(
+    pub(crate) async fn run_claim(
         &self,
         claim: Claim,
         leased_at: Instant,
@@ -387,7 +387,7 @@ impl From<ReadError> for Unprepared {
 }
 
 /// Keeps the lease of a running computation and writes its end.
-pub(super) async fn attend(
+pub(crate) async fn attend(
     mut renewer: LeaseRenewer<'_>,
     work: &Arc<Work>,
     mut computation: Computation,

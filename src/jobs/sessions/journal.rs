@@ -13,7 +13,7 @@ use crate::storage::{Appended, Store, StoreError};
 /// Largest number of appends in one batch.
 const BATCH_MAX: usize = 256;
 
-pub(super) struct Journal {
+pub(crate) struct Journal {
     store: Arc<Store>,
     waiting: Mutex<Vec<Waiting>>,
     /// Held by the task that writes the waiting appends.
@@ -27,7 +27,7 @@ struct Waiting {
 }
 
 impl Journal {
-    pub(super) fn new(store: Arc<Store>) -> Arc<Self> {
+    pub(crate) fn new(store: Arc<Store>) -> Arc<Self> {
         Arc::new(Self {
             store,
             waiting: Mutex::default(),
@@ -39,7 +39,7 @@ impl Journal {
     ///
     /// # Errors
     /// Errors of the store. After [`StoreError::Unavailable`] the append may have been written.
-    pub(super) async fn append(
+    pub(crate) async fn append(
         self: &Arc<Self>,
         owner: Owner,
         append: SessionAppend,

@@ -12,9 +12,9 @@ use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, JobTree, PartOutcome, Progress, Status};
 use crate::storage::{Blobs, JobEnd, StoreError, Usage};
 
-use super::ids::Ids;
-use super::service::{Jobs, JobsError};
 use super::submit::{JobDraft, is_asked_again};
+use crate::jobs::ids::Ids;
+use crate::jobs::service::{Jobs, JobsError};
 
 /// Parts per page when parts are read from the store.
 const PAGE: u32 = 100;
@@ -22,7 +22,7 @@ const PAGE: u32 = 100;
 impl Jobs {
     /// Stores a parent with its parts, all queued. The parent holds no permit even for a waiting client,
     /// because its parts may need every permit.
-    pub(super) async fn enqueue_parts(&self, new: JobDraft, count: u32) -> Result<Job, JobsError> {
+    pub(crate) async fn enqueue_parts(&self, new: JobDraft, count: u32) -> Result<Job, JobsError> {
         let all = Usage {
             jobs_queued: 1 + u64::from(count),
             ..Usage::default()
@@ -90,7 +90,7 @@ impl Jobs {
 
     /// The key of the blob with the data that a client sent. A part without a dataset reads the blob of the
     /// parent.
-    pub(super) fn data_key_of(job: &Job) -> Option<String> {
+    pub(crate) fn data_key_of(job: &Job) -> Option<String> {
         match job.lineage {
             JobTree::Part { parent, .. } if job.data_sha256.is_some() && job.dataset.is_none() => {
                 Some(Blobs::data_key(parent, 0))
@@ -101,7 +101,7 @@ impl Jobs {
 
     /// Wakes the scheduler and the waiters of the parent after a part has ended here. The last part makes the
     /// parent claimable.
-    pub(super) async fn after_part(&self, part: &Job) {
+    pub(crate) async fn after_part(&self, part: &Job) {
         let JobTree::Part { parent, .. } = part.lineage else {
             return;
         };
@@ -167,7 +167,7 @@ fn forget_long(part: &mut PartOutcome) {
 
 /// Removes the model and the trace from the end of a part. A parent does not keep the models and traces of its
 /// many parts.
-pub(super) fn without_products(mut end: JobEnd) -> JobEnd {
+pub(crate) fn without_products(mut end: JobEnd) -> JobEnd {
     end.trace = None;
     if end.model.take().is_some()
         && let Some(Value::Object(result)) = &mut end.result

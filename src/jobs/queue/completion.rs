@@ -12,17 +12,17 @@ use crate::records::{Job, JobError, Status, Timestamp};
 use crate::storage::{JobEnd, Spent};
 
 use super::compute::Computed;
-use super::ids::Ids;
 use super::lease_renewer::progress;
-use super::service::Jobs;
-use super::stored_data::ReadError;
-use super::tasks::{Completion, End};
+use crate::jobs::data::stored::ReadError;
+use crate::jobs::ids::Ids;
+use crate::jobs::service::Jobs;
+use crate::jobs::tasks::{Completion, End};
 
 /// Longest hypothesis that a result includes, as JSON. A longer hypothesis is only in the model.
-pub(super) const INLINE_HYPOTHESIS_BYTES_MAX: usize = 256 * 1024;
+pub(crate) const INLINE_HYPOTHESIS_BYTES_MAX: usize = 256 * 1024;
 
 /// The end of a job whose computation failed and is not tried again.
-pub(super) fn of_failed(jobs: &Jobs, job: &Job, computed: Computed) -> JobEnd {
+pub(crate) fn of_failed(jobs: &Jobs, job: &Job, computed: Computed) -> JobEnd {
     let error = match computed {
         Computed::Unreadable(error) => unreadable(error),
         Computed::NoMemory => no_memory(),
@@ -35,7 +35,7 @@ pub(super) fn of_failed(jobs: &Jobs, job: &Job, computed: Computed) -> JobEnd {
 }
 
 /// The error of a job whose data cannot be read.
-pub(super) fn unreadable(error: ReadError) -> JobError {
+pub(crate) fn unreadable(error: ReadError) -> JobError {
     let (code, detail) = match error {
         ReadError::Missing(detail) => ("data-missing", detail),
         ReadError::Corrupt(detail) => (JobError::DATA_CORRUPT, detail),
@@ -49,7 +49,7 @@ pub(super) fn unreadable(error: ReadError) -> JobError {
 }
 
 /// The end of a job without a result.
-pub(super) fn failure(finished_at: Timestamp, error: JobError, job: &Job) -> JobEnd {
+pub(crate) fn failure(finished_at: Timestamp, error: JobError, job: &Job) -> JobEnd {
     JobEnd {
         status: Status::Failed,
         result: None,
@@ -63,7 +63,7 @@ pub(super) fn failure(finished_at: Timestamp, error: JobError, job: &Job) -> Job
 }
 
 /// The end of a job whose computation returned documents.
-pub(super) fn of(ids: &Ids, job: &Job, planned: Option<u64>, completion: Completion) -> JobEnd {
+pub(crate) fn of(ids: &Ids, job: &Job, planned: Option<u64>, completion: Completion) -> JobEnd {
     let mut progress = completion
         .counts
         .map_or(job.progress, |counts| progress(&counts, planned));
@@ -90,7 +90,7 @@ pub(super) fn of(ids: &Ids, job: &Job, planned: Option<u64>, completion: Complet
 }
 
 /// The error of a job that ran out of memory.
-pub(super) fn no_memory() -> JobError {
+pub(crate) fn no_memory() -> JobError {
     JobError {
         code: "memory".to_owned(),
         detail: "the job needs more memory than is free (memory_bytes_max of GET /v1/limits); \
@@ -100,11 +100,11 @@ pub(super) fn no_memory() -> JobError {
     }
 }
 
-pub(super) fn json_text(document: &impl Serialize) -> String {
+pub(crate) fn json_text(document: &impl Serialize) -> String {
     serde_json::to_string(document).expect("documents have string keys")
 }
 
-pub(super) fn json(document: &impl Serialize) -> Value {
+pub(crate) fn json(document: &impl Serialize) -> Value {
     serde_json::to_value(document).expect("documents have string keys")
 }
 
@@ -114,7 +114,7 @@ pub fn is_shown_inline(hypothesis: &impl Serialize) -> bool {
 }
 
 /// Whether the JSON text of a document has at most `bytes_max` bytes. Serialisation stops at the limit.
-pub(super) fn is_within(document: &impl Serialize, bytes_max: usize) -> bool {
+pub(crate) fn is_within(document: &impl Serialize, bytes_max: usize) -> bool {
     serde_json::to_writer(Room(bytes_max), document).is_ok()
 }
 

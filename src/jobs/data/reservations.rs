@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use crate::records::Owner;
 use crate::storage::{OverQuota, Standing, Store, Usage};
 
-use super::service::{Jobs, JobsError};
+use crate::jobs::service::{Jobs, JobsError};
 
 /// Reservations grow in steps of this size, so that most rows need no call.
 const STEP_BYTES: u64 = 64 << 10;
@@ -23,7 +23,7 @@ const STANDING_BYTES: u64 = 16 << 20;
 
 /// All reservations of a process.
 #[derive(Default)]
-pub(super) struct Reservations(Mutex<Reserved>);
+pub(crate) struct Reservations(Mutex<Reserved>);
 
 #[derive(Default)]
 struct Reserved {

@@ -19,10 +19,10 @@ use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary, KeyClaim, Owner, Timestamp};
 use crate::storage::{Blobs, DatasetDeletion, StoreError};
 
-use super::hexadecimal::hex;
 use super::reservations::Reservation;
-use super::service::{Jobs, JobsError};
-use super::stored_data::ReadError;
+use super::stored::ReadError;
+use crate::jobs::hexadecimal::hex;
+use crate::jobs::service::{Jobs, JobsError};
 
 /// Parsed examples to be stored, and the client's description of them.
 pub struct NewDataset {
@@ -234,7 +234,7 @@ impl Jobs {
 }
 
 /// The store error for a blob that could not be written.
-pub(super) fn unwritten(error: BlocksError) -> StoreError {
+pub(crate) fn unwritten(error: BlocksError) -> StoreError {
     match error {
         BlocksError::Io(error) => error.into(),
         error => StoreError::other(error),

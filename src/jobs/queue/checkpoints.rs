@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use crate::records::{Job, JobId};
 use crate::storage::{Fenced, Lease, StoreError};
 
-use super::service::Jobs;
+use crate::jobs::service::Jobs;
 
 /// Version of the format of the train loop's states. The version grows whenever the bytes change their meaning.
 const FORMAT: u32 = 2;
@@ -276,7 +276,7 @@ impl Checkpoints for StateCell {
 }
 
 /// The result of holding a parked computation at a state.
-pub(super) enum Held {
+pub(crate) enum Held {
     /// The computation waits at this state.
     State { state: Vec<u8>, cost: Duration },
     /// The computation reached no state in time, or its state could not be sealed.
@@ -286,7 +286,7 @@ pub(super) enum Held {
 }
 
 /// Requests the state of one computation when a checkpoint is due, and writes the state.
-pub(super) struct Checkpointing {
+pub(crate) struct Checkpointing {
     cell: Arc<StateCell>,
     every: Duration,
     due: Instant,
@@ -295,7 +295,7 @@ pub(super) struct Checkpointing {
 
 impl Checkpointing {
     /// Checkpointing of a computation that begins about now.
-    pub(super) fn new(cell: Arc<StateCell>, every: Duration) -> Self {
+    pub(crate) fn new(cell: Arc<StateCell>, every: Duration) -> Self {
         Self {
             cell,
             every,
@@ -306,7 +306,7 @@ impl Checkpointing {
 
     /// Writes a state that was handed over, within `patience`. Otherwise requests the next state when one is
     /// due.
-    pub(super) async fn tick(&mut self, jobs: &Jobs, job: &Job, lease: &Lease, patience: Duration) {
+    pub(crate) async fn tick(&mut self, jobs: &Jobs, job: &Job, lease: &Lease, patience: Duration) {
         if let Some(taken) = self.cell.take_out() {
             let begun = Instant::now();
             let handed_over_in = taken.cost;
@@ -319,14 +319,14 @@ impl Checkpointing {
     }
 
     /// The sealed state that the computation left when it was suspended.
-    pub(super) async fn last(&self, job: &Job) -> Option<Vec<u8>> {
+    pub(crate) async fn last(&self, job: &Job) -> Option<Vec<u8>> {
         let left = self.cell.take_out()?.left?;
         sealed(job, left).await.ok()
     }
 
     /// Lets the parked computation run to its next state and wait there. Returns the sealed state and the cost
     /// of the change of workers so far. A computation that reaches no state in time is paused again.
-    pub(super) async fn hold(&self, run: &Run, job: &Job, begun: Instant) -> Held {
+    pub(crate) async fn hold(&self, run: &Run, job: &Job, begun: Instant) -> Held {
         self.cell.want_and_hold();
         self.cell.stopwatch.start();
         run.stop.resume();
@@ -357,7 +357,7 @@ impl Checkpointing {
     }
 
     /// Lets a computation that waits at a state continue.
-    pub(super) fn forgo(&self) {
+    pub(crate) fn forgo(&self) {
         self.cell.forgo();
     }
 
@@ -414,7 +414,7 @@ impl Jobs {
     ///
     /// # Errors
     /// Errors of the store.
-    pub(super) async fn left(
+    pub(crate) async fn left(
         &self,
         job: &Job,
         lease: &Lease,

@@ -12,8 +12,8 @@ use halfspace_formats::{Parsed, RowsKind};
 use crate::records::session::{LogEntry, SessionRecord, SessionSpec, StoredSession, pack, unpack};
 use crate::records::train::TrainSpec;
 
-use super::tasks;
-use super::tasks::ResolveError;
+use crate::jobs::tasks;
+use crate::jobs::tasks::ResolveError;
 
 /// A snapshot is due when the log since the last snapshot reaches this number of examples or [`LOG_BYTES_MAX`].
 /// The log must also have a quarter of the snapshot's bytes or [`LOG_EXAMPLES_IN_ANY_CASE`] examples.
@@ -22,10 +22,10 @@ const LOG_BYTES_MAX: usize = 1 << 20;
 const LOG_EXAMPLES_IN_ANY_CASE: u64 = 65_536;
 
 /// A session in memory, and the size of its stored log and snapshot.
-pub(super) struct Live {
-    pub(super) session: Session,
-    pub(super) record: SessionRecord,
-    pub(super) memory: Grant,
+pub(crate) struct Live {
+    pub(crate) session: Session,
+    pub(crate) record: SessionRecord,
+    pub(crate) memory: Grant,
     log_examples: u64,
     log_bytes: usize,
     snapshot_bytes: usize,
@@ -33,12 +33,12 @@ pub(super) struct Live {
 
 impl Live {
     /// Number of examples learnt.
-    pub(super) fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.session.counts().examples
     }
 
     /// The entry that stores the first `rows` examples of `data`, which the session has just learnt.
-    pub(super) fn log_entry(&mut self, data: &Data, rows: usize) -> LogEntry {
+    pub(crate) fn log_entry(&mut self, data: &Data, rows: usize) -> LogEntry {
         let packed = pack(data, rows);
         self.log_examples += rows as u64;
         self.log_bytes += packed.len();
@@ -56,7 +56,7 @@ impl Live {
 }
 
 /// Checks the learner and the settings of a stored session.
-pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
+pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
     let train = TrainSpec {
         learner: spec.learner.clone(),
         stop: spec.stop.clone(),
@@ -74,10 +74,10 @@ pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
 }
 
 /// The computation was told to stop.
-pub(super) struct Interrupted;
+pub(crate) struct Interrupted;
 
 /// Restores a session as of its last stored append. Returns `None` if the stored state is damaged.
-pub(super) fn revived(
+pub(crate) fn revived(
     stored: StoredSession,
     memory: Grant,
     run: &Run,
@@ -131,7 +131,7 @@ fn learnt_again(
 }
 
 /// The examples in the value type of the session. Boolean examples are converted for a session of real values.
-pub(super) fn as_values(parsed: Parsed, values: RowsKind) -> Data {
+pub(crate) fn as_values(parsed: Parsed, values: RowsKind) -> Data {
     let Features::Boolean(matrix) = parsed.data.features() else {
         return parsed.data;
     };

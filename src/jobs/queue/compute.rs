@@ -16,9 +16,9 @@ use crate::storage::JobEnd;
 use super::checkpoints::{StartState, StateCell};
 use super::completion;
 use super::parking::PermitSlot;
-use super::service::Jobs;
-use super::stored_data::ReadError;
-use super::tasks::{About, Work};
+use crate::jobs::data::stored::ReadError;
+use crate::jobs::service::Jobs;
+use crate::jobs::tasks::{About, Work};
 
 /// The shortest pause between two looks at the computed seconds.
 const LOOK: Duration = Duration::from_millis(5);
@@ -45,7 +45,7 @@ pub enum Computed {
 
 impl Computed {
     /// The end of a job that is not tried again, and the memory of its documents.
-    pub(super) fn into_end(self, jobs: &Jobs, job: &Job) -> (JobEnd, Option<Grant>) {
+    pub(crate) fn into_end(self, jobs: &Jobs, job: &Job) -> (JobEnd, Option<Grant>) {
         match self {
             Self::Ended { end, memory } => (*end, Some(memory)),
             failed => (completion::of_failed(jobs, job, failed), None),
@@ -96,7 +96,7 @@ pub struct Computation {
     /// The stop flag, progress and checkpoints of the run.
     pub run: Arc<Run>,
     /// Receives the states of the run.
-    pub(super) checkpoints: Arc<StateCell>,
+    pub(crate) checkpoints: Arc<StateCell>,
     work: Arc<Work>,
     handle: JoinHandle<(Result<Box<JobEnd>, Interrupt>, Grant)>,
     /// Raises the flag at the time limit even while nothing awaits the computation.

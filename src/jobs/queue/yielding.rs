@@ -19,7 +19,7 @@ use crate::storage::{Alone, Fenced, Requeue, history};
 use super::checkpoints::Held;
 use super::lease_renewer::{Hold, LeaseRenewer, progress};
 use super::parking::ParkedJob;
-use super::service::Jobs;
+use crate::jobs::service::Jobs;
 
 /// How long a lease renewer waits for a run to park before the next heartbeat.
 const PARK_PATIENCE: Duration = Duration::from_millis(100);
@@ -28,7 +28,7 @@ const PARK_PATIENCE: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// All other permits of the process, for a job that must run alone. The other jobs of the process park.
-pub(super) struct Solitude<'a> {
+pub(crate) struct Solitude<'a> {
     jobs: &'a Jobs,
     alone: Alone,
     _permits: Option<OwnedSemaphorePermit>,
@@ -36,7 +36,7 @@ pub(super) struct Solitude<'a> {
 
 impl<'a> Solitude<'a> {
     /// Waits until all other jobs of this process are parked or have ended.
-    pub(super) async fn enter(jobs: &'a Jobs, alone: Alone) -> Self {
+    pub(crate) async fn enter(jobs: &'a Jobs, alone: Alone) -> Self {
         jobs.has_suspect.store(true, Ordering::Relaxed);
         let mut solitude = Self {
             jobs,
@@ -59,7 +59,7 @@ impl Drop for Solitude<'_> {
 
 impl Jobs {
     /// The time that a job computes before yielding to another job.
-    pub(super) fn slice(&self, switch_seconds: f64) -> Duration {
+    pub(crate) fn slice(&self, switch_seconds: f64) -> Duration {
         let least = self.config.slice.as_secs_f64();
         Duration::try_from_secs_f64(slice_seconds(least, switch_seconds)).unwrap_or(Duration::MAX)
     }
@@ -67,7 +67,7 @@ impl Jobs {
 
 impl LeaseRenewer<'_> {
     /// Whether a suspect job has computed far enough beyond the last point of death.
-    pub(super) fn is_acquitted(&self) -> bool {
+    pub(crate) fn is_acquitted(&self) -> bool {
         let solitude = self.solitude.as_ref();
         solitude.is_some_and(|solitude| {
             self.spent().seconds > solitude.alone.death_seconds + PROBATION_SECONDS
@@ -75,7 +75,7 @@ impl LeaseRenewer<'_> {
     }
 
     /// Parks the job if a waiting job goes first. A job that has been parked for a slice is stored.
-    pub(super) async fn give_way(&mut self, run: &Run) {
+    pub(crate) async fn give_way(&mut self, run: &Run) {
         if self.hold != Hold::Held {
             return;
         }
@@ -101,7 +101,7 @@ impl LeaseRenewer<'_> {
     }
 
     /// Ends a pause. The run gets a permit unless another interrupt has ended the run.
-    pub(super) fn resume(&mut self, run: &Run, permit: Option<OwnedSemaphorePermit>) {
+    pub(crate) fn resume(&mut self, run: &Run, permit: Option<OwnedSemaphorePermit>) {
         if permit.is_some() && run.stop.look().is_none() {
             history::resumed(self.lease);
         }

@@ -1,5 +1,8 @@
 //! Stored models: how they are loaded for predictions, cached and deleted.
 
+pub(super) mod cache;
+pub(super) mod import;
+
 use std::sync::Arc;
 
 use halfspace_core::learners::engine::catalogue;
@@ -13,7 +16,7 @@ use crate::records::train::ModelDocument;
 use crate::records::{Model, ModelId, Names, Owner};
 use crate::storage::StoreError;
 
-use super::service::{Jobs, JobsError};
+use crate::jobs::service::{Jobs, JobsError};
 
 /// A parsed model, ready for predictions.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,6 +4,8 @@
 //! skipped. An unreadable part of the database is reported, and the check continues with the rest. Blobs
 //! contain checks of their own, so that they can be checked without their rows.
 
+pub(super) mod report;
+
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -16,9 +18,9 @@ use crate::records::{Dataset, Job};
 use crate::storage::blobs::opening::MARK;
 use crate::storage::{Blob, Blobs, CheckedStore, ReadSession, StoreError, Table};
 
-use super::check_report::{CheckNews, CheckSummary, Damage};
-use super::checkpoints::Checkpoint;
-use super::hexadecimal::unhex;
+use crate::jobs::hexadecimal::unhex;
+use crate::jobs::queue::checkpoints::Checkpoint;
+use report::{CheckNews, CheckSummary, Damage};
 
 /// Bytes of a blob read at once.
 const WINDOW_BYTES: u64 = 4 << 20;

@@ -18,11 +18,11 @@ use crate::records::train::ModelDocument;
 use crate::records::{KeyClaim, Model, Owner};
 use crate::storage::StoreError;
 
-use super::completion::json_text;
-use super::hexadecimal::hex;
-use super::service::{Jobs, JobsError};
-use super::tasks::ResolveError;
-use super::tasks::learner;
+use crate::jobs::hexadecimal::hex;
+use crate::jobs::queue::completion::json_text;
+use crate::jobs::service::{Jobs, JobsError};
+use crate::jobs::tasks::ResolveError;
+use crate::jobs::tasks::learner;
 
 /// The task whose answer is a model that no learner of the catalogue made.
 const MAXIMUM_MARGIN: &str = "maximum_margin";

@@ -8,8 +8,8 @@ use halfspace_formats::{BlocksError, Buffers, StoredExamples};
 use crate::records::{Dataset, DatasetId, Owner};
 use crate::storage::StoreError;
 
-use super::hexadecimal::unhex;
-use super::service::{Jobs, JobsError};
+use crate::jobs::hexadecimal::unhex;
+use crate::jobs::service::{Jobs, JobsError};
 
 /// Bytes read at once of data that are not held as a whole. The window is small enough to stay in the
 /// processor's cache while it is learnt from, and large enough for fast disk reads.
@@ -21,7 +21,7 @@ const KNOWN_BYTES_MAX: usize = 64 << 20;
 /// A cache of CRCs by blob key, the oldest first. Blobs of version 1 contain no checks, so their CRCs are
 /// computed when the digest is compared.
 #[derive(Default)]
-pub(super) struct KnownCrcs(Mutex<Vec<(String, Arc<[u64]>)>>);
+pub(crate) struct KnownCrcs(Mutex<Vec<(String, Arc<[u64]>)>>);
 
 impl KnownCrcs {
     fn of(&self, key: &str) -> Option<Arc<[u64]>> {
@@ -31,7 +31,7 @@ impl KnownCrcs {
     }
 
     /// Caches the CRCs of a blob. The oldest entries are dropped beyond [`KNOWN_BYTES_MAX`].
-    pub(super) fn keep(&self, key: &str, crcs: &Arc<[u64]>) {
+    pub(crate) fn keep(&self, key: &str, crcs: &Arc<[u64]>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.iter().any(|(of, _)| of == key) {
             return;
@@ -93,7 +93,7 @@ impl ReadError {
 
 impl Jobs {
     /// Opens the data under a key and reads only the header. Reads end early when `stop` reports a suspension.
-    pub(super) async fn open_data(
+    pub(crate) async fn open_data(
         &self,
         key: &str,
         sha256: &str,

@@ -20,13 +20,13 @@ use crate::storage::{Blobs, JobEnd, Lease, StoreError, Usage};
 
 use super::checkpoints::StartState;
 use super::compute::{Computation, Computed};
-use super::datasets::unwritten;
 use super::lease_renewer::LeaseRenewer;
 use super::parking::{PermitSlot, Stance};
-use super::service::{Jobs, JobsError};
-use super::stored_data::ReadError;
-use super::tasks::Work;
 use super::worker;
+use crate::jobs::data::datasets::unwritten;
+use crate::jobs::data::stored::ReadError;
+use crate::jobs::service::{Jobs, JobsError};
+use crate::jobs::tasks::Work;
 
 /// Longest expected time of a waited job that is computed before it is stored.
 const WAITED_SECONDS_MAX: f64 = 0.2;
@@ -136,7 +136,7 @@ impl Jobs {
         receiver.await.unwrap_or(Err(JobsError::Stopping))
     }
 
-    pub(super) fn record(&self, new: &JobDraft) -> Job {
+    pub(crate) fn record(&self, new: &JobDraft) -> Job {
         Job {
             learner: new.spec.task.learner().map(str::to_owned),
             name: new.name.clone(),
@@ -188,7 +188,7 @@ impl Jobs {
     /// This is certain if another job has the key, or if the first and only insert was refused for lack of
     /// space or quota. After any other error the job may exist and need the data, and the sweep removes the
     /// data of a missing job.
-    pub(super) async fn forget_unless_stored<T>(
+    pub(crate) async fn forget_unless_stored<T>(
         &self,
         stored: &Result<T, StoreError>,
         is_repeated: bool,
@@ -206,7 +206,7 @@ impl Jobs {
 
     /// Stores the sample that a request brought and names the blob in the job's record. The bytes are reserved
     /// until the blob is written. Afterwards the row of the job counts them.
-    pub(super) async fn keep_data(&self, record: &mut Job, work: &Work) -> Result<(), JobsError> {
+    pub(crate) async fn keep_data(&self, record: &mut Job, work: &Work) -> Result<(), JobsError> {
         let own = work.data().filter(|_| record.dataset.is_none());
         let Some(data) = own.cloned() else {
             return Ok(());
@@ -240,7 +240,7 @@ fn is_small(record: &Job, work: &Work) -> bool {
 
 /// Whether a failed insert is repeated because only the answer may be missing. A slow failure is not repeated,
 /// because the client must get an answer within two seconds.
-pub(super) fn is_asked_again<T>(stored: &Result<T, StoreError>, asked_at: Instant) -> bool {
+pub(crate) fn is_asked_again<T>(stored: &Result<T, StoreError>, asked_at: Instant) -> bool {
     matches!(stored, Err(StoreError::Unavailable(_))) && asked_at.elapsed() < ASKED_AGAIN_WITHIN
 }
 

@@ -15,36 +15,36 @@ use crate::storage::{Beat, Heartbeat, Lease, Spent, StoreError};
 
 use super::checkpoints::{Checkpointing, StateCell};
 use super::parking::Stance;
-use super::service::Jobs;
-use super::tasks::Work;
 use super::yielding::Solitude;
+use crate::jobs::service::Jobs;
+use crate::jobs::tasks::Work;
 
 /// Longest interval between two renewals, even for a long lease. The answer to a renewal tells whether another
 /// process has cancelled the job.
 const RENEWAL_MAX: Duration = Duration::from_secs(1);
 
-pub(super) struct LeaseRenewer<'a> {
-    pub(super) jobs: &'a Jobs,
-    pub(super) job: &'a Job,
-    pub(super) lease: &'a Lease,
-    pub(super) planned: Option<u64>,
+pub(crate) struct LeaseRenewer<'a> {
+    pub(crate) jobs: &'a Jobs,
+    pub(crate) job: &'a Job,
+    pub(crate) lease: &'a Lease,
+    pub(crate) planned: Option<u64>,
     /// The counts stored last, or `None` before the first heartbeat. `None` makes the first heartbeat due at
     /// once, so the lease renewer learns of a cancellation that arrived while the job was prepared.
     shown: Option<Counts>,
     /// The lease is valid at least for its length from this moment.
     renewed: Instant,
     tick: Interval,
-    pub(super) hold: Hold,
-    pub(super) stance: Stance,
+    pub(crate) hold: Hold,
+    pub(crate) stance: Stance,
     /// The computation, once it has started.
-    pub(super) computing: Option<Computing>,
+    pub(crate) computing: Option<Computing>,
     /// The other permits of the process, if the job must run alone.
-    pub(super) solitude: Option<Solitude<'a>>,
+    pub(crate) solitude: Option<Solitude<'a>>,
 }
 
 /// Whether this worker still holds the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hold {
+pub(crate) enum Hold {
     Held,
     /// The job belongs to another worker, or may belong to one.
     Lost,
@@ -53,7 +53,7 @@ pub(super) enum Hold {
 }
 
 /// The data of a computation that its lease renewer needs.
-pub(super) struct Computing {
+pub(crate) struct Computing {
     pub states: Arc<StateCell>,
     pub checkpointing: Checkpointing,
     /// Whether the state of the computation can be stored.
@@ -64,7 +64,7 @@ pub(super) struct Computing {
 
 impl<'a> LeaseRenewer<'a> {
     /// Creates the lease renewer of a lease that began at `leased_at` or later.
-    pub(super) fn new(
+    pub(crate) fn new(
         jobs: &'a Jobs,
         job: &'a Job,
         lease: &'a Lease,
@@ -90,7 +90,7 @@ impl<'a> LeaseRenewer<'a> {
     }
 
     /// Announces a started computation, whose counts and states the lease renewer stores from now on.
-    pub(super) fn show(&mut self, work: &Work, states: &Arc<StateCell>) {
+    pub(crate) fn show(&mut self, work: &Work, states: &Arc<StateCell>) {
         self.planned = work.examples_planned;
         self.shown = None;
         let every = self.jobs.config.checkpoint_every;
@@ -104,7 +104,7 @@ impl<'a> LeaseRenewer<'a> {
 
     /// Waits for `work` and renews the lease meanwhile. Raises the stop flag of the run when the result is no
     /// longer wanted, and makes the run yield to other jobs.
-    pub(super) async fn keep_while<T>(&mut self, run: &Run, work: impl Future<Output = T>) -> T {
+    pub(crate) async fn keep_while<T>(&mut self, run: &Run, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
         loop {
             let lease_end = self.renewed + self.lease_length();
@@ -150,7 +150,7 @@ impl<'a> LeaseRenewer<'a> {
     }
 
     /// The computed seconds. A job with parts counts no seconds of its own.
-    pub(super) fn spent(&self) -> Spent {
+    pub(crate) fn spent(&self) -> Spent {
         match &self.computing {
             Some(computing) if !self.gathers() => {
                 let seconds = computing.states.stopwatch.seconds();
@@ -182,7 +182,7 @@ impl<'a> LeaseRenewer<'a> {
     }
 
     /// Sends a heartbeat even if none is due: see [`Self::beat`].
-    pub(super) async fn beat_now(
+    pub(crate) async fn beat_now(
         &mut self,
         counts: Counts,
         is_acquitted: bool,
@@ -234,7 +234,7 @@ impl<'a> LeaseRenewer<'a> {
 }
 
 /// The progress that clients see.
-pub(super) fn progress(counts: &Counts, planned: Option<u64>) -> Progress {
+pub(crate) fn progress(counts: &Counts, planned: Option<u64>) -> Progress {
     let fraction = planned.map(|planned| counts.examples as f64 / planned.max(1) as f64);
     Progress {
         examples: counts.examples,

@@ -15,7 +15,7 @@ use crate::records::schedule::{self, Line, ParkedPlace};
 use crate::records::{JobId, Owner};
 use crate::storage::{ClaimTerms, ReleaseTerms, StoreError};
 
-use super::service::Jobs;
+use crate::jobs::service::Jobs;
 
 /// Approximate interval at which an idle scheduler polls the store. A poll finds jobs that another process
 /// queued or left behind, and a store that is available again. The queue is maintained at the same interval.
@@ -32,7 +32,7 @@ const DEATH_PAUSE_SECONDS: f64 = 1.0;
 
 impl Jobs {
     /// Claims and resumes jobs until the process stops. A process without permits claims nothing.
-    pub(super) async fn schedule(self: Arc<Self>) {
+    pub(crate) async fn schedule(self: Arc<Self>) {
         // Only the first error is a warning, because a store may be unavailable or full for hours.
         let mut is_told = false;
         loop {
@@ -102,7 +102,7 @@ impl Jobs {
 
     /// The parked jobs of this process, from the view of a running job of this owner. While the store does not
     /// answer, no claimable job precedes them.
-    pub(super) async fn parked_places(&self, owner: Option<&Owner>) -> Vec<(JobId, ParkedPlace)> {
+    pub(crate) async fn parked_places(&self, owner: Option<&Owner>) -> Vec<(JobId, ParkedPlace)> {
         let mut places = Vec::new();
         for parked in self.parked.list() {
             let place = ParkedPlace {
@@ -117,7 +117,7 @@ impl Jobs {
     }
 
     /// The jobs that could precede a job of this owner. `freed` is the memory that this job would free.
-    pub(super) async fn line(&self, owner: &Owner, freed: u64) -> Result<Line, StoreError> {
+    pub(crate) async fn line(&self, owner: &Owner, freed: u64) -> Result<Line, StoreError> {
         let available = self.config.memory.available().saturating_add(freed);
         self.store.line(owner, available).await
     }
@@ -154,7 +154,7 @@ impl Jobs {
 
     /// Maintains the queue until the process stops: requeues jobs of dead workers, charges owners for waited
     /// jobs, corrects shares and measures the queue.
-    pub(super) async fn tend_queue(self: Arc<Self>) {
+    pub(crate) async fn tend_queue(self: Arc<Self>) {
         for round in 0_u32.. {
             tokio::select! {
                 () = tokio::time::sleep(self.ids.about(POLL)) => {}
@@ -215,7 +215,7 @@ impl Jobs {
     }
 
     /// Records the computed seconds of a waited job that never had a lease.
-    pub(super) fn owe(&self, owner: &Owner, seconds: f64) {
+    pub(crate) fn owe(&self, owner: &Owner, seconds: f64) {
         *self.unpaid().entry(owner.clone()).or_default() += seconds;
     }
 

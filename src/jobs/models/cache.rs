@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::records::{Model, ModelId, Owner};
 
-use super::models::LoadedModel;
+use super::LoadedModel;
 
 /// How long a cached model is used without asking the store.
 const TRUST: Duration = Duration::from_secs(1);
@@ -22,7 +22,7 @@ const BYTES_MAX: u64 = 64 << 20;
 const MODELS_MAX: usize = 1024;
 
 #[derive(Default)]
-pub(super) struct ModelCache(Mutex<All>);
+pub(crate) struct ModelCache(Mutex<All>);
 
 #[derive(Default)]
 struct All {
@@ -33,7 +33,7 @@ struct All {
 
 /// The number of removals before the store was asked: see [`ModelCache::before_asking`].
 #[derive(Clone, Copy)]
-pub(super) struct Gone(u64);
+pub(crate) struct Gone(u64);
 
 struct Kept {
     owner: Owner,
@@ -46,14 +46,14 @@ struct Kept {
 
 impl ModelCache {
     /// The owner's model, if the store had it less than [`TRUST`] before `now`.
-    pub(super) fn trusted(&self, owner: &Owner, id: ModelId, now: Instant) -> Option<LoadedModel> {
+    pub(crate) fn trusted(&self, owner: &Owner, id: ModelId, now: Instant) -> Option<LoadedModel> {
         self.find(owner, id, now, |kept| {
             now.saturating_duration_since(kept.seen) < TRUST
         })
     }
 
     /// The owner's cached model, after the store has confirmed the model at the time `seen`.
-    pub(super) fn still_there(
+    pub(crate) fn still_there(
         &self,
         owner: &Owner,
         id: ModelId,
@@ -85,14 +85,14 @@ impl ModelCache {
     }
 
     /// Must be called before the store is asked for a model that is to be cached.
-    pub(super) fn before_asking(&self) -> Gone {
+    pub(crate) fn before_asking(&self) -> Gone {
         Gone(self.all().gone)
     }
 
     /// Caches the model of a record that the store had at the time `seen`. The models that were used longest
     /// ago make space. A model is not cached if any model was deleted since `before`, because this may be the
     /// deleted one.
-    pub(super) fn keep(&self, record: &Model, model: &LoadedModel, seen: Instant, before: Gone) {
+    pub(crate) fn keep(&self, record: &Model, model: &LoadedModel, seen: Instant, before: Gone) {
         // The document is about as long as the model in memory.
         let bytes = record.document.len() as u64;
         if bytes > BYTES_MAX / 4 {
@@ -122,7 +122,7 @@ impl ModelCache {
     }
 
     /// Removes a deleted model.
-    pub(super) fn forget(&self, id: ModelId) {
+    pub(crate) fn forget(&self, id: ModelId) {
         let mut all = self.all();
         all.models.remove(&id);
         all.gone += 1;

@@ -14,9 +14,9 @@ use crate::records::session::{LogEntry, SessionAppend};
 use crate::records::{Owner, SessionId};
 use crate::storage::Appended;
 
-use super::live_session::{Live, as_values};
-use super::service::Jobs;
-use super::sessions::{SessionError, Slot};
+use super::live::{Live, as_values};
+use super::{SessionError, Slot};
+use crate::jobs::service::Jobs;
 
 /// How long a request waits for the write lock.
 const TURN_PATIENCE: Duration = Duration::from_secs(35);

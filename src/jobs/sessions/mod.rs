@@ -6,6 +6,10 @@
 //! restored from the store: the snapshot is loaded and the log is learnt again, with the same result bit for
 //! bit.
 
+mod journal;
+mod live;
+pub(super) mod writer;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,12 +29,12 @@ use crate::records::train::ModelDocument;
 use crate::records::{KeyClaim, Model, Owner, Page, SessionId, Slice};
 use crate::storage::{OverQuota, Store, StoreError};
 
-use super::completion::json_text;
-use super::live_session::{Interrupted, Live, plan, revived};
-use super::service::Jobs;
-use super::session_journal::Journal;
-use super::tasks::ResolveError;
-use super::tasks::memory_bound;
+use crate::jobs::queue::completion::json_text;
+use crate::jobs::service::Jobs;
+use crate::jobs::tasks::ResolveError;
+use crate::jobs::tasks::memory_bound;
+use journal::Journal;
+use live::{Interrupted, Live, plan, revived};
 
 /// A session leaves memory after this time without use.
 const IDLE: Duration = Duration::from_secs(60);
@@ -91,16 +95,16 @@ pub enum SessionError {
     Stopping,
 }
 
-pub(super) struct Sessions {
+pub(crate) struct Sessions {
     slots: Mutex<HashMap<SessionId, Arc<Slot>>>,
-    pub(super) journal: Arc<Journal>,
+    pub(crate) journal: Arc<Journal>,
     permits: Arc<Semaphore>,
 }
 
 /// The place of one session in memory.
-pub(super) struct Slot {
+pub(crate) struct Slot {
     /// The write lock, held by the request that writes.
-    pub(super) turn: Arc<tokio::sync::Mutex<()>>,
+    pub(crate) turn: Arc<tokio::sync::Mutex<()>>,
     /// The session as last seen, or `None` if it must be restored. A request that takes the session out puts it
     /// back only if it equals the stored session.
     live: Arc<tokio::sync::Mutex<Option<Live>>>,
@@ -108,7 +112,7 @@ pub(super) struct Slot {
 }
 
 impl Sessions {
-    pub(super) fn new(store: Arc<Store>, workers: usize) -> Self {
+    pub(crate) fn new(store: Arc<Store>, workers: usize) -> Self {
         Self {
             slots: Mutex::default(),
             journal: Journal::new(store),
@@ -116,7 +120,7 @@ impl Sessions {
         }
     }
 
-    pub(super) fn slot(&self, id: SessionId) -> Arc<Slot> {
+    pub(crate) fn slot(&self, id: SessionId) -> Arc<Slot> {
         let mut slots = self.slots();
         if slots.len() >= SLOTS_MAX && !slots.contains_key(&id) {
             let idle = slots.iter().filter(|(_, slot)| slot.is_idle());
@@ -137,7 +141,7 @@ impl Sessions {
     }
 
     /// Removes sessions from memory that have been idle for `idle`.
-    pub(super) fn forget_idle(&self, idle: Duration) {
+    pub(crate) fn forget_idle(&self, idle: Duration) {
         let now = Instant::now();
         let is_used = |slot: &Arc<Slot>| {
             !slot.is_idle() || now.saturating_duration_since(slot.used_at()) < idle
@@ -321,7 +325,7 @@ impl Jobs {
     }
 
     /// Removes idle sessions from memory at regular intervals until the process stops.
-    pub(super) async fn forget_idle_sessions(self: Arc<Self>) {
+    pub(crate) async fn forget_idle_sessions(self: Arc<Self>) {
         loop {
             tokio::select! {
                 () = tokio::time::sleep(IDLE / 4) => self.sessions.forget_idle(IDLE),
@@ -336,7 +340,7 @@ impl Jobs {
     }
 
     /// Locks a session in memory, restored if the stored session is at another position.
-    pub(super) async fn fresh(
+    pub(crate) async fn fresh(
         &self,
         slot: &Slot,
         owner: &Owner,
@@ -361,7 +365,7 @@ impl Jobs {
     }
 
     /// The error of a computation that was told to stop.
-    pub(super) fn interrupted(&self) -> SessionError {
+    pub(crate) fn interrupted(&self) -> SessionError {
         if self.stopping.is_cancelled() {
             return SessionError::Stopping;
         }
@@ -375,7 +379,7 @@ impl Jobs {
     /// # Errors
     /// [`SessionError::NoMemory`], or [`SessionError::Broken`] after a panic. Stopped work returns a value of
     /// its own.
-    pub(super) async fn compute<T: Send + 'static>(
+    pub(crate) async fn compute<T: Send + 'static>(
         &self,
         memory: &Grant,
         work: impl FnOnce(Grant, &Run) -> T + Send + 'static,

@@ -1,0 +1,22 @@
+//! The queue: from a submitted job to its stored end.
+//!
+//! - [`submit`] stores a job, or computes the job at once for a waiting client. [`parts`] stores a job with parts.
+//! - [`scheduler`] claims jobs for free permits, and [`worker`] computes a claimed job under a lease, which
+//!   [`lease_renewer`] renews.
+//! - [`compute`] is one computation in the blocking pool, and [`completion`] the form of its end in the store.
+//! - [`checkpoints`] stores states of running jobs. [`yielding`] and [`parking`] hand a permit to another job and
+//!   back. [`shares`] counts the seconds of owners.
+//! - [`hub`] wakes those who wait for a job in this process.
+
+pub(super) mod checkpoints;
+pub(super) mod completion;
+pub(super) mod compute;
+pub(super) mod hub;
+pub(super) mod lease_renewer;
+pub(super) mod parking;
+pub(super) mod parts;
+pub(super) mod scheduler;
+pub(super) mod shares;
+pub(super) mod submit;
+pub(super) mod worker;
+pub(super) mod yielding;

@@ -19,7 +19,6 @@ use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary, KeyClaim, Owner, Timestamp};
 use crate::storage::{Blobs, DatasetDeletion, StoreError};
 
-use super::hexadecimal::hex;
 use super::reservations::Reservation;
 use super::service::{Jobs, JobsError};
 use super::stored_data::ReadError;
@@ -270,7 +269,7 @@ fn describe(
         examples,
         positives,
         repetitions: repetitions(stored, compared_max),
-        sha256: hex(&stored.digest),
+        sha256: hex::encode(stored.digest),
         bytes,
         data_key: Blobs::dataset_key(id),
         created_at,

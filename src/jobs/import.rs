@@ -19,7 +19,6 @@ use crate::records::{KeyClaim, Model, Owner};
 use crate::storage::StoreError;
 
 use super::completion::json_text;
-use super::hexadecimal::hex;
 use super::service::{Jobs, JobsError};
 use super::train_job::learner;
 use super::work::ResolveError;
@@ -68,7 +67,7 @@ pub fn check_import(
         hypothesis: HypothesisDocument::from(&hypothesis),
         ..sent
     };
-    let found = hex(&digest(learner, &document));
+    let found = hex::encode(digest(learner, &document));
     if found != sha256 {
         let given = sha256.to_owned();
         return Err(ImportError::Altered { given, found });

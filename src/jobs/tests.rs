@@ -24,7 +24,7 @@ use self::faulty::Faulty;
 use super::checkpoints::{Checkpoint, StartState};
 use super::compute::{Computation, Computed};
 use super::parking::PermitSlot;
-use super::{Allowance, Ids, Jobs, JobsConfig, JobsError, NewJob, TaskOutput, hex, resolve};
+use super::{Allowance, Ids, Jobs, JobsConfig, JobsError, NewJob, TaskOutput, resolve};
 use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Priority, Status, Timestamp};
@@ -168,7 +168,7 @@ fn new_train(stop: Value) -> NewJob {
         "data": {"assume": null, "generated": null}
     });
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
-    let data_sha256 = Some(hex(&halfspace_formats::digest(&data)));
+    let data_sha256 = Some(hex::encode(halfspace_formats::digest(&data)));
     let work = resolve(&spec, 1, Some(data.into()), None, Allowance::UNLIMITED).unwrap();
     NewJob {
         key: None,

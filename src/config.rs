@@ -13,8 +13,9 @@ use std::path::PathBuf;
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ipnet::IpNet;
 
-use crate::callbacks::{Network, Secret};
+use crate::callbacks::{Secret, parse_network};
 use crate::http::limits::Limits;
 use crate::records::ApiKeyId;
 use crate::records::schedule::Weight;
@@ -107,9 +108,9 @@ pub struct NewKey {
 
 /// Parses the network of a proxy. A network of all addresses is rejected, because it would lift the limit for
 /// every client.
-fn proxies(text: &str) -> Result<Network, String> {
-    let network = text.parse::<Network>().map_err(|error| error.to_string())?;
-    if network.is_everything() {
+fn proxies(text: &str) -> Result<IpNet, String> {
+    let network = parse_network(text).map_err(|error| error.to_string())?;
+    if network.prefix_len() == 0 {
         return Err(
             "the network contains every address and would remove the limit for all clients"
                 .to_owned(),
@@ -209,7 +210,7 @@ pub struct Settings {
     /// connections; any other address holds at most half of them.
     #[arg(long, env = "HALFSPACE_TRUSTED_PROXIES", value_delimiter = ',', global = true,
         value_parser = proxies)]
-    pub trusted_proxies: Vec<Network>,
+    pub trusted_proxies: Vec<IpNet>,
     /// Second address for `/livez`, `/readyz`, `/metrics` and `/version` only. A separate thread answers them
     /// even under load.
     #[arg(long, env = "HALFSPACE_OPS_LISTEN", global = true)]
@@ -220,13 +221,9 @@ pub struct Settings {
         global = true, value_parser = SecretParser)]
     pub callback_secret: Vec<Secret>,
     /// Networks, such as `10.0.0.0/8`, that callbacks may connect to besides the public Internet.
-    #[arg(
-        long,
-        env = "HALFSPACE_CALLBACK_ALLOW",
-        value_delimiter = ',',
-        global = true
-    )]
-    pub callback_allow: Vec<Network>,
+    #[arg(long, env = "HALFSPACE_CALLBACK_ALLOW", value_delimiter = ',', global = true,
+        value_parser = parse_network)]
+    pub callback_allow: Vec<IpNet>,
     /// Log level, or log directives such as `info,halfspace=debug`.
     #[arg(long, env = "HALFSPACE_LOG", default_value = "info", global = true)]
     pub log: String,

@@ -13,13 +13,14 @@
 //! network. No useful receiver stands behind these, so they are always rejected. This check cannot detect a
 //! public address that leads back inside, or a NAT64 prefix of the operator's own choice.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::str::FromStr;
+use std::sync::LazyLock;
+
+use ipnet::{IpNet, Ipv6Net};
 
 /// The networks that callbacks may connect to besides the public Internet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Allowed(Vec<Network>);
+pub struct Allowed(Vec<IpNet>);
 
 /// An address that callbacks must not connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +34,7 @@ pub struct RefusedAddress {
 impl Allowed {
     /// Permits the public Internet and these networks.
     #[must_use]
-    pub fn new(networks: Vec<Network>) -> Self {
+    pub fn new(networks: Vec<IpNet>) -> Self {
         Self(networks)
     }
 
@@ -44,7 +45,7 @@ impl Allowed {
     pub fn check(&self, address: IpAddr) -> Result<(), RefusedAddress> {
         // The system connects an IPv4-mapped address as the IPv4 address inside it.
         let address = address.to_canonical();
-        if self.0.iter().any(|network| network.contains(address)) {
+        if self.0.iter().any(|network| network.contains(&address)) {
             return Ok(());
         }
         special(address).map_or(Ok(()), |kind| Err(RefusedAddress { address, kind }))
@@ -54,25 +55,17 @@ impl Allowed {
 /// The kind of an address outside the public Internet; `None` for a public address.
 fn special(address: IpAddr) -> Option<&'static str> {
     let mut table = SPECIAL.iter();
-    if let Some((_, kind)) = table.find(|(network, _)| network.contains(address)) {
+    if let Some((_, kind)) = table.find(|(network, _)| network.contains(&address)) {
         return Some(kind);
     }
     let IpAddr::V6(within) = address else {
         return None;
     };
-    if NAT64.contains(address) {
+    if NAT64.contains(&within) {
         let [.., a, b, c, d] = within.octets();
         return special(IpAddr::V4(Ipv4Addr::new(a, b, c, d)));
     }
-    (!GLOBAL_UNICAST.contains(address)).then_some("not a global unicast address")
-}
-
-/// A network of addresses with a common prefix, such as `10.0.0.0/8` or `fd00::/8`. Without `/` the network
-/// is one address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
-    address: IpAddr,
-    prefix: u8,
+    (!GLOBAL_UNICAST.contains(&within)).then_some("not a global unicast address")
 }
 
 /// The reason why a text is not a network.
@@ -83,159 +76,92 @@ pub enum ParseNetworkError {
     Form,
     /// The address has bits set beyond the prefix.
     #[error("the address has bits after its first {prefix}; write the network as {network}")]
-    HostBits { prefix: u8, network: Network },
+    HostBits { prefix: u8, network: IpNet },
     /// The address is IPv4-mapped. Such an address is connected as IPv4, so the network would never match.
     #[error("an IPv4-mapped address is treated as IPv4; write the network as IPv4")]
     Mapped,
 }
 
-impl Network {
-    const fn v4(octets: [u8; 4], prefix: u8) -> Self {
-        let [a, b, c, d] = octets;
-        Self {
-            address: IpAddr::V4(Ipv4Addr::new(a, b, c, d)),
-            prefix,
+/// Parses a network such as `10.0.0.0/8` or `fd00::/8`. Without `/` the network is one address.
+///
+/// # Errors
+/// The fault of the text. `ipnet` would also accept an address with leading zeros, or bits after the prefix.
+pub fn parse_network(text: &str) -> Result<IpNet, ParseNetworkError> {
+    let (address, prefix) = match text.split_once('/') {
+        Some((address, prefix)) => (address, Some(prefix)),
+        None => (text, None),
+    };
+    let address: IpAddr = address.parse().map_err(|_| ParseNetworkError::Form)?;
+    let network = match prefix {
+        None => IpNet::from(address),
+        Some(digits) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
+            let prefix = digits.parse().map_err(|_| ParseNetworkError::Form)?;
+            IpNet::new(address, prefix).map_err(|_| ParseNetworkError::Form)?
         }
+        Some(_) => return Err(ParseNetworkError::Form),
+    };
+    if address.to_canonical() != address {
+        return Err(ParseNetworkError::Mapped);
     }
-
-    /// Makes a network from the first half of its address. The second half is 0.
-    const fn v6(head: [u16; 4], prefix: u8) -> Self {
-        let [a, b, c, d] = head;
-        Self {
-            address: IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0)),
-            prefix,
-        }
+    if network.trunc() != network {
+        let (prefix, network) = (network.prefix_len(), network.trunc());
+        return Err(ParseNetworkError::HostBits { prefix, network });
     }
-
-    /// Whether this network contains every address of its family.
-    #[must_use]
-    pub fn is_everything(&self) -> bool {
-        self.prefix == 0
-    }
-
-    /// Whether this network contains an address. An IPv4 network contains no IPv6 address, and the reverse.
-    #[must_use]
-    pub fn contains(&self, address: IpAddr) -> bool {
-        let common = (bits(self.address) ^ bits(address)).leading_zeros();
-        self.address.is_ipv4() == address.is_ipv4() && common >= u32::from(self.prefix)
-    }
-
-    fn without_host_bits(self) -> Self {
-        let dropped = u128::MAX.checked_shr(u32::from(self.prefix)).unwrap_or(0);
-        let kept = bits(self.address) & !dropped;
-        let address = match self.address {
-            IpAddr::V4(_) => {
-                let [a, b, c, d, ..] = kept.to_be_bytes();
-                IpAddr::V4(Ipv4Addr::new(a, b, c, d))
-            }
-            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::from_bits(kept)),
-        };
-        Self { address, ..self }
-    }
-}
-
-/// The bits of an address, starting at the highest bit of the result.
-fn bits(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
-        IpAddr::V6(address) => address.to_bits(),
-    }
-}
-
-impl FromStr for Network {
-    type Err = ParseNetworkError;
-
-    fn from_str(text: &str) -> Result<Self, ParseNetworkError> {
-        let (address, prefix) = text
-            .split_once('/')
-            .map_or((text, None), |(address, prefix)| (address, Some(prefix)));
-        let address: IpAddr = address.parse().map_err(|_| ParseNetworkError::Form)?;
-        let width = if address.is_ipv4() { 32 } else { 128 };
-        let prefix = match prefix {
-            None => width,
-            Some(digits) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
-                digits.parse().map_err(|_| ParseNetworkError::Form)?
-            }
-            Some(_) => return Err(ParseNetworkError::Form),
-        };
-        if prefix > width {
-            return Err(ParseNetworkError::Form);
-        }
-        if address.to_canonical().is_ipv4() != address.is_ipv4() {
-            return Err(ParseNetworkError::Mapped);
-        }
-        let network = Self { address, prefix }.without_host_bits();
-        if network.address != address {
-            return Err(ParseNetworkError::HostBits { prefix, network });
-        }
-        Ok(network)
-    }
-}
-
-impl fmt::Display for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.prefix)
-    }
+    Ok(network)
 }
 
 /// The NAT64 prefix of RFC 6052. The last 32 bits of such an address are an IPv4 address.
-const NAT64: Network = Network::v6([0x64, 0xff9b, 0, 0], 96);
+const NAT64: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
 
 /// The part of IPv6 that is allocated to single machines of the Internet.
-const GLOBAL_UNICAST: Network = Network::v6([0x2000, 0, 0, 0], 3);
+const GLOBAL_UNICAST: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
 /// The networks outside the public Internet, each narrower network before the wider one. The IPv6 networks
 /// outside [`GLOBAL_UNICAST`] would be rejected anyway and are listed only for their names.
-const SPECIAL: [(Network, &str); 32] = [
-    (Network::v4([0, 0, 0, 0], 32), "unspecified"),
-    (Network::v4([0, 0, 0, 0], 8), "this network"),
-    (Network::v4([10, 0, 0, 0], 8), "private"),
-    (Network::v4([100, 100, 100, 200], 32), "cloud metadata"),
-    (
-        Network::v4([100, 64, 0, 0], 10),
-        "shared by the customers of a carrier",
-    ),
-    (Network::v4([127, 0, 0, 0], 8), "loopback"),
-    (Network::v4([168, 63, 129, 16], 32), "cloud metadata"),
-    (Network::v4([169, 254, 169, 254], 32), "cloud metadata"),
-    (Network::v4([169, 254, 0, 0], 16), "link-local"),
-    (Network::v4([172, 16, 0, 0], 12), "private"),
-    (Network::v4([192, 0, 0, 192], 32), "cloud metadata"),
-    (Network::v4([192, 0, 0, 0], 24), "reserved for protocols"),
-    (Network::v4([192, 0, 2, 0], 24), "documentation"),
-    (Network::v4([192, 88, 99, 0], 24), "6to4 relay"),
-    (Network::v4([192, 168, 0, 0], 16), "private"),
-    (Network::v4([198, 18, 0, 0], 15), "benchmarking"),
-    (Network::v4([198, 51, 100, 0], 24), "documentation"),
-    (Network::v4([203, 0, 113, 0], 24), "documentation"),
-    (Network::v4([224, 0, 0, 0], 4), "multicast"),
-    (Network::v4([255, 255, 255, 255], 32), "broadcast"),
-    (Network::v4([240, 0, 0, 0], 4), "reserved"),
-    (Network::v6([0, 0, 0, 0], 128), "unspecified"),
-    (
-        Network {
-            address: IpAddr::V6(Ipv6Addr::LOCALHOST),
-            prefix: 128,
-        },
-        "loopback",
-    ),
-    (Network::v6([0x2001, 0, 0, 0], 32), "Teredo"),
-    (Network::v6([0x2001, 0, 0, 0], 23), "reserved for protocols"),
-    (Network::v6([0x2001, 0xdb8, 0, 0], 32), "documentation"),
-    (Network::v6([0x2002, 0, 0, 0], 16), "6to4"),
-    (Network::v6([0x3fff, 0, 0, 0], 20), "documentation"),
-    (Network::v6([0xfc00, 0, 0, 0], 7), "private (unique local)"),
-    (Network::v6([0xfe80, 0, 0, 0], 10), "link-local"),
-    (Network::v6([0xfec0, 0, 0, 0], 10), "private (site-local)"),
-    (Network::v6([0xff00, 0, 0, 0], 8), "multicast"),
-];
+static SPECIAL: LazyLock<[(IpNet, &str); 32]> = LazyLock::new(|| {
+    [
+        ("0.0.0.0/32", "unspecified"),
+        ("0.0.0.0/8", "this network"),
+        ("10.0.0.0/8", "private"),
+        ("100.100.100.200/32", "cloud metadata"),
+        ("100.64.0.0/10", "shared by the customers of a carrier"),
+        ("127.0.0.0/8", "loopback"),
+        ("168.63.129.16/32", "cloud metadata"),
+        ("169.254.169.254/32", "cloud metadata"),
+        ("169.254.0.0/16", "link-local"),
+        ("172.16.0.0/12", "private"),
+        ("192.0.0.192/32", "cloud metadata"),
+        ("192.0.0.0/24", "reserved for protocols"),
+        ("192.0.2.0/24", "documentation"),
+        ("192.88.99.0/24", "6to4 relay"),
+        ("192.168.0.0/16", "private"),
+        ("198.18.0.0/15", "benchmarking"),
+        ("198.51.100.0/24", "documentation"),
+        ("203.0.113.0/24", "documentation"),
+        ("224.0.0.0/4", "multicast"),
+        ("255.255.255.255/32", "broadcast"),
+        ("240.0.0.0/4", "reserved"),
+        ("::/128", "unspecified"),
+        ("::1/128", "loopback"),
+        ("2001::/32", "Teredo"),
+        ("2001::/23", "reserved for protocols"),
+        ("2001:db8::/32", "documentation"),
+        ("2002::/16", "6to4"),
+        ("3fff::/20", "documentation"),
+        ("fc00::/7", "private (unique local)"),
+        ("fe80::/10", "link-local"),
+        ("fec0::/10", "private (site-local)"),
+        ("ff00::/8", "multicast"),
+    ]
+    .map(|(network, kind)| (network.parse().expect("a network"), kind))
+});
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn kind(address: &str, allowed: &[&str]) -> Option<&'static str> {
-        let networks = allowed.iter().map(|network| network.parse().unwrap());
+        let networks = allowed.iter().map(|text| parse_network(text).unwrap());
         let allowed = Allowed::new(networks.collect());
         let refused = allowed.check(address.parse().unwrap());
         refused.err().map(|refused| refused.kind)
@@ -413,7 +339,7 @@ mod tests {
             ("::/0", "::/0"),
             ("::1", "::1/128"),
         ] {
-            assert_eq!(text.parse::<Network>().unwrap().to_string(), written);
+            assert_eq!(parse_network(text).unwrap().to_string(), written);
         }
         for text in [
             "",
@@ -429,16 +355,13 @@ mod tests {
             "localhost",
             "10.0.0.0/8/8",
             "10.0.0.0/256",
+            "010.0.0.0/8",
             " ::1",
         ] {
-            assert_eq!(
-                text.parse::<Network>(),
-                Err(ParseNetworkError::Form),
-                "{text}"
-            );
+            assert_eq!(parse_network(text), Err(ParseNetworkError::Form), "{text}");
         }
         assert_eq!(
-            "::ffff:10.0.0.0/104".parse::<Network>(),
+            parse_network("::ffff:10.0.0.0/104"),
             Err(ParseNetworkError::Mapped)
         );
         for (text, network) in [
@@ -448,7 +371,7 @@ mod tests {
             ("fd00::1/64", "fd00::/64"),
             ("::1/0", "::/0"),
         ] {
-            let error = text.parse::<Network>().unwrap_err().to_string();
+            let error = parse_network(text).unwrap_err().to_string();
             assert!(
                 error.ends_with(&format!("write the network as {network}")),
                 "{error}"
@@ -460,10 +383,9 @@ mod tests {
     #[test]
     fn the_narrower_network_stands_before_the_wider() {
         for (later, (network, _)) in SPECIAL.iter().enumerate() {
-            assert_eq!(network.without_host_bits(), *network);
+            assert_eq!(network.trunc(), *network);
             for (earlier, _) in &SPECIAL[..later] {
-                let hides = earlier.prefix <= network.prefix && earlier.contains(network.address);
-                assert!(!hides, "{earlier} hides {network}");
+                assert!(!earlier.contains(network), "{earlier} hides {network}");
             }
         }
     }

@@ -19,7 +19,7 @@ pub mod signature;
 mod tests;
 pub mod url;
 
-pub use address::{Allowed, Network, RefusedAddress};
+pub use address::{Allowed, RefusedAddress, parse_network};
 pub use client::{CallbackClient, DeliveryError, system_roots};
 pub use signature::{Secret, Signer};
 pub use url::{CallbackUrl, CallbackUrlError};

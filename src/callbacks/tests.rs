@@ -11,7 +11,7 @@ use tokio_rustls::rustls::RootCertStore;
 
 use self::receiver::{Answer, Received, Receiver, self_made};
 use super::{
-    Allowed, CallbackClient, CallbackUrl, CallbackUrlError, DeliveryError, Network, Secret, Signer,
+    Allowed, CallbackClient, CallbackUrl, CallbackUrlError, DeliveryError, Secret, Signer,
 };
 use crate::records::{JobId, Timestamp};
 
@@ -27,7 +27,7 @@ fn signer() -> Signer {
 }
 
 fn loopback() -> Allowed {
-    Allowed::new(vec!["127.0.0.0/8".parse::<Network>().unwrap()])
+    Allowed::new(vec!["127.0.0.0/8".parse().unwrap()])
 }
 
 /// A client that may connect to loopback and trusts no certificate.

@@ -17,7 +17,7 @@ use halfspace_formats::FormatError;
 use sha2::{Digest, Sha256};
 use utoipa::IntoParams;
 
-use crate::jobs::{JobsError, SessionError, hex};
+use crate::jobs::{JobsError, SessionError};
 use crate::records::id::{Id, Kind};
 use crate::records::{KeyClaim, KeyRecord, Owner};
 use crate::storage::StoreError;
@@ -256,7 +256,7 @@ impl RequestDigest {
     /// The digest in hexadecimal.
     fn fingerprint(&self) -> String {
         let digest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        hex(&digest.clone().finalize())
+        hex::encode(digest.clone().finalize())
     }
 }
 

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::jobs::{JobsError, hex};
+use crate::jobs::JobsError;
 use crate::records::id::ModelKind;
 use crate::records::model_file::{FORMAT, digest};
 use crate::records::train::ModelDocument;
@@ -62,7 +62,7 @@ impl ModelAnswer {
     pub fn new(model: ModelSummary, document: ModelDocument) -> Self {
         Self {
             format: FORMAT,
-            sha256: hex(&digest(&model.learner, &document)),
+            sha256: hex::encode(digest(&model.learner, &document)),
             item: model.into(),
             document,
         }

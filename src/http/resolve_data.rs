@@ -16,7 +16,7 @@ use super::problem::{Code, Problem, placed};
 /// Returns the digest of a sample in hexadecimal. Generated data and datasets have none here.
 pub fn sha256(form: &DataForm) -> Option<String> {
     match form {
-        DataForm::Sample { parsed, .. } => Some(crate::jobs::hex(&digest(&parsed.data))),
+        DataForm::Sample { parsed, .. } => Some(hex::encode(digest(&parsed.data))),
         DataForm::Generated(_) | DataForm::Dataset { .. } => None,
     }
 }

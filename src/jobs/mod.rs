@@ -12,7 +12,6 @@
 mod check;
 mod data;
 mod deliveries;
-mod hexadecimal;
 mod ids;
 mod models;
 mod queue;
@@ -29,7 +28,6 @@ pub use check::report::{CheckNews, CheckSummary, Damage};
 pub use data::datasets::NewDataset;
 pub use data::reservations::Reservation;
 pub use data::stored::ReadError;
-pub(crate) use hexadecimal::hex;
 pub use ids::Ids;
 pub use models::LoadedModel;
 pub use models::import::{ImportError, check_import};

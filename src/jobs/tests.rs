@@ -23,7 +23,7 @@ use super::queue::compute::{Computation, Computed};
 use super::queue::parking::PermitSlot;
 use super::{
     Allowance, Ids, Inputs, JobDraft, JobSample, Jobs, JobsConfig, JobsError, LoadedModel,
-    ResolveError, Work, hex, resolve,
+    ResolveError, Work, resolve,
 };
 use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
@@ -185,7 +185,7 @@ fn new_train(stop: Value) -> JobDraft {
         "data": {"assume": null, "generated": null}
     });
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
-    let data_sha256 = Some(hex(&halfspace_formats::digest(&data)));
+    let data_sha256 = Some(hex::encode(halfspace_formats::digest(&data)));
     let work = resolved(&spec, 1, Some(data.into()), None).unwrap();
     JobDraft {
         key: None,

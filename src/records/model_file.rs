@@ -166,12 +166,8 @@ mod tests {
             "hypothesis": {"kind": "linear", "n": 4, "weights": [1e-7, 0.1, -0.0, 1e21],
                 "bias": 2.0, "reading": null}}))
         .unwrap();
-        let hex: String = digest("perceptron", &model)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
         assert_eq!(
-            hex,
+            hex::encode(digest("perceptron", &model)),
             "935b72f39efb5851da86053f840d462d3e08edf05c36fd9cc862f66deac5ca8d"
         );
     }

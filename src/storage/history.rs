@@ -353,11 +353,7 @@ fn result(result: Option<&serde_json::Value>) -> Option<String> {
 
 /// The first 16 hexadecimal digits of the SHA-256.
 fn digest(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex::encode(&Sha256::digest(bytes)[..8])
 }
 
 /// Nanoseconds of the clock that all processes of this machine share and that never jumps. 0 on systems other

@@ -18,11 +18,10 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use ipnet::IpNet;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
-
-use crate::callbacks::Network;
 
 use connections::{Admitted, Connections};
 pub use connections::{AnswerGuard, Place};
@@ -40,7 +39,7 @@ pub struct ServeLimits {
     /// Concurrent connections. One address may hold half of them.
     pub connections_max: u64,
     /// Networks whose addresses may hold any number of connections.
-    pub trusted_proxies: Vec<Network>,
+    pub trusted_proxies: Vec<IpNet>,
     /// Time for a request head, from the beginning of the connection or from the previous answer.
     pub head_timeout: Duration,
     /// Time that the writes of a connection may be pending before the client has read 480 KiB.
@@ -90,7 +89,9 @@ pub async fn serve(
         match accepted {
             Ok((stream, peer)) => {
                 let trusted = limits.trusted_proxies.iter();
-                let is_trusted = trusted.clone().any(|network| network.contains(plain(peer)));
+                let is_trusted = trusted
+                    .clone()
+                    .any(|network| network.contains(&plain(peer)));
                 let address = (!is_trusted).then(|| plain(peer));
                 let admitted = connections.admit(address);
                 let peer = Peer(plain(peer));

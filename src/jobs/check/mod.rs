@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::{BlocksError, BlocksHeader, Buffers, StoredExamples};
+use hex::FromHex;
 use tokio::time::Instant;
 
 use crate::records::session::packed_rows;
@@ -18,7 +19,6 @@ use crate::records::{Dataset, Job};
 use crate::storage::blobs::opening::MARK;
 use crate::storage::{Blob, Blobs, CheckedStore, ReadSession, StoreError, Table};
 
-use crate::jobs::hexadecimal::unhex;
 use crate::jobs::queue::checkpoints::Checkpoint;
 use report::{CheckNews, CheckSummary, Damage};
 
@@ -283,10 +283,9 @@ impl Check<'_> {
             Err(error) if blobs.is_remote() => return Err(Failure::BlobsAway(error)),
             Err(error) => return Ok(vec![format!("{}{error}", its_blob(key))]),
         };
-        let digest = match sha256.map(unhex) {
-            Some(None) => return Ok(vec!["the recorded digest is invalid".to_owned()]),
-            Some(digest) => digest,
-            None => None,
+        let digest = match sha256.map(<[u8; 32]>::from_hex).transpose() {
+            Ok(digest) => digest,
+            Err(_) => return Ok(vec!["the recorded digest is invalid".to_owned()]),
         };
         let read = in_pool(move || {
             let buffers = Buffers {

@@ -21,7 +21,6 @@ use crate::storage::{Blobs, DatasetDeletion, StoreError};
 
 use super::reservations::Reservation;
 use super::stored::ReadError;
-use crate::jobs::hexadecimal::hex;
 use crate::jobs::service::{Jobs, JobsError};
 
 /// Parsed examples to be stored, and the client's description of them.
@@ -270,7 +269,7 @@ fn describe(
         examples,
         positives,
         repetitions: repetitions(stored, compared_max),
-        sha256: hex(&stored.digest),
+        sha256: hex::encode(stored.digest),
         bytes,
         data_key: Blobs::dataset_key(id),
         created_at,

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::{BlocksError, Buffers, StoredExamples};
+use hex::FromHex;
 
 use crate::records::{Dataset, DatasetId, Owner};
 use crate::storage::StoreError;
 
-use crate::jobs::hexadecimal::unhex;
 use crate::jobs::service::{Jobs, JobsError};
 
 /// Bytes read at once of data that are not held as a whole. The window is small enough to stay in the
@@ -106,8 +106,8 @@ impl Jobs {
         };
         let missing = || ReadError::Missing(format!("the stored data {key} are missing"));
         let source = found.ok_or_else(missing)?;
-        let sha256 = unhex(sha256)
-            .ok_or_else(|| ReadError::Corrupt("the recorded digest is invalid".to_owned()))?;
+        let sha256 = <[u8; 32]>::from_hex(sha256)
+            .map_err(|_| ReadError::Corrupt("the recorded digest is invalid".to_owned()))?;
         let whole_bytes_max = self.config.resident_bytes_max;
         let buffers = Buffers {
             whole_bytes_max,

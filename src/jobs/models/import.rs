@@ -18,7 +18,6 @@ use crate::records::train::ModelDocument;
 use crate::records::{KeyClaim, Model, Owner};
 use crate::storage::StoreError;
 
-use crate::jobs::hexadecimal::hex;
 use crate::jobs::queue::completion::json_text;
 use crate::jobs::service::{Jobs, JobsError};
 use crate::jobs::tasks::ResolveError;
@@ -68,7 +67,7 @@ pub fn check_import(
         hypothesis: HypothesisDocument::from(&hypothesis),
         ..sent
     };
-    let found = hex(&digest(learner, &document));
+    let found = hex::encode(digest(learner, &document));
     if found != sha256 {
         let given = sha256.to_owned();
         return Err(ImportError::Altered { given, found });

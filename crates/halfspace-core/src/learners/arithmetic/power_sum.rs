@@ -6,6 +6,7 @@
 //! powers. The comparison with a decimal uses integers of unlimited size. No float decides.
 
 use num_bigint::{BigInt, BigUint};
+use num_integer::gcd;
 
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::hypothesis::Score;
@@ -254,8 +255,8 @@ fn reduced_sum(base: Base, terms: &[(i32, u64)]) -> BigUint {
 fn without_factors_of(odd: u64, mut value: BigUint, mut power: BigUint) -> (BigUint, BigUint) {
     loop {
         // A common factor divides a power of `odd`, so its primes are primes of `odd`.
-        let of_value = greatest_common_divisor(odd, remainder(&value, odd));
-        let shared = greatest_common_divisor(of_value, remainder(&power, of_value));
+        let of_value = gcd(odd, remainder(&value, odd));
+        let shared = gcd(of_value, remainder(&power, of_value));
         if shared == 1 {
             return (value, power);
         }
@@ -266,13 +267,6 @@ fn without_factors_of(odd: u64, mut value: BigUint, mut power: BigUint) -> (BigU
 
 fn remainder(number: &BigUint, divisor: u64) -> u64 {
     u64::try_from(number % divisor).expect("less than the divisor")
-}
-
-fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// The distinct exponents in ascending order with their counts, as terms of a sum of powers.

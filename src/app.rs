@@ -29,6 +29,7 @@ use crate::http::limits::Limits;
 use crate::http::{self, App, Authenticator, InFlight, Origins, Permits, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
 use crate::memory::{self, Machine};
+use crate::records::schedule::SECONDS_DEFAULT;
 use crate::records::{Clock, Timestamp};
 use crate::storage::backup::{self, Backup, BackupError};
 use crate::storage::blobs::opening::OpeningError;
@@ -196,7 +197,7 @@ impl Service {
         );
         let limits = Limits {
             memory_bytes_max: memory.bytes_max(),
-            ..settings.limits()
+            ..settings.limits.clone()
         };
         let app = App {
             jobs: Arc::clone(&jobs),
@@ -220,7 +221,7 @@ impl Service {
             operations_router,
             is_open,
             serve_limits: ServeLimits {
-                connections_max: settings.limits().connections_max,
+                connections_max: settings.limits.connections_max,
                 trusted_proxies: settings.trusted_proxies.clone(),
                 ..ServeLimits::default()
             },
@@ -292,7 +293,7 @@ impl Service {
 /// the reader waiting.
 pub fn blocking_threads(settings: &Settings) -> usize {
     const USUAL: u64 = 512;
-    let limits = settings.limits();
+    let limits = &settings.limits;
     let readers = limits.uploads_max.saturating_add(limits.streams_max);
     usize::try_from(USUAL.saturating_add(readers)).unwrap_or(usize::MAX)
 }
@@ -344,7 +345,7 @@ fn entropy() -> Result<[u8; 32], StartError> {
 fn memory(settings: &Settings, machine: &Machine) -> Result<Budget, StartError> {
     let refused = |detail: String| Err(StartError::Memory(detail));
     let there_is = machine.bytes();
-    let limit = match (settings.limits.memory_bytes_max, there_is) {
+    let limit = match (settings.memory_bytes_max, there_is) {
         (Some(limit), Some(there_is)) if limit > there_is => {
             return refused(format!(
                 "{limit} bytes exceed the {there_is} bytes of this machine or control group"
@@ -356,7 +357,7 @@ fn memory(settings: &Settings, machine: &Machine) -> Result<Budget, StartError> 
     };
     if limit < memory::LIMIT_BYTES_MIN {
         let least = memory::LIMIT_BYTES_MIN;
-        return refused(match settings.limits.memory_bytes_max {
+        return refused(match settings.memory_bytes_max {
             Some(_) => format!("{limit} bytes are too few; the service needs {least} bytes"),
             None => format!(
                 "70 % of the memory of this machine or control group is {limit} bytes, but the \
@@ -368,12 +369,12 @@ fn memory(settings: &Settings, machine: &Machine) -> Result<Budget, StartError> 
 }
 
 fn jobs_config(settings: &Settings) -> JobsConfig {
-    let limits = settings.limits();
+    let limits = &settings.limits;
     JobsConfig {
         workers: settings.workers(),
         lease_seconds: settings.lease_seconds,
         attempts_max: limits.attempts_max,
-        seconds_default: limits.seconds_max.min(600.0),
+        seconds_default: limits.seconds_max.min(SECONDS_DEFAULT),
         resident_bytes_max: limits.resident_bytes_max,
         retention_days: settings.retention_days,
         checkpoint_every: Duration::from_secs(settings.checkpoint_seconds.into()),
@@ -489,10 +490,7 @@ pub fn raise_open_files(settings: &Settings) {
         if let Err(error) = setrlimit(Resource::Nofile, raised) {
             tracing::warn!(%error, "the limit on open files could not be raised");
         }
-        let (needed, files) = (
-            settings.limits().connections_max + OTHER_FILES,
-            limit.maximum,
-        );
+        let (needed, files) = (settings.limits.connections_max + OTHER_FILES, limit.maximum);
         if files.is_some_and(|files| files < needed) {
             tracing::warn!(
                 files,

@@ -1,5 +1,5 @@
 //! The settings of the program: flag, environment variable, default, check and help text of each, in one
-//! place.
+//! place. The limits stand in [`crate::http::limits`], which also reports them to clients.
 //!
 //! Doc comments of settings are the help text of the command line and the table in
 //! `docs/reference/settings.md`.
@@ -16,15 +16,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
 
 use crate::callbacks::{Secret, parse_network};
-use crate::http::limits::Limits;
+use crate::http::limits::{COUNT_MAX, Limits};
+use crate::jobs::JobsConfig;
 use crate::records::ApiKeyId;
 use crate::records::schedule::Weight;
 use crate::storage::{BlobUrl, DatabaseUrl, Hidden, S3Access};
 
 pub use given::{early_log_format, given_settings, names_listen, unknown_variable};
-
-/// The largest value of a limit. Twice this value still fits in 64 bits.
-const COUNT_MAX: u64 = 1 << 62;
 
 /// Learning as a service: named learners run as durable jobs over HTTP.
 #[derive(Debug, Parser)]
@@ -178,15 +176,16 @@ pub struct Settings {
         value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,
     /// Seconds without a heartbeat after which another worker may claim a job.
-    #[arg(long, env = "HALFSPACE_LEASE_SECONDS", default_value_t = 15, global = true,
+    #[arg(long, env = "HALFSPACE_LEASE_SECONDS", default_value_t = JobsConfig::default().lease_seconds, global = true,
         value_parser = clap::value_parser!(u32).range(2..=3600))]
     pub lease_seconds: u32,
     /// Seconds of computing between two checkpoints of a job. The interval grows if a checkpoint takes long.
-    #[arg(long, env = "HALFSPACE_CHECKPOINT_SECONDS", default_value_t = 30, global = true,
+    #[arg(long, env = "HALFSPACE_CHECKPOINT_SECONDS", global = true,
+        default_value_t = JobsConfig::default().checkpoint_every.as_secs() as u32,
         value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub checkpoint_seconds: u32,
     /// Days to keep a job after its end.
-    #[arg(long, env = "HALFSPACE_RETENTION_DAYS", default_value_t = 30, global = true,
+    #[arg(long, env = "HALFSPACE_RETENTION_DAYS", default_value_t = JobsConfig::default().retention_days, global = true,
         value_parser = clap::value_parser!(u32).range(1..=36500))]
     pub retention_days: u32,
     /// Further host names to accept when listening on a loopback address. Loopback names are always accepted.
@@ -244,9 +243,16 @@ pub struct Settings {
         global = true
     )]
     pub kernels: KernelsChoice,
+    /// Memory of the process in bytes, at least 128 MiB. Requests and jobs share all but 64 MiB of the
+    /// memory. By default 70 % of the memory of the machine or of the process's control group.
+    #[arg(long, env = "HALFSPACE_MEMORY_BYTES_MAX", global = true)]
+    pub memory_bytes_max: Option<u64>,
+    /// Disk space for blobs that are cached from an object store, in bytes.
+    #[arg(long, env = "HALFSPACE_BLOB_CACHE_BYTES_MAX", default_value_t = 10 << 30, global = true)]
+    pub blob_cache_bytes_max: u64,
     /// The limits of the service.
     #[command(flatten)]
-    pub limits: LimitSettings,
+    pub limits: Limits,
 }
 
 /// The access to an object store. Other S3 clients use the same environment variables.
@@ -307,124 +313,6 @@ pub enum KernelsChoice {
     Scalar,
 }
 
-/// The limits of the service; see `GET /v1/limits`.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Limits")]
-pub struct LimitSettings {
-    /// Largest number of features of an example.
-    #[arg(long, env = "HALFSPACE_N_MAX", default_value_t = 1 << 20, global = true,
-        value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
-    pub n_max: u64,
-    /// Largest size of a body in a line format, in bytes after decompression.
-    #[arg(long, env = "HALFSPACE_BODY_BYTES_MAX", default_value_t = 4 << 30, global = true)]
-    pub body_bytes_max: u64,
-    /// Largest size of a JSON body, in bytes after decompression.
-    #[arg(long, env = "HALFSPACE_JSON_BODY_BYTES_MAX", default_value_t = 256 << 20, global = true)]
-    pub json_body_bytes_max: u64,
-    /// Largest ratio of decompressed to compressed bytes of a body.
-    #[arg(long, env = "HALFSPACE_DECOMPRESSION_RATIO_MAX", default_value_t = 1000, global = true,
-        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub decompression_ratio_max: u64,
-    /// Bytes of a decompressed body up to which any compression ratio is accepted.
-    #[arg(long, env = "HALFSPACE_DECOMPRESSED_BYTES_FREE", default_value_t = 16 << 20,
-        global = true)]
-    pub decompressed_bytes_free: u64,
-    /// Largest nesting depth of arrays and objects in JSON.
-    #[arg(long, env = "HALFSPACE_JSON_DEPTH_MAX", default_value_t = 32, global = true,
-        value_parser = clap::value_parser!(u32).range(8..=100))]
-    pub json_depth_max: u32,
-    /// Largest length of a line, in bytes.
-    #[arg(long, env = "HALFSPACE_LINE_BYTES_MAX", default_value_t = 32 << 20, global = true,
-        value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
-    pub line_bytes_max: u64,
-    /// Largest size of the stored examples of a dataset, in bytes. Examples are stored as packed bits or as
-    /// doubles.
-    #[arg(long, env = "HALFSPACE_DATASET_BYTES_MAX", default_value_t = 4 << 30, global = true)]
-    pub dataset_bytes_max: u64,
-    /// Largest size of the packed data of a job, in bytes. The same limit holds for the state of the job.
-    #[arg(long, env = "HALFSPACE_STATE_BYTES_MAX", default_value_t = 1 << 30, global = true)]
-    pub state_bytes_max: u64,
-    /// Memory of the process in bytes, at least 128 MiB. Requests and jobs share all but 64 MiB of the
-    /// memory. By default 70 % of the memory of the machine or of the process's control group.
-    #[arg(long, env = "HALFSPACE_MEMORY_BYTES_MAX", global = true)]
-    pub memory_bytes_max: Option<u64>,
-    /// Largest size of stored data that a job keeps in memory as a whole, in bytes. Larger data are read in
-    /// parts.
-    #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX", default_value_t = 64 << 20, global = true)]
-    pub resident_bytes_max: u64,
-    /// Disk space for blobs that are cached from an object store, in bytes.
-    #[arg(long, env = "HALFSPACE_BLOB_CACHE_BYTES_MAX", default_value_t = 10 << 30, global = true)]
-    pub blob_cache_bytes_max: u64,
-    /// Largest time limit that a client may request for a job, in seconds of computing.
-    #[arg(long, env = "HALFSPACE_SECONDS_MAX", default_value_t = 86_400.0, global = true,
-        value_parser = positive)]
-    pub seconds_max: f64,
-    /// Largest estimated cost of an experiment, in seconds of one core.
-    #[arg(long, env = "HALFSPACE_EXPERIMENT_SECONDS_MAX", default_value_t = 14_400.0,
-        global = true, value_parser = positive)]
-    pub experiment_seconds_max: f64,
-    /// Largest number of queued jobs of all keys together.
-    #[arg(long, env = "HALFSPACE_JOBS_QUEUED_MAX", default_value_t = 100_000, global = true,
-        value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
-    pub jobs_queued_max: u64,
-    /// Largest number of queued jobs per key.
-    #[arg(long, env = "HALFSPACE_JOBS_QUEUED_PER_KEY_MAX", default_value_t = 20_000, global = true,
-        value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
-    pub jobs_queued_per_key_max: u64,
-    /// Largest size of everything stored, in bytes, for all keys together: datasets, data of jobs that have
-    /// not ended, models and sessions.
-    #[arg(long, env = "HALFSPACE_STORED_BYTES_MAX", default_value_t = 1 << 40, global = true,
-        value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
-    pub stored_bytes_max: u64,
-    /// Largest size of everything stored per key, in bytes.
-    #[arg(long, env = "HALFSPACE_STORED_BYTES_PER_KEY_MAX", default_value_t = 1 << 38,
-        global = true, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
-    pub stored_bytes_per_key_max: u64,
-    /// Number of concurrent large uploads of all keys together. Each upload may use up to `--state-bytes-max`
-    /// bytes of memory, but datasets go to disk.
-    #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 8, global = true,
-        value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    pub uploads_max: u64,
-    /// Memory for the examples of a dataset during the upload, in bytes. Further examples go to disk.
-    #[arg(long, env = "HALFSPACE_UPLOAD_MEMORY_BYTES_MAX", default_value_t = 16 << 20,
-        global = true)]
-    pub upload_memory_bytes_max: u64,
-    /// Number of concurrent predictions line by line, of all keys together.
-    #[arg(long, env = "HALFSPACE_STREAMS_MAX", default_value_t = 64, global = true,
-        value_parser = clap::value_parser!(u64).range(1..=400))]
-    pub streams_max: u64,
-    /// Number of concurrent event streams of all keys together.
-    #[arg(long, env = "HALFSPACE_EVENT_STREAMS_MAX", default_value_t = 256, global = true,
-        value_parser = clap::value_parser!(u64).range(1..))]
-    pub event_streams_max: u64,
-    /// Number of concurrent event streams per key.
-    #[arg(long, env = "HALFSPACE_EVENT_STREAMS_PER_KEY_MAX", default_value_t = 64, global = true,
-        value_parser = clap::value_parser!(u64).range(1..))]
-    pub event_streams_per_key_max: u64,
-    /// Largest number of sessions per key.
-    #[arg(long, env = "HALFSPACE_SESSIONS_MAX", default_value_t = 10_000, global = true,
-        value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
-    pub sessions_max: u64,
-    /// Seconds without data after which a stream into a session ends with a timeout. The session is then free
-    /// for the next stream.
-    #[arg(long, env = "HALFSPACE_SESSION_IDLE_SECONDS", default_value_t = 30, global = true,
-        value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub session_idle_seconds: u64,
-    /// Largest number of concurrent connections.
-    #[arg(long, env = "HALFSPACE_CONNECTIONS_MAX", default_value_t = 1024, global = true,
-        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub connections_max: u64,
-    /// Time limit of a prediction as a document or of an evaluation, in seconds of computing.
-    #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = 60.0, global = true,
-        value_parser = positive)]
-    pub answer_seconds_max: f64,
-    /// Number of process deaths after which a job fails, if the job ran alone in each of these processes.
-    /// Also the number of attempts to read the data of a job.
-    #[arg(long, env = "HALFSPACE_ATTEMPTS_MAX", default_value_t = 5, global = true,
-        value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub attempts_max: u32,
-}
-
 /// Parses a secret. The error message of clap would repeat the secret, so this parser writes a message
 /// without it.
 #[derive(Clone)]
@@ -447,12 +335,6 @@ impl TypedValueParser for SecretParser {
     }
 }
 
-fn positive(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok();
-    let positive = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
-    positive.ok_or_else(|| format!("{text} is not a positive number"))
-}
-
 impl Settings {
     /// Number of jobs that this process computes at once; 0 in the role `api`.
     pub fn workers(&self) -> usize {
@@ -473,40 +355,6 @@ impl Settings {
             region: set.aws_region,
             endpoint_url: set.aws_endpoint_url,
             allow_http: set.aws_allow_http,
-        }
-    }
-
-    /// The limits in force.
-    pub fn limits(&self) -> Limits {
-        let set = &self.limits;
-        Limits {
-            n_max: set.n_max,
-            body_bytes_max: set.body_bytes_max,
-            json_body_bytes_max: set.json_body_bytes_max,
-            decompression_ratio_max: set.decompression_ratio_max,
-            decompressed_bytes_free: set.decompressed_bytes_free,
-            json_depth_max: set.json_depth_max,
-            line_bytes_max: set.line_bytes_max,
-            dataset_bytes_max: set.dataset_bytes_max,
-            state_bytes_max: set.state_bytes_max,
-            resident_bytes_max: set.resident_bytes_max,
-            seconds_max: set.seconds_max,
-            experiment_seconds_max: set.experiment_seconds_max,
-            jobs_queued_max: set.jobs_queued_max,
-            jobs_queued_per_key_max: set.jobs_queued_per_key_max,
-            stored_bytes_max: set.stored_bytes_max,
-            stored_bytes_per_key_max: set.stored_bytes_per_key_max,
-            uploads_max: set.uploads_max,
-            upload_memory_bytes_max: set.upload_memory_bytes_max,
-            streams_max: set.streams_max,
-            event_streams_max: set.event_streams_max,
-            event_streams_per_key_max: set.event_streams_per_key_max,
-            sessions_max: set.sessions_max,
-            session_idle_seconds: set.session_idle_seconds,
-            connections_max: set.connections_max,
-            answer_seconds_max: set.answer_seconds_max,
-            attempts_max: set.attempts_max,
-            ..Limits::default()
         }
     }
 }
@@ -536,7 +384,7 @@ mod tests {
     #[test]
     fn defaults_of_settings_and_limits_agree() {
         let read = CommandLine::try_parse_from(["halfspace"]).expect("a command line");
-        assert_eq!(read.settings.limits(), Limits::default());
+        assert_eq!(read.settings.limits, Limits::default());
     }
 
     #[test]

@@ -56,7 +56,7 @@ async fn open_database(
     place: &Place,
     data_dir: &DataDir,
 ) -> Result<Arc<Store>, StartError> {
-    let quotas = settings.limits().quotas();
+    let quotas = settings.limits.quotas();
     match place {
         Place::Sqlite => {
             let opened = sqlite::open(&data_dir.database_path()).await;
@@ -101,9 +101,9 @@ pub(super) fn open_blobs(
         BlobPlace::Bucket(bucket) => bucket,
     };
     tracing::info!(%bucket, "blobs are kept in an object store");
-    let limits = settings.limits();
+    let limits = &settings.limits;
     let blob_bytes_max = limits.dataset_bytes_max.max(limits.state_bytes_max);
-    let cache_bytes_max = settings.limits.blob_cache_bytes_max;
+    let cache_bytes_max = settings.blob_cache_bytes_max;
     // The header and the checksums of a blob take at most one thirty-second of its size.
     if cache_bytes_max <= blob_bytes_max.saturating_add(blob_bytes_max / 32) {
         return Err(StartError::BlobCache {

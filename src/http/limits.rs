@@ -1,14 +1,17 @@
 //! `GET /v1/limits`: every limit of the service, and the caller's use of the limits per key.
 //!
-//! [`Limits`] holds the values and their defaults. Its methods derive the quotas for the store and the
-//! limits for the readers of request bodies.
+//! [`Limits`] holds each limit with its flag, environment variable, default, range and documentation. Its
+//! methods derive the quotas for the store and the limits for the readers of request bodies.
 
 use axum::Json;
 use axum::extract::State;
+use clap::builder::Resettable;
+use clap::{Args, Command, FromArgMatches};
 use halfspace_core::memory::Budget;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::jobs::JobsConfig;
 use crate::storage::{Quotas, Usage};
 
 use super::App;
@@ -16,163 +19,199 @@ use super::extract::{Caller, NoQuery, QUERY_PAIRS_MAX, WAIT_SECONDS_MAX};
 use super::problem::Problem;
 use super::session_examples::LINES_MAX;
 
+/// The largest value of a limit. Twice this value still fits in 64 bits.
+pub const COUNT_MAX: u64 = 1 << 62;
+
+/// The default limits of the readers of all formats.
+const FORMATS: halfspace_formats::Limits = halfspace_formats::Limits::DEFAULT;
+
 /// Limits in force. The error of a refused request names its limit as here.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Args, Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[command(next_help_heading = "Limits")]
 pub struct Limits {
     /// Features per example.
+    #[arg(long, env = "HALFSPACE_N_MAX", default_value_t = FORMATS.n_max as u64, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub n_max: u64,
     /// Bytes of a decompressed body in any format except JSON.
+    #[arg(long, env = "HALFSPACE_BODY_BYTES_MAX", default_value_t = FORMATS.body_bytes_max,
+        global = true)]
     pub body_bytes_max: u64,
     /// Bytes of a decompressed JSON body.
+    #[arg(long, env = "HALFSPACE_JSON_BODY_BYTES_MAX", default_value_t = 256 << 20, global = true)]
     pub json_body_bytes_max: u64,
     /// Average number of decompressed bytes per compressed byte. The limit applies to bodies with more than
     /// `decompressed_bytes_free` decompressed bytes.
+    #[arg(long, env = "HALFSPACE_DECOMPRESSION_RATIO_MAX",
+        default_value_t = FORMATS.decompression_ratio_max, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub decompression_ratio_max: u64,
     /// Decompressed bytes that any compressed body may have at any ratio.
+    #[arg(long, env = "HALFSPACE_DECOMPRESSED_BYTES_FREE",
+        default_value_t = FORMATS.decompressed_bytes_free, global = true)]
     pub decompressed_bytes_free: u64,
     /// Depth of nested arrays and objects in JSON.
+    #[arg(long, env = "HALFSPACE_JSON_DEPTH_MAX", default_value_t = FORMATS.json_depth_max as u32,
+        global = true, value_parser = clap::value_parser!(u32).range(8..=100))]
     pub json_depth_max: u32,
     /// Bytes per line.
+    #[arg(long, env = "HALFSPACE_LINE_BYTES_MAX", default_value_t = FORMATS.line_bytes_max as u64,
+        global = true, value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     pub line_bytes_max: u64,
     /// Stored bytes of the examples of a dataset, packed or as doubles. Examples in JSON are held in
     /// memory, so `state_bytes_max` limits them too.
+    #[arg(long, env = "HALFSPACE_DATASET_BYTES_MAX", default_value_t = 4 << 30, global = true)]
     pub dataset_bytes_max: u64,
     /// Bytes of the packed data of a job. The same number limits the state of the job besides its data.
+    #[arg(long, env = "HALFSPACE_STATE_BYTES_MAX", default_value_t = FORMATS.state_bytes_max,
+        global = true)]
     pub state_bytes_max: u64,
     /// Bytes of memory for one request or job while no other request or job uses memory.
+    #[arg(skip = Budget::unlimited().bytes_max())]
     pub memory_bytes_max: u64,
     /// Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts.
+    #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX",
+        default_value_t = JobsConfig::default().resident_bytes_max, global = true)]
     pub resident_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
+    #[arg(long, env = "HALFSPACE_SECONDS_MAX", default_value_t = 86_400.0, global = true,
+        value_parser = positive)]
     pub seconds_max: f64,
     /// Estimated seconds of one core for an experiment, summed over all its parts.
+    #[arg(long, env = "HALFSPACE_EXPERIMENT_SECONDS_MAX", default_value_t = 14_400.0,
+        global = true, value_parser = positive)]
     pub experiment_seconds_max: f64,
     /// Points of the grid of an experiment.
+    #[arg(skip = halfspace_core::experiments::POINTS_MAX)]
     pub experiment_points_max: u64,
     /// Runs per point of an experiment.
+    #[arg(skip = halfspace_core::experiments::RUNS_MAX)]
     pub experiment_runs_max: u64,
     /// Trainings per grid.
+    #[arg(skip = crate::records::grid::TRAININGS_MAX)]
     pub grid_trainings_max: u32,
     /// Bytes of the requests of all parts of a job. Each training of a grid and each part of an experiment
     /// has a request of its own.
+    #[arg(skip = crate::records::job::PARTS_REQUEST_BYTES_MAX)]
     pub parts_request_bytes_max: u64,
     /// Waiting jobs of all keys together.
+    #[arg(long, env = "HALFSPACE_JOBS_QUEUED_MAX", default_value_t = 100_000, global = true,
+        value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub jobs_queued_max: u64,
     /// Waiting jobs per key.
+    #[arg(long, env = "HALFSPACE_JOBS_QUEUED_PER_KEY_MAX", default_value_t = 20_000, global = true,
+        value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub jobs_queued_per_key_max: u64,
     /// Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the
     /// states and logs of sessions.
+    #[arg(long, env = "HALFSPACE_STORED_BYTES_MAX", default_value_t = 1 << 40, global = true,
+        value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub stored_bytes_max: u64,
     /// Stored bytes per key.
+    #[arg(long, env = "HALFSPACE_STORED_BYTES_PER_KEY_MAX", default_value_t = 1 << 38,
+        global = true, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub stored_bytes_per_key_max: u64,
     /// Parameters in the query of a URL.
+    #[arg(skip = QUERY_PAIRS_MAX)]
     pub query_pairs_max: u64,
     /// Concurrent large bodies of all keys together. A key may begin another one only while the key holds
     /// fewer permits than are free. One key therefore holds at most half of the permits, rounded up.
     /// Callers of an open service, which has no keys, may hold all permits. Each body may use up to
     /// `state_bytes_max` of memory; dataset uploads spill to disk instead.
+    #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 8, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub uploads_max: u64,
     /// Bytes of memory for the examples of an incoming dataset. Further examples spill to disk.
+    #[arg(long, env = "HALFSPACE_UPLOAD_MEMORY_BYTES_MAX", default_value_t = 16 << 20,
+        global = true)]
     pub upload_memory_bytes_max: u64,
     /// Concurrent predictions that are answered line by line. Keys share them as `uploads_max` describes.
+    #[arg(long, env = "HALFSPACE_STREAMS_MAX", default_value_t = 64, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=400))]
     pub streams_max: u64,
     /// Concurrent event streams of all keys together. Keys share them as `uploads_max` describes.
+    #[arg(long, env = "HALFSPACE_EVENT_STREAMS_MAX", default_value_t = 256, global = true,
+        value_parser = clap::value_parser!(u64).range(1..))]
     pub event_streams_max: u64,
     /// Concurrent event streams per key. On an open service only `event_streams_max` applies.
+    #[arg(long, env = "HALFSPACE_EVENT_STREAMS_PER_KEY_MAX", default_value_t = 64, global = true,
+        value_parser = clap::value_parser!(u64).range(1..))]
     pub event_streams_per_key_max: u64,
     /// Sessions per key.
+    #[arg(long, env = "HALFSPACE_SESSIONS_MAX", default_value_t = 10_000, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub sessions_max: u64,
     /// Lines of one NDJSON stream into a session. In other formats except JSON, the examples of one
     /// request.
+    #[arg(skip = LINES_MAX)]
     pub session_lines_max: u64,
     /// Seconds without data after which a stream into a session ends. Other requests can then write to the
     /// session.
+    #[arg(long, env = "HALFSPACE_SESSION_IDLE_SECONDS", default_value_t = 30, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub session_idle_seconds: u64,
     /// Concurrent constructions. Keys share them as `uploads_max` describes.
+    #[arg(skip = 2_u64)]
     pub constructions_max: u64,
     /// Concurrent connections.
+    #[arg(long, env = "HALFSPACE_CONNECTIONS_MAX", default_value_t = 1024, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub connections_max: u64,
     /// Characters per name.
+    #[arg(skip = 256_u32)]
     pub name_characters_max: u32,
     /// Seconds that `Prefer: wait` may ask for.
+    #[arg(skip = WAIT_SECONDS_MAX)]
     pub wait_seconds_max: u64,
     /// Seconds of computing for one answer: an evaluation, or predictions in one JSON document.
+    #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = 60.0, global = true,
+        value_parser = positive)]
     pub answer_seconds_max: f64,
     /// Bytes of a document of predictions, and of the data that a construction returns. Predictions come
     /// without scores when the scores would exceed the limit. A longer answer is refused. In an answer of
     /// lines, the limit applies to the bytes that the client has not read yet.
+    #[arg(skip = 16_u64 << 20)]
     pub prediction_bytes_max: u64,
     /// Bytes of an imported model after decompression.
+    #[arg(skip = 32_u64 << 20)]
     pub model_bytes_max: u64,
     /// Bytes of a page of dataset examples. The same number limits the values on the page.
+    #[arg(skip = 16_u64 << 20)]
     pub examples_page_bytes_max: u64,
     /// Points per mistake curve.
+    #[arg(skip = halfspace_core::learners::engine::trace::TRACE_POINTS_MAX as u64)]
     pub trace_points_max: u64,
     /// Deaths of worker processes after which a job fails. A death counts only if the job ran alone in the
     /// process. The same number limits the attempts to read the data of a job.
+    #[arg(long, env = "HALFSPACE_ATTEMPTS_MAX",
+        default_value_t = JobsConfig::default().attempts_max, global = true,
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub attempts_max: u32,
     /// Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are
     /// available.
+    #[arg(skip = halfspace_core::learners::drift::drift_chain::N_MAX as u64)]
     pub exact_analysis_n_max: u64,
     /// Points, and also dimensions, in the count of separable dichotomies.
+    #[arg(skip = halfspace_core::theory::cover::DICHOTOMIES_MAX)]
     pub dichotomies_max: u64,
     /// Digits of a `theta`.
+    #[arg(skip = halfspace_core::learners::arithmetic::decimal::DIGITS_MAX as u64)]
     pub theta_digits_max: u64,
     /// Features up to which a version space is enumerated.
+    #[arg(skip = halfspace_core::separability::version_space::N_MAX as u64)]
     pub version_space_n_max: u64,
     /// Largest `max_active` of kernel Winnow, the number of active features per example.
+    #[arg(skip = halfspace_core::learners::kernel::kernel_winnow_weights::ACTIVE_MAX)]
     pub active_max: u64,
 }
 
 impl Default for Limits {
+    /// The limits of a service without settings.
     fn default() -> Self {
-        Self {
-            n_max: 1 << 20,
-            body_bytes_max: 4 << 30,
-            json_body_bytes_max: 256 << 20,
-            decompression_ratio_max: 1000,
-            decompressed_bytes_free: 16 << 20,
-            json_depth_max: 32,
-            line_bytes_max: 32 << 20,
-            dataset_bytes_max: 4 << 30,
-            state_bytes_max: 1 << 30,
-            memory_bytes_max: Budget::unlimited().bytes_max(),
-            resident_bytes_max: 64 << 20,
-            seconds_max: 86_400.0,
-            experiment_seconds_max: 14_400.0,
-            experiment_points_max: halfspace_core::experiments::POINTS_MAX,
-            experiment_runs_max: halfspace_core::experiments::RUNS_MAX,
-            grid_trainings_max: crate::records::grid::TRAININGS_MAX,
-            parts_request_bytes_max: crate::records::job::PARTS_REQUEST_BYTES_MAX,
-            jobs_queued_max: 100_000,
-            jobs_queued_per_key_max: 20_000,
-            stored_bytes_max: 1 << 40,
-            stored_bytes_per_key_max: 1 << 38,
-            query_pairs_max: QUERY_PAIRS_MAX,
-            uploads_max: 8,
-            upload_memory_bytes_max: 16 << 20,
-            streams_max: 64,
-            event_streams_max: 256,
-            event_streams_per_key_max: 64,
-            sessions_max: 10_000,
-            session_lines_max: LINES_MAX,
-            session_idle_seconds: 30,
-            constructions_max: 2,
-            connections_max: 1024,
-            name_characters_max: 256,
-            wait_seconds_max: WAIT_SECONDS_MAX,
-            answer_seconds_max: 60.0,
-            prediction_bytes_max: 16 << 20,
-            model_bytes_max: 32 << 20,
-            examples_page_bytes_max: 16 << 20,
-            trace_points_max: halfspace_core::learners::engine::trace::TRACE_POINTS_MAX as u64,
-            attempts_max: 5,
-            exact_analysis_n_max: halfspace_core::learners::drift::drift_chain::N_MAX as u64,
-            dichotomies_max: halfspace_core::theory::cover::DICHOTOMIES_MAX,
-            theta_digits_max: halfspace_core::learners::arithmetic::decimal::DIGITS_MAX as u64,
-            version_space_n_max: halfspace_core::separability::version_space::N_MAX as u64,
-            active_max: halfspace_core::learners::kernel::kernel_winnow_weights::ACTIVE_MAX,
-        }
+        let command = Self::augment_args(Command::new("limits"));
+        let command = command.mut_args(|argument| argument.env(Resettable::Reset));
+        let matches = command.get_matches_from(["limits"]);
+        Self::from_arg_matches(&matches).expect("every limit has a default")
     }
 }
 
@@ -226,6 +265,12 @@ impl Limits {
             ..self.of_lines()
         }
     }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let positive = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
+    positive.ok_or_else(|| format!("{text} is not a positive number"))
 }
 
 /// Limits in force, and the caller's use of the limits per key.

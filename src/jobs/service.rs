@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::callbacks::CallbackClient;
-use crate::records::schedule::SLICE_SECONDS_MIN;
+use crate::records::schedule::{SECONDS_DEFAULT, SLICE_SECONDS_MIN};
 use crate::records::{Job, JobId, KeyRecord, Owner};
 use crate::storage::{
     Blobs, CancelOutcome, DeleteOutcome, OverQuota, Standing, Store, StoreError, Usage, WorkerId,
@@ -76,7 +76,7 @@ impl Default for JobsConfig {
             workers: 1,
             lease_seconds: 15,
             attempts_max: 5,
-            seconds_default: 600.0,
+            seconds_default: SECONDS_DEFAULT,
             resident_bytes_max: 64 << 20,
             retention_days: 30,
             checkpoint_every: Duration::from_secs(30),

@@ -43,11 +43,14 @@ pub struct Demand {
     pub memory_bytes: u64,
 }
 
+/// Time limit, in seconds of computing, of a job that names none.
+pub const SECONDS_DEFAULT: f64 = 600.0;
+
 impl Default for Demand {
-    /// The demand of a job of unknown size: the default limit of 600 s, and no memory.
+    /// The demand of a job of unknown size: the default time limit and no memory.
     fn default() -> Self {
         Self {
-            seconds: 600.0,
+            seconds: SECONDS_DEFAULT,
             memory_bytes: 0,
         }
     }

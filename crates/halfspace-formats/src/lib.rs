@@ -218,19 +218,24 @@ pub struct Limits {
     pub json_depth_max: usize,
 }
 
+impl Limits {
+    /// The default limits.
+    pub const DEFAULT: Self = Self {
+        n_max: 1 << 20,
+        line_bytes_max: 32 << 20,
+        state_bytes_max: 1 << 30,
+        state_limit_name: "state_bytes_max",
+        body_bytes_max: 4 << 30,
+        body_limit_name: "body_bytes_max",
+        decompression_ratio_max: 1000,
+        decompressed_bytes_free: 16 << 20,
+        json_depth_max: 32,
+    };
+}
+
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            n_max: 1 << 20,
-            line_bytes_max: 32 << 20,
-            state_bytes_max: 1 << 30,
-            state_limit_name: "state_bytes_max",
-            body_bytes_max: 4 << 30,
-            body_limit_name: "body_bytes_max",
-            decompression_ratio_max: 1000,
-            decompressed_bytes_free: 16 << 20,
-            json_depth_max: 32,
-        }
+        Self::DEFAULT
     }
 }
 

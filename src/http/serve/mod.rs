@@ -23,6 +23,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+use super::limits::Limits;
+
 use connections::{Admitted, Connections};
 pub use connections::{AnswerGuard, Place};
 use write_rate::WriteRate;
@@ -51,7 +53,7 @@ pub struct ServeLimits {
 impl Default for ServeLimits {
     fn default() -> Self {
         Self {
-            connections_max: 1024,
+            connections_max: Limits::default().connections_max,
             trusted_proxies: Vec::new(),
             head_timeout: Duration::from_secs(10),
             write_window: Duration::from_secs(30),

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Decode, PgPool, Postgres, Sqlite, SqlitePool, Type};
@@ -63,8 +64,8 @@ pub(in crate::storage) enum Database {
 
 impl Database {
     /// Begins a transaction that may write.
-    pub(super) async fn begin(&self) -> Result<Transaction> {
-        bounded(self.pulse(), async {
+    pub(super) fn begin(&self) -> BoxFuture<'_, Result<Transaction>> {
+        bounded(self.pulse(), async move {
             Ok(match self {
                 Self::Sqlite { writer, .. } => {
                     Transaction::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?)
@@ -74,12 +75,11 @@ impl Database {
                 }
             })
         })
-        .await
     }
 
     /// Begins a transaction that reads the state of one moment.
-    pub(super) async fn begin_reading(&self) -> Result<Transaction> {
-        bounded(self.pulse(), async {
+    pub(super) fn begin_reading(&self) -> BoxFuture<'_, Result<Transaction>> {
+        bounded(self.pulse(), async move {
             Ok(match self {
                 Self::Sqlite { readers, .. } => Transaction::Sqlite(readers.begin().await?),
                 Self::Postgres { pool, pulse } => {
@@ -88,14 +88,13 @@ impl Database {
                 }
             })
         })
-        .await
     }
 
     /// All rows that a statement reads.
-    pub(super) async fn all(&self, statement: Statement) -> Result<Vec<Row>> {
-        #[cfg(test)]
-        super::faults::meet(&statement.text)?;
-        bounded(self.pulse(), async {
+    pub(super) fn all(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>>> {
+        bounded(self.pulse(), async move {
+            #[cfg(test)]
+            super::faults::meet(&statement.text)?;
             Ok(match self {
                 Self::Sqlite { readers, .. } => {
                     let found = statement.for_sqlite().fetch_all(readers).await?;
@@ -107,7 +106,6 @@ impl Database {
                 }
             })
         })
-        .await
     }
 
     /// The row that a statement reads, if any.
@@ -136,10 +134,10 @@ impl Database {
         }
     }
 
-    fn pulse(&self) -> Option<&Pulse> {
+    fn pulse(&self) -> Option<Pulse> {
         match self {
             Self::Sqlite { .. } => None,
-            Self::Postgres { pulse, .. } => Some(pulse),
+            Self::Postgres { pulse, .. } => Some(pulse.clone()),
         }
     }
 }
@@ -152,11 +150,10 @@ pub(super) enum Transaction {
 
 impl Transaction {
     /// All rows that a statement reads or returns.
-    pub async fn all(&mut self, statement: Statement) -> Result<Vec<Row>> {
-        #[cfg(test)]
-        super::faults::meet(&statement.text)?;
-        let pulse = self.pulse();
-        bounded(pulse.as_ref(), async {
+    pub fn all(&mut self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>>> {
+        bounded(self.pulse(), async move {
+            #[cfg(test)]
+            super::faults::meet(&statement.text)?;
             Ok(match self {
                 Self::Sqlite(transaction) => {
                     let found = statement.for_sqlite().fetch_all(&mut **transaction).await?;
@@ -169,7 +166,6 @@ impl Transaction {
                 }
             })
         })
-        .await
     }
 
     /// The row that a statement reads or returns, if any.
@@ -183,11 +179,10 @@ impl Transaction {
     }
 
     /// Runs a statement and returns the number of written rows.
-    pub async fn execute(&mut self, statement: Statement) -> Result<u64> {
-        #[cfg(test)]
-        super::faults::meet(&statement.text)?;
-        let pulse = self.pulse();
-        bounded(pulse.as_ref(), async {
+    pub fn execute(&mut self, statement: Statement) -> BoxFuture<'_, Result<u64>> {
+        bounded(self.pulse(), async move {
+            #[cfg(test)]
+            super::faults::meet(&statement.text)?;
             Ok(match self {
                 Self::Sqlite(transaction) => {
                     let done = statement.for_sqlite().execute(&mut **transaction).await?;
@@ -199,7 +194,6 @@ impl Transaction {
                 }
             })
         })
-        .await
     }
 
     /// Whether no other transaction writes during this transaction.
@@ -208,9 +202,8 @@ impl Transaction {
     }
 
     /// Commits the transaction durably.
-    pub async fn commit(self) -> Result<()> {
-        let pulse = self.pulse();
-        bounded(pulse.as_ref(), async {
+    pub fn commit(self) -> BoxFuture<'static, Result<()>> {
+        bounded(self.pulse(), async move {
             match self {
                 Self::Sqlite(transaction) => transaction.commit().await?,
                 Self::Postgres(transaction, _) => transaction.commit().await?,
@@ -219,7 +212,6 @@ impl Transaction {
             super::faults::answer_commit()?;
             Ok(())
         })
-        .await
     }
 
     fn pulse(&self) -> Option<Pulse> {
@@ -237,20 +229,27 @@ fn no_row() -> StoreError {
 /// Runs `work` with a timeout. Returns `Unavailable` after [`STATEMENT_TIMEOUT`], or earlier if the server
 /// stops answering, because a network may lose a request or its answer without an error. Unfinished work is
 /// then rolled back.
-async fn bounded<T>(pulse: Option<&Pulse>, work: impl Future<Output = Result<T>>) -> Result<T> {
-    let lost = async {
+///
+/// The future is boxed, because the futures of the driver are large and every method of the store holds one.
+fn bounded<'w, T: 'w>(
+    pulse: Option<Pulse>,
+    work: impl Future<Output = Result<T>> + Send + 'w,
+) -> BoxFuture<'w, Result<T>> {
+    let lost = async move {
         match pulse {
             Some(pulse) => pulse.lost().await,
             None => std::future::pending().await,
         }
     };
-    tokio::select! {
-        biased;
-        outcome = tokio::time::timeout(STATEMENT_TIMEOUT, work) => {
-            outcome.unwrap_or_else(|elapsed| Err(StoreError::unavailable(elapsed)))
+    Box::pin(async move {
+        tokio::select! {
+            biased;
+            outcome = tokio::time::timeout(STATEMENT_TIMEOUT, work) => {
+                outcome.unwrap_or_else(|elapsed| Err(StoreError::unavailable(elapsed)))
+            }
+            () = lost => Err(StoreError::unavailable("the server no longer responds")),
         }
-        () = lost => Err(StoreError::unavailable("the server no longer responds")),
-    }
+    })
 }
 
 /// A statement with its values.

@@ -49,7 +49,8 @@ const TAGS: [(&str, &str); 10] = [
 /// Returns the document without routes.
 pub fn base() -> OpenApi {
     let description = "Learning as a service: named learners run as durable jobs over labelled or \
-                       half-space Boolean examples.";
+                       half-space Boolean examples. Each `oneOf` with a discriminator is closed: \
+                       this release serves no other variant.";
     let contact = ContactBuilder::new().name(Some("halfspace")).build();
     let license = LicenseBuilder::new()
         .name(env!("CARGO_PKG_LICENSE"))
@@ -135,8 +136,8 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
             Some("assume") => json!({"type": "string",
                 "enum": ["uniform-positive", "reflected", "uniform"]}),
             Some("header") => json!({"type": "string", "enum": ["auto", "true", "false"]}),
-            Some("bit_order") => json!({"type": "string", "enum": ["big", "little"],
-                "default": "big"}),
+            // Clients would send a default, and formats without packed bits refuse the parameter.
+            Some("bit_order") => json!({"type": "string", "enum": ["big", "little"]}),
             Some("labels") => json!({"type": "string", "minLength": 1}),
             Some("rule") => schema_of::<StopRuleName>(),
             Some("confidence") => json!({"type": "number",

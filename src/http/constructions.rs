@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::records::Owner;
-use crate::records::separability::WholeNumber;
+use crate::records::hypothesis::NumberOrDecimal;
 use crate::records::train::SeedNumber;
 
 use super::App;
@@ -108,7 +108,7 @@ pub struct CnfRequest {
     variables: u32,
     /// The number of satisfying assignments: a JSON number, or a decimal string beyond 2^53.
     #[serde(deserialize_with = "whole_number")]
-    #[schema(value_type = WholeNumber)]
+    #[schema(value_type = NumberOrDecimal)]
     satisfying: BigUint,
 }
 
@@ -162,6 +162,8 @@ pub struct CnfAnswer {
 }
 
 /// Builds the sequence on which the monotone kernel perceptron errs every time (Theorem 4).
+///
+/// With `store`, the service stores the sequence as a dataset and the answer has status 201.
 #[utoipa::path(post, path = "/v1/constructions/kernel-perceptron-adversary",
     tag = "constructions", request_body = AdversaryRequest, params(KeyHeader),
     responses((status = 200, description = "The sequence", body = AdversaryAnswer),
@@ -289,6 +291,8 @@ async fn counting_made(
 }
 
 /// Builds a monotone CNF with a given number of satisfying assignments (Lemma 8).
+///
+/// Each clause has two variables, which may be equal.
 #[utoipa::path(post, path = "/v1/constructions/monotone-cnf",
     tag = "constructions", request_body = CnfRequest,
     responses((status = 200, description = "The formula", body = CnfAnswer)))]

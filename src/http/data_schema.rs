@@ -15,7 +15,7 @@ pub struct Data;
 
 impl PartialSchema for Data {
     fn schema() -> RefOr<Schema> {
-        // `schema` below replaces this schema when the document is written.
+        // `components` below replaces this schema when the document is written.
         Schema::default().into()
     }
 }
@@ -27,14 +27,64 @@ pub fn reference() -> RefOr<Schema> {
     Ref::from_schema_name("Data").into()
 }
 
-/// The schema of the target concept of generated data: one class of concepts, selected by name.
-fn target(n_max: u64) -> Value {
-    let class = |name: &str, description: &str, properties: Value| {
-        let fields = json!({"type": "object", "additionalProperties": false,
-            "description": description, "properties": properties});
-        json!({"type": "object", "required": [name], "additionalProperties": false,
-            "properties": {name: fields}})
-    };
+/// Returns the components that describe data, by name. Examples have at most `n_max` features.
+pub fn components(n_max: u64) -> Value {
+    let named = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    let or_null = |name: &str| json!({"oneOf": [named(name), {"type": "null"}]});
+    let list = |name: &str| json!({"type": "array", "minItems": 1, "items": named(name)});
+    let n = json!({"type": "integer", "minimum": 1, "maximum": n_max});
+    let mut components = json!({
+        "Data": one_of("Data. Exactly one of the properties is present", json!({
+            "half_space": named("HalfSpaceData"),
+            "labelled": named("LabelledData"),
+            "unlabelled": named("UnlabelledData"),
+            "packed": named("PackedData"),
+            "generated": named("GeneratedData"),
+            "dataset": {"type": "string", "pattern": DatasetId::pattern(),
+                "description": "The id of a stored dataset"}})),
+        "HalfSpaceData": object("Positive examples of a half-space", &["examples"], json!({
+            "examples": list("Features"), "assume": or_null("HalfSpaceAssume")})),
+        "HalfSpaceAssume": {"type": "string", "enum": ["uniform-positive", "reflected"]},
+        "LabelledData": object("Examples with labels", &["examples"], json!({
+            "examples": list("LabelledExample"), "assume": or_null("LabelledAssume")})),
+        "LabelledAssume": {"type": "string", "enum": ["uniform"]},
+        "LabelledExample": object("An example and its label", &["x", "y"], json!({
+            "x": named("Features"),
+            "y": {"type": "integer", "minimum": -1, "maximum": 1,
+                "description": "1 if the example is positive, otherwise 0 or -1"}})),
+        "UnlabelledData": object("Examples without labels", &["examples"],
+            json!({"examples": list("Features")})),
+        "Features": {
+            "description": "The features of an example: a bit string, or a list of numbers. Numbers \
+                            that are all 0/1 or all -1/1 are Boolean; other numbers are real",
+            "oneOf": [
+                {"type": "string", "pattern": "^[01]+$", "maxLength": n_max,
+                    "description": "One character per feature; coordinate 1 comes first"},
+                {"type": "array", "minItems": 1, "maxItems": n_max, "items": {"type": "number"}}]},
+        "PackedData": object("Bits of Boolean examples", &["n", "rows"], json!({
+            "n": n,
+            "rows": {"type": "string", "contentEncoding": "base64"},
+            "labels": {"type": ["string", "null"], "contentEncoding": "base64"},
+            "bit_order": {"type": "string", "enum": ["big", "little"], "default": "big"},
+            "assume": or_null("Assume")})),
+        "GeneratedData": object("Examples that the service draws", &["n", "target", "sampling"],
+            json!({
+                "n": n,
+                "target": named("Target"),
+                "sampling": {"type": "string", "enum": ["uniform-positive", "reflected", "uniform"]},
+                "count": {"type": ["integer", "null"], "minimum": 1},
+                "noise": {"type": "number", "minimum": 0, "maximum": 0.5},
+                "density": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}})),
+    });
+    for (name, target) in targets(n_max) {
+        components[name] = target;
+    }
+    components
+}
+
+/// The schemas of the target concept of generated data: one property per class of concepts.
+fn targets(n_max: u64) -> [(&'static str, Value); 6] {
+    let class = |description: &str, properties: Value| object(description, &[], properties);
     let count = |most: u64| json!({"type": ["integer", "null"], "minimum": 1, "maximum": most});
     let variable = |least: i64| json!({"type": "integer", "minimum": least, "maximum": n_max});
     let list = |items: Value| {
@@ -43,70 +93,65 @@ fn target(n_max: u64) -> Value {
     };
     let signed = variable(-(n_max as i64));
     let term = json!({"type": "array", "minItems": 1, "items": signed});
-    json!({"description": "The concept. Missing parts are drawn from the seed", "oneOf": [
-        class("binary_weights", "The sign of a sum of the features with weights 1 or -1",
-            json!({"weights": {"type": ["string", "null"], "pattern": "^[01]+$",
-                "maxLength": n_max, "description": "n characters; 1 means +1"}})),
-        class("disjunction", "At least one of the literals is true. A negated literal has a minus \
-                              sign",
-            json!({"variables": list(signed.clone()), "size": count(n_max)})),
-        class("dnf", "All literals of at least one term are true", json!({"terms": list(term),
-            "terms_count": count(LITERALS_MAX as u64), "size": count(n_max)})),
-        class("threshold", "The weights of the active features add up to theta or more", json!({
-            "weights": {"type": ["array", "null"], "maxItems": n_max,
-                "items": {"type": "integer", "minimum": -WEIGHT_MAX, "maximum": WEIGHT_MAX}},
-            "theta": {"type": ["integer", "null"]}})),
-        class("parity", "An odd number of the variables is 1",
-            json!({"variables": list(variable(1)), "size": count(n_max)})),
-    ]})
+    let named = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    let target = one_of(
+        "The concept. Exactly one of the properties is present. Missing parts of the concept are drawn \
+         from the seed",
+        json!({"binary_weights": named("BinaryWeightsTarget"), "disjunction": named("DisjunctionTarget"),
+            "dnf": named("DnfTarget"), "threshold": named("ThresholdTarget"),
+            "parity": named("ParityTarget")}),
+    );
+    [
+        ("Target", target),
+        (
+            "BinaryWeightsTarget",
+            class(
+                "The sign of a sum of the features with weights 1 or -1",
+                json!({"weights": {"type": ["string", "null"], "pattern": "^[01]+$",
+                    "maxLength": n_max, "description": "n characters; 1 means +1"}}),
+            ),
+        ),
+        (
+            "DisjunctionTarget",
+            class(
+                "At least one of the literals is true. A negated literal has a minus sign",
+                json!({"variables": list(signed.clone()), "size": count(n_max)}),
+            ),
+        ),
+        (
+            "DnfTarget",
+            class(
+                "All literals of at least one term are true",
+                json!({"terms": list(term), "terms_count": count(LITERALS_MAX as u64),
+                    "size": count(n_max)}),
+            ),
+        ),
+        (
+            "ThresholdTarget",
+            class(
+                "The weights of the active features add up to theta or more",
+                json!({"weights": {"type": ["array", "null"], "maxItems": n_max,
+                    "items": {"type": "integer", "minimum": -WEIGHT_MAX, "maximum": WEIGHT_MAX}},
+                    "theta": {"type": ["integer", "null"]}}),
+            ),
+        ),
+        (
+            "ParityTarget",
+            class(
+                "An odd number of the variables is 1",
+                json!({"variables": list(variable(1)), "size": count(n_max)}),
+            ),
+        ),
+    ]
 }
 
-/// The schema `Data`. Examples have at most `n_max` features.
-pub fn schema(n_max: u64) -> Value {
-    let bits = json!({"type": "string", "pattern": "^[01]+$", "maxLength": n_max,
-        "description": "One character per feature; coordinate 1 comes first"});
-    let example = json!({"description": "A bit string, or a list of numbers. Numbers that are all \
-                                         0/1 or all -1/1 are Boolean; other numbers are real",
-        "oneOf": [bits, {"type": "array", "minItems": 1, "maxItems": n_max,
-            "items": {"type": "number"}}]});
-    let labelled = json!({"type": "object", "required": ["x", "y"], "additionalProperties": false,
-        "properties": {"x": example, "y": {"type": "integer", "enum": [1, 0, -1]}}});
-    let list = |items: &Value| json!({"type": "array", "minItems": 1, "items": items});
-    let probability = |maximum: f64| json!({"type": "number", "minimum": 0, "maximum": maximum});
-    let form = |name: &str, required: &[&str], properties: Value| {
-        json!({"type": "object", "required": [name], "additionalProperties": false, "properties": {
-            name: {"type": "object", "required": required, "additionalProperties": false,
-                "properties": properties}}})
-    };
-    let half_space_assume = json!({"type": ["string", "null"],
-        "enum": ["uniform-positive", "reflected", null]});
-    let uniform_assume = json!({"type": ["string", "null"], "enum": ["uniform", null]});
-    let packed_assume = json!({"type": ["string", "null"],
-        "enum": ["uniform-positive", "reflected", "uniform", null],
-        "description": "`uniform` draws labelled examples; the others draw half-space examples"});
-    let generated = json!({
-        "n": {"type": "integer", "minimum": 1, "maximum": n_max},
-        "target": target(n_max),
-        "sampling": {"type": "string", "enum": ["uniform-positive", "reflected", "uniform"]},
-        "count": {"type": ["integer", "null"], "minimum": 1},
-        "noise": probability(0.5),
-        "density": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-    });
-    json!({"description": "Data in exactly one of these forms", "oneOf": [
-        form("half_space", &["examples"],
-            json!({"examples": list(&example), "assume": half_space_assume})),
-        form("labelled", &["examples"],
-            json!({"examples": list(&labelled), "assume": uniform_assume})),
-        form("unlabelled", &["examples"], json!({"examples": list(&example)})),
-        form("packed", &["n", "rows"], json!({
-            "n": {"type": "integer", "minimum": 1, "maximum": n_max},
-            "rows": {"type": "string", "contentEncoding": "base64"},
-            "labels": {"type": ["string", "null"], "contentEncoding": "base64"},
-            "bit_order": {"type": "string", "enum": ["big", "little"], "default": "big"},
-            "assume": packed_assume})),
-        form("generated", &["n", "target", "sampling"], generated),
-        json!({"type": "object", "required": ["dataset"], "additionalProperties": false,
-            "properties": {"dataset": {"type": "string", "pattern": DatasetId::pattern(),
-                "description": "The id of a stored dataset"}}}),
-    ]})
+fn object(description: &str, required: &[&str], properties: Value) -> Value {
+    json!({"type": "object", "description": description, "required": required,
+        "additionalProperties": false, "properties": properties})
+}
+
+/// A choice of one property. Client generators turn such an object into a type with optional fields.
+fn one_of(description: &str, properties: Value) -> Value {
+    json!({"type": "object", "description": description, "minProperties": 1, "maxProperties": 1,
+        "additionalProperties": false, "properties": properties})
 }

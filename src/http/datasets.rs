@@ -416,6 +416,8 @@ fn check_assume(new: &NewDataset) -> Result<(), Problem> {
 }
 
 /// Lists the datasets, newest first, without the names of their features.
+///
+/// A page has `limit` items. Send `next_cursor` of the answer as `cursor` to get the next page.
 #[utoipa::path(get, path = "/v1/datasets", tag = "datasets", params(PageQuery),
     responses((status = 200, description = "One page of the list of datasets", body = DatasetList)))]
 pub async fn list_datasets(
@@ -432,6 +434,9 @@ pub async fn list_datasets(
 }
 
 /// Returns a dataset without the examples.
+///
+/// The answer has the names of the features and of the labels. Read the examples with `GET
+/// /v1/datasets/{id}/examples`.
 #[utoipa::path(get, path = "/v1/datasets/{id}", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset")),
     responses((status = 200, description = "The dataset", body = DatasetAnswer)))]

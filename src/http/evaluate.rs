@@ -20,6 +20,7 @@ use super::App;
 use super::body::{self, Effort};
 use super::data_body::{DataBody, Octets};
 use super::extract::{Caller, PathId};
+use super::job_document::JobResult;
 use super::limits::Limits;
 use super::model_examples::{
     Examples, Origin, Purpose, examples, fit, fit_stored, misnamed, model_in_path, options, unread,
@@ -58,7 +59,7 @@ pub async fn evaluate_model(
     Caller(owner): Caller,
     PathId(id): PathId<ModelKind>,
     request: Request,
-) -> Result<Json<EvaluateResult>, Problem> {
+) -> Result<Json<JobResult>, Problem> {
     let model = model_in_path(&app, &owner, id).await?;
     let body = DataBody::new(&app, request)?;
     let (format, query) = (body.format, body.parts.uri.query());
@@ -93,7 +94,7 @@ pub async fn evaluate_model(
             body::compute(permit, move || held.against_stored(&dataset, &stored)).await?
         }
     };
-    Ok(Json(result))
+    Ok(Json(JobResult::Evaluate(result)))
 }
 
 /// Outcome of reading the body.

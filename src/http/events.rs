@@ -17,6 +17,7 @@ use crate::records::{Event, EventKind, JobId, Owner};
 
 use super::App;
 use super::extract::{Caller, NoQuery, PathId};
+use super::job_document::tag_result;
 use super::permits::OwnerPermit;
 use super::problem::{Code, Problem};
 
@@ -44,11 +45,12 @@ pub async fn follow_job(
     let permit = app.permits.event_streams.try_take(&owner)?;
     // Subscribing comes before the first read, so that no change in between is missed.
     let changes = app.jobs.subscribe();
-    app.jobs.job(&owner, id).await?;
+    let task = app.jobs.job(&owner, id).await?.task;
     let follower = Follower {
         app,
         owner,
         id,
+        task,
         last,
         changes,
         ready: VecDeque::new(),
@@ -56,7 +58,10 @@ pub async fn follow_job(
         _permit: permit,
     };
     let events = stream::unfold(follower, |mut follower| async {
-        let event = follower.next().await?;
+        let mut event = follower.next().await?;
+        if let Some(result) = event.body.get_mut("result") {
+            tag_result(result, &follower.task);
+        }
         Some((Ok(written(&event)), follower))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))
@@ -85,6 +90,7 @@ struct Follower {
     app: App,
     owner: Owner,
     id: JobId,
+    task: String,
     last: i64,
     changes: broadcast::Receiver<JobId>,
     ready: VecDeque<Event>,

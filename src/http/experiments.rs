@@ -25,7 +25,7 @@ use super::body;
 use super::data_body::read_json;
 use super::extract::{Caller, NoQuery, PathId, PathText, PreferWait, accepted};
 use super::idempotency::{KeyHeader, once};
-use super::job_document::JobDocument;
+use super::job_document::{JobDocument, JobResult};
 use super::jobs::{Wait, replay};
 use super::json_place::JsonPlace;
 use super::problem::{Code, FieldError, Problem};
@@ -113,6 +113,8 @@ impl ExperimentRequest {
 }
 
 /// Lists the ready-made figures.
+///
+/// Each figure is an experiment with fixed parameters. Run a figure with `POST /v1/experiments/{figure}`.
 #[utoipa::path(get, path = "/v1/experiments", tag = "experiments",
     responses((status = 200, description = "Every figure", body = FigureList)))]
 pub async fn list_figures(_: NoQuery) -> Json<FigureList> {
@@ -208,7 +210,8 @@ pub async fn get_job_figure(
     let body = match media_type {
         "text/csv" => outcome.chart.to_csv(),
         "application/json" => {
-            return Ok(Json(ExperimentResult::from(&outcome)).into_response());
+            let result = JobResult::Experiment(ExperimentResult::from(&outcome));
+            return Ok(Json(result).into_response());
         }
         _ => outcome.chart.to_svg(),
     };

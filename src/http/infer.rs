@@ -59,6 +59,8 @@ pub async fn infer_model(
 }
 
 /// Predicts by the Open Inference Protocol with a named version of the model.
+///
+/// A model never changes, so the only version is 1.
 #[utoipa::path(post, path = "/v2/models/{id}/versions/{version}/infer", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "The version, always 1"),

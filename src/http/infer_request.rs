@@ -7,8 +7,8 @@ use halfspace_formats::{
     Datatype, FormatError, Limits, Parsed, TensorList, json, read_tensor_octets,
 };
 use serde::Deserialize;
+use serde_json::Value;
 use utoipa::ToSchema;
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 
 use crate::records::ModelId;
 
@@ -96,7 +96,9 @@ pub struct InputTensor {
     shape: Vec<u64>,
     datatype: Datatype,
     parameters: Option<InputParameters>,
-    #[schema(schema_with = data_schema)]
+    /// Numbers in the quantity of the shape, row by row, in one list or in one list per row. A model of
+    /// Boolean data needs values that are all 0/1 or all -1/1.
+    #[schema(value_type = Option<Vec<TensorItem>>)]
     data: Option<TensorList>,
 }
 
@@ -156,23 +158,14 @@ pub enum ContentHint {
     Np,
 }
 
-/// Numbers, or rows of numbers.
-fn data_schema() -> Schema {
-    let number = || {
-        let types = SchemaType::from_iter([Type::Number, Type::Boolean]);
-        ObjectBuilder::new().schema_type(types)
-    };
-    let types = SchemaType::from_iter([Type::Number, Type::Boolean, Type::Array]);
-    let item = ArrayBuilder::new().schema_type(types).items(number());
-    ArrayBuilder::new()
-        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
-        .items(item)
-        .description(Some(
-            "Numbers in the quantity of the shape, row by row, in one list or in one list per row. \
-             A model of Boolean data needs values that are all 0/1 or all -1/1. A BOOL is true, \
-             false, 1 or 0.",
-        ))
-        .into()
+/// A number, or a row of numbers. A BOOL is true, false, 1 or 0.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "a shape: the numbers are read without this type")]
+pub enum TensorItem {
+    Number(f64),
+    Truth(bool),
+    Row(Vec<Value>),
 }
 
 /// The reader of a body with JSON, or with JSON and octets.

@@ -99,6 +99,8 @@ pub struct InferenceModelReady {
 }
 
 /// Describes the server and the supported extensions of the protocol.
+///
+/// The name and the version are those of the service.
 #[utoipa::path(get, path = "/v2", tag = "inference",
     responses((status = 200, description = "Name, version and extensions of the server", body = InferenceServer)))]
 pub async fn get_inference_server(_: NoQuery) -> Json<InferenceServer> {
@@ -110,6 +112,8 @@ pub async fn get_inference_server(_: NoQuery) -> Json<InferenceServer> {
 }
 
 /// Tells whether the process is alive.
+///
+/// The answer does not depend on the database. `GET /livez` is the same check without a key.
 #[utoipa::path(get, path = "/v2/health/live", tag = "inference",
     responses((status = 200, description = "It does", body = InferenceLive)))]
 pub async fn check_inference_liveness(_: NoQuery) -> Json<InferenceLive> {
@@ -133,6 +137,8 @@ pub async fn check_inference_readiness(
 }
 
 /// Describes the tensors of a model: `x` in, `prediction` and `score` out.
+///
+/// The description has the metadata format of the Open Inference Protocol.
 #[utoipa::path(get, path = "/v2/models/{id}", tag = "inference",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The tensors of the model", body = InferenceModel)))]
@@ -146,6 +152,8 @@ pub async fn get_inference_model(
 }
 
 /// Describes the tensors of a named version of a model.
+///
+/// A model never changes, so the only version is 1.
 #[utoipa::path(get, path = "/v2/models/{id}/versions/{version}", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "The version, always 1")),
@@ -186,6 +194,8 @@ async fn tensors(app: &App, owner: &Owner, id: ModelId) -> Result<Json<Inference
 }
 
 /// Tells whether a model is ready. Every existing model is ready.
+///
+/// An unknown id gets status 404.
 #[utoipa::path(get, path = "/v2/models/{id}/ready", tag = "inference",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "It can", body = InferenceModelReady)))]
@@ -199,6 +209,8 @@ pub async fn check_inference_model(
 }
 
 /// Tells whether a named version of a model is ready.
+///
+/// A model never changes, so the only version is 1.
 #[utoipa::path(get, path = "/v2/models/{id}/versions/{version}/ready", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "The version, always 1")),

@@ -80,12 +80,9 @@ struct PartsDocument {
 
 /// The result of a job. The form depends on the task.
 #[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-#[allow(
-    dead_code,
-    reason = "only its schema is used; results are stored as they are shown"
-)]
-enum JobResult {
+#[serde(tag = "task", rename_all = "snake_case")]
+#[allow(dead_code, reason = "most results are read from the store as JSON")]
+pub enum JobResult {
     Train(Box<TrainResult>),
     Separability(SeparabilityResult),
     MaximumMargin(MaximumMarginResult),
@@ -96,8 +93,18 @@ enum JobResult {
     Grid(GridResult),
 }
 
+/// Adds the task to a stored result, which lacks it.
+pub fn tag_result(result: &mut Value, task: &str) {
+    if let Some(result) = result.as_object_mut() {
+        result.insert("task".to_owned(), task.into());
+    }
+}
+
 impl From<Job> for JobDocument {
-    fn from(job: Job) -> Self {
+    fn from(mut job: Job) -> Self {
+        if let Some(result) = &mut job.result {
+            tag_result(result, &job.task);
+        }
         let (parts, parent, part) = match job.lineage {
             JobTree::Single => (None, None, None),
             JobTree::Parent { parts: total, left } => {

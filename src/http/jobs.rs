@@ -185,6 +185,9 @@ fn with_preference(mut response: Response, prefer: Option<PreferWait>) -> Respon
 }
 
 /// Lists the jobs, newest first.
+///
+/// The parts of a job are listed only with `parent`. Send `next_cursor` of the answer as `cursor` to get the
+/// next page.
 #[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(ListQuery),
     responses((status = 200, description = "A page of jobs", body = JobList)))]
 pub async fn list_jobs(
@@ -237,6 +240,8 @@ pub async fn get_job(
 }
 
 /// Requests the end of a job. The hypothesis learnt so far is kept.
+///
+/// A running job ends shortly after the answer. A repeated request changes nothing.
 #[utoipa::path(post, path = "/v1/jobs/{id}/cancel", tag = "jobs",
     params(("id" = JobId, Path, description = "The job")),
     responses(
@@ -258,6 +263,8 @@ pub async fn cancel_job(
 }
 
 /// Deletes an ended job. The model of the job stays.
+///
+/// Cancel a job that has not ended before you delete the job.
 #[utoipa::path(delete, path = "/v1/jobs/{id}", tag = "jobs",
     params(("id" = JobId, Path, description = "The job")),
     responses((status = 204, description = "The job was deleted")))]

@@ -92,6 +92,8 @@ impl From<&Entry> for Learner {
 }
 
 /// Lists all learners.
+///
+/// Each entry names the accepted data, the parameters with their defaults, and the proved guarantee.
 #[utoipa::path(get, path = "/v1/learners", tag = "learners",
     responses((status = 200, description = "Every learner", body = LearnerList)))]
 pub async fn list_learners(_: NoQuery) -> Json<LearnerList> {
@@ -102,6 +104,8 @@ pub async fn list_learners(_: NoQuery) -> Json<LearnerList> {
 }
 
 /// Returns one learner.
+///
+/// The entry names the accepted data, the parameters with their defaults, and the proved guarantee.
 #[utoipa::path(get, path = "/v1/learners/{name}", tag = "learners",
     params(("name" = String, Path, description = "The learner's name")),
     responses((status = 200, description = "The learner", body = Learner)))]

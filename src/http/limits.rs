@@ -302,6 +302,8 @@ pub struct Use {
 }
 
 /// Returns the limits of the service and your use of the limits per key.
+///
+/// A request over a limit is refused with a problem that names the limit.
 #[utoipa::path(get, path = "/v1/limits", tag = "service",
     responses((status = 200, description = "The limits in force", body = LimitsAnswer)))]
 pub async fn get_limits(

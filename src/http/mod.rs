@@ -47,6 +47,7 @@ mod predictions_text;
 mod problem;
 mod request_line;
 mod resolve_data;
+mod schemas;
 mod serve;
 mod session_answers;
 mod session_documents;

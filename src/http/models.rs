@@ -100,6 +100,8 @@ impl From<ModelSummary> for ModelItem {
 }
 
 /// Lists models without their hypotheses, newest first.
+///
+/// A page has `limit` items. Send `next_cursor` of the answer as `cursor` to get the next page.
 #[utoipa::path(get, path = "/v1/models", tag = "models", params(ListQuery),
     responses((status = 200, description = "A page of models", body = ModelList)))]
 pub async fn list_models(

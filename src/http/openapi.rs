@@ -1,35 +1,84 @@
 //! The OpenAPI document and the page of the API reference.
 //!
 //! Each route declares its own parameters, bodies and answers. This module adds the parts that hold for
-//! many routes or that no derive can express: the schemas of learners, data, experiments and problems, the
-//! security scheme, the header of replayed answers and the error responses.
+//! many routes: the security scheme, the tags, the header of replayed answers and the error responses.
 
 use axum::Router;
-use halfspace_core::learners::engine::catalogue::CATALOGUE;
-use halfspace_core::learners::engine::parameters;
 use serde_json::{Map, Value, json};
-use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::openapi::security::SecurityRequirement;
+use utoipa::openapi::tag::TagBuilder;
+use utoipa::openapi::{
+    ContactBuilder, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, Server,
+};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use crate::records::train::{Positive, SeedNumber, StopRuleName};
+use crate::records::train::{Positive, StopRuleName};
 
-use super::data_schema;
 use super::idempotency::{KEY, REPLAYED};
 use super::keys::needs_key;
 use super::limits::Limits;
-use super::problem::{Code, FieldError, ProblemDocument};
-use super::tasks::JobRequest;
+use super::problem::Code;
+use super::schemas::{self, schema_of};
+
+/// The name of the security scheme.
+const SCHEME: &str = "bearer";
+
+/// The tags of the operations.
+const TAGS: [(&str, &str); 10] = [
+    ("constructions", "Examples and formulas from proofs."),
+    ("datasets", "Stored examples."),
+    ("experiments", "Ready-made figures."),
+    ("inference", "The Open Inference Protocol, version 2."),
+    (
+        "jobs",
+        "Durable work: trainings, certificates, evaluations, experiments and grids.",
+    ),
+    (
+        "learners",
+        "The catalogue of learners and trainings of one learner.",
+    ),
+    ("models", "Stored hypotheses, which predict."),
+    ("service", "State, limits and documents of the service."),
+    (
+        "sessions",
+        "Learners that read examples while the client sends them.",
+    ),
+    ("theory", "Bounds and thresholds of theorems."),
+];
 
 /// Returns the document without routes.
 pub fn base() -> OpenApi {
     let description = "Learning as a service: named learners run as durable jobs over labelled or \
-                       half-space Boolean examples.";
+                       half-space Boolean examples. Each `oneOf` with a discriminator is closed: \
+                       this release serves no other variant.";
+    let contact = ContactBuilder::new().name(Some("halfspace")).build();
+    let license = LicenseBuilder::new()
+        .name(env!("CARGO_PKG_LICENSE"))
+        .identifier(Some(env!("CARGO_PKG_LICENSE")))
+        .build();
     let info = InfoBuilder::new()
         .title("halfspace")
         .version(env!("CARGO_PKG_VERSION"))
-        .description(Some(description));
-    OpenApiBuilder::new().info(info).build()
+        .description(Some(description))
+        .contact(Some(contact))
+        .license(Some(license));
+    let tag = |(name, text): &(&str, &str)| {
+        TagBuilder::new()
+            .name(*name)
+            .description(Some(*text))
+            .build()
+    };
+    // A request needs no key until the first key is created.
+    let security = [
+        SecurityRequirement::default(),
+        SecurityRequirement::new(SCHEME, [""; 0]),
+    ];
+    OpenApiBuilder::new()
+        .info(info)
+        .servers(Some([Server::new("/")]))
+        .security(Some(security))
+        .tags(Some(TAGS.iter().map(tag)))
+        .build()
 }
 
 /// Returns the routes of the API reference, which loads nothing from other hosts.
@@ -41,8 +90,8 @@ pub fn docs<S: Clone + Send + Sync + 'static>() -> Router<S> {
 /// Returns the completed document as JSON, with these limits in its schemas.
 pub fn text(document: OpenApi, limits: &Limits) -> String {
     let mut document = serde_json::to_value(document).unwrap_or_default();
-    complete_schemas(&mut document, limits.n_max);
-    document["components"]["securitySchemes"]["bearer"] = json!({"type": "http",
+    schemas::complete(&mut document["components"]["schemas"], limits.n_max);
+    document["components"]["securitySchemes"][SCHEME] = json!({"type": "http",
         "scheme": "bearer", "description": "The secret of an API key. Requests need no key until \
                                             the first key is created (`halfspace keys create`)."});
     if let Some(paths) = document["paths"].as_object_mut() {
@@ -60,41 +109,6 @@ pub fn text(document: OpenApi, limits: &Limits) -> String {
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     text
-}
-
-/// Adds the schemas that no derive can express: the union over the catalogue, the forms of data, the one
-/// task of a job, the experiments and the problem.
-fn complete_schemas(document: &mut Value, n_max: u64) {
-    let schemas = &mut document["components"]["schemas"];
-    let learner = |entry: &&halfspace_core::learners::engine::catalogue::Entry| {
-        json!({"type": "object", "title": entry.title, "required": ["name"],
-            "additionalProperties": false, "properties": {
-                "name": {"type": "string", "const": entry.name},
-                "params": parameters::schema(entry.parameters)}})
-    };
-    schemas["LearnerSpec"] = json!({"description": "A learner and its parameters",
-        "oneOf": CATALOGUE.iter().map(learner).collect::<Vec<_>>()});
-    schemas["Data"] = data_schema::schema(n_max);
-    let one_task = JobRequest::TASKS.map(|task| json!({"required": [task]}));
-    schemas["JobRequest"]["oneOf"] = one_task.to_vec().into();
-    // The task of a job determines the type of its result. `oneOf` would be wrong, because the fields of
-    // one result may match several schemas.
-    if let Some(results) = schemas["JobResult"].as_object_mut()
-        && let Some(any) = results.remove("oneOf")
-    {
-        results.insert("anyOf".to_owned(), any);
-    }
-    let experiments = schemas["ExperimentSpec"]["oneOf"].as_array().cloned();
-    let with_seed = |mut experiment: Value| {
-        experiment["properties"]["seed"] = schema_of::<SeedNumber>();
-        experiment["required"] = json!(["name"]);
-        experiment["additionalProperties"] = false.into();
-        experiment
-    };
-    schemas["ExperimentRequest"] = json!({"description": "An experiment, its parameters and its seed",
-        "oneOf": experiments.into_iter().flatten().map(with_seed).collect::<Vec<_>>()});
-    schemas["FieldError"] = schema_of::<FieldError>();
-    schemas["Problem"] = schema_of::<ProblemDocument>();
 }
 
 /// Removes null from the schema of an optional body, which may be absent but not null.
@@ -122,8 +136,8 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
             Some("assume") => json!({"type": "string",
                 "enum": ["uniform-positive", "reflected", "uniform"]}),
             Some("header") => json!({"type": "string", "enum": ["auto", "true", "false"]}),
-            Some("bit_order") => json!({"type": "string", "enum": ["big", "little"],
-                "default": "big"}),
+            // Clients would send a default, and formats without packed bits refuse the parameter.
+            Some("bit_order") => json!({"type": "string", "enum": ["big", "little"]}),
             Some("labels") => json!({"type": "string", "minLength": 1}),
             Some("rule") => schema_of::<StopRuleName>(),
             Some("confidence") => json!({"type": "number",
@@ -142,10 +156,6 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
     }
 }
 
-fn schema_of<T: PartialSchema + ToSchema>() -> Value {
-    serde_json::to_value(T::schema()).unwrap_or_default()
-}
-
 /// Returns whether the operation accepts an idempotency key.
 fn takes_key(operation: &Value) -> bool {
     let parameters = operation["parameters"].as_array();
@@ -160,7 +170,7 @@ fn declare_replays(operation: &mut Value) {
     let header = json!({"description": "`true` if an earlier request under the same \
                                         Idempotency-Key created the thing. The answer shows the \
                                         thing in its current state.",
-        "schema": {"type": "string", "const": "true"}});
+        "schema": {"type": "string", "enum": ["true"]}});
     for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
         if status.starts_with('2') {
             response["headers"][REPLAYED.as_str()] = header.clone();
@@ -168,18 +178,18 @@ fn declare_replays(operation: &mut Value) {
     }
 }
 
-/// Declares that a path below `/v1` or `/v2` needs a key once the service has keys.
+/// Declares the answer to a missing key below `/v1` and `/v2`. Other paths need no key.
 fn declare_key(path: &str, operation: &mut Value) {
     if !needs_key(path) {
+        operation["security"] = json!([]);
         return;
     }
-    operation["security"] = json!([{}, {"bearer": []}]);
     if let Some(responses) = operation["responses"].as_object_mut() {
         let status = Code::UNAUTHORIZED.status();
         let mut response = problem_response(status);
         response["headers"]["WWW-Authenticate"] = json!({
             "description": "The authentication scheme.",
-            "schema": {"type": "string", "const": "Bearer"}});
+            "schema": {"type": "string", "enum": ["Bearer"]}});
         responses.insert(status.as_str().to_owned(), response);
     }
 }

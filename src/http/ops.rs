@@ -35,6 +35,8 @@ pub struct Version {
 pub struct Document(pub Bytes);
 
 /// Reports that the process answers requests.
+///
+/// The answer does not depend on the database.
 #[utoipa::path(get, path = "/livez", tag = "service",
     responses((status = 200, description = "It does", body = Health)))]
 pub async fn check_liveness() -> Json<Health> {
@@ -63,6 +65,8 @@ pub async fn check_readiness(State(app): State<App>) -> Result<Json<Health>, Pro
 }
 
 /// Returns the metrics of the process in the text format of Prometheus.
+///
+/// Each process counts its own requests and jobs.
 #[utoipa::path(get, path = "/metrics", tag = "service",
     responses((status = 200, description = "The metrics", body = String,
         content_type = "text/plain")))]
@@ -74,6 +78,8 @@ pub async fn get_metrics(State(app): State<App>) -> Response {
 }
 
 /// Returns the name and the version of the service.
+///
+/// All processes of one release give the same answer.
 #[utoipa::path(get, path = "/version", tag = "service",
     responses((status = 200, description = "Name and version", body = Version)))]
 pub async fn get_version() -> Json<Version> {
@@ -84,6 +90,8 @@ pub async fn get_version() -> Json<Version> {
 }
 
 /// Returns this document.
+///
+/// The schemas contain the limits in force.
 #[utoipa::path(get, path = "/openapi.json", tag = "service",
     responses((status = 200, description = "The OpenAPI document", body = Object)))]
 pub async fn get_openapi_document(Extension(Document(text)): Extension<Document>) -> Response {
@@ -92,6 +100,8 @@ pub async fn get_openapi_document(Extension(Document(text)): Extension<Document>
 }
 
 /// Explains an error code on an HTML page.
+///
+/// The `type` of a problem is the path of this page.
 #[utoipa::path(get, path = "/problems/{code}", tag = "service",
     params(("code" = String, Path, description = "The code")),
     responses((status = 200, description = "An HTML page that explains the code", body = String,

@@ -11,9 +11,9 @@ use halfspace_formats::{self, Format, Options};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 
 use crate::jobs::{JobsError, LoadedModel};
+use crate::records::hypothesis::NumberOrDecimal;
 use crate::records::id::ModelKind;
 use crate::records::{ModelId, Owner};
 
@@ -35,23 +35,11 @@ use super::resolve_data::stored_examples;
 pub struct Predictions {
     /// 1 or -1.
     predictions: Vec<i8>,
-    #[schema(schema_with = scores_schema)]
+    /// The exact scores of the predictions. A score is a whole number (a decimal string beyond 2^53), a
+    /// fraction such as "2/3", or a number if the weights are real by definition. The score is null if such
+    /// a sum overflows. The list is null if the answer would be too long with the scores.
+    #[schema(value_type = Option<Vec<Option<NumberOrDecimal>>>)]
     scores: Option<Vec<Value>>,
-}
-
-/// Returns the schema of the scores: null, or a list of numbers, strings and nulls.
-fn scores_schema() -> Schema {
-    let score = SchemaType::from_iter([Type::Number, Type::String, Type::Null]);
-    ArrayBuilder::new()
-        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
-        .items(ObjectBuilder::new().schema_type(score))
-        .description(Some(
-            "The exact scores of the predictions. A score is a whole number (a decimal string \
-             beyond 2^53), a fraction such as \"2/3\", or a number if the weights are real by \
-             definition. The score is null if such a sum overflows. The list is null if the answer \
-             would be too long with the scores.",
-        ))
-        .into()
 }
 
 /// Predicts the labels of the examples in the body, which may have any accepted format.

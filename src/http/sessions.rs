@@ -137,6 +137,8 @@ fn etag(position: u64) -> String {
 }
 
 /// Opens a session, in which a learner learns one example at a time.
+///
+/// Send the examples with `POST /v1/sessions/{id}/examples`.
 #[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
     request_body(content = SessionRequest, description = "The learner and the end of the session"),
     params(KeyHeader),
@@ -197,6 +199,8 @@ fn created_session(answer: SessionAnswer) -> Response {
 }
 
 /// Lists sessions, newest first.
+///
+/// A page has `limit` items. Send `next_cursor` of the answer as `cursor` to get the next page.
 #[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(PageQuery),
     responses((status = 200, description = "A page of sessions", body = SessionList)))]
 pub async fn list_sessions(
@@ -213,6 +217,8 @@ pub async fn list_sessions(
 }
 
 /// Returns one session in its current state.
+///
+/// The state includes the current hypothesis and the counts of examples and mistakes.
 #[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session")),
     responses((status = 200, description = "The session", body = SessionAnswer)))]
@@ -243,6 +249,8 @@ pub async fn delete_session(
 }
 
 /// Saves the current hypothesis of a session as a model.
+///
+/// The session stays open. The model does not change with the session.
 #[utoipa::path(post, path = "/v1/sessions/{id}/model", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session"), SaveQuery, KeyHeader),
     responses((status = 201, description = "The model is stored", body = SavedModel)))]

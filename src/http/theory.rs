@@ -56,6 +56,8 @@ pub struct Dichotomies {
 }
 
 /// Counts the dichotomies of points that hyperplanes through the origin make (Cover's theorem).
+///
+/// The points must be in general position. The count is exact.
 #[utoipa::path(get, path = "/v1/theory/cover", tag = "theory", params(CoverQuery),
     responses((status = 200, description = "The count", body = Dichotomies)))]
 pub async fn count_dichotomies(
@@ -168,6 +170,8 @@ pub struct AnytimeAnswer {
 }
 
 /// Analyses Directed Drift exactly, without a simulation.
+///
+/// The analysis assumes fresh and uniform positive examples.
 #[utoipa::path(get, path = "/v1/theory/directed-drift", tag = "theory",
     params(DirectedDriftQuery),
     responses((status = 200, description = "The analysis", body = DirectedDriftAnswer)))]
@@ -273,6 +277,8 @@ pub struct RunLength {
 }
 
 /// Returns the run lengths at which the stopping rules accept a hypothesis.
+///
+/// A run length is the number of consecutive examples without a mistake.
 #[utoipa::path(get, path = "/v1/theory/stopping", tag = "theory", params(StoppingQuery),
     responses((status = 200, description = "The run lengths", body = StoppingAnswer)))]
 pub async fn get_stopping_threshold(
@@ -330,6 +336,8 @@ pub struct WinnowQuery {
 }
 
 /// Returns Winnow's mistake bound for disjunctions (Theorem 2 of Khardon, Roth and Servedio).
+///
+/// The bound holds for every sequence of examples that a disjunction of `relevant` literals labels.
 #[utoipa::path(get, path = "/v1/theory/winnow", tag = "theory", params(WinnowQuery),
     responses((status = 200, description = "The bound", body = BoundAnswer)))]
 pub async fn bound_winnow_mistakes(
@@ -357,6 +365,8 @@ pub struct NovikoffQuery {
 }
 
 /// Returns Novikoff's bound on the mistakes of the perceptron, R^2 |u|^2 / xi^2.
+///
+/// The bound holds for every sequence of examples that the separator u classifies with this margin.
 #[utoipa::path(get, path = "/v1/theory/novikoff", tag = "theory", params(NovikoffQuery),
     responses((status = 200, description = "The bound", body = BoundAnswer)))]
 pub async fn bound_perceptron_mistakes(

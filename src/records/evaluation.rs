@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 use utoipa::ToSchema;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 
 use halfspace_core::learners::engine::evaluate::{Evaluation, WrongExample};
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::hypothesis::Score;
 
+use super::hypothesis::NumberOrDecimal;
 use super::id::ModelId;
 use super::train::Seconds;
 
@@ -74,14 +74,8 @@ pub struct WrongDocument {
     pub prediction: i8,
     /// The exact score behind the prediction, in the form of a prediction's score. Null after the scores
     /// reach 256 KiB.
-    #[schema(schema_with = score_schema)]
+    #[schema(value_type = Option<NumberOrDecimal>)]
     pub score: Value,
-}
-
-/// The schema of a score.
-fn score_schema() -> Schema {
-    let types = SchemaType::from_iter([Type::Number, Type::String, Type::Null]);
-    ObjectBuilder::new().schema_type(types).into()
 }
 
 /// Writes a score as JSON.

@@ -4,7 +4,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 use utoipa::ToSchema;
-use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 
 use halfspace_core::bits::BitVector;
 use halfspace_core::learners::arithmetic::power_sum::Base;
@@ -56,7 +55,7 @@ pub enum HypothesisDocument {
         /// Number of features without the complements.
         n: usize,
         /// The base of the weights, above 1. A string if no double equals the decimal.
-        #[schema(schema_with = factor_schema)]
+        #[schema(value_type = NumberOrDecimal)]
         alpha: Value,
         /// The threshold as a plain decimal.
         theta: String,
@@ -133,6 +132,14 @@ pub enum ReadingName {
     Signed,
     /// Bit 1 is 1 and bit 0 is 0.
     Unsigned,
+}
+
+/// A number, or a decimal string in place of a number that readers would round.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub enum NumberOrDecimal {
+    Number(f64),
+    Decimal(String),
 }
 
 /// The reason why a document is not a hypothesis.
@@ -225,15 +232,6 @@ impl From<&Hypothesis> for HypothesisDocument {
             },
         }
     }
-}
-
-fn factor_schema() -> Object {
-    ObjectBuilder::new()
-        .schema_type(SchemaType::from_iter([Type::Number, Type::String]))
-        .description(Some(
-            "The base of the weights, above 1. A string if the decimal is not exactly a double.",
-        ))
-        .build()
 }
 
 fn counted_example(n: usize, example: &SupportExample) -> CountedExample {

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::separability::version_space::LIST_MAX;
 
-use super::hypothesis::{HypothesisDocument, ReadingName};
+use super::hypothesis::{HypothesisDocument, NumberOrDecimal, ReadingName};
 use super::id::ModelId;
 use super::train::{BoundDocument, Seconds};
 
@@ -137,10 +137,10 @@ pub enum CertificateDocument {
     /// A hyperplane with every example on the right side.
     Separator {
         /// One integer per feature, as a decimal string from 2^53 on.
-        #[schema(value_type = Vec<WholeNumber>)]
+        #[schema(value_type = Vec<NumberOrDecimal>)]
         weights: Vec<Value>,
         /// The bias; null if the request asked for none.
-        #[schema(value_type = Option<WholeNumber>)]
+        #[schema(value_type = Option<NumberOrDecimal>)]
         bias: Option<Value>,
     },
     /// Positive multipliers with sum lambda_i y_i x_i = 0. No strict separator exists (Gordan).
@@ -203,17 +203,6 @@ pub struct VersionSpaceResult {
     pub detail: Option<String>,
     /// Seconds of computing.
     pub seconds: f64,
-}
-
-/// An integer. A decimal string replaces a JSON number that readers would round.
-#[derive(ToSchema)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "the schema of what whole_number makes")]
-pub enum WholeNumber {
-    /// At most 2^53 - 1 in magnitude.
-    Number(i64),
-    /// Larger in magnitude.
-    Text(String),
 }
 
 /// Writes an integer as JSON: a number if every reader can represent it exactly, otherwise a decimal string.

@@ -126,6 +126,117 @@ async fn what_the_schema_refuses_the_service_refuses() {
     }
 }
 
+/// A choice of one property is an object with optional properties, because clients of a `oneOf` send `{}`.
+#[tokio::test]
+async fn zero_or_two_properties_of_a_choice_are_refused_with_the_names() {
+    let schemas = &DOCUMENT["components"]["schemas"];
+    let service = Service::start().await;
+    let data = json!({"labelled": {"examples": [{"x": "1", "y": 1}]}});
+    let train = json!({"learner": {"name": "perceptron"}, "data": data});
+    let job = json!({"train": train, "separability": {"data": data}});
+    let both = json!({"labelled": {"examples": [{"x": "1", "y": 1}]}, "dataset": "ds_1"});
+    for (choice, others, path, bodies) in [
+        ("JobRequest", 3, "/v1/jobs", [json!({}), job]),
+        (
+            "Data",
+            0,
+            "/v1/learners/perceptron/train",
+            [json!({}), both],
+        ),
+    ] {
+        let schema = &schemas[choice];
+        assert!(schema.get("oneOf").is_none() && schema.get("required").is_none());
+        if others == 0 {
+            assert_eq!([&schema["minProperties"], &schema["maxProperties"]], [1, 1]);
+        }
+        let names = schema["properties"].as_object().unwrap().keys();
+        let names = names.filter(|name| !["callback", "name", "priority"].contains(&name.as_str()));
+        let names: Vec<_> = names.collect();
+        assert_eq!(
+            names.len() + others,
+            schema["properties"].as_object().unwrap().len()
+        );
+        for body in bodies {
+            let answer = service.post_json(path, &body).await;
+            assert_eq!(answer.problem(422), "schema", "{body}");
+            let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+            assert!(
+                names.iter().all(|name| detail.contains(name.as_str())),
+                "{detail}"
+            );
+        }
+    }
+}
+
+/// Generated clients decode exactly these shapes: see `tests/clients`.
+#[test]
+fn every_union_is_tagged_nullable_or_of_different_json_types() {
+    fn visit(value: &Value, place: &str, tagged: &mut usize) {
+        let fields = match value {
+            Value::Object(fields) => fields,
+            Value::Array(items) => return items.iter().for_each(|item| visit(item, place, tagged)),
+            _ => return,
+        };
+        for keyword in ["anyOf", "const"] {
+            assert!(!fields.contains_key(keyword), "{place}: {keyword}");
+        }
+        if let Some(Value::Array(types)) = fields.get("type") {
+            assert!(types.len() == 2 && types[1] == "null", "{place}: {types:?}");
+        }
+        if let Some(Value::Array(values)) = fields.get("enum") {
+            assert!(values.iter().all(Value::is_string), "{place}: {values:?}");
+        }
+        if let Some(Value::Array(variants)) = fields.get("oneOf") {
+            let is_nullable =
+                variants[0]["$ref"].is_string() && variants[1] == json!({"type": "null"});
+            if let Some(discriminator) = fields.get("discriminator") {
+                assert_tagged(variants, discriminator);
+                *tagged += 1;
+            } else if !(is_nullable && variants.len() == 2) {
+                let mut types: Vec<_> = variants.iter().map(|one| one["type"].as_str()).collect();
+                types.sort_unstable();
+                types.dedup();
+                let differ = types.len() == variants.len() && types[0].is_some();
+                assert!(
+                    differ && place.starts_with("/components/"),
+                    "{place}: {variants:?}"
+                );
+            }
+        }
+        for (name, field) in fields {
+            let is_value = name.starts_with("example") && !place.ends_with("/properties");
+            if !is_value {
+                visit(field, &format!("{place}/{name}"), tagged);
+            }
+        }
+    }
+    let mut tagged = 0;
+    visit(&DOCUMENT, "", &mut tagged);
+    assert_eq!(tagged, 6);
+}
+
+/// Each variant is a component with a required tag of one value, which the mapping leads to the component.
+#[track_caller]
+fn assert_tagged(variants: &[Value], discriminator: &Value) {
+    let tag = discriminator["propertyName"].as_str().unwrap();
+    let mapping = discriminator["mapping"].as_object().unwrap();
+    let references = variants.iter().map(|variant| &variant["$ref"]);
+    assert!(references.eq(mapping.values()), "{discriminator}");
+    for (value, reference) in mapping {
+        let pointer = reference.as_str().unwrap().strip_prefix('#').unwrap();
+        let variant = DOCUMENT.pointer(pointer).unwrap();
+        let parts = variant["allOf"].as_array();
+        let own = parts.and_then(|parts| parts.last()).unwrap_or(variant);
+        assert_eq!(
+            own["properties"][tag]["enum"],
+            json!([value]),
+            "{reference}"
+        );
+        let required = own["required"].as_array().unwrap();
+        assert!(required.contains(&json!(tag)), "{reference}");
+    }
+}
+
 #[test]
 fn the_committed_document_is_the_served_one() {
     let committed = include_str!("../../openapi/openapi.json");
@@ -172,7 +283,7 @@ fn every_operation_declares_its_errors_as_problems() {
                     .is_some_and(|text| !text.is_empty())
             };
             assert!(
-                described("summary") && described("operationId"),
+                described("summary") && described("description") && described("operationId"),
                 "{method} {path}"
             );
         }

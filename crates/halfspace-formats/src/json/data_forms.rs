@@ -126,14 +126,17 @@ impl<'de> Visitor<'de> for FormVisitor {
     type Value = DataForm;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "an object with one of half_space, labelled, unlabelled, packed, generated, dataset",
-        )
+        f.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DataForm, A::Error> {
+        let choice = || {
+            let detail = "Data must have exactly one of the properties half_space, labelled, \
+                          unlabelled, packed, generated and dataset.";
+            scope::raise(Fault::new(FormatErrorKind::Schema, detail))
+        };
         let Some(tag) = map.next_key()? else {
-            return Err(de::Error::invalid_length(0, &self));
+            return Err(choice());
         };
         let form = match tag {
             Tag::HalfSpace => map.next_value_seed(Kind::HalfSpace)?,
@@ -150,8 +153,7 @@ impl<'de> Visitor<'de> for FormVisitor {
             },
         };
         if map.next_key::<IgnoredAny>()?.is_some() {
-            let detail = "Data must have exactly one form; the object has a second key.";
-            return Err(scope::raise(Fault::new(FormatErrorKind::Schema, detail)));
+            return Err(choice());
         }
         Ok(form)
     }

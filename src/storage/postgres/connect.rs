@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgConnection, PgPool};
+use tokio::time::{Instant, sleep};
 
 use super::pulse::Pulse;
 use super::url::PostgresUrl;
@@ -16,6 +17,9 @@ const CONNECTIONS_MAX: u32 = 10;
 /// How long a caller waits for a usable connection, including the time to open one. A server that does not
 /// answer in this time counts as unavailable.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_millis(1_500);
+
+/// The pause before another connection to a full socket.
+const FULL_PAUSE: Duration = Duration::from_millis(20);
 
 /// How long the rest of a dropped statement may occupy its connection.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -85,6 +89,25 @@ fn pool_of(connections_max: u32, options: PgConnectOptions) -> PgPool {
         .connect_lazy_with(options)
 }
 
+/// Repeats a call that may open a connection while the socket of the server is full. Connecting to a full Unix
+/// socket fails at once. Over TCP a connection waits.
+pub(in crate::storage) async fn admitted<T, F>(mut call: impl FnMut() -> F) -> sqlx::Result<T>
+where
+    F: Future<Output = sqlx::Result<T>>,
+{
+    let deadline = Instant::now() + ACQUIRE_TIMEOUT;
+    loop {
+        match call().await {
+            Err(sqlx::Error::Io(error))
+                if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline =>
+            {
+                sleep(FULL_PAUSE).await;
+            }
+            answer => return answer,
+        }
+    }
+}
+
 async fn make_durable(connection: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::query(DURABLE).execute(connection).await?;
     Ok(())
@@ -94,5 +117,27 @@ async fn is_left_clean(connection: &mut PgConnection) -> sqlx::Result<bool> {
     match tokio::time::timeout(RELEASE_TIMEOUT, connection.ping()).await {
         Ok(answered) => answered.map(|()| true),
         Err(elapsed) => Err(io::Error::new(io::ErrorKind::TimedOut, elapsed).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_socket_is_asked_again_until_the_time_to_acquire_ends() {
+        let full = || Err(sqlx::Error::Io(io::ErrorKind::WouldBlock.into()));
+        let mut calls = 0;
+        let call = || {
+            calls += 1;
+            std::future::ready(if calls < 5 { full() } else { Ok(calls) })
+        };
+        assert_eq!(admitted(call).await.unwrap(), 5);
+        let begun = Instant::now();
+        let never = admitted(|| std::future::ready(full()));
+        assert!(never.await.is_err());
+        assert!(begun.elapsed() <= ACQUIRE_TIMEOUT + FULL_PAUSE);
+        let refused = || std::future::ready(sqlx::Result::<()>::Err(sqlx::Error::PoolClosed));
+        assert!(admitted(refused).await.is_err());
     }
 }

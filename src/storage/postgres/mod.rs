@@ -6,7 +6,7 @@
 //!
 //! This file opens the store. The statements are in [`super::sql`].
 
-mod connect;
+pub(super) mod connect;
 pub(super) mod errors;
 mod migrate;
 pub(super) mod pulse;

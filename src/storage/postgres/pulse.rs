@@ -12,6 +12,8 @@ use sqlx::{Connection, PgPool};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::connect::admitted;
+
 /// Time before the first ping of a slow statement, and between two pings.
 const SLOW: Duration = Duration::from_millis(300);
 
@@ -56,7 +58,8 @@ impl Pulse {
         if answered_at.is_some_and(|answered_at| answered_at >= asked_at) {
             return Ok(());
         }
-        self.pool.acquire().await?.ping().await?;
+        let mut connection = admitted(|| self.pool.acquire()).await?;
+        connection.ping().await?;
         *answered_at = Some(Instant::now());
         Ok(())
     }

@@ -11,6 +11,7 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Decode, PgPool, Postgres, Sqlite, SqlitePool, Type};
 
+use super::super::postgres::connect::admitted;
 use super::super::postgres::pulse::Pulse;
 use super::super::{Result, StoreError};
 
@@ -71,7 +72,7 @@ impl Database {
                     Transaction::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?)
                 }
                 Self::Postgres { pool, pulse } => {
-                    Transaction::Postgres(pool.begin().await?, pulse.clone())
+                    Transaction::Postgres(admitted(|| pool.begin()).await?, pulse.clone())
                 }
             })
         })
@@ -84,7 +85,8 @@ impl Database {
                 Self::Sqlite { readers, .. } => Transaction::Sqlite(readers.begin().await?),
                 Self::Postgres { pool, pulse } => {
                     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-                    Transaction::Postgres(pool.begin_with(begin).await?, pulse.clone())
+                    let begun = admitted(|| pool.begin_with(begin)).await?;
+                    Transaction::Postgres(begun, pulse.clone())
                 }
             })
         })
@@ -101,7 +103,9 @@ impl Database {
                     found.into_iter().map(Row::Sqlite).collect()
                 }
                 Self::Postgres { pool, .. } => {
-                    let found = statement.for_postgres().fetch_all(pool).await?;
+                    let mut connection = admitted(|| pool.acquire()).await?;
+                    let found = statement.for_postgres();
+                    let found = found.fetch_all(&mut *connection).await?;
                     found.into_iter().map(Row::Postgres).collect()
                 }
             })

@@ -33,7 +33,7 @@ use crate::records::schedule::SECONDS_DEFAULT;
 use crate::records::{Clock, Timestamp};
 use crate::storage::backup::{self, Backup, BackupError};
 use crate::storage::blobs::opening::OpeningError;
-use crate::storage::{BlobPlace, DataDir, KeyLookup, Place, StoreError};
+use crate::storage::{BlobLocation, DataDir, DatabaseLocation, KeyLookup, StoreError};
 
 pub use api_keys::{create_key, keys, revoke_key};
 pub use check::check;
@@ -314,13 +314,15 @@ pub async fn migrate(settings: &Settings) -> Result<(), StartError> {
 /// The reason why there is no copy.
 pub async fn backup(settings: &Settings, target: &Path) -> Result<Backup, BackupError> {
     match settings.blob_url.place() {
-        Ok(BlobPlace::DataDir) => {}
-        Ok(BlobPlace::Folder(_) | BlobPlace::Bucket(_)) => return Err(BackupError::BlobsElsewhere),
+        Ok(BlobLocation::DataDir) => {}
+        Ok(BlobLocation::Folder(_) | BlobLocation::Bucket(_)) => {
+            return Err(BackupError::BlobsElsewhere);
+        }
         Err(_) => return Err(BackupError::BlobUrl),
     }
     match settings.database_url.place() {
-        Ok(Place::Sqlite) => backup::backup(&settings.data_dir, target).await,
-        Ok(Place::Postgres(_)) => {
+        Ok(DatabaseLocation::Sqlite) => backup::backup(&settings.data_dir, target).await,
+        Ok(DatabaseLocation::Postgres(_)) => {
             let detail = "use PostgreSQL's own tools to copy a store in PostgreSQL";
             Err(BackupError::NotEmbedded(detail.to_owned()))
         }

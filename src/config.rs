@@ -20,7 +20,7 @@ use crate::http::limits::{COUNT_MAX, Limits};
 use crate::jobs::JobsConfig;
 use crate::records::ApiKeyId;
 use crate::records::schedule::Weight;
-use crate::storage::{BlobUrl, DatabaseUrl, Hidden, S3Access};
+use crate::storage::{BlobUrl, DatabaseUrl, S3Access, SecretString};
 
 pub use given::{early_log_format, given_settings, names_listen, unknown_variable};
 
@@ -260,7 +260,7 @@ pub struct Settings {
 pub struct S3Settings {
     /// S3 access key ID.
     #[arg(long, env = "AWS_ACCESS_KEY_ID", hide_env_values = true, global = true)]
-    pub aws_access_key_id: Option<Hidden>,
+    pub aws_access_key_id: Option<SecretString>,
     /// S3 secret access key.
     #[arg(
         long,
@@ -268,16 +268,16 @@ pub struct S3Settings {
         hide_env_values = true,
         global = true
     )]
-    pub aws_secret_access_key: Option<Hidden>,
+    pub aws_secret_access_key: Option<SecretString>,
     /// S3 session token, for temporary credentials.
     #[arg(long, env = "AWS_SESSION_TOKEN", hide_env_values = true, global = true)]
-    pub aws_session_token: Option<Hidden>,
+    pub aws_session_token: Option<SecretString>,
     /// Region of the bucket.
     #[arg(long, env = "AWS_REGION", default_value = "us-east-1", global = true)]
     pub aws_region: String,
     /// Address of an S3-compatible object store other than Amazon's.
     #[arg(long, env = "AWS_ENDPOINT_URL", hide_env_values = true, global = true)]
-    pub aws_endpoint_url: Option<Hidden>,
+    pub aws_endpoint_url: Option<SecretString>,
     /// Allow an unencrypted `http://` endpoint on another machine.
     #[arg(long, env = "AWS_ALLOW_HTTP", global = true, num_args = 0..=1, require_equals = true,
         default_value = "false", default_missing_value = "true", action = clap::ArgAction::Set)]

@@ -2,7 +2,9 @@
 
 use crate::config::Settings;
 use crate::jobs::{CheckNews, CheckSummary, check_store};
-use crate::storage::{BlobPlace, Blobs, DataDir, Place, Scratch, StoreError, postgres, sqlite};
+use crate::storage::{
+    BlobLocation, Blobs, DataDir, DatabaseLocation, ScratchDir, StoreError, postgres, sqlite,
+};
 
 use super::StartError;
 use super::stores::{no_store, of_data_dir, place, unusable_blobs};
@@ -19,21 +21,21 @@ pub async fn check(
     let blob_place = settings.blob_url.place().map_err(StartError::BlobUrl)?;
     let place = place(settings)?;
     let named = |source| match &place {
-        Place::Sqlite => of_data_dir(settings, source),
-        Place::Postgres(url) => StartError::Database {
+        DatabaseLocation::Sqlite => of_data_dir(settings, source),
+        DatabaseLocation::Postgres(url) => StartError::Database {
             shown: url.to_string(),
             source,
         },
     };
     let opened = match &place {
-        Place::Sqlite => {
+        DatabaseLocation::Sqlite => {
             let directory = &settings.data_dir;
             if !DataDir::holds_database(directory).map_err(named)? {
                 return Err(no_store(settings));
             }
             sqlite::open_to_check(&DataDir::database_in(directory)).await
         }
-        Place::Postgres(url) => postgres::open_to_check(url).await,
+        DatabaseLocation::Postgres(url) => postgres::open_to_check(url).await,
     };
     // The blobs are checked even if the database is damaged.
     let store = match opened {
@@ -49,22 +51,22 @@ pub async fn check(
     checked.map_err(named)
 }
 
-fn open_blobs(settings: &Settings, place: &BlobPlace) -> Result<Option<Blobs>, StartError> {
+fn open_blobs(settings: &Settings, place: &BlobLocation) -> Result<Option<Blobs>, StartError> {
     match place {
-        BlobPlace::DataDir => {
+        BlobLocation::DataDir => {
             let opened = Blobs::existing(&DataDir::blobs_in(&settings.data_dir));
             opened.map_err(|source| of_data_dir(settings, source))
         }
-        BlobPlace::Folder(directory) => {
+        BlobLocation::Folder(directory) => {
             let opened = Blobs::existing(directory);
             let opened = opened.map_err(|source| unusable_blobs(settings, source.into()))?;
             let missing = || StoreError::other("the folder does not exist");
             let missing = || unusable_blobs(settings, missing().into());
             opened.map(Some).ok_or_else(missing)
         }
-        BlobPlace::Bucket(bucket) => {
+        BlobLocation::Bucket(bucket) => {
             // A cache of 0 bytes keeps no fetched blob.
-            let scratch = Scratch::below(&settings.data_dir);
+            let scratch = ScratchDir::below(&settings.data_dir);
             let opened = Blobs::bucket(bucket, &settings.s3_access(), scratch, 0);
             opened.map(Some).map_err(StartError::BlobUrl)
         }

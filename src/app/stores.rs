@@ -9,7 +9,9 @@ use crate::config::{Role, Settings};
 use crate::jobs::{Ids, Jobs};
 use crate::storage::blobs::opening::OpeningError;
 use crate::storage::blobs::unfinished;
-use crate::storage::{BlobPlace, Blobs, DataDir, Place, Store, StoreError, postgres, sqlite};
+use crate::storage::{
+    BlobLocation, Blobs, DataDir, DatabaseLocation, Store, StoreError, postgres, sqlite,
+};
 
 use super::StartError;
 
@@ -27,14 +29,14 @@ pub(super) async fn open_store(
     let opened = tokio::task::spawn_blocking(move || DataDir::open(&path)).await;
     let opened = opened.map_err(|error| named(StoreError::Other(error.into())))?;
     let mut data_dir = opened.map_err(named)?;
-    if let Place::Postgres(url) = &place {
+    if let DatabaseLocation::Postgres(url) = &place {
         tracing::info!(database = %url, "records are kept in a shared database");
     }
     let store = open_database(settings, &place, &data_dir).await?;
     // If this process alone uses the directory of an SQLite store, remaining leases and unfinished blobs
     // belong to a dead process. With PostgreSQL, other processes may use other directories, or this directory
     // from other machines. Their leases stay valid until they expire, and their blobs may still be in work.
-    if data_dir.alone() && matches!(place, Place::Sqlite) {
+    if data_dir.alone() && matches!(place, DatabaseLocation::Sqlite) {
         let terms = Jobs::release_terms(settings.limits.attempts_max);
         let released = store.release_all_leases(&terms, ids.now()).await;
         let released = released.map_err(named)?;
@@ -53,17 +55,17 @@ pub(super) async fn open_store(
 /// Opens the database and upgrades its schema.
 async fn open_database(
     settings: &Settings,
-    place: &Place,
+    place: &DatabaseLocation,
     data_dir: &DataDir,
 ) -> Result<Arc<Store>, StartError> {
     let quotas = settings.limits.quotas();
     match place {
-        Place::Sqlite => {
+        DatabaseLocation::Sqlite => {
             let opened = sqlite::open(&data_dir.database_path()).await;
             let store = opened.map_err(|source| of_data_dir(settings, source))?;
             Ok(Arc::new(store.limited(quotas)))
         }
-        Place::Postgres(url) => {
+        DatabaseLocation::Postgres(url) => {
             let opened = postgres::open(url).await;
             let store = opened.map_err(|source| StartError::Database {
                 shown: url.to_string(),
@@ -77,13 +79,15 @@ async fn open_database(
 /// Prepares the access to the place of the blobs. [`check_blobs`] then tests the access.
 pub(super) fn open_blobs(
     settings: &Settings,
-    place: &BlobPlace,
+    place: &BlobLocation,
     data_dir: &DataDir,
 ) -> Result<Blobs, StartError> {
     let bucket = match place {
-        BlobPlace::DataDir => {
+        BlobLocation::DataDir => {
             let opened = Blobs::local(&data_dir.blobs_path());
-            if settings.role != Role::All && matches!(self::place(settings)?, Place::Postgres(_)) {
+            if settings.role != Role::All
+                && matches!(self::place(settings)?, DatabaseLocation::Postgres(_))
+            {
                 tracing::warn!(
                     directory = %data_dir.blobs_path().display(),
                     "without --blob-url, every process over this database must share this directory"
@@ -91,14 +95,14 @@ pub(super) fn open_blobs(
             }
             return opened.map_err(|source| of_data_dir(settings, source));
         }
-        BlobPlace::Folder(directory) => {
+        BlobLocation::Folder(directory) => {
             let unusable = |source| {
                 let attempt = "kept";
                 unusable_blobs(settings, OpeningError::Unusable { attempt, source })
             };
             return Blobs::local(directory).map_err(unusable);
         }
-        BlobPlace::Bucket(bucket) => bucket,
+        BlobLocation::Bucket(bucket) => bucket,
     };
     tracing::info!(%bucket, "blobs are kept in an object store");
     let limits = &settings.limits;
@@ -119,7 +123,7 @@ pub(super) fn open_blobs(
 /// Checks that the place of the blobs is usable and belongs to this database.
 pub(super) async fn check_blobs(
     settings: &Settings,
-    place: &BlobPlace,
+    place: &BlobLocation,
     blobs: &Blobs,
     store: &Store,
     ids: &Ids,
@@ -135,7 +139,7 @@ pub(super) async fn check_blobs(
     let checked = tokio::time::timeout(BLOBS_PATIENCE, checked).await;
     let checked = checked.map_err(late).flatten();
     checked.map_err(|error| match (place, error) {
-        (BlobPlace::DataDir, OpeningError::Unusable { source, .. }) => {
+        (BlobLocation::DataDir, OpeningError::Unusable { source, .. }) => {
             of_data_dir(settings, source)
         }
         (_, error) => unusable_blobs(settings, error),
@@ -162,7 +166,7 @@ pub(super) async fn open_existing(
         let holds = DataDir::holds_database(directory);
         holds.map_err(|source| of_data_dir(settings, source))
     };
-    if matches!(place(settings)?, Place::Sqlite) && !holds_database()? {
+    if matches!(place(settings)?, DatabaseLocation::Sqlite) && !holds_database()? {
         return Err(no_store(settings));
     }
     open_beside(settings).await
@@ -178,7 +182,7 @@ pub(super) fn unusable_blobs(settings: &Settings, source: OpeningError) -> Start
     StartError::Blobs { shown, source }
 }
 
-pub(super) fn place(settings: &Settings) -> Result<Place, StartError> {
+pub(super) fn place(settings: &Settings) -> Result<DatabaseLocation, StartError> {
     let place = settings.database_url.place();
     place.map_err(StartError::DatabaseUrl)
 }

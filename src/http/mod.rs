@@ -78,7 +78,7 @@ use utoipa_axum::routes;
 
 use crate::jobs::Jobs;
 use crate::records::train::SeedNumber;
-use crate::storage::Scratch;
+use crate::storage::ScratchDir;
 
 pub use idempotency::InFlight;
 pub use keys::Authenticator;
@@ -99,7 +99,7 @@ pub struct App {
     /// Permits for concurrent work.
     pub permits: Permits,
     /// Temporary files for uploads that are not stored yet.
-    pub scratch: Scratch,
+    pub scratch: ScratchDir,
     /// Checks API keys.
     pub authenticator: Authenticator,
     /// Idempotency keys of requests that have no answer yet.

@@ -116,8 +116,8 @@ impl DataDir {
 
     /// A place for temporary files without names.
     #[must_use]
-    pub fn scratch(&self) -> Scratch {
-        Scratch {
+    pub fn scratch(&self) -> ScratchDir {
+        ScratchDir {
             directory: self.path.clone(),
         }
     }
@@ -126,11 +126,11 @@ impl DataDir {
 /// A place for temporary files without names. The system deletes such a file when it is closed, also when the
 /// process dies.
 #[derive(Clone, Debug)]
-pub struct Scratch {
+pub struct ScratchDir {
     directory: PathBuf,
 }
 
-impl Scratch {
+impl ScratchDir {
     /// Temporary files in an existing directory.
     #[must_use]
     pub fn below(directory: &Path) -> Self {

@@ -13,7 +13,7 @@ pub struct DatabaseUrl(String);
 
 /// The place of the records.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum DatabaseLocation {
     /// The embedded database, a file in the data directory.
     Sqlite,
     /// A shared PostgreSQL database.
@@ -25,12 +25,12 @@ impl DatabaseUrl {
     ///
     /// # Errors
     /// The mistake in the setting, without any part that could be a password.
-    pub fn place(&self) -> Result<Place, String> {
+    pub fn place(&self) -> Result<DatabaseLocation, String> {
         if self.0 == "sqlite" {
-            return Ok(Place::Sqlite);
+            return Ok(DatabaseLocation::Sqlite);
         }
         if PostgresUrl::is_meant(&self.0) {
-            return PostgresUrl::parse(&self.0).map(Place::Postgres);
+            return PostgresUrl::parse(&self.0).map(DatabaseLocation::Postgres);
         }
         Err("the value must be sqlite or postgres://...".to_owned())
     }
@@ -49,8 +49,8 @@ impl FromStr for DatabaseUrl {
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place() {
-            Ok(Place::Sqlite) => f.write_str("sqlite"),
-            Ok(Place::Postgres(url)) => write!(f, "{url}"),
+            Ok(DatabaseLocation::Sqlite) => f.write_str("sqlite"),
+            Ok(DatabaseLocation::Postgres(url)) => write!(f, "{url}"),
             Err(_) => f.write_str("..."),
         }
     }
@@ -69,9 +69,15 @@ mod tests {
     #[test]
     fn a_setting_is_read_and_never_shown_whole() {
         let read = |text: &str| text.parse::<DatabaseUrl>().unwrap();
-        assert!(matches!(read("sqlite").place(), Ok(Place::Sqlite)));
+        assert!(matches!(
+            read("sqlite").place(),
+            Ok(DatabaseLocation::Sqlite)
+        ));
         let postgres = read("postgres://ada:s3cret@db/half");
-        assert!(matches!(postgres.place(), Ok(Place::Postgres(_))));
+        assert!(matches!(
+            postgres.place(),
+            Ok(DatabaseLocation::Postgres(_))
+        ));
         assert_eq!(format!("{postgres:?}"), "postgres://ada@db:5432/half");
         for wrong in ["", "sqlite:x", "mysql://ada:s3cret@db/half", "s3cret"] {
             let url = read(wrong);

@@ -180,7 +180,7 @@ pub enum DeleteOutcome {
 
 /// Outcome of deleting a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DatasetDeletion {
+pub enum DeleteDatasetOutcome {
     /// The record is deleted. The caller deletes the blob under `data_key`.
     Deleted {
         data_key: String,

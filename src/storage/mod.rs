@@ -32,22 +32,22 @@ mod reserve;
 pub mod sql;
 pub mod sqlite;
 
-pub use blobs::url::{BlobPlace, BlobUrl};
-pub use blobs::{Blob, Blobs, Hidden, S3Access};
-pub use data_dir::{DataDir, Scratch};
-pub use database_url::{DatabaseUrl, Place};
+pub use blobs::url::{BlobLocation, BlobUrl};
+pub use blobs::{Blob, Blobs, S3Access, SecretString};
+pub use data_dir::{DataDir, ScratchDir};
+pub use database_url::{DatabaseLocation, DatabaseUrl};
 pub use delivery::{
     BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, DeliveryOutcome,
 };
 pub use error::StoreError;
 pub use lease::{
-    Alone, Beat, CancelOutcome, Claim, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd,
-    Lease, Requeue, Spent, Swept, WorkerId,
+    Alone, Beat, CancelOutcome, Claim, DeleteDatasetOutcome, DeleteOutcome, Fenced, Heartbeat,
+    JobEnd, Lease, Requeue, Spent, Swept, WorkerId,
 };
 pub use postgres::PostgresUrl;
 pub use quota::{Limit, OverQuota, Quotas, Standing, Usage};
 pub use sql::Store;
-pub use sql::check::{CheckedStore, ReadSession, Table};
+pub use sql::check::{CheckedSession, CheckedStore, CheckedTable};
 
 use crate::records::{ApiKey, JobId, Status, Timestamp};
 
@@ -105,7 +105,7 @@ pub const SECONDS_AHEAD_MAX: u32 = 2 * 86_400;
 
 /// Outcome of an append to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Appended {
+pub enum AppendOutcome {
     /// The examples are on disk.
     Done,
     /// The session is at another position. Nothing was written.

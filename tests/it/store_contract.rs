@@ -31,7 +31,7 @@ use halfspace::records::{
     Model, ModelId, ModelSummary, Owner, Page, Progress, Status, Timestamp,
 };
 use halfspace::storage::{
-    Beat, CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat,
+    Beat, CancelOutcome, Claim, ClaimTerms, DeleteDatasetOutcome, DeleteOutcome, Fenced, Heartbeat,
     JobEnd, JobFilter, Lease, ModelFilter, Quotas, ReleaseTerms, Requeue, Spent, Store, StoreError,
     Swept, WorkerId, postgres, sqlite,
 };

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::records::session::packed_rows;
 use crate::records::{Dataset, Job};
 use crate::storage::blobs::opening::MARK;
-use crate::storage::{Blob, Blobs, CheckedStore, ReadSession, StoreError, Table};
+use crate::storage::{Blob, Blobs, CheckedSession, CheckedStore, CheckedTable, StoreError};
 
 use crate::jobs::queue::checkpoints::Checkpoint;
 use report::{CheckNews, CheckSummary, Damage};
@@ -92,7 +92,7 @@ impl Check<'_> {
                           belongs to another store";
             self.damaged("blob", MARK, detail.to_owned());
         }
-        for table in Table::ALL {
+        for table in CheckedTable::ALL {
             self.table(store, table).await?;
         }
         match store.digests_of_nothing().await {
@@ -107,7 +107,7 @@ impl Check<'_> {
 
     /// Checks the rows of a table. If the ids cannot be read in order beyond some place, the rows
     /// behind that place are read backwards from the end.
-    async fn table(&mut self, store: &CheckedStore, table: Table) -> Result<(), StoreError> {
+    async fn table(&mut self, store: &CheckedStore, table: CheckedTable) -> Result<(), StoreError> {
         let mut after = String::new();
         let broken = loop {
             match store.ids_after(table, &after).await {
@@ -138,7 +138,7 @@ impl Check<'_> {
     async fn each(
         &mut self,
         store: &CheckedStore,
-        table: Table,
+        table: CheckedTable,
         ids: &[String],
     ) -> Result<(), StoreError> {
         for id in ids {
@@ -155,26 +155,31 @@ impl Check<'_> {
         Ok(())
     }
 
-    async fn row(&mut self, store: &CheckedStore, table: Table, id: &str) -> Result<(), Failure> {
+    async fn row(
+        &mut self,
+        store: &CheckedStore,
+        table: CheckedTable,
+        id: &str,
+    ) -> Result<(), Failure> {
         let has_digests = match table {
-            Table::Models => store.model(id).await?.map(|read| read.has_digests),
-            Table::Traces => store.trace(id).await?.map(|read| read.has_digests),
-            Table::Answers => store.answer(id).await?.map(|read| read.has_digests),
-            Table::Datasets => match store.dataset(id).await? {
+            CheckedTable::Models => store.model(id).await?.map(|read| read.has_digests),
+            CheckedTable::Traces => store.trace(id).await?.map(|read| read.has_digests),
+            CheckedTable::Answers => store.answer(id).await?.map(|read| read.has_digests),
+            CheckedTable::Datasets => match store.dataset(id).await? {
                 None => None,
                 Some(read) => {
                     self.dataset(store, &read.thing).await?;
                     Some(read.has_digests)
                 }
             },
-            Table::Jobs => match store.job(id).await? {
+            CheckedTable::Jobs => match store.job(id).await? {
                 None => None,
                 Some(read) => {
                     self.job(store, &read.thing).await?;
                     Some(read.has_digests)
                 }
             },
-            Table::Sessions => match store.session(id).await? {
+            CheckedTable::Sessions => match store.session(id).await? {
                 None => None,
                 Some(read) => {
                     if let Some(detail) = gap(&read.thing) {
@@ -183,7 +188,7 @@ impl Check<'_> {
                     Some(read.has_digests)
                 }
             },
-            Table::Checkpoints => {
+            CheckedTable::Checkpoints => {
                 self.checkpoint(store, id).await?;
                 None
             }
@@ -395,15 +400,15 @@ impl From<StoreError> for Failure {
 }
 
 /// The kind of a table's rows.
-fn kind(table: Table) -> &'static str {
+fn kind(table: CheckedTable) -> &'static str {
     match table {
-        Table::Datasets => "dataset",
-        Table::Models => "model",
-        Table::Sessions => "session",
-        Table::Jobs => "job",
-        Table::Traces => "trace",
-        Table::Checkpoints => "checkpoint",
-        Table::Answers => "answer",
+        CheckedTable::Datasets => "dataset",
+        CheckedTable::Models => "model",
+        CheckedTable::Sessions => "session",
+        CheckedTable::Jobs => "job",
+        CheckedTable::Traces => "trace",
+        CheckedTable::Checkpoints => "checkpoint",
+        CheckedTable::Answers => "answer",
     }
 }
 
@@ -413,7 +418,7 @@ fn its_blob(key: &str) -> String {
 }
 
 /// A gap in a session's log, or between the log's end and the session's position.
-fn gap(session: &ReadSession) -> Option<String> {
+fn gap(session: &CheckedSession) -> Option<String> {
     let mut stands = session.snapshot.unwrap_or(0);
     for (position, examples) in &session.log {
         if *position != stands {

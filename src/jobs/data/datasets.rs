@@ -17,7 +17,7 @@ use tokio::task::JoinError;
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary, KeyClaim, Owner, Timestamp};
-use crate::storage::{Blobs, DatasetDeletion, StoreError};
+use crate::storage::{Blobs, DeleteDatasetOutcome, StoreError};
 
 use super::reservations::Reservation;
 use super::stored::ReadError;
@@ -222,12 +222,12 @@ impl Jobs {
     /// [`JobsError::DatasetMissing`], [`JobsError::DatasetPinned`], or errors of the store.
     pub async fn delete_dataset(&self, owner: &Owner, id: DatasetId) -> Result<(), JobsError> {
         match self.store.delete_dataset(owner, id).await? {
-            DatasetDeletion::Deleted { data_key } => {
+            DeleteDatasetOutcome::Deleted { data_key } => {
                 self.forget_data(Some(&data_key)).await;
                 Ok(())
             }
-            DatasetDeletion::Pinned { job } => Err(JobsError::DatasetPinned { job }),
-            DatasetDeletion::NotFound => Err(JobsError::DatasetMissing),
+            DeleteDatasetOutcome::Pinned { job } => Err(JobsError::DatasetPinned { job }),
+            DeleteDatasetOutcome::NotFound => Err(JobsError::DatasetMissing),
         }
     }
 }

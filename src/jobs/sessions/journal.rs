@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::records::Owner;
 use crate::records::session::SessionAppend;
-use crate::storage::{Appended, Store, StoreError};
+use crate::storage::{AppendOutcome, Store, StoreError};
 
 /// Largest number of appends in one batch.
 const BATCH_MAX: usize = 256;
@@ -23,7 +23,7 @@ pub(crate) struct Journal {
 struct Waiting {
     owner: Owner,
     append: SessionAppend,
-    done: oneshot::Sender<Result<Appended, StoreError>>,
+    done: oneshot::Sender<Result<AppendOutcome, StoreError>>,
 }
 
 impl Journal {
@@ -43,7 +43,7 @@ impl Journal {
         self: &Arc<Self>,
         owner: Owner,
         append: SessionAppend,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendOutcome, StoreError> {
         let (done, outcome) = oneshot::channel();
         self.queue().push(Waiting {
             owner,

@@ -12,7 +12,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use crate::records::session::{LogEntry, SessionAppend};
 use crate::records::{Owner, SessionId};
-use crate::storage::Appended;
+use crate::storage::AppendOutcome;
 
 use super::live::{Live, as_values};
 use super::{SessionError, Slot};
@@ -166,14 +166,14 @@ impl SessionWriter {
         };
         let (owner, journal) = (self.owner.clone(), &self.jobs.sessions.journal);
         match journal.append(owner, append).await? {
-            Appended::Done => {
+            AppendOutcome::Done => {
                 live.record.position = live.position();
                 *place = Some(live);
                 Ok(Ok(learnt))
             }
-            Appended::Elsewhere { .. } => Ok(Err(Elsewhere)),
-            Appended::NotFound => Err(SessionError::NotFound),
-            Appended::OverQuota(over) => Err(SessionError::OverQuota(over)),
+            AppendOutcome::Elsewhere { .. } => Ok(Err(Elsewhere)),
+            AppendOutcome::NotFound => Err(SessionError::NotFound),
+            AppendOutcome::OverQuota(over) => Err(SessionError::OverQuota(over)),
         }
     }
 }

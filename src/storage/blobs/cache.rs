@@ -24,7 +24,7 @@ use tokio::time::Instant;
 
 use super::s3::store_error;
 use super::{BlobFile, PART_BYTES};
-use crate::storage::data_dir::Scratch;
+use crate::storage::data_dir::ScratchDir;
 use crate::storage::error::StoreError;
 
 /// Maximum number of open files. Each file costs a descriptor.
@@ -45,7 +45,7 @@ pub(super) struct BlobCache(Arc<Inner>);
 
 struct Inner {
     store: Arc<dyn ObjectStore>,
-    scratch: Scratch,
+    scratch: ScratchDir,
     bytes_max: u64,
     room_patience: Duration,
     held: Arc<Held>,
@@ -90,7 +90,7 @@ struct Room {
 struct Reader(Arc<Fetched>);
 
 impl BlobCache {
-    pub(super) fn new(store: Arc<dyn ObjectStore>, scratch: Scratch, bytes_max: u64) -> Self {
+    pub(super) fn new(store: Arc<dyn ObjectStore>, scratch: ScratchDir, bytes_max: u64) -> Self {
         Self(Arc::new(Inner {
             store,
             scratch,

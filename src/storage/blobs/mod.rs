@@ -37,11 +37,11 @@ use object_store::{
 use self::cache::BlobCache;
 use self::s3::{S3, store_error as s3_error};
 use self::url::Bucket;
-use super::data_dir::{Scratch, make_private_directory};
+use super::data_dir::{ScratchDir, make_private_directory};
 use super::error::{StoreError, is_full};
 use crate::records::{DatasetId, JobId, Timestamp};
 
-pub use self::s3::{Hidden, S3Access};
+pub use self::s3::{S3Access, SecretString};
 
 /// Bytes per part sent to or fetched from a store. Object stores accept no part under 5 MiB except the last.
 const PART_BYTES: usize = 8 << 20;
@@ -50,12 +50,12 @@ const PART_BYTES: usize = 8 << 20;
 #[derive(Clone)]
 pub struct Blobs {
     store: Arc<dyn ObjectStore>,
-    home: Home,
+    home: BlobBackend,
 }
 
 /// Kind of the store, with its own resources.
 #[derive(Clone)]
-enum Home {
+enum BlobBackend {
     /// The blobs are files below this folder.
     Folder(PathBuf),
     Bucket {
@@ -81,14 +81,14 @@ impl Blobs {
     pub fn bucket(
         bucket: &Bucket,
         access: &S3Access,
-        scratch: Scratch,
+        scratch: ScratchDir,
         cache_bytes_max: u64,
     ) -> Result<Self, String> {
         let s3 = Arc::new(S3::new(bucket.clone(), access)?);
         let prefix = path::Path::parse(&bucket.prefix).map_err(|error| error.to_string())?;
         let store: Arc<dyn ObjectStore> = Arc::new(PrefixStore::new(s3.store.clone(), prefix));
         let cache = BlobCache::new(Arc::clone(&store), scratch, cache_bytes_max);
-        let home = Home::Bucket { s3, cache };
+        let home = BlobBackend::Bucket { s3, cache };
         Ok(Self { store, home })
     }
 
@@ -106,7 +106,7 @@ impl Blobs {
             .with_automatic_cleanup(true);
         Ok(Self {
             store: Arc::new(files),
-            home: Home::Folder(directory.to_owned()),
+            home: BlobBackend::Folder(directory.to_owned()),
         })
     }
 
@@ -124,7 +124,7 @@ impl Blobs {
     /// Whether blobs come over a network, which may be unavailable for a while.
     #[must_use]
     pub fn is_remote(&self) -> bool {
-        matches!(self.home, Home::Bucket { .. })
+        matches!(self.home, BlobBackend::Bucket { .. })
     }
 
     /// The key of a job's data. The data of the request have attempt 0. Data written by an attempt carry the
@@ -213,8 +213,8 @@ impl Blobs {
     ) -> Result<Option<Box<dyn ReadAt>>, StoreError> {
         let path = parsed(key)?;
         let directory = match &self.home {
-            Home::Folder(directory) => directory,
-            Home::Bucket { cache, .. } => return cache.open(&path, stop).await,
+            BlobBackend::Folder(directory) => directory,
+            BlobBackend::Bucket { cache, .. } => return cache.open(&path, stop).await,
         };
         match tokio::fs::File::open(directory.join(path.as_ref())).await {
             Ok(file) => {
@@ -300,7 +300,7 @@ impl Blobs {
 
     /// Removes the empty directory of an aborted write if blobs are files.
     fn remove_empty_directory(&self, path: &path::Path) {
-        let Home::Folder(directory) = &self.home else {
+        let BlobBackend::Folder(directory) = &self.home else {
             return;
         };
         let file = directory.join(path.as_ref());
@@ -312,15 +312,15 @@ impl Blobs {
 
     /// Drops the cached copy of a blob that is about to change.
     fn forget(&self, path: &path::Path) {
-        if let Home::Bucket { cache, .. } = &self.home {
+        if let BlobBackend::Bucket { cache, .. } = &self.home {
             cache.forget(path);
         }
     }
 
     fn error(&self, error: object_store::Error) -> StoreError {
         match self.home {
-            Home::Folder(_) => folder_error(error),
-            Home::Bucket { .. } => s3_error(error),
+            BlobBackend::Folder(_) => folder_error(error),
+            BlobBackend::Bucket { .. } => s3_error(error),
         }
     }
 }

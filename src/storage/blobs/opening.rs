@@ -10,7 +10,7 @@
 use bytes::Bytes;
 
 use super::Blobs;
-use super::url::BlobPlace;
+use super::url::BlobLocation;
 use crate::storage::Store;
 use crate::storage::error::StoreError;
 
@@ -86,7 +86,7 @@ impl Blobs {
     /// database.
     pub async fn belong(
         &self,
-        place: &BlobPlace,
+        place: &BlobLocation,
         store: &Store,
         name: &str,
     ) -> Result<(), OpeningError> {
@@ -168,11 +168,11 @@ impl Blobs {
 }
 
 /// The name of a place that is marked for the first time.
-fn name_of(place: &BlobPlace, fresh: &str) -> String {
+fn name_of(place: &BlobLocation, fresh: &str) -> String {
     match place {
         // Concurrent processes of the same database write the same mark to a bucket.
-        BlobPlace::Bucket(bucket) => bucket.to_string(),
-        BlobPlace::DataDir | BlobPlace::Folder(_) => fresh.to_owned(),
+        BlobLocation::Bucket(bucket) => bucket.to_string(),
+        BlobLocation::DataDir | BlobLocation::Folder(_) => fresh.to_owned(),
     }
 }
 

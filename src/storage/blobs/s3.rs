@@ -36,9 +36,9 @@ const UPLOADS_LISTED: &str = "1000";
 
 /// A setting that is never displayed.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Hidden(String);
+pub struct SecretString(String);
 
-impl FromStr for Hidden {
+impl FromStr for SecretString {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
@@ -46,7 +46,7 @@ impl FromStr for Hidden {
     }
 }
 
-impl fmt::Debug for Hidden {
+impl fmt::Debug for SecretString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("...")
     }
@@ -55,13 +55,13 @@ impl fmt::Debug for Hidden {
 /// Address and credentials of an object store. An empty text counts as absent.
 #[derive(Clone, Debug)]
 pub struct S3Access {
-    pub access_key_id: Option<Hidden>,
-    pub secret_access_key: Option<Hidden>,
-    pub session_token: Option<Hidden>,
+    pub access_key_id: Option<SecretString>,
+    pub secret_access_key: Option<SecretString>,
+    pub session_token: Option<SecretString>,
     pub region: String,
     /// The address of the server. The default is Amazon's. Hidden, because a wrong value may contain a
     /// secret.
-    pub endpoint_url: Option<Hidden>,
+    pub endpoint_url: Option<SecretString>,
     /// Whether a server on another machine may be used without TLS.
     pub allow_http: bool,
 }
@@ -101,7 +101,7 @@ impl S3 {
     /// The name of the wrong setting, without its value.
     pub(super) fn new(bucket: Bucket, access: &S3Access) -> Result<Self, String> {
         let endpoint = access.endpoint()?;
-        let set = |hidden: &Option<Hidden>| {
+        let set = |hidden: &Option<SecretString>| {
             let text = hidden.as_ref().map(|hidden| hidden.0.clone());
             text.filter(|text| !text.is_empty())
         };
@@ -202,7 +202,8 @@ impl S3 {
 
 impl S3Access {
     fn endpoint(&self) -> Result<Option<Url>, String> {
-        let Some(Hidden(text)) = self.endpoint_url.as_ref().filter(|url| !url.0.is_empty()) else {
+        let Some(SecretString(text)) = self.endpoint_url.as_ref().filter(|url| !url.0.is_empty())
+        else {
             return Ok(None);
         };
         let wrong = |why: &str| Err(format!("AWS_ENDPOINT_URL: {why}"));
@@ -311,7 +312,7 @@ mod tests {
     use super::*;
 
     fn access() -> S3Access {
-        let hidden = |text: &str| Some(text.parse::<Hidden>().unwrap());
+        let hidden = |text: &str| Some(text.parse::<SecretString>().unwrap());
         S3Access {
             access_key_id: hidden("ada"),
             secret_access_key: hidden("s3cret"),
@@ -337,7 +338,7 @@ mod tests {
     #[test]
     fn a_wrong_setting_is_named_and_not_shown() {
         assert_eq!(refused(|_| {}), None);
-        let told = refused(|access| access.secret_access_key = Some(Hidden::default()));
+        let told = refused(|access| access.secret_access_key = Some(SecretString::default()));
         assert!(told.unwrap().contains("AWS_SECRET_ACCESS_KEY"));
         for endpoint in [
             "s3cret",

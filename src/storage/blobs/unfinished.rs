@@ -9,7 +9,7 @@ use std::path::Path;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::{Blobs, Home};
+use super::{BlobBackend, Blobs};
 use crate::records::Timestamp;
 use crate::storage::error::StoreError;
 
@@ -27,7 +27,7 @@ impl Blobs {
     /// [`StoreError::Unavailable`] when an object store does not list or abort its unfinished uploads.
     pub async fn remove_unfinished(&self, before: Timestamp) -> Result<u64, StoreError> {
         let s3 = match &self.home {
-            Home::Folder(directory) => {
+            BlobBackend::Folder(directory) => {
                 let directory = directory.clone();
                 let is_old = move |path: &Path| {
                     modified_at(path).is_some_and(|modified_at| modified_at < before)
@@ -35,7 +35,7 @@ impl Blobs {
                 let removed = tokio::task::spawn_blocking(move || remove(&directory, &is_old));
                 return removed.await.map_err(StoreError::other);
             }
-            Home::Bucket { s3, .. } => s3,
+            BlobBackend::Bucket { s3, .. } => s3,
         };
         let mut aborted = 0;
         for upload in s3.unfinished_uploads().await? {

@@ -14,7 +14,7 @@ pub struct BlobUrl(String);
 
 /// The place of the blobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BlobPlace {
+pub enum BlobLocation {
     /// The folder `blobs` of the data directory.
     DataDir,
     /// Another folder.
@@ -40,26 +40,26 @@ impl BlobUrl {
     ///
     /// # Errors
     /// The mistake in the setting, without any part of the setting.
-    pub fn place(&self) -> Result<BlobPlace, String> {
+    pub fn place(&self) -> Result<BlobLocation, String> {
         if self.0 == "folder" {
-            return Ok(BlobPlace::DataDir);
+            return Ok(BlobLocation::DataDir);
         }
         if let Some(path) = self.0.strip_prefix("file://") {
             return folder(path);
         }
         match self.0.strip_prefix("s3://") {
-            Some(rest) => Bucket::parse(rest).map(BlobPlace::Bucket),
+            Some(rest) => Bucket::parse(rest).map(BlobLocation::Bucket),
             None => Err("the value must be folder, file:///... or s3://bucket/prefix".to_owned()),
         }
     }
 }
 
-fn folder(path: &str) -> Result<BlobPlace, String> {
+fn folder(path: &str) -> Result<BlobLocation, String> {
     let path = Path::new(path);
     if !path.is_absolute() {
         return Err("an absolute path must follow file://".to_owned());
     }
-    Ok(BlobPlace::Folder(path.to_owned()))
+    Ok(BlobLocation::Folder(path.to_owned()))
 }
 
 impl Bucket {
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn a_place_is_read() {
-        assert_eq!(read("folder").place(), Ok(BlobPlace::DataDir));
-        let folder = BlobPlace::Folder("/srv/blobs".into());
+        assert_eq!(read("folder").place(), Ok(BlobLocation::DataDir));
+        let folder = BlobLocation::Folder("/srv/blobs".into());
         assert_eq!(read("file:///srv/blobs").place(), Ok(folder));
         for (text, name, prefix) in [
             ("s3://half", "half", ""),
@@ -156,7 +156,7 @@ mod tests {
             ("s3://half.space-1/a", "half.space-1", "a"),
             ("s3://half/a/B_2.c/", "half", "a/B_2.c"),
         ] {
-            let Ok(BlobPlace::Bucket(bucket)) = read(text).place() else {
+            let Ok(BlobLocation::Bucket(bucket)) = read(text).place() else {
                 panic!("{text}");
             };
             assert_eq!((&*bucket.name, &*bucket.prefix), (name, prefix));

@@ -17,7 +17,7 @@ const FAULTS_MAX: usize = 1_000;
 
 /// The checked tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Table {
+pub enum CheckedTable {
     Datasets,
     Models,
     Sessions,
@@ -28,7 +28,7 @@ pub enum Table {
     Answers,
 }
 
-impl Table {
+impl CheckedTable {
     /// All tables in the order of the check.
     pub const ALL: [Self; 7] = [
         Self::Datasets,
@@ -96,7 +96,7 @@ impl Table {
 
 /// A record whose digests, if any, match.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Read<T> {
+pub struct CheckedRecord<T> {
     pub thing: T,
     /// Whether every part of the record has a digest.
     pub has_digests: bool,
@@ -104,7 +104,7 @@ pub struct Read<T> {
 
 /// A session with the position of the snapshot and the log.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ReadSession {
+pub struct CheckedSession {
     pub record: SessionRecord,
     /// The position of the snapshot, if any.
     pub snapshot: Option<u64>,
@@ -154,7 +154,7 @@ impl CheckedStore {
     ///
     /// # Errors
     /// Those of the store.
-    pub async fn ids_after(&self, table: Table, after: &str) -> Result<Vec<String>> {
+    pub async fn ids_after(&self, table: CheckedTable, after: &str) -> Result<Vec<String>> {
         self.ids(table.ids()[0], after).await
     }
 
@@ -162,7 +162,7 @@ impl CheckedStore {
     ///
     /// # Errors
     /// Those of the store.
-    pub async fn ids_before(&self, table: Table, before: &str) -> Result<Vec<String>> {
+    pub async fn ids_before(&self, table: CheckedTable, before: &str) -> Result<Vec<String>> {
         self.ids(table.ids()[1], before).await
     }
 
@@ -196,7 +196,7 @@ impl CheckedStore {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] when the row is damaged; other errors of the store.
-    pub async fn model(&self, id: &str) -> Result<Option<Read<()>>> {
+    pub async fn model(&self, id: &str) -> Result<Option<CheckedRecord<()>>> {
         let select = concat!(
             "SELECT ",
             model_columns!(),
@@ -214,7 +214,7 @@ impl CheckedStore {
     ///
     /// # Errors
     /// Those of [`Self::model`].
-    pub async fn dataset(&self, id: &str) -> Result<Option<Read<Dataset>>> {
+    pub async fn dataset(&self, id: &str) -> Result<Option<CheckedRecord<Dataset>>> {
         let select = concat!(
             "SELECT ",
             dataset_columns!(),
@@ -229,7 +229,7 @@ impl CheckedStore {
     ///
     /// # Errors
     /// Those of [`Self::model`].
-    pub async fn job(&self, id: &str) -> Result<Option<Read<Job>>> {
+    pub async fn job(&self, id: &str) -> Result<Option<CheckedRecord<Job>>> {
         let select = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = $1");
         let found = self.one(select, id).await?;
         let read = found.map(|row| {
@@ -249,7 +249,7 @@ impl CheckedStore {
     ///
     /// # Errors
     /// Those of [`Self::model`].
-    pub async fn trace(&self, job: &str) -> Result<Option<Read<()>>> {
+    pub async fn trace(&self, job: &str) -> Result<Option<CheckedRecord<()>>> {
         let select = "SELECT job, body, digest FROM traces WHERE job = $1";
         let found = self.one(select, job).await?;
         let read = found.map(|row| {
@@ -274,21 +274,21 @@ impl CheckedStore {
     ///
     /// # Errors
     /// Those of [`Self::model`].
-    pub async fn answer(&self, thing: &str) -> Result<Option<Read<()>>> {
+    pub async fn answer(&self, thing: &str) -> Result<Option<CheckedRecord<()>>> {
         let select = "SELECT key, thing, answer FROM idempotency_keys WHERE thing = $1";
         let Some(row) = self.one(select, thing).await? else {
             return Ok(None);
         };
         let has_digests = idempotency::answer(&row)?.is_some_and(|(_, has_digest)| has_digest);
         let thing = ();
-        Ok(Some(Read { thing, has_digests }))
+        Ok(Some(CheckedRecord { thing, has_digests }))
     }
 
     /// A session with its snapshot and its log as of one moment.
     ///
     /// # Errors
     /// Those of [`Self::model`].
-    pub async fn session(&self, id: &str) -> Result<Option<Read<ReadSession>>> {
+    pub async fn session(&self, id: &str) -> Result<Option<CheckedRecord<CheckedSession>>> {
         let mut transaction = self.database.begin_reading().await?;
         let select = concat!(
             "SELECT ",
@@ -306,7 +306,7 @@ impl CheckedStore {
         transaction.commit().await?;
         let record = sessions::record(&found)?;
         let mut has_digests = has_all(&found, &["digest", "position_digest"])?;
-        let mut session = ReadSession {
+        let mut session = CheckedSession {
             record,
             snapshot: None,
             log: Vec::with_capacity(log.len()),
@@ -321,7 +321,7 @@ impl CheckedStore {
             session.log.push((position, row.get("examples")?));
         }
         let thing = session;
-        Ok(Some(Read { thing, has_digests }))
+        Ok(Some(CheckedRecord { thing, has_digests }))
     }
 
     async fn one(&self, text: &'static str, id: &str) -> Result<Option<Row>> {
@@ -334,9 +334,9 @@ impl CheckedStore {
     }
 }
 
-fn read<T>(thing: T, row: &Row, digests: &[&str]) -> Result<Read<T>> {
+fn read<T>(thing: T, row: &Row, digests: &[&str]) -> Result<CheckedRecord<T>> {
     let has_digests = has_all(row, digests)?;
-    Ok(Read { thing, has_digests })
+    Ok(CheckedRecord { thing, has_digests })
 }
 
 fn has_all(row: &Row, columns: &[&str]) -> Result<bool> {

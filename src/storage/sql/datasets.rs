@@ -2,7 +2,7 @@
 //! pins the dataset that it reads.
 
 use super::super::quota::Usage;
-use super::super::{DatasetDeletion, Result, StoreError};
+use super::super::{DeleteDatasetOutcome, Result, StoreError};
 use super::database::{Transaction, Value, statement};
 use super::digests::{DATASET, DATASET_NAMES};
 use super::rows::dataset_columns;
@@ -99,7 +99,11 @@ impl Store {
     }
 
     /// Deletes the owner's dataset, unless a job that has not ended reads the dataset.
-    pub async fn delete_dataset(&self, owner: &Owner, id: DatasetId) -> Result<DatasetDeletion> {
+    pub async fn delete_dataset(
+        &self,
+        owner: &Owner,
+        id: DatasetId,
+    ) -> Result<DeleteDatasetOutcome> {
         self.with_reserve(|| async move {
             let mut transaction = self.database.begin().await?;
             // The lock keeps jobs on the dataset from being inserted between the check and the deletion.
@@ -110,19 +114,19 @@ impl Store {
             .bind(owner.as_str());
             let found = transaction.optional(select).await?;
             let Some(found) = found else {
-                return Ok(DatasetDeletion::NotFound);
+                return Ok(DeleteDatasetOutcome::NotFound);
             };
             let select = statement(PIN).bind(id.to_string());
             let pin = transaction.optional(select).await?;
             if let Some(pin) = pin {
                 let job = rows::parsed(&pin, "id")?;
-                return Ok(DatasetDeletion::Pinned { job });
+                return Ok(DeleteDatasetOutcome::Pinned { job });
             }
             let delete = statement("DELETE FROM datasets WHERE id = $1").bind(id.to_string());
             transaction.execute(delete).await?;
             transaction.commit().await?;
             let data_key = found.get("data_key")?;
-            Ok(DatasetDeletion::Deleted { data_key })
+            Ok(DeleteDatasetOutcome::Deleted { data_key })
         })
         .await
     }

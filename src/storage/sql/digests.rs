@@ -25,13 +25,13 @@ use Column::{Bytes, Number, Text};
 
 /// The columns under one digest. The first column names the row.
 #[derive(Debug)]
-pub(super) struct Digested {
+pub(super) struct DigestColumns {
     kind: &'static str,
     columns: &'static [Column],
 }
 
 /// The request of a job.
-pub(super) const JOB: Digested = Digested {
+pub(super) const JOB: DigestColumns = DigestColumns {
     kind: "job",
     columns: &[
         Text("id"),
@@ -53,7 +53,7 @@ pub(super) const JOB: Digested = Digested {
 };
 
 /// The end of a job.
-pub(super) const JOB_END: Digested = Digested {
+pub(super) const JOB_END: DigestColumns = DigestColumns {
     kind: "end of job",
     columns: &[
         Text("id"),
@@ -65,13 +65,13 @@ pub(super) const JOB_END: Digested = Digested {
     ],
 };
 
-pub(super) const TRACE: Digested = Digested {
+pub(super) const TRACE: DigestColumns = DigestColumns {
     kind: "trace of job",
     columns: &[Text("job"), Bytes("body")],
 };
 
 /// A model without the document, which lists do not read.
-pub(super) const MODEL: Digested = Digested {
+pub(super) const MODEL: DigestColumns = DigestColumns {
     kind: "model",
     columns: &[
         Text("id"),
@@ -85,13 +85,13 @@ pub(super) const MODEL: Digested = Digested {
     ],
 };
 
-pub(super) const MODEL_DOCUMENT: Digested = Digested {
+pub(super) const MODEL_DOCUMENT: DigestColumns = DigestColumns {
     kind: "document of model",
     columns: &[Text("id"), Text("document")],
 };
 
 /// A dataset without the names, which lists do not read.
-pub(super) const DATASET: Digested = Digested {
+pub(super) const DATASET: DigestColumns = DigestColumns {
     kind: "dataset",
     columns: &[
         Text("id"),
@@ -115,13 +115,13 @@ pub(super) const DATASET: Digested = Digested {
     ],
 };
 
-pub(super) const DATASET_NAMES: Digested = Digested {
+pub(super) const DATASET_NAMES: DigestColumns = DigestColumns {
     kind: "names of dataset",
     columns: &[Text("id"), Text("features"), Text("classes")],
 };
 
 /// The request of a session.
-pub(super) const SESSION: Digested = Digested {
+pub(super) const SESSION: DigestColumns = DigestColumns {
     kind: "session",
     columns: &[
         Text("id"),
@@ -132,28 +132,28 @@ pub(super) const SESSION: Digested = Digested {
     ],
 };
 
-pub(super) const SESSION_POSITION: Digested = Digested {
+pub(super) const SESSION_POSITION: DigestColumns = DigestColumns {
     kind: "position of session",
     columns: &[Text("id"), Number("position")],
 };
 
-pub(super) const SNAPSHOT: Digested = Digested {
+pub(super) const SNAPSHOT: DigestColumns = DigestColumns {
     kind: "snapshot of session",
     columns: &[Text("session"), Number("position"), Bytes("state")],
 };
 
-pub(super) const LOG_ENTRY: Digested = Digested {
+pub(super) const LOG_ENTRY: DigestColumns = DigestColumns {
     kind: "log of session",
     columns: &[Text("session"), Number("position"), Bytes("examples")],
 };
 
 /// The answer that is repeated under an idempotency key.
-pub(super) const ANSWER: Digested = Digested {
+pub(super) const ANSWER: DigestColumns = DigestColumns {
     kind: "answer of idempotency key",
     columns: &[Text("key"), Text("thing"), Text("answer")],
 };
 
-impl Digested {
+impl DigestColumns {
     /// The digest of a new row. The values have the order of the columns.
     pub(super) fn of<const COLUMNS: usize>(&self, values: [Value; COLUMNS]) -> Vec<u8> {
         debug_assert!(COLUMNS == self.columns.len(), "{}", self.kind);

@@ -9,7 +9,7 @@ use crate::storage::{postgres, sqlite};
 
 /// Class of a database error, as the caller needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::storage) enum Class {
+pub(in crate::storage) enum ErrorClass {
     Unavailable,
     Full,
     Corrupt,
@@ -19,18 +19,18 @@ pub(in crate::storage) enum Class {
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match class(&error) {
-            Class::Unavailable => Self::Unavailable(error.into()),
-            Class::Full => Self::Full(error.into()),
-            Class::Corrupt => Self::Corrupt(error.into()),
-            Class::Other => Self::Other(error.into()),
+            ErrorClass::Unavailable => Self::Unavailable(error.into()),
+            ErrorClass::Full => Self::Full(error.into()),
+            ErrorClass::Corrupt => Self::Corrupt(error.into()),
+            ErrorClass::Other => Self::Other(error.into()),
         }
     }
 }
 
-fn class(error: &sqlx::Error) -> Class {
+fn class(error: &sqlx::Error) -> ErrorClass {
     use sqlx::Error as E;
     if is_full(error) {
-        return Class::Full;
+        return ErrorClass::Full;
     }
     match error {
         E::Database(database) => {
@@ -39,7 +39,7 @@ fn class(error: &sqlx::Error) -> Class {
             } else if let Some(error) = database.try_downcast_ref::<PgDatabaseError>() {
                 postgres::errors::class(error)
             } else {
-                Class::Other
+                ErrorClass::Other
             }
         }
         // A broken connection may truncate an answer and so violate the protocol.
@@ -49,9 +49,9 @@ fn class(error: &sqlx::Error) -> Class {
         | E::PoolTimedOut
         | E::PoolClosed
         | E::WorkerCrashed
-        | E::BeginFailed => Class::Unavailable,
-        E::ColumnDecode { .. } | E::Decode(_) => Class::Corrupt,
-        _ => Class::Other,
+        | E::BeginFailed => ErrorClass::Unavailable,
+        E::ColumnDecode { .. } | E::Decode(_) => ErrorClass::Corrupt,
+        _ => ErrorClass::Other,
     }
 }
 

@@ -2,7 +2,7 @@
 //! examples.
 
 use super::super::quota::Usage;
-use super::super::{Appended, Result, StoreError};
+use super::super::{AppendOutcome, Result, StoreError};
 use super::database::{Row, Statement, Transaction, statement};
 use super::digests::{LOG_ENTRY, SESSION, SESSION_POSITION, SNAPSHOT};
 use super::rows::session_columns;
@@ -125,7 +125,7 @@ impl Store {
         &self,
         owner: &Owner,
         appends: &[SessionAppend],
-    ) -> Result<Vec<Appended>> {
+    ) -> Result<Vec<AppendOutcome>> {
         self.ensure_row_space().await?;
         // All transactions lock sessions in the same order. Two transactions with different orders could wait for
         // each other for ever.
@@ -147,7 +147,7 @@ impl Store {
             match usage::admit(&mut transaction, &self.quotas, owner, &asked).await {
                 Ok(()) => {}
                 Err(StoreError::OverQuota(over)) => {
-                    return Ok(vec![Appended::OverQuota(over); appends.len()]);
+                    return Ok(vec![AppendOutcome::OverQuota(over); appends.len()]);
                 }
                 Err(error) => return Err(error),
             }
@@ -209,7 +209,7 @@ async fn append_one(
     transaction: &mut Transaction,
     owner: &Owner,
     append: &SessionAppend,
-) -> Result<(Appended, i64)> {
+) -> Result<(AppendOutcome, i64)> {
     let id = append.id.to_string();
     let position = rows::signed(append.position)?;
     let after = rows::signed(append.position + append.examples)?;
@@ -238,15 +238,15 @@ async fn append_one(
         // The next reader detects a damaged position. This transaction concerns many other sessions.
         let found = select_one(owner, append.id);
         let outcome = match transaction.optional(found).await? {
-            Some(found) => Appended::Elsewhere {
+            Some(found) => AppendOutcome::Elsewhere {
                 position: rows::unsigned(&found, "position")?,
             },
-            None => Appended::NotFound,
+            None => AppendOutcome::NotFound,
         };
         return Ok((outcome, 0));
     }
     write_entry(transaction, &id, position, after, &append.entry).await?;
-    Ok((Appended::Done, growth))
+    Ok((AppendOutcome::Done, growth))
 }
 
 async fn write_entry(

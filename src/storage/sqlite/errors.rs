@@ -3,7 +3,7 @@
 use sqlx::error::DatabaseError;
 use sqlx::sqlite::SqliteError;
 
-use crate::storage::sql::errors::Class;
+use crate::storage::sql::errors::ErrorClass;
 
 /// Primary result codes of SQLite, <https://www.sqlite.org/rescode.html>.
 mod code {
@@ -20,19 +20,19 @@ mod code {
 }
 
 /// The class of a database error.
-pub(in crate::storage) fn class(error: &SqliteError) -> Class {
+pub(in crate::storage) fn class(error: &SqliteError) -> ErrorClass {
     let Some(code) = code_of(error) else {
-        return Class::Other;
+        return ErrorClass::Other;
     };
     // The primary result code without the extension in its upper bytes.
     match code & 0xff {
-        code::FULL => Class::Full,
-        _ if code == code::IOERR_SHMSIZE => Class::Full,
-        code::CORRUPT | code::NOTADB => Class::Corrupt,
+        code::FULL => ErrorClass::Full,
+        _ if code == code::IOERR_SHMSIZE => ErrorClass::Full,
+        code::CORRUPT | code::NOTADB => ErrorClass::Corrupt,
         code::BUSY | code::LOCKED | code::READONLY | code::IOERR | code::CANTOPEN => {
-            Class::Unavailable
+            ErrorClass::Unavailable
         }
-        _ => Class::Other,
+        _ => ErrorClass::Other,
     }
 }
 

@@ -126,7 +126,7 @@ mod tests {
     use crate::records::task::{DataSpec, JobSpec, TaskSpec};
     use crate::records::{Dataset, DatasetId, Job, JobId, ModelId, Owner, Status, Timestamp};
     use crate::storage::sqlite::connect;
-    use crate::storage::{DatasetDeletion, sqlite};
+    use crate::storage::{DeleteDatasetOutcome, sqlite};
 
     /// Rows of a program with schema 1: a queued job, an ended job and a model.
     const ROWS_OF_SCHEMA_1: &str = "
@@ -253,7 +253,7 @@ mod tests {
             .delete_dataset(&owner, dataset.summary.id)
             .await
             .unwrap();
-        assert_eq!(deleted, DatasetDeletion::Pinned { job: reader.id });
+        assert_eq!(deleted, DeleteDatasetOutcome::Pinned { job: reader.id });
     }
 
     #[tokio::test]

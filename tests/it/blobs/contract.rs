@@ -8,7 +8,7 @@ use clap::Parser;
 use halfspace::config::CommandLine;
 use halfspace::jobs::{Ids, Jobs, JobsConfig};
 use halfspace::records::{ManualClock, Timestamp};
-use halfspace::storage::{BlobPlace, Blobs, DataDir, StoreError};
+use halfspace::storage::{BlobLocation, Blobs, DataDir, StoreError};
 use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::ReadAt;
 use rand::SeedableRng;
@@ -24,7 +24,7 @@ fn the_end() -> Timestamp {
 
 struct Place {
     blobs: Blobs,
-    place: BlobPlace,
+    place: BlobLocation,
     directory: TempDir,
 }
 
@@ -32,7 +32,7 @@ fn folder() -> Place {
     let directory = tempfile::tempdir().unwrap();
     Place {
         blobs: Blobs::local(&directory.path().join("blobs")).unwrap(),
-        place: BlobPlace::DataDir,
+        place: BlobLocation::DataDir,
         directory,
     }
 }
@@ -43,7 +43,7 @@ fn bucket() -> Option<Place> {
     let line = [vec!["halfspace".to_owned()], bucket.settings()].concat();
     let settings = CommandLine::try_parse_from(line).unwrap().settings;
     let place = settings.blob_url.place().unwrap();
-    let BlobPlace::Bucket(bucket) = &place else {
+    let BlobLocation::Bucket(bucket) = &place else {
         panic!("{place:?}");
     };
     let scratch = DataDir::open(directory.path()).unwrap().scratch();

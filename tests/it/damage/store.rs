@@ -8,7 +8,7 @@ use axum::http::{Request, StatusCode};
 use clap::Parser;
 use halfspace::app;
 use halfspace::config::{CommandLine, Settings};
-use halfspace::storage::{BlobPlace, Blobs, Scratch};
+use halfspace::storage::{BlobLocation, Blobs, ScratchDir};
 use halfspace_core::learners::engine::random::Generator;
 use http_body_util::BodyExt;
 use rand::{RngExt, SeedableRng};
@@ -152,8 +152,8 @@ impl DamagedStore {
         let line = line.into_iter().chain(places.iter().map(String::as_str));
         let settings = CommandLine::try_parse_from(line).unwrap().settings;
         let blobs = match settings.blob_url.place().unwrap() {
-            BlobPlace::Bucket(bucket) => {
-                let scratch = Scratch::below(directory.path());
+            BlobLocation::Bucket(bucket) => {
+                let scratch = ScratchDir::below(directory.path());
                 Blobs::bucket(&bucket, &settings.s3_access(), scratch, 1 << 30).unwrap()
             }
             _ => Blobs::local(&directory.path().join("blobs")).unwrap(),

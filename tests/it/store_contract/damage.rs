@@ -3,7 +3,7 @@
 use halfspace::records::session::{LogEntry, SessionAppend};
 
 use halfspace::records::{Callback, KeyClaim};
-use halfspace::storage::{Appended, BusyReceivers};
+use halfspace::storage::{AppendOutcome, BusyReceivers};
 
 use super::*;
 
@@ -55,7 +55,7 @@ pub(super) async fn a_damaged_dataset_is_not_read(backend: &dyn Backend) {
     }
     assert_corrupt(store.datasets(&owner(), &Page::new(5, None)).await);
     let deleted = store.delete_dataset(&owner(), id).await.unwrap();
-    assert!(matches!(deleted, DatasetDeletion::Deleted { .. }));
+    assert!(matches!(deleted, DeleteDatasetOutcome::Deleted { .. }));
 }
 
 /// A row of an older program has no digests and is read without them.
@@ -218,7 +218,7 @@ pub(super) async fn a_damaged_session_is_not_read(backend: &dyn Backend) {
     let log = append(5, 2, LogEntry::Examples(b"log".to_vec()));
     for one in [state, log] {
         let done = store.append_examples(&owner(), &[one]).await.unwrap();
-        assert_eq!(done, [Appended::Done]);
+        assert_eq!(done, [AppendOutcome::Done]);
     }
     let read = async || store.session_state(&owner(), record.id).await;
     let stored = read().await.unwrap().unwrap();

@@ -8,13 +8,13 @@ async fn one(store: &Store, number: i64) -> Option<Dataset> {
     store.dataset(&owner(), id).await.unwrap()
 }
 
-async fn deletion(store: &Store, number: i64) -> DatasetDeletion {
+async fn deletion(store: &Store, number: i64) -> DeleteDatasetOutcome {
     let id = dataset(number).summary.id;
     store.delete_dataset(&owner(), id).await.unwrap()
 }
 
-fn deleted(number: i64) -> DatasetDeletion {
-    DatasetDeletion::Deleted {
+fn deleted(number: i64) -> DeleteDatasetOutcome {
+    DeleteDatasetOutcome::Deleted {
         data_key: dataset(number).summary.data_key,
     }
 }
@@ -62,9 +62,9 @@ pub(super) async fn datasets_are_kept_listed_and_deleted(backend: &dyn Backend) 
     let listed = store.datasets(&stranger, &first).await.unwrap();
     assert!(listed.items.is_empty());
     let refused = store.delete_dataset(&stranger, id).await.unwrap();
-    assert_eq!(refused, DatasetDeletion::NotFound);
+    assert_eq!(refused, DeleteDatasetOutcome::NotFound);
     assert_eq!(deletion(&*store, 1).await, deleted(1));
-    assert_eq!(deletion(&*store, 1).await, DatasetDeletion::NotFound);
+    assert_eq!(deletion(&*store, 1).await, DeleteDatasetOutcome::NotFound);
     assert_eq!(one(&*store, 1).await, None);
     assert!(one(&*store, 3).await.is_some());
 }
@@ -107,7 +107,7 @@ pub(super) async fn a_job_pins_its_dataset_until_it_ends(backend: &dyn Backend) 
     store.insert_dataset(&dataset(2), None).await.unwrap();
     store.insert_job(&reading_job(1, 1), None).await.unwrap();
     store.insert_job(&reading_job(2, 1), None).await.unwrap();
-    let pinned_by = |number| DatasetDeletion::Pinned {
+    let pinned_by = |number| DeleteDatasetOutcome::Pinned {
         job: job(number).id,
     };
     assert_eq!(deletion(&*store, 1).await, pinned_by(1));
@@ -167,11 +167,11 @@ pub(super) async fn deleting_a_dataset_and_reading_it_do_not_both_win(backend: &
         );
         let is_there = stores[0].dataset(&owner, id).await.unwrap().is_some();
         match (inserted, deletion.unwrap()) {
-            (Ok(()), DatasetDeletion::Pinned { job }) => {
+            (Ok(()), DeleteDatasetOutcome::Pinned { job }) => {
                 assert_eq!(job, reader.id);
                 assert!(is_there);
             }
-            (Err(StoreError::DatasetMissing(_)), DatasetDeletion::Deleted { .. }) => {
+            (Err(StoreError::DatasetMissing(_)), DeleteDatasetOutcome::Deleted { .. }) => {
                 assert!(!is_there);
             }
             other => panic!("{other:?}"),

@@ -2,7 +2,7 @@
 
 use halfspace::records::session::{LogEntry, SessionAppend, SessionRecord};
 use halfspace::records::{KeyQuotas, SecretDigest};
-use halfspace::storage::{Appended, Limit, OverQuota, Usage};
+use halfspace::storage::{AppendOutcome, Limit, OverQuota, Usage};
 use proptest::prelude::{Strategy, any};
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -83,7 +83,7 @@ pub(super) async fn bytes_have_limits_of_one_and_of_all(backend: &dyn Backend) {
     store.insert_dataset(&others, None).await.unwrap();
     let id = dataset(1).summary.id;
     let deleted = store.delete_dataset(&owner(), id).await.unwrap();
-    assert!(matches!(deleted, DatasetDeletion::Deleted { .. }));
+    assert!(matches!(deleted, DeleteDatasetOutcome::Deleted { .. }));
     let left = store.usage(&owner()).await.unwrap();
     assert_eq!((left.own.stored_bytes, left.all.stored_bytes), (0, 552));
 }
@@ -223,12 +223,12 @@ pub(super) async fn a_session_learns_no_more_than_there_is_room_for(backend: &dy
         .append_examples(&owner(), &append(0, log(60)))
         .await
         .unwrap();
-    assert_eq!(written, [Appended::Done]);
+    assert_eq!(written, [AppendOutcome::Done]);
     let written = store
         .append_examples(&owner(), &append(1, log(41)))
         .await
         .unwrap();
-    let [Appended::OverQuota(over)] = written[..] else {
+    let [AppendOutcome::OverQuota(over)] = written[..] else {
         panic!("{written:?}");
     };
     assert_eq!((over.used, over.asked, over.max), (60, 41, 100));
@@ -240,7 +240,7 @@ pub(super) async fn a_session_learns_no_more_than_there_is_room_for(backend: &dy
         .append_examples(&owner(), &append(1, snapshot))
         .await
         .unwrap();
-    assert_eq!(written, [Appended::Done]);
+    assert_eq!(written, [AppendOutcome::Done]);
     let standing = store.usage(&owner()).await.unwrap();
     assert_eq!(standing.own.stored_bytes, 90);
     assert!(store.delete_session(&owner(), session(1).id).await.unwrap());

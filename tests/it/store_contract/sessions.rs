@@ -5,7 +5,7 @@ use halfspace::records::SessionId;
 use halfspace::records::id::SessionKind;
 use halfspace::records::session::{LogEntry, SessionAppend, SessionRecord, SessionSpec};
 use halfspace::records::train::{LearnerSpec, StopSpec};
-use halfspace::storage::Appended;
+use halfspace::storage::AppendOutcome;
 
 pub(super) fn session(number: i64) -> SessionRecord {
     let mut random = [0x44; 10];
@@ -39,7 +39,7 @@ fn append(number: i64, position: u64, examples: u64, bytes: &[u8]) -> SessionApp
     }
 }
 
-async fn appended(store: &Store, one: SessionAppend) -> Appended {
+async fn appended(store: &Store, one: SessionAppend) -> AppendOutcome {
     store.append_examples(&owner(), &[one]).await.unwrap()[0]
 }
 
@@ -65,17 +65,17 @@ pub(super) async fn a_session_is_kept_listed_and_deleted(backend: &dyn Backend) 
     assert!(!store.delete_session(&stranger, id).await.unwrap());
     let foreign = [append(1, 0, 1, b"x")];
     let foreign = store.append_examples(&stranger, &foreign).await.unwrap();
-    assert_eq!(foreign, [Appended::NotFound]);
+    assert_eq!(foreign, [AppendOutcome::NotFound]);
     assert_eq!(
         appended(&*store, append(1, 0, 1, b"x")).await,
-        Appended::Done
+        AppendOutcome::Done
     );
     assert!(store.delete_session(&owner(), id).await.unwrap());
     assert!(!store.delete_session(&owner(), id).await.unwrap());
     assert_eq!(store.session_state(&owner(), id).await.unwrap(), None);
     assert_eq!(
         appended(&*store, append(1, 1, 1, b"x")).await,
-        Appended::NotFound
+        AppendOutcome::NotFound
     );
     // The deletion removed the session's log too.
     store.insert_session(&all[0], None).await.unwrap();
@@ -88,15 +88,15 @@ pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dy
     store.insert_session(&session(1), None).await.unwrap();
     assert_eq!(
         appended(&*store, append(1, 0, 5, b"first")).await,
-        Appended::Done
+        AppendOutcome::Done
     );
     for position in [0, 4, 6] {
         let refused = appended(&*store, append(1, position, 1, b"late")).await;
-        assert_eq!(refused, Appended::Elsewhere { position: 5 });
+        assert_eq!(refused, AppendOutcome::Elsewhere { position: 5 });
     }
     assert_eq!(
         appended(&*store, append(1, 5, 2, b"second")).await,
-        Appended::Done
+        AppendOutcome::Done
     );
     // Another process sees the position at once.
     let other = open(backend).await;
@@ -113,14 +113,14 @@ pub(super) async fn a_snapshot_takes_the_place_of_the_log(backend: &dyn Backend)
     let id = session(1).id;
     for (position, state) in [(1, b"one".as_slice()), (4, b"two")] {
         let before = append(1, position - 1, 1, b"logged");
-        assert_eq!(appended(&*store, before).await, Appended::Done);
+        assert_eq!(appended(&*store, before).await, AppendOutcome::Done);
         let mut snapshot = append(1, position, 2, b"");
         snapshot.entry = LogEntry::Snapshot(state.to_vec());
         let mut late = snapshot.clone();
         late.position -= 1;
-        let elsewhere = Appended::Elsewhere { position };
+        let elsewhere = AppendOutcome::Elsewhere { position };
         assert_eq!(appended(&*store, late).await, elsewhere);
-        assert_eq!(appended(&*store, snapshot).await, Appended::Done);
+        assert_eq!(appended(&*store, snapshot).await, AppendOutcome::Done);
         let stored = store.session_state(&owner(), id).await.unwrap().unwrap();
         assert_eq!(stored.record.position, position + 2);
         assert_eq!(stored.snapshot.as_deref(), Some(state));
@@ -140,13 +140,13 @@ pub(super) async fn many_sessions_are_written_at_once(backend: &dyn Backend) {
         append(9, 0, 1, b"d"),
         append(3, 0, 4, b"e"),
     ];
-    let elsewhere = Appended::Elsewhere { position: 0 };
+    let elsewhere = AppendOutcome::Elsewhere { position: 0 };
     let expected = [
-        Appended::Done,
+        AppendOutcome::Done,
         elsewhere,
-        Appended::Done,
-        Appended::NotFound,
-        Appended::Done,
+        AppendOutcome::Done,
+        AppendOutcome::NotFound,
+        AppendOutcome::Done,
     ];
     assert_eq!(
         store.append_examples(&owner(), &appends).await.unwrap(),

@@ -30,8 +30,15 @@ const OLDER: &str = "HALFSPACE_OLDER";
 /// A kill falls within this time after all processes were ready.
 const LIFE_MS_MAX: u64 = 400;
 
-/// Members of a result that the versions word differently.
-const FREE: [&str; 5] = ["bound", "termination", "best", "confidence", "detail"];
+/// Members of a result that the versions word differently, and the tag that older versions do not serve.
+const FREE: [&str; 6] = [
+    "bound",
+    "termination",
+    "best",
+    "confidence",
+    "detail",
+    "task",
+];
 
 #[expect(clippy::disallowed_methods, reason = "no setting of the service")]
 fn older() -> Option<PathBuf> {

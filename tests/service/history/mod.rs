@@ -257,8 +257,12 @@ fn sight(document: &Value) -> Option<(Arc<str>, Action)> {
     Some((job.into(), action))
 }
 
-/// Digests a result as the processes do.
+/// Digests a result as the processes do. A served result also has the tag `task`.
 fn digest(result: &Value) -> model::Digest {
+    let mut result = result.clone();
+    if let Some(members) = result.as_object_mut() {
+        members.remove("task");
+    }
     let digest = Sha256::digest(result.to_string());
     u64::from_be_bytes(digest[..8].try_into().unwrap())
 }

@@ -1,4 +1,4 @@
-//! Tells cargo that a new file in `migrations` changes the program, because the compiler watches only old files.
+//! Makes cargo rebuild the program after a new file in `migrations`.
 
 fn main() {
     println!("cargo::rerun-if-changed=migrations");

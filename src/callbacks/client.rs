@@ -4,6 +4,10 @@
 //! address. There is no second lookup in between, so a changed DNS answer cannot redirect the connection.
 //! Each delivery opens one connection. The connection ignores the proxies of the environment and follows no
 //! redirect. Only the head of the response is read, up to fixed limits.
+//!
+//! `reqwest` does not fit. That crate reads response heads of up to 400 KiB, and no setting lowers this limit.
+//! A failed TLS handshake and a refused connection are the same kind of error there. The client may learn of
+//! the former but not of the latter.
 
 use std::io;
 use std::net::SocketAddr;

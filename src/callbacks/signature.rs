@@ -5,6 +5,9 @@
 //! full stops. A secret is written as `whsec_` and the base64 of its 24 to 64 bytes. To replace a secret, an
 //! operator configures the old and the new secret for some time. Each callback then carries two signatures,
 //! and a receiver accepts the callback if one of them matches.
+//!
+//! The crate `standardwebhooks` does not fit. That crate accepts a secret of any length and signs with one
+//! secret. Only the lines of the HMAC would go.
 
 use std::fmt;
 use std::str::FromStr;

@@ -333,6 +333,9 @@ impl Frames {
 const END: Bytes = Bytes::new();
 
 /// Blocking reader over the frames of the channel.
+///
+/// `StreamReader` and `SyncIoBridge` of `tokio-util` do not fit. They would count the frames of the connection's
+/// thread as memory that this thread frees.
 struct FrameReader {
     receiver: mpsc::Receiver<io::Result<Bytes>>,
     current: Bytes,

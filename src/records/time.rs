@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use time::format_description::BorrowedFormatItem;
 use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
 use time::{OffsetDateTime, UtcDateTime};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
@@ -22,6 +24,10 @@ pub struct Timestamp(i64);
 const EARLIEST: i64 = -62_167_219_200_000;
 /// 9999-12-31T23:59:59.999Z.
 const LATEST: i64 = 253_402_300_799_999;
+
+/// RFC 3339 with exactly three digits of the second.
+const WRITTEN: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
 
 impl Timestamp {
     /// The time `milliseconds` after the start of 1970. A time outside the years 0 to 9999 becomes the
@@ -61,17 +67,7 @@ impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moment = UtcDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
             .map_err(|_| fmt::Error)?;
-        write!(
-            f,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-            moment.year(),
-            u8::from(moment.month()),
-            moment.day(),
-            moment.hour(),
-            moment.minute(),
-            moment.second(),
-            moment.millisecond()
-        )
+        f.write_str(&moment.format(WRITTEN).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -3,6 +3,9 @@
 //! A stored model never changes, so a cached model stays right until it is deleted. The store is asked again
 //! once [`TRUST`] has passed. A model that another process has deleted is therefore used for at most that time.
 //! A model that this process has deleted is used only by requests in progress.
+//!
+//! `moka` does not fit. That cache may exceed the limits until a later maintenance run. The checks of owner,
+//! confirmation and deletion would stay.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

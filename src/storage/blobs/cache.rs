@@ -4,6 +4,8 @@
 //! and no other process can take a partial file for a whole blob. The total size of the files is limited. To
 //! make space for another blob, the cache drops the least recently used blobs that nobody reads. If every
 //! blob is being read, a new fetch waits.
+//!
+//! `moka` does not fit. That cache reserves no space before a fetch and evicts blobs that are being read.
 
 use std::collections::HashMap;
 use std::fmt;

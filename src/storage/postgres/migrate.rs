@@ -2,80 +2,14 @@
 
 use std::time::Duration;
 
+use sqlx::migrate::Migrator;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, PgConnection, Row};
 
-use crate::storage::sql::migrations::{self, Migrations};
+use crate::storage::sql::migrations;
 use crate::storage::{Result, StoreError};
 
-/// Version, description and statements of each migration. The newest comes last.
-const MIGRATIONS: &Migrations = &[
-    (
-        1,
-        "all",
-        include_str!("../../../migrations/postgres/0001_all.sql"),
-    ),
-    (
-        2,
-        "idempotency keys",
-        include_str!("../../../migrations/postgres/0002_idempotency_keys.sql"),
-    ),
-    (
-        3,
-        "callbacks",
-        include_str!("../../../migrations/postgres/0003_callbacks.sql"),
-    ),
-    (
-        4,
-        "keys",
-        include_str!("../../../migrations/postgres/0004_keys.sql"),
-    ),
-    (
-        5,
-        "checkpoints",
-        include_str!("../../../migrations/postgres/0005_checkpoints.sql"),
-    ),
-    (
-        6,
-        "parts",
-        include_str!("../../../migrations/postgres/0006_parts.sql"),
-    ),
-    (
-        7,
-        "identity",
-        include_str!("../../../migrations/postgres/0007_identity.sql"),
-    ),
-    (
-        8,
-        "digests",
-        include_str!("../../../migrations/postgres/0008_digests.sql"),
-    ),
-    (
-        9,
-        "service time",
-        include_str!("../../../migrations/postgres/0009_service_time.sql"),
-    ),
-    (
-        10,
-        "dataset seeds",
-        include_str!("../../../migrations/postgres/0010_dataset_seeds.sql"),
-    ),
-    (
-        11,
-        "callback hosts",
-        include_str!("../../../migrations/postgres/0011_callback_hosts.sql"),
-    ),
-    (
-        12,
-        "scheduler",
-        include_str!("../../../migrations/postgres/0012_scheduler.sql"),
-    ),
-    (
-        13,
-        "claimed schemas",
-        include_str!("../../../migrations/postgres/0013_claimed_schemas.sql"),
-    ),
-];
+static MIGRATIONS: Migrator = sqlx_macros::migrate!("migrations/postgres");
 
 /// How long the server may take to answer at the start.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -97,8 +31,8 @@ pub(super) async fn run(options: &PgConnectOptions) -> Result<()> {
         demand_utf8(&mut connection).await?;
         let mut transaction = connection.begin().await?;
         sqlx::query(LOCK).execute(&mut *transaction).await?;
-        migrations::refuse_newer(newest(&mut transaction).await?, MIGRATIONS)?;
-        migrations::apply(&mut *transaction, MIGRATIONS).await?;
+        migrations::refuse_newer(newest(&mut transaction).await?, &MIGRATIONS)?;
+        migrations::apply(&mut *transaction, &MIGRATIONS, None).await?;
         transaction.commit().await?;
         connection.close().await?;
         Ok(())
@@ -131,7 +65,7 @@ pub(super) async fn found(options: &PgConnectOptions) -> Result<i64> {
 
 /// The newest schema version that this program knows.
 pub(super) fn supported() -> i64 {
-    migrations::supported(MIGRATIONS)
+    migrations::supported(&MIGRATIONS)
 }
 
 /// Refuses a database whose encoding cannot hold every text.

@@ -2,99 +2,24 @@
 
 use std::time::Duration;
 
+use sqlx::migrate::Migrator;
 use sqlx::{Row, SqliteConnection, SqlitePool};
 
-use crate::storage::sql::migrations::{self, Migrations};
+use crate::storage::sql::migrations;
 use crate::storage::{Result, StoreError};
 
 /// How long all migrations may take, including the wait for other processes.
 const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60);
 
-const MIGRATIONS: &Migrations = &[
-    (
-        1,
-        "jobs and models",
-        include_str!("../../../migrations/sqlite/0001_jobs_and_models.sql"),
-    ),
-    (
-        2,
-        "datasets",
-        include_str!("../../../migrations/sqlite/0002_datasets.sql"),
-    ),
-    (
-        3,
-        "sessions",
-        include_str!("../../../migrations/sqlite/0003_sessions.sql"),
-    ),
-    (
-        4,
-        "idempotency keys",
-        include_str!("../../../migrations/sqlite/0004_idempotency_keys.sql"),
-    ),
-    (
-        5,
-        "callbacks",
-        include_str!("../../../migrations/sqlite/0005_callbacks.sql"),
-    ),
-    (
-        6,
-        "keys",
-        include_str!("../../../migrations/sqlite/0006_keys.sql"),
-    ),
-    (
-        7,
-        "checkpoints",
-        include_str!("../../../migrations/sqlite/0007_checkpoints.sql"),
-    ),
-    (
-        8,
-        "parts",
-        include_str!("../../../migrations/sqlite/0008_parts.sql"),
-    ),
-    (
-        9,
-        "identity",
-        include_str!("../../../migrations/sqlite/0009_identity.sql"),
-    ),
-    (
-        10,
-        "digests",
-        include_str!("../../../migrations/sqlite/0010_digests.sql"),
-    ),
-    (
-        11,
-        "service time",
-        include_str!("../../../migrations/sqlite/0011_service_time.sql"),
-    ),
-    (
-        12,
-        "dataset seeds",
-        include_str!("../../../migrations/sqlite/0012_dataset_seeds.sql"),
-    ),
-    (
-        13,
-        "callback hosts",
-        include_str!("../../../migrations/sqlite/0013_callback_hosts.sql"),
-    ),
-    (
-        14,
-        "scheduler",
-        include_str!("../../../migrations/sqlite/0014_scheduler.sql"),
-    ),
-    (
-        15,
-        "claimed schemas",
-        include_str!("../../../migrations/sqlite/0015_claimed_schemas.sql"),
-    ),
-];
+static MIGRATIONS: Migrator = sqlx_macros::migrate!("migrations/sqlite");
 
 /// Runs all pending migrations under one write lock, so that two processes never run the same migration.
 pub(super) async fn run(writer: &SqlitePool) -> Result<()> {
     let migrated = async {
         let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
         let found = version(&mut transaction).await?.unwrap_or(0);
-        migrations::refuse_newer(found, MIGRATIONS)?;
-        migrations::apply(&mut *transaction, MIGRATIONS).await?;
+        migrations::refuse_newer(found, &MIGRATIONS)?;
+        migrations::apply(&mut *transaction, &MIGRATIONS, None).await?;
         Ok(transaction.commit().await?)
     };
     match tokio::time::timeout(MIGRATION_TIMEOUT, migrated).await {
@@ -105,7 +30,7 @@ pub(super) async fn run(writer: &SqlitePool) -> Result<()> {
 
 /// The newest schema version that this program knows.
 pub(super) fn supported() -> i64 {
-    migrations::supported(MIGRATIONS)
+    migrations::supported(&MIGRATIONS)
 }
 
 /// The version of the newest migration that ran. `None` if no migration ever ran.
@@ -161,13 +86,12 @@ mod tests {
         VALUES ('ses_1', 0, x'010203'), ('ses_1', 1, x'0405');
         INSERT INTO session_snapshots (session, position, state) VALUES ('ses_2', 1, x'01020304');";
 
-    async fn store_of_schema(version: usize, rows: &'static str, path: &std::path::Path) {
+    async fn store_of_schema(version: i64, rows: &'static str, path: &std::path::Path) {
         let _opening = connect::lock_for_opening(path.to_owned()).await.unwrap();
         let writer = connect::writer(path).await.unwrap();
         let mut connection = writer.acquire().await.unwrap();
-        migrations::apply(&mut *connection, &MIGRATIONS[..version])
-            .await
-            .unwrap();
+        let migrated = migrations::apply(&mut *connection, &MIGRATIONS, Some(version));
+        migrated.await.unwrap();
         sqlx::raw_sql(rows).execute(&mut *connection).await.unwrap();
         drop(connection);
         writer.close().await;

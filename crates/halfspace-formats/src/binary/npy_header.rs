@@ -4,6 +4,9 @@
 //! keys `descr`, `fortran_order` and `shape`. Versions 1.0 to 3.0 differ in the size of the length and in the
 //! encoding of the text. The text for an array of numbers is always ASCII. Source: `NumPy`, NEP 1 and
 //! `numpy.lib.format`.
+//!
+//! `npyz` does not fit. The errors of that crate have no location in the body. A header that declares 4 GiB
+//! makes that crate allocate them.
 
 use std::io::{ErrorKind, Read};
 

@@ -4,6 +4,9 @@
 //! differ in their dashes. A title and a description in words serve readers who cannot see the picture. The
 //! SVG has no script, no style sheet and no reference to other files. Its size is bounded by the number of
 //! pixels and of points, however long a curve is.
+//!
+//! `plotters` does not fit. That crate writes neither title nor description and rounds positions to whole
+//! pixels.
 
 mod axis;
 mod curve;

@@ -1,4 +1,7 @@
 //! Exact nonnegative decimals of any size, for thresholds that no floating-point number represents.
+//!
+//! `bigdecimal` and `dashu` do not fit. Both accept more notations than a request may contain. Neither uses the
+//! integers of `num-bigint` 0.5, with which the exact sums compute.
 
 use std::fmt;
 

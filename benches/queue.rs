@@ -54,9 +54,9 @@ async fn main() -> Outcome<()> {
         let mut reader = options.connect().await?;
         let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT COUNT(*) FROM jobs";
         sqlx::raw_sql(begin).execute(&mut reader).await?;
-        churn(&*store).await?;
+        churn(&store).await?;
         let what = format!("100000, after {CHURN} more, all kept alive by a reader");
-        postgres.claims.push((what, claims(&*store).await?));
+        postgres.claims.push((what, claims(&store).await?));
         reader.close().await?;
         measured.push(postgres);
     } else {
@@ -120,15 +120,15 @@ impl Measured {
             println!("{name}: {waiting} jobs are to wait");
             fill(&of_one, waiting - filled, 1).await?;
             filled = waiting;
-            all.push((format!("{waiting}"), claims(&*of_one).await?));
+            all.push((format!("{waiting}"), claims(&of_one).await?));
         }
-        churn(&*of_one).await?;
+        churn(&of_one).await?;
         let what = format!("{filled}, after {CHURN} of them were claimed and finished");
-        all.push((what, claims(&*of_one).await?));
+        all.push((what, claims(&of_one).await?));
         println!("{name}: {filled} jobs of {OWNERS} owners are to wait");
         fill(&of_many, filled, OWNERS).await?;
         let what = format!("{filled} of {OWNERS} owners");
-        all.push((what, claims(&*of_many).await?));
+        all.push((what, claims(&of_many).await?));
         Ok(Self {
             name,
             rates,
@@ -164,8 +164,8 @@ async fn rate(store: &Arc<Store>, workers: usize) -> Outcome<f64> {
             while begun.elapsed() < SPAN {
                 let job = job("owner-0");
                 store.insert_job(&job, None).await.expect("the store works");
-                if let Some(claim) = claim(&*store).await {
-                    finish(&*store, &claim).await;
+                if let Some(claim) = claim(&store).await {
+                    finish(&store, &claim).await;
                     done += 1;
                 }
             }

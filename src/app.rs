@@ -179,7 +179,7 @@ impl Service {
         let blob_place = settings.blob_url.place().map_err(StartError::BlobUrl)?;
         let (store, data_dir) = open_store(settings, &ids).await?;
         let blobs = open_blobs(settings, &blob_place, &data_dir)?;
-        check_blobs(settings, &blob_place, &blobs, &*store, &ids).await?;
+        check_blobs(settings, &blob_place, &blobs, &store, &ids).await?;
         let is_open = matches!(
             store.find_api_key(None).await.map_err(StartError::Keys)?,
             KeyLookup::NoKeys

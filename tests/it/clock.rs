@@ -115,7 +115,7 @@ async fn nothing_goes_by_a_jump(mut rig: Rig) {
     // process runs and then between two processes.
     for jump in [TEN_YEARS_MS, -2 * TEN_YEARS_MS, TEN_YEARS_MS] {
         left.push((
-            leave_things(&*store, &jobs, &rig.directory, number).await,
+            leave_things(&store, &jobs, &rig.directory, number).await,
             number,
         ));
         number += 1;
@@ -127,7 +127,7 @@ async fn nothing_goes_by_a_jump(mut rig: Rig) {
     for jump in [TEN_YEARS_MS, -2 * TEN_YEARS_MS, TEN_YEARS_MS] {
         let (store, jobs) = rig.process().await;
         left.push((
-            leave_things(&*store, &jobs, &rig.directory, number).await,
+            leave_things(&store, &jobs, &rig.directory, number).await,
             number,
         ));
         number += 1;
@@ -137,7 +137,7 @@ async fn nothing_goes_by_a_jump(mut rig: Rig) {
         rig.clock.advance_milliseconds(HOUR_MS);
         jobs.sweep().await.unwrap();
         for (job, number) in &left {
-            let found = there(&*store, &rig.directory, job, *number).await;
+            let found = there(&store, &rig.directory, job, *number).await;
             assert_eq!(found, [true; 3], "{number} after {jump}");
         }
         store.close().await;
@@ -149,7 +149,7 @@ async fn nothing_goes_by_a_jump(mut rig: Rig) {
         jobs.sweep().await.unwrap();
         let mut kept = Vec::new();
         for (job, number) in &left {
-            kept.push(there(&*store, &rig.directory, job, *number).await);
+            kept.push(there(&store, &rig.directory, job, *number).await);
         }
         let all = |thing: usize| kept.iter().all(|there| there[thing]);
         assert!(hour >= 40 || all(0), "jobs after {hour} hours");
@@ -159,7 +159,7 @@ async fn nothing_goes_by_a_jump(mut rig: Rig) {
     let latest = future.iter().max().unwrap();
     for (job, number) in &left {
         let is_future = job.created_at.milliseconds() > latest.milliseconds() - TEN_YEARS_MS / 2;
-        let [job, key, _] = there(&*store, &rig.directory, job, *number).await;
+        let [job, key, _] = there(&store, &rig.directory, job, *number).await;
         assert_eq!([job, key], [is_future; 2], "{number}");
     }
     store.close().await;

@@ -45,7 +45,7 @@ pub(super) const SPEC_SCHEMA: i64 = 2;
 
 impl Store {
     /// Takes the first job of the active owner with the least virtual seconds among the owners with a
-    /// claimable job. One of [`CLAIMS_BETWEEN_OLDEST`](crate::records::schedule::CLAIMS_BETWEEN_OLDEST)
+    /// claimable job. One of [`CLAIMS_BETWEEN_OLDEST`]
     /// claims of an owner takes the oldest job instead. A job with a damaged row fails as `data-corrupt`, and
     /// the claim takes the next job.
     pub async fn claim_job(

@@ -45,28 +45,28 @@ pub(super) async fn a_key_is_found_by_its_secret_until_it_is_revoked(backend: &d
     }
     assert_eq!(store.api_keys().await.unwrap(), keys);
     let other = open(backend).await;
-    assert_eq!(found(&*other, 2).await, KeyLookup::Known(limited.clone()));
-    assert_eq!(found(&*other, 3).await, KeyLookup::Unknown);
+    assert_eq!(found(&other, 2).await, KeyLookup::Known(limited.clone()));
+    assert_eq!(found(&other, 3).await, KeyLookup::Unknown);
     for second in [50, 60] {
         let revoked = store.revoke_api_key(limited.id, at(second)).await;
         assert!(revoked.unwrap());
     }
     assert!(!store.revoke_api_key(key(9).id, at(70)).await.unwrap());
-    assert_eq!(found(&*other, 2).await, KeyLookup::Unknown);
-    assert_eq!(found(&*other, 1).await, KeyLookup::Known(key(1)));
+    assert_eq!(found(&other, 2).await, KeyLookup::Unknown);
+    assert_eq!(found(&other, 1).await, KeyLookup::Known(key(1)));
     let listed = store.api_keys().await.unwrap();
     assert_eq!(listed[1].revoked_at, Some(at(50)));
 }
 
 pub(super) async fn a_store_that_ever_had_a_key_is_not_open(backend: &dyn Backend) {
     let store = open(backend).await;
-    assert_eq!(found(&*store, 1).await, KeyLookup::NoKeys);
+    assert_eq!(found(&store, 1).await, KeyLookup::NoKeys);
     let nothing = store.find_api_key(None).await.unwrap();
     assert_eq!(nothing, KeyLookup::NoKeys);
     let stored = store.insert_api_key(&key(1), &secret(1), false).await;
     stored.unwrap();
     store.revoke_api_key(key(1).id, at(2)).await.unwrap();
-    assert_eq!(found(&*store, 1).await, KeyLookup::Unknown);
+    assert_eq!(found(&store, 1).await, KeyLookup::Unknown);
     let nothing = store.find_api_key(None).await.unwrap();
     assert_eq!(nothing, KeyLookup::Unknown);
 }
@@ -100,5 +100,5 @@ pub(super) async fn what_was_nobodys_can_be_adopted(backend: &dyn Backend) {
     assert!(store.dataset(&heir, dataset).await.unwrap().is_some());
     assert_eq!(store.dataset(&owner(), dataset).await.unwrap(), None);
     // A worker can still claim the adopted job.
-    assert_eq!(claim(&*store, "w", LONG).await.unwrap().job.owner, heir);
+    assert_eq!(claim(&store, "w", LONG).await.unwrap().job.owner, heir);
 }

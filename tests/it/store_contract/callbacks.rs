@@ -60,7 +60,7 @@ async fn begun(store: &Store, number: i64, lease_seconds: u32) -> Lease {
 
 pub(super) async fn every_end_owes_one_callback(backend: &dyn Backend) {
     let store = open(backend).await;
-    let store = &*store;
+    let store = &store;
     // Jobs that their workers end.
     for (number, end) in [(1, success(1)), (2, failure())] {
         let lease = begun(store, number, LONG).await;
@@ -131,7 +131,7 @@ pub(super) async fn every_end_owes_one_callback(backend: &dyn Backend) {
 
 pub(super) async fn nobody_is_owed_what_was_not_asked_or_not_written(backend: &dyn Backend) {
     let store = open(backend).await;
-    let store = &*store;
+    let store = &store;
     let stale = begun(store, 1, NONE).await;
     let held = claim(store, "b", LONG).await.unwrap().lease;
     let end = success(1);
@@ -172,7 +172,7 @@ pub(super) async fn a_callback_is_delivered_by_one(backend: &dyn Backend) {
         let store = Arc::clone(&stores[index % 2]);
         tokio::spawn(async move {
             let mut taken = Vec::new();
-            while let Some(claim) = take(&*store, &format!("d{index}"), LONG).await {
+            while let Some(claim) = take(&store, &format!("d{index}"), LONG).await {
                 taken.push(claim.job.id);
             }
             taken
@@ -189,7 +189,7 @@ pub(super) async fn a_callback_is_delivered_by_one(backend: &dyn Backend) {
 
 pub(super) async fn a_callback_is_settled_by_who_holds_it(backend: &dyn Backend) {
     let store = open(backend).await;
-    let store = &*store;
+    let store = &store;
     owed(store, 1).await;
     // The lease has expired, so another worker may deliver. That costs no failure.
     let stale = take(store, "d", NONE).await.unwrap().lease;
@@ -241,7 +241,7 @@ pub(super) async fn a_callback_is_settled_by_who_holds_it(backend: &dyn Backend)
 
 pub(super) async fn a_callback_comes_back_when_it_is_due(backend: &dyn Backend) {
     let store = open(backend).await;
-    let store = &*store;
+    let store = &store;
     owed(store, 1).await;
     let id = job(1).id;
     let retry = |delay| {
@@ -290,7 +290,7 @@ pub(super) async fn a_callback_comes_back_when_it_is_due(backend: &dyn Backend) 
 
 pub(super) async fn a_callback_that_breaks_off_too_often_is_given_up(backend: &dyn Backend) {
     let store = open(backend).await;
-    let store = &*store;
+    let store = &store;
     owed(store, 1).await;
     owed(store, 2).await;
     let mut claims = 0;
@@ -308,7 +308,7 @@ pub(super) async fn a_callback_that_breaks_off_too_often_is_given_up(backend: &d
 
 pub(super) async fn a_callback_goes_with_its_job(backend: &dyn Backend) {
     let store = open(backend).await;
-    let store = &*store;
+    let store = &store;
     for number in [1, 2, 3] {
         owed(store, number).await;
     }
@@ -323,7 +323,7 @@ pub(super) async fn a_callback_goes_with_its_job(backend: &dyn Backend) {
 
 pub(super) async fn a_claim_passes_over_who_is_busy(backend: &dyn Backend) {
     let store = open(backend).await;
-    let store = &*store;
+    let store = &store;
     let owe = async |number, owner: &str, url: &str| {
         let job = Job {
             owner: Owner::new(owner),

@@ -8,36 +8,36 @@ async fn kept(store: &Store, job: JobId) -> Option<Vec<u8>> {
 
 pub(super) async fn a_checkpoint_is_kept_for_the_next_claim(backend: &dyn Backend) {
     let store = open(backend).await;
-    let first = claimed(&*store, NONE).await;
-    assert_eq!(kept(&*store, first.job).await, None);
+    let first = claimed(&store, NONE).await;
+    assert_eq!(kept(&store, first.job).await, None);
     let large: Vec<u8> = (0..300_000_u32).flat_map(u32::to_le_bytes).collect();
     for body in [b"one".as_slice(), &large, b""] {
         let saved = store.save_checkpoint(&first, body).await.unwrap();
         assert_eq!(saved, Fenced::Done);
-        assert_eq!(kept(&*store, first.job).await.as_deref(), Some(body));
+        assert_eq!(kept(&store, first.job).await.as_deref(), Some(body));
     }
     // The first worker is slow and has lost the job to another, so its writes are fenced off.
-    let second = claim(&*store, "b", LONG).await.unwrap().lease;
-    assert_eq!(kept(&*store, first.job).await.as_deref(), Some(&b""[..]));
+    let second = claim(&store, "b", LONG).await.unwrap().lease;
+    assert_eq!(kept(&store, first.job).await.as_deref(), Some(&b""[..]));
     let saved = store.save_checkpoint(&second, b"further").await.unwrap();
     assert_eq!(saved, Fenced::Done);
     let late = store.save_checkpoint(&first, b"late").await.unwrap();
     assert_eq!(late, Fenced::Lost);
-    assert_eq!(kept(&*store, first.job).await.unwrap(), b"further");
+    assert_eq!(kept(&store, first.job).await.unwrap(), b"further");
     // The checkpoint survives a requeue and the end of a process.
     store
         .requeue_job(&second, &Requeue::default(), at(101))
         .await
         .unwrap();
-    assert_eq!(kept(&*store, first.job).await.unwrap(), b"further");
+    assert_eq!(kept(&store, first.job).await.unwrap(), b"further");
     let late = store.save_checkpoint(&second, b"late").await.unwrap();
     assert_eq!(late, Fenced::Lost);
-    claim(&*store, "b", LONG).await.unwrap();
+    claim(&store, "b", LONG).await.unwrap();
     assert_eq!(
         store.release_all_leases(&RELEASE, at(102)).await.unwrap(),
         1
     );
-    assert_eq!(kept(&*store, first.job).await.unwrap(), b"further");
+    assert_eq!(kept(&store, first.job).await.unwrap(), b"further");
 }
 
 pub(super) async fn every_end_forgets_the_checkpoint(backend: &dyn Backend) {
@@ -50,12 +50,12 @@ pub(super) async fn every_end_forgets_the_checkpoint(backend: &dyn Backend) {
             lease
         }
     };
-    let finished = saved(claimed(&*store, LONG).await).await;
+    let finished = saved(claimed(&store, LONG).await).await;
     store.finish_job(&finished, &success(1)).await.unwrap();
-    assert_eq!(kept(&*store, finished.job).await, None);
+    assert_eq!(kept(&store, finished.job).await, None);
     // The job is cancelled while it is queued with a checkpoint.
     store.insert_job(&job(2), None).await.unwrap();
-    let queued = saved(claim(&*store, "a", LONG).await.unwrap().lease).await;
+    let queued = saved(claim(&store, "a", LONG).await.unwrap().lease).await;
     store
         .requeue_job(&queued, &Requeue::default(), at(103))
         .await
@@ -66,29 +66,29 @@ pub(super) async fn every_end_forgets_the_checkpoint(backend: &dyn Backend) {
     let again = store.cancel_job(&owner(), queued.job, at(104)).await;
     assert!(matches!(again.unwrap(), CancelOutcome::AlreadyRequested(_)));
     // The cancelled job keeps its learnt state until a worker ends it.
-    let claimed = claim(&*store, "a", LONG).await.unwrap();
+    let claimed = claim(&store, "a", LONG).await.unwrap();
     assert!(claimed.job.cancel_requested);
     let end = JobEnd {
         status: Status::Cancelled,
         ..success(2)
     };
     store.finish_job(&claimed.lease, &end).await.unwrap();
-    assert_eq!(kept(&*store, queued.job).await, None);
+    assert_eq!(kept(&store, queued.job).await, None);
     // The job fails as poisoned.
     store.insert_job(&job(3), None).await.unwrap();
     for _ in 0..5 {
-        saved(claim(&*store, "a", NONE).await.unwrap().lease).await;
+        saved(claim(&store, "a", NONE).await.unwrap().lease).await;
     }
-    assert_eq!(claim(&*store, "a", NONE).await, None);
-    assert_eq!(get(&*store, job(3).id).await.status, Status::Failed);
-    assert_eq!(kept(&*store, job(3).id).await, None);
+    assert_eq!(claim(&store, "a", NONE).await, None);
+    assert_eq!(get(&store, job(3).id).await.status, Status::Failed);
+    assert_eq!(kept(&store, job(3).id).await, None);
 }
 
 pub(super) async fn a_checkpoint_goes_with_its_job_only(backend: &dyn Backend) {
     let store = open(backend).await;
-    let first = claimed(&*store, LONG).await;
+    let first = claimed(&store, LONG).await;
     store.insert_job(&job(2), None).await.unwrap();
-    let second = claim(&*store, "a", LONG).await.unwrap().lease;
+    let second = claim(&store, "a", LONG).await.unwrap().lease;
     for lease in [&first, &second] {
         let body = lease.job.to_string();
         let saved = store.save_checkpoint(lease, body.as_bytes()).await.unwrap();
@@ -97,5 +97,5 @@ pub(super) async fn a_checkpoint_goes_with_its_job_only(backend: &dyn Backend) {
     store.finish_job(&first, &success(1)).await.unwrap();
     store.delete_job(&owner(), first.job).await.unwrap();
     let body = second.job.to_string().into_bytes();
-    assert_eq!(kept(&*store, second.job).await, Some(body));
+    assert_eq!(kept(&store, second.job).await, Some(body));
 }

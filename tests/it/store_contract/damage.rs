@@ -84,7 +84,7 @@ pub(super) async fn rows_without_digests_are_read(backend: &dyn Backend) {
         .await
         .unwrap();
     assert_eq!(found, Some(dataset(1)));
-    assert_eq!(get(&*store, job(1).id).await, ended_job(1));
+    assert_eq!(get(&store, job(1).id).await, ended_job(1));
     let trace = store.trace(&owner(), job(1).id).await.unwrap();
     assert_eq!(trace.as_deref(), Some(&b"trace"[..]));
 }
@@ -170,7 +170,7 @@ pub(super) async fn a_damaged_request_holds_up_nobody(backend: &dyn Backend) {
         .number("UPDATE jobs SET spec = replace(spec, 'perceptron', 'perceptros') RETURNING CAST(1 AS BIGINT)")
         .await;
     store.insert_job(&job(2), None).await.unwrap();
-    let taken = claim(&*store, "a", LONG).await.unwrap();
+    let taken = claim(&store, "a", LONG).await.unwrap();
     assert_eq!(taken.job.id, job(2).id);
     assert_corrupt(store.job(&owner(), job(1).id).await);
     let failed =
@@ -193,8 +193,8 @@ pub(super) async fn a_damaged_request_holds_up_nobody(backend: &dyn Backend) {
 /// A part whose parent's row is damaged ends, and so does the parent.
 pub(super) async fn a_damaged_parent_lets_its_parts_end(backend: &dyn Backend) {
     let store = open(backend).await;
-    super::parts::stored(&*store, 1).await;
-    let lease = claim(&*store, "a", LONG).await.unwrap().lease;
+    super::parts::stored(&store, 1).await;
+    let lease = claim(&store, "a", LONG).await.unwrap().lease;
     backend
         .number("UPDATE jobs SET seed = seed - 1 WHERE parent IS NULL RETURNING CAST(1 AS BIGINT)")
         .await;

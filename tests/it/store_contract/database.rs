@@ -21,7 +21,7 @@ pub(super) async fn data_survive_reopening(backend: &dyn Backend) {
     ));
     let store = open(backend).await;
     store.ping().await.unwrap();
-    assert_eq!(get(&*store, job(1).id).await, ended_job(1));
+    assert_eq!(get(&store, job(1).id).await, ended_job(1));
     assert_eq!(
         store.model(&owner(), model(1).id).await.unwrap(),
         Some(model(1))
@@ -31,23 +31,23 @@ pub(super) async fn data_survive_reopening(backend: &dyn Backend) {
         b"curve"
     );
     assert_eq!(
-        story(&*store, job(1).id).await,
+        story(&store, job(1).id).await,
         ["queued", "running", "succeeded", "result"]
     );
-    assert_eq!(claim(&*store, "a", LONG).await.unwrap().job.id, job(2).id);
+    assert_eq!(claim(&store, "a", LONG).await.unwrap().job.id, job(2).id);
 }
 
 pub(super) async fn data_survive_a_process_that_did_not_close(backend: &dyn Backend) {
     let store = open(backend).await;
-    let lease = claimed(&*store, LONG).await;
+    let lease = claimed(&store, LONG).await;
     drop(store);
     let store = open(backend).await;
-    assert_eq!(get(&*store, lease.job).await.status, Status::Running);
+    assert_eq!(get(&store, lease.job).await.status, Status::Running);
     assert_eq!(
         store.release_all_leases(&RELEASE, at(200)).await.unwrap(),
         1
     );
-    assert_eq!(claim(&*store, "b", LONG).await.unwrap().lease.attempt, 2);
+    assert_eq!(claim(&store, "b", LONG).await.unwrap().lease.attempt, 2);
 }
 
 pub(super) async fn a_newer_schema_is_refused(backend: &dyn Backend) {
@@ -117,7 +117,7 @@ pub(super) async fn a_caller_that_goes_away_leaves_nothing_half_done(backend: &d
             (found.is_some(), found.is_some())
         );
         if found.is_some() {
-            assert_eq!(events(&*store, job(number).id).await.len(), 4);
+            assert_eq!(events(&store, job(number).id).await.len(), 4);
             whole += 1;
         }
     }

@@ -63,10 +63,10 @@ pub(super) async fn datasets_are_kept_listed_and_deleted(backend: &dyn Backend) 
     assert!(listed.items.is_empty());
     let refused = store.delete_dataset(&stranger, id).await.unwrap();
     assert_eq!(refused, DeleteDatasetOutcome::NotFound);
-    assert_eq!(deletion(&*store, 1).await, deleted(1));
-    assert_eq!(deletion(&*store, 1).await, DeleteDatasetOutcome::NotFound);
-    assert_eq!(one(&*store, 1).await, None);
-    assert!(one(&*store, 3).await.is_some());
+    assert_eq!(deletion(&store, 1).await, deleted(1));
+    assert_eq!(deletion(&store, 1).await, DeleteDatasetOutcome::NotFound);
+    assert_eq!(one(&store, 1).await, None);
+    assert!(one(&store, 3).await.is_some());
 }
 
 pub(super) async fn a_job_is_stored_only_with_its_dataset(backend: &dyn Backend) {
@@ -96,8 +96,8 @@ pub(super) async fn a_job_is_stored_only_with_its_dataset(backend: &dyn Backend)
     }
     store.insert_dataset(&dataset(2), None).await.unwrap();
     store.insert_job(&reading_job(2, 2), None).await.unwrap();
-    assert_eq!(get(&*store, job(2).id).await, reading_job(2, 2));
-    let claim = claim(&*store, "a", LONG).await.unwrap();
+    assert_eq!(get(&store, job(2).id).await, reading_job(2, 2));
+    let claim = claim(&store, "a", LONG).await.unwrap();
     assert_eq!(claim.job.dataset, Some(dataset(2).summary.id));
 }
 
@@ -110,23 +110,23 @@ pub(super) async fn a_job_pins_its_dataset_until_it_ends(backend: &dyn Backend) 
     let pinned_by = |number| DeleteDatasetOutcome::Pinned {
         job: job(number).id,
     };
-    assert_eq!(deletion(&*store, 1).await, pinned_by(1));
-    let lease = claim(&*store, "a", LONG).await.unwrap().lease;
-    assert_eq!(deletion(&*store, 1).await, pinned_by(1));
+    assert_eq!(deletion(&store, 1).await, pinned_by(1));
+    let lease = claim(&store, "a", LONG).await.unwrap().lease;
+    assert_eq!(deletion(&store, 1).await, pinned_by(1));
     store
         .requeue_job(&lease, &Requeue::default(), at(2))
         .await
         .unwrap();
-    assert_eq!(deletion(&*store, 1).await, pinned_by(1));
+    assert_eq!(deletion(&store, 1).await, pinned_by(1));
     // Another dataset can be deleted.
-    assert_eq!(deletion(&*store, 2).await, deleted(2));
+    assert_eq!(deletion(&store, 2).await, deleted(2));
     store.cancel_job(&owner(), job(1).id, at(3)).await.unwrap();
-    assert_eq!(deletion(&*store, 1).await, pinned_by(2));
-    let lease = claim(&*store, "a", LONG).await.unwrap().lease;
+    assert_eq!(deletion(&store, 1).await, pinned_by(2));
+    let lease = claim(&store, "a", LONG).await.unwrap().lease;
     store.finish_job(&lease, &success(2)).await.unwrap();
-    assert_eq!(deletion(&*store, 1).await, deleted(1));
+    assert_eq!(deletion(&store, 1).await, deleted(1));
     // The ended job still names its dataset.
-    let ended = get(&*store, job(2).id).await;
+    let ended = get(&store, job(2).id).await;
     assert_eq!(ended.dataset, Some(dataset(1).summary.id));
     let again = store.insert_job(&reading_job(3, 1), None).await;
     assert!(matches!(again, Err(StoreError::DatasetMissing(_))));
@@ -144,7 +144,7 @@ pub(super) async fn an_ended_job_needs_no_dataset(backend: &dyn Backend) {
         .insert_ended_job(&ended, None, None, None)
         .await
         .unwrap();
-    assert_eq!(get(&*store, ended.id).await, ended);
+    assert_eq!(get(&store, ended.id).await, ended);
 }
 
 /// Two stores act as two processes. One deletes each dataset while the other stores a job that reads it.

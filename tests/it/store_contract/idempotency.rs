@@ -30,9 +30,9 @@ pub(super) async fn a_key_stands_for_one_thing(backend: &dyn Backend) {
     let store = open(backend).await;
     let key = claim_of("a");
     let some = Some(&key);
-    assert_eq!(kept(&*store, "a").await, None);
+    assert_eq!(kept(&store, "a").await, None);
     store.insert_job(&job(1), some).await.unwrap();
-    let record = kept(&*store, "a").await.unwrap();
+    let record = kept(&store, "a").await.unwrap();
     assert_eq!(record.thing, job(1).id.to_string());
     assert_eq!(
         (record.fingerprint, record.answer),
@@ -63,7 +63,7 @@ pub(super) async fn a_key_stands_for_one_thing(backend: &dyn Backend) {
     let id = dataset(2).summary.id;
     assert_eq!(store.dataset(&owner(), id).await.unwrap(), None);
     assert_eq!(store.session(&owner(), session(2).id).await.unwrap(), None);
-    assert_eq!(events(&*store, first).await.len(), 1);
+    assert_eq!(events(&store, first).await.len(), 1);
     // A key belongs to its owner. Another owner neither sees the key nor is blocked by it.
     let stranger = Owner::new("other");
     assert_eq!(store.idempotency_key(&stranger, "a").await.unwrap(), None);
@@ -101,7 +101,7 @@ pub(super) async fn every_kind_of_thing_keeps_its_key(backend: &dyn Backend) {
         session(5).id.to_string(),
     ];
     for (key, thing) in keys.iter().zip(things) {
-        assert_eq!(kept(&*store, &key.key).await.unwrap().thing, thing);
+        assert_eq!(kept(&store, &key.key).await.unwrap().thing, thing);
     }
     // A deleted record keeps its key.
     assert!(store.delete_model(&owner(), model(3).id).await.unwrap());
@@ -116,13 +116,13 @@ pub(super) async fn what_is_refused_keeps_no_key(backend: &dyn Backend) {
     let key = claim_of("a");
     let refused = store.insert_job(&reading_job(1, 1), Some(&key)).await;
     assert!(matches!(refused, Err(StoreError::DatasetMissing(_))));
-    assert_eq!(kept(&*store, "a").await, None);
+    assert_eq!(kept(&store, "a").await, None);
     let mut quotas = Quotas::UNLIMITED;
     quotas.per_owner.sessions = 0;
     let full = backend.open_limited(quotas).await.unwrap();
     let refused = full.insert_session(&session(1), Some(&key)).await;
     assert!(matches!(refused, Err(StoreError::OverQuota(_))));
-    assert_eq!(kept(&*store, "a").await, None);
+    assert_eq!(kept(&store, "a").await, None);
     store.insert_session(&session(1), Some(&key)).await.unwrap();
 }
 
@@ -162,8 +162,8 @@ pub(super) async fn old_keys_are_swept_the_oldest_first(backend: &dyn Backend) {
         store.insert_job(&job(second), Some(&key)).await.unwrap();
     }
     assert_eq!(store.sweep_idempotency_keys(at(5), 3).await.unwrap(), 3);
-    assert_eq!(kept(&*store, "3").await, None);
-    assert!(kept(&*store, "4").await.is_some());
+    assert_eq!(kept(&store, "3").await, None);
+    assert!(kept(&store, "4").await.is_some());
     assert_eq!(store.sweep_idempotency_keys(at(5), 3).await.unwrap(), 1);
     assert_eq!(store.sweep_idempotency_keys(at(5), 3).await.unwrap(), 0);
     // The records outlive their keys, and the keys may be used again.

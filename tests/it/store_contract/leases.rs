@@ -49,18 +49,18 @@ async fn assert_lost(store: &Store, lease: &Lease) {
 
 pub(super) async fn a_stale_lease_writes_nothing(backend: &dyn Backend) {
     let store = open(backend).await;
-    let stale = claimed(&*store, NONE).await;
+    let stale = claimed(&store, NONE).await;
     // Another worker, another attempt.
-    let held = claim(&*store, "b", NONE).await.unwrap().lease;
+    let held = claim(&store, "b", NONE).await.unwrap().lease;
     assert_eq!((held.job, held.attempt), (stale.job, 2));
-    assert_lost(&*store, &stale).await;
+    assert_lost(&store, &stale).await;
     // The same worker, another attempt.
-    let latest = claim(&*store, "b", LONG).await.unwrap().lease;
+    let latest = claim(&store, "b", LONG).await.unwrap().lease;
     assert_eq!(latest.attempt, 3);
-    assert_lost(&*store, &held).await;
+    assert_lost(&store, &held).await;
     // A lease needs the right worker, attempt and job.
     assert_lost(
-        &*store,
+        &store,
         &Lease {
             worker: worker("a"),
             ..latest.clone()
@@ -68,7 +68,7 @@ pub(super) async fn a_stale_lease_writes_nothing(backend: &dyn Backend) {
     )
     .await;
     assert_lost(
-        &*store,
+        &store,
         &Lease {
             attempt: 2,
             ..latest.clone()
@@ -77,7 +77,7 @@ pub(super) async fn a_stale_lease_writes_nothing(backend: &dyn Backend) {
     .await;
     store.insert_job(&job(2), None).await.unwrap();
     assert_lost(
-        &*store,
+        &store,
         &Lease {
             job: job(2).id,
             ..latest.clone()
@@ -98,7 +98,7 @@ pub(super) async fn ended_is_final(backend: &dyn Backend) {
         (3, Status::Cancelled),
     ] {
         store.insert_job(&job(number), None).await.unwrap();
-        let lease = claim(&*store, "a", NONE).await.unwrap().lease;
+        let lease = claim(&store, "a", NONE).await.unwrap().lease;
         let end = if status == Status::Failed {
             failure()
         } else {
@@ -106,14 +106,14 @@ pub(super) async fn ended_is_final(backend: &dyn Backend) {
         };
         let end = JobEnd { status, ..end };
         assert_eq!(store.finish_job(&lease, &end).await.unwrap(), Fenced::Done);
-        assert_lost(&*store, &lease).await;
-        assert_eq!(claim(&*store, "b", LONG).await, None);
+        assert_lost(&store, &lease).await;
+        assert_eq!(claim(&store, "b", LONG).await, None);
         assert_eq!(
             store.release_all_leases(&RELEASE, at(300)).await.unwrap(),
             0
         );
         store.insert_job(&job(number), None).await.unwrap();
-        assert_eq!(get(&*store, lease.job).await.status, status);
+        assert_eq!(get(&store, lease.job).await.status, status);
     }
 }
 
@@ -121,7 +121,7 @@ pub(super) async fn a_worker_that_gets_its_job_back_cannot_use_the_old_lease(
     backend: &dyn Backend,
 ) {
     let store = open(backend).await;
-    let old = claimed(&*store, LONG).await;
+    let old = claimed(&store, LONG).await;
     assert_eq!(
         store
             .requeue_job(&old, &Requeue::default(), at(101))
@@ -129,10 +129,10 @@ pub(super) async fn a_worker_that_gets_its_job_back_cannot_use_the_old_lease(
             .unwrap(),
         Fenced::Done
     );
-    let new = claim(&*store, "a", LONG).await.unwrap().lease;
+    let new = claim(&store, "a", LONG).await.unwrap().lease;
     // Worker and attempt are equal. Only the count of claims distinguishes the leases.
     assert_eq!((&new.worker, new.attempt), (&old.worker, old.attempt));
-    assert_lost(&*store, &old).await;
+    assert_lost(&store, &old).await;
     assert_eq!(
         store.finish_job(&new, &success(1)).await.unwrap(),
         Fenced::Done
@@ -141,7 +141,7 @@ pub(super) async fn a_worker_that_gets_its_job_back_cannot_use_the_old_lease(
 
 pub(super) async fn a_heartbeat_keeps_the_lease_and_stores_progress(backend: &dyn Backend) {
     let store = open(backend).await;
-    let lease = claimed(&*store, NONE).await;
+    let lease = claimed(&store, NONE).await;
     let progress = Progress {
         examples: 5,
         mistakes: 2,
@@ -158,8 +158,8 @@ pub(super) async fn a_heartbeat_keeps_the_lease_and_stores_progress(backend: &dy
         .unwrap();
     assert_eq!(beat, held);
     // The heartbeat has renewed an expired lease.
-    assert_eq!(claim(&*store, "b", LONG).await, None);
-    assert_eq!(get(&*store, lease.job).await.progress, progress);
+    assert_eq!(claim(&store, "b", LONG).await, None);
+    assert_eq!(get(&store, lease.job).await.progress, progress);
     assert_eq!(
         store
             .heartbeat(&lease, &beating(None), at(102))
@@ -167,12 +167,12 @@ pub(super) async fn a_heartbeat_keeps_the_lease_and_stores_progress(backend: &dy
             .unwrap(),
         held
     );
-    assert_eq!(get(&*store, lease.job).await.progress, progress);
+    assert_eq!(get(&store, lease.job).await.progress, progress);
     assert_eq!(
-        story(&*store, lease.job).await,
+        story(&store, lease.job).await,
         ["queued", "running", "progress"]
     );
-    let last = events(&*store, lease.job).await.pop().unwrap();
+    let last = events(&store, lease.job).await.pop().unwrap();
     assert_eq!(
         (last.at, last.body),
         (at(101), serde_json::to_value(progress).unwrap())
@@ -181,12 +181,12 @@ pub(super) async fn a_heartbeat_keeps_the_lease_and_stores_progress(backend: &dy
 
 pub(super) async fn a_lease_that_ran_out_is_taken_and_costs_an_attempt(backend: &dyn Backend) {
     let store = open(backend).await;
-    let lease = claimed(&*store, NONE).await;
-    let taken = claim(&*store, "b", LONG).await.unwrap();
+    let lease = claimed(&store, NONE).await;
+    let taken = claim(&store, "b", LONG).await.unwrap();
     assert_eq!((taken.job.id, taken.job.attempt), (lease.job, 2));
-    assert_eq!(claim(&*store, "c", LONG).await, None);
+    assert_eq!(claim(&store, "c", LONG).await, None);
     assert_eq!(
-        story(&*store, lease.job).await,
+        story(&store, lease.job).await,
         ["queued", "running", "queued", "running"]
     );
     // The job keeps the time at which a worker first started it.
@@ -195,7 +195,7 @@ pub(super) async fn a_lease_that_ran_out_is_taken_and_costs_an_attempt(backend: 
         .await
         .unwrap();
     assert_eq!(later, None);
-    assert_eq!(get(&*store, lease.job).await.started_at, Some(at(100)));
+    assert_eq!(get(&store, lease.job).await.started_at, Some(at(100)));
 }
 
 /// The second death makes the job a suspect. Each further death is charged until the job is poisoned.
@@ -203,7 +203,7 @@ pub(super) async fn deaths_of_a_suspect_are_capped(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert_job(&job(1), None).await.unwrap();
     for attempt in 1..=5 {
-        let claim = claim(&*store, "a", NONE).await.unwrap();
+        let claim = claim(&store, "a", NONE).await.unwrap();
         assert_eq!(claim.lease.attempt, attempt);
         assert_eq!(claim.alone.is_some(), attempt > 2, "{attempt}");
     }
@@ -213,14 +213,14 @@ pub(super) async fn deaths_of_a_suspect_are_capped(backend: &dyn Backend) {
         attempt: 5,
         claim: 5,
     };
-    assert_eq!(claim(&*store, "a", LONG).await, None);
-    let ended = get(&*store, job(1).id).await;
+    assert_eq!(claim(&store, "a", LONG).await, None);
+    let ended = get(&store, job(1).id).await;
     assert_eq!((ended.status, ended.attempt), (Status::Failed, 5));
     assert_eq!(ended.error.unwrap().code, JobError::POISONED);
     assert_eq!(ended.finished_at, Some(at(100)));
-    let told = story(&*store, job(1).id).await;
+    let told = story(&store, job(1).id).await;
     assert_eq!(told[told.len() - 2..], ["failed", "result"]);
-    assert_lost(&*store, &stale).await;
+    assert_lost(&store, &stale).await;
 }
 
 /// The heartbeat of a worker that computes the job or holds it parked.
@@ -240,7 +240,7 @@ pub(super) async fn a_suspect_that_comes_further_is_not_charged(backend: &dyn Ba
     let store = open(backend).await;
     store.insert_job(&job(1), None).await.unwrap();
     for death in 1..20 {
-        let claimed = claim(&*store, "a", NONE).await.unwrap();
+        let claimed = claim(&store, "a", NONE).await.unwrap();
         let beat = computed(f64::from(death) * 2.0, false);
         store
             .heartbeat(&claimed.lease, &beat, at(100))
@@ -248,7 +248,7 @@ pub(super) async fn a_suspect_that_comes_further_is_not_charged(backend: &dyn Ba
             .unwrap();
     }
     // A job that has computed long enough is no suspect any more.
-    let claimed = claim(&*store, "a", LONG).await.unwrap();
+    let claimed = claim(&store, "a", LONG).await.unwrap();
     assert_eq!(claimed.alone.map(|alone| alone.death_seconds), Some(38.0));
     let acquitted = Beat {
         is_acquitted: true,
@@ -256,13 +256,13 @@ pub(super) async fn a_suspect_that_comes_further_is_not_charged(backend: &dyn Ba
     };
     let beat = store.heartbeat(&claimed.lease, &acquitted, at(100)).await;
     assert!(matches!(beat.unwrap(), Heartbeat::Held { .. }));
-    assert_eq!(claim(&*store, "a", LONG).await.unwrap().alone, None);
+    assert_eq!(claim(&store, "a", LONG).await.unwrap().alone, None);
 }
 
 /// A worker that still prepares a job has no seconds to report.
 pub(super) async fn a_beat_before_the_computation_keeps_seconds_and_level(backend: &dyn Backend) {
     let store = open(backend).await;
-    let lease = claimed(&*store, LONG).await;
+    let lease = claimed(&store, LONG).await;
     let spent = Spent {
         seconds: 5_000.0,
         unpaid_seconds: 0.0,
@@ -283,7 +283,7 @@ pub(super) async fn a_parked_job_does_not_pay_for_its_process(backend: &dyn Back
     let store = open(backend).await;
     store.insert_job(&job(1), None).await.unwrap();
     for _ in 0..9 {
-        let claimed = claim(&*store, "a", NONE).await.unwrap();
+        let claimed = claim(&store, "a", NONE).await.unwrap();
         assert_eq!(claimed.alone, None);
         let beat = computed(1.0, true);
         store
@@ -291,27 +291,27 @@ pub(super) async fn a_parked_job_does_not_pay_for_its_process(backend: &dyn Back
             .await
             .unwrap();
     }
-    assert_eq!(get(&*store, job(1).id).await.status, Status::Running);
+    assert_eq!(get(&store, job(1).id).await.status, Status::Running);
 }
 
 pub(super) async fn a_job_pauses_after_a_death(backend: &dyn Backend) {
     let store = open(backend).await;
-    let lease = claimed(&*store, NONE).await;
+    let lease = claimed(&store, NONE).await;
     let hours = ReleaseTerms {
         pause_seconds: 3_600.0,
         ..RELEASE
     };
     assert_eq!(store.release_expired(&hours, at(101)).await.unwrap(), 1);
-    assert_eq!(claim(&*store, "b", LONG).await, None);
+    assert_eq!(claim(&store, "b", LONG).await, None);
     // The pause does not delay other jobs.
     store.insert_job(&job(2), None).await.unwrap();
-    assert_eq!(claim(&*store, "b", LONG).await.unwrap().job.id, job(2).id);
-    assert_eq!(get(&*store, lease.job).await.status, Status::Queued);
+    assert_eq!(claim(&store, "b", LONG).await.unwrap().job.id, job(2).id);
+    assert_eq!(get(&store, lease.job).await.status, Status::Queued);
 }
 
 pub(super) async fn a_job_goes_back_with_its_state(backend: &dyn Backend) {
     let store = open(backend).await;
-    let lease = claimed(&*store, LONG).await;
+    let lease = claimed(&store, LONG).await;
     let progress = Progress {
         examples: 7,
         ..Progress::default()
@@ -326,7 +326,7 @@ pub(super) async fn a_job_goes_back_with_its_state(backend: &dyn Backend) {
     assert_eq!(requeued, Fenced::Done);
     let kept = store.checkpoint(lease.job).await.unwrap();
     assert_eq!(kept.as_deref(), Some(&b"state"[..]));
-    let again = claim(&*store, "b", LONG).await.unwrap();
+    let again = claim(&store, "b", LONG).await.unwrap();
     assert_eq!((again.job.progress, again.switch_seconds), (progress, 0.25));
     assert_eq!(again.lease.attempt, 1);
 }
@@ -335,24 +335,24 @@ pub(super) async fn a_cancelled_job_whose_worker_vanished_is_not_begun_again(
     backend: &dyn Backend,
 ) {
     let store = open(backend).await;
-    let lease = claimed(&*store, NONE).await;
+    let lease = claimed(&store, NONE).await;
     store
         .cancel_job(&owner(), lease.job, at(101))
         .await
         .unwrap();
-    assert_eq!(claim(&*store, "b", LONG).await, None);
-    let ended = get(&*store, lease.job).await;
+    assert_eq!(claim(&store, "b", LONG).await, None);
+    let ended = get(&store, lease.job).await;
     assert_eq!((ended.status, ended.attempt), (Status::Cancelled, 1));
     assert_eq!(
-        story(&*store, lease.job).await,
+        story(&store, lease.job).await,
         ["queued", "running", "cancelled", "result"]
     );
-    assert_lost(&*store, &lease).await;
+    assert_lost(&store, &lease).await;
 }
 
 pub(super) async fn requeue_does_not_charge(backend: &dyn Backend) {
     let store = open(backend).await;
-    let mut lease = claimed(&*store, LONG).await;
+    let mut lease = claimed(&store, LONG).await;
     for _ in 0..5 {
         assert_eq!(
             store
@@ -361,10 +361,10 @@ pub(super) async fn requeue_does_not_charge(backend: &dyn Backend) {
                 .unwrap(),
             Fenced::Done
         );
-        let queued = get(&*store, lease.job).await;
+        let queued = get(&store, lease.job).await;
         assert_eq!((queued.status, queued.attempt), (Status::Queued, 0));
-        assert_lost(&*store, &lease).await;
-        lease = claim(&*store, "a", LONG).await.unwrap().lease;
+        assert_lost(&store, &lease).await;
+        lease = claim(&store, "a", LONG).await.unwrap().lease;
         assert_eq!(lease.attempt, 1);
     }
     assert_eq!(store.usage(&owner()).await.unwrap().all.jobs_queued, 0);
@@ -372,7 +372,7 @@ pub(super) async fn requeue_does_not_charge(backend: &dyn Backend) {
 
 pub(super) async fn a_job_to_be_cancelled_is_not_queued_again(backend: &dyn Backend) {
     let store = open(backend).await;
-    let lease = claimed(&*store, LONG).await;
+    let lease = claimed(&store, LONG).await;
     store
         .cancel_job(&owner(), lease.job, at(101))
         .await
@@ -384,10 +384,10 @@ pub(super) async fn a_job_to_be_cancelled_is_not_queued_again(backend: &dyn Back
             .unwrap(),
         Fenced::Done
     );
-    assert_eq!(get(&*store, lease.job).await.status, Status::Cancelled);
+    assert_eq!(get(&store, lease.job).await.status, Status::Cancelled);
     let expected = ["queued", "running", "queued", "cancelled", "result"];
-    assert_eq!(story(&*store, lease.job).await, expected);
-    assert_eq!(claim(&*store, "b", LONG).await, None);
+    assert_eq!(story(&store, lease.job).await, expected);
+    assert_eq!(claim(&store, "b", LONG).await, None);
 }
 
 pub(super) async fn releasing_all_leases_charges(backend: &dyn Backend) {
@@ -395,8 +395,8 @@ pub(super) async fn releasing_all_leases_charges(backend: &dyn Backend) {
     for number in 1..=3 {
         store.insert_job(&job(number), None).await.unwrap();
     }
-    let first = claim(&*store, "a", LONG).await.unwrap().lease;
-    let second = claim(&*store, "a", LONG).await.unwrap().lease;
+    let first = claim(&store, "a", LONG).await.unwrap().lease;
+    let second = claim(&store, "a", LONG).await.unwrap().lease;
     store
         .cancel_job(&owner(), second.job, at(101))
         .await
@@ -405,20 +405,20 @@ pub(super) async fn releasing_all_leases_charges(backend: &dyn Backend) {
         store.release_all_leases(&RELEASE, at(102)).await.unwrap(),
         2
     );
-    let released = get(&*store, first.job).await;
+    let released = get(&store, first.job).await;
     assert_eq!((released.status, released.attempt), (Status::Queued, 1));
-    assert_eq!(get(&*store, second.job).await.status, Status::Cancelled);
-    assert_lost(&*store, &first).await;
-    assert_lost(&*store, &second).await;
+    assert_eq!(get(&store, second.job).await.status, Status::Cancelled);
+    assert_lost(&store, &first).await;
+    assert_lost(&store, &second).await;
     assert_eq!(
-        story(&*store, first.job).await,
+        story(&store, first.job).await,
         ["queued", "running", "queued"]
     );
     assert_eq!(
         store.release_all_leases(&RELEASE, at(103)).await.unwrap(),
         0
     );
-    let again = claim(&*store, "b", LONG).await.unwrap();
+    let again = claim(&store, "b", LONG).await.unwrap();
     assert_eq!((again.job.id, again.lease.attempt), (first.job, 2));
 }
 
@@ -444,11 +444,11 @@ pub(super) async fn claims_go_by_priority_then_level_then_age(backend: &dyn Back
     }
     for expected in [5, 6, 3, 4, 1, 2] {
         assert_eq!(
-            claim(&*store, "a", LONG).await.unwrap().job.id,
+            claim(&store, "a", LONG).await.unwrap().job.id,
             job(expected).id
         );
     }
-    assert_eq!(claim(&*store, "a", LONG).await, None);
+    assert_eq!(claim(&store, "a", LONG).await, None);
 }
 
 pub(super) async fn no_job_is_claimed_twice(backend: &dyn Backend) {
@@ -462,7 +462,7 @@ pub(super) async fn no_job_is_claimed_twice(backend: &dyn Backend) {
         let store = stores[index % 2].clone();
         tokio::spawn(async move {
             let mut taken = Vec::new();
-            while let Some(claim) = claim(&*store, &format!("worker {index}"), LONG).await {
+            while let Some(claim) = claim(&store, &format!("worker {index}"), LONG).await {
                 taken.push(claim.job.id);
             }
             taken

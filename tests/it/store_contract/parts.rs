@@ -84,25 +84,25 @@ async fn results(store: &Store) -> Vec<(u32, Status, Option<Value>)> {
 
 pub(super) async fn parts_are_taken_and_gathered_once(backend: &dyn Backend) {
     let store = open(backend).await;
-    let parts = stored(&*store, 3).await;
+    let parts = stored(&store, 3).await;
     for part in &parts {
-        assert_eq!(get(&*store, part.id).await, *part);
-        assert_eq!(story(&*store, part.id).await, ["queued"]);
+        assert_eq!(get(&store, part.id).await, *part);
+        assert_eq!(story(&store, part.id).await, ["queued"]);
     }
-    assert_eq!(get(&*store, parent(3).id).await, parent(3));
+    assert_eq!(get(&store, parent(3).id).await, parent(3));
     let usage = store.usage(&owner()).await.unwrap();
     assert_eq!(usage.own.jobs_queued, 4);
-    let first = claim(&*store, "a", LONG).await.unwrap();
+    let first = claim(&store, "a", LONG).await.unwrap();
     assert_eq!(first.job.id, parts[0].id);
-    let second = claimed_as(&*store, "b").await;
-    let running = get(&*store, parent(3).id).await;
+    let second = claimed_as(&store, "b").await;
+    let running = get(&store, parent(3).id).await;
     assert_eq!((running.status, running.attempt), (Status::Running, 0));
     assert_eq!(running.started_at, Some(at(100)));
-    finish(&*store, &second, counted(1)).await;
-    let third = claimed_as(&*store, "b").await;
-    assert_eq!(claim(&*store, "c", LONG).await, None);
-    finish(&*store, &third, counted(2)).await;
-    let running = get(&*store, parent(3).id).await;
+    finish(&store, &second, counted(1)).await;
+    let third = claimed_as(&store, "b").await;
+    assert_eq!(claim(&store, "c", LONG).await, None);
+    finish(&store, &third, counted(2)).await;
+    let running = get(&store, parent(3).id).await;
     assert_eq!((running.status, left(&running)), (Status::Running, 1));
     let progress = Progress {
         examples: 20,
@@ -112,16 +112,16 @@ pub(super) async fn parts_are_taken_and_gathered_once(backend: &dyn Backend) {
         seconds_left: Some(5.0),
     };
     assert_eq!(running.progress, progress);
-    finish(&*store, &first.lease, counted(0)).await;
-    let gathering = claim(&*store, "c", LONG).await.unwrap();
+    finish(&store, &first.lease, counted(0)).await;
+    let gathering = claim(&store, "c", LONG).await.unwrap();
     assert_eq!((gathering.job.id, left(&gathering.job)), (parent(3).id, 0));
-    assert_eq!(claim(&*store, "a", LONG).await, None);
+    assert_eq!(claim(&store, "a", LONG).await, None);
     let succeeded = |part: u32| (part, Status::Succeeded, Some(json!(part)));
-    assert_eq!(results(&*store).await, [0, 1, 2].map(succeeded));
+    assert_eq!(results(&store).await, [0, 1, 2].map(succeeded));
     let after = store.parts(parent(3).id, Some(parts[0].id), 1).await;
     assert_eq!(after.unwrap()[0].job, parts[1].id);
-    finish(&*store, &gathering.lease, success(PARENT)).await;
-    let story = story(&*store, parent(3).id).await;
+    finish(&store, &gathering.lease, success(PARENT)).await;
+    let story = story(&store, parent(3).id).await;
     let expected = [
         "queued", "running", "progress", "progress", "progress", "running",
     ];
@@ -140,8 +140,8 @@ pub(super) async fn many_parts_are_counted_exactly(backend: &dyn Backend) {
             let name = number.to_string();
             let mut gathered = 0;
             loop {
-                let Some(claim) = claim(&*store, &name, LONG).await else {
-                    let parent = get(&*store, parent(count).id).await;
+                let Some(claim) = claim(&store, &name, LONG).await else {
+                    let parent = get(&store, parent(count).id).await;
                     if parent.status.is_ended() {
                         return gathered;
                     }
@@ -152,7 +152,7 @@ pub(super) async fn many_parts_are_counted_exactly(backend: &dyn Backend) {
                     assert_eq!(left, 0);
                     gathered += 1;
                 }
-                finish(&*store, &claim.lease, counted(0)).await;
+                finish(&store, &claim.lease, counted(0)).await;
             }
         });
     }
@@ -166,25 +166,22 @@ pub(super) async fn many_parts_are_counted_exactly(backend: &dyn Backend) {
 
 pub(super) async fn a_part_that_fails_fails_all(backend: &dyn Backend) {
     let store = open(backend).await;
-    let parts = stored(&*store, 4).await;
-    let (first, second) = (
-        claimed_as(&*store, "a").await,
-        claimed_as(&*store, "b").await,
-    );
-    finish(&*store, &second, failure()).await;
-    let failed = get(&*store, parent(4).id).await;
+    let parts = stored(&store, 4).await;
+    let (first, second) = (claimed_as(&store, "a").await, claimed_as(&store, "b").await);
+    finish(&store, &second, failure()).await;
+    let failed = get(&store, parent(4).id).await;
     assert_eq!((failed.status, left(&failed)), (Status::Failed, 1));
     let error = failed.error.unwrap();
     assert_eq!(error.code, "solver");
     let expected = format!("part 1 ({}) failed: it did not converge", parts[1].id);
     assert_eq!(error.detail, expected);
     assert_eq!(
-        story(&*store, parent(4).id).await,
+        story(&store, parent(4).id).await,
         ["queued", "running", "failed", "result"]
     );
     for part in &parts[2..] {
         let expected = ["queued", "cancelled", "result"];
-        assert_eq!(story(&*store, part.id).await, expected);
+        assert_eq!(story(&store, part.id).await, expected);
     }
     // The worker of another part learns of the cancellation.
     let beat = store
@@ -193,46 +190,46 @@ pub(super) async fn a_part_that_fails_fails_all(backend: &dyn Backend) {
         .unwrap();
     let cancel_requested = true;
     assert_eq!(beat, Heartbeat::Held { cancel_requested });
-    finish(&*store, &first, cancelled(None)).await;
-    assert_eq!(claim(&*store, "a", LONG).await, None);
-    let failed = get(&*store, parent(4).id).await;
+    finish(&store, &first, cancelled(None)).await;
+    assert_eq!(claim(&store, "a", LONG).await, None);
+    let failed = get(&store, parent(4).id).await;
     assert_eq!((failed.status, left(&failed)), (Status::Failed, 0));
     // A part that has already failed is not marked as cancelled.
-    let other = get(&*store, parts[1].id).await;
+    let other = get(&store, parts[1].id).await;
     assert!(!other.cancel_requested && other.status == Status::Failed);
 }
 
 pub(super) async fn a_poisoned_part_fails_all(backend: &dyn Backend) {
     let store = open(backend).await;
-    let parts = stored(&*store, 1).await;
+    let parts = stored(&store, 1).await;
     for _ in 0..5 {
-        assert!(claim(&*store, "a", NONE).await.is_some());
+        assert!(claim(&store, "a", NONE).await.is_some());
     }
-    assert_eq!(claim(&*store, "a", LONG).await, None);
-    let failed = get(&*store, parent(1).id).await;
+    assert_eq!(claim(&store, "a", LONG).await, None);
+    let failed = get(&store, parent(1).id).await;
     assert_eq!(failed.status, Status::Failed);
     assert_eq!(failed.error.unwrap().code, JobError::POISONED);
-    assert_eq!(get(&*store, parts[0].id).await.status, Status::Failed);
+    assert_eq!(get(&store, parts[0].id).await.status, Status::Failed);
 }
 
 pub(super) async fn parts_that_wait_are_cancelled_at_once(backend: &dyn Backend) {
     let store = open(backend).await;
     // More parts than one statement writes.
-    let parts = stored(&*store, 501).await;
+    let parts = stored(&store, 501).await;
     let id = parent(501).id;
     let stranger = store.cancel_job(&Owner::new("other"), id, at(5)).await;
     assert_eq!(stranger.unwrap(), CancelOutcome::NotFound);
     let outcome = store.cancel_job(&owner(), id, at(5)).await.unwrap();
-    let ended = get(&*store, id).await;
+    let ended = get(&store, id).await;
     assert_eq!(outcome, CancelOutcome::Cancelled(ended.clone()));
     assert_eq!((ended.status, left(&ended)), (Status::Cancelled, 0));
     assert_eq!(ended.result, None);
-    assert_eq!(story(&*store, id).await, ["queued", "cancelled", "result"]);
+    assert_eq!(story(&store, id).await, ["queued", "cancelled", "result"]);
     for part in [&parts[0], &parts[499], &parts[500]] {
         let expected = ["queued", "cancelled", "result"];
-        assert_eq!(story(&*store, part.id).await, expected);
+        assert_eq!(story(&store, part.id).await, expected);
     }
-    assert_eq!(claim(&*store, "a", LONG).await, None);
+    assert_eq!(claim(&store, "a", LONG).await, None);
     let usage = store.usage(&owner()).await.unwrap();
     assert_eq!(usage.own.jobs_queued, 0);
     let again = store.cancel_job(&owner(), id, at(6)).await.unwrap();
@@ -241,16 +238,13 @@ pub(super) async fn parts_that_wait_are_cancelled_at_once(backend: &dyn Backend)
 
 pub(super) async fn parts_that_run_are_cancelled_and_the_rest_is_gathered(backend: &dyn Backend) {
     let store = open(backend).await;
-    stored(&*store, 4).await;
+    stored(&store, 4).await;
     let id = parent(4).id;
-    let (done, running) = (
-        claimed_as(&*store, "a").await,
-        claimed_as(&*store, "b").await,
-    );
-    let vanished = claim(&*store, "c", NONE).await.unwrap().lease;
-    finish(&*store, &done, counted(0)).await;
+    let (done, running) = (claimed_as(&store, "a").await, claimed_as(&store, "b").await);
+    let vanished = claim(&store, "c", NONE).await.unwrap().lease;
+    finish(&store, &done, counted(0)).await;
     let outcome = store.cancel_job(&owner(), id, at(5)).await.unwrap();
-    let asked = get(&*store, id).await;
+    let asked = get(&store, id).await;
     assert_eq!(outcome, CancelOutcome::Requested(asked.clone()));
     assert_eq!((asked.status, left(&asked)), (Status::Running, 2));
     let again = store.cancel_job(&owner(), id, at(6)).await.unwrap();
@@ -269,12 +263,12 @@ pub(super) async fn parts_that_run_are_cancelled_and_the_rest_is_gathered(backen
             .unwrap(),
         Fenced::Done
     );
-    assert_eq!(get(&*store, running.job).await.status, Status::Cancelled);
+    assert_eq!(get(&store, running.job).await.status, Status::Cancelled);
     // A part whose worker vanished ends too. Then a worker gathers the results.
-    let gathering = claim(&*store, "d", LONG).await.unwrap();
+    let gathering = claim(&store, "d", LONG).await.unwrap();
     assert_eq!(gathering.job.id, id);
     assert!(gathering.job.cancel_requested);
-    assert_eq!(get(&*store, vanished.job).await.status, Status::Cancelled);
+    assert_eq!(get(&store, vanished.job).await.status, Status::Cancelled);
     // Even a gathering that is requeued does not end without a result.
     assert_eq!(
         store
@@ -283,14 +277,14 @@ pub(super) async fn parts_that_run_are_cancelled_and_the_rest_is_gathered(backen
             .unwrap(),
         Fenced::Done
     );
-    assert_eq!(get(&*store, id).await.status, Status::Running);
-    let gathering = claimed_as(&*store, "d").await;
-    finish(&*store, &gathering, cancelled(Some(json!("so far")))).await;
-    let ended = get(&*store, id).await;
+    assert_eq!(get(&store, id).await.status, Status::Running);
+    let gathering = claimed_as(&store, "d").await;
+    finish(&store, &gathering, cancelled(Some(json!("so far")))).await;
+    let ended = get(&store, id).await;
     assert_eq!(ended.status, Status::Cancelled);
     assert_eq!(ended.result, Some(json!("so far")));
     assert_eq!(
-        story(&*store, id).await,
+        story(&store, id).await,
         [
             "queued",
             "running",
@@ -313,13 +307,13 @@ pub(super) async fn cancelling_and_ending_parts_do_not_block_each_other(backend:
         let store = Arc::clone(&stores[number % 2]);
         workers.spawn(async move {
             let name = number.to_string();
-            while !get(&*store, id).await.status.is_ended() {
-                if let Some(claim) = claim(&*store, &name, LONG).await {
+            while !get(&store, id).await.status.is_ended() {
+                if let Some(claim) = claim(&store, &name, LONG).await {
                     let end = match claim.job.lineage {
                         JobTree::Parent { .. } => cancelled(Some(json!("so far"))),
                         _ => counted(0),
                     };
-                    finish(&*store, &claim.lease, end).await;
+                    finish(&store, &claim.lease, end).await;
                 }
                 tokio::task::yield_now().await;
             }
@@ -340,7 +334,7 @@ pub(super) async fn cancelling_and_ending_parts_do_not_block_each_other(backend:
 
 pub(super) async fn a_part_ends_and_goes_with_its_parent_alone(backend: &dyn Backend) {
     let store = open(backend).await;
-    let parts = stored(&*store, 2).await;
+    let parts = stored(&store, 2).await;
     let id = parent(2).id;
     let part_of = CancelOutcome::PartOf { parent: id };
     let outcome = store.cancel_job(&owner(), parts[0].id, at(5)).await;
@@ -350,11 +344,8 @@ pub(super) async fn a_part_ends_and_goes_with_its_parent_alone(backend: &dyn Bac
     assert_eq!(delete(parts[0].id).await, part_of);
     assert_eq!(delete(id).await, DeleteOutcome::NotEnded);
     // Deleting a failed parent deletes a part that still runs.
-    let (first, running) = (
-        claimed_as(&*store, "a").await,
-        claimed_as(&*store, "b").await,
-    );
-    finish(&*store, &first, failure()).await;
+    let (first, running) = (claimed_as(&store, "a").await, claimed_as(&store, "b").await);
+    finish(&store, &first, failure()).await;
     assert_eq!(delete(parts[0].id).await, part_of);
     let data_key = parent(2).data_key;
     assert_eq!(delete(id).await, DeleteOutcome::Deleted { data_key });
@@ -371,45 +362,45 @@ pub(super) async fn a_part_ends_and_goes_with_its_parent_alone(backend: &dyn Bac
 
 pub(super) async fn a_lease_may_be_lost_while_parts_are_gathered(backend: &dyn Backend) {
     let store = open(backend).await;
-    stored(&*store, 1).await;
-    let part = claimed_as(&*store, "a").await;
-    finish(&*store, &part, counted(0)).await;
-    let stale = claim(&*store, "a", NONE).await.unwrap().lease;
+    stored(&store, 1).await;
+    let part = claimed_as(&store, "a").await;
+    finish(&store, &part, counted(0)).await;
+    let stale = claim(&store, "a", NONE).await.unwrap().lease;
     assert_eq!(stale.job, parent(1).id);
-    let held = claimed_as(&*store, "b").await;
+    let held = claimed_as(&store, "b").await;
     assert_eq!((held.job, held.attempt), (stale.job, 2));
     let written = store.finish_job(&stale, &success(PARENT)).await.unwrap();
     assert_eq!(written, Fenced::Lost);
-    finish(&*store, &held, success(PARENT)).await;
-    assert_eq!(get(&*store, held.job).await.status, Status::Succeeded);
+    finish(&store, &held, success(PARENT)).await;
+    assert_eq!(get(&store, held.job).await.status, Status::Succeeded);
 }
 
 pub(super) async fn parts_are_swept_with_their_parent(backend: &dyn Backend) {
     let store = open(backend).await;
-    stored(&*store, 4).await;
+    stored(&store, 4).await;
     for _ in 0..4 {
-        let part = claimed_as(&*store, "a").await;
-        finish(&*store, &part, counted(0)).await;
+        let part = claimed_as(&store, "a").await;
+        finish(&store, &part, counted(0)).await;
     }
     // The parts are needed until the parent has ended.
     let sweep = async |limit| store.sweep_jobs(at(1_000), limit).await.unwrap().jobs;
     assert_eq!(sweep(10).await, 0);
-    let gathering = claimed_as(&*store, "a").await;
+    let gathering = claimed_as(&store, "a").await;
     let end = JobEnd {
         finished_at: at(120),
         ..success(PARENT)
     };
-    finish(&*store, &gathering, end).await;
+    finish(&store, &gathering, end).await;
     assert_eq!(store.sweep_jobs(at(115), 10).await.unwrap().jobs, 0);
-    assert_eq!((sweep(3).await, results(&*store).await.len()), (3, 1));
-    assert_eq!(get(&*store, gathering.job).await.status, Status::Succeeded);
+    assert_eq!((sweep(3).await, results(&store).await.len()), (3, 1));
+    assert_eq!(get(&store, gathering.job).await.status, Status::Succeeded);
     assert_eq!((sweep(3).await, sweep(3).await), (2, 0));
     assert_eq!(store.job(&owner(), gathering.job).await.unwrap(), None);
 }
 
 pub(super) async fn lists_pass_over_parts(backend: &dyn Backend) {
     let store = open(backend).await;
-    let parts = stored(&*store, 3).await;
+    let parts = stored(&store, 3).await;
     let id = parent(3).id;
     let page = Page::new(10, None);
     let list = async |filter: JobFilter| {
@@ -422,7 +413,7 @@ pub(super) async fn lists_pass_over_parts(backend: &dyn Backend) {
     };
     assert_eq!(list(JobFilter::default()).await, [id]);
     assert_eq!(list(of_status(Status::Queued)).await, [id]);
-    let part = claimed_as(&*store, "a").await;
+    let part = claimed_as(&store, "a").await;
     assert_eq!(list(of_status(Status::Queued)).await, []);
     assert_eq!(list(of_status(Status::Running)).await, [id]);
     let of_parent = |status| JobFilter {
@@ -457,13 +448,13 @@ pub(super) async fn parts_are_stored_with_their_parent_or_not_at_all(backend: &d
     let missing = store.insert_parts(&reading, &parts(2), None).await;
     assert!(matches!(missing, Err(StoreError::DatasetMissing(_))));
     assert_eq!(store.job(&owner(), reading.id).await.unwrap(), None);
-    assert_eq!(results(&*store).await, []);
+    assert_eq!(results(&store).await, []);
     // Storing the parts again does not duplicate them.
     for _ in 0..2 {
-        stored(&*store, 2).await;
+        stored(&store, 2).await;
     }
-    assert_eq!(results(&*store).await.len(), 2);
-    assert_eq!(story(&*store, reading.id).await, ["queued"]);
+    assert_eq!(results(&store).await.len(), 2);
+    assert_eq!(story(&store, reading.id).await, ["queued"]);
 }
 
 pub(super) async fn no_end_of_all_parts_is_told_of_the_parts(backend: &dyn Backend) {
@@ -493,8 +484,8 @@ pub(super) async fn no_end_of_all_parts_is_told_of_the_parts(backend: &dyn Backe
         store.insert_parts(&parent, &[part], None).await.unwrap();
         match status {
             Status::Failed => {
-                let part = claimed_as(&*store, "a").await;
-                finish(&*store, &part, failure()).await;
+                let part = claimed_as(&store, "a").await;
+                finish(&store, &part, failure()).await;
             }
             _ => drop(store.cancel_job(&owner(), parent.id, at(5)).await.unwrap()),
         }

@@ -166,7 +166,7 @@ pub(super) async fn what_was_accepted_is_kept_whatever_the_limits_say(backend: &
     };
     let store = backend.open_limited(quotas).await.unwrap();
     store.insert_job(&job_of_bytes(1, 10), None).await.unwrap();
-    let lease = claim(&*store, "w", LONG).await.unwrap().lease;
+    let lease = claim(&store, "w", LONG).await.unwrap().lease;
     store.insert_job(&job(2), None).await.unwrap();
     // A job may return to a full queue and leave the queue again.
     assert_eq!(
@@ -179,7 +179,7 @@ pub(super) async fn what_was_accepted_is_kept_whatever_the_limits_say(backend: &
     let standing = store.usage(&owner()).await.unwrap();
     assert_eq!(standing.own.jobs_queued, 2);
     refused(store.insert_job(&job(3), None).await);
-    let lease = claim(&*store, "w", LONG).await.unwrap().lease;
+    let lease = claim(&store, "w", LONG).await.unwrap().lease;
     // The model is larger than the free space.
     let finished = store.finish_job(&lease, &success(1)).await.unwrap();
     assert_eq!(finished, Fenced::Done);

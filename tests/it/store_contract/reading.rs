@@ -4,7 +4,7 @@ use super::*;
 
 pub(super) async fn events_are_read_from_a_number_on(backend: &dyn Backend) {
     let store = open(backend).await;
-    let lease = claimed(&*store, LONG).await;
+    let lease = claimed(&store, LONG).await;
     for second in 0..5 {
         let progress = Progress {
             examples: second as u64,
@@ -16,7 +16,7 @@ pub(super) async fn events_are_read_from_a_number_on(backend: &dyn Backend) {
             .unwrap();
     }
     store.finish_job(&lease, &success(1)).await.unwrap();
-    let all = events(&*store, lease.job).await;
+    let all = events(&store, lease.job).await;
     assert_eq!(all.len(), 9);
     for after in 0..=9 {
         let rest = store
@@ -168,7 +168,7 @@ pub(super) async fn only_what_ended_is_deleted(backend: &dyn Backend) {
     let delete = async |id| store.delete_job(&owner(), id).await.unwrap();
     store.insert_job(&job(1), None).await.unwrap();
     assert_eq!(delete(job(1).id).await, DeleteOutcome::NotEnded);
-    let lease = claim(&*store, "a", LONG).await.unwrap().lease;
+    let lease = claim(&store, "a", LONG).await.unwrap().lease;
     assert_eq!(delete(job(1).id).await, DeleteOutcome::NotEnded);
     store.finish_job(&lease, &success(1)).await.unwrap();
     let data_key = job(1).data_key;
@@ -246,7 +246,7 @@ pub(super) async fn sweeping_takes_the_oldest_ends_first(backend: &dyn Backend) 
     swept = store.sweep_jobs(at(1_000), 10).await.unwrap();
     assert_eq!((swept.jobs, swept.data_keys.len()), (3, 2));
     // A queued job is never swept, at any age.
-    assert_eq!(get(&*store, job(1).id).await.status, Status::Queued);
+    assert_eq!(get(&store, job(1).id).await.status, Status::Queued);
     assert!(store.model(&owner(), model(2).id).await.unwrap().is_some());
 }
 

@@ -67,14 +67,14 @@ pub(super) async fn a_session_is_kept_listed_and_deleted(backend: &dyn Backend) 
     let foreign = store.append_examples(&stranger, &foreign).await.unwrap();
     assert_eq!(foreign, [AppendOutcome::NotFound]);
     assert_eq!(
-        appended(&*store, append(1, 0, 1, b"x")).await,
+        appended(&store, append(1, 0, 1, b"x")).await,
         AppendOutcome::Done
     );
     assert!(store.delete_session(&owner(), id).await.unwrap());
     assert!(!store.delete_session(&owner(), id).await.unwrap());
     assert_eq!(store.session_state(&owner(), id).await.unwrap(), None);
     assert_eq!(
-        appended(&*store, append(1, 1, 1, b"x")).await,
+        appended(&store, append(1, 1, 1, b"x")).await,
         AppendOutcome::NotFound
     );
     // The deletion removed the session's log too.
@@ -87,15 +87,15 @@ pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dy
     let store = open(backend).await;
     store.insert_session(&session(1), None).await.unwrap();
     assert_eq!(
-        appended(&*store, append(1, 0, 5, b"first")).await,
+        appended(&store, append(1, 0, 5, b"first")).await,
         AppendOutcome::Done
     );
     for position in [0, 4, 6] {
-        let refused = appended(&*store, append(1, position, 1, b"late")).await;
+        let refused = appended(&store, append(1, position, 1, b"late")).await;
         assert_eq!(refused, AppendOutcome::Elsewhere { position: 5 });
     }
     assert_eq!(
-        appended(&*store, append(1, 5, 2, b"second")).await,
+        appended(&store, append(1, 5, 2, b"second")).await,
         AppendOutcome::Done
     );
     // Another process sees the position at once.
@@ -113,14 +113,14 @@ pub(super) async fn a_snapshot_takes_the_place_of_the_log(backend: &dyn Backend)
     let id = session(1).id;
     for (position, state) in [(1, b"one".as_slice()), (4, b"two")] {
         let before = append(1, position - 1, 1, b"logged");
-        assert_eq!(appended(&*store, before).await, AppendOutcome::Done);
+        assert_eq!(appended(&store, before).await, AppendOutcome::Done);
         let mut snapshot = append(1, position, 2, b"");
         snapshot.entry = LogEntry::Snapshot(state.to_vec());
         let mut late = snapshot.clone();
         late.position -= 1;
         let elsewhere = AppendOutcome::Elsewhere { position };
-        assert_eq!(appended(&*store, late).await, elsewhere);
-        assert_eq!(appended(&*store, snapshot).await, AppendOutcome::Done);
+        assert_eq!(appended(&store, late).await, elsewhere);
+        assert_eq!(appended(&store, snapshot).await, AppendOutcome::Done);
         let stored = store.session_state(&owner(), id).await.unwrap().unwrap();
         assert_eq!(stored.record.position, position + 2);
         assert_eq!(stored.snapshot.as_deref(), Some(state));

@@ -21,7 +21,7 @@ pub(super) async fn one_owner_does_not_starve_another(backend: &dyn Backend) {
     }
     // This job is the last by creation and by the owner's name.
     store.insert_job(&job_of("b", 1_000), None).await.unwrap();
-    let first = claim(&*store, "w", LONG).await.unwrap();
+    let first = claim(&store, "w", LONG).await.unwrap();
     assert_eq!(first.job.owner, Owner::new("a"));
     store
         .heartbeat(&first.lease, &paying(1.0), at(101))
@@ -29,7 +29,7 @@ pub(super) async fn one_owner_does_not_starve_another(backend: &dyn Backend) {
         .unwrap();
     // Another process knows of the payment too.
     let other = open(backend).await;
-    let next = claim(&*other, "v", LONG).await.unwrap();
+    let next = claim(&other, "v", LONG).await.unwrap();
     assert_eq!(next.job.owner, Owner::new("b"));
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn priorities_are_among_the_jobs_of_one_owner(backend: &dyn Bac
     store.insert_job(&job_of("b", 3), None).await.unwrap();
     let mut numbers = Vec::new();
     for _ in 0..4 {
-        numbers.push(claim(&*store, "w", LONG).await.unwrap().job.id);
+        numbers.push(claim(&store, "w", LONG).await.unwrap().job.id);
     }
     // The claim of the first job is charged, so the other owner is next.
     assert_eq!(numbers, [2, 3, 1, 0].map(|number| job(number).id));
@@ -76,7 +76,7 @@ pub(super) async fn within_an_owner_the_lower_level_goes_first_and_the_eighth_cl
     }
     let mut numbers = Vec::new();
     for _ in 0..9 {
-        numbers.push(claim(&*store, "w", LONG).await.unwrap().job.id);
+        numbers.push(claim(&store, "w", LONG).await.unwrap().job.id);
     }
     let expected = [2, 3, 4, 5, 6, 7, 8, 1, 9];
     assert_eq!(numbers, expected.map(|number| job(number).id));
@@ -115,16 +115,16 @@ pub(super) async fn computed_seconds_are_paid_by_weight(backend: &dyn Backend) {
         store.insert_job(&own, None).await.unwrap();
     }
     let [first, second] = [
-        claim(&*store, "w", LONG).await.unwrap(),
-        claim(&*store, "w", LONG).await.unwrap(),
+        claim(&store, "w", LONG).await.unwrap(),
+        claim(&store, "w", LONG).await.unwrap(),
     ];
     for number in [1, 3] {
         let other = job_of("zz", number);
         store.insert_job(&other, None).await.unwrap();
     }
     assert_eq!([&first.job.owner, &second.job.owner], [&heavy, &heavy]);
-    let before = virtual_seconds(&*store, heavy.as_str()).await;
-    let paid = async || virtual_seconds(&*store, heavy.as_str()).await - before;
+    let before = virtual_seconds(&store, heavy.as_str()).await;
+    let paid = async || virtual_seconds(&store, heavy.as_str()).await - before;
     store
         .heartbeat(&first.lease, &paying(8.0), at(101))
         .await
@@ -153,26 +153,26 @@ pub(super) async fn computed_seconds_are_paid_by_weight(backend: &dyn Backend) {
     assert_eq!(stale.unwrap(), Heartbeat::Lost);
     store.pay(&[(heavy.clone(), 2.0)]).await.unwrap();
     assert_eq!(paid().await, 4.0);
-    let next = claim(&*store, "w", LONG).await.unwrap();
+    let next = claim(&store, "w", LONG).await.unwrap();
     assert_eq!(next.job.owner, Owner::new("zz"));
 }
 
 pub(super) async fn a_returning_owner_begins_near_the_least_active_one(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert_job(&job_of("a", 1), None).await.unwrap();
-    let long = claim(&*store, "w", LONG).await.unwrap().lease;
-    let begun = virtual_seconds(&*store, "a").await;
+    let long = claim(&store, "w", LONG).await.unwrap().lease;
+    let begun = virtual_seconds(&store, "a").await;
     store
         .heartbeat(&long, &paying(1_000.0), at(101))
         .await
         .unwrap();
     store.insert_job(&job_of("b", 2), None).await.unwrap();
-    let late = virtual_seconds(&*store, "b").await;
+    let late = virtual_seconds(&store, "b").await;
     assert_eq!(late, begun + 1_000.0 - CREDIT_SECONDS);
     // While no owner is active, a new owner enters relative to the last position.
     for _ in 0..2 {
         store.finish_job(&long, &success(1)).await.unwrap();
-        let other = claim(&*store, "w", LONG).await;
+        let other = claim(&store, "w", LONG).await;
         if let Some(other) = other {
             store.finish_job(&other.lease, &success(2)).await.unwrap();
         }
@@ -180,12 +180,12 @@ pub(super) async fn a_returning_owner_begins_near_the_least_active_one(backend: 
     store.tend_shares().await.unwrap();
     store.insert_job(&job_of("c", 3), None).await.unwrap();
     assert_eq!(
-        virtual_seconds(&*store, "c").await,
+        virtual_seconds(&store, "c").await,
         begun + 1_000.0 - CREDIT_SECONDS
     );
     // An owner's virtual seconds do not decay.
     store.insert_job(&job_of("a", 4), None).await.unwrap();
-    assert_eq!(virtual_seconds(&*store, "a").await, begun + 1_000.0);
+    assert_eq!(virtual_seconds(&store, "a").await, begun + 1_000.0);
 }
 
 pub(super) async fn an_owner_without_jobs_is_inactive_and_one_overlooked_is_found(
@@ -194,7 +194,7 @@ pub(super) async fn an_owner_without_jobs_is_inactive_and_one_overlooked_is_foun
     let store = open(backend).await;
     let active = "SELECT COUNT(*) FROM owner_shares WHERE active = TRUE";
     store.insert_job(&job_of("a", 1), None).await.unwrap();
-    let lease = claim(&*store, "w", LONG).await.unwrap().lease;
+    let lease = claim(&store, "w", LONG).await.unwrap().lease;
     store.tend_shares().await.unwrap();
     assert_eq!(backend.number(active).await, 1, "its job runs");
     store.finish_job(&lease, &success(1)).await.unwrap();
@@ -204,16 +204,16 @@ pub(super) async fn an_owner_without_jobs_is_inactive_and_one_overlooked_is_foun
     store.insert_job(&job_of("a", 2), None).await.unwrap();
     let silenced = "UPDATE owner_shares SET active = FALSE RETURNING CAST(claims AS BIGINT)";
     backend.number(silenced).await;
-    assert_eq!(claim(&*store, "w", LONG).await, None);
+    assert_eq!(claim(&store, "w", LONG).await, None);
     store.tend_shares().await.unwrap();
-    assert!(claim(&*store, "w", LONG).await.is_some());
+    assert!(claim(&store, "w", LONG).await.is_some());
 }
 
 pub(super) async fn a_line_names_those_who_could_go_first(backend: &dyn Backend) {
     let store = open(backend).await;
     let owner = Owner::new("a");
     store.insert_job(&job_of("a", 1), None).await.unwrap();
-    let running = claim(&*store, "w", LONG).await.unwrap();
+    let running = claim(&store, "w", LONG).await.unwrap();
     let line = store.line(&owner, u64::MAX).await.unwrap();
     assert_eq!((line.own, line.other), (None, None));
     let short = Job {
@@ -287,7 +287,7 @@ pub(super) async fn a_job_that_does_not_fit_is_passed_over(backend: &dyn Backend
     // This program does not know the schema of the jobs.
     let newer = "UPDATE jobs SET spec_schema = 3 RETURNING CAST(claims AS BIGINT)";
     backend.number(newer).await;
-    assert_eq!(claim(&*store, "w", LONG).await, None);
+    assert_eq!(claim(&store, "w", LONG).await, None);
 }
 
 /// A worker of release 0.1.0 does not look at the schema of a job.
@@ -303,9 +303,9 @@ pub(super) async fn an_older_worker_claims_no_job_of_a_newer_schema(backend: &dy
     backend.number(taken).await;
     let running = "SELECT COUNT(*) FROM jobs WHERE status = 'running'";
     assert_eq!(backend.number(running).await, 1);
-    assert_eq!(get(&*store, job(2).id).await.status, Status::Running);
+    assert_eq!(get(&store, job(2).id).await.status, Status::Running);
     // The older worker does not take a job that a current worker held either.
-    let held = claim(&*store, "w", LONG).await.unwrap();
+    let held = claim(&store, "w", LONG).await.unwrap();
     backend.number(taken).await;
     let numbers = "SELECT MAX(claims) FROM jobs WHERE spec_schema > 1";
     assert_eq!((held.lease.claim, backend.number(numbers).await), (1, 1));
@@ -326,7 +326,7 @@ pub(super) async fn everybody_is_served_however_many_claim(backend: &dyn Backend
         let store = Arc::clone(&stores[claimer % 2]);
         tokio::spawn(async move {
             let mut claimed = Vec::new();
-            while let Some(claim) = claim(&*store, &format!("w{claimer}"), LONG).await {
+            while let Some(claim) = claim(&store, &format!("w{claimer}"), LONG).await {
                 claimed.push(claim.job.id);
             }
             claimed

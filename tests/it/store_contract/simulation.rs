@@ -153,12 +153,12 @@ pub(super) async fn no_job_of_a_random_load_starves(backend: &dyn Backend) {
     for seed in SEEDS {
         let weights = [1.0, 0.5, 1.0, 2.0, 4.0];
         let count = 2 + seed as usize % 4;
-        let owners = owners(&*store, seed, &weights[..count]).await;
+        let owners = owners(&store, seed, &weights[..count]).await;
         let load = random_load(seed, owners);
         let switch = seconds(load.switch);
         let last = load.arrivals.last().unwrap().at;
         let all: Milliseconds = load.arrivals.iter().map(|job| job.length + SECOND).sum();
-        let mut machine = Machine::new(&*store, load);
+        let mut machine = Machine::new(&store, load);
         // One worker computes all jobs within this time, including a twentieth for changes of workers.
         machine.run_until(last + all + all / 10).await;
         for task in &machine.tasks {
@@ -189,13 +189,13 @@ pub(super) async fn no_job_of_a_random_load_starves(backend: &dyn Backend) {
 /// The middle job is neither the oldest nor short.
 pub(super) async fn a_stream_of_short_jobs_holds_up_no_job_of_its_owner(backend: &dyn Backend) {
     let store = open(backend).await;
-    let owners = owners(&*store, 0, &[1.0]).await;
+    let owners = owners(&store, 0, &[1.0]).await;
     let mut load = load(0, owners, &[1]);
     load.arrivals
         .extend([(0, 12), (1, 60)].map(|(at, length)| arrival(0, at, length * SECOND)));
     load.arrivals
         .extend((0..300).map(|number| arrival(0, 2 + number * 200, 300)));
-    let mut machine = Machine::new(&*store, load);
+    let mut machine = Machine::new(&store, load);
     machine.run_until(HOUR).await;
     assert!(machine.tasks.iter().all(|task| task.ended.is_some()));
     let middle = &machine.tasks[1];
@@ -213,13 +213,13 @@ pub(super) async fn owners_share_the_seconds_by_their_weights(backend: &dyn Back
         (&[1.0, 2.0, 4.0], &[1, 1]),
     ];
     for (run, (weights, processes)) in (0..).zip(runs) {
-        let owners = owners(&*store, run, weights).await;
+        let owners = owners(&store, run, weights).await;
         let mut load = load(run, owners, processes);
         for _ in 0..3 {
             load.arrivals
                 .extend((0..weights.len()).map(|owner| arrival(owner, 0, HOUR)));
         }
-        let mut machine = Machine::new(&*store, load);
+        let mut machine = Machine::new(&store, load);
         machine.run_until(LENGTH).await;
         let computed: Vec<_> = (0..weights.len())
             .map(|owner| {
@@ -250,7 +250,7 @@ pub(super) async fn short_jobs_do_not_wait_behind_long_ones(backend: &dyn Backen
     let store = open(backend).await;
     for (run, workers) in [(0, 2), (1, 1)] {
         let mut random = Generator::seed_from_u64(run);
-        let owners = owners(&*store, run, &[1.0, 1.0]).await;
+        let owners = owners(&store, run, &[1.0, 1.0]).await;
         let mut load = load(run, owners, &[workers]);
         load.arrivals.extend((0..100).map(|_| arrival(0, 0, HOUR)));
         let mut times: Vec<_> = (0..100)
@@ -261,7 +261,7 @@ pub(super) async fn short_jobs_do_not_wait_behind_long_ones(backend: &dyn Backen
             .zip(times)
             .map(|(number, at)| arrival(number % 2, at, SHORT));
         load.arrivals.extend(short);
-        let mut machine = Machine::new(&*store, load);
+        let mut machine = Machine::new(&store, load);
         machine.run_until(LENGTH + 2 * WAIT_MAX).await;
         let waits = waits(&machine);
         println!("{workers} workers: {}", told(&waits));
@@ -286,7 +286,7 @@ pub(super) async fn new_owners_do_not_wait_behind_fifty_others(backend: &dyn Bac
     let new = (50..80).map(|owner| (owner, (150 + 3 * (owner as i64 - 50)) * SECOND));
     load.arrivals
         .extend(new.map(|(owner, at)| arrival(owner, at, SHORT)));
-    let mut machine = Machine::new(&*store, load);
+    let mut machine = Machine::new(&store, load);
     machine.run_until(LENGTH + 2 * WAIT_MAX).await;
     let waits = waits(&machine);
     println!("{}", told(&waits));
@@ -304,7 +304,7 @@ pub(super) async fn newcomers_do_not_take_the_workers_for_themselves(backend: &d
     load.arrivals
         .extend((1..=20).map(|owner| arrival(owner, 100 * SECOND, SHORT)));
     load.arrivals.push(arrival(21, 100 * SECOND, HOUR));
-    let mut machine = Machine::new(&*store, load);
+    let mut machine = Machine::new(&store, load);
     machine.run_until(LENGTH).await;
     let late = seconds(machine.tasks.last().unwrap().computed);
     assert!(
@@ -317,7 +317,7 @@ pub(super) async fn newcomers_do_not_take_the_workers_for_themselves(backend: &d
 /// A claim has a cost, so the owner of failing jobs has a share like any other owner.
 pub(super) async fn jobs_that_fail_at_once_hold_up_nobody(backend: &dyn Backend) {
     let store = open(backend).await;
-    let owners = owners(&*store, 0, &[1.0, 1.0]).await;
+    let owners = owners(&store, 0, &[1.0, 1.0]).await;
     let mut load = load(0, owners, &[1]);
     load.arrivals
         .extend((0..2).map(|owner| arrival(owner, 0, HOUR)));
@@ -325,7 +325,7 @@ pub(super) async fn jobs_that_fail_at_once_hold_up_nobody(backend: &dyn Backend)
         kind: Kind::Failing,
         ..arrival(1, 10 * SECOND, 0)
     }));
-    let mut machine = Machine::new(&*store, load);
+    let mut machine = Machine::new(&store, load);
     machine.run_until(26 * SECOND).await;
     let computed = seconds(machine.tasks[0].computed);
     println!("{computed} of 26 s beside 500 failing jobs");
@@ -337,7 +337,7 @@ pub(super) async fn jobs_that_fail_at_once_hold_up_nobody(backend: &dyn Backend)
 pub(super) async fn a_parked_job_without_a_state_is_not_forgotten(backend: &dyn Backend) {
     let store = open(backend).await;
     for (run, workers) in [(0, 1), (1, 2)] {
-        let owners = owners(&*store, run, &[1.0, 1.0, 1.0]).await;
+        let owners = owners(&store, run, &[1.0, 1.0, 1.0]).await;
         let mut load = load(run, owners, &[workers]);
         for _ in 0..workers {
             load.arrivals.push(Arrival {
@@ -348,7 +348,7 @@ pub(super) async fn a_parked_job_without_a_state_is_not_forgotten(backend: &dyn 
         load.arrivals
             .extend((0..workers).map(|_| arrival(1, SECOND, HOUR)));
         load.arrivals.push(arrival(2, 20 * SECOND, SHORT));
-        let mut machine = Machine::new(&*store, load);
+        let mut machine = Machine::new(&store, load);
         machine.run_until(100 * SECOND).await;
         let tasks = &machine.tasks;
         println!(
@@ -369,14 +369,14 @@ pub(super) async fn a_job_that_was_expected_to_be_short_yields_when_it_is_not(
     backend: &dyn Backend,
 ) {
     let store = open(backend).await;
-    let owners = owners(&*store, 0, &[1.0]).await;
+    let owners = owners(&store, 0, &[1.0]).await;
     let mut load = load(0, owners, &[1]);
     load.arrivals.push(Arrival {
         expected_seconds: 0.05,
         ..arrival(0, 0, HOUR)
     });
     load.arrivals.push(arrival(0, 100 * SECOND, 10 * SECOND));
-    let mut machine = Machine::new(&*store, load);
+    let mut machine = Machine::new(&store, load);
     machine
         .run_until(100 * SECOND + 10 * SECOND + WAIT_MAX)
         .await;
@@ -411,7 +411,7 @@ pub(super) async fn ten_thousand_owners_have_one_job_each_before_any_has_two(
     assert_eq!(backend.number(active).await, OWNERS + 1);
     let mut served = HashSet::new();
     for number in 0..CLAIMS {
-        let claim = claim(&*store, "w", LONG).await.unwrap();
+        let claim = claim(&store, "w", LONG).await.unwrap();
         assert!(served.insert(claim.job.owner), "claim {number}");
         let end = JobEnd {
             spent: Spent {

@@ -9,8 +9,8 @@ pub(super) async fn a_queued_job_is_stored_whole(backend: &dyn Backend) {
         ..job(1)
     };
     store.insert_job(&job, None).await.unwrap();
-    assert_eq!(get(&*store, job.id).await, job);
-    assert_eq!(story(&*store, job.id).await, ["queued"]);
+    assert_eq!(get(&store, job.id).await, job);
+    assert_eq!(story(&store, job.id).await, ["queued"]);
     assert_eq!(store.usage(&owner()).await.unwrap().all.jobs_queued, 1);
     // Storing the job again neither duplicates nor overwrites it.
     store
@@ -23,8 +23,8 @@ pub(super) async fn a_queued_job_is_stored_whole(backend: &dyn Backend) {
         )
         .await
         .unwrap();
-    assert_eq!(get(&*store, job.id).await, job);
-    assert_eq!(story(&*store, job.id).await, ["queued"]);
+    assert_eq!(get(&store, job.id).await, job);
+    assert_eq!(story(&store, job.id).await, ["queued"]);
     assert_eq!(store.job(&owner(), self::job(2).id).await.unwrap(), None);
 }
 
@@ -35,7 +35,7 @@ pub(super) async fn a_job_succeeds_with_model_and_trace(backend: &dyn Backend) {
         job: running,
         lease,
         ..
-    } = claim(&*store, "a", LONG).await.unwrap();
+    } = claim(&store, "a", LONG).await.unwrap();
     let expected = Job {
         status: Status::Running,
         attempt: 1,
@@ -44,7 +44,7 @@ pub(super) async fn a_job_succeeds_with_model_and_trace(backend: &dyn Backend) {
     };
     assert_eq!(running, expected);
     assert_eq!((lease.job, lease.attempt), (job(1).id, 1));
-    assert_eq!(get(&*store, running.id).await, running);
+    assert_eq!(get(&store, running.id).await, running);
     assert_eq!(store.usage(&owner()).await.unwrap().all.jobs_queued, 0);
 
     assert_eq!(
@@ -66,47 +66,47 @@ pub(super) async fn a_job_succeeds_with_model_and_trace(backend: &dyn Backend) {
         model: Some(model(1).id),
         ..expected
     };
-    assert_eq!(get(&*store, expected.id).await, expected);
+    assert_eq!(get(&store, expected.id).await, expected);
     assert_eq!(
         store.model(&owner(), model(1).id).await.unwrap(),
         Some(model(1))
     );
     assert_eq!(store.trace(&owner(), expected.id).await.unwrap(), trace);
     assert_eq!(
-        story(&*store, expected.id).await,
+        story(&store, expected.id).await,
         ["queued", "running", "succeeded", "result"]
     );
-    let last = events(&*store, expected.id).await.pop().unwrap();
+    let last = events(&store, expected.id).await.pop().unwrap();
     assert_eq!(
         last.body,
         json!({"status": "succeeded", "result": result, "error": null})
     );
     assert_eq!((last.at, last.job), (finished_at, expected.id));
-    assert_eq!(claim(&*store, "b", LONG).await, None);
+    assert_eq!(claim(&store, "b", LONG).await, None);
 }
 
 pub(super) async fn a_job_fails_with_its_error(backend: &dyn Backend) {
     let store = open(backend).await;
-    let lease = claimed(&*store, LONG).await;
+    let lease = claimed(&store, LONG).await;
     assert_eq!(
         store.finish_job(&lease, &failure()).await.unwrap(),
         Fenced::Done
     );
-    let ended = get(&*store, lease.job).await;
+    let ended = get(&store, lease.job).await;
     assert_eq!((ended.status, ended.result), (Status::Failed, None));
     assert_eq!(ended.error, failure().error);
     assert_eq!(
-        story(&*store, lease.job).await,
+        story(&store, lease.job).await,
         ["queued", "running", "failed", "result"]
     );
-    let last = events(&*store, lease.job).await.pop().unwrap();
+    let last = events(&store, lease.job).await.pop().unwrap();
     assert_eq!(last.body["error"]["code"], "solver");
     assert_eq!(store.trace(&owner(), lease.job).await.unwrap(), None);
 }
 
 pub(super) async fn a_running_job_is_cancelled_by_its_worker(backend: &dyn Backend) {
     let store = open(backend).await;
-    let lease = claimed(&*store, LONG).await;
+    let lease = claimed(&store, LONG).await;
     let beat = |cancel_requested| Heartbeat::Held { cancel_requested };
     assert_eq!(
         store
@@ -121,7 +121,7 @@ pub(super) async fn a_running_job_is_cancelled_by_its_worker(backend: &dyn Backe
         .unwrap();
     assert_eq!(
         outcome,
-        CancelOutcome::Requested(get(&*store, lease.job).await)
+        CancelOutcome::Requested(get(&store, lease.job).await)
     );
     assert_eq!(
         store
@@ -140,7 +140,7 @@ pub(super) async fn a_running_job_is_cancelled_by_its_worker(backend: &dyn Backe
         ..success(1)
     };
     assert_eq!(store.finish_job(&lease, &end).await.unwrap(), Fenced::Done);
-    let ended = get(&*store, lease.job).await;
+    let ended = get(&store, lease.job).await;
     assert_eq!(
         (ended.status, ended.model),
         (Status::Cancelled, Some(model(1).id))
@@ -151,14 +151,14 @@ pub(super) async fn a_running_job_is_cancelled_by_its_worker(backend: &dyn Backe
         .unwrap();
     assert_eq!(again, CancelOutcome::AlreadyRequested(ended));
     assert_eq!(
-        story(&*store, lease.job).await,
+        story(&store, lease.job).await,
         ["queued", "running", "cancelled", "result"]
     );
 }
 
 pub(super) async fn a_job_may_succeed_after_its_cancel(backend: &dyn Backend) {
     let store = open(backend).await;
-    let lease = claimed(&*store, LONG).await;
+    let lease = claimed(&store, LONG).await;
     store
         .cancel_job(&owner(), lease.job, at(102))
         .await
@@ -167,7 +167,7 @@ pub(super) async fn a_job_may_succeed_after_its_cancel(backend: &dyn Backend) {
         store.finish_job(&lease, &success(1)).await.unwrap(),
         Fenced::Done
     );
-    let ended = get(&*store, lease.job).await;
+    let ended = get(&store, lease.job).await;
     assert_eq!(ended.status, Status::Succeeded);
     let again = store
         .cancel_job(&owner(), lease.job, at(105))
@@ -185,7 +185,7 @@ pub(super) async fn a_queued_job_is_cancelled_at_once(backend: &dyn Backend) {
         .unwrap();
     assert_eq!(stranger, CancelOutcome::NotFound);
     let outcome = store.cancel_job(&owner(), job(1).id, at(5)).await.unwrap();
-    let ended = get(&*store, job(1).id).await;
+    let ended = get(&store, job(1).id).await;
     assert_eq!(outcome, CancelOutcome::Cancelled(ended.clone()));
     assert_eq!(
         (ended.status, ended.result.as_ref()),
@@ -193,12 +193,12 @@ pub(super) async fn a_queued_job_is_cancelled_at_once(backend: &dyn Backend) {
     );
     assert_eq!((ended.finished_at, ended.started_at), (Some(at(5)), None));
     assert_eq!(
-        story(&*store, job(1).id).await,
+        story(&store, job(1).id).await,
         ["queued", "cancelled", "result"]
     );
     let again = store.cancel_job(&owner(), job(1).id, at(6)).await.unwrap();
     assert_eq!(again, CancelOutcome::AlreadyRequested(ended));
-    assert_eq!(claim(&*store, "a", LONG).await, None);
+    assert_eq!(claim(&store, "a", LONG).await, None);
     assert_eq!(store.usage(&owner()).await.unwrap().all.jobs_queued, 0);
     let missing = store.cancel_job(&owner(), job(2).id, at(6)).await.unwrap();
     assert_eq!(missing, CancelOutcome::NotFound);
@@ -211,9 +211,9 @@ pub(super) async fn a_job_is_stored_running(backend: &dyn Backend) {
         .insert_running_job(&job, &worker("a"), LONG, None)
         .await
         .unwrap();
-    assert_eq!(get(&*store, job.id).await, job);
-    assert_eq!(story(&*store, job.id).await, ["queued", "running"]);
-    assert_eq!(claim(&*store, "b", LONG).await, None);
+    assert_eq!(get(&store, job.id).await, job);
+    assert_eq!(story(&store, job.id).await, ["queued", "running"]);
+    assert_eq!(claim(&store, "b", LONG).await, None);
     // The same worker gets the same lease again, and another worker is refused.
     let again = store
         .insert_running_job(&job, &worker("a"), LONG, None)
@@ -224,13 +224,13 @@ pub(super) async fn a_job_is_stored_running(backend: &dyn Backend) {
         .insert_running_job(&job, &worker("b"), LONG, None)
         .await;
     assert!(matches!(other, Err(StoreError::Conflict(_))), "{other:?}");
-    assert_eq!(story(&*store, job.id).await, ["queued", "running"]);
+    assert_eq!(story(&store, job.id).await, ["queued", "running"]);
     assert_eq!(
         store.finish_job(&lease, &success(1)).await.unwrap(),
         Fenced::Done
     );
     assert_eq!(
-        story(&*store, job.id).await,
+        story(&store, job.id).await,
         ["queued", "running", "succeeded", "result"]
     );
 }
@@ -242,11 +242,11 @@ pub(super) async fn a_job_is_stored_ended(backend: &dyn Backend) {
             .insert_ended_job(&ended_job(1), Some(&model(1)), Some(b"curve"), None)
             .await;
         stored.unwrap();
-        assert_eq!(get(&*store, job(1).id).await, ended_job(1));
+        assert_eq!(get(&store, job(1).id).await, ended_job(1));
         let expected = ["queued", "running", "succeeded", "result"];
-        assert_eq!(story(&*store, job(1).id).await, expected);
+        assert_eq!(story(&store, job(1).id).await, expected);
     }
-    let times: Vec<_> = events(&*store, job(1).id)
+    let times: Vec<_> = events(&store, job(1).id)
         .await
         .iter()
         .map(|event| event.at)
@@ -260,7 +260,7 @@ pub(super) async fn a_job_is_stored_ended(backend: &dyn Backend) {
         store.trace(&owner(), job(1).id).await.unwrap().unwrap(),
         b"curve"
     );
-    assert_eq!(claim(&*store, "a", LONG).await, None);
+    assert_eq!(claim(&store, "a", LONG).await, None);
     store
         .insert_ended_job(
             &Job {
@@ -302,7 +302,7 @@ pub(super) async fn a_job_is_stored_only_as_what_it_is(backend: &dyn Backend) {
             .is_err()
     );
     assert_eq!(store.job(&owner(), job(1).id).await.unwrap(), None);
-    let lease = claimed(&*store, LONG).await;
+    let lease = claimed(&store, LONG).await;
     for status in [Status::Queued, Status::Running] {
         assert!(
             store
@@ -343,5 +343,5 @@ pub(super) async fn a_job_is_stored_only_as_what_it_is(backend: &dyn Backend) {
             .await
             .is_err()
     );
-    assert_eq!(story(&*store, lease.job).await, ["queued", "running"]);
+    assert_eq!(story(&store, lease.job).await, ["queued", "running"]);
 }

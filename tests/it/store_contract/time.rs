@@ -45,12 +45,12 @@ pub(super) async fn readings_are_remembered_by_the_hour(backend: &dyn Backend) {
 /// and the job is not charged an attempt.
 pub(super) async fn a_clock_that_jumps_ahead_charges_no_attempt(backend: &dyn Backend) {
     let store = open(backend).await;
-    let lease = claimed(&*store, LONG).await;
-    assert!(claim(&*store, "b", LONG).await.is_none());
+    let lease = claimed(&store, LONG).await;
+    assert!(claim(&store, "b", LONG).await.is_none());
     let jump = "UPDATE jobs SET lease_until = lease_until - 315360000 \
                 RETURNING CAST(claims AS BIGINT)";
     backend.number(jump).await;
-    let taken = claim(&*store, "b", LONG).await.unwrap().lease;
+    let taken = claim(&store, "b", LONG).await.unwrap().lease;
     assert_eq!(
         (taken.attempt, taken.claim),
         (lease.attempt, lease.claim + 1)
@@ -65,13 +65,13 @@ pub(super) async fn a_clock_that_jumps_ahead_charges_no_attempt(backend: &dyn Ba
 /// A clock that jumps back leaves leases and callbacks with times that lie years ahead.
 pub(super) async fn what_a_clock_put_years_ahead_is_due_soon(backend: &dyn Backend) {
     let store = open(backend).await;
-    let lease = claimed(&*store, LONG).await;
+    let lease = claimed(&store, LONG).await;
     let told = Job {
         callback: Some(Callback::new("https://example.com/")),
         ..job(2)
     };
     store.insert_job(&told, None).await.unwrap();
-    let claimed = claim(&*store, "a", LONG).await.unwrap().lease;
+    let claimed = claim(&store, "a", LONG).await.unwrap().lease;
     store.finish_job(&claimed, &failure()).await.unwrap();
     assert_eq!(store.shorten_leases(NONE).await.unwrap(), 0);
     for jump in [
@@ -81,7 +81,7 @@ pub(super) async fn what_a_clock_put_years_ahead_is_due_soon(backend: &dyn Backe
     ] {
         backend.number(jump).await;
     }
-    assert!(claim(&*store, "b", LONG).await.is_none());
+    assert!(claim(&store, "b", LONG).await.is_none());
     assert!(
         store
             .claim_callback(&worker("b"), LONG, &BusyReceivers::default())
@@ -90,7 +90,7 @@ pub(super) async fn what_a_clock_put_years_ahead_is_due_soon(backend: &dyn Backe
             .is_none()
     );
     assert_eq!(store.shorten_leases(NONE).await.unwrap(), 2);
-    let taken = claim(&*store, "b", LONG).await.unwrap();
+    let taken = claim(&store, "b", LONG).await.unwrap();
     assert_eq!((taken.job.id, taken.lease.attempt), (lease.job, 2));
     assert!(
         store

@@ -166,7 +166,7 @@ pub(super) async fn a_callback_is_delivered_by_one(backend: &dyn Backend) {
     const CALLBACKS: i64 = 24;
     let stores = [open(backend).await, open(backend).await];
     for number in 0..CALLBACKS {
-        owed(&*stores[0], number).await;
+        owed(&stores[0], number).await;
     }
     let takers = (0..6).map(|index| {
         let store = Arc::clone(&stores[index % 2]);

@@ -71,9 +71,9 @@ pub(super) async fn stores_share_one_database(backend: &dyn Backend) {
     let (first, second) = (stores.next().unwrap(), stores.next().unwrap());
     first.insert_job(&job(1), None).await.unwrap();
     second.insert_job(&job(2), None).await.unwrap();
-    let lease = claim(&*second, "b", LONG).await.unwrap().lease;
+    let lease = claim(&second, "b", LONG).await.unwrap().lease;
     assert_eq!(lease.job, job(1).id);
-    assert_eq!(claim(&*first, "a", LONG).await.unwrap().job.id, job(2).id);
+    assert_eq!(claim(&first, "a", LONG).await.unwrap().job.id, job(2).id);
     // The request of one process reaches the worker in another.
     first.cancel_job(&owner(), lease.job, at(1)).await.unwrap();
     let beat = second
@@ -87,7 +87,7 @@ pub(super) async fn stores_share_one_database(backend: &dyn Backend) {
         }
     );
     second.finish_job(&lease, &success(1)).await.unwrap();
-    assert_eq!(get(&*first, lease.job).await.status, Status::Succeeded);
+    assert_eq!(get(&first, lease.job).await.status, Status::Succeeded);
 }
 
 /// A client that disconnects drops the future at any point. The database then has either the whole write or

@@ -475,6 +475,6 @@ pub(super) async fn no_job_is_claimed_twice(backend: &dyn Backend) {
     assert_eq!(taken.len(), JOBS as usize);
     assert_eq!(taken.iter().collect::<HashSet<_>>().len(), JOBS as usize);
     for &id in taken.iter().step_by(50) {
-        assert_eq!(story(&*stores[1], id).await, ["queued", "running"]);
+        assert_eq!(story(&stores[1], id).await, ["queued", "running"]);
     }
 }

@@ -132,7 +132,7 @@ pub(super) async fn parts_are_taken_and_gathered_once(backend: &dyn Backend) {
 pub(super) async fn many_parts_are_counted_exactly(backend: &dyn Backend) {
     let stores = [open(backend).await, open(backend).await];
     let count = 60;
-    stored(&*stores[0], count).await;
+    stored(&stores[0], count).await;
     let mut workers = tokio::task::JoinSet::new();
     for number in 0..6 {
         let store = Arc::clone(&stores[number % 2]);
@@ -157,10 +157,10 @@ pub(super) async fn many_parts_are_counted_exactly(backend: &dyn Backend) {
         });
     }
     assert_eq!(workers.join_all().await.iter().sum::<u32>(), 1);
-    let story = story(&*stores[0], parent(count).id).await;
+    let story = story(&stores[0], parent(count).id).await;
     let shown = story.iter().filter(|event| *event == "progress").count();
     assert_eq!(shown, 60);
-    let ended = get(&*stores[0], parent(count).id).await;
+    let ended = get(&stores[0], parent(count).id).await;
     assert_eq!((ended.status, left(&ended)), (Status::Succeeded, 0));
 }
 
@@ -300,7 +300,7 @@ pub(super) async fn parts_that_run_are_cancelled_and_the_rest_is_gathered(backen
 pub(super) async fn cancelling_and_ending_parts_do_not_block_each_other(backend: &dyn Backend) {
     let stores = [open(backend).await, open(backend).await];
     let count = 40;
-    stored(&*stores[0], count).await;
+    stored(&stores[0], count).await;
     let id = parent(count).id;
     let mut workers = tokio::task::JoinSet::new();
     for number in 0..4 {
@@ -319,17 +319,17 @@ pub(super) async fn cancelling_and_ending_parts_do_not_block_each_other(backend:
             }
         });
     }
-    while results(&*stores[1]).await[4].1 != Status::Succeeded {
+    while results(&stores[1]).await[4].1 != Status::Succeeded {
         tokio::task::yield_now().await;
     }
     let cancelled = stores[1].cancel_job(&owner(), id, at(5)).await.unwrap();
     workers.join_all().await;
-    let ended = get(&*stores[0], id).await;
+    let ended = get(&stores[0], id).await;
     assert_eq!((ended.status, left(&ended)), (Status::Cancelled, 0));
     assert!(!matches!(cancelled, CancelOutcome::NotFound));
-    let all = results(&*stores[0]).await;
+    let all = results(&stores[0]).await;
     assert!(all.iter().all(|(_, status, _)| status.is_ended()));
-    events(&*stores[0], id).await;
+    events(&stores[0], id).await;
 }
 
 pub(super) async fn a_part_ends_and_goes_with_its_parent_alone(backend: &dyn Backend) {

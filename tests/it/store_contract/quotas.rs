@@ -258,7 +258,7 @@ pub(super) async fn what_is_counted_is_what_there_is(backend: &dyn Backend) {
     for (place, (deed, number, is_others)) in deeds.current().into_iter().enumerate() {
         let owner = if is_others { other() } else { owner() };
         let made = number + if is_others { 500 } else { 0 };
-        do_one(&*stores[place % 2], deed, made, &owner, &mut leases).await;
+        do_one(&stores[place % 2], deed, made, &owner, &mut leases).await;
     }
     let all = stores[0].usage(&owner()).await.unwrap().all;
     let own = stores[0].usage(&owner()).await.unwrap().own;

@@ -364,7 +364,7 @@ async fn a_claim_over_postgres_reads_few_of_many() {
     let before = read_of_index(&backend).await;
     let claimer = open(&backend).await;
     for _ in 0..CLAIMS {
-        assert!(claim(&*claimer, "w", LONG).await.is_some());
+        assert!(claim(&claimer, "w", LONG).await.is_some());
     }
     // A connection reports its reads to the statistics at the latest when it closes.
     claimer.close().await;

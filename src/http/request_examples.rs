@@ -80,7 +80,7 @@ fn of_body(id: &str, media_type: &str) -> Vec<(&'static str, Value)> {
         (_, CSV) => "y,a,b,c\n1,1,1,0\n1,1,0,1\n0,0,0,1\n0,0,1,0\n",
         (_, "text/x-libsvm") => "1 1:1 2:1\n1 1:1 3:1\n-1 3:1\n-1 2:1\n",
         (_, ARFF) => {
-            "@relation majority\n@attribute a {0,1}\n@attribute b {0,1}\n@attribute c {0,1}\n\
+            "@relation majority\n@attribute a numeric\n@attribute b numeric\n@attribute c numeric\n\
              @attribute y {0,1}\n@data\n1,1,0,1\n1,0,1,1\n0,0,1,0\n0,1,0,0\n"
         }
         (_, NPY) => return bytes(npy()),
@@ -119,7 +119,7 @@ fn of_json(id: &str) -> Vec<(&'static str, Value)> {
         "learn_session_examples" | "predict_session" => data,
         "create_dataset" => json!({"name": "majority", "data": data}),
         "create_session" => json!({"learner": perceptron, "n": 3}),
-        "run_figure" => json!({"seed": 7, "name": "dichotomies"}),
+        "run_figure" => json!({"seed": 7, "params": few_points()}),
         "import_model" => serde_json::from_str(MODEL_FILE).unwrap_or_default(),
         "infer_model" | "infer_model_version" => json!({"inputs": [{"name": "x",
             "shape": [2, 3], "datatype": "FP64", "data": [1, 1, 0, 0, 0, 1]}]}),
@@ -133,28 +133,34 @@ fn of_json(id: &str) -> Vec<(&'static str, Value)> {
     vec![(ANY, example)]
 }
 
-/// One job per task, under the name of the task. The first example is a training.
+/// One job per task, under the name of the task. A training comes first, because tools use the first example.
 fn of_jobs(data: &Value) -> Vec<(&'static str, Value)> {
-    let perceptron = json!({"name": "perceptron"});
-    let train = json!({"learner": perceptron, "data": data, "seed": 7});
+    let train = json!({"learner": {"name": "perceptron"}, "data": data, "seed": 7});
+    let over = json!({"learner.params.order": ["cyclic", "shuffled"], "seed": [1, 2]});
+    let on_data = |task: &str| json!({task: {"data": data}});
     vec![
-        ("train", json!({"train": train, "name": "majority"})),
         (
-            "evaluate",
+            "basic_training",
+            json!({"train": train, "name": "majority"}),
+        ),
+        (
+            "evaluation",
             json!({"evaluate": {"model": MODEL, "data": data}}),
         ),
-        ("separability", json!({"separability": {"data": data}})),
-        ("maximum_margin", json!({"maximum_margin": {"data": data}})),
-        ("version_space", json!({"version_space": {"data": data}})),
         (
             "experiment",
-            json!({"experiment": {"name": "cover", "params": {"n": 5, "repetitions": 20}}}),
+            json!({"experiment": {"name": "separable-fraction", "params": few_points()}}),
         ),
-        (
-            "grid",
-            json!({"grid": {"train": train, "params": {"eta": [0.5, 1]}}}),
-        ),
+        ("grid", json!({"grid": {"train": train, "over": over}})),
+        ("maximum_margin", on_data("maximum_margin")),
+        ("separability", on_data("separability")),
+        ("version_space", on_data("version_space")),
     ]
+}
+
+/// Parameters of an experiment that ends within a second.
+fn few_points() -> Value {
+    json!({"dimensions": [5], "points_per_dimension": [1.0, 2.0], "runs": 20})
 }
 
 fn of_parameter(id: &str, parameter: &Value) -> Vec<(&'static str, Value)> {
@@ -206,6 +212,7 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
         "seed" => json!(7),
         "trace" => json!(true),
         "holdout" => json!(0.25),
+        "name" if id == "create_dataset" => return vec![(CSV, json!("majority"))],
         "name" => json!("majority"),
         "max_passes" | "max_mistakes" | "max_examples" => json!(100),
         "max_seconds" => json!(5),

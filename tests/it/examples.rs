@@ -165,7 +165,8 @@ impl Example<'_> {
         let data = json!({"labelled": {"examples": [{"x": "110", "y": 1}, {"x": "001", "y": 0}]}});
         let train = json!({"train": {"learner": {"name": "perceptron"}, "data": data,
             "trace": true}});
-        let cover = json!({"experiment": {"name": "cover", "params": {"n": 5, "repetitions": 20}}});
+        let cover = json!({"experiment": {"name": "separable-fraction",
+            "params": {"dimensions": [3], "points_per_dimension": [1.0], "runs": 5}}});
         let made = match (prefix, self.id()) {
             ("job_", "cancel_job") => service
                 .post_json("/v1/jobs", &long_job(1))
@@ -265,7 +266,8 @@ fn links_lead_to_operations() {
             for link in of_response.into_iter().flat_map(Map::values) {
                 links += 1;
                 let target = &operations[link["operationId"].as_str().unwrap()];
-                let has = |name| parameters(target).any(|parameter| parameter["name"] == name);
+                let has =
+                    |name: &String| parameters(target).any(|parameter| parameter["name"] == *name);
                 assert!(
                     link["parameters"].as_object().unwrap().keys().all(has),
                     "{id}: {link}"

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
@@ -138,7 +138,7 @@ impl Keep {
             };
             let id = self.app.jobs.store_dataset(new).await?.summary.id;
             let answer = told(raw(dataset_form(id).to_string())?);
-            return Ok((StatusCode::CREATED, Json(answer)).into_response());
+            return Ok(created(id, answer));
         }
         let limit = self.app.limits.prediction_bytes_max;
         let written = tokio::task::spawn_blocking(move || {
@@ -173,7 +173,12 @@ pub async fn replay(
     }
     let mut answer = record.answer.unwrap_or_default();
     answer["data"] = dataset_form(id);
-    Ok(Some((StatusCode::CREATED, Json(answer)).into_response()))
+    Ok(Some(created(id, answer)))
+}
+
+fn created(id: DatasetId, answer: impl Serialize) -> Response {
+    let location = [(header::LOCATION, format!("/v1/datasets/{id}"))];
+    (StatusCode::CREATED, location, Json(answer)).into_response()
 }
 
 fn dataset_form(id: DatasetId) -> Value {

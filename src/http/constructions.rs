@@ -27,6 +27,7 @@ use super::App;
 use super::construct::{Keep, construct, interrupted, out_of_range, replay};
 use super::data_body::read_json;
 use super::data_schema;
+use super::declared::{BODY, CONSTRUCTED, KEYED, STORED, problems};
 use super::extract::{Caller, NoQuery};
 use super::idempotency::{KeyHeader, Keyed, NotMade, once};
 use super::problem::{Code, Problem};
@@ -163,11 +164,13 @@ pub struct CnfAnswer {
 
 /// Builds the sequence on which the monotone kernel perceptron errs every time (Theorem 4).
 ///
-/// With `store`, the service stores the sequence as a dataset and the answer has status 201.
+/// All examples of the sequence are labelled by the conjunction of all features. With `"store": true` the
+/// service stores the sequence as a dataset and answers 201.
 #[utoipa::path(post, path = "/v1/constructions/kernel-perceptron-adversary",
     tag = "constructions", request_body = AdversaryRequest, params(KeyHeader),
     responses((status = 200, description = "The sequence", body = AdversaryAnswer),
-        (status = 201, description = "The sequence is stored", body = AdversaryAnswer)))]
+        (status = 201, description = "The sequence is stored", body = AdversaryAnswer)),
+    extensions(("x-problems" = json!(problems(&[BODY, KEYED, STORED, CONSTRUCTED])))))]
 pub async fn construct_kernel_perceptron_adversary(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -217,7 +220,8 @@ async fn adversary_made(
 #[utoipa::path(post, path = "/v1/constructions/winnow-counting",
     tag = "constructions", request_body = CountingRequest, params(KeyHeader),
     responses((status = 200, description = "The sequence", body = CountingAnswer),
-        (status = 201, description = "The sequence is stored", body = CountingAnswer)))]
+        (status = 201, description = "The sequence is stored", body = CountingAnswer)),
+    extensions(("x-problems" = json!(problems(&[BODY, KEYED, STORED, CONSTRUCTED])))))]
 pub async fn construct_winnow_counting(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -292,10 +296,11 @@ async fn counting_made(
 
 /// Builds a monotone CNF with a given number of satisfying assignments (Lemma 8).
 ///
-/// Each clause has two variables, which may be equal.
+/// The formula has at most one clause per variable.
 #[utoipa::path(post, path = "/v1/constructions/monotone-cnf",
     tag = "constructions", request_body = CnfRequest,
-    responses((status = 200, description = "The formula", body = CnfAnswer)))]
+    responses((status = 200, description = "The formula", body = CnfAnswer)),
+    extensions(("x-problems" = json!(problems(&[BODY])))))]
 pub async fn construct_monotone_cnf(
     State(app): State<App>,
     _: NoQuery,

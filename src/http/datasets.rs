@@ -19,6 +19,7 @@ use crate::records::{Dataset, DatasetId, DatasetSummary, KeyRecord, Owner, Times
 
 use super::body::{self, Effort};
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
+use super::declared::{BODY, EXAMPLES, IN_PATH, KEYED, STORED, problems};
 use super::extract::{Caller, NoQuery, PageQuery, PathId, Query, page, query_pairs};
 use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use super::permits::OwnerPermit;
@@ -175,7 +176,8 @@ impl From<Dataset> for DatasetAnswer {
             (String = "text/csv"), (String = "text/x-libsvm"), (String = "text/x-arff"),
             (Octets = "application/x-npy"), (Octets = "application/octet-stream")),
         description = "The data"),
-    responses((status = 201, description = "The data are stored", body = DatasetAnswer)))]
+    responses((status = 201, description = "The data are stored", body = DatasetAnswer)),
+    extensions(("x-problems" = json!(problems(&[BODY, EXAMPLES, KEYED, STORED])))))]
 pub async fn create_dataset(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -415,9 +417,10 @@ fn check_assume(new: &NewDataset) -> Result<(), Problem> {
     Err(Problem::parameter(Code::BAD_OPTION, "assume", detail))
 }
 
-/// Lists the datasets, newest first, without the names of their features.
+/// Lists the datasets, newest first.
 ///
-/// A page has `limit` items. Send `next_cursor` of the answer as `cursor` to get the next page.
+/// The list omits the names of the features. The answer is one page. To get the next page, send `next_cursor`
+/// as `cursor`.
 #[utoipa::path(get, path = "/v1/datasets", tag = "datasets", params(PageQuery),
     responses((status = 200, description = "One page of the list of datasets", body = DatasetList)))]
 pub async fn list_datasets(
@@ -435,11 +438,12 @@ pub async fn list_datasets(
 
 /// Returns a dataset without the examples.
 ///
-/// The answer has the names of the features and of the labels. Read the examples with `GET
-/// /v1/datasets/{id}/examples`.
+/// The document counts the examples and features and names the classes. `GET /v1/datasets/{id}/examples`
+/// returns the examples.
 #[utoipa::path(get, path = "/v1/datasets/{id}", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset")),
-    responses((status = 200, description = "The dataset", body = DatasetAnswer)))]
+    responses((status = 200, description = "The dataset", body = DatasetAnswer)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
 pub async fn get_dataset(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -455,7 +459,8 @@ pub async fn get_dataset(
 /// Models that were trained on the dataset stay.
 #[utoipa::path(delete, path = "/v1/datasets/{id}", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset")),
-    responses((status = 204, description = "The dataset was deleted")))]
+    responses((status = 204, description = "The dataset was deleted")),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::DATASET_IN_USE, Code::STORAGE_FULL]])))))]
 pub async fn delete_dataset(
     State(app): State<App>,
     Caller(owner): Caller,

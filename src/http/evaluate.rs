@@ -19,6 +19,7 @@ use super::App;
 
 use super::body::{self, Effort};
 use super::data_body::{DataBody, Octets};
+use super::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
 use super::extract::{Caller, PathId};
 use super::job_document::JobResult;
 use super::limits::Limits;
@@ -53,7 +54,8 @@ use super::work::Work;
             (String = "text/x-arff"), (Octets = "application/x-npy"),
             (Octets = "application/octet-stream")),
         description = "The examples with their labels"),
-    responses((status = 200, description = "The evaluation of the model", body = EvaluateResult)))]
+    responses((status = 200, description = "The evaluation of the model", body = EvaluateResult)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, BODY, EXAMPLES, ANSWERED])))))]
 pub async fn evaluate_model(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -16,6 +16,7 @@ use crate::records::id::JobKind;
 use crate::records::{Event, EventKind, JobId, Owner};
 
 use super::App;
+use super::declared::{IN_PATH, problems};
 use super::extract::{Caller, NoQuery, PathId};
 use super::job_document::tag_result;
 use super::permits::OwnerPermit;
@@ -33,7 +34,8 @@ const BATCH: u32 = 100;
         ("Last-Event-ID" = Option<u64>, Header, description = "The last event that the client \
                                                                received")),
     responses((status = 200, description = "The stream of events", content_type = "text/event-stream",
-        body = String)))]
+        body = String)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::TOO_MANY_STREAMS]])))))]
 pub async fn follow_job(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -14,7 +14,8 @@ use crate::records::{DatasetId, DatasetSummary};
 use super::App;
 use super::body;
 use super::datasets::in_path;
-use super::extract::{Caller, PathId, Query, accepted};
+use super::declared::{COMPUTED, IN_PATH, problems};
+use super::extract::{Caller, PathId, Query, chosen};
 use super::problem::{Code, Problem};
 use super::work::SMALL_WORDS_MAX;
 
@@ -34,6 +35,8 @@ pub struct ExamplesQuery {
     /// Examples per page; 100 when absent.
     #[param(minimum = 1, maximum = 10_000)]
     limit: Option<u32>,
+    /// Format of the answer. A media type without a wildcard in `Accept` overrides the parameter.
+    format: Option<String>,
 }
 
 /// An example.
@@ -67,7 +70,7 @@ pub struct ExamplePage {
     next_offset: Option<u64>,
 }
 
-/// Returns a page of examples in stored order. The `Accept` header selects the format.
+/// Returns a page of examples in stored order. The `Accept` header or `format` selects the format.
 ///
 /// You can upload an answer in a line format again and get the same data. In CSV and LIBSVM the label comes
 /// first. Upload CSV or LIBSVM without labels with `labels=none`. LIBSVM omits zeros, so also pass `n`.
@@ -77,7 +80,8 @@ pub struct ExamplePage {
             `application/x-ndjson`, `text/csv` or `text/x-libsvm`")),
     responses((status = 200, description = "The examples", content(
         (ExamplePage = "application/json"), (String = "application/x-ndjson"),
-        (String = "text/csv"), (String = "text/x-libsvm")))))]
+        (String = "text/csv"), (String = "text/x-libsvm")))),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, COMPUTED, &[Code::NOT_ACCEPTABLE]])))))]
 pub async fn list_dataset_examples(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -85,7 +89,8 @@ pub async fn list_dataset_examples(
     Query(query): Query<ExamplesQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let media_type = accepted(&headers, &TextFormat::ALL.map(TextFormat::media_type))?;
+    let media_types = TextFormat::ALL.map(TextFormat::media_type);
+    let media_type = chosen(query.format.as_deref(), &headers, &media_types)?;
     let chosen = |format: &TextFormat| format.media_type() == media_type;
     let format = TextFormat::ALL.into_iter().find(chosen);
     let format = format.unwrap_or(TextFormat::Json);

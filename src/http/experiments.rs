@@ -23,7 +23,8 @@ use crate::records::{Job, JobId, Priority, bounded_json};
 use super::App;
 use super::body;
 use super::data_body::read_json;
-use super::extract::{Caller, NoQuery, PathId, PathText, PreferWait, accepted};
+use super::declared::{BODY, COMPUTED, IN_PATH, KEYED, STORED, SUBMITTED, problems};
+use super::extract::{Caller, FormatQuery, NoQuery, PathId, PathText, PreferWait, Query, chosen};
 use super::idempotency::{KeyHeader, once};
 use super::job_document::{JobDocument, JobResult};
 use super::jobs::{Wait, replay};
@@ -114,7 +115,7 @@ impl ExperimentRequest {
 
 /// Lists the ready-made figures.
 ///
-/// Each figure is an experiment with fixed parameters. Run a figure with `POST /v1/experiments/{figure}`.
+/// Each entry names the experiment and the parameters that `POST /v1/experiments/{figure}` runs.
 #[utoipa::path(get, path = "/v1/experiments", tag = "experiments",
     responses((status = 200, description = "Every figure", body = FigureList)))]
 pub async fn list_figures(_: NoQuery) -> Json<FigureList> {
@@ -141,7 +142,8 @@ pub async fn list_figures(_: NoQuery) -> Json<FigureList> {
         KeyHeader),
     responses(
         (status = 200, description = "The job ended within the wait", body = JobDocument),
-        (status = 202, description = "The job is accepted", body = JobDocument)))]
+        (status = 202, description = "The job is accepted", body = JobDocument)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, BODY, KEYED, SUBMITTED, STORED])))))]
 pub async fn run_figure(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -190,21 +192,22 @@ fn unlike(error: ExperimentError) -> Problem {
 ///
 /// While the experiment runs, the outcome contains the parts that have ended.
 #[utoipa::path(get, path = "/v1/jobs/{id}/figure", tag = "experiments",
-    params(("id" = JobId, Path, description = "The job"),
+    params(("id" = JobId, Path, description = "The job"), FormatQuery,
         ("Accept" = Option<String>, Header,
             description = "`image/svg+xml`, `text/csv` or `application/json`")),
     responses((status = 200, description = "The figure",
         content((String = "image/svg+xml"), (String = "text/csv"),
-            (ExperimentResult = "application/json")))))]
+            (ExperimentResult = "application/json")))),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, COMPUTED, &[Code::NOT_ACCEPTABLE]])))))]
 pub async fn get_job_figure(
     State(app): State<App>,
     Caller(owner): Caller,
-    _: NoQuery,
+    Query(query): Query<FormatQuery>,
     PathId(id): PathId<JobKind>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let media_types = ["image/svg+xml", "text/csv", "application/json"];
-    let media_type = accepted(&headers, &media_types)?;
+    let media_type = chosen(query.format.as_deref(), &headers, &media_types)?;
     let job = app.jobs.job(&owner, id).await?;
     let outcome = outcome(&app, &job).await?;
     let body = match media_type {

@@ -173,25 +173,83 @@ fn preferred_wait(headers: &HeaderMap) -> Option<PreferWait> {
 /// # Errors
 /// [`Code::NOT_ACCEPTABLE`] if the header accepts no offered type.
 pub fn accepted(headers: &HeaderMap, offered: &[&'static str]) -> Result<&'static str, Problem> {
-    let values = headers.get_all(header::ACCEPT).iter();
-    let texts: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
     let takes = |range: &str, media_type: &str| match range.split_once("/*") {
         Some(("*", "")) => true,
         Some((kind, "")) => media_type.split('/').next() == Some(kind),
         _ => range.eq_ignore_ascii_case(media_type),
     };
-    if texts.is_empty() {
+    let mut ranges = accept_ranges(headers).peekable();
+    if ranges.peek().is_none() {
         return Ok(offered[0]);
     }
-    let mut ranges = texts
-        .iter()
-        .flat_map(|text| text.split(','))
-        .map(|range| range.split(';').next().unwrap_or_default().trim());
     let choice = ranges.find_map(|range| offered.iter().find(|offered| takes(range, offered)));
-    choice.copied().ok_or_else(|| {
-        let detail = format!("The answer is available as: {}.", offered.join(", "));
-        Problem::new(Code::NOT_ACCEPTABLE, detail)
-    })
+    choice.copied().ok_or_else(|| not_acceptable(offered))
+}
+
+/// The media ranges of the Accept header without their parameters.
+fn accept_ranges(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(header::ACCEPT).iter();
+    let texts = values.filter_map(|value| value.to_str().ok());
+    let ranges = texts.flat_map(|text| text.split(','));
+    ranges.map(|range| range.split(';').next().unwrap_or_default().trim())
+}
+
+fn not_acceptable(offered: &[&str]) -> Problem {
+    let detail = format!("The answer is available as: {}.", offered.join(", "));
+    Problem::new(Code::NOT_ACCEPTABLE, detail)
+}
+
+/// Selects the format of an answer by the URL, for links and browsers.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct FormatQuery {
+    /// Format of the answer. A media type without a wildcard in `Accept` overrides the parameter.
+    pub format: Option<String>,
+}
+
+/// The offered media type that `format` names, unless the Accept header names another one. Without `format`,
+/// the choice of [`accepted`].
+///
+/// # Errors
+/// A format that the operation does not offer. [`Code::NOT_ACCEPTABLE`] if the header has no wildcard and
+/// accepts no offered type.
+pub fn chosen(
+    format: Option<&str>,
+    headers: &HeaderMap,
+    offered: &[&'static str],
+) -> Result<&'static str, Problem> {
+    let Some(format) = format else {
+        return accepted(headers, offered);
+    };
+    let named = offered.iter().find(|known| format_name(known) == format);
+    let named = named.copied().ok_or_else(|| {
+        let names: Vec<_> = offered.iter().map(|known| format_name(known)).collect();
+        let detail = format!("{format:?} is not one of: {}", names.join(", "));
+        Problem::parameter(Code::INVALID_PARAMETER, "format", detail)
+    })?;
+    let (mut is_open, mut is_absent) = (false, true);
+    for range in accept_ranges(headers) {
+        let specific = offered
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(range));
+        if let Some(specific) = specific {
+            return Ok(specific);
+        }
+        is_absent = false;
+        is_open |= range.contains('*');
+    }
+    match is_open || is_absent {
+        true => Ok(named),
+        false => Err(not_acceptable(offered)),
+    }
+}
+
+/// The value of `format` that selects a media type.
+pub fn format_name(media_type: &str) -> &str {
+    let (_, name) = media_type.split_once('/').unwrap_or_default();
+    let name = name.strip_prefix("x-").unwrap_or(name);
+    name.split('+').next().unwrap_or_default()
 }
 
 /// Selects a page of a list without filters.

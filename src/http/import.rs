@@ -18,6 +18,7 @@ use crate::records::{KeyRecord, Model, Owner};
 use super::App;
 use super::body::Effort;
 use super::data_body::DataBody;
+use super::declared::{BODY, KEYED, STORED, problems};
 use super::extract::{Caller, NoQuery};
 use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use super::models::{ModelAnswer, document};
@@ -32,7 +33,10 @@ use super::submission::{check_name, nested};
 /// signature, so import models only from sources that you trust.
 #[utoipa::path(post, path = "/v1/models", tag = "models", request_body = ModelFile,
     params(KeyHeader),
-    responses((status = 201, description = "The model is stored", body = ModelAnswer)))]
+    responses((status = 201, description = "The model is stored", body = ModelAnswer)),
+    extensions(("x-problems" = json!(problems(&[BODY, KEYED, STORED,
+        &[Code::UNKNOWN_LEARNER, Code::UNKNOWN_MODEL_FORMAT, Code::MODEL_ALTERED,
+            Code::WRONG_MODEL]])))))]
 pub async fn import_model(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -17,6 +17,7 @@ use super::App;
 
 use super::body::Effort;
 use super::data_body::{DataBody, Octets};
+use super::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
 use super::extract::{Caller, NoQuery, PathId};
 use super::infer_answer::{Answer, InferenceAnswer};
 use super::infer_request::{InferenceReader, InferenceRequest};
@@ -47,7 +48,8 @@ pub const JSON_LENGTH: HeaderName = HeaderName::from_static("inference-header-co
         (Octets = "application/octet-stream")),
         description = "The examples. The Content-Type is optional"),
     responses((status = 200, description = "The predictions", content(
-        (InferenceAnswer = "application/json"), (Octets = "application/octet-stream")))))]
+        (InferenceAnswer = "application/json"), (Octets = "application/octet-stream")))),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, BODY, EXAMPLES, ANSWERED, &[Code::WRONG_SHAPE]])))))]
 pub async fn infer_model(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -60,7 +62,7 @@ pub async fn infer_model(
 
 /// Predicts by the Open Inference Protocol with a named version of the model.
 ///
-/// A model never changes, so the only version is 1.
+/// Requests and answers are those of `POST /v2/models/{id}/infer`. Every model has exactly one version, `1`.
 #[utoipa::path(post, path = "/v2/models/{id}/versions/{version}/infer", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "The version, always 1"),
@@ -73,7 +75,8 @@ pub async fn infer_model(
         (Octets = "application/octet-stream")),
         description = "The examples. The Content-Type is optional"),
     responses((status = 200, description = "The predictions", content(
-        (InferenceAnswer = "application/json"), (Octets = "application/octet-stream")))))]
+        (InferenceAnswer = "application/json"), (Octets = "application/octet-stream")))),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, BODY, EXAMPLES, ANSWERED, &[Code::WRONG_SHAPE]])))))]
 pub async fn infer_model_version(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 use crate::records::id::ModelKind;
 use crate::records::{ModelId, Owner};
 
+use super::declared::{IN_PATH, problems};
 use super::extract::{Caller, NoQuery, PathId};
 use super::infer_answer::OutputName;
 use super::model_examples::model_in_path;
@@ -100,7 +101,7 @@ pub struct InferenceModelReady {
 
 /// Describes the server and the supported extensions of the protocol.
 ///
-/// The name and the version are those of the service.
+/// The protocol is the Open Inference Protocol, version 2.
 #[utoipa::path(get, path = "/v2", tag = "inference",
     responses((status = 200, description = "Name, version and extensions of the server", body = InferenceServer)))]
 pub async fn get_inference_server(_: NoQuery) -> Json<InferenceServer> {
@@ -113,9 +114,9 @@ pub async fn get_inference_server(_: NoQuery) -> Json<InferenceServer> {
 
 /// Tells whether the process is alive.
 ///
-/// The answer does not depend on the database. `GET /livez` is the same check without a key.
+/// The request reads no data, so the service answers even if the store does not.
 #[utoipa::path(get, path = "/v2/health/live", tag = "inference",
-    responses((status = 200, description = "It does", body = InferenceLive)))]
+    responses((status = 200, description = "The process is alive", body = InferenceLive)))]
 pub async fn check_inference_liveness(_: NoQuery) -> Json<InferenceLive> {
     Json(InferenceLive { live: true })
 }
@@ -124,7 +125,7 @@ pub async fn check_inference_liveness(_: NoQuery) -> Json<InferenceLive> {
 ///
 /// The service is not ready while the process stops or the store does not answer.
 #[utoipa::path(get, path = "/v2/health/ready", tag = "inference",
-    responses((status = 200, description = "They can", body = InferenceReady)))]
+    responses((status = 200, description = "The service is ready", body = InferenceReady)))]
 pub async fn check_inference_readiness(
     State(app): State<App>,
     _: NoQuery,
@@ -138,10 +139,11 @@ pub async fn check_inference_readiness(
 
 /// Describes the tensors of a model: `x` in, `prediction` and `score` out.
 ///
-/// The description has the metadata format of the Open Inference Protocol.
+/// The answer gives the shape and the datatype of each tensor.
 #[utoipa::path(get, path = "/v2/models/{id}", tag = "inference",
     params(("id" = ModelId, Path, description = "The model")),
-    responses((status = 200, description = "The tensors of the model", body = InferenceModel)))]
+    responses((status = 200, description = "The tensors of the model", body = InferenceModel)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
 pub async fn get_inference_model(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -153,11 +155,12 @@ pub async fn get_inference_model(
 
 /// Describes the tensors of a named version of a model.
 ///
-/// A model never changes, so the only version is 1.
+/// The answer is that of `GET /v2/models/{id}`. Every model has exactly one version, `1`.
 #[utoipa::path(get, path = "/v2/models/{id}/versions/{version}", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "The version, always 1")),
-    responses((status = 200, description = "The tensors of the model", body = InferenceModel)))]
+    responses((status = 200, description = "The tensors of the model", body = InferenceModel)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
 pub async fn get_inference_model_version(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -193,12 +196,13 @@ async fn tensors(app: &App, owner: &Owner, id: ModelId) -> Result<Json<Inference
     }))
 }
 
-/// Tells whether a model is ready. Every existing model is ready.
+/// Tells whether a model is ready.
 ///
-/// An unknown id gets status 404.
+/// Every existing model is ready, because the service loads models on demand.
 #[utoipa::path(get, path = "/v2/models/{id}/ready", tag = "inference",
     params(("id" = ModelId, Path, description = "The model")),
-    responses((status = 200, description = "It can", body = InferenceModelReady)))]
+    responses((status = 200, description = "The model is ready", body = InferenceModelReady)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
 pub async fn check_inference_model(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -210,11 +214,12 @@ pub async fn check_inference_model(
 
 /// Tells whether a named version of a model is ready.
 ///
-/// A model never changes, so the only version is 1.
+/// Every model has exactly one version, `1`.
 #[utoipa::path(get, path = "/v2/models/{id}/versions/{version}/ready", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "The version, always 1")),
-    responses((status = 200, description = "It can", body = InferenceModelReady)))]
+    responses((status = 200, description = "The model is ready", body = InferenceModelReady)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
 pub async fn check_inference_model_version(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -19,11 +19,12 @@ use crate::storage::JobFilter;
 use super::App;
 use super::body::Effort;
 use super::data_body::DataBody;
+use super::declared::{BODY, EXAMPLES, IN_PATH, KEYED, STORED, SUBMITTED, problems};
 use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
 use super::idempotency::{KeyHeader, made_id, once};
 use super::job_document::{JobDocument, QueueDocument};
 use super::json_place::JsonPlace;
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::resolve_data::{first_real, sha256};
 use super::submission::{RequestedJob, submit};
 use super::tasks::JobRequest;
@@ -62,6 +63,7 @@ const AHEAD_MAX: u32 = 1_000;
 
 /// Submits a job.
 ///
+/// The body holds exactly one task with its data. The service stores the job before the answer.
 /// With `Prefer: wait=S` the answer waits up to S seconds for the end of the job.
 #[utoipa::path(post, path = "/v1/jobs", tag = "jobs", request_body = JobRequest,
     params(("Prefer" = Option<String>, Header, description = "`wait=S` waits for the end of the \
@@ -69,7 +71,8 @@ const AHEAD_MAX: u32 = 1_000;
         KeyHeader),
     responses(
         (status = 200, description = "The job ended within the wait", body = JobDocument),
-        (status = 202, description = "The job is accepted", body = JobDocument)))]
+        (status = 202, description = "The job is accepted", body = JobDocument)),
+    extensions(("x-problems" = json!(problems(&[BODY, EXAMPLES, KEYED, SUBMITTED, STORED])))))]
 pub async fn create_job(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -127,7 +130,7 @@ pub async fn replay(
     let mut response = answer(job, wait.prefer);
     if wait.patience.is_zero() {
         // As for the first request: without a wait, the status is 202 even if the job has ended.
-        *response.status_mut() = StatusCode::ACCEPTED;
+        accept(&mut response);
     }
     Ok(Some(response))
 }
@@ -160,19 +163,25 @@ async fn read_request(app: &App, request: Request) -> Result<(RequestedJob, Json
 
 /// The answer about a submitted job: 200 if the job has ended, otherwise 202.
 pub fn answer(job: Job, prefer: Option<PreferWait>) -> Response {
-    let location = format!("/v1/jobs/{}", job.id);
     let ended = job.status.is_ended();
-    let mut response = Json(JobDocument::from(job)).into_response();
-    let headers = response.headers_mut();
-    if let Ok(location) = location.parse() {
-        headers.insert(header::LOCATION, location);
-    }
+    let mut response = located(job);
     if !ended {
-        headers.insert(header::RETRY_AFTER, 1.into());
-        *response.status_mut() = StatusCode::ACCEPTED;
+        accept(&mut response);
         return response;
     }
     with_preference(response, prefer)
+}
+
+/// The document of a job with the header `Location`.
+fn located(job: Job) -> Response {
+    let location = [(header::LOCATION, format!("/v1/jobs/{}", job.id))];
+    (location, Json(JobDocument::from(job))).into_response()
+}
+
+/// Sets the status 202 and the time of the next request.
+fn accept(response: &mut Response) {
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response.headers_mut().insert(header::RETRY_AFTER, 1.into());
 }
 
 fn with_preference(mut response: Response, prefer: Option<PreferWait>) -> Response {
@@ -186,8 +195,8 @@ fn with_preference(mut response: Response, prefer: Option<PreferWait>) -> Respon
 
 /// Lists the jobs, newest first.
 ///
-/// The parts of a job are listed only with `parent`. Send `next_cursor` of the answer as `cursor` to get the
-/// next page.
+/// The query selects jobs by status, task, learner or parent. The answer is one page. To get the next page,
+/// send `next_cursor` as `cursor`.
 #[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(ListQuery),
     responses((status = 200, description = "A page of jobs", body = JobList)))]
 pub async fn list_jobs(
@@ -211,12 +220,14 @@ pub async fn list_jobs(
 
 /// Returns a job.
 ///
-/// With `Prefer: wait=S` the answer waits up to S seconds for the end of the job.
+/// The document contains the status, the progress and, after the end, the result. With `Prefer: wait=S` the
+/// answer waits up to S seconds for the end of the job.
 #[utoipa::path(get, path = "/v1/jobs/{id}", tag = "jobs",
     params(("id" = JobId, Path, description = "The job"),
         ("Prefer" = Option<String>, Header, description = "`wait=S` waits for the end of the job, \
                                                            at most 60 seconds")),
-    responses((status = 200, description = "The job", body = JobDocument)))]
+    responses((status = 200, description = "The job", body = JobDocument)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
 pub async fn get_job(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -239,35 +250,37 @@ pub async fn get_job(
     Ok(with_preference(Json(document).into_response(), prefer))
 }
 
-/// Requests the end of a job. The hypothesis learnt so far is kept.
+/// Cancels a job.
 ///
-/// A running job ends shortly after the answer. A repeated request changes nothing.
+/// A training that ends early keeps the hypothesis learnt so far as a model. The status 202 means that this
+/// request cancelled the job; a repeated request is answered with 200.
 #[utoipa::path(post, path = "/v1/jobs/{id}/cancel", tag = "jobs",
     params(("id" = JobId, Path, description = "The job")),
     responses(
         (status = 202, description = "The job will end", body = JobDocument),
-        (status = 200, description = "The job was already cancelled", body = JobDocument)))]
+        (status = 200, description = "The job was already cancelled", body = JobDocument)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::WRONG_STATE, Code::STORAGE_FULL]])))))]
 pub async fn cancel_job(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
     PathId(id): PathId<JobKind>,
-) -> Result<(StatusCode, Json<JobDocument>), Problem> {
+) -> Result<Response, Problem> {
     let (job, is_first) = app.jobs.cancel(&owner, id).await?;
-    let status = if is_first {
-        StatusCode::ACCEPTED
-    } else {
-        StatusCode::OK
-    };
-    Ok((status, Json(job.into())))
+    let mut response = located(job);
+    if is_first {
+        accept(&mut response);
+    }
+    Ok(response)
 }
 
-/// Deletes an ended job. The model of the job stays.
+/// Deletes an ended job.
 ///
-/// Cancel a job that has not ended before you delete the job.
+/// The model of the job stays. Cancel a job that has not ended before you delete the job.
 #[utoipa::path(delete, path = "/v1/jobs/{id}", tag = "jobs",
     params(("id" = JobId, Path, description = "The job")),
-    responses((status = 204, description = "The job was deleted")))]
+    responses((status = 204, description = "The job was deleted")),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::WRONG_STATE, Code::STORAGE_FULL]])))))]
 pub async fn delete_job(
     State(app): State<App>,
     Caller(owner): Caller,

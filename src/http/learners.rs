@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use halfspace_core::learners::engine::catalogue::{self, CATALOGUE, Entry};
 use halfspace_core::learners::engine::parameters;
 
+use super::declared::{IN_PATH, problems};
 use super::extract::{NoQuery, PathText};
 use super::problem::Problem;
 
@@ -93,7 +94,7 @@ impl From<&Entry> for Learner {
 
 /// Lists all learners.
 ///
-/// Each entry names the accepted data, the parameters with their defaults, and the proved guarantee.
+/// Each entry lists the accepted data, the parameters, the confidence rules and the guarantee of a learner.
 #[utoipa::path(get, path = "/v1/learners", tag = "learners",
     responses((status = 200, description = "Every learner", body = LearnerList)))]
 pub async fn list_learners(_: NoQuery) -> Json<LearnerList> {
@@ -105,10 +106,11 @@ pub async fn list_learners(_: NoQuery) -> Json<LearnerList> {
 
 /// Returns one learner.
 ///
-/// The entry names the accepted data, the parameters with their defaults, and the proved guarantee.
+/// The document lists the accepted data, the parameters, the confidence rules and the guarantee.
 #[utoipa::path(get, path = "/v1/learners/{name}", tag = "learners",
     params(("name" = String, Path, description = "The learner's name")),
-    responses((status = 200, description = "The learner", body = Learner)))]
+    responses((status = 200, description = "The learner", body = Learner)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
 pub async fn get_learner(PathText(name): PathText, _: NoQuery) -> Result<Json<Learner>, Problem> {
     let entry = catalogue::find(&name).ok_or_else(|| Problem::not_found("learner"))?;
     Ok(Json(entry.into()))

@@ -15,8 +15,9 @@ use crate::records::{JobId, Model, ModelId, ModelSummary, Timestamp};
 use crate::storage::{ModelFilter, StoreError};
 
 use super::App;
+use super::declared::{IN_PATH, problems};
 use super::extract::{Caller, NoQuery, PathId, Query, page};
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 
 /// A model in a list.
 #[derive(Serialize, ToSchema)]
@@ -99,9 +100,10 @@ impl From<ModelSummary> for ModelItem {
     }
 }
 
-/// Lists models without their hypotheses, newest first.
+/// Lists the models, newest first.
 ///
-/// A page has `limit` items. Send `next_cursor` of the answer as `cursor` to get the next page.
+/// The query selects models by learner or kind. The list omits the hypotheses. The answer is one page. To get
+/// the next page, send `next_cursor` as `cursor`.
 #[utoipa::path(get, path = "/v1/models", tag = "models", params(ListQuery),
     responses((status = 200, description = "A page of models", body = ModelList)))]
 pub async fn list_models(
@@ -126,7 +128,8 @@ pub async fn list_models(
 /// You can import the document with `POST /v1/models`.
 #[utoipa::path(get, path = "/v1/models/{id}", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
-    responses((status = 200, description = "The model", body = ModelAnswer)))]
+    responses((status = 200, description = "The model", body = ModelAnswer)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
 pub async fn get_model(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -153,7 +156,8 @@ pub fn document(model: &Model) -> Result<ModelDocument, Problem> {
 /// A waiting job that evaluates the model, or starts from it, then fails with `model-missing`.
 #[utoipa::path(delete, path = "/v1/models/{id}", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
-    responses((status = 204, description = "The model was deleted")))]
+    responses((status = 204, description = "The model was deleted")),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::STORAGE_FULL]])))))]
 pub async fn delete_model(
     State(app): State<App>,
     Caller(owner): Caller,

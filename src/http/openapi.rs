@@ -4,7 +4,7 @@
 //! many routes: the security scheme, the tags, the header of replayed answers and the error responses.
 
 use axum::Router;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{
@@ -14,10 +14,13 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::records::train::{Positive, StopRuleName};
 
+use super::declared;
+use super::extract::format_name;
 use super::idempotency::{KEY, REPLAYED};
 use super::keys::needs_key;
 use super::limits::Limits;
-use super::problem::Code;
+use super::links;
+use super::request_examples;
 use super::schemas::{self, schema_of};
 
 /// The name of the security scheme.
@@ -101,8 +104,12 @@ pub fn text(document: OpenApi, limits: &Limits) -> String {
                 complete_parameters(operation, limits.n_max);
                 refuse_null(operation);
                 declare_replays(operation);
-                declare_key(path, operation);
-                declare_problems(path, method, operation);
+                if !needs_key(path) {
+                    operation["security"] = json!([]);
+                }
+                declared::declare(path, method, operation);
+                links::complete(operation);
+                request_examples::complete(operation);
             }
         }
     }
@@ -125,6 +132,12 @@ fn refuse_null(operation: &mut Value) {
 
 /// Adds the schemas of query parameters that spell out `stop`, the reading of a body, or the sampling.
 fn complete_parameters(operation: &mut Value, n_max: u64) {
+    let content = operation.pointer("/responses/200/content");
+    let content = content.and_then(Value::as_object);
+    let media_types = content.into_iter().flat_map(|content| content.keys());
+    let formats: Vec<_> = media_types
+        .map(|name| format_name(name).to_owned())
+        .collect();
     let parameters = operation
         .get_mut("parameters")
         .and_then(Value::as_array_mut);
@@ -135,6 +148,7 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
         let schema = match parameter["name"].as_str() {
             Some("assume") => json!({"type": "string",
                 "enum": ["uniform-positive", "reflected", "uniform"]}),
+            Some("format") => json!({"type": "string", "enum": formats}),
             Some("header") => json!({"type": "string", "enum": ["auto", "true", "false"]}),
             // Clients would send a default, and formats without packed bits refuse the parameter.
             Some("bit_order") => json!({"type": "string", "enum": ["big", "little"]}),
@@ -176,121 +190,4 @@ fn declare_replays(operation: &mut Value) {
             response["headers"][REPLAYED.as_str()] = header.clone();
         }
     }
-}
-
-/// Declares the answer to a missing key below `/v1` and `/v2`. Other paths need no key.
-fn declare_key(path: &str, operation: &mut Value) {
-    if !needs_key(path) {
-        operation["security"] = json!([]);
-        return;
-    }
-    if let Some(responses) = operation["responses"].as_object_mut() {
-        let status = Code::UNAUTHORIZED.status();
-        let mut response = problem_response(status);
-        response["headers"]["WWW-Authenticate"] = json!({
-            "description": "The authentication scheme.",
-            "schema": {"type": "string", "enum": ["Bearer"]}});
-        responses.insert(status.as_str().to_owned(), response);
-    }
-}
-
-/// Declares the error responses of an operation, derived from its path, method and parameters.
-fn declare_problems(path: &str, method: &str, operation: &mut Value) {
-    let has_body = operation.get("requestBody").is_some();
-    let mut codes = vec![
-        Code::INVALID_PARAMETER,
-        Code::FOREIGN_HOST,
-        Code::METHOD_NOT_ALLOWED,
-        Code::INTERNAL,
-        Code::UNAVAILABLE,
-    ];
-    if path.contains('{') {
-        codes.push(Code::NOT_FOUND);
-    }
-    if ["/trace", "/figure", "/examples", "/models/{id}/predict"]
-        .iter()
-        .any(|end| path.ends_with(end))
-    {
-        codes.push(Code::NOT_ACCEPTABLE);
-    }
-    if path.ends_with("/examples") {
-        codes.push(Code::TOO_LARGE);
-    }
-    // Permits per key limit pages of a dataset, figures, event streams and every route that reads a body.
-    let is_shared = ["/events", "/figure", "/examples"];
-    if has_body || is_shared.iter().any(|end| path.ends_with(end)) {
-        codes.push(Code::TOO_MANY_AT_ONCE);
-    }
-    if has_body {
-        codes.extend([
-            Code::TIMEOUT,
-            Code::TOO_LARGE,
-            Code::UNSUPPORTED_MEDIA_TYPE,
-            Code::WRONG_DATA,
-        ]);
-    }
-    if takes_key(operation) {
-        codes.extend([
-            Code::IDEMPOTENCY_IN_FLIGHT,
-            Code::IDEMPOTENCY_GONE,
-            Code::IDEMPOTENCY_MISMATCH,
-            // The body of a request with a key is always read, because the key also covers the body.
-            Code::TIMEOUT,
-            Code::TOO_LARGE,
-            Code::UNKNOWN_CODING,
-        ]);
-    }
-    if path.starts_with("/v1/sessions") {
-        codes.push(Code::WRONG_DATA);
-    }
-    if stores(path, method) {
-        // The limit of one key. The limit of the whole service has status 503.
-        codes.push(Code::TOO_MANY_BYTES);
-    }
-    if path == "/v1/sessions/{id}/examples" {
-        codes.extend([Code::SESSION_ENDED, Code::STALE_POSITION]);
-    }
-    if method != "get" {
-        codes.push(Code::STORAGE_FULL);
-    }
-    if !has_body && method != "get" {
-        codes.push(Code::WRONG_STATE);
-    }
-    if let Some(responses) = operation["responses"].as_object_mut() {
-        for code in codes {
-            let status = code.status();
-            responses.insert(status.as_str().to_owned(), problem_response(status));
-        }
-        sort_by_status(responses);
-    }
-}
-
-/// Returns whether the operation may store something.
-fn stores(path: &str, method: &str) -> bool {
-    let ends = [
-        "/jobs",
-        "/train",
-        "/datasets",
-        "/models",
-        "/sessions",
-        "/examples",
-        "/model",
-        "/experiments/{figure}",
-        "/kernel-perceptron-adversary",
-        "/winnow-counting",
-    ];
-    method == "post" && ends.iter().any(|end| path.ends_with(end))
-}
-
-fn problem_response(status: axum::http::StatusCode) -> Value {
-    let schema = json!({"$ref": "#/components/schemas/Problem"});
-    let description = status.canonical_reason().unwrap_or("Error");
-    let content = json!({"application/problem+json": {"schema": schema}});
-    json!({"description": description, "content": content})
-}
-
-fn sort_by_status(responses: &mut Map<String, Value>) {
-    let mut sorted: Vec<_> = std::mem::take(responses).into_iter().collect();
-    sorted.sort_by(|(a, _), (b, _)| a.cmp(b));
-    responses.extend(sorted);
 }

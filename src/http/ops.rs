@@ -13,6 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::App;
+use super::declared::{IN_PATH, problems};
 use super::extract::PathText;
 use super::problem::{Code, Problem};
 
@@ -36,9 +37,9 @@ pub struct Document(pub Bytes);
 
 /// Reports that the process answers requests.
 ///
-/// The answer does not depend on the database.
+/// The request reads no data, so the service answers even if the store does not.
 #[utoipa::path(get, path = "/livez", tag = "service",
-    responses((status = 200, description = "It does", body = Health)))]
+    responses((status = 200, description = "The process is alive", body = Health)))]
 pub async fn check_liveness() -> Json<Health> {
     Json(Health { status: "ok" })
 }
@@ -47,7 +48,7 @@ pub async fn check_liveness() -> Json<Health> {
 ///
 /// A service is not ready while it is stopping, or while the store does not answer.
 #[utoipa::path(get, path = "/readyz", tag = "service",
-    responses((status = 200, description = "They can", body = Health)))]
+    responses((status = 200, description = "The service is ready", body = Health)))]
 pub async fn check_readiness(State(app): State<App>) -> Result<Json<Health>, Problem> {
     if app.jobs.stopping().is_cancelled() {
         return Err(Problem::new(Code::STOPPING, "The service is stopping."));
@@ -64,9 +65,9 @@ pub async fn check_readiness(State(app): State<App>) -> Result<Json<Health>, Pro
     Ok(Json(Health { status: "ok" }))
 }
 
-/// Returns the metrics of the process in the text format of Prometheus.
+/// Returns the metrics of the process for Prometheus.
 ///
-/// Each process counts its own requests and jobs.
+/// The metrics count requests, jobs, bytes and errors of this process.
 #[utoipa::path(get, path = "/metrics", tag = "service",
     responses((status = 200, description = "The metrics", body = String,
         content_type = "text/plain")))]
@@ -79,7 +80,7 @@ pub async fn get_metrics(State(app): State<App>) -> Response {
 
 /// Returns the name and the version of the service.
 ///
-/// All processes of one release give the same answer.
+/// The version follows Semantic Versioning.
 #[utoipa::path(get, path = "/version", tag = "service",
     responses((status = 200, description = "Name and version", body = Version)))]
 pub async fn get_version() -> Json<Version> {
@@ -91,7 +92,7 @@ pub async fn get_version() -> Json<Version> {
 
 /// Returns this document.
 ///
-/// The schemas contain the limits in force.
+/// The maxima in the schemas are the limits of this service.
 #[utoipa::path(get, path = "/openapi.json", tag = "service",
     responses((status = 200, description = "The OpenAPI document", body = Object)))]
 pub async fn get_openapi_document(Extension(Document(text)): Extension<Document>) -> Response {
@@ -101,11 +102,12 @@ pub async fn get_openapi_document(Extension(Document(text)): Extension<Document>
 
 /// Explains an error code on an HTML page.
 ///
-/// The `type` of a problem is the path of this page.
+/// The field `type` of each problem links to this page.
 #[utoipa::path(get, path = "/problems/{code}", tag = "service",
     params(("code" = String, Path, description = "The code")),
     responses((status = 200, description = "An HTML page that explains the code", body = String,
-        content_type = "text/html")))]
+        content_type = "text/html")),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
 pub async fn get_problem_page(PathText(name): PathText) -> Result<Html<String>, Problem> {
     let code = Code::find(&name).ok_or_else(|| Problem::not_found("problem"))?;
     let (status, title, help) = (code.status().as_u16(), code.title(), code.help());

@@ -23,11 +23,12 @@ use super::answering::Answering;
 
 use super::body::{self, Effort};
 use super::data_body::{DataBody, Octets};
+use super::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
 use super::envelope::RequestId;
 use super::extract::{Caller, PathId, accepted};
 use super::keys::Access;
 use super::model_examples::{Examples, Origin, Purpose, examples, model_in_path, options};
-use super::problem::Problem;
+use super::problem::{Code, Problem};
 use super::resolve_data::stored_examples;
 
 /// Predictions of a model, one per example.
@@ -81,7 +82,9 @@ pub struct Predictions {
             (Octets = "application/octet-stream")),
         description = "The examples. Labels are ignored"),
     responses((status = 200, description = "The predictions", content(
-        (Predictions = "application/json"), (String = "application/x-ndjson")))))]
+        (Predictions = "application/json"), (String = "application/x-ndjson")))),
+    extensions(("x-problems" = json!(problems(&[
+        IN_PATH, BODY, EXAMPLES, ANSWERED, &[Code::NOT_ACCEPTABLE]])))))]
 pub async fn predict_model(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -23,6 +23,7 @@ use crate::records::id::SessionKind;
 
 use super::App;
 use super::data_body::{DataBody, Octets};
+use super::declared::{BODY, EXAMPLES, SESSION, STORED, problems};
 use super::envelope::RequestId;
 use super::extract::{Caller, PathId};
 use super::model_examples::{Purpose, options};
@@ -95,7 +96,9 @@ impl ExampleAnswer {
             (Octets = "application/x-npy"), (Octets = "application/octet-stream")),
         description = "The examples"),
     responses((status = 200, description = "The session learnt the examples", content(
-        (ExampleAnswers = "application/json"), (String = "application/x-ndjson")))))]
+        (ExampleAnswers = "application/json"), (String = "application/x-ndjson")))),
+    extensions(("x-problems" = json!(problems(&[
+        SESSION, BODY, EXAMPLES, STORED, &[Code::SESSION_ENDED, Code::STALE_POSITION]])))))]
 pub async fn learn_session_examples(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -19,6 +19,7 @@ use crate::records::{KeyRecord, Model, Owner, SessionId, written};
 
 use super::App;
 use super::data_body::{Octets, read_json};
+use super::declared::{ANSWERED, BODY, EXAMPLES, KEYED, SESSION, STORED, problems};
 use super::extract::{Caller, NoQuery, PageQuery, PathId, Query, page};
 use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use super::predict::Predictions;
@@ -136,13 +137,17 @@ fn etag(position: u64) -> String {
     format!("\"{position}\"")
 }
 
-/// Opens a session, in which a learner learns one example at a time.
+/// Opens a session with a learner.
 ///
-/// Send the examples with `POST /v1/sessions/{id}/examples`.
+/// A session learns one example at a time and keeps the hypothesis between requests. Send the examples to
+/// `POST /v1/sessions/{id}/examples`.
 #[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
     request_body(content = SessionRequest, description = "The learner and the end of the session"),
     params(KeyHeader),
-    responses((status = 201, description = "The session was created", body = SessionAnswer)))]
+    responses((status = 201, description = "The session was created", body = SessionAnswer)),
+    extensions(("x-problems" = json!(problems(&[BODY, KEYED, STORED,
+        &[Code::UNKNOWN_LEARNER, Code::NOT_ON_LINE, Code::WRONG_DATA, Code::WRONG_STOP,
+            Code::INTRACTABLE, Code::TOO_MANY_SESSIONS]])))))]
 pub async fn create_session(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -198,9 +203,9 @@ fn created_session(answer: SessionAnswer) -> Response {
     (StatusCode::CREATED, headers, Json(answer)).into_response()
 }
 
-/// Lists sessions, newest first.
+/// Lists the sessions, newest first.
 ///
-/// A page has `limit` items. Send `next_cursor` of the answer as `cursor` to get the next page.
+/// The answer is one page. To get the next page, send `next_cursor` as `cursor`.
 #[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(PageQuery),
     responses((status = 200, description = "A page of sessions", body = SessionList)))]
 pub async fn list_sessions(
@@ -218,10 +223,11 @@ pub async fn list_sessions(
 
 /// Returns one session in its current state.
 ///
-/// The state includes the current hypothesis and the counts of examples and mistakes.
+/// The document contains the position, the counts and the reason if the session has ended.
 #[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session")),
-    responses((status = 200, description = "The session", body = SessionAnswer)))]
+    responses((status = 200, description = "The session", body = SessionAnswer)),
+    extensions(("x-problems" = json!(problems(&[SESSION])))))]
 pub async fn get_session(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -237,7 +243,8 @@ pub async fn get_session(
 /// Models that were saved from the session stay.
 #[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session")),
-    responses((status = 204, description = "The session was deleted")))]
+    responses((status = 204, description = "The session was deleted")),
+    extensions(("x-problems" = json!(problems(&[SESSION, &[Code::STORAGE_FULL]])))))]
 pub async fn delete_session(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -250,10 +257,11 @@ pub async fn delete_session(
 
 /// Saves the current hypothesis of a session as a model.
 ///
-/// The session stays open. The model does not change with the session.
+/// The session continues. The model stays if the session is deleted.
 #[utoipa::path(post, path = "/v1/sessions/{id}/model", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session"), SaveQuery, KeyHeader),
-    responses((status = 201, description = "The model is stored", body = SavedModel)))]
+    responses((status = 201, description = "The model is stored", body = SavedModel)),
+    extensions(("x-problems" = json!(problems(&[SESSION, KEYED, STORED])))))]
 pub async fn save_session_model(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -295,7 +303,9 @@ fn created_model(model: Model) -> Response {
         description = "The examples. Labels are ignored. A table has no labels unless `labels` \
                        names their column"),
     responses((status = 200, description = "The predictions", content(
-        (Predictions = "application/json"), (String = "application/x-ndjson")))))]
+        (Predictions = "application/json"), (String = "application/x-ndjson")))),
+    extensions(("x-problems" = json!(problems(&[
+        SESSION, BODY, EXAMPLES, ANSWERED, &[Code::NOT_ACCEPTABLE]])))))]
 pub async fn predict_session(
     State(app): State<App>,
     Caller(owner): Caller,

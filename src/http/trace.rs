@@ -13,26 +13,29 @@ use crate::records::{Job, JobId};
 use crate::storage::StoreError;
 
 use super::App;
-use super::extract::{Caller, NoQuery, PathId, accepted};
+use super::declared::{IN_PATH, problems};
+use super::extract::{Caller, FormatQuery, PathId, Query, chosen};
 use super::problem::{Code, Problem};
 
 /// Returns the mistake curve of a training as JSON, CSV or an SVG picture, by `Accept`.
 ///
 /// The picture also shows the bound of a theorem on the mistakes, if one applies to the run.
 #[utoipa::path(get, path = "/v1/jobs/{id}/trace", tag = "jobs",
-    params(("id" = JobId, Path, description = "The job"),
+    params(("id" = JobId, Path, description = "The job"), FormatQuery,
         ("Accept" = Option<String>, Header, description = "`application/json`, `text/csv` or `image/svg+xml`")),
     responses((status = 200, description = "The curve",
         content((TraceDocument = "application/json"), (String = "text/csv"),
-            (String = "image/svg+xml")))))]
+            (String = "image/svg+xml")))),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::NOT_ACCEPTABLE]])))))]
 pub async fn get_job_trace(
     State(app): State<App>,
     Caller(owner): Caller,
-    _: NoQuery,
+    Query(query): Query<FormatQuery>,
     PathId(id): PathId<JobKind>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let media_type = accepted(&headers, &["application/json", "text/csv", "image/svg+xml"])?;
+    let media_types = ["application/json", "text/csv", "image/svg+xml"];
+    let media_type = chosen(query.format.as_deref(), &headers, &media_types)?;
     let job = app.jobs.job(&owner, id).await?;
     let trace = app.jobs.store().trace(&owner, id).await?;
     let trace = trace.ok_or_else(|| {

@@ -23,10 +23,12 @@ use crate::records::{ModelId, Owner, Priority};
 
 use super::App;
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
+use super::declared::{BODY, EXAMPLES, IN_PATH, KEYED, STORED, SUBMITTED, problems};
 use super::extract::{Caller, PathText, PreferWait, query_pairs};
 use super::idempotency::{KeyHeader, Keyed, NotMade, once};
 use super::job_document::JobDocument;
 use super::jobs::{Wait, replay};
+use super::learner_parameters::LearnerParameters;
 use super::problem::{Code, FieldError, Problem, placed};
 use super::resolve_data::{first_real, sha256};
 use super::submission::{FieldPaths, RequestedJob, submit};
@@ -95,7 +97,8 @@ const STOP_FIELDS: [&str; 6] = [
                                                             secret"),
         ("priority" = Option<i32>, Query, minimum = -10, maximum = 10,
             description = "Priority among the waiting jobs of the same key. Jobs of higher \
-                           priority run first; the default is 0")),
+                           priority run first; the default is 0"),
+        LearnerParameters),
     request_body(
         content((String = "application/x-ndjson"), (String = "text/csv"),
             (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json"),
@@ -104,7 +107,8 @@ const STOP_FIELDS: [&str; 6] = [
         description = "The data"),
     responses(
         (status = 200, description = "The job ended within the wait", body = JobDocument),
-        (status = 202, description = "The job is accepted", body = JobDocument)))]
+        (status = 202, description = "The job is accepted", body = JobDocument)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, BODY, EXAMPLES, KEYED, SUBMITTED, STORED])))))]
 pub async fn train_learner(
     State(app): State<App>,
     Caller(owner): Caller,

@@ -11,6 +11,7 @@ mod damage;
 mod deploy;
 mod determinism;
 mod documents;
+mod examples;
 mod faults;
 mod fixture_store;
 mod keys;

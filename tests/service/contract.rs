@@ -36,6 +36,14 @@ pub fn check(method: &str, path: &str, document: Option<&[u8]>, answer: &Answer)
         declared.is_object(),
         "{method} {template} does not declare {status}: {said}"
     );
+    if status >= 400 {
+        let code = format!("`{}`", answer.problem(status));
+        let described = declared["description"].as_str().unwrap_or_default();
+        assert!(
+            described.contains(&code),
+            "{method} {template} {status} does not declare {code}: {said}"
+        );
+    }
     let media_type = answer.header("content-type").unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default();
     if let Some(content) = declared["content"].as_object() {

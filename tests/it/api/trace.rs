@@ -57,6 +57,31 @@ async fn the_media_type_is_chosen_by_accept() {
 }
 
 #[tokio::test]
+async fn the_parameter_format_means_the_same_as_accept() {
+    let service = Service::start().await;
+    let (path, _) = traced(&service).await;
+    let csv = format!("{path}?format=csv");
+    let answer = service.get(&csv).await.expect(200);
+    assert_eq!(answer.header("content-type"), Some("text/csv"));
+    // Headers of curl, of a browser, and a range with a wildcard leave the choice to the parameter.
+    for open in [
+        "*/*",
+        "text/html,application/xml;q=0.9,*/*;q=0.8",
+        "image/*",
+    ] {
+        let answer = accept(&service, &csv, open).await.expect(200);
+        assert_eq!(answer.header("content-type"), Some("text/csv"), "{open}");
+    }
+    let specific = accept(&service, &csv, "*/*;q=0.1, image/svg+xml").await;
+    assert_eq!(specific.header("content-type"), Some("image/svg+xml"));
+    let refused = accept(&service, &csv, "text/html").await;
+    assert_eq!(refused.problem(406), "not-acceptable");
+    let unknown = service.get(&format!("{path}?format=ndjson")).await;
+    assert_eq!(unknown.problem(400), "invalid-parameter");
+    assert!(unknown.text().contains("json, csv, svg"));
+}
+
+#[tokio::test]
 async fn the_picture_shows_the_curve_beside_its_bound() {
     let service = Service::start().await;
     let body = serde_json::json!({"train": {

@@ -1,0 +1,271 @@
+//! The examples of the OpenAPI document: one for each media type of a request body, and values of parameters.
+//! A test sends each example to the service.
+//!
+//! All bodies with data hold the same four examples: the majority of three bits. An example of a parameter
+//! that fits only one media type or learner has the name of that media type or learner.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use halfspace_core::learners::engine::catalogue::CATALOGUE;
+use halfspace_core::learners::engine::parameters::Kind;
+use serde_json::{Map, Value, json};
+
+/// Name of an example that fits every request of its operation.
+const ANY: &str = "";
+
+/// Name of the example of a body of bytes, which JSON cannot hold.
+const BASE64: &str = "base64";
+
+const OCTETS: &str = "application/octet-stream";
+const NPY: &str = "application/x-npy";
+const CSV: &str = "text/csv";
+const ARFF: &str = "text/x-arff";
+const DRIFT: &str = "directed-drift";
+
+const JOB: &str = "job_0198c1a5e0f77b3c9d2e4f5061728394";
+const MODEL: &str = "mdl_0198c1a5e0f77b3c9d2e4f5061728394";
+const DATASET: &str = "ds_0198c1a5e0f77b3c9d2e4f5061728394";
+const SESSION: &str = "ses_0198c1a5e0f77b3c9d2e4f5061728394";
+
+/// A model file as `GET /v1/models/{id}` exports one.
+const MODEL_FILE: &str = include_str!("example_model.json");
+
+/// Adds the examples of the body and of the parameters.
+pub fn complete(operation: &mut Value) {
+    let id = operation["operationId"].as_str().unwrap_or_default();
+    let id = id.to_owned();
+    let content = operation.pointer_mut("/requestBody/content");
+    for (media_type, content) in content.and_then(Value::as_object_mut).into_iter().flatten() {
+        attach(content, of_body(&id, media_type));
+    }
+    let parameters = operation.get_mut("parameters");
+    let parameters = parameters.and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
+        let examples = of_parameter(&id, parameter);
+        attach(parameter, examples);
+    }
+}
+
+/// Attaches one example without a name, or examples under their names.
+fn attach(part: &mut Value, examples: Vec<(&str, Value)>) {
+    match &*examples {
+        [] => {}
+        [(ANY, value)] => part["example"] = value.clone(),
+        _ => {
+            let named = examples.into_iter().map(|(name, value)| {
+                let mut example = json!({"value": value});
+                if name == BASE64 {
+                    example["summary"] = "The bytes in base64. Decode before sending.".into();
+                }
+                (name.to_owned(), example)
+            });
+            part["examples"] = named.collect::<Map<_, _>>().into();
+        }
+    }
+}
+
+fn of_body(id: &str, media_type: &str) -> Vec<(&'static str, Value)> {
+    let example = match (id, media_type) {
+        (_, "application/json") => return of_json(id),
+        ("infer_model" | "infer_model_version", _) => {
+            let head = json!({"inputs": [{"name": "x", "shape": [2, 3], "datatype": "UINT8",
+                "parameters": {"binary_data_size": 6}}]});
+            let tensor = [1, 1, 0, 0, 0, 1];
+            return bytes([head.to_string().as_bytes(), &tensor].concat());
+        }
+        (_, "application/x-ndjson") => {
+            "{\"x\":\"110\",\"y\":1}\n{\"x\":\"101\",\"y\":1}\n{\"x\":\"001\",\"y\":0}\n\
+             {\"x\":\"010\",\"y\":0}\n"
+        }
+        (_, CSV) => "y,a,b,c\n1,1,1,0\n1,1,0,1\n0,0,0,1\n0,0,1,0\n",
+        (_, "text/x-libsvm") => "1 1:1 2:1\n1 1:1 3:1\n-1 3:1\n-1 2:1\n",
+        (_, ARFF) => {
+            "@relation majority\n@attribute a numeric\n@attribute b numeric\n@attribute c numeric\n\
+             @attribute y {0,1}\n@data\n1,1,0,1\n1,0,1,1\n0,0,1,0\n0,1,0,0\n"
+        }
+        (_, NPY) => return bytes(npy()),
+        // Three bits and the label per byte.
+        (_, OCTETS) => return bytes(vec![0xD0, 0xB0, 0x20, 0x40]),
+        _ => return Vec::new(),
+    };
+    vec![(ANY, example.into())]
+}
+
+fn bytes(bytes: Vec<u8>) -> Vec<(&'static str, Value)> {
+    vec![(BASE64, BASE64_STANDARD.encode(bytes).into())]
+}
+
+/// A matrix of bytes with the labels in the last column.
+fn npy() -> Vec<u8> {
+    let head = "{'descr': '|u1', 'fortran_order': False, 'shape': (4, 4), }";
+    // Magic string, version and length take 10 bytes. The data begin at a multiple of 64.
+    let head = format!("{head:117}\n");
+    let rows = [[1, 1, 0, 1], [1, 0, 1, 1], [0, 0, 1, 0], [0, 1, 0, 0]];
+    [
+        b"\x93NUMPY\x01\x00\x76\x00",
+        head.as_bytes(),
+        &rows.concat(),
+    ]
+    .concat()
+}
+
+fn of_json(id: &str) -> Vec<(&'static str, Value)> {
+    let data = json!({"labelled": {"examples": [{"x": "110", "y": 1}, {"x": "101", "y": 1},
+        {"x": "001", "y": 0}, {"x": "010", "y": 0}]}});
+    let perceptron = json!({"name": "perceptron"});
+    let example = match id {
+        "create_job" => return of_jobs(&data),
+        "train_learner" | "predict_model" | "evaluate_model" => data,
+        "learn_session_examples" | "predict_session" => data,
+        "create_dataset" => json!({"name": "majority", "data": data}),
+        "create_session" => json!({"learner": perceptron, "n": 3}),
+        "run_figure" => json!({"seed": 7, "params": few_points()}),
+        "import_model" => serde_json::from_str(MODEL_FILE).unwrap_or_default(),
+        "infer_model" | "infer_model_version" => json!({"inputs": [{"name": "x",
+            "shape": [2, 3], "datatype": "FP64", "data": [1, 1, 0, 0, 0, 1]}]}),
+        "construct_kernel_perceptron_adversary" => json!({"n": 20, "size": 2, "seed": 7}),
+        "construct_winnow_counting" => {
+            json!({"variables": 2, "clauses": [[1, 2]], "at_least": 3})
+        }
+        "construct_monotone_cnf" => json!({"variables": 3, "satisfying": 5}),
+        _ => return Vec::new(),
+    };
+    vec![(ANY, example)]
+}
+
+/// One job per task, under the name of the task. A training comes first, because tools use the first example.
+fn of_jobs(data: &Value) -> Vec<(&'static str, Value)> {
+    let train = json!({"learner": {"name": "perceptron"}, "data": data, "seed": 7});
+    let over = json!({"learner.params.order": ["cyclic", "shuffled"], "seed": [1, 2]});
+    let on_data = |task: &str| json!({task: {"data": data}});
+    vec![
+        (
+            "basic_training",
+            json!({"train": train, "name": "majority"}),
+        ),
+        (
+            "evaluation",
+            json!({"evaluate": {"model": MODEL, "data": data}}),
+        ),
+        (
+            "experiment",
+            json!({"experiment": {"name": "separable-fraction", "params": few_points()}}),
+        ),
+        ("grid", json!({"grid": {"train": train, "over": over}})),
+        ("maximum_margin", on_data("maximum_margin")),
+        ("separability", on_data("separability")),
+        ("version_space", on_data("version_space")),
+    ]
+}
+
+/// Parameters of an experiment that ends within a second.
+fn few_points() -> Value {
+    json!({"dimensions": [5], "points_per_dimension": [1.0, 2.0], "runs": 20})
+}
+
+fn of_parameter(id: &str, parameter: &Value) -> Vec<(&'static str, Value)> {
+    let name = parameter["name"].as_str().unwrap_or_default();
+    let example = match (parameter["in"].as_str().unwrap_or_default(), name) {
+        ("path", "id") => {
+            let kind = parameter["schema"]["$ref"].as_str().unwrap_or_default();
+            match kind.rsplit('/').next() {
+                Some("DatasetId") => DATASET.into(),
+                Some("JobId") => JOB.into(),
+                Some("SessionId") => SESSION.into(),
+                _ => MODEL.into(),
+            }
+        }
+        ("path", "name") => json!("perceptron"),
+        ("path", "figure") => json!("cover-figure-1"),
+        ("path", "code") => json!("not-found"),
+        ("path", "version") => json!("1"),
+        ("header", "Prefer") => json!("wait=10"),
+        ("header", "Idempotency-Key") => json!("3f8a1c52-6f0e-4b1c-9d8e-2a7b5c4d1e60"),
+        ("header", "If-Match") => json!("\"0\""),
+        ("header", "Last-Event-ID") => json!(1),
+        ("header", "Inference-Header-Content-Length") => return vec![(OCTETS, json!(94))],
+        ("header", "Accept") => match id {
+            "get_job_trace" | "get_job_figure" => json!("image/svg+xml"),
+            "list_dataset_examples" => json!("text/csv"),
+            _ => json!("application/x-ndjson"),
+        },
+        _ => return of_query(id, name),
+    };
+    vec![(ANY, example)]
+}
+
+fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
+    let is_theory = id.starts_with("bound_") || id.starts_with("analyse_");
+    let example = match name {
+        "format" => match id {
+            "list_dataset_examples" => json!("ndjson"),
+            _ => json!("csv"),
+        },
+        "limit" => json!(10),
+        "offset" => json!(2),
+        "status" => json!("succeeded"),
+        "task" => json!("train"),
+        "learner" => json!("perceptron"),
+        "kind" => json!("linear"),
+        "parent" => JOB.into(),
+        "warm_start" => MODEL.into(),
+        "seed" => json!(7),
+        "trace" => json!(true),
+        "holdout" => json!(0.25),
+        "name" if id == "create_dataset" => return vec![(CSV, json!("majority"))],
+        "name" => json!("majority"),
+        "max_passes" | "max_mistakes" | "max_examples" => json!(100),
+        "max_seconds" => json!(5),
+        "priority" => json!(1),
+        "labels" => {
+            let place = [
+                (CSV, "first"),
+                (ARFF, "last"),
+                (NPY, "last"),
+                (OCTETS, "appended"),
+            ];
+            return place.map(|(name, place)| (name, place.into())).to_vec();
+        }
+        "header" => return vec![(CSV, json!("true"))],
+        "bit_order" => return vec![(OCTETS, json!("big"))],
+        "n" if !is_theory && id != "get_stopping_threshold" => return vec![(OCTETS, json!(3))],
+        "assume" if id == "train_learner" => return vec![(DRIFT, json!("uniform"))],
+        "assume" => return vec![(CSV, json!("uniform"))],
+        "rule" => return vec![(DRIFT, json!("anytime"))],
+        "confidence" if id == "train_learner" => return vec![(DRIFT, json!(0.9))],
+        "confidence" => json!(0.99),
+        "sampling" => json!("reflected"),
+        "hypothesis" => json!(1),
+        "delta" => json!(0.01),
+        "n" => json!(11),
+        "points" => json!(20),
+        "dimension" => json!(10),
+        "alpha" if is_theory => json!(2),
+        "theta" if is_theory => json!("11"),
+        "relevant" if is_theory => json!(2),
+        "radius" | "norm" => json!(1),
+        "margin" => json!(0.1),
+        _ if id == "train_learner" => return of_learners(name),
+        _ => return Vec::new(),
+    };
+    vec![(ANY, example)]
+}
+
+/// A value of the parameter for each learner that takes the parameter.
+fn of_learners(name: &str) -> Vec<(&'static str, Value)> {
+    let values = CATALOGUE.iter().filter_map(|entry| {
+        let parameter = entry.parameters.iter().find(|known| known.name == name)?;
+        let value = match &parameter.kind {
+            Kind::Flag { default } => json!(default),
+            Kind::Choice { default, .. } => json!(default),
+            Kind::Number { default, .. }
+            | Kind::Weights { default, .. }
+            | Kind::Factor { default } => json!(default),
+            Kind::Count { minimum, .. } => json!(minimum.max(&2)),
+            Kind::Decimal { .. } => json!("3"),
+            Kind::Bits => json!("101"),
+        };
+        Some((entry.name, value))
+    });
+    values.collect()
+}

@@ -178,7 +178,7 @@ fn response(codes: &[Code]) -> Value {
     if codes.contains(&Code::UNAUTHORIZED) {
         response["headers"]["WWW-Authenticate"] = json!({
             "description": "The authentication scheme.",
-            "schema": {"type": "string", "const": "Bearer"}});
+            "schema": {"type": "string", "enum": ["Bearer"]}});
     }
     response
 }

@@ -44,8 +44,8 @@ use database::{Database, statement};
 /// Stores jobs with their events and traces, models, datasets and sessions.
 ///
 /// Every write is one transaction, which is on disk when the method returns. The writes of a worker are
-/// fenced by their [`Lease`](crate::storage::Lease). Other writes may be repeated after [`StoreError::Unavailable`], with three
-/// exceptions: a repeated `pay` may add seconds twice, and a repeated `insert_session` or `insert_api_key`
+/// fenced by their [`Lease`](super::Lease). Other writes may be repeated after
+/// [`StoreError::Unavailable`], with three exceptions: a repeated `pay` may add seconds twice, and a repeated `insert_session` or `insert_api_key`
 /// fails if the first call has stored the row. Leases use the clock of the database, which all replicas
 /// share. The times in records (`now`) come from the caller.
 ///
@@ -54,7 +54,8 @@ use database::{Database, statement};
 /// belongs to the same thing is accepted.
 ///
 /// Every insert respects the quotas of the store, also among concurrent inserts. Otherwise nothing is stored
-/// and the error is [`StoreError::OverQuota`]. The module [`quota`](crate::storage::quota) lists the counted quantities.
+/// and the error is [`StoreError::OverQuota`]. The module [`quota`](super::quota) lists the counted
+/// quantities.
 ///
 /// [`super::sqlite::open`] and [`super::postgres::open`] open a store.
 #[derive(Debug)]

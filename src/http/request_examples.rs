@@ -258,9 +258,8 @@ fn of_learners(name: &str) -> Vec<(&'static str, Value)> {
         let value = match &parameter.kind {
             Kind::Flag { default } => json!(default),
             Kind::Choice { default, .. } => json!(default),
-            Kind::Number { default, .. }
-            | Kind::Weights { default, .. }
-            | Kind::Factor { default } => json!(default),
+            Kind::Number { default, .. } => json!(default),
+            Kind::Weights { default, .. } | Kind::Factor { default } => json!(default.to_string()),
             Kind::Count { minimum, .. } => json!(minimum.max(&2)),
             Kind::Decimal { .. } => json!("3"),
             Kind::Bits => json!("101"),

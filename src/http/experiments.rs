@@ -185,7 +185,7 @@ fn unlike(error: ExperimentError) -> Problem {
 
 /// Returns the outcome of an experiment as a picture, a table or a document.
 ///
-/// While the experiment runs, the outcome contains the parts that have ended.
+/// `Accept` or `format` selects the format. While the experiment runs, the outcome contains the parts that have ended.
 #[utoipa::path(get, path = "/v1/jobs/{id}/figure", tag = "experiments",
     params(("id" = JobId, Path, description = "The job"), FormatQuery,
         ("Accept" = Option<String>, Header,

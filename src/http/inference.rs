@@ -114,7 +114,7 @@ pub async fn get_inference_server(_: NoQuery) -> Json<InferenceServer> {
 
 /// Tells whether the process is alive.
 ///
-/// The request reads no data, so the service answers even if the store does not.
+/// `GET /v2/health/ready` tells whether the service can answer other requests.
 #[utoipa::path(get, path = "/v2/health/live", tag = "inference",
     responses((status = 200, description = "The process is alive", body = InferenceLive)))]
 pub async fn check_inference_liveness(_: NoQuery) -> Json<InferenceLive> {

@@ -2,7 +2,7 @@
 //!
 //! Each route declares its own parameters, bodies and answers. This module adds the parts that hold for
 //! many routes or that no derive can express: the schemas of learners, data, experiments and problems, the
-//! security scheme, the header of replayed answers and the error responses.
+//! security scheme and the header of replayed answers.
 
 use axum::Router;
 use halfspace_core::learners::engine::catalogue::CATALOGUE;

@@ -172,7 +172,9 @@ fn every_operation_declares_its_errors_as_problems() {
                     .is_some_and(|text| !text.is_empty())
             };
             assert!(
-                described("summary") && described("operationId"),
+                ["summary", "description", "operationId"]
+                    .into_iter()
+                    .all(described),
                 "{method} {path}"
             );
         }

@@ -19,7 +19,8 @@ use super::problem::{Code, Problem};
 
 /// Returns the mistake curve of a training as JSON, CSV or an SVG picture.
 ///
-/// `Accept` or `format` selects the format. The picture also shows the bound of a theorem on the mistakes, if one applies to the run.
+/// `Accept` or `format` selects the format. The picture also shows the bound of a theorem on the mistakes, if
+/// one applies to the run.
 #[utoipa::path(get, path = "/v1/jobs/{id}/trace", tag = "jobs",
     params(("id" = JobId, Path, description = "The job"), FormatQuery,
         ("Accept" = Option<String>, Header, description = "`application/json`, `text/csv` or `image/svg+xml`")),

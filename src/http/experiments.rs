@@ -113,7 +113,7 @@ impl ExperimentRequest {
 
 /// Lists the ready-made figures.
 ///
-/// Each entry names the experiment and the parameters that `POST /v1/experiments/{figure}` runs.
+/// Each figure is an experiment with fixed parameters. Run a figure with `POST /v1/experiments/{figure}`.
 #[utoipa::path(get, path = "/v1/experiments", tag = "experiments",
     responses((status = 200, description = "Every figure", body = FigureList)))]
 pub async fn list_figures(_: NoQuery) -> Json<FigureList> {

@@ -172,9 +172,7 @@ fn every_operation_declares_its_errors_as_problems() {
                     .is_some_and(|text| !text.is_empty())
             };
             assert!(
-                ["summary", "description", "operationId"]
-                    .into_iter()
-                    .all(described),
+                described("summary") && described("description") && described("operationId"),
                 "{method} {path}"
             );
         }

@@ -164,8 +164,7 @@ pub struct CnfAnswer {
 
 /// Builds the sequence on which the monotone kernel perceptron errs every time (Theorem 4).
 ///
-/// All examples of the sequence are labelled by the conjunction of all features. With `"store": true` the
-/// service stores the sequence as a dataset and answers 201.
+/// With `store`, the service stores the sequence as a dataset and the answer has status 201.
 #[utoipa::path(post, path = "/v1/constructions/kernel-perceptron-adversary",
     tag = "constructions", request_body = AdversaryRequest, params(KeyHeader),
     responses((status = 200, description = "The sequence", body = AdversaryAnswer),
@@ -296,7 +295,7 @@ async fn counting_made(
 
 /// Builds a monotone CNF with a given number of satisfying assignments (Lemma 8).
 ///
-/// The formula has at most one clause per variable.
+/// Each clause has two variables, which may be equal.
 #[utoipa::path(post, path = "/v1/constructions/monotone-cnf",
     tag = "constructions", request_body = CnfRequest,
     responses((status = 200, description = "The formula", body = CnfAnswer)),

@@ -417,10 +417,9 @@ fn check_assume(new: &NewDataset) -> Result<(), Problem> {
     Err(Problem::parameter(Code::BAD_OPTION, "assume", detail))
 }
 
-/// Lists the datasets, newest first.
+/// Lists the datasets, newest first, without the names of their features.
 ///
-/// The list omits the names of the features. The answer is one page. To get the next page, send `next_cursor`
-/// as `cursor`.
+/// A page has `limit` items. Send `next_cursor` of the answer as `cursor` to get the next page.
 #[utoipa::path(get, path = "/v1/datasets", tag = "datasets", params(PageQuery),
     responses((status = 200, description = "One page of the list of datasets", body = DatasetList)))]
 pub async fn list_datasets(
@@ -438,8 +437,8 @@ pub async fn list_datasets(
 
 /// Returns a dataset without the examples.
 ///
-/// The document counts the examples and features and names the classes. `GET /v1/datasets/{id}/examples`
-/// returns the examples.
+/// The answer has the names of the features and of the labels. Read the examples with `GET
+/// /v1/datasets/{id}/examples`.
 #[utoipa::path(get, path = "/v1/datasets/{id}", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset")),
     responses((status = 200, description = "The dataset", body = DatasetAnswer)),

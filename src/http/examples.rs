@@ -70,8 +70,9 @@ pub struct ExamplePage {
     next_offset: Option<u64>,
 }
 
-/// Returns a page of examples in stored order. The `Accept` header or `format` selects the format.
+/// Returns a page of the examples of a dataset in stored order.
 ///
+/// `Accept` or `format` selects the format.
 /// You can upload an answer in a line format again and get the same data. In CSV and LIBSVM the label comes
 /// first. Upload CSV or LIBSVM without labels with `labels=none`. LIBSVM omits zeros, so also pass `n`.
 #[utoipa::path(get, path = "/v1/datasets/{id}/examples", tag = "datasets",

@@ -115,7 +115,7 @@ impl ExperimentRequest {
 
 /// Lists the ready-made figures.
 ///
-/// Each entry names the experiment and the parameters that `POST /v1/experiments/{figure}` runs.
+/// Each figure is an experiment with fixed parameters. Run a figure with `POST /v1/experiments/{figure}`.
 #[utoipa::path(get, path = "/v1/experiments", tag = "experiments",
     responses((status = 200, description = "Every figure", body = FigureList)))]
 pub async fn list_figures(_: NoQuery) -> Json<FigureList> {
@@ -190,7 +190,7 @@ fn unlike(error: ExperimentError) -> Problem {
 
 /// Returns the outcome of an experiment as a picture, a table or a document.
 ///
-/// While the experiment runs, the outcome contains the parts that have ended.
+/// `Accept` or `format` selects the format. While the experiment runs, the outcome contains the parts that have ended.
 #[utoipa::path(get, path = "/v1/jobs/{id}/figure", tag = "experiments",
     params(("id" = JobId, Path, description = "The job"), FormatQuery,
         ("Accept" = Option<String>, Header,

@@ -62,7 +62,7 @@ pub async fn infer_model(
 
 /// Predicts by the Open Inference Protocol with a named version of the model.
 ///
-/// Requests and answers are those of `POST /v2/models/{id}/infer`. Every model has exactly one version, `1`.
+/// A model never changes, so the only version is 1.
 #[utoipa::path(post, path = "/v2/models/{id}/versions/{version}/infer", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "The version, always 1"),

@@ -101,7 +101,7 @@ pub struct InferenceModelReady {
 
 /// Describes the server and the supported extensions of the protocol.
 ///
-/// The protocol is the Open Inference Protocol, version 2.
+/// The name and the version are those of the service.
 #[utoipa::path(get, path = "/v2", tag = "inference",
     responses((status = 200, description = "Name, version and extensions of the server", body = InferenceServer)))]
 pub async fn get_inference_server(_: NoQuery) -> Json<InferenceServer> {
@@ -114,7 +114,7 @@ pub async fn get_inference_server(_: NoQuery) -> Json<InferenceServer> {
 
 /// Tells whether the process is alive.
 ///
-/// The request reads no data, so the service answers even if the store does not.
+/// The answer does not depend on the database. `GET /livez` is the same check without a key.
 #[utoipa::path(get, path = "/v2/health/live", tag = "inference",
     responses((status = 200, description = "The process is alive", body = InferenceLive)))]
 pub async fn check_inference_liveness(_: NoQuery) -> Json<InferenceLive> {
@@ -139,7 +139,7 @@ pub async fn check_inference_readiness(
 
 /// Describes the tensors of a model: `x` in, `prediction` and `score` out.
 ///
-/// The answer gives the shape and the datatype of each tensor.
+/// The description has the metadata format of the Open Inference Protocol.
 #[utoipa::path(get, path = "/v2/models/{id}", tag = "inference",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The tensors of the model", body = InferenceModel)),
@@ -155,7 +155,7 @@ pub async fn get_inference_model(
 
 /// Describes the tensors of a named version of a model.
 ///
-/// The answer is that of `GET /v2/models/{id}`. Every model has exactly one version, `1`.
+/// A model never changes, so the only version is 1.
 #[utoipa::path(get, path = "/v2/models/{id}/versions/{version}", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "The version, always 1")),
@@ -196,9 +196,9 @@ async fn tensors(app: &App, owner: &Owner, id: ModelId) -> Result<Json<Inference
     }))
 }
 
-/// Tells whether a model is ready.
+/// Tells whether a model is ready. Every existing model is ready.
 ///
-/// Every existing model is ready, because the service loads models on demand.
+/// An unknown id gets status 404.
 #[utoipa::path(get, path = "/v2/models/{id}/ready", tag = "inference",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The model is ready", body = InferenceModelReady)),
@@ -214,7 +214,7 @@ pub async fn check_inference_model(
 
 /// Tells whether a named version of a model is ready.
 ///
-/// Every model has exactly one version, `1`.
+/// A model never changes, so the only version is 1.
 #[utoipa::path(get, path = "/v2/models/{id}/versions/{version}/ready", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "The version, always 1")),

@@ -195,8 +195,8 @@ fn with_preference(mut response: Response, prefer: Option<PreferWait>) -> Respon
 
 /// Lists the jobs, newest first.
 ///
-/// The query selects jobs by status, task, learner or parent. The answer is one page. To get the next page,
-/// send `next_cursor` as `cursor`.
+/// The parts of a job are listed only with `parent`. Send `next_cursor` of the answer as `cursor` to get the
+/// next page.
 #[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(ListQuery),
     responses((status = 200, description = "A page of jobs", body = JobList)))]
 pub async fn list_jobs(
@@ -250,10 +250,9 @@ pub async fn get_job(
     Ok(with_preference(Json(document).into_response(), prefer))
 }
 
-/// Cancels a job.
+/// Requests the end of a job. The hypothesis learnt so far is kept.
 ///
-/// A training that ends early keeps the hypothesis learnt so far as a model. The status 202 means that this
-/// request cancelled the job; a repeated request is answered with 200.
+/// A running job ends shortly after the answer. A repeated request changes nothing.
 #[utoipa::path(post, path = "/v1/jobs/{id}/cancel", tag = "jobs",
     params(("id" = JobId, Path, description = "The job")),
     responses(
@@ -274,9 +273,9 @@ pub async fn cancel_job(
     Ok(response)
 }
 
-/// Deletes an ended job.
+/// Deletes an ended job. The model of the job stays.
 ///
-/// The model of the job stays. Cancel a job that has not ended before you delete the job.
+/// Cancel a job that has not ended before you delete the job.
 #[utoipa::path(delete, path = "/v1/jobs/{id}", tag = "jobs",
     params(("id" = JobId, Path, description = "The job")),
     responses((status = 204, description = "The job was deleted")),

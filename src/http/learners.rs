@@ -94,7 +94,7 @@ impl From<&Entry> for Learner {
 
 /// Lists all learners.
 ///
-/// Each entry lists the accepted data, the parameters, the confidence rules and the guarantee of a learner.
+/// Each entry names the accepted data, the parameters with their defaults, and the proved guarantee.
 #[utoipa::path(get, path = "/v1/learners", tag = "learners",
     responses((status = 200, description = "Every learner", body = LearnerList)))]
 pub async fn list_learners(_: NoQuery) -> Json<LearnerList> {
@@ -106,7 +106,7 @@ pub async fn list_learners(_: NoQuery) -> Json<LearnerList> {
 
 /// Returns one learner.
 ///
-/// The document lists the accepted data, the parameters, the confidence rules and the guarantee.
+/// The entry names the accepted data, the parameters with their defaults, and the proved guarantee.
 #[utoipa::path(get, path = "/v1/learners/{name}", tag = "learners",
     params(("name" = String, Path, description = "The learner's name")),
     responses((status = 200, description = "The learner", body = Learner)),

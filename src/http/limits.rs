@@ -301,9 +301,9 @@ pub struct Use {
     max: u64,
 }
 
-/// Returns the limits of the service and your use of them.
+/// Returns the limits of the service and your use of the limits per key.
 ///
-/// Errors name limits by the names in this document.
+/// A request over a limit is refused with a problem that names the limit.
 #[utoipa::path(get, path = "/v1/limits", tag = "service",
     responses((status = 200, description = "The limits in force", body = LimitsAnswer)))]
 pub async fn get_limits(

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-/// A link of a response: its name, the operation that it leads to, and the place of the id in the body.
+/// A link of a response: name, target operation, and place of the id in the body.
 type Link = (&'static str, &'static str, &'static str);
 
 const ID: &str = "$response.body#/id";

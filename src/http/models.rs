@@ -100,10 +100,9 @@ impl From<ModelSummary> for ModelItem {
     }
 }
 
-/// Lists the models, newest first.
+/// Lists models without their hypotheses, newest first.
 ///
-/// The query selects models by learner or kind. The list omits the hypotheses. The answer is one page. To get
-/// the next page, send `next_cursor` as `cursor`.
+/// A page has `limit` items. Send `next_cursor` of the answer as `cursor` to get the next page.
 #[utoipa::path(get, path = "/v1/models", tag = "models", params(ListQuery),
     responses((status = 200, description = "A page of models", body = ModelList)))]
 pub async fn list_models(

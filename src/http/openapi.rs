@@ -1,7 +1,7 @@
 //! The OpenAPI document and the page of the API reference.
 //!
 //! Each route declares its own parameters, bodies and answers. This module adds the parts that hold for
-//! many routes: the security scheme, the tags, the header of replayed answers and the error responses.
+//! many routes: the security scheme, the tags and the header of replayed answers.
 
 use axum::Router;
 use serde_json::{Value, json};

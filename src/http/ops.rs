@@ -37,7 +37,7 @@ pub struct Document(pub Bytes);
 
 /// Reports that the process answers requests.
 ///
-/// The request reads no data, so the service answers even if the store does not.
+/// The answer does not depend on the database.
 #[utoipa::path(get, path = "/livez", tag = "service",
     responses((status = 200, description = "The process is alive", body = Health)))]
 pub async fn check_liveness() -> Json<Health> {
@@ -65,9 +65,9 @@ pub async fn check_readiness(State(app): State<App>) -> Result<Json<Health>, Pro
     Ok(Json(Health { status: "ok" }))
 }
 
-/// Returns the metrics of the process for Prometheus.
+/// Returns the metrics of the process in the text format of Prometheus.
 ///
-/// The metrics count requests, jobs, bytes and errors of this process.
+/// Each process counts its own requests and jobs.
 #[utoipa::path(get, path = "/metrics", tag = "service",
     responses((status = 200, description = "The metrics", body = String,
         content_type = "text/plain")))]
@@ -80,7 +80,7 @@ pub async fn get_metrics(State(app): State<App>) -> Response {
 
 /// Returns the name and the version of the service.
 ///
-/// The version follows Semantic Versioning.
+/// All processes of one release give the same answer.
 #[utoipa::path(get, path = "/version", tag = "service",
     responses((status = 200, description = "Name and version", body = Version)))]
 pub async fn get_version() -> Json<Version> {
@@ -92,7 +92,7 @@ pub async fn get_version() -> Json<Version> {
 
 /// Returns this document.
 ///
-/// The maxima in the schemas are the limits of this service.
+/// The schemas contain the limits in force.
 #[utoipa::path(get, path = "/openapi.json", tag = "service",
     responses((status = 200, description = "The OpenAPI document", body = Object)))]
 pub async fn get_openapi_document(Extension(Document(text)): Extension<Document>) -> Response {
@@ -102,7 +102,7 @@ pub async fn get_openapi_document(Extension(Document(text)): Extension<Document>
 
 /// Explains an error code on an HTML page.
 ///
-/// The field `type` of each problem links to this page.
+/// The `type` of a problem is the path of this page.
 #[utoipa::path(get, path = "/problems/{code}", tag = "service",
     params(("code" = String, Path, description = "The code")),
     responses((status = 200, description = "An HTML page that explains the code", body = String,

@@ -6,8 +6,10 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use halfspace_core::learners::drift::directed_drift;
 use halfspace_core::learners::engine::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::parameters::Kind;
+use halfspace_core::learners::linear::perceptron;
 use serde_json::{Map, Value, json};
 
 /// Name of an example that fits every request of its operation.
@@ -20,7 +22,10 @@ const OCTETS: &str = "application/octet-stream";
 const NPY: &str = "application/x-npy";
 const CSV: &str = "text/csv";
 const ARFF: &str = "text/x-arff";
-const DRIFT: &str = "directed-drift";
+/// A learner of any labelled data.
+const PERCEPTRON: &str = perceptron::ENTRY.name;
+/// A learner that stops with a confidence.
+const DRIFT: &str = directed_drift::ENTRY.name;
 
 const JOB: &str = "job_0198c1a5e0f77b3c9d2e4f5061728394";
 const MODEL: &str = "mdl_0198c1a5e0f77b3c9d2e4f5061728394";
@@ -41,7 +46,11 @@ pub fn complete(operation: &mut Value) {
     let parameters = operation.get_mut("parameters");
     let parameters = parameters.and_then(Value::as_array_mut);
     for parameter in parameters.into_iter().flatten() {
-        let examples = of_parameter(&id, parameter);
+        let mut examples = of_parameter(&id, parameter);
+        if parameter["schema"]["type"] == "string" {
+            let numbers = examples.iter_mut().filter(|(_, value)| value.is_number());
+            numbers.for_each(|(_, value)| *value = value.to_string().into());
+        }
         attach(parameter, examples);
     }
 }
@@ -112,7 +121,7 @@ fn npy() -> Vec<u8> {
 fn of_json(id: &str) -> Vec<(&'static str, Value)> {
     let data = json!({"labelled": {"examples": [{"x": "110", "y": 1}, {"x": "101", "y": 1},
         {"x": "001", "y": 0}, {"x": "010", "y": 0}]}});
-    let perceptron = json!({"name": "perceptron"});
+    let perceptron = json!({"name": PERCEPTRON});
     let example = match id {
         "create_job" => return of_jobs(&data),
         "train_learner" | "predict_model" | "evaluate_model" => data,
@@ -135,7 +144,7 @@ fn of_json(id: &str) -> Vec<(&'static str, Value)> {
 
 /// One job per task, under the name of the task. A training comes first, because tools use the first example.
 fn of_jobs(data: &Value) -> Vec<(&'static str, Value)> {
-    let train = json!({"learner": {"name": "perceptron"}, "data": data, "seed": 7});
+    let train = json!({"learner": {"name": PERCEPTRON}, "data": data, "seed": 7});
     let over = json!({"learner.params.order": ["cyclic", "shuffled"], "seed": [1, 2]});
     let on_data = |task: &str| json!({task: {"data": data}});
     vec![
@@ -175,7 +184,7 @@ fn of_parameter(id: &str, parameter: &Value) -> Vec<(&'static str, Value)> {
                 _ => MODEL.into(),
             }
         }
-        ("path", "name") => json!("perceptron"),
+        ("path", "name") => json!(PERCEPTRON),
         ("path", "figure") => json!("cover-figure-1"),
         ("path", "code") => json!("not-found"),
         ("path", "version") => json!("1"),
@@ -205,7 +214,7 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
         "offset" => json!(2),
         "status" => json!("succeeded"),
         "task" => json!("train"),
-        "learner" => json!("perceptron"),
+        "learner" => json!(PERCEPTRON),
         "kind" => json!("linear"),
         "parent" => JOB.into(),
         "warm_start" => MODEL.into(),
@@ -258,8 +267,12 @@ fn of_learners(name: &str) -> Vec<(&'static str, Value)> {
         let value = match &parameter.kind {
             Kind::Flag { default } => json!(default),
             Kind::Choice { default, .. } => json!(default),
-            Kind::Number { default, .. } => json!(default),
-            Kind::Weights { default, .. } | Kind::Factor { default } => json!(default.to_string()),
+            Kind::Number { default, .. }
+            | Kind::Weights { default, .. }
+            | Kind::Factor { default } => match default.fract() {
+                0.0 => json!(*default as i64),
+                _ => json!(default),
+            },
             Kind::Count { minimum, .. } => json!(minimum.max(&2)),
             Kind::Decimal { .. } => json!("3"),
             Kind::Bits => json!("101"),

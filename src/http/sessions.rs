@@ -137,10 +137,9 @@ fn etag(position: u64) -> String {
     format!("\"{position}\"")
 }
 
-/// Opens a session with a learner.
+/// Opens a session, in which a learner learns one example at a time.
 ///
-/// A session learns one example at a time and keeps the hypothesis between requests. Send the examples to
-/// `POST /v1/sessions/{id}/examples`.
+/// Send the examples with `POST /v1/sessions/{id}/examples`.
 #[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
     request_body(content = SessionRequest, description = "The learner and the end of the session"),
     params(KeyHeader),
@@ -203,9 +202,9 @@ fn created_session(answer: SessionAnswer) -> Response {
     (StatusCode::CREATED, headers, Json(answer)).into_response()
 }
 
-/// Lists the sessions, newest first.
+/// Lists sessions, newest first.
 ///
-/// The answer is one page. To get the next page, send `next_cursor` as `cursor`.
+/// A page has `limit` items. Send `next_cursor` of the answer as `cursor` to get the next page.
 #[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(PageQuery),
     responses((status = 200, description = "A page of sessions", body = SessionList)))]
 pub async fn list_sessions(
@@ -223,7 +222,7 @@ pub async fn list_sessions(
 
 /// Returns one session in its current state.
 ///
-/// The document contains the position, the counts and the reason if the session has ended.
+/// The state includes the current hypothesis and the counts of examples and mistakes.
 #[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session")),
     responses((status = 200, description = "The session", body = SessionAnswer)),
@@ -257,7 +256,7 @@ pub async fn delete_session(
 
 /// Saves the current hypothesis of a session as a model.
 ///
-/// The session continues. The model stays if the session is deleted.
+/// The session stays open. The model does not change with the session.
 #[utoipa::path(post, path = "/v1/sessions/{id}/model", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session"), SaveQuery, KeyHeader),
     responses((status = 201, description = "The model is stored", body = SavedModel)),

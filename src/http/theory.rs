@@ -57,7 +57,7 @@ pub struct Dichotomies {
 
 /// Counts the dichotomies of points that hyperplanes through the origin make (Cover's theorem).
 ///
-/// The points are in general position. The answer also gives the share of all dichotomies.
+/// The points must be in general position. The count is exact.
 #[utoipa::path(get, path = "/v1/theory/cover", tag = "theory", params(CoverQuery),
     responses((status = 200, description = "The count", body = Dichotomies)))]
 pub async fn count_dichotomies(
@@ -171,8 +171,7 @@ pub struct AnytimeAnswer {
 
 /// Analyses Directed Drift exactly, without a simulation.
 ///
-/// The figures hold for fresh uniform-positive examples: expected mistakes and examples, bounds, and the error
-/// of the stopping rules.
+/// The analysis assumes fresh and uniform positive examples.
 #[utoipa::path(get, path = "/v1/theory/directed-drift", tag = "theory",
     params(DirectedDriftQuery),
     responses((status = 200, description = "The analysis", body = DirectedDriftAnswer)))]
@@ -279,7 +278,7 @@ pub struct RunLength {
 
 /// Returns the run lengths at which the stopping rules accept a hypothesis.
 ///
-/// A run is a sequence of fresh examples without a mistake.
+/// A run length is the number of consecutive examples without a mistake.
 #[utoipa::path(get, path = "/v1/theory/stopping", tag = "theory", params(StoppingQuery),
     responses((status = 200, description = "The run lengths", body = StoppingAnswer)))]
 pub async fn get_stopping_threshold(
@@ -338,7 +337,7 @@ pub struct WinnowQuery {
 
 /// Returns Winnow's mistake bound for disjunctions (Theorem 2 of Khardon, Roth and Servedio).
 ///
-/// The bound holds for a disjunction of `relevant` among `n` literals.
+/// The bound holds for every sequence of examples that a disjunction of `relevant` literals labels.
 #[utoipa::path(get, path = "/v1/theory/winnow", tag = "theory", params(WinnowQuery),
     responses((status = 200, description = "The bound", body = BoundAnswer)))]
 pub async fn bound_winnow_mistakes(
@@ -365,9 +364,9 @@ pub struct NovikoffQuery {
     margin: f64,
 }
 
-/// Returns Novikoff's bound on the mistakes of the perceptron.
+/// Returns Novikoff's bound on the mistakes of the perceptron, R^2 |u|^2 / xi^2.
 ///
-/// The bound is R^2 |u|^2 / xi^2. The bound holds for every order of the examples.
+/// The bound holds for every sequence of examples that the separator u classifies with this margin.
 #[utoipa::path(get, path = "/v1/theory/novikoff", tag = "theory", params(NovikoffQuery),
     responses((status = 200, description = "The bound", body = BoundAnswer)))]
 pub async fn bound_perceptron_mistakes(

@@ -17,9 +17,10 @@ use super::declared::{IN_PATH, problems};
 use super::extract::{Caller, FormatQuery, PathId, Query, chosen};
 use super::problem::{Code, Problem};
 
-/// Returns the mistake curve of a training as JSON, CSV or an SVG picture, by `Accept`.
+/// Returns the mistake curve of a training as JSON, CSV or an SVG picture.
 ///
-/// The picture also shows the bound of a theorem on the mistakes, if one applies to the run.
+/// `Accept` or `format` selects the format. The picture also shows the bound of a theorem on the mistakes, if
+/// one applies to the run.
 #[utoipa::path(get, path = "/v1/jobs/{id}/trace", tag = "jobs",
     params(("id" = JobId, Path, description = "The job"), FormatQuery,
         ("Accept" = Option<String>, Header, description = "`application/json`, `text/csv` or `image/svg+xml`")),

@@ -3,9 +3,10 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use halfspace_core::learners::engine::catalogue::CATALOGUE;
 use serde_json::{Map, Value, json};
 
-use crate::service::contract::DOCUMENT;
+use crate::service::contract::{DOCUMENT, assert_valid};
 use crate::service::{Answer, Service, long_job, request};
 
 /// The end of each id in the examples. The prefix tells the kind of thing.
@@ -229,6 +230,40 @@ async fn every_example_is_answered_with_success() {
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     assert!(sent > 150, "{sent}");
+}
+
+/// Each parameter of each learner is a query parameter of a training.
+#[test]
+fn a_training_documents_the_parameters_of_learners() {
+    let train = &DOCUMENT["paths"]["/v1/learners/{name}/train"]["post"];
+    let mut documented = 0;
+    for entry in CATALOGUE {
+        for known in entry.parameters {
+            let mut found = parameters(train).filter(|found| found["name"] == known.name);
+            let parameter = found.next().expect(known.name);
+            assert!(found.next().is_none(), "{} stands there twice", known.name);
+            let text = parameter["description"].as_str().unwrap();
+            assert!(text.contains(&format!("`{}`", entry.name)), "{text}");
+            documented += 1;
+        }
+    }
+    assert!(documented > 30, "{documented}");
+}
+
+/// Each example of a parameter fits the schema of the parameter.
+#[test]
+fn examples_of_parameters_fit_their_schemas() {
+    for (path, item) in DOCUMENT["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            for (parameter, index) in parameters(operation).zip(0..) {
+                let path = path.replace('/', "~1");
+                let pointer = format!("/paths/{path}/{method}/parameters/{index}/schema");
+                for (_, value) in examples(parameter) {
+                    assert_valid(&pointer, value);
+                }
+            }
+        }
+    }
 }
 
 /// Answers have the headers that the document declares for their status.

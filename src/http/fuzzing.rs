@@ -7,11 +7,13 @@ use halfspace_formats::{Format, Limits, Options, Parsed};
 use crate::jobs::learner;
 use crate::records::train::ModelDocument;
 
-use super::infer_request::InferenceReader;
-use super::model_examples::{Purpose, options};
+use super::inference::request::InferenceReader;
+use super::learners::train::TrainQuery;
+use super::models::examples::{Purpose, options};
+use super::models::import;
+use super::problem::Problem;
 use super::problem::ProblemDocument;
-use super::train::TrainQuery;
-use super::{Problem, datasets, extract, import};
+use super::{datasets, extract};
 
 /// The problem document of a refused input.
 type Refused = Box<ProblemDocument>;

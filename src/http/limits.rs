@@ -17,7 +17,7 @@ use crate::storage::{Quotas, Usage};
 use super::App;
 use super::extract::{Caller, NoQuery, QUERY_PAIRS_MAX, WAIT_SECONDS_MAX};
 use super::problem::Problem;
-use super::session_examples::LINES_MAX;
+use super::sessions::examples::LINES_MAX;
 
 /// The largest value of a limit. Twice this value still fits in 64 bits.
 pub const COUNT_MAX: u64 = 1 << 62;

@@ -1,6 +1,6 @@
 //! The one shape of every error response: a problem document of RFC 9457.
 //!
-//! A handler returns a [`Problem`]. Most errors of other modules convert into one here. [`super::envelope`]
+//! A handler returns a [`Problem`]. Most errors of other modules convert into one here. [`super::middleware::envelope`]
 //! adds the path and the id of the request and writes the document.
 
 use std::io;
@@ -20,7 +20,7 @@ use crate::jobs::JobsError;
 use crate::storage::{Limit, OverQuota, StoreError};
 
 pub use super::codes::Code;
-use super::idempotency::in_flight;
+use super::extract::idempotency::in_flight;
 
 /// Time between two log lines about a full store.
 const FULL_STORE_TOLD_EVERY: Duration = Duration::from_secs(60);

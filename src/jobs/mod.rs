@@ -1,6 +1,6 @@
 //! The job service: accepts jobs, computes them and stores their results.
 //!
-//! A worker computes a job in the blocking pool while it holds a permit and a lease:
+//! A worker computes a job in a thread of low priority while it holds a permit and a lease:
 //!
 //! - A permit allows one running computation. A process has as many permits as workers.
 //! - A lease gives one worker the right to a job until the lease ends. Every write of the worker is fenced by

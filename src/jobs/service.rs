@@ -25,6 +25,7 @@ use super::data::reservations::Reservations;
 use super::data::stored::KnownCrcs;
 use super::ids::Ids;
 use super::models::cache::ModelCache;
+use super::queue::compute::ComputeThreads;
 use super::queue::hub::{self, Hub};
 use super::queue::parking::ParkedJobs;
 use super::service_clock::ServiceClock;
@@ -153,6 +154,7 @@ pub struct Jobs {
     pub(super) hub: Hub,
     pub(super) worker: WorkerId,
     pub(super) permits: Arc<Semaphore>,
+    pub(super) compute_threads: ComputeThreads,
     pub(super) parked: ParkedJobs,
     /// The time since when a job has been passed over for lack of memory.
     pub(super) passing_since: Mutex<Option<Instant>>,
@@ -187,6 +189,7 @@ impl Jobs {
         Arc::new(Self {
             worker: WorkerId::new(ids.name("worker")),
             permits: Arc::new(Semaphore::new(config.workers)),
+            compute_threads: ComputeThreads::default(),
             parked: ParkedJobs::default(),
             passing_since: Mutex::default(),
             has_suspect: AtomicBool::new(false),

@@ -375,8 +375,8 @@ fn functions_fit_on_a_screen() {
 
 /// Files in which a learner's name is also the value of something else, such as the option `header`.
 const OTHER_MEANINGS: [(&str, &str); 2] = [
-    ("src/http/data_body.rs", "auto"),
-    ("src/http/openapi.rs", "auto"),
+    ("src/http/extract/data_body.rs", "auto"),
+    ("src/http/document/mod.rs", "auto"),
 ];
 
 /// A learner's name appears only in the learner's own file, so that a renamed learner changes one file.

@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use super::limits::Limits;
+use crate::http::limits::Limits;
 
 use connections::{Admitted, Connections};
 pub use connections::{AnswerGuard, Place};

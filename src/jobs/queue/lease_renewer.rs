@@ -73,7 +73,7 @@ impl<'a> LeaseRenewer<'a> {
     ) -> Self {
         let interval = jobs.config.progress_interval;
         let mut tick = tokio::time::interval_at(Instant::now() + interval, interval);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         Self {
             jobs,
             job,

@@ -3,7 +3,7 @@
 //! - [`submit`] stores a job, or computes the job at once for a waiting client. [`parts`] stores a job with parts.
 //! - [`scheduler`] claims jobs for free permits, and [`worker`] computes a claimed job under a lease, which
 //!   [`lease_renewer`] renews.
-//! - [`compute`] is one computation in the blocking pool, and [`completion`] the form of its end in the store.
+//! - [`compute`] is one computation in a thread of low priority, and [`completion`] the form of its end in the store.
 //! - [`checkpoints`] stores states of running jobs. [`yielding`] and [`parking`] hand a permit to another job and
 //!   back. [`shares`] counts the seconds of owners.
 //! - [`hub`] wakes those who wait for a job in this process.

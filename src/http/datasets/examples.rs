@@ -1,0 +1,157 @@
+//! `GET /v1/datasets/{id}/examples`: reads a page of a dataset back in the format that the client accepts.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use halfspace_core::bits::BLOCK_ROWS;
+use halfspace_formats::{self, TextFormat};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::records::id::DatasetKind;
+use crate::records::{DatasetId, DatasetSummary};
+
+use crate::http::App;
+use crate::http::datasets::in_path;
+use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
+use crate::http::extract::body;
+use crate::http::extract::work::SMALL_WORDS_MAX;
+use crate::http::extract::{Caller, PathId, Query, chosen};
+use crate::http::problem::{Code, Problem};
+
+/// Default number of examples per page.
+const LIMIT_DEFAULT: u32 = 100;
+/// Largest number of examples per page.
+const LIMIT_MAX: u32 = 10_000;
+
+/// Selects a page of examples.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ExamplesQuery {
+    /// Examples to skip; 0 when absent.
+    #[param(minimum = 0)]
+    offset: Option<u64>,
+    /// Examples per page; 100 when absent.
+    #[param(minimum = 1, maximum = 10_000)]
+    limit: Option<u32>,
+    /// Format of the answer. A media type without a wildcard in `Accept` overrides the parameter.
+    format: Option<String>,
+}
+
+/// An example.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "a shape: the text is written example by example")]
+pub struct ExampleItem {
+    /// A bit string or a list of numbers.
+    x: ExampleFeatures,
+    /// The label, 1 or -1. Absent if the examples have no labels.
+    #[schema(nullable = false)]
+    y: Option<i8>,
+}
+
+/// The features of an example.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "as for the example")]
+pub enum ExampleFeatures {
+    /// One character per feature, if a 0 bit was sent as 0.
+    Bits(String),
+    /// One number per feature: -1 or 1, or a real number.
+    Numbers(Vec<f64>),
+}
+
+/// A page of the examples of a dataset, in stored order.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "as for the example")]
+pub struct ExamplePage {
+    items: Vec<ExampleItem>,
+    /// The `offset` of the next page; null on the last page.
+    next_offset: Option<u64>,
+}
+
+/// Returns a page of the examples of a dataset in stored order.
+///
+/// `Accept` or `format` selects the format.
+/// You can upload an answer in a line format again and get the same data. In CSV and LIBSVM the label comes
+/// first. Upload CSV or LIBSVM without labels with `labels=none`. LIBSVM omits zeros, so also pass `n`.
+#[utoipa::path(get, path = "/v1/datasets/{id}/examples", tag = "datasets",
+    params(("id" = DatasetId, Path, description = "The dataset"), ExamplesQuery,
+        ("Accept" = Option<String>, Header, description = "`application/json`, \
+            `application/x-ndjson`, `text/csv` or `text/x-libsvm`")),
+    responses((status = 200, description = "The examples", content(
+        (ExamplePage = "application/json"), (String = "application/x-ndjson"),
+        (String = "text/csv"), (String = "text/x-libsvm")))),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, COMPUTED, &[Code::NOT_ACCEPTABLE]])))))]
+pub async fn list_dataset_examples(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathId(id): PathId<DatasetKind>,
+    Query(query): Query<ExamplesQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let media_types = TextFormat::ALL.map(TextFormat::media_type);
+    let media_type = chosen(query.format.as_deref(), &headers, &media_types)?;
+    let chosen = |format: &TextFormat| format.media_type() == media_type;
+    let format = TextFormat::ALL.into_iter().find(chosen);
+    let format = format.unwrap_or(TextFormat::Json);
+    let dataset = app.jobs.dataset(&owner, id).await.map_err(in_path)?.summary;
+    let offset = query.offset.unwrap_or(0);
+    let limit = page_limit(&app, &dataset, query.limit)?;
+    // Reading a row reads the whole block of the row.
+    let rows = u64::from(limit).max(BLOCK_ROWS as u64);
+    let permit = match rows.saturating_mul(dataset.n) <= SMALL_WORDS_MAX {
+        true => None,
+        false => Some(app.permits.uploads.take(&owner).await?),
+    };
+    // An offset that does not fit the address range lies beyond the end.
+    let first = usize::try_from(offset).unwrap_or(usize::MAX);
+    let read = app.jobs.read_examples(&dataset, first, limit as usize);
+    let data = read.await.map_err(in_path)?;
+    let bytes_max = app.limits.examples_page_bytes_max;
+    let zero = dataset.zero_bit_value;
+    let text = match data {
+        None => String::new(),
+        Some(data) => {
+            body::compute(permit, move || {
+                let text = halfspace_formats::write_examples(&data, zero, format, bytes_max);
+                text.ok_or_else(|| too_large("would be longer", bytes_max))
+            })
+            .await?
+        }
+    };
+    let text = match format {
+        TextFormat::Json => {
+            let next = offset.saturating_add(limit.into());
+            let next = (next < dataset.examples).then_some(next);
+            let next = next.map_or_else(|| "null".to_owned(), |next| next.to_string());
+            format!("{{\"items\":[{text}],\"next_offset\":{next}}}")
+        }
+        _ => text,
+    };
+    Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
+}
+
+/// The number of examples on a page. A page whose values outnumber the bytes of the answer is refused. Each
+/// value takes at least one byte, except for the zeros that LIBSVM omits.
+fn page_limit(app: &App, dataset: &DatasetSummary, limit: Option<u32>) -> Result<u32, Problem> {
+    let limit = limit.unwrap_or(LIMIT_DEFAULT);
+    if !(1..=LIMIT_MAX).contains(&limit) {
+        let detail = format!("{limit} is not from 1 to {LIMIT_MAX}");
+        return Err(Problem::parameter(Code::INVALID_PARAMETER, "limit", detail));
+    }
+    let values_max = app.limits.examples_page_bytes_max;
+    let held = dataset.examples.min(limit.into());
+    if held.saturating_mul(dataset.n) > values_max {
+        return Err(too_large("would hold more values", values_max));
+    }
+    Ok(limit)
+}
+
+fn too_large(what: &str, limit: u64) -> Problem {
+    let detail = format!(
+        "The page {what} than examples_page_bytes_max allows: {limit}. Ask for fewer examples with \
+         `limit`."
+    );
+    Problem::new(Code::TOO_LARGE, detail)
+}

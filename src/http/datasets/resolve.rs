@@ -1,0 +1,160 @@
+//! Resolution of the data of a request: a sample in the body, generated data, or a stored dataset.
+
+use std::sync::Arc;
+
+use halfspace_core::learners::engine::run::StopFlag;
+use halfspace_formats::{DataForm, Parsed, Place, StoredExamples, digest};
+
+use crate::jobs::{JobSample, JobsError};
+use crate::records::dataset::Repetitions;
+use crate::records::task::DataSpec;
+use crate::records::{Dataset, DatasetId, Names, Owner};
+
+use crate::http::App;
+use crate::http::problem::{Code, Problem, placed};
+
+/// Returns the digest of a sample in hexadecimal. Generated data and datasets have none here.
+pub fn sha256(form: &DataForm) -> Option<String> {
+    match form {
+        DataForm::Sample { parsed, .. } => Some(hex::encode(digest(&parsed.data))),
+        DataForm::Generated(_) | DataForm::Dataset { .. } => None,
+    }
+}
+
+/// Returns the place of the value that made a sample in the body real.
+pub fn first_real(form: &DataForm) -> Option<Place> {
+    match form {
+        DataForm::Sample { parsed, .. } => parsed.first_real.clone(),
+        DataForm::Generated(_) | DataForm::Dataset { .. } => None,
+    }
+}
+
+/// The data of a job.
+#[derive(Default)]
+pub struct JobData {
+    /// The facts about the data that are stored with the request.
+    pub spec: DataSpec,
+    /// The sample, unless the data are generated.
+    pub sample: Option<JobSample>,
+    /// Digest of the sample.
+    pub sha256: Option<String>,
+    /// Id of the dataset, if the sample is a dataset.
+    pub dataset: Option<DatasetId>,
+}
+
+/// Separates the sample from the facts that are stored with the request, and opens the dataset if the data name
+/// one. `sha256` is the digest of a sample in the body. `pointer` is the place of the data in the body.
+///
+/// # Errors
+/// [`Code::UNKNOWN_DATASET`] if the dataset does not exist. Errors of the store pass through.
+pub async fn find_data(
+    app: &App,
+    owner: &Owner,
+    form: Option<DataForm>,
+    sha256: Option<String>,
+    pointer: &str,
+) -> Result<JobData, Problem> {
+    let Some(form) = form else {
+        return Ok(JobData::default());
+    };
+    match form {
+        DataForm::Sample { parsed, assume } => Ok(JobData {
+            spec: DataSpec {
+                assume,
+                zero_bit_value: zero_bit_value(&parsed),
+                names: names(&parsed),
+                ..DataSpec::default()
+            },
+            sample: Some(parsed.data.into()),
+            sha256,
+            dataset: None,
+        }),
+        DataForm::Generated(spec) => Ok(JobData {
+            spec: DataSpec {
+                generated: Some(spec),
+                ..DataSpec::default()
+            },
+            sample: None,
+            sha256: None,
+            dataset: None,
+        }),
+        DataForm::Dataset { id, assume } => {
+            let (dataset, examples) = stored_examples(app, owner, &id, pointer).await?;
+            let names = dataset_names(&dataset);
+            let summary = dataset.summary;
+            Ok(JobData {
+                spec: DataSpec {
+                    assume: assume.or(summary.assume),
+                    zero_bit_value: summary.zero_bit_value,
+                    names,
+                    seed: summary.seed,
+                    repetitions: match summary.repetitions {
+                        Repetitions::Counted {
+                            duplicates,
+                            contradictions,
+                        } => Some((duplicates, contradictions.unwrap_or(0))),
+                        Repetitions::Uncounted(_) => None,
+                    },
+                    ..DataSpec::default()
+                },
+                sample: Some(JobSample::Stored(examples)),
+                sha256: Some(summary.sha256),
+                dataset: Some(summary.id),
+            })
+        }
+    }
+}
+
+fn names(parsed: &Parsed) -> Names {
+    Names::kept(parsed.feature_names.clone(), parsed.class_names.clone())
+}
+
+/// Returns the names of a dataset that a model keeps.
+pub fn dataset_names(dataset: &Dataset) -> Names {
+    Names::kept(
+        dataset.features.clone(),
+        dataset.classes.as_deref().and_then(two),
+    )
+}
+
+/// Returns the value of a 0 bit in the body.
+fn zero_bit_value(parsed: &Parsed) -> i8 {
+    if parsed.zero_bit_value < 0.0 { -1 } else { 0 }
+}
+
+/// Opens the dataset that a body names.
+///
+/// # Errors
+/// [`Code::UNKNOWN_DATASET`] with its place in the body if the dataset does not exist or the name is no id.
+/// Errors of the store pass through.
+pub async fn stored_examples(
+    app: &App,
+    owner: &Owner,
+    id: &str,
+    pointer: &str,
+) -> Result<(Dataset, Arc<StoredExamples>), Problem> {
+    let opened = match id.parse::<DatasetId>() {
+        Ok(id) => {
+            let stop = StopFlag::default();
+            app.jobs.open_dataset(owner, id, stop).await
+        }
+        Err(_) => Err(JobsError::DatasetMissing),
+    };
+    opened.map_err(|error| no_dataset(error, pointer))
+}
+
+fn no_dataset(error: JobsError, pointer: &str) -> Problem {
+    match error {
+        JobsError::DatasetMissing => {
+            let detail = "There is no such dataset; GET /v1/datasets lists them.";
+            let place = Place::Pointer(format!("{pointer}/dataset"));
+            let field = placed(Some(place), detail.to_owned());
+            Problem::new(Code::UNKNOWN_DATASET, detail).with(field)
+        }
+        error => error.into(),
+    }
+}
+
+fn two(names: &[String]) -> Option<[String; 2]> {
+    names.to_vec().try_into().ok()
+}

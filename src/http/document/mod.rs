@@ -1,0 +1,197 @@
+//! The OpenAPI document and the page of the API reference.
+//!
+//! Each route declares its own parameters, bodies and answers. This module adds the parts that hold for
+//! many routes: the security scheme, the tags and the header of replayed answers.
+
+pub mod data_schema;
+pub mod declared;
+pub mod learner_parameters;
+pub mod links;
+pub mod request_examples;
+pub mod schemas;
+
+use axum::Router;
+use serde_json::{Value, json};
+use utoipa::openapi::security::SecurityRequirement;
+use utoipa::openapi::tag::TagBuilder;
+use utoipa::openapi::{
+    ContactBuilder, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, Server,
+};
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+use crate::records::train::{Positive, StopRuleName};
+
+use crate::http::document::schemas::schema_of;
+use crate::http::extract::format_name;
+use crate::http::extract::idempotency::{KEY, REPLAYED};
+use crate::http::limits::Limits;
+use crate::http::middleware::keys::needs_key;
+
+/// The name of the security scheme.
+const SCHEME: &str = "bearer";
+
+/// The tags of the operations.
+const TAGS: [(&str, &str); 10] = [
+    ("constructions", "Examples and formulas from proofs."),
+    ("datasets", "Stored examples."),
+    ("experiments", "Ready-made figures."),
+    ("inference", "The Open Inference Protocol, version 2."),
+    (
+        "jobs",
+        "Durable work: trainings, certificates, evaluations, experiments and grids.",
+    ),
+    (
+        "learners",
+        "The catalogue of learners and trainings of one learner.",
+    ),
+    ("models", "Stored hypotheses, which predict."),
+    ("service", "State, limits and documents of the service."),
+    (
+        "sessions",
+        "Learners that read examples while the client sends them.",
+    ),
+    ("theory", "Bounds and thresholds of theorems."),
+];
+
+/// Returns the document without routes.
+pub fn base() -> OpenApi {
+    let description = "Learning as a service: named learners run as durable jobs over labelled or \
+                       half-space Boolean examples. Each `oneOf` with a discriminator is closed: \
+                       this release serves no other variant.";
+    let contact = ContactBuilder::new().name(Some("halfspace")).build();
+    let license = LicenseBuilder::new()
+        .name(env!("CARGO_PKG_LICENSE"))
+        .identifier(Some(env!("CARGO_PKG_LICENSE")))
+        .build();
+    let info = InfoBuilder::new()
+        .title("halfspace")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(description))
+        .contact(Some(contact))
+        .license(Some(license));
+    let tag = |(name, text): &(&str, &str)| {
+        TagBuilder::new()
+            .name(*name)
+            .description(Some(*text))
+            .build()
+    };
+    // A request needs no key until the first key is created.
+    let security = [
+        SecurityRequirement::default(),
+        SecurityRequirement::new(SCHEME, [""; 0]),
+    ];
+    OpenApiBuilder::new()
+        .info(info)
+        .servers(Some([Server::new("/")]))
+        .security(Some(security))
+        .tags(Some(TAGS.iter().map(tag)))
+        .build()
+}
+
+/// Returns the routes of the API reference, which loads nothing from other hosts.
+pub fn docs<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    let config = Config::new(["/openapi.json"]).validator_url("none");
+    SwaggerUi::new("/docs").config(config).into()
+}
+
+/// Returns the completed document as JSON, with these limits in its schemas.
+pub fn text(document: OpenApi, limits: &Limits) -> String {
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    schemas::complete(&mut document["components"]["schemas"], limits.n_max);
+    document["components"]["securitySchemes"][SCHEME] = json!({"type": "http",
+        "scheme": "bearer", "description": "The secret of an API key. Requests need no key until \
+                                            the first key is created (`halfspace keys create`)."});
+    if let Some(paths) = document["paths"].as_object_mut() {
+        for (path, operations) in paths {
+            let operations = operations.as_object_mut();
+            for (method, operation) in operations.into_iter().flatten() {
+                complete_parameters(operation, limits.n_max);
+                refuse_null(operation);
+                declare_replays(operation);
+                if !needs_key(path) {
+                    operation["security"] = json!([]);
+                }
+                declared::declare(path, method, operation);
+                links::complete(operation);
+                request_examples::complete(operation);
+            }
+        }
+    }
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Removes null from the schema of an optional body, which may be absent but not null.
+fn refuse_null(operation: &mut Value) {
+    let schema = operation.pointer_mut("/requestBody/content/application~1json/schema");
+    if let Some(schema) = schema
+        && let Some(choices) = schema["oneOf"].as_array()
+        && let [body, null] = choices.as_slice()
+        && *null == json!({"type": "null"})
+    {
+        *schema = body.clone();
+    }
+}
+
+/// Adds the schemas of query parameters that spell out `stop`, the reading of a body, or the sampling.
+fn complete_parameters(operation: &mut Value, n_max: u64) {
+    let content = operation.pointer("/responses/200/content");
+    let content = content.and_then(Value::as_object);
+    let media_types = content.into_iter().flat_map(|content| content.keys());
+    let formats: Vec<_> = media_types
+        .map(|name| format_name(name).to_owned())
+        .collect();
+    let parameters = operation
+        .get_mut("parameters")
+        .and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
+        if parameter["in"] != "query" {
+            continue;
+        }
+        let schema = match parameter["name"].as_str() {
+            Some("assume") => json!({"type": "string",
+                "enum": ["uniform-positive", "reflected", "uniform"]}),
+            Some("format") => json!({"type": "string", "enum": formats}),
+            Some("header") => json!({"type": "string", "enum": ["auto", "true", "false"]}),
+            // Clients would send a default, and formats without packed bits refuse the parameter.
+            Some("bit_order") => json!({"type": "string", "enum": ["big", "little"]}),
+            Some("labels") => json!({"type": "string", "minLength": 1}),
+            Some("rule") => schema_of::<StopRuleName>(),
+            Some("confidence") => json!({"type": "number",
+                "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
+            Some("max_passes" | "max_mistakes" | "max_examples") => schema_of::<Positive>(),
+            Some("max_seconds") => json!({"type": "number", "exclusiveMinimum": 0}),
+            // A theory route may have a lower maximum than an example.
+            Some("n") if parameter["schema"]["maximum"].is_null() => {
+                json!({"type": "integer", "minimum": 1, "maximum": n_max})
+            }
+            Some("sampling") => json!({"type": "string", "default": "uniform-positive",
+                "enum": ["uniform-positive", "reflected", "uniform"]}),
+            _ => continue,
+        };
+        parameter["schema"] = schema;
+    }
+}
+
+/// Returns whether the operation accepts an idempotency key.
+fn takes_key(operation: &Value) -> bool {
+    let parameters = operation["parameters"].as_array();
+    parameters.is_some_and(|all| all.iter().any(|parameter| parameter["name"] == KEY))
+}
+
+/// Declares the header of an answer that repeats the result of an earlier request.
+fn declare_replays(operation: &mut Value) {
+    if !takes_key(operation) {
+        return;
+    }
+    let header = json!({"description": "`true` if an earlier request under the same \
+                                        Idempotency-Key created the thing. The answer shows the \
+                                        thing in its current state.",
+        "schema": {"type": "string", "enum": ["true"]}});
+    for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
+        if status.starts_with('2') {
+            response["headers"][REPLAYED.as_str()] = header.clone();
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! Reads request bodies: frames from a socket become a blocking reader for a parser.
+//!
+//! This module owns the decompression, the byte limit, the minimum rate, the permit and the memory grant of a
+//! body. The parser that the caller passes knows the format.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream, HttpBody};
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use bytes::{Buf, Bytes};
+use futures_util::StreamExt;
+use halfspace_core::memory::{self, Grant};
+use halfspace_formats::{self, ContentCoding, FormatError};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::records::Owner;
+
+use crate::http::App;
+use crate::http::extract::work::{SMALL_WORDS_MAX, Work};
+use crate::http::permits::OwnerPermit;
+use crate::http::problem::{Code, Problem};
+
+/// Frames that may wait between the socket and the parser.
+const FRAMES_WAITING: usize = 8;
+
+/// A body of at most this many bytes is collected before the parser starts. Such a body needs no permit if
+/// uncompressed and little work.
+pub const SMALL_BYTES_MAX: u64 = 64 * 1024;
+
+/// Time to collect a small body if the answer may begin before the end of the body. A client that reads each
+/// answer before sending more waits so long once.
+const COLLECTED_WITHIN: Duration = Duration::from_millis(100);
+
+/// Each window must bring [`WINDOW_BYTES_MIN`] bytes or the end of the body.
+pub const WINDOW: Duration = Duration::from_secs(30);
+
+/// 16 KiB per second.
+pub const WINDOW_BYTES_MIN: u64 = 30 * 16 * 1024;
+
+/// Bound on the work of reading a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// The work is a small multiple of the bytes.
+    AsItsBytes,
+    /// A small body is at most this work.
+    Bounded(Work),
+    /// A few bytes may be much work.
+    Unknown,
+    /// The body may continue for long, but the server holds only a small part at a time. A small body that
+    /// arrives at once is at most this work.
+    Streamed(Work),
+}
+
+/// Bytes of memory that a request takes before parsing: frames and the buffers of a decoder.
+const READING_BYTES: u64 = 256 << 10;
+
+/// The memory grants of a request, which are held until the handler has answered.
+#[derive(Clone, Debug, Default)]
+pub struct RequestMemory(Arc<Mutex<Vec<Grant>>>);
+
+impl RequestMemory {
+    fn hold(&self, grant: Grant) {
+        let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        grants.push(grant);
+    }
+}
+
+/// Lets a request hold memory grants until the handler has answered.
+pub async fn hold_memory(mut request: Request, next: Next) -> Response {
+    let held = RequestMemory::default();
+    request.extensions_mut().insert(held.clone());
+    let response = next.run(request).await;
+    drop(held);
+    response
+}
+
+/// Reads a body as a stream in the blocking pool, under a permit of the owner. A small body of little work
+/// needs no permit. If the work is proportional to the bytes, a small body is parsed on the spot.
+///
+/// `parse` receives the decompressed bytes, at most `limits.body_bytes_max`.
+///
+/// Returns the result of `parse` and the permit, if one was taken. The caller holds the permit until the work
+/// on the result ends.
+///
+/// # Errors
+/// Errors of `parse`; a body that is too long, too slow, wrongly compressed or cut off; a lack of permits or
+/// of memory.
+pub async fn read<T: Send + 'static>(
+    app: &App,
+    parts: &Parts,
+    body: Body,
+    limits: &halfspace_formats::Limits,
+    effort: Effort,
+    parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
+) -> Result<(T, Option<OwnerPermit>), Problem> {
+    let coding = content_coding(&parts.headers)?;
+    let length = declared_length(&parts.headers).or(body.size_hint().exact());
+    if coding == ContentCoding::Identity
+        && length.is_some_and(|length| length > limits.body_bytes_max)
+    {
+        let (name, limit) = (limits.body_limit_name, limits.body_bytes_max);
+        let detail = format!("The body is longer than {name} allows: {limit} bytes.");
+        return Err(Problem::new(Code::TOO_LARGE, detail));
+    }
+    let mut frames = Frames::new(body);
+    // A slow body holds neither a permit nor a thread before more than a small body has arrived.
+    let is_whole = frames.begin(length, effort).await?;
+    let work = match effort {
+        _ if !is_whole || coding != ContentCoding::Identity => None,
+        Effort::AsItsBytes => return Ok((parse(&mut frames.gathered().reader())?, None)),
+        Effort::Bounded(work) | Effort::Streamed(work) => Some(work.words(&frames.gathered())),
+        Effort::Unknown => None,
+    };
+    let permit = match effort {
+        _ if work.is_some_and(|words| words <= SMALL_WORDS_MAX) => None,
+        Effort::Streamed(_) => Some(app.permits.streams.try_take(&owner(parts)?)?),
+        _ => Some(app.permits.uploads.take(&owner(parts)?).await?),
+    };
+    // A small body is parsed at once, so the memory for the whole result is taken before.
+    let bytes = work.unwrap_or(0).min(SMALL_WORDS_MAX).saturating_mul(8);
+    let grant = app.memory().try_take(READING_BYTES + bytes)?;
+    if let Some(held) = parts.extensions.get::<RequestMemory>() {
+        held.hold(grant.clone());
+    }
+    // The client is not charged for the time until here.
+    frames.window_began = Instant::now();
+    let (sender, receiver) = mpsc::channel(FRAMES_WAITING);
+    let limits = limits.clone();
+    let parsed = tokio::task::spawn_blocking(move || {
+        let read = || {
+            let source = FrameReader::new(receiver);
+            let mut decoder = halfspace_formats::decoder(coding, source, &limits)?;
+            let parsed = parse(&mut decoder)?;
+            // The parser may stop before the end of the compressed data. Damage after that point is an error
+            // too.
+            io::copy(&mut decoder, &mut io::sink()).map_err(FormatError::from)?;
+            Ok::<_, Problem>((parsed, permit))
+        };
+        grant.settled(read)
+    });
+    let fed = frames.feed(sender).await;
+    let parsed = parsed.await;
+    let parsed = parsed.map_err(|_| {
+        Problem::new(
+            Code::INTERNAL,
+            "The parser failed because of a defect in the service.",
+        )
+    })?;
+    fed?;
+    parsed
+}
+
+/// The owner that authentication found for the request.
+fn owner(parts: &Parts) -> Result<Owner, Problem> {
+    let owner = parts.extensions.get::<Owner>().cloned();
+    owner.ok_or_else(|| {
+        Problem::new(
+            Code::INTERNAL,
+            "The request has no owner because of a defect in the service.",
+        )
+    })
+}
+
+/// Runs `work` in the blocking pool and holds the permit until the end. Pass a permit when the work equals
+/// that of a large body.
+///
+/// # Errors
+/// Errors of `work`, and [`Code::INTERNAL`] if `work` panics.
+pub async fn compute<T: Send + 'static>(
+    permit: Option<OwnerPermit>,
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    });
+    let defect = |_| {
+        Problem::new(
+            Code::INTERNAL,
+            "The computation failed because of a defect in the service.",
+        )
+    };
+    done.await.map_err(defect)?
+}
+
+/// The compression that the Content-Encoding header names.
+///
+/// # Errors
+/// An unsupported coding, or several codings.
+pub fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
+    let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
+    let Some(value) = values.next() else {
+        return Ok(ContentCoding::Identity);
+    };
+    let text = match values.next() {
+        Some(_) => "several codings",
+        None => value.to_str().unwrap_or("unreadable"),
+    };
+    ContentCoding::from_header(text)
+        .map_err(|error| Problem::parameter(Code::UNKNOWN_CODING, "Content-Encoding", error.detail))
+}
+
+/// The value of the Content-Length header in bytes.
+pub fn declared_length(headers: &HeaderMap) -> Option<u64> {
+    let value = headers.get(header::CONTENT_LENGTH)?;
+    value.to_str().ok()?.parse().ok()
+}
+
+/// The frames of a body while they arrive.
+struct Frames {
+    stream: BodyDataStream,
+    window_began: Instant,
+    window_bytes: u64,
+    /// Frames that arrived and were not passed to the parser yet.
+    begun: VecDeque<Bytes>,
+}
+
+impl Frames {
+    fn new(body: Body) -> Self {
+        Self {
+            stream: body.into_data_stream(),
+            window_began: Instant::now(),
+            window_bytes: 0,
+            begun: VecDeque::new(),
+        }
+    }
+
+    /// Collects a body that may be small. Returns whether the body is small and complete.
+    async fn begin(&mut self, length: Option<u64>, effort: Effort) -> Result<bool, Problem> {
+        let is_streamed = matches!(effort, Effort::Streamed(_));
+        match length {
+            Some(length) if length > SMALL_BYTES_MAX => Ok(false),
+            // A client that sends no length may wait for an answer to the first lines.
+            None if is_streamed => Ok(false),
+            _ if is_streamed => {
+                let collected = timeout(COLLECTED_WITHIN, self.collect()).await;
+                collected.unwrap_or(Ok(false))
+            }
+            _ => self.collect().await,
+        }
+    }
+
+    /// Collects the beginning of a body and returns whether the body is complete. The collected frames stay
+    /// if the future is dropped.
+    async fn collect(&mut self) -> Result<bool, Problem> {
+        let mut bytes = 0;
+        while bytes <= SMALL_BYTES_MAX {
+            let Some(frame) = self.next().await? else {
+                return Ok(true);
+            };
+            bytes += frame.len() as u64;
+            self.begun.push_back(frame);
+        }
+        Ok(false)
+    }
+
+    /// All collected frames in one buffer.
+    fn gathered(&mut self) -> Bytes {
+        if self.begun.len() > 1 {
+            let all: Vec<u8> = self.begun.iter().flatten().copied().collect();
+            self.begun = VecDeque::from([all.into()]);
+        }
+        self.begun.front().cloned().unwrap_or_default()
+    }
+
+    /// The next frame, or `None` at the end.
+    async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        let deadline = self.window_began + WINDOW;
+        let Ok(frame) = timeout_at(deadline, self.stream.next()).await else {
+            let detail = "The body arrived at less than 16 KiB per second.";
+            return Err(Problem::new(Code::TIMEOUT, detail));
+        };
+        let Some(frame) = frame else { return Ok(None) };
+        let broken = |_| {
+            Problem::new(
+                Code::UNREADABLE,
+                "The connection broke before the end of the body.",
+            )
+        };
+        let frame = frame.map_err(broken)?;
+        self.window_bytes += frame.len() as u64;
+        if self.window_bytes >= WINDOW_BYTES_MIN {
+            self.window_began = Instant::now();
+            self.window_bytes = 0;
+        }
+        Ok(Some(frame))
+    }
+
+    /// Sends the frames to the parser until the body ends or the parser stops.
+    async fn feed(&mut self, sender: mpsc::Sender<io::Result<Bytes>>) -> Result<(), Problem> {
+        loop {
+            // When the parser stops, this loop ends without waiting for the next frame.
+            let frame = match self.begun.pop_front() {
+                Some(frame) => Ok(Some(frame)),
+                None => tokio::select! {
+                    frame = self.next() => frame,
+                    () = sender.closed() => return Ok(()),
+                },
+            };
+            let frame = match frame {
+                Ok(Some(frame)) if frame.is_empty() => continue,
+                Ok(Some(frame)) => frame,
+                Ok(None) => {
+                    let _ = sender.send(Ok(END)).await;
+                    return Ok(());
+                }
+                Err(problem) => {
+                    // The parser must not take a broken body for a complete one.
+                    let broken = io::Error::from(io::ErrorKind::ConnectionAborted);
+                    let _ = sender.send(Err(broken)).await;
+                    return Err(problem);
+                }
+            };
+            // The client is not charged for the time that the parser takes.
+            let handed = Instant::now();
+            if sender.send(Ok(frame)).await.is_err() {
+                return Ok(());
+            }
+            self.window_began += handed.elapsed();
+        }
+    }
+}
+
+/// Marks the end of the body. Empty frames of a body are skipped, so no other frame looks the same.
+const END: Bytes = Bytes::new();
+
+/// Blocking reader over the frames of the channel.
+///
+/// `StreamReader` and `SyncIoBridge` of `tokio-util` do not fit. They would count the frames of the connection's
+/// thread as memory that this thread frees.
+struct FrameReader {
+    receiver: mpsc::Receiver<io::Result<Bytes>>,
+    current: Bytes,
+    ended: bool,
+}
+
+impl FrameReader {
+    fn new(receiver: mpsc::Receiver<io::Result<Bytes>>) -> Self {
+        Self {
+            receiver,
+            current: Bytes::new(),
+            ended: false,
+        }
+    }
+}
+
+impl Read for FrameReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.ended {
+            return Ok(0);
+        }
+        if self.current.is_empty() {
+            // A sender that was dropped before the end belonged to a request whose client left.
+            let gone = || io::Error::from(io::ErrorKind::ConnectionAborted);
+            let next = self.receiver.blocking_recv().ok_or_else(gone)??;
+            // The connection's thread allocated the frame, so the memory count of this thread must not
+            // change.
+            let read = std::mem::replace(&mut self.current, next);
+            memory::foreign(|| drop(read));
+            memory::check().map_err(|full| io::Error::other(FormatError::from(full)))?;
+            self.ended = self.current.is_empty();
+        }
+        let length = buffer.len().min(self.current.len());
+        self.current.copy_to_slice(&mut buffer[..length]);
+        Ok(length)
+    }
+}

@@ -1,0 +1,224 @@
+//! Chooses how a request body with data is read: the format, the limits and the options of tables. The module
+//! [`body`] then reads the body.
+
+use std::io::{self, Read};
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use serde::de::DeserializeOwned;
+use utoipa::ToSchema;
+
+use halfspace_formats::{self, BitOrder, Format, FormatError, Header, LabelsColumn, json};
+
+use crate::http::App;
+use crate::http::extract::body::{self, Effort};
+use crate::http::extract::idempotency::RequestDigest;
+use crate::http::extract::work::Work;
+use crate::http::middleware::drain_body::{Leftover, lend};
+use crate::http::permits::OwnerPermit;
+use crate::http::problem::{Code, Problem};
+
+/// A body of a known format that was not read yet.
+pub struct DataBody {
+    /// Format of the body.
+    pub format: Format,
+    /// Limits for the parser of the body.
+    pub limits: halfspace_formats::Limits,
+    /// Head of the request.
+    pub parts: Parts,
+    body: Body,
+}
+
+impl DataBody {
+    /// Accepts a body in any data format.
+    ///
+    /// # Errors
+    /// 415 with the supported formats.
+    pub fn new(app: &App, request: Request) -> Result<Self, Problem> {
+        let format = media_type(request.headers()).ok_or_else(|| {
+            let known = Format::media_types().collect::<Vec<_>>().join(", ");
+            let detail = match given(request.headers()) {
+                Some(given) => {
+                    format!("The Content-Type {given:?} is not supported; use one of {known}.")
+                }
+                None => format!("The body needs a Content-Type: one of {known}."),
+            };
+            Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail)
+        })?;
+        let (parts, body) = request.into_parts();
+        let limits = match format {
+            Format::Json => app.limits.of_json(),
+            _ => app.limits.of_lines(),
+        };
+        Ok(Self {
+            format,
+            limits,
+            parts,
+            body,
+        })
+    }
+
+    /// Accepts a body that is one JSON document.
+    ///
+    /// # Errors
+    /// 415 for any other Content-Type.
+    pub fn json(app: &App, request: Request) -> Result<Self, Problem> {
+        if media_type(request.headers()) != Some(Format::Json) {
+            let detail = match given(request.headers()) {
+                Some(given) => {
+                    format!("The Content-Type {given:?} is not supported; use application/json.")
+                }
+                None => "The body needs the Content-Type application/json.".to_owned(),
+            };
+            return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
+        }
+        Self::new(app, request)
+    }
+
+    /// Bound on the work of reading the body. `n` is the number of features per example, if known. A few
+    /// bytes of a sparse format may describe many features.
+    pub fn effort(&self, n: Option<usize>) -> Effort {
+        if self.format.is_dense() {
+            Effort::AsItsBytes
+        } else {
+            Effort::Bounded(Work::reading(self.format, n))
+        }
+    }
+
+    /// Lower bound on the stored bytes of the data, as far as known before reading. Octets are packed
+    /// already, so their declared length is the bound.
+    pub fn stored_least(&self) -> u64 {
+        let headers = &self.parts.headers;
+        let is_packed = self.format == Format::Octets;
+        if !is_packed || headers.contains_key(header::CONTENT_ENCODING) {
+            return 1;
+        }
+        body::declared_length(headers).unwrap_or(1)
+    }
+
+    /// Returns a handle to the rest of the body that the reader leaves.
+    pub fn lend(&mut self) -> Leftover {
+        let (body, returned) = lend(std::mem::take(&mut self.body));
+        self.body = body;
+        returned
+    }
+
+    /// Splits the request for a caller that reads the body differently.
+    pub fn into_parts(self) -> (halfspace_formats::Limits, Parts, Body) {
+        (self.limits, self.parts, self.body)
+    }
+
+    /// Reads the body: see [`body::read`].
+    ///
+    /// # Errors
+    /// Errors in the body, and errors of `parse`.
+    pub async fn read<T: Send + 'static>(
+        self,
+        app: &App,
+        effort: Effort,
+        parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let (read, _) = self.read_held(app, effort, parse).await?;
+        Ok(read)
+    }
+
+    /// Reads the body and returns the permit, if one was taken. The permit allows holding the result.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    pub async fn read_held<T: Send + 'static>(
+        self,
+        app: &App,
+        effort: Effort,
+        parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<(T, Option<OwnerPermit>), Problem> {
+        let digest = self.parts.extensions.get::<RequestDigest>().cloned();
+        let parse = move |reader: &mut dyn Read| {
+            let Some(digest) = digest else {
+                return parse(reader);
+            };
+            let mut reader = digest.over(reader);
+            let parsed = parse(&mut reader)?;
+            // The parser may stop early, but the digest covers the whole body.
+            io::copy(&mut reader, &mut io::sink()).map_err(FormatError::from)?;
+            Ok(parsed)
+        };
+        body::read(app, &self.parts, self.body, &self.limits, effort, parse).await
+    }
+}
+
+/// Reads a body that is one JSON document.
+///
+/// # Errors
+/// Errors in the body.
+pub async fn read_json<T: DeserializeOwned + Send + 'static>(
+    app: &App,
+    request: Request,
+) -> Result<T, Problem> {
+    let body = DataBody::json(app, request)?;
+    let (effort, limits) = (Effort::AsItsBytes, body.limits.clone());
+    let read = body.read(app, effort, move |reader| {
+        Ok(json::from_reader::<T>(reader, &limits)?)
+    });
+    read.await
+}
+
+fn given(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::CONTENT_TYPE)?.to_str().ok()
+}
+
+fn media_type(headers: &HeaderMap) -> Option<Format> {
+    given(headers).and_then(Format::from_media_type)
+}
+
+/// The place of labels that the query parameter names.
+pub fn labels(text: String) -> LabelsColumn {
+    match text.as_str() {
+        "first" => LabelsColumn::First,
+        "last" => LabelsColumn::Last,
+        "none" => LabelsColumn::None,
+        "appended" => LabelsColumn::Appended,
+        _ => LabelsColumn::Named(text),
+    }
+}
+
+/// Whether a table begins with names, from the query parameter `header`.
+///
+/// # Errors
+/// 400 for any other text.
+pub fn header_option(text: &str) -> Result<Header, Problem> {
+    match text {
+        "auto" => Ok(Header::Auto),
+        "true" => Ok(Header::True),
+        "false" => Ok(Header::False),
+        other => {
+            let detail = format!("`{other}` is not one of auto, true, false");
+            let code = Code::INVALID_PARAMETER;
+            Err(Problem::parameter(code, "header", detail))
+        }
+    }
+}
+
+/// The first bit of an octet, from the query parameter `bit_order`.
+///
+/// # Errors
+/// 400 for any other text.
+pub fn bit_order(text: &str) -> Result<BitOrder, Problem> {
+    match text {
+        "big" => Ok(BitOrder::Big),
+        "little" => Ok(BitOrder::Little),
+        other => {
+            let detail = format!("`{other}` is not one of big, little");
+            let code = Code::INVALID_PARAMETER;
+            Err(Problem::parameter(code, "bit_order", detail))
+        }
+    }
+}
+
+/// A binary body.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "a shape: the body is read as a stream")]
+pub struct Octets(Vec<u8>);

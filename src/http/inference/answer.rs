@@ -1,0 +1,342 @@
+//! The answers of `infer`: tensors as lists in the JSON, or as octets after the JSON. Tensors are written
+//! example by example, and writing stops at the limit of bytes.
+
+use std::ops::ControlFlow;
+
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::engine::run::StopFlag;
+use halfspace_core::learners::hypothesis::{Decision, Hypothesis, Score};
+use halfspace_core::learners::predict::for_each_decisions_until;
+use halfspace_formats::{Format, Parsed};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::records::ModelId;
+use crate::records::evaluation::score_value;
+
+use crate::http::inference::infer::JSON_LENGTH;
+use crate::http::problem::{Code, Problem};
+
+/// Names of output tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputName {
+    /// The prediction 1 or -1: one INT8 per example.
+    Prediction,
+    /// The exact score that decided: BYTES with a decimal number or a fraction such as 2/3.
+    Score,
+}
+
+impl OutputName {
+    /// The order of the outputs if a request names none.
+    pub const ALL: [Self; 2] = [Self::Prediction, Self::Score];
+
+    /// The name in the protocol.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Prediction => "prediction",
+            Self::Score => "score",
+        }
+    }
+
+    /// The protocol's datatype of the elements.
+    pub fn datatype(self) -> &'static str {
+        match self {
+            Self::Prediction => "INT8",
+            Self::Score => "BYTES",
+        }
+    }
+}
+
+/// A requested output tensor.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// The name of the tensor.
+    pub name: OutputName,
+    /// Whether the tensor follows the JSON as octets.
+    pub is_binary: bool,
+}
+
+/// The predictions of a model as tensors.
+#[derive(Serialize, ToSchema)]
+pub struct InferenceAnswer<'a> {
+    model_name: ModelId,
+    /// Always 1.
+    model_version: &'static str,
+    /// The id of the request, if present.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    outputs: Vec<OutputTensor<'a>>,
+}
+
+/// A tensor with one element per example.
+#[derive(Serialize, ToSchema)]
+pub struct OutputTensor<'a> {
+    name: &'static str,
+    /// INT8 or BYTES.
+    datatype: &'static str,
+    /// The number of examples.
+    #[schema(min_items = 1, max_items = 1)]
+    shape: [u64; 1],
+    /// Present if the tensor follows the JSON as octets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<OctetsHint>,
+    /// The elements: 1 or -1, or texts. Absent if the tensor follows the JSON as octets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Value>>)]
+    data: Option<&'a RawValue>,
+}
+
+/// The size of a tensor that follows the JSON as octets.
+#[derive(Serialize, ToSchema)]
+pub struct OctetsHint {
+    /// Bytes of the tensor after the JSON.
+    binary_data_size: u64,
+}
+
+/// The output tensors of a request.
+pub struct Answer {
+    examples: u64,
+    tensors: Vec<Tensor>,
+}
+
+/// An output tensor that grows example by example.
+struct Tensor {
+    wanted: Wanted,
+    /// A JSON list without the closing bracket, or octets.
+    bytes: Vec<u8>,
+}
+
+impl Answer {
+    /// Predicts the examples and writes the requested tensors.
+    ///
+    /// Scoring stops when `stop` is raised. The answer then lacks examples and must not be sent.
+    ///
+    /// # Errors
+    /// [`Code::TOO_LARGE`] as soon as the tensors are longer than `bytes_max`.
+    pub fn of(
+        hypothesis: &Hypothesis,
+        parsed: &Parsed,
+        wanted: &[Wanted],
+        bytes_max: u64,
+        stop: &StopFlag,
+    ) -> Result<Self, Problem> {
+        let tensors = wanted.iter().map(|&wanted| Tensor {
+            wanted,
+            bytes: Vec::new(),
+        });
+        let mut answer = Self {
+            examples: 0,
+            tensors: tensors.collect(),
+        };
+        for_each_decisions_until(
+            hypothesis,
+            &parsed.data,
+            parsed.zero_bit_value,
+            stop,
+            |decisions| {
+                for decision in decisions {
+                    answer.examples += 1;
+                    for tensor in &mut answer.tensors {
+                        tensor.push(decision);
+                    }
+                }
+                match answer.bytes() > bytes_max {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            },
+        );
+        if answer.bytes() > bytes_max {
+            let detail = format!(
+                "The tensors would be longer than prediction_bytes_max: {bytes_max} bytes. Send \
+                 fewer examples, or request only the output `prediction`."
+            );
+            return Err(Problem::new(Code::TOO_LARGE, detail));
+        }
+        Ok(answer)
+    }
+
+    /// The number of predicted examples.
+    pub fn examples(&self) -> u64 {
+        self.examples
+    }
+
+    fn bytes(&self) -> u64 {
+        let bytes = self.tensors.iter().map(|tensor| tensor.bytes.len() as u64);
+        bytes.sum()
+    }
+
+    /// The response: one JSON document, then the tensors that were requested as octets.
+    pub fn into_response(
+        mut self,
+        model_name: ModelId,
+        model_version: &'static str,
+        id: Option<String>,
+    ) -> Response {
+        let mut lists = Vec::new();
+        for tensor in &mut self.tensors {
+            lists.push(tensor.take_list());
+        }
+        let shape = [self.examples];
+        let outputs = self.tensors.iter().zip(&lists).map(|(tensor, list)| {
+            let octets = OctetsHint {
+                binary_data_size: tensor.bytes.len() as u64,
+            };
+            OutputTensor {
+                name: tensor.wanted.name.text(),
+                datatype: tensor.wanted.name.datatype(),
+                shape,
+                parameters: list.is_none().then_some(octets),
+                data: list.as_deref(),
+            }
+        });
+        let document = InferenceAnswer {
+            model_name,
+            model_version,
+            id,
+            outputs: outputs.collect(),
+        };
+        let mut body = serde_json::to_vec(&document).unwrap_or_default();
+        if lists.iter().all(Option::is_some) {
+            return ([(header::CONTENT_TYPE, Format::Json.media_type())], body).into_response();
+        }
+        let json_length = HeaderValue::from(body.len());
+        for tensor in &self.tensors {
+            body.extend_from_slice(&tensor.bytes);
+        }
+        let media_type = HeaderValue::from_static(Format::Octets.media_type());
+        let headers = [
+            (header::CONTENT_TYPE, media_type),
+            (JSON_LENGTH, json_length),
+        ];
+        (headers, body).into_response()
+    }
+}
+
+impl Tensor {
+    fn push(&mut self, decision: &Decision) {
+        let Wanted { name, is_binary } = self.wanted;
+        let bytes = &mut self.bytes;
+        if !is_binary {
+            bytes.push(if bytes.is_empty() { b'[' } else { b',' });
+        }
+        match (name, is_binary, decision.is_positive) {
+            (OutputName::Prediction, true, true) => bytes.push(1),
+            (OutputName::Prediction, true, false) => bytes.push(-1_i8 as u8),
+            (OutputName::Prediction, false, true) => bytes.push(b'1'),
+            (OutputName::Prediction, false, false) => bytes.extend_from_slice(b"-1"),
+            (OutputName::Score, false, _) => {
+                bytes.push(b'"');
+                bytes.extend_from_slice(score_text(&decision.score).as_bytes());
+                bytes.push(b'"');
+            }
+            (OutputName::Score, true, _) => {
+                let text = score_text(&decision.score);
+                let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+                bytes.extend_from_slice(&length.to_le_bytes());
+                bytes.extend_from_slice(text.as_bytes());
+            }
+        }
+    }
+
+    /// Takes the JSON list out of the tensor. `None` for octets.
+    fn take_list(&mut self) -> Option<Box<RawValue>> {
+        if self.wanted.is_binary {
+            return None;
+        }
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.push(b']');
+        let text = String::from_utf8(bytes).ok()?;
+        RawValue::from_string(text).ok()
+    }
+}
+
+/// The exact score as text, equal to the number or string in an answer of `predict`. A sum of reals that
+/// overflows is `inf`, for which JSON has no number.
+fn score_text(score: &Score) -> String {
+    match (score, score_value(score)) {
+        (Score::Real(overflown), Value::Null) => overflown.to_string(),
+        (_, Value::String(exact)) => exact,
+        (_, number) => number.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfspace_core::bits::{BitMatrix, BitVector};
+    use halfspace_core::learners::sample::data::{Data, Features, Labels};
+    use num_bigint::BigInt;
+
+    use super::*;
+
+    const BOTH: [OutputName; 2] = OutputName::ALL;
+
+    /// The tensors of five examples with 0, 1, 2, 3 and 3 ones. The hypothesis has three weights of 1, so the
+    /// scores are -3, -1, 1, 3 and 3.
+    fn tensors(names: &[OutputName], is_binary: bool, bytes_max: u64) -> Option<Vec<Vec<u8>>> {
+        let mut matrix = BitMatrix::new(3);
+        for bits in [0b000, 0b001, 0b011, 0b111, 0b111] {
+            matrix.push_row(&[bits]);
+        }
+        let parsed = Parsed::of(Data::new(Features::Boolean(matrix), Labels::Unlabelled));
+        let hypothesis = Hypothesis::BinaryWeights(BitVector::from_words(3, vec![0b111]));
+        let wanted = names.iter().map(|&name| Wanted { name, is_binary });
+        let wanted: Vec<_> = wanted.collect();
+        let answer = Answer::of(
+            &hypothesis,
+            &parsed,
+            &wanted,
+            bytes_max,
+            &StopFlag::default(),
+        )
+        .ok()?;
+        let tensors = answer.tensors.into_iter();
+        Some(tensors.map(|tensor| tensor.bytes).collect())
+    }
+
+    #[test]
+    fn tensors_are_never_longer_than_their_limit() {
+        let lists = ["[-1,-1,1,1,1", r#"["-3","-1","1","3","3""#];
+        for (names, is_binary, length) in [
+            (&BOTH[..], false, lists.concat().len()),
+            (&BOTH[..1], false, lists[0].len()),
+            (&BOTH[..], true, 5 + 5 * 4 + 7),
+            (&BOTH[..1], true, 5),
+        ] {
+            let whole = tensors(names, is_binary, length as u64).unwrap();
+            assert_eq!(whole.concat().len(), length);
+            assert_eq!(tensors(names, is_binary, length as u64 - 1), None);
+        }
+        let found = tensors(&BOTH, false, 1000).unwrap();
+        assert_eq!(found, lists.map(|list| list.as_bytes().to_vec()));
+        let octets = tensors(&BOTH, true, 1000).unwrap();
+        assert_eq!(octets[0], [255, 255, 1, 1, 1]);
+        assert_eq!(octets[1][..11], *b"\x02\0\0\0-3\x02\0\0\0-");
+    }
+
+    #[test]
+    fn a_score_is_exact_text() {
+        let half = Score::Fraction {
+            numerator: 1.into(),
+            denominator: 2_u32.into(),
+        };
+        for (score, text) in [
+            (Score::Integer(-7), "-7"),
+            (Score::Integer(i64::MIN), "-9223372036854775808"),
+            (
+                Score::from(BigInt::from(1_u128 << 64)),
+                "18446744073709551616",
+            ),
+            (half, "1/2"),
+            (Score::Real(0.1), "0.1"),
+            (Score::Real(1e300), "1e+300"),
+            (Score::Real(f64::NEG_INFINITY), "-inf"),
+        ] {
+            assert_eq!(score_text(&score), text);
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Experiments as tasks of jobs, the list of ready-made figures, and the figure of a job. The experiments
+//! themselves are in [`halfspace_core::experiments`].
+
+use axum::Json;
+use axum::body::HttpBody;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use halfspace_core::experiments::ExperimentError;
+use halfspace_core::experiments::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use crate::jobs::outcome_so_far;
+use crate::records::experiment::{ExperimentResult, ExperimentSpec};
+use crate::records::figure::{FIGURES, Figure};
+use crate::records::id::JobKind;
+use crate::records::task::{JobSpec, TaskSpec};
+use crate::records::train::SeedNumber;
+use crate::records::{Job, JobId, Priority, bounded_json};
+
+use crate::http::App;
+use crate::http::document::declared::{
+    BODY, COMPUTED, IN_PATH, KEYED, STORED, SUBMITTED, problems,
+};
+use crate::http::extract::body;
+use crate::http::extract::data_body::read_json;
+use crate::http::extract::idempotency::{KeyHeader, once};
+use crate::http::extract::{
+    Caller, FormatQuery, NoQuery, PathId, PathText, PreferWait, Query, chosen,
+};
+use crate::http::jobs::document::{JobDocument, JobResult};
+use crate::http::jobs::json_place::JsonPlace;
+use crate::http::jobs::submission::{RequestedJob, submit};
+use crate::http::jobs::tasks::Asked;
+use crate::http::jobs::{Wait, replay};
+use crate::http::problem::{Code, FieldError, Problem};
+
+/// An experiment in a job request.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentRequest {
+    /// Name of the experiment.
+    name: String,
+    /// Parameters of the experiment. The schema lists their defaults.
+    #[serde(default, deserialize_with = "bounded_json::object")]
+    params: Map<String, Value>,
+    /// Seed of every random choice. A missing seed is drawn and reported.
+    seed: Option<SeedNumber>,
+}
+
+/// Options of a run of a ready-made figure.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FigureRequest {
+    /// Seed of every random choice. A missing seed is drawn and reported.
+    seed: Option<SeedNumber>,
+    /// Parameters that replace those of the figure's experiment.
+    #[serde(default, deserialize_with = "bounded_json::object")]
+    #[schema(value_type = Object)]
+    params: Map<String, Value>,
+    /// Free text that names the job.
+    #[schema(max_length = 256)]
+    name: Option<String>,
+    /// URL to notify when the job ends. Needs a configured callback secret.
+    #[schema(format = "uri", max_length = 2048)]
+    callback: Option<String>,
+    /// Jobs of higher priority run first among the jobs of the same key; 0 when absent.
+    priority: Option<Priority>,
+}
+
+/// A ready-made figure.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Figure)]
+pub struct FigureDocument {
+    /// Name of the figure in the path that runs the experiment.
+    name: &'static str,
+    /// Title that describes the figure.
+    title: &'static str,
+    /// The experiment behind the figure.
+    experiment: ExperimentSpec,
+}
+
+/// All ready-made figures.
+#[derive(Serialize, ToSchema)]
+pub struct FigureList {
+    items: Vec<FigureDocument>,
+    /// Always null, because all figures fit on one page.
+    next_cursor: Option<String>,
+}
+
+impl ExperimentRequest {
+    /// The task with the seed of the request.
+    ///
+    /// # Errors
+    /// An unknown experiment, or parameters that do not fit the experiment.
+    pub fn asked(self) -> Result<Asked, Problem> {
+        let spec = json!({"name": self.name, "params": self.params});
+        let spec = serde_path_to_error::deserialize::<_, ExperimentSpec>(spec);
+        let spec = spec.map_err(|error| {
+            let path = error.path().to_string().replace(['.', '['], "/");
+            let pointer = match path.replace(']', "") {
+                // The tag is read before the parameters, so an error in the tag has another path.
+                path if !path.starts_with("params") => "/experiment/name".to_owned(),
+                path => format!("/experiment/{path}"),
+            };
+            let detail = error.into_inner().to_string();
+            let field = FieldError::at_pointer(pointer, detail.clone());
+            Problem::new(Code::SCHEMA, detail).with(field)
+        })?;
+        Ok(Asked {
+            task: TaskSpec::Experiment(spec),
+            data: None,
+            seed: self.seed,
+        })
+    }
+}
+
+/// Lists the ready-made figures.
+///
+/// Each figure is an experiment with fixed parameters. Run a figure with `POST /v1/experiments/{figure}`.
+#[utoipa::path(get, path = "/v1/experiments", tag = "experiments",
+    responses((status = 200, description = "Every figure", body = FigureList)))]
+pub async fn list_figures(_: NoQuery) -> Json<FigureList> {
+    let document = |figure: &Figure| FigureDocument {
+        name: figure.name,
+        title: figure.title,
+        experiment: figure.spec(),
+    };
+    Json(FigureList {
+        items: FIGURES.iter().map(document).collect(),
+        next_cursor: None,
+    })
+}
+
+/// Runs the experiment behind a ready-made figure as a job.
+///
+/// Without a body, the figure runs with the parameters in the list. With `Prefer: wait=S` the answer waits up
+/// to S seconds for the end of the job.
+#[utoipa::path(post, path = "/v1/experiments/{figure}", tag = "experiments",
+    request_body = Option<FigureRequest>,
+    params(("figure" = String, Path, description = "The figure's name"),
+        ("Prefer" = Option<String>, Header, description = "`wait=S` waits for the end of the job, \
+                                                           at most 60 seconds"),
+        KeyHeader),
+    responses(
+        (status = 200, description = "The job ended within the wait", body = JobDocument),
+        (status = 202, description = "The job is accepted", body = JobDocument)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, BODY, KEYED, SUBMITTED, STORED])))))]
+pub async fn run_figure(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathText(name): PathText,
+    _: NoQuery,
+    prefer: Option<PreferWait>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let figure = Figure::find(&name).ok_or_else(|| Problem::not_found("figure"))?;
+    let wait = Wait::from(prefer);
+    let make = async |request: Request, key| {
+        let request: FigureRequest = match request.body().is_end_stream() {
+            true => FigureRequest::default(),
+            false => read_json(&app, request).await?,
+        };
+        let experiment = figure.spec_with(&request.params).map_err(unlike)?;
+        let job = RequestedJob {
+            asked: Asked {
+                task: TaskSpec::Experiment(experiment),
+                data: None,
+                seed: request.seed,
+            },
+            name: request.name,
+            callback: request.callback,
+            priority: request.priority,
+            sha256: None,
+        };
+        let at = JsonPlace {
+            task: String::new(),
+            first_real: None,
+        };
+        submit(&app, owner.clone(), job, &at, wait, key).await
+    };
+    let replay = |record| replay(app.clone(), owner.clone(), wait, record);
+    once(&app, &owner, request, make, replay).await
+}
+
+/// The problem for parameters that do not fit the experiment.
+fn unlike(error: ExperimentError) -> Problem {
+    let (detail, pointer) = (error.to_string(), error.pointer());
+    let field = FieldError::at_pointer(format!("/params{pointer}"), detail.clone());
+    Problem::new(Code::SCHEMA, detail).with(field)
+}
+
+/// Returns the outcome of an experiment as a picture, a table or a document.
+///
+/// `Accept` or `format` selects the format. While the experiment runs, the outcome contains the parts that have ended.
+#[utoipa::path(get, path = "/v1/jobs/{id}/figure", tag = "experiments",
+    params(("id" = JobId, Path, description = "The job"), FormatQuery,
+        ("Accept" = Option<String>, Header,
+            description = "`image/svg+xml`, `text/csv` or `application/json`")),
+    responses((status = 200, description = "The figure",
+        content((String = "image/svg+xml"), (String = "text/csv"),
+            (ExperimentResult = "application/json")))),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, COMPUTED, &[Code::NOT_ACCEPTABLE]])))))]
+pub async fn get_job_figure(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    Query(query): Query<FormatQuery>,
+    PathId(id): PathId<JobKind>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let media_types = ["image/svg+xml", "text/csv", "application/json"];
+    let media_type = chosen(query.format.as_deref(), &headers, &media_types)?;
+    let job = app.jobs.job(&owner, id).await?;
+    let outcome = outcome(&app, &job).await?;
+    let body = match media_type {
+        "text/csv" => outcome.chart.to_csv(),
+        "application/json" => {
+            let result = JobResult::Experiment(ExperimentResult::from(&outcome));
+            return Ok(Json(result).into_response());
+        }
+        _ => outcome.chart.to_svg(),
+    };
+    let content_type = HeaderValue::from_static(media_type);
+    Ok(([(header::CONTENT_TYPE, content_type)], body).into_response())
+}
+
+async fn outcome(app: &App, job: &Job) -> Result<Outcome, Problem> {
+    let spec = serde_json::from_value(job.spec.clone());
+    let Ok(JobSpec {
+        task: TaskSpec::Experiment(spec),
+        ..
+    }) = spec
+    else {
+        let detail = "This job has no figure, because the job is not an experiment.";
+        return Err(Problem::new(Code::NOT_FOUND, detail));
+    };
+    let parts = app.jobs.parts(job.id).await?;
+    let gather = move || {
+        let outcome = outcome_so_far(&spec, &parts);
+        outcome.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))
+    };
+    let permit = app.permits.uploads.take(&job.owner).await?;
+    body::compute(Some(permit), gather).await
+}

@@ -1,0 +1,301 @@
+//! `/v1/jobs`: submits, lists, returns, cancels and deletes jobs. A request may wait for the end of a job.
+
+pub mod document;
+pub mod events;
+pub mod experiments;
+pub mod json_place;
+pub mod submission;
+pub mod tasks;
+pub mod trace;
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use halfspace_formats::json;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::jobs::JobsError;
+use crate::records::id::JobKind;
+use crate::records::task::TaskSpec;
+use crate::records::{Job, JobId, KeyRecord, Owner, Status};
+use crate::storage::JobFilter;
+
+use crate::http::App;
+use crate::http::datasets::resolve::{first_real, sha256};
+use crate::http::document::declared::{
+    BODY, EXAMPLES, IN_PATH, KEYED, STORED, SUBMITTED, problems,
+};
+use crate::http::extract::body::Effort;
+use crate::http::extract::data_body::DataBody;
+use crate::http::extract::idempotency::{KeyHeader, made_id, once};
+use crate::http::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
+use crate::http::jobs::document::{JobDocument, QueueDocument};
+use crate::http::jobs::json_place::JsonPlace;
+use crate::http::jobs::submission::{RequestedJob, submit};
+use crate::http::jobs::tasks::JobRequest;
+use crate::http::problem::{Code, Problem};
+
+/// A page of jobs, newest first.
+#[derive(Serialize, ToSchema)]
+pub struct JobList {
+    items: Vec<JobDocument>,
+    /// Cursor of the next page; null on the last page.
+    next_cursor: Option<String>,
+}
+
+/// Selects a page of jobs.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ListQuery {
+    /// Items per page; 20 when absent.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<u32>,
+    /// The `next_cursor` of the previous page.
+    cursor: Option<String>,
+    /// Only jobs of this status.
+    #[param(inline)]
+    status: Option<Status>,
+    /// Only jobs of this task.
+    task: Option<String>,
+    /// Only jobs of this learner.
+    learner: Option<String>,
+    /// Only the parts of this job. When absent, no job of the page is a part.
+    parent: Option<JobId>,
+}
+
+/// Jobs ahead of a queued job are counted up to this number.
+const AHEAD_MAX: u32 = 1_000;
+
+/// Submits a job.
+///
+/// The body holds exactly one task with its data. The service stores the job before the answer.
+/// With `Prefer: wait=S` the answer waits up to S seconds for the end of the job.
+#[utoipa::path(post, path = "/v1/jobs", tag = "jobs", request_body = JobRequest,
+    params(("Prefer" = Option<String>, Header, description = "`wait=S` waits for the end of the \
+                                                              job, at most 60 seconds"),
+        KeyHeader),
+    responses(
+        (status = 200, description = "The job ended within the wait", body = JobDocument),
+        (status = 202, description = "The job is accepted", body = JobDocument)),
+    extensions(("x-problems" = json!(problems(&[BODY, EXAMPLES, KEYED, SUBMITTED, STORED])))))]
+pub async fn create_job(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    prefer: Option<PreferWait>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let wait = Wait::from(prefer);
+    let make = async |request, key| {
+        let (job, at) = read_request(&app, request).await?;
+        submit(&app, owner.clone(), job, &at, wait, key).await
+    };
+    let replay = |record| replay(app.clone(), owner.clone(), wait, record);
+    once(&app, &owner, request, make, replay).await
+}
+
+/// Longest time that an answer waits for the end of a job.
+#[derive(Clone, Copy)]
+pub struct Wait {
+    /// The preference in the request.
+    pub prefer: Option<PreferWait>,
+    /// The wait that follows from the preference; zero without one.
+    pub patience: Duration,
+}
+
+impl From<Option<PreferWait>> for Wait {
+    fn from(prefer: Option<PreferWait>) -> Self {
+        Self {
+            prefer,
+            patience: prefer.map_or(Duration::ZERO, |wait| wait.0),
+        }
+    }
+}
+
+/// The answer to a retry of a request that submitted a job. The retry waits as its own `Prefer` header asks.
+/// `None` if the job was deleted.
+///
+/// # Errors
+/// Errors of the store.
+pub async fn replay(
+    app: App,
+    owner: Owner,
+    wait: Wait,
+    record: KeyRecord,
+) -> Result<Option<Response>, Problem> {
+    let job = match app
+        .jobs
+        .wait(&owner, made_id(&record)?, wait.patience)
+        .await
+    {
+        Ok(job) => job,
+        Err(JobsError::NotFound) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let mut response = answer(job, wait.prefer);
+    if wait.patience.is_zero() {
+        // As for the first request: without a wait, the status is 202 even if the job has ended.
+        accept(&mut response);
+    }
+    Ok(Some(response))
+}
+
+/// Reads a job request and digests its data.
+async fn read_request(app: &App, request: Request) -> Result<(RequestedJob, JsonPlace), Problem> {
+    let body = DataBody::json(app, request)?;
+    let (effort, limits) = (Effort::AsItsBytes, body.limits.clone());
+    body.read(app, effort, move |reader| {
+        let mut request: JobRequest = json::from_reader(reader, &limits)?;
+        let asked = request.asked()?;
+        let at = JsonPlace {
+            task: match asked.task {
+                TaskSpec::Grid(_) => "/grid/train".to_owned(),
+                _ => format!("/{}", asked.task.name()),
+            },
+            first_real: asked.data.as_ref().and_then(first_real),
+        };
+        let job = RequestedJob {
+            sha256: asked.data.as_ref().and_then(sha256),
+            asked,
+            name: request.name,
+            callback: request.callback,
+            priority: request.priority,
+        };
+        Ok((job, at))
+    })
+    .await
+}
+
+/// The answer about a submitted job: 200 if the job has ended, otherwise 202.
+pub fn answer(job: Job, prefer: Option<PreferWait>) -> Response {
+    let ended = job.status.is_ended();
+    let mut response = located(job);
+    if !ended {
+        accept(&mut response);
+        return response;
+    }
+    with_preference(response, prefer)
+}
+
+/// The document of a job with the header `Location`.
+fn located(job: Job) -> Response {
+    let location = [(header::LOCATION, format!("/v1/jobs/{}", job.id))];
+    (location, Json(JobDocument::from(job))).into_response()
+}
+
+/// Sets the status 202 and the time of the next request.
+fn accept(response: &mut Response) {
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response.headers_mut().insert(header::RETRY_AFTER, 1.into());
+}
+
+fn with_preference(mut response: Response, prefer: Option<PreferWait>) -> Response {
+    if let Some((name, value)) = prefer.map(PreferWait::applied)
+        && let Ok(value) = value.parse()
+    {
+        response.headers_mut().insert(name, value);
+    }
+    response
+}
+
+/// Lists the jobs, newest first.
+///
+/// The parts of a job are listed only with `parent`. Send `next_cursor` of the answer as `cursor` to get the
+/// next page.
+#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(ListQuery),
+    responses((status = 200, description = "A page of jobs", body = JobList)))]
+pub async fn list_jobs(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<JobList>, Problem> {
+    let page = page::<JobKind>(query.limit, query.cursor.as_deref())?;
+    let filter = JobFilter {
+        status: query.status,
+        task: query.task,
+        learner: query.learner,
+        parent: query.parent,
+    };
+    let slice = app.jobs.store().jobs(&owner, &filter, &page).await?;
+    Ok(Json(JobList {
+        items: slice.items.into_iter().map(JobDocument::from).collect(),
+        next_cursor: slice.next.map(|cursor| cursor.to_string()),
+    }))
+}
+
+/// Returns a job.
+///
+/// The document contains the status, the progress and, after the end, the result. With `Prefer: wait=S` the
+/// answer waits up to S seconds for the end of the job.
+#[utoipa::path(get, path = "/v1/jobs/{id}", tag = "jobs",
+    params(("id" = JobId, Path, description = "The job"),
+        ("Prefer" = Option<String>, Header, description = "`wait=S` waits for the end of the job, \
+                                                           at most 60 seconds")),
+    responses((status = 200, description = "The job", body = JobDocument)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
+pub async fn get_job(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<JobKind>,
+    prefer: Option<PreferWait>,
+) -> Result<Response, Problem> {
+    let job = match prefer {
+        None => app.jobs.job(&owner, id).await?,
+        Some(wait) => app.jobs.wait(&owner, id, wait.0).await?,
+    };
+    let queue = match job.status {
+        Status::Queued => Some(QueueDocument {
+            ahead: app.jobs.store().jobs_ahead(&job, AHEAD_MAX).await?,
+        }),
+        _ => None,
+    };
+    let mut document = JobDocument::from(job);
+    document.queue = queue;
+    Ok(with_preference(Json(document).into_response(), prefer))
+}
+
+/// Requests the end of a job. The hypothesis learnt so far is kept.
+///
+/// A running job ends shortly after the answer. A repeated request changes nothing.
+#[utoipa::path(post, path = "/v1/jobs/{id}/cancel", tag = "jobs",
+    params(("id" = JobId, Path, description = "The job")),
+    responses(
+        (status = 202, description = "The job will end", body = JobDocument),
+        (status = 200, description = "The job was already cancelled", body = JobDocument)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::WRONG_STATE, Code::STORAGE_FULL]])))))]
+pub async fn cancel_job(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<JobKind>,
+) -> Result<Response, Problem> {
+    let (job, is_first) = app.jobs.cancel(&owner, id).await?;
+    let mut response = located(job);
+    if is_first {
+        accept(&mut response);
+    }
+    Ok(response)
+}
+
+/// Deletes an ended job. The model of the job stays.
+///
+/// Cancel a job that has not ended before you delete the job.
+#[utoipa::path(delete, path = "/v1/jobs/{id}", tag = "jobs",
+    params(("id" = JobId, Path, description = "The job")),
+    responses((status = 204, description = "The job was deleted")),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::WRONG_STATE, Code::STORAGE_FULL]])))))]
+pub async fn delete_job(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<JobKind>,
+) -> Result<StatusCode, Problem> {
+    app.jobs.delete(&owner, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,397 @@
+//! The step from a request to a job, for every route that submits jobs: the checks before the job exists,
+//! and the place of each fault in the request.
+//!
+//! Each route implements [`FieldPaths`] for its own shape of request. The checks do not know the routes.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use halfspace_core::experiments::ExperimentError;
+use halfspace_core::learners::engine::task::TaskError;
+
+use crate::callbacks::CallbackUrl;
+use crate::jobs::{
+    Allowance, Inputs, JobDraft, JobSample, JobsError, LoadedModel, ReadError, ResolveError, Work,
+    resolve,
+};
+use crate::records::grid::GridCell;
+use crate::records::task::{JobSpec, TaskSpec};
+use crate::records::{Owner, Priority};
+
+use crate::http::App;
+use crate::http::datasets::resolve::find_data;
+use crate::http::extract::body;
+use crate::http::extract::idempotency::{Keyed, NotMade};
+use crate::http::jobs::tasks::Asked;
+use crate::http::jobs::{Wait, answer};
+use crate::http::problem::{Code, FieldError, Problem};
+
+/// A job as a request describes it, on any route.
+pub struct RequestedJob {
+    /// The task with its data and seed.
+    pub asked: Asked,
+    /// Digest of the data in the body.
+    pub sha256: Option<String>,
+    /// Free text.
+    pub name: Option<String>,
+    /// URL that is notified when the job ends.
+    pub callback: Option<String>,
+    /// Priority among the jobs of the owner.
+    pub priority: Option<Priority>,
+}
+
+/// Submits a job and answers about it.
+///
+/// # Errors
+/// The first fault, placed in the request by `at`, and errors of the store.
+pub async fn submit(
+    app: &App,
+    owner: Owner,
+    job: RequestedJob,
+    at: &impl FieldPaths,
+    wait: Wait,
+    key: Keyed,
+) -> Result<Response, NotMade> {
+    let draft = draft(app, owner, job, at, key).await?;
+    let job = app.jobs.submit(draft, wait.patience).await?;
+    Ok(answer(job, wait.prefer))
+}
+
+/// Checks a requested job as far as possible before the job exists.
+async fn draft(
+    app: &App,
+    owner: Owner,
+    job: RequestedJob,
+    at: &impl FieldPaths,
+    key: Keyed,
+) -> Result<JobDraft, Problem> {
+    let Asked { task, data, seed } = job.asked;
+    let model = find_model(app, &owner, &task, at).await?;
+    let mut found = find_data(app, &owner, data, job.sha256, &at.data_pointer()).await?;
+    let callback = accepted_callback(app, job.callback.as_deref(), at)?;
+    check_name(app, job.name.as_deref(), |detail| at.job("name", detail))?;
+    check_seconds(app, &task, at)?;
+    if let Some(model) = &model {
+        let fits = model.names.check(&found.spec.names);
+        fits.map_err(|detail| {
+            Problem::new(Code::WRONG_DATA, detail.clone()).with(at.data(detail))
+        })?;
+    }
+    found.spec.is_seed_drawn = seed.is_none() && found.spec.generated.is_some();
+    let spec = JobSpec {
+        task,
+        data: found.spec,
+    };
+    let seed = app.seed(seed);
+    let inputs = Inputs {
+        sample: found.sample,
+        model,
+        parts: Vec::new(),
+    };
+    let work = resolved(app, &owner, &spec, seed, inputs, at).await?;
+    Ok(JobDraft {
+        owner,
+        name: job.name,
+        spec,
+        seed,
+        work: Arc::new(work),
+        data_sha256: found.sha256,
+        dataset: found.dataset,
+        callback,
+        priority: job.priority.unwrap_or_default(),
+        key: key.claim(),
+    })
+}
+
+/// Loads the model that a task names, if any.
+async fn find_model(
+    app: &App,
+    owner: &Owner,
+    task: &TaskSpec,
+    at: &impl FieldPaths,
+) -> Result<Option<LoadedModel>, Problem> {
+    let Some((field, id)) = task.model() else {
+        return Ok(None);
+    };
+    match app.jobs.load_model(owner, id).await {
+        Ok(model) => Ok(Some(model)),
+        Err(error @ JobsError::ModelMissing) => {
+            let detail = "There is no such model; GET /v1/models lists them.";
+            Err(Problem::from(error).with(at.task(field, detail.to_owned())))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Checks the task against its data and the limits.
+async fn resolved(
+    app: &App,
+    owner: &Owner,
+    spec: &JobSpec,
+    seed: u64,
+    inputs: Inputs,
+    at: &impl FieldPaths,
+) -> Result<Work, Problem> {
+    let config = app.jobs.config();
+    let allowance = Allowance {
+        state_bytes: app.limits.state_bytes_max,
+        resident_bytes: config.resident_bytes_max,
+        seconds: config.seconds_default,
+        experiment_seconds: app.limits.experiment_seconds_max,
+        is_accepted: false,
+    };
+    let stored = match &inputs.sample {
+        Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
+        _ => None,
+    };
+    // Some checks read all examples or cover many points or trainings. They are as much work as reading a
+    // body, so they take the same permit.
+    let is_long =
+        stored.is_some() || matches!(spec.task, TaskSpec::Experiment(_) | TaskSpec::Grid(_));
+    let permit = match is_long {
+        true => Some(app.permits.uploads.take(owner).await?),
+        false => None,
+    };
+    let spec = spec.clone();
+    let resolve = move || Ok(resolve(&spec, seed, inputs, &allowance));
+    let resolved = body::compute(permit, resolve).await?;
+    resolved.map_err(|error| match (&error, stored) {
+        (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {
+            JobsError::from(ReadError::of(&stored)).into()
+        }
+        _ => unresolvable(error, at),
+    })
+}
+
+/// Checks the callback URL of a job, if the job has one.
+fn accepted_callback(
+    app: &App,
+    callback: Option<&str>,
+    at: &impl FieldPaths,
+) -> Result<Option<CallbackUrl>, Problem> {
+    let Some(text) = callback else {
+        return Ok(None);
+    };
+    let refused = |code, detail: String| {
+        let field = at.job("callback", detail.clone());
+        Problem::new(code, detail).with(field)
+    };
+    let Some(client) = app.jobs.callbacks() else {
+        let detail = "This service sends no callbacks, because the operator has not set \
+                      --callback-secret.";
+        return Err(refused(Code::CALLBACK_NOT_CONFIGURED, detail.to_owned()));
+    };
+    let accepted = client.accept(text);
+    let accepted = accepted.map_err(|error| refused(Code::BAD_CALLBACK, error.to_string()))?;
+    Ok(Some(accepted))
+}
+
+/// Checks the time limit of a task.
+fn check_seconds(app: &App, task: &TaskSpec, at: &impl FieldPaths) -> Result<(), Problem> {
+    let seconds_max = app.limits.seconds_max;
+    let Some(seconds) = task.seconds_max().filter(|seconds| *seconds > seconds_max) else {
+        return Ok(());
+    };
+    let detail = format!("max_seconds is {seconds}, more than seconds_max: {seconds_max}.");
+    let field = match task {
+        TaskSpec::Grid(grid) => match grid.longer_than(seconds_max) {
+            Some(pointer) => at.job(&format!("grid/over{pointer}"), detail.clone()),
+            None => at.stop("max_seconds", detail.clone()),
+        },
+        TaskSpec::Train(_) => at.stop("max_seconds", detail.clone()),
+        _ => at.task("max_seconds", detail.clone()),
+    };
+    Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field))
+}
+
+/// Checks the free text that names a thing.
+///
+/// # Errors
+/// [`Code::OUT_OF_RANGE`] for a name that is too long or contains U+0000.
+pub fn check_name(
+    app: &App,
+    name: Option<&str>,
+    at: impl FnOnce(String) -> FieldError,
+) -> Result<(), Problem> {
+    let characters_max = app.limits.name_characters_max as usize;
+    if name.is_some_and(|name| name.chars().count() > characters_max) {
+        let detail = format!("The name is longer than name_characters_max: {characters_max}.");
+        let field = at(detail.clone());
+        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
+    }
+    if name.is_some_and(|name| name.contains('\0')) {
+        // PostgreSQL cannot store this character in a text.
+        let detail = "The name holds the character U+0000.".to_owned();
+        let field = at(detail.clone());
+        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
+    }
+    Ok(())
+}
+
+/// Converts the dotted name of a parameter to the end of a JSON pointer. Each dot stands for a nested
+/// field.
+pub fn nested(name: &str) -> String {
+    let escaped = name.replace('~', "~0").replace('/', "~1");
+    escaped.replace('.', "/")
+}
+
+/// Maps each part of a job to its place in the request.
+pub trait FieldPaths {
+    /// Place of a field of the job itself, such as its name.
+    fn job(&self, field: &str, detail: String) -> FieldError;
+    /// Place of the learner's name.
+    fn learner(&self, detail: String) -> FieldError;
+    /// Place of a parameter of the learner, by its dotted name.
+    fn learner_parameter(&self, name: &str, detail: String) -> FieldError;
+    /// Place of a field of `stop`, or of `assume`.
+    fn stop(&self, field: &str, detail: String) -> FieldError;
+    /// Place of any other field of the task.
+    fn task(&self, field: &str, detail: String) -> FieldError;
+    /// Place of the data, or of the value that made the data unfit.
+    fn data(&self, detail: String) -> FieldError;
+    /// JSON pointer to the data in the body. Empty if the body is the data.
+    fn data_pointer(&self) -> String {
+        String::new()
+    }
+}
+
+/// Places of one training of a grid. A value that the grid supplies is placed in the list of the grid.
+struct CellPlace<'a> {
+    cell: &'a GridCell,
+    grid: &'a dyn FieldPaths,
+}
+
+impl CellPlace<'_> {
+    fn of(
+        &self,
+        field: &str,
+        detail: String,
+        elsewhere: impl FnOnce(String) -> FieldError,
+    ) -> FieldError {
+        match self.cell.pointer(field) {
+            Some(pointer) => self.grid.job(&format!("grid/over{pointer}"), detail),
+            None => elsewhere(detail),
+        }
+    }
+}
+
+impl FieldPaths for CellPlace<'_> {
+    fn job(&self, field: &str, detail: String) -> FieldError {
+        self.grid.job(field, detail)
+    }
+
+    fn learner(&self, detail: String) -> FieldError {
+        self.of("learner.name", detail, |detail| self.grid.learner(detail))
+    }
+
+    fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
+        self.of(&format!("learner.params.{name}"), detail, |detail| {
+            self.grid.learner_parameter(name, detail)
+        })
+    }
+
+    fn stop(&self, field: &str, detail: String) -> FieldError {
+        self.of(&format!("stop.{field}"), detail, |detail| {
+            self.grid.stop(field, detail)
+        })
+    }
+
+    fn task(&self, field: &str, detail: String) -> FieldError {
+        self.of(field, detail, |detail| self.grid.task(field, detail))
+    }
+
+    fn data(&self, detail: String) -> FieldError {
+        self.grid.data(detail)
+    }
+}
+
+/// Returns the problem for work that cannot run, placed in its request.
+pub fn unresolvable(error: ResolveError, at: &impl FieldPaths) -> Problem {
+    let summary = error.to_string();
+    match error {
+        ResolveError::UnknownLearner { .. } => {
+            let field = at.learner(summary.clone());
+            Problem::new(Code::UNKNOWN_LEARNER, summary).with(field)
+        }
+        ResolveError::Parameters(errors) => {
+            let fields = errors
+                .into_iter()
+                .map(|error| at.learner_parameter(&error.name, error.detail));
+            fields.fold(
+                Problem::new(Code::INVALID_PARAMETER, summary),
+                Problem::with,
+            )
+        }
+        ResolveError::Intractable(detail) => {
+            let field = at.data(detail.clone());
+            Problem::new(Code::INTRACTABLE, detail).with(field)
+        }
+        ResolveError::Field { field, detail } => {
+            let field = at.task(field, detail.clone());
+            Problem::new(Code::WRONG_DATA, detail).with(field)
+        }
+        ResolveError::NoData | ResolveError::NoModel => Problem::new(Code::SCHEMA, summary),
+        ResolveError::Experiment(error) => {
+            let code = match &error {
+                ExperimentError::Parameter { .. } => Code::INVALID_PARAMETER,
+                ExperimentError::TooManyPoints { .. } | ExperimentError::TooCostly { .. } => {
+                    Code::INTRACTABLE
+                }
+            };
+            let field = at.task(&format!("params{}", error.pointer()), summary.clone());
+            Problem::new(code, summary).with(field)
+        }
+        ResolveError::Grid(error) => {
+            let field = at.job(&format!("grid/over{}", error.pointer), summary.clone());
+            Problem::new(Code::INVALID_PARAMETER, summary).with(field)
+        }
+        ResolveError::Cell { cell, error } => {
+            let at = CellPlace {
+                cell: &cell,
+                grid: at,
+            };
+            unresolvable(*error, &at).with_detail(summary)
+        }
+        ResolveError::OtherParts { .. } | ResolveError::Damaged(_) => {
+            Problem::new(Code::INTERNAL, summary)
+        }
+        ResolveError::Task(error) => unfit(error, at),
+    }
+}
+
+/// Returns the problem for a task that does not fit its data, placed in its request.
+fn unfit(error: TaskError, at: &impl FieldPaths) -> Problem {
+    let summary = error.to_string();
+    match error {
+        TaskError::WrongData(detail) => {
+            let field = at.data(detail.clone());
+            Problem::new(Code::WRONG_DATA, detail).with(field)
+        }
+        TaskError::Intractable(detail) => {
+            let field = at.data(detail.clone());
+            Problem::new(Code::INTRACTABLE, detail).with(field)
+        }
+        TaskError::NotOnLine(detail) => {
+            let field = at.learner(detail.clone());
+            Problem::new(Code::NOT_ON_LINE, detail).with(field)
+        }
+        TaskError::WrongStart(detail) => {
+            let field = at.task("warm_start", detail.clone());
+            Problem::new(Code::WRONG_START, detail).with(field)
+        }
+        TaskError::WrongStop { field, detail } => {
+            let field = at.stop(field, detail.clone());
+            Problem::new(Code::WRONG_STOP, detail).with(field)
+        }
+        TaskError::Parameter(error) => {
+            let field = at.learner_parameter(&error.name, error.detail);
+            Problem::new(Code::WRONG_DATA, summary).with(field)
+        }
+        TaskError::Holdout(detail) => {
+            let field = at.task("holdout", detail.clone());
+            Problem::new(Code::WRONG_DATA, detail).with(field)
+        }
+        TaskError::Unread(_) => Problem::new(Code::INTERNAL, summary),
+        TaskError::TooLarge { .. } => Problem::new(Code::TOO_LARGE, summary),
+    }
+}

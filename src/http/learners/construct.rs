@@ -1,0 +1,209 @@
+//! Runs a construction for a request and delivers the resulting data.
+//!
+//! Only a few constructions run at once, and each is stopped after 20 seconds. The data become part of the
+//! answer or a new dataset. The constructions themselves are in [`halfspace_core::constructions`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::engine::run::CancelOnDrop;
+use halfspace_core::learners::engine::run::{Interrupt, Run};
+use halfspace_core::learners::sample::data::Data;
+use halfspace_formats::{Parsed, TextFormat, write_examples};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::jobs::NewDataset;
+use crate::records::{DatasetId, KeyRecord, Owner};
+
+use crate::http::App;
+use crate::http::extract::idempotency::{Keyed, NotMade, made_id};
+use crate::http::jobs::submission::check_name;
+use crate::http::problem::{Code, FieldError, Problem};
+
+/// Longest time that a construction may run.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Bytes of an example in JSON besides the bits: `{"x":"","y":-1},`.
+const EXAMPLE_BYTES: u64 = 16;
+
+/// Builds in the blocking pool under a permit of the owner. The run is stopped if the client leaves or after
+/// [`PATIENCE`].
+///
+/// # Errors
+/// Errors of `build`, and a lack of permits.
+pub async fn construct<T: Send + 'static>(
+    app: &App,
+    owner: &Owner,
+    build: impl FnOnce(&Run) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let permit = app.permits.constructions.take(owner).await?;
+    let run = Arc::<Run>::default();
+    let timed = Arc::clone(&run);
+    let _timer = AbortOnDropHandle::new(tokio::spawn(async move {
+        tokio::time::sleep(PATIENCE).await;
+        timed.stop.raise(Interrupt::TimeLimit);
+    }));
+    let _left = CancelOnDrop::new(run.stop.clone());
+    let built = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        build(&run)
+    });
+    let built = built.await;
+    built.map_err(|_| {
+        Problem::new(
+            Code::INTERNAL,
+            "The construction failed because of a defect in the service.",
+        )
+    })?
+}
+
+/// The owner and the destination of a construction's data: the answer or a dataset.
+pub struct Keep {
+    pub app: App,
+    pub owner: Owner,
+    pub store: bool,
+    pub name: Option<String>,
+    /// The idempotency key, which is stored with the dataset. An answer that stores nothing needs no key.
+    pub key: Keyed,
+}
+
+impl Keep {
+    /// Refuses an invalid name, and a sequence that would be too long, before the construction starts.
+    ///
+    /// # Errors
+    /// The limit that is exceeded, and a remedy.
+    pub fn check(&self, examples: u64, n: u64) -> Result<(), Problem> {
+        check_name(&self.app, self.name.as_deref(), |detail| at("name", detail))?;
+        let limits = &self.app.limits;
+        let n_max = limits.n_max;
+        if n > n_max {
+            let detail = format!("n is {n}, more than n_max: {n_max}.");
+            return Err(out_of_range("n", detail));
+        }
+        // A growing vector takes up to twice the bytes of the examples.
+        let bytes = examples.saturating_mul(2 * n.div_ceil(64) * 8);
+        let limit = limits.state_bytes_max;
+        if bytes > limit {
+            let detail = format!(
+                "{examples} examples of {n} bits take {bytes} bytes during the construction, more \
+                 than state_bytes_max: {limit}."
+            );
+            return Err(Problem::new(Code::TOO_LARGE, detail));
+        }
+        let bytes = examples.saturating_mul(n + EXAMPLE_BYTES);
+        let limit = limits.prediction_bytes_max;
+        if !self.store && bytes > limit {
+            let detail = format!(
+                "{examples} examples of {n} bits take {bytes} bytes of JSON, more than \
+                 prediction_bytes_max: {limit}. To store the examples as a dataset instead, send \
+                 \"store\": true."
+            );
+            let field = at("store", detail.clone());
+            return Err(Problem::new(Code::ANSWER_TOO_LONG, detail).with(field));
+        }
+        Ok(())
+    }
+
+    /// The response. `told` returns the answer around the given JSON form of the data.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub async fn answer<A: Serialize>(
+        self,
+        data: Data,
+        told: impl Fn(Box<RawValue>) -> A,
+    ) -> Result<Response, NotMade> {
+        if self.store {
+            let mut key = self.key.claim();
+            if let Some(claim) = &mut key {
+                // The dataset does not record the seed and the figures. A replay inserts the id of the
+                // dataset.
+                claim.answer = serde_json::to_value(told(raw("null".to_owned())?)).ok();
+            }
+            let parsed = Parsed::of(data).into();
+            let new = NewDataset {
+                owner: self.owner,
+                name: self.name,
+                parsed,
+                assume: None,
+                seed: None,
+                key,
+                reserved: None,
+            };
+            let id = self.app.jobs.store_dataset(new).await?.summary.id;
+            let answer = told(raw(dataset_form(id).to_string())?);
+            return Ok(created(id, answer));
+        }
+        let limit = self.app.limits.prediction_bytes_max;
+        let written = tokio::task::spawn_blocking(move || {
+            let examples = write_examples(&data, 0, TextFormat::Json, limit);
+            let examples = examples
+                .ok_or_else(|| Problem::new(Code::INTERNAL, "The answer was not written."))?;
+            raw(format!("{{\"labelled\":{{\"examples\":[{examples}]}}}}"))
+        });
+        let form = written.await;
+        let form = form.map_err(|_| {
+            Problem::new(
+                Code::INTERNAL,
+                "The writer failed because of a defect in the service.",
+            )
+        })?;
+        Ok(Json(told(form?)).into_response())
+    }
+}
+
+/// The answer to a retry of a request that stored a construction. `None` if the dataset was deleted.
+///
+/// # Errors
+/// Errors of the store.
+pub async fn replay(
+    app: App,
+    owner: Owner,
+    record: KeyRecord,
+) -> Result<Option<Response>, Problem> {
+    let id = made_id(&record)?;
+    if app.jobs.store().dataset(&owner, id).await?.is_none() {
+        return Ok(None);
+    }
+    let mut answer = record.answer.unwrap_or_default();
+    answer["data"] = dataset_form(id);
+    Ok(Some(created(id, answer)))
+}
+
+fn created(id: DatasetId, answer: impl Serialize) -> Response {
+    let location = [(header::LOCATION, format!("/v1/datasets/{id}"))];
+    (StatusCode::CREATED, location, Json(answer)).into_response()
+}
+
+fn dataset_form(id: DatasetId) -> Value {
+    serde_json::json!({"dataset": id})
+}
+
+fn raw(form: String) -> Result<Box<RawValue>, Problem> {
+    RawValue::from_string(form).map_err(|_| Problem::new(Code::INTERNAL, "The answer is no JSON."))
+}
+
+fn at(field: &str, detail: String) -> FieldError {
+    FieldError::at_pointer(format!("/{field}"), detail)
+}
+
+/// The problem for a field of the body that is out of range.
+pub fn out_of_range(field: &str, detail: String) -> Problem {
+    let field = at(field, detail.clone());
+    Problem::new(Code::OUT_OF_RANGE, detail).with(field)
+}
+
+/// The problem for a construction that took too long.
+pub fn interrupted(_: Interrupt) -> Problem {
+    let seconds = PATIENCE.as_secs();
+    let detail = format!(
+        "The construction was not found within {seconds} seconds. Request a smaller construction."
+    );
+    Problem::new(Code::INTRACTABLE, detail)
+}

@@ -1,0 +1,122 @@
+//! `GET /v1/learners` and `GET /v1/learners/{name}`: the learners of the catalogue as documents.
+//!
+//! Every fact about a learner comes from its catalogue entry. This module knows no learner by name.
+
+pub mod construct;
+pub mod constructions;
+pub mod theory;
+pub mod train;
+
+use axum::Json;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use halfspace_core::learners::engine::catalogue::{self, CATALOGUE, Entry};
+use halfspace_core::learners::engine::parameters;
+
+use crate::http::document::declared::{IN_PATH, problems};
+use crate::http::extract::{NoQuery, PathText};
+use crate::http::problem::Problem;
+
+/// A learner of the catalogue.
+#[derive(Serialize, ToSchema)]
+pub struct Learner {
+    /// Name in requests.
+    name: &'static str,
+    /// Name for people.
+    title: &'static str,
+    /// The concept that the learner learns, with its most important property.
+    learns: &'static str,
+    /// Examples that the learner accepts: `half-space`, `labelled` or both. Every learner accepts Boolean
+    /// features; `real` means that the learner also accepts real-valued features.
+    data: Vec<&'static str>,
+    /// Numbers that the two bits stand for: -1 and +1 if `signed`, 0 and 1 if `unsigned`.
+    reading: &'static str,
+    /// `on-line` if the learner learns one example at a time, `batch` if the learner needs the whole
+    /// sample.
+    mode: &'static str,
+    /// Rules that can stop a run with a confidence c; the first rule is the default. Of all runs started
+    /// like this, at most 1 - c claim c and are wrong. This is not the share among those that stopped.
+    confidence_rules: Vec<&'static str>,
+    /// Parameters as a JSON Schema with defaults.
+    #[schema(value_type = Object)]
+    parameters: Value,
+    /// A theorem about a learner.
+    guarantee: Guarantee,
+    /// Publication that describes the learner.
+    source: &'static str,
+}
+
+/// The proved property of the learner.
+#[derive(Serialize, ToSchema)]
+pub struct Guarantee {
+    /// Name of the theorem.
+    theorem: &'static str,
+    /// Statement of the theorem.
+    bound: &'static str,
+}
+
+/// All learners, on one page.
+#[derive(Serialize, ToSchema)]
+pub struct LearnerList {
+    items: Vec<Learner>,
+    /// Always null, because the list has one page.
+    next_cursor: Option<String>,
+}
+
+impl From<&Entry> for Learner {
+    fn from(entry: &Entry) -> Self {
+        let kinds = [
+            (entry.data.half_space, "half-space"),
+            (entry.data.labelled, "labelled"),
+            (entry.data.real, "real"),
+        ];
+        Self {
+            name: entry.name,
+            title: entry.title,
+            learns: entry.learns,
+            data: kinds
+                .into_iter()
+                .filter_map(|(takes, kind)| takes.then_some(kind))
+                .collect(),
+            reading: entry.reading,
+            mode: if entry.on_line { "on-line" } else { "batch" },
+            confidence_rules: entry
+                .confidence_rules
+                .iter()
+                .map(|rule| rule.name())
+                .collect(),
+            parameters: parameters::schema(entry.parameters),
+            guarantee: Guarantee {
+                theorem: entry.guarantee.theorem,
+                bound: entry.guarantee.bound,
+            },
+            source: entry.source,
+        }
+    }
+}
+
+/// Lists all learners.
+///
+/// Each entry names the accepted data, the parameters with their defaults, and the proved guarantee.
+#[utoipa::path(get, path = "/v1/learners", tag = "learners",
+    responses((status = 200, description = "Every learner", body = LearnerList)))]
+pub async fn list_learners(_: NoQuery) -> Json<LearnerList> {
+    Json(LearnerList {
+        items: CATALOGUE.iter().map(|entry| (*entry).into()).collect(),
+        next_cursor: None,
+    })
+}
+
+/// Returns one learner.
+///
+/// The entry names the accepted data, the parameters with their defaults, and the proved guarantee.
+#[utoipa::path(get, path = "/v1/learners/{name}", tag = "learners",
+    params(("name" = String, Path, description = "The learner's name")),
+    responses((status = 200, description = "The learner", body = Learner)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
+pub async fn get_learner(PathText(name): PathText, _: NoQuery) -> Result<Json<Learner>, Problem> {
+    let entry = catalogue::find(&name).ok_or_else(|| Problem::not_found("learner"))?;
+    Ok(Json(entry.into()))
+}

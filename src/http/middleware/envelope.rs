@@ -1,0 +1,158 @@
+//! The middleware around every request: request id, problem document, security headers, Host check, and the
+//! restriction of reserved connections to probes.
+
+use std::any::Any;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::http::App;
+use crate::http::middleware::request_line::RequestLine;
+use crate::http::problem::{Code, Problem};
+use crate::http::serve::Place;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The policy for all answers except the API reference: an answer loads and runs nothing.
+const POLICY: &str = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The API reference loads local files. Its script sets one style, which the digest permits.
+const DOCS_POLICY: &str = "default-src 'self'; img-src 'self' blob: data:; object-src 'none'; \
+                           style-src 'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='; \
+                           base-uri 'none'; frame-ancestors 'none'";
+
+/// The paths that a reserved connection may request.
+const RESERVE_PATHS: [&str; 2] = ["/livez", "/readyz"];
+
+/// Longest request id that is accepted from a client.
+const REQUEST_ID_LENGTH_MAX: usize = 64;
+
+/// The id of the current request, for an answer that reports an error after the head.
+#[derive(Clone, Debug)]
+pub struct RequestId(pub String);
+
+/// Assigns the request id, runs the request and completes the response.
+pub async fn envelop(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let id = request_id(&app, &request);
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let line = RequestLine::begin(&id, &mut request);
+    let path = request.uri().path().to_owned();
+    let mut response = next.run(request).await;
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        line.refused(&problem);
+        response = complete(&problem, response, &path, &id);
+    }
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        headers.insert(REQUEST_ID, value);
+    }
+    for (name, value) in safe_headers(&path) {
+        headers
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
+    }
+    line.follow(response)
+}
+
+/// The headers that stop browsers from caching, sniffing, running or framing an answer.
+fn safe_headers(path: &str) -> impl Iterator<Item = (HeaderName, &'static str)> {
+    let is_docs = path == "/docs" || path.starts_with("/docs/");
+    let policy = if is_docs { DOCS_POLICY } else { POLICY };
+    // Answers are private to the caller. The files of the API reference are public.
+    let cache = (!is_docs).then_some((header::CACHE_CONTROL, "no-store"));
+    let always = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::CONTENT_SECURITY_POLICY, policy),
+    ];
+    always.into_iter().chain(cache)
+}
+
+/// The client's own id if short and plain, otherwise a new id.
+fn request_id(app: &App, request: &Request) -> String {
+    let given = request.headers().get(&REQUEST_ID);
+    let given = given.and_then(|value| value.to_str().ok()).filter(|id| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        !id.is_empty() && id.len() <= REQUEST_ID_LENGTH_MAX && id.bytes().all(is_plain)
+    });
+    given.map_or_else(|| app.jobs.ids().name("req"), str::to_owned)
+}
+
+/// Puts the problem document into the response. The status and headers such as Allow stay.
+fn complete(problem: &Problem, response: Response, path: &str, id: &str) -> Response {
+    let body = serde_json::to_vec(&problem.document(path, id)).unwrap_or_default();
+    let (mut parts, _) = response.into_parts();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.extend(problem.headers());
+    Response::from_parts(parts, body.into())
+}
+
+/// The answer to a panic in a handler: a problem and never a dropped connection.
+pub fn panicked(_: Box<dyn Any + Send>) -> Response {
+    Problem::new(
+        Code::INTERNAL,
+        "The request failed because of a defect in the service.",
+    )
+    .into_response()
+}
+
+/// Refuses all requests except probes on a reserved connection.
+pub async fn check_place(State(app): State<App>, request: Request, next: Next) -> Response {
+    let is_reserve = request.extensions().get::<Place>() == Some(&Place::Reserve);
+    if !is_reserve || RESERVE_PATHS.contains(&request.uri().path()) {
+        return next.run(request).await;
+    }
+    let limit = app.limits.connections_max;
+    let detail =
+        format!("This address holds half of the {limit} connections that connections_max allows.");
+    Problem::new(Code::TOO_MANY_CONNECTIONS, detail).into_response()
+}
+
+/// Refuses two Host headers. A loopback listener also refuses host names that are not allowed, because such a
+/// name may come from DNS rebinding.
+pub async fn check_host(State(app): State<App>, request: Request, next: Next) -> Response {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let (header, second) = (hosts.next(), hosts.next());
+    if second.is_some() {
+        let detail = "A request must have exactly one Host header.";
+        return Problem::parameter(Code::INVALID_PARAMETER, "Host", detail).into_response();
+    }
+    let Some(allowed) = &app.allowed_hosts else {
+        return next.run(request).await;
+    };
+    let authority = header.and_then(|value| value.to_str().ok()).or_else(|| {
+        request
+            .uri()
+            .authority()
+            .map(|authority| authority.as_str())
+    });
+    let host = authority.map(host_name).unwrap_or_default();
+    if allowed.iter().any(|name| name.eq_ignore_ascii_case(host)) {
+        return next.run(request).await;
+    }
+    let detail = "This service listens on a loopback address. It accepts only loopback host names \
+                  and the names in --allowed-hosts.";
+    Problem::parameter(Code::FOREIGN_HOST, "Host", detail).into_response()
+}
+
+/// The host without the port.
+fn host_name(authority: &str) -> &str {
+    match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_no_part_of_the_name() {
+        assert_eq!(host_name("localhost:8080"), "localhost");
+        assert_eq!(host_name("127.0.0.1"), "127.0.0.1");
+        assert_eq!(host_name("[::1]:8080"), "::1");
+    }
+}

@@ -1,0 +1,45 @@
+//! The layers around every request, from the outside to the inside: the envelope of each response, panics,
+//! refused bodies, the Host check, the request log, memory, the origins of web pages, and API keys.
+
+pub mod cut_off;
+pub mod drain_body;
+pub mod envelope;
+pub mod keys;
+pub mod origins;
+pub mod request_line;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use tower_http::catch_panic::CatchPanicLayer;
+
+use crate::http::App;
+use crate::http::extract::body;
+use crate::http::problem::{Code, Problem};
+
+/// Adds the middleware around every request.
+pub fn wrapped(router: Router<App>, app: App) -> Router {
+    let router = router
+        .fallback(async || Problem::not_found("path"))
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn_with_state(app.clone(), keys::authenticate));
+    app.origins
+        .guard(router, &app.authenticator)
+        .layer(from_fn(body::hold_memory))
+        .layer(from_fn(request_line::note_route))
+        .layer(from_fn_with_state(app.clone(), envelope::check_place))
+        .layer(from_fn_with_state(app.clone(), envelope::check_host))
+        .layer(from_fn(drain_body::drain_body))
+        .layer(CatchPanicLayer::custom(envelope::panicked))
+        .layer(from_fn_with_state(app.clone(), envelope::envelop))
+        .with_state(app)
+}
+
+async fn method_not_allowed() -> Response {
+    let detail = "The path does not support this method; the Allow header lists the supported \
+                  methods.";
+    let response = Problem::new(Code::METHOD_NOT_ALLOWED, detail).into_response();
+    debug_assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+    response
+}

@@ -1,0 +1,248 @@
+//! Predicts the examples of one request with a model.
+//!
+//! [`Answering`] predicts examples from lines of a body, from a parsed body or from a stored dataset. The
+//! predictions go into a JSON document, or into lines that are sent while the examples are still read. The
+//! computation of a document is limited to `answer_seconds_max`. Lines have no time limit.
+
+use std::io::Read;
+use std::ops::ControlFlow;
+
+use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
+use halfspace_core::learners::hypothesis::Decision;
+use halfspace_core::learners::predict::decide_each;
+use halfspace_core::learners::sample::examples::Examples;
+use halfspace_formats::{Format, LineSteps, Options, Parsed, StoredExamples};
+use tokio::runtime::Handle;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::jobs::LoadedModel;
+use crate::records::Dataset;
+
+use crate::http::extract::work::Work;
+use crate::http::limits::Limits;
+use crate::http::models::answer_lines::{LineWriter, PIECE_BYTES};
+use crate::http::models::examples::{Origin, fit, fit_stored, misnamed, unread};
+use crate::http::models::predictions_text::{Document, push_line};
+use crate::http::models::time_limit::{begin, interrupted};
+use crate::http::problem::{Code, Problem};
+
+/// Upper bound in bytes on the answer to a small body in lines.
+const LINES_OF_SMALL_BODY: u64 = 8 << 20;
+
+/// A model with the destination and the limits of its predictions.
+pub struct Answering {
+    model: LoadedModel,
+    limits: Limits,
+    stop: StopFlag,
+    destination: Destination,
+}
+
+/// The destination of predictions.
+enum Destination {
+    Document {
+        document: Document,
+        /// The time limit. Starts with the first examples.
+        timer: Option<AbortOnDropHandle<()>>,
+    },
+    Lines {
+        /// Lines that are not sent yet.
+        text: Vec<u8>,
+        writer: LineWriter,
+    },
+}
+
+impl Answering {
+    /// Predictions as one document, computed in limited time.
+    pub fn document(model: LoadedModel, limits: &Limits, stop: StopFlag) -> Self {
+        let document = Document::new(limits.prediction_bytes_max);
+        let timer = None;
+        Self::new(
+            model,
+            limits,
+            stop,
+            Destination::Document { document, timer },
+        )
+    }
+
+    /// Predictions as one line per example. Lines are sent while further examples are predicted.
+    pub fn lines(model: LoadedModel, limits: &Limits, stop: StopFlag, writer: LineWriter) -> Self {
+        let text = Vec::new();
+        Self::new(model, limits, stop, Destination::Lines { text, writer })
+    }
+
+    fn new(model: LoadedModel, limits: &Limits, stop: StopFlag, destination: Destination) -> Self {
+        Self {
+            model,
+            limits: limits.clone(),
+            stop,
+            destination,
+        }
+    }
+
+    /// Whether the predictions go into a document.
+    pub fn is_document(&self) -> bool {
+        matches!(self.destination, Destination::Document { .. })
+    }
+
+    /// Whether predicting takes no longer than reading and never blocks. If so, the examples need no thread
+    /// of the blocking pool. This holds for the document of a small model.
+    pub fn is_light(&self) -> bool {
+        let hypothesis = &self.model.hypothesis;
+        self.is_document() && hypothesis.words_of_work() <= hypothesis.n() as u64
+    }
+
+    /// Upper bound on the work for the examples of a body. All lines of a small body may wait for a client
+    /// that does not read. If `prediction_bytes_max` is too low for all of these lines, the bound is
+    /// infinite.
+    pub fn work(&self, format: Format) -> Work {
+        let hypothesis = &self.model.hypothesis;
+        let few = !self.is_document() && self.limits.prediction_bytes_max < LINES_OF_SMALL_BODY;
+        Work {
+            format,
+            n: Some(hypothesis.n()),
+            words_each: match few {
+                true => u64::MAX,
+                false => hypothesis.words_of_work(),
+            },
+        }
+    }
+
+    /// Predicts lines while they arrive. Runs in the blocking pool.
+    ///
+    /// # Errors
+    /// An invalid line, and the errors of [`Self::take`].
+    pub fn take_lines(&mut self, reader: impl Read, options: Options) -> Result<(), Problem> {
+        let mut steps = LineSteps::new(reader, options);
+        loop {
+            let hypothesis = &self.model.hypothesis;
+            let step = steps.next(|parsed| {
+                // A line of whole numbers between lines of real numbers counts as Boolean if read alone.
+                let is_alike = parsed.first_real.is_none() || !hypothesis.reads_bits();
+                is_alike && fit(&self.model, parsed, Origin::Whole).is_ok()
+            });
+            match step? {
+                None => return Ok(()),
+                Some(step) => self.take(&step.parsed, Origin::Line(step.last_line))?,
+            }
+        }
+    }
+
+    /// Predicts examples. Runs in the blocking pool, unless the answer [is light](Self::is_light).
+    ///
+    /// # Errors
+    /// Examples that do not fit the model; an answer that is too long or takes too long; a client that has
+    /// left.
+    pub fn take(&mut self, parsed: &Parsed, whence: Origin) -> Result<(), Problem> {
+        fit(&self.model, parsed, whence)?;
+        self.begin();
+        match self.decide(&parsed.data, parsed.zero_bit_value)? {
+            Some(interrupt) => Err(interrupted(&self.limits, interrupt)),
+            None => Ok(()),
+        }
+    }
+
+    /// Verifies the digest of a dataset, then predicts the examples while reading. Runs in the blocking pool.
+    ///
+    /// # Errors
+    /// As for [`Self::take`], and a damaged dataset.
+    pub fn take_stored(
+        &mut self,
+        dataset: &Dataset,
+        stored: &StoredExamples,
+    ) -> Result<(), Problem> {
+        let names = self.model.names.check_features(dataset.features.as_deref());
+        names.map_err(misnamed)?;
+        self.begin();
+        fit_stored(&self.model, stored, &self.limits, &self.stop)?;
+        match self.decide(stored, dataset.summary.zero_bit_value.into())? {
+            Some(interrupt) => Err(unread(stored, &self.limits, interrupt)),
+            None => Ok(()),
+        }
+    }
+
+    /// Starts the time limit of a document at its first examples.
+    fn begin(&mut self) {
+        if let Destination::Document { timer, .. } = &mut self.destination
+            && timer.is_none()
+        {
+            *timer = begin(&self.limits, &self.stop);
+        }
+    }
+
+    /// Predicts examples. Returns the interrupt if some examples were left undecided.
+    fn decide(&mut self, examples: &dyn Examples, zero: f64) -> Result<Option<Interrupt>, Problem> {
+        let mut left = examples.shape().examples;
+        let mut told = Ok(());
+        let hypothesis = &self.model.hypothesis;
+        let decided = decide_each(hypothesis, examples, zero, &self.stop, |decisions, _| {
+            left -= decisions.len();
+            told = self.destination.push(decisions);
+            match told {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
+        });
+        told?;
+        if let Err(interrupt) = decided {
+            return Ok(Some(interrupt));
+        }
+        if left > 0 {
+            return Ok(self.stop.raised());
+        }
+        self.destination.send()?;
+        Ok(None)
+    }
+
+    /// The complete document, or an empty text if the predictions were sent as lines.
+    ///
+    /// # Errors
+    /// A document that is too long.
+    pub fn finish(self) -> Result<String, Problem> {
+        match self.destination {
+            Destination::Lines { .. } => Ok(String::new()),
+            Destination::Document { document, .. } => {
+                let bytes_max = document.bytes_max;
+                document.finish().ok_or_else(|| too_long(bytes_max))
+            }
+        }
+    }
+}
+
+impl Destination {
+    fn push(&mut self, decisions: &[Decision]) -> Result<(), Problem> {
+        match self {
+            Self::Document { document, .. } => {
+                decisions.iter().for_each(|one| document.push(one));
+                match document.is_too_long() {
+                    true => Err(too_long(document.bytes_max)),
+                    false => Ok(()),
+                }
+            }
+            Self::Lines { text, .. } => {
+                decisions.iter().for_each(|one| push_line(text, one));
+                match text.len() >= PIECE_BYTES {
+                    true => self.send(),
+                    false => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Sends the waiting lines. A client may wait for an answer before sending the next example.
+    fn send(&mut self) -> Result<(), Problem> {
+        match self {
+            Self::Lines { text, writer } if !text.is_empty() => {
+                Handle::current().block_on(writer.write(std::mem::take(text)))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn too_long(bytes_max: u64) -> Problem {
+    let detail = format!(
+        "The answer would be longer than prediction_bytes_max: {bytes_max} bytes. To receive the \
+         lines as they are computed, send Accept: application/x-ndjson."
+    );
+    Problem::new(Code::TOO_LARGE, detail)
+}

@@ -1,0 +1,156 @@
+//! `POST /v1/models/{id}/evaluate`: counts a model's errors on labelled examples from the body or a dataset.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use halfspace_core::learners::engine::evaluate;
+use halfspace_core::learners::engine::run::CancelOnDrop;
+use halfspace_core::learners::engine::run::{Interrupt, Run};
+use halfspace_core::learners::sample::examples::Examples as ReadExamples;
+use halfspace_formats::{self, Parsed, StoredExamples};
+
+use crate::jobs::{LoadedModel, check_labels};
+use crate::records::evaluation::EvaluateResult;
+use crate::records::id::ModelKind;
+use crate::records::{Dataset, ModelId};
+
+use crate::http::App;
+
+use crate::http::datasets::resolve::{dataset_names, stored_examples};
+use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
+use crate::http::extract::body::{self, Effort};
+use crate::http::extract::data_body::{DataBody, Octets};
+use crate::http::extract::work::Work;
+use crate::http::extract::{Caller, PathId};
+use crate::http::jobs::document::JobResult;
+use crate::http::limits::Limits;
+use crate::http::models::examples::{
+    Examples, Origin, Purpose, examples, fit, fit_stored, misnamed, model_in_path, options, unread,
+};
+use crate::http::models::time_limit::{begin, interrupted};
+use crate::http::problem::{Code, Problem};
+
+/// Counts the examples that a model classifies correctly and wrongly, and lists the first errors.
+///
+/// Labels are read as for training. Half-space examples count as positive. For generated data and for long
+/// evaluations, submit a job with the task `evaluate`. The result of that job is the same document.
+#[utoipa::path(post, path = "/v1/models/{id}/evaluate", tag = "models",
+    params(("id" = ModelId, Path, description = "The model"),
+        ("labels" = Option<String>, Query, description = "Place of the labels in CSV: `first` (the \
+                                                          default), `last`, `none` (each example \
+                                                          is positive) or the name of a column"),
+        ("header" = Option<String>, Query, description = "Whether the first CSV line holds names: \
+                                                          `auto`, `true` or `false`"),
+        ("bit_order" = Option<String>, Query, description = "Order of the bits in octets. `big` \
+                                                             (the default): the most significant \
+                                                             bit comes first. `little`: it comes \
+                                                             last"),
+        ("n" = Option<u64>, Query, description = "Features per example; by default the number of \
+                                                  the model")),
+    request_body(
+        content((String = "application/x-ndjson"), (String = "text/csv"),
+            (String = "text/x-libsvm"), (crate::http::document::data_schema::Data = "application/json"),
+            (String = "text/x-arff"), (Octets = "application/x-npy"),
+            (Octets = "application/octet-stream")),
+        description = "The examples with their labels"),
+    responses((status = 200, description = "The evaluation of the model", body = EvaluateResult)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, BODY, EXAMPLES, ANSWERED])))))]
+pub async fn evaluate_model(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathId(id): PathId<ModelKind>,
+    request: Request,
+) -> Result<Json<JobResult>, Problem> {
+    let model = model_in_path(&app, &owner, id).await?;
+    let body = DataBody::new(&app, request)?;
+    let (format, query) = (body.format, body.parts.uri.query());
+    let n = model.hypothesis.n();
+    let options = options(query, format, n, Purpose::Evaluate, &body.limits)?;
+    let effort = Effort::Bounded(Work {
+        format,
+        n: Some(n),
+        words_each: model.hypothesis.words_of_work(),
+    });
+    let attended = CancelOnDrop::default();
+    let held = Held {
+        id,
+        model,
+        limits: app.limits.clone(),
+        run: Run {
+            stop: attended.flag(),
+            ..Run::default()
+        },
+    };
+    let read = body.read(&app, effort, move |reader| {
+        match examples(halfspace_formats::read(format, reader, &options)?)? {
+            Examples::Sent(parsed) => held.against_sent(&parsed).map(Answered::Done),
+            Examples::Stored(dataset) => Ok(Answered::NotYet(Box::new(held), dataset)),
+        }
+    });
+    let result = match read.await? {
+        Answered::Done(result) => result,
+        Answered::NotYet(held, dataset) => {
+            let permit = Some(app.permits.uploads.take(&owner).await?);
+            let (dataset, stored) = stored_examples(&app, &owner, &dataset, "").await?;
+            body::compute(permit, move || held.against_stored(&dataset, &stored)).await?
+        }
+    };
+    Ok(Json(JobResult::Evaluate(result)))
+}
+
+/// Outcome of reading the body.
+enum Answered {
+    Done(EvaluateResult),
+    /// The examples are in the dataset with this id.
+    NotYet(Box<Held>, String),
+}
+
+/// A model that waits for examples, and the limits of the evaluation.
+struct Held {
+    id: ModelId,
+    model: LoadedModel,
+    limits: Arc<Limits>,
+    run: Run,
+}
+
+impl Held {
+    fn against_sent(&self, parsed: &Parsed) -> Result<EvaluateResult, Problem> {
+        fit(&self.model, parsed, Origin::Whole)?;
+        let classes = self.model.names.check_classes(parsed.class_names.as_ref());
+        classes.map_err(misnamed)?;
+        let _timer = begin(&self.limits, &self.run.stop);
+        let result = self.against(&parsed.data, parsed.zero_bit_value)?;
+        result.map_err(|interrupt| interrupted(&self.limits, interrupt))
+    }
+
+    /// Verifies the digest of a dataset of any size, then evaluates the model while reading.
+    fn against_stored(
+        &self,
+        dataset: &Dataset,
+        stored: &StoredExamples,
+    ) -> Result<EvaluateResult, Problem> {
+        let names = dataset_names(dataset);
+        self.model.names.check(&names).map_err(misnamed)?;
+        let _timer = begin(&self.limits, &self.run.stop);
+        fit_stored(&self.model, stored, &self.limits, &self.run.stop)?;
+        let result = self.against(stored, dataset.summary.zero_bit_value.into())?;
+        result.map_err(|interrupt| unread(stored, &self.limits, interrupt))
+    }
+
+    /// The result, or the interrupt that stopped the evaluation.
+    fn against(
+        &self,
+        examples: &dyn ReadExamples,
+        zero: f64,
+    ) -> Result<Result<EvaluateResult, Interrupt>, Problem> {
+        check_labels(examples).map_err(|detail| Problem::new(Code::WRONG_DATA, detail))?;
+        let evaluated = evaluate::evaluate(&self.model.hypothesis, examples, zero, &self.run);
+        Ok(
+            evaluated.and_then(|evaluation| match evaluation.interrupted {
+                Some(interrupt) => Err(interrupt),
+                None => Ok(EvaluateResult::new(self.id, &evaluation)),
+            }),
+        )
+    }
+}

@@ -1,0 +1,209 @@
+//! Examples that a request brings for a model or a session: the options for reading them, and the check
+//! that the model accepts them.
+//!
+//! Prediction, evaluation and on-line learning share this module. Their answers are made elsewhere.
+
+use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
+use halfspace_core::learners::predict::{Misfit, check_fit};
+use halfspace_formats::{
+    self, DataForm, Format, LabelsColumn, Options, Parsed, Place, StoredExamples, UnlabelledMeans,
+};
+
+use crate::jobs::{JobsError, LoadedModel, ReadError};
+use crate::records::{ModelId, Owner};
+
+use crate::http::App;
+use crate::http::extract::data_body::{bit_order, header_option, labels};
+use crate::http::extract::query_pairs;
+use crate::http::limits::Limits;
+use crate::http::models::time_limit::interrupted;
+use crate::http::problem::{Code, Problem, placed};
+
+/// The use of the examples of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Prediction, which ignores labels.
+    Predict,
+    /// Evaluation, which needs labels.
+    Evaluate,
+    /// On-line learning. The learner decides whether the examples need labels.
+    Learn,
+}
+
+/// The position of some examples in the body of a request.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin {
+    /// The examples are all examples of the request.
+    Whole,
+    /// A single example stands in this line. Several examples end with this line.
+    Line(u64),
+}
+
+/// Loads the model that a path names.
+///
+/// # Errors
+/// 404 if the owner has no such model. Errors of the store pass through.
+pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<LoadedModel, Problem> {
+    let found = app.jobs.load_model(owner, id).await;
+    found.map_err(|error| match error {
+        JobsError::ModelMissing => Problem::not_found("model"),
+        error => error.into(),
+    })
+}
+
+/// Returns the options for reading a body for a model or a session with `n` features.
+///
+/// A format that does not state the number of features uses `n`. For a prediction, a table has labels only
+/// if the query names them, and examples without labels have no class. For any other purpose, both follow
+/// the rules of a training.
+///
+/// # Errors
+/// An unknown query parameter, or a value that is not allowed.
+pub fn options(
+    query: Option<&str>,
+    format: Format,
+    n: usize,
+    purpose: Purpose,
+    limits: &halfspace_formats::Limits,
+) -> Result<Options, Problem> {
+    let (table_labels, unlabelled) = match purpose {
+        Purpose::Predict => (Some(LabelsColumn::None), UnlabelledMeans::Nothing),
+        Purpose::Evaluate | Purpose::Learn => (None, UnlabelledMeans::HalfSpace),
+    };
+    let mut options = Options {
+        labels: table_labels.filter(|_| format.has_label_column()),
+        n: format.leaves_n_open().then_some(n),
+        unlabelled,
+        limits: limits.clone(),
+        ..Options::default()
+    };
+    for (name, text) in query_pairs(query)? {
+        match name.as_str() {
+            "labels" => options.labels = Some(labels(text)),
+            "header" => options.header = header_option(&text)?,
+            "bit_order" => options.bit_order = Some(bit_order(&text)?),
+            "n" => {
+                let wrong =
+                    |_| Problem::parameter(Code::INVALID_PARAMETER, "n", "not a whole number");
+                options.n = Some(text.parse().map_err(wrong)?);
+            }
+            other => {
+                let detail = "unknown parameter; the parameters are: labels, header, bit_order, n";
+                return Err(Problem::parameter(Code::INVALID_PARAMETER, other, detail));
+            }
+        }
+    }
+    Ok(options)
+}
+
+/// The source of the examples of a request.
+pub enum Examples {
+    Sent(Parsed),
+    /// The id of a dataset, which is not checked yet.
+    Stored(String),
+}
+
+/// Returns the source of the examples in a body.
+///
+/// # Errors
+/// [`Code::BAD_OPTION`] for a body with `assume`, since only a training relies on assumptions.
+/// [`Code::WRONG_DATA`] for generated data.
+pub fn examples(form: DataForm) -> Result<Examples, Problem> {
+    match form {
+        DataForm::Sample {
+            parsed,
+            assume: None,
+        } => Ok(Examples::Sent(parsed)),
+        DataForm::Dataset { id, .. } => Ok(Examples::Stored(id)),
+        DataForm::Sample { .. } => {
+            let detail = "`assume` is only for trainings; remove `assume` from this request.";
+            Err(Problem::new(Code::BAD_OPTION, detail))
+        }
+        DataForm::Generated(_) => {
+            let detail =
+                "Only jobs draw generated data. Send examples, or use the task `evaluate`.";
+            Err(Problem::new(Code::WRONG_DATA, detail))
+        }
+    }
+}
+
+/// Checks that a model accepts examples.
+///
+/// # Errors
+/// The reason for the refusal, with the place of the value or the line at fault.
+pub fn fit(model: &LoadedModel, parsed: &Parsed, whence: Origin) -> Result<(), Problem> {
+    let misfit = check_fit(&model.hypothesis, &parsed.data).err();
+    if let Some(misfit) = misfit {
+        return Err(unfit(misfit, parsed.first_real.as_ref(), whence));
+    }
+    let names = parsed.feature_names.as_deref();
+    model.names.check_features(names).map_err(misnamed)
+}
+
+/// Checks that a model accepts a dataset, after comparing the digest of the dataset.
+///
+/// # Errors
+/// The reason for the refusal, or the reason why the dataset could not be read.
+pub fn fit_stored(
+    model: &LoadedModel,
+    stored: &StoredExamples,
+    limits: &Limits,
+    stop: &StopFlag,
+) -> Result<(), Problem> {
+    let verified = stored.verify(stop).map_err(Misfit::Unread);
+    let fits = verified.and_then(|()| check_fit(&model.hypothesis, stored));
+    fits.map_err(|misfit| match misfit {
+        Misfit::Unread(interrupt) => unread(stored, limits, interrupt),
+        misfit => unfit(misfit, None, Origin::Whole),
+    })
+}
+
+/// Returns the problem for a dataset whose reading was interrupted.
+pub fn unread(stored: &StoredExamples, limits: &Limits, interrupt: Interrupt) -> Problem {
+    match interrupt {
+        Interrupt::Unreadable => JobsError::from(ReadError::of(stored)).into(),
+        interrupt => interrupted(limits, interrupt),
+    }
+}
+
+/// Returns the problem for feature names that differ from those of the model.
+pub fn misnamed(detail: String) -> Problem {
+    Problem::new(Code::WRONG_DATA, sentence(&detail))
+}
+
+/// Returns the problem for examples that a model refuses. `first_real` is the place of the first real
+/// value.
+fn unfit(misfit: Misfit, first_real: Option<&Place>, whence: Origin) -> Problem {
+    let detail = sentence(&misfit.to_string());
+    let line = match whence {
+        Origin::Line(line) => Some(Place::Line { line, column: 1 }),
+        Origin::Whole => None,
+    };
+    let (code, detail, place) = match (misfit, whence) {
+        (Misfit::Length { .. }, _) => (Code::WRONG_DATA, detail, line),
+        (Misfit::Unread(_), _) => (Code::INTERNAL, detail, None),
+        (Misfit::Real, _) => (Code::WRONG_DATA, detail, first_real.cloned()),
+        (Misfit::Intractable(detail), Origin::Whole) => (Code::INTRACTABLE, detail, None),
+        (Misfit::Intractable(detail), Origin::Line(number)) => {
+            let detail = format!("Line {number}: {detail}");
+            (Code::INTRACTABLE, detail, line)
+        }
+    };
+    let problem = Problem::new(code, detail.clone());
+    match place {
+        Some(place) => problem.with(placed(Some(place), detail)),
+        None => problem,
+    }
+}
+
+/// Returns a detail as a sentence, with a capital letter and a full stop.
+fn sentence(detail: &str) -> String {
+    let mut characters = detail.chars();
+    let first = characters.next().map(char::to_uppercase);
+    first
+        .into_iter()
+        .flatten()
+        .chain(characters)
+        .chain(['.'])
+        .collect()
+}

@@ -1,0 +1,180 @@
+//! `/v1/models`: list, get and delete models. The document of one model is also the export that `import`
+//! reads.
+
+pub mod answer_lines;
+pub mod answering;
+pub mod evaluate;
+pub mod examples;
+pub mod import;
+pub mod predict;
+pub mod predictions_text;
+pub mod time_limit;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::jobs::JobsError;
+use crate::records::id::ModelKind;
+use crate::records::model_file::{FORMAT, digest};
+use crate::records::train::ModelDocument;
+use crate::records::{JobId, Model, ModelId, ModelSummary, Timestamp};
+use crate::storage::{ModelFilter, StoreError};
+
+use crate::http::App;
+use crate::http::document::declared::{IN_PATH, problems};
+use crate::http::extract::{Caller, NoQuery, PathId, Query, page};
+use crate::http::problem::{Code, Problem};
+
+/// A model in a list.
+#[derive(Serialize, ToSchema)]
+pub struct ModelItem {
+    id: ModelId,
+    /// Job that trained the model, which may be deleted. Null for an imported model or a saved session.
+    job: Option<JobId>,
+    name: Option<String>,
+    /// Learner that found the hypothesis.
+    learner: String,
+    /// Kind of hypothesis.
+    kind: String,
+    /// Features per example.
+    n: u64,
+    created_at: Timestamp,
+}
+
+/// A page of models, newest first.
+#[derive(Serialize, ToSchema)]
+pub struct ModelList {
+    items: Vec<ModelItem>,
+    /// Cursor of the next page; null on the last page.
+    next_cursor: Option<String>,
+}
+
+/// A model with its hypothesis.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Model)]
+pub struct ModelAnswer {
+    /// Format of this document, `halfspace-model/1`. You can import the document.
+    format: &'static str,
+    /// Digest of learner, parameters, seed, data digest, counts and hypothesis. An import refuses an
+    /// altered document. The digest is not a signature.
+    sha256: String,
+    #[serde(flatten)]
+    item: ModelItem,
+    #[serde(flatten)]
+    document: ModelDocument,
+}
+
+impl ModelAnswer {
+    /// Creates the document of a model.
+    pub fn new(model: ModelSummary, document: ModelDocument) -> Self {
+        Self {
+            format: FORMAT,
+            sha256: hex::encode(digest(&model.learner, &document)),
+            item: model.into(),
+            document,
+        }
+    }
+}
+
+/// The page and the models to list.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ListQuery {
+    /// Items per page; 20 when absent.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<u32>,
+    /// The `next_cursor` of the previous page.
+    cursor: Option<String>,
+    /// Only models of this learner.
+    learner: Option<String>,
+    /// Only models with this kind of hypothesis.
+    kind: Option<String>,
+}
+
+impl From<ModelSummary> for ModelItem {
+    fn from(model: ModelSummary) -> Self {
+        Self {
+            id: model.id,
+            job: model.job,
+            name: model.name,
+            learner: model.learner,
+            kind: model.kind,
+            n: model.n,
+            created_at: model.created_at,
+        }
+    }
+}
+
+/// Lists models without their hypotheses, newest first.
+///
+/// A page has `limit` items. Send `next_cursor` of the answer as `cursor` to get the next page.
+#[utoipa::path(get, path = "/v1/models", tag = "models", params(ListQuery),
+    responses((status = 200, description = "A page of models", body = ModelList)))]
+pub async fn list_models(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<ModelList>, Problem> {
+    let page = page::<ModelKind>(query.limit, query.cursor.as_deref())?;
+    let filter = ModelFilter {
+        learner: query.learner,
+        kind: query.kind,
+    };
+    let slice = app.jobs.store().models(&owner, &filter, &page).await?;
+    Ok(Json(ModelList {
+        items: slice.items.into_iter().map(ModelItem::from).collect(),
+        next_cursor: slice.next.map(|cursor| cursor.to_string()),
+    }))
+}
+
+/// Returns one model with its hypothesis.
+///
+/// You can import the document with `POST /v1/models`.
+#[utoipa::path(get, path = "/v1/models/{id}", tag = "models",
+    params(("id" = ModelId, Path, description = "The model")),
+    responses((status = 200, description = "The model", body = ModelAnswer)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
+pub async fn get_model(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<ModelKind>,
+) -> Result<Json<ModelAnswer>, Problem> {
+    let model = app.jobs.store().model(&owner, id).await?;
+    let model = model.ok_or_else(|| Problem::not_found("model"))?;
+    let document = document(&model)?;
+    let (summary, _) = model.into_parts();
+    Ok(Json(ModelAnswer::new(summary, document)))
+}
+
+/// Parses the document of a stored model.
+///
+/// # Errors
+/// [`Code::DATA_CORRUPT`](crate::http::problem::Code::DATA_CORRUPT) if the stored document is damaged.
+pub fn document(model: &Model) -> Result<ModelDocument, Problem> {
+    serde_json::from_str(&model.document).map_err(|error| StoreError::corrupt(error).into())
+}
+
+/// Deletes a model.
+///
+/// A waiting job that evaluates the model, or starts from it, then fails with `model-missing`.
+#[utoipa::path(delete, path = "/v1/models/{id}", tag = "models",
+    params(("id" = ModelId, Path, description = "The model")),
+    responses((status = 204, description = "The model was deleted")),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::STORAGE_FULL]])))))]
+pub async fn delete_model(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<ModelKind>,
+) -> Result<StatusCode, Problem> {
+    match app.jobs.delete_model(&owner, id).await {
+        Ok(()) => Ok(StatusCode::NO_CONTENT),
+        Err(JobsError::ModelMissing) => Err(Problem::not_found("model")),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,239 @@
+//! `POST /v1/models/{id}/predict`: predictions of a model for examples in the body or in a dataset.
+//!
+//! The route of a session predicts by the same [`answer`].
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::engine::run::CancelOnDrop;
+use halfspace_formats::{self, Format, Options};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::jobs::{JobsError, LoadedModel};
+use crate::records::hypothesis::NumberOrDecimal;
+use crate::records::id::ModelKind;
+use crate::records::{ModelId, Owner};
+
+use crate::http::App;
+use crate::http::models::answer_lines::answer_lines;
+use crate::http::models::answering::Answering;
+
+use crate::http::datasets::resolve::stored_examples;
+use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
+use crate::http::extract::body::{self, Effort};
+use crate::http::extract::data_body::{DataBody, Octets};
+use crate::http::extract::{Caller, PathId, accepted};
+use crate::http::middleware::envelope::RequestId;
+use crate::http::middleware::keys::Access;
+use crate::http::models::examples::{Examples, Origin, Purpose, examples, model_in_path, options};
+use crate::http::problem::{Code, Problem};
+
+/// Predictions of a model, one per example.
+#[derive(Serialize, ToSchema)]
+pub struct Predictions {
+    /// 1 or -1.
+    predictions: Vec<i8>,
+    /// The exact scores of the predictions. A score is a whole number (a decimal string beyond 2^53), a
+    /// fraction such as "2/3", or a number if the weights are real by definition. The score is null if such
+    /// a sum overflows. The list is null if the answer would be too long with the scores.
+    #[schema(value_type = Option<Vec<Option<NumberOrDecimal>>>)]
+    scores: Option<Vec<Value>>,
+}
+
+/// Predicts the labels of the examples in the body, which may have any accepted format.
+///
+/// An NDJSON body is answered as NDJSON with one line per example, while the body is still coming in. Each
+/// line is read by itself. A late error is the last line, `{"error": ...}`. Bodies in other formats are
+/// answered in the same way if `Accept` asks for `application/x-ndjson`.
+///
+/// An answer in lines may have any length. At most `prediction_bytes_max` bytes of the answer wait for a
+/// client that does not read yet; then the service reads no more of the body either. Send the body at 16
+/// KiB per second or faster, measured over 30 seconds, even if you read each answer before you send more.
+/// Once the maximum waits, read the answer at that rate too.
+///
+/// A JSON document omits the scores if they would make it longer than `prediction_bytes_max`. A document
+/// that is still too long, or that takes longer than `answer_seconds_max`, is refused.
+#[utoipa::path(post, path = "/v1/models/{id}/predict", tag = "models",
+    params(("id" = ModelId, Path, description = "The model"),
+        ("labels" = Option<String>, Query, description = "Place of the labels, which a prediction \
+                                                          ignores. In CSV, ARFF and .npy: `first`, \
+                                                          `last`, `none` (the default) or the name \
+                                                          of a column. In octets: `none` (the \
+                                                          default) or `appended`, one bit after \
+                                                          the bits of each row"),
+        ("header" = Option<String>, Query, description = "Whether the first CSV line holds names: \
+                                                          `auto`, `true` or `false`"),
+        ("bit_order" = Option<String>, Query, description = "Order of the bits in octets. `big` \
+                                                             (the default): the most significant \
+                                                             bit comes first. `little`: it comes \
+                                                             last"),
+        ("n" = Option<u64>, Query, description = "Features per example; by default the number of \
+                                                  the model"),
+        ("Accept" = Option<String>, Header, description = "`application/json` or \
+                                                           `application/x-ndjson`. A body in \
+                                                           NDJSON gets an answer in NDJSON")),
+    request_body(
+        content((String = "application/x-ndjson"), (String = "text/csv"),
+            (String = "text/x-libsvm"), (crate::http::document::data_schema::Data = "application/json"),
+            (String = "text/x-arff"), (Octets = "application/x-npy"),
+            (Octets = "application/octet-stream")),
+        description = "The examples. Labels are ignored"),
+    responses((status = 200, description = "The predictions", content(
+        (Predictions = "application/json"), (String = "application/x-ndjson")))),
+    extensions(("x-problems" = json!(problems(&[
+        IN_PATH, BODY, EXAMPLES, ANSWERED, &[Code::NOT_ACCEPTABLE]])))))]
+pub async fn predict_model(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathId(id): PathId<ModelKind>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let model = model_in_path(&app, &owner, id).await?;
+    answer(&app, &owner, model, request).await
+}
+
+/// Answers a request with the predictions of a model for the examples in the body, or in the dataset that
+/// the body names.
+///
+/// # Errors
+/// A body at fault, or examples that the model refuses. After the first line of an answer in lines, an
+/// error is the last line instead.
+pub async fn answer(
+    app: &App,
+    owner: &Owner,
+    model: LoadedModel,
+    request: Request,
+) -> Result<Response, Problem> {
+    let body = DataBody::new(app, request)?;
+    let offered = [Format::Json.media_type(), Format::Ndjson.media_type()];
+    let media_type = match body.format {
+        Format::Ndjson => offered[1],
+        _ => accepted(&body.parts.headers, &offered)?,
+    };
+    let query = body.parts.uri.query();
+    let (format, limits) = (body.format, &body.limits);
+    let options = options(
+        query,
+        format,
+        model.hypothesis.n(),
+        Purpose::Predict,
+        limits,
+    )?;
+    let asked = Asked {
+        app: app.clone(),
+        owner: owner.clone(),
+        options,
+    };
+    let attended = CancelOnDrop::default();
+    if media_type == Format::Ndjson.media_type() {
+        return asked.lines(model, body, attended).await;
+    }
+    let answering = Answering::document(model, &app.limits, attended.flag());
+    let text = asked.predict(answering, body).await?.finish()?;
+    Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
+}
+
+/// The parts of a predict request besides its body and the model.
+struct Asked {
+    app: App,
+    owner: Owner,
+    options: Options,
+}
+
+impl Asked {
+    /// Predicts in a separate task, which writes the lines of the response body. An error before the first
+    /// line becomes the response.
+    async fn lines(
+        self,
+        model: LoadedModel,
+        mut body: DataBody,
+        attended: CancelOnDrop,
+    ) -> Result<Response, Problem> {
+        let (limits, stop) = (self.app.limits.clone(), attended.flag());
+        let (writer, mut reader) = answer_lines(limits.prediction_bytes_max, attended);
+        let answering = Answering::lines(model, &limits, stop, writer.clone());
+        let access = Access::of(&body.parts.extensions)?;
+        let returned = body.lend();
+        let path = body.parts.uri.path().to_owned();
+        let request_id = body.parts.extensions.get::<RequestId>();
+        let request_id = request_id.map(|id| id.0.clone()).unwrap_or_default();
+        tokio::spawn(async move {
+            let stopping = self.app.jobs.stopping().clone();
+            let predicted = tokio::select! {
+                predicted = self.predict(answering, body) => predicted.map(drop),
+                () = stopping.cancelled() => Err(JobsError::Stopping.into()),
+                problem = access.ended() => Err(problem),
+            };
+            match predicted {
+                Ok(()) => writer.end_whole(),
+                Err(problem) if writer.has_begun() => {
+                    writer.push_last(problem.document(&path, &request_id).line());
+                    // Drains the body, so that a client that sends before it reads gets the answer.
+                    returned.forget().await;
+                    writer.end_whole();
+                }
+                Err(problem) => {
+                    drop(returned);
+                    writer.refuse(problem);
+                }
+            }
+        });
+        reader.begun().await?;
+        let headers = [(header::CONTENT_TYPE, Format::Ndjson.media_type())];
+        Ok((headers, Body::from_stream(reader.into_stream())).into_response())
+    }
+
+    /// Predicts the examples of a body, or of the dataset that the body names.
+    async fn predict(
+        &self,
+        mut answering: Answering,
+        body: DataBody,
+    ) -> Result<Answering, Problem> {
+        let (format, options) = (body.format, self.options.clone());
+        let work = answering.work(format);
+        let effort = match format {
+            _ if answering.is_light() => body.effort(work.n),
+            Format::Ndjson => Effort::Streamed(work),
+            _ => Effort::Bounded(work),
+        };
+        let read = body.read(&self.app, effort, move |reader| {
+            if format == Format::Ndjson {
+                answering.take_lines(reader, options)?;
+                return Ok((answering, None));
+            }
+            match examples(halfspace_formats::read(format, reader, &options)?)? {
+                Examples::Stored(id) => Ok((answering, Some(id))),
+                Examples::Sent(parsed) => {
+                    answering.take(&parsed, Origin::Whole)?;
+                    Ok((answering, None))
+                }
+            }
+        });
+        match read.await? {
+            (answering, None) => Ok(answering),
+            (answering, Some(id)) => self.predict_stored(answering, &id).await,
+        }
+    }
+
+    /// Predicts the examples of a dataset while the dataset is read.
+    async fn predict_stored(
+        &self,
+        mut answering: Answering,
+        id: &str,
+    ) -> Result<Answering, Problem> {
+        // An answer in lines may take long, so its permit does not count as an upload.
+        let permit = match answering.is_document() {
+            true => self.app.permits.uploads.take(&self.owner).await?,
+            false => self.app.permits.streams.try_take(&self.owner)?,
+        };
+        let (dataset, stored) = stored_examples(&self.app, &self.owner, id, "").await?;
+        let predicted = body::compute(Some(permit), move || {
+            answering.take_stored(&dataset, &stored)?;
+            Ok(answering)
+        });
+        predicted.await
+    }
+}

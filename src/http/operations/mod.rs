@@ -1,0 +1,119 @@
+//! Routes for operators and their tools: liveness, readiness, metrics, version, the OpenAPI document and
+//! the pages that explain error codes.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{Html, IntoResponse, Response};
+use axum::{Extension, Json};
+use bytes::Bytes;
+use halfspace_core::memory::live_bytes;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::http::App;
+use crate::http::document::declared::{IN_PATH, problems};
+use crate::http::extract::PathText;
+use crate::http::problem::{Code, Problem};
+
+/// The health of the service.
+#[derive(Serialize, ToSchema)]
+pub struct Health {
+    /// Always `ok`. An unhealthy service answers with a problem.
+    status: &'static str,
+}
+
+/// Name and version of the service.
+#[derive(Serialize, ToSchema)]
+pub struct Version {
+    name: &'static str,
+    version: &'static str,
+}
+
+/// The text of the OpenAPI document, with the limits in force.
+#[derive(Clone)]
+pub struct Document(pub Bytes);
+
+/// Reports that the process answers requests.
+///
+/// The answer does not depend on the database.
+#[utoipa::path(get, path = "/livez", tag = "service",
+    responses((status = 200, description = "The process is alive", body = Health)))]
+pub async fn check_liveness() -> Json<Health> {
+    Json(Health { status: "ok" })
+}
+
+/// Reports whether the service can handle requests now.
+///
+/// A service is not ready while it is stopping, or while the store does not answer.
+#[utoipa::path(get, path = "/readyz", tag = "service",
+    responses((status = 200, description = "The service is ready", body = Health)))]
+pub async fn check_readiness(State(app): State<App>) -> Result<Json<Health>, Problem> {
+    if app.jobs.stopping().is_cancelled() {
+        return Err(Problem::new(Code::STOPPING, "The service is stopping."));
+    }
+    let jobs = Arc::clone(&app.jobs);
+    let asked = app.runtime.spawn(async move { jobs.store().ping().await });
+    let defect = |_| {
+        Problem::new(
+            Code::INTERNAL,
+            "The check of the store failed because of a defect in the service.",
+        )
+    };
+    asked.await.map_err(defect)??;
+    Ok(Json(Health { status: "ok" }))
+}
+
+/// Returns the metrics of the process in the text format of Prometheus.
+///
+/// Each process counts its own requests and jobs.
+#[utoipa::path(get, path = "/metrics", tag = "service",
+    responses((status = 200, description = "The metrics", body = String,
+        content_type = "text/plain")))]
+pub async fn get_metrics(State(app): State<App>) -> Response {
+    let content_type = "text/plain; version=0.0.4; charset=utf-8";
+    metrics::gauge!("halfspace_memory_taken_bytes").set(app.memory().taken() as f64);
+    metrics::gauge!("halfspace_memory_allocated_bytes").set(live_bytes() as f64);
+    ([(header::CONTENT_TYPE, content_type)], app.metrics.render()).into_response()
+}
+
+/// Returns the name and the version of the service.
+///
+/// All processes of one release give the same answer.
+#[utoipa::path(get, path = "/version", tag = "service",
+    responses((status = 200, description = "Name and version", body = Version)))]
+pub async fn get_version() -> Json<Version> {
+    Json(Version {
+        name: env!("CARGO_PKG_NAME"),
+        version: env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// Returns this document.
+///
+/// The schemas contain the limits in force.
+#[utoipa::path(get, path = "/openapi.json", tag = "service",
+    responses((status = 200, description = "The OpenAPI document", body = Object)))]
+pub async fn get_openapi_document(Extension(Document(text)): Extension<Document>) -> Response {
+    let content_type = "application/json";
+    ([(header::CONTENT_TYPE, content_type)], text).into_response()
+}
+
+/// Explains an error code on an HTML page.
+///
+/// The `type` of a problem is the path of this page.
+#[utoipa::path(get, path = "/problems/{code}", tag = "service",
+    params(("code" = String, Path, description = "The code")),
+    responses((status = 200, description = "An HTML page that explains the code", body = String,
+        content_type = "text/html")),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
+pub async fn get_problem_page(PathText(name): PathText) -> Result<Html<String>, Problem> {
+    let code = Code::find(&name).ok_or_else(|| Problem::not_found("problem"))?;
+    let (status, title, help) = (code.status().as_u16(), code.title(), code.help());
+    Ok(Html(format!(
+        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{name}</title>\n\
+         <h1>{title}</h1>\n<p>Code <code>{name}</code>, HTTP status {status}.</p>\n<p>{help}</p>\n\
+         </html>\n"
+    )))
+}

@@ -1,0 +1,163 @@
+//! The answers to the examples of one request to a session, until the client reads them.
+//!
+//! Answers wait as compact records. Their text is written when the client asks for the next piece.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use futures_util::Stream;
+use halfspace_core::learners::engine::session::Answered;
+use tokio::sync::Notify;
+
+use crate::jobs::Learnt;
+
+use crate::http::problem::Problem;
+use crate::http::sessions::examples::ExampleAnswer;
+use crate::http::sessions::stream::Late;
+
+/// Answers per piece of text.
+const PIECE_MAX: usize = 1024;
+
+/// Approximate bytes per answer in text.
+const ANSWER_BYTES: usize = 96;
+
+/// The answers of one request. Clones share the answers.
+#[derive(Clone)]
+pub struct Answers(Arc<Shared>);
+
+struct Shared {
+    waiting: Mutex<Waiting>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    answers: VecDeque<Answered>,
+    /// Position before the first waiting answer. The positions of one request are consecutive.
+    position: u64,
+    last: Option<Bytes>,
+    /// Whether the status is decided. An answered example decides the status, and so does
+    /// [`Answers::begin`].
+    has_begun: bool,
+    refused: Option<Problem>,
+    is_over: bool,
+}
+
+impl Answers {
+    /// Creates an empty list of answers.
+    pub fn new() -> Self {
+        Self(Arc::new(Shared {
+            waiting: Mutex::default(),
+            changed: Notify::new(),
+        }))
+    }
+
+    /// Adds the answers to some examples.
+    pub fn push(&self, learnt: Learnt) {
+        let mut waiting = self.waiting();
+        if waiting.answers.is_empty() {
+            waiting.position = learnt.position;
+        }
+        waiting.has_begun |= !learnt.answers.is_empty();
+        waiting.answers.extend(learnt.answers);
+        drop(waiting);
+        self.0.changed.notify_one();
+    }
+
+    /// Ends the answers with a problem, for a session at `position`. The problem is the last line, or the
+    /// whole response if the status is not decided yet.
+    pub fn fail(&self, problem: Problem, late: &Late, position: u64) {
+        let mut waiting = self.waiting();
+        if waiting.has_begun {
+            waiting.last = Some(late.line(problem, position));
+        } else {
+            waiting.refused = Some(problem.at_position_unless_told(position));
+        }
+        drop(waiting);
+        self.0.changed.notify_one();
+    }
+
+    /// Decides the status before any example is answered.
+    ///
+    /// # Errors
+    /// The problem that has refused the request meanwhile.
+    pub fn begin(&self) -> Result<(), Problem> {
+        let mut waiting = self.waiting();
+        waiting.has_begun = true;
+        waiting.refused.take().map_or(Ok(()), Err)
+    }
+
+    /// Waits until the status is decided or the answers have ended.
+    ///
+    /// # Errors
+    /// The problem that refused the request.
+    pub async fn begun(&self) -> Result<(), Problem> {
+        loop {
+            {
+                let mut waiting = self.waiting();
+                if let Some(problem) = waiting.refused.take() {
+                    return Err(problem);
+                }
+                if waiting.has_begun || waiting.is_over {
+                    return Ok(());
+                }
+            }
+            self.0.changed.notified().await;
+        }
+    }
+
+    /// Marks the end of the answers.
+    pub fn end(&self) {
+        self.waiting().is_over = true;
+        self.0.changed.notify_one();
+    }
+
+    /// Returns the next piece of text, or `None` at the end.
+    async fn next(&self) -> Option<Bytes> {
+        loop {
+            {
+                let mut waiting = self.waiting();
+                if !waiting.answers.is_empty() {
+                    return Some(waiting.piece());
+                }
+                if let Some(last) = waiting.last.take() {
+                    return Some(last);
+                }
+                if waiting.is_over {
+                    return None;
+                }
+            }
+            self.0.changed.notified().await;
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        let waiting = self.0.waiting.lock();
+        waiting.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    fn piece(&mut self) -> Bytes {
+        let count = self.answers.len().min(PIECE_MAX);
+        let mut text = Vec::with_capacity(count * ANSWER_BYTES);
+        for answered in self.answers.drain(..count) {
+            self.position += 1;
+            let answer = ExampleAnswer::new(self.position, &answered);
+            // Writing to memory does not fail.
+            let _ = serde_json::to_writer(&mut text, &answer);
+            text.push(b'\n');
+        }
+        text.into()
+    }
+}
+
+/// Returns the answers as the body of a response.
+pub fn stream(answers: Answers) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    futures_util::stream::unfold(answers, async |answers| {
+        let piece = answers.next().await?;
+        Some((Ok(piece), answers))
+    })
+}

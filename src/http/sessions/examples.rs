@@ -1,0 +1,264 @@
+//! `POST /v1/sessions/{id}/examples`: a session learns from the examples in the body.
+//!
+//! - A JSON document is learnt completely or not at all.
+//! - An NDJSON stream is learnt while it comes in; see `session_stream`.
+//! - A body in any other format is learnt once it is read to its end.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use halfspace_core::learners::engine::session::Answered;
+use halfspace_formats::{self, DataForm, Format, FormatError, FormatErrorKind, Options, Parsed};
+use serde::Serialize;
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+use crate::jobs::{Learnt, WhenNotAll};
+use crate::records::SessionId;
+use crate::records::id::SessionKind;
+
+use crate::http::App;
+use crate::http::document::declared::{BODY, EXAMPLES, SESSION, STORED, problems};
+use crate::http::extract::data_body::{DataBody, Octets};
+use crate::http::extract::{Caller, PathId};
+use crate::http::middleware::envelope::RequestId;
+use crate::http::models::examples::{Purpose, options};
+use crate::http::permits::OwnerPermit;
+use crate::http::problem::{Code, Problem, placed};
+use crate::http::sessions::ReadingQuery;
+use crate::http::sessions::answers::{Answers, stream};
+use crate::http::sessions::stream::{Feed, Late};
+
+/// Time after which the answer to a stream begins even without an answered example, because some clients
+/// wait for a status before they send. A later error is the last line.
+const STATUS_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Examples per request that is not a JSON document.
+pub const LINES_MAX: u64 = 1_000_000;
+
+/// The result of one example.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct ExampleAnswer {
+    /// Position of the session after the example: the number of examples learnt.
+    position: u64,
+    /// Prediction before the example was learnt, 1 or -1. Null if a batch consumed the example without a
+    /// test.
+    prediction: Option<i8>,
+    /// Whether the prediction was wrong.
+    mistake: bool,
+    /// Consistent examples since the last mistake.
+    run_length: u64,
+    /// Whether the session ended with this example.
+    terminated: bool,
+}
+
+/// The results of the examples, in the order of the examples.
+#[derive(Serialize, ToSchema)]
+pub struct ExampleAnswers {
+    answers: Vec<ExampleAnswer>,
+}
+
+impl ExampleAnswer {
+    /// Creates the result of the example that brought the session to `position`.
+    pub fn new(position: u64, answered: &Answered) -> Self {
+        let sign = |is_positive| if is_positive { 1 } else { -1 };
+        Self {
+            position,
+            prediction: answered.prediction.map(sign),
+            mistake: answered.is_mistake,
+            run_length: answered.run_length,
+            terminated: answered.is_last,
+        }
+    }
+}
+
+/// Learns from the examples in the body. The result of an example means that the example is on disk.
+///
+/// A JSON body is learnt completely or not at all. An NDJSON body is answered line by line while it is
+/// coming in. A late error is the last line, `{"error": ...}`, and the examples before it stay learnt. An
+/// error is answered with its own status if it occurs before the first learnt example and within half a
+/// second. A body in any other format is read to its end first and then answered in the same lines.
+///
+/// With `If-Match` the session must be at the given position, so a retry learns no example twice.
+#[utoipa::path(post, path = "/v1/sessions/{id}/examples", tag = "sessions",
+    params(("id" = SessionId, Path, description = "The session"),
+        ("If-Match" = Option<String>, Header, description = "Required position of the session: \
+                                                             `\"<position>\"`"),
+        ReadingQuery),
+    request_body(
+        content((crate::http::document::data_schema::Data = "application/json"),
+            (String = "application/x-ndjson"), (String = "text/csv"),
+            (String = "text/x-libsvm"), (String = "text/x-arff"),
+            (Octets = "application/x-npy"), (Octets = "application/octet-stream")),
+        description = "The examples"),
+    responses((status = 200, description = "The session learnt the examples", content(
+        (ExampleAnswers = "application/json"), (String = "application/x-ndjson")))),
+    extensions(("x-problems" = json!(problems(&[
+        SESSION, BODY, EXAMPLES, STORED, &[Code::SESSION_ENDED, Code::STALE_POSITION]])))))]
+pub async fn learn_session_examples(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    Extension(request_id): Extension<RequestId>,
+    PathId(id): PathId<SessionKind>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let position = if_match(request.headers())?;
+    let body = DataBody::new(&app, request)?;
+    let spec = app.jobs.session(&owner, id).await?.spec;
+    let n = usize::try_from(spec.n).unwrap_or(usize::MAX);
+    let query = body.parts.uri.query();
+    let mut options = options(query, body.format, n, Purpose::Learn, &body.limits)?;
+    options.values = Some(spec.values);
+    let late = Late {
+        path: body.parts.uri.path().to_owned(),
+        request_id,
+    };
+    match body.format {
+        Format::Json => {
+            let (parsed, _permit) = read(&app, body, options).await?;
+            let writer = app.jobs.write_session(&owner, id).await?;
+            let learnt = writer
+                .learn(parsed, position, WhenNotAll::LearnNone)
+                .await?;
+            Ok(document(&learnt))
+        }
+        Format::Ndjson => {
+            options.n = Some(own_n(&options, n)?);
+            let writer = app.jobs.write_session(&owner, id).await?;
+            // Checks the session first, so that a refusal has its own status.
+            let stands = writer.check(position).await?;
+            let answers = Answers::new();
+            let feed = Feed::new(&app, writer, body, &options, answers.clone())?;
+            tokio::spawn(feed.at(position, stands).run(late));
+            match timeout(STATUS_PATIENCE, answers.begun()).await {
+                Ok(begun) => begun?,
+                Err(_) => answers.begin()?,
+            }
+            Ok(lines(answers))
+        }
+        _ => {
+            options.n = Some(own_n(&options, n)?);
+            let (parsed, permit) = read(&app, body, options).await?;
+            let writer = app.jobs.write_session(&owner, id).await?;
+            let when_not_all = WhenNotAll::LearnFirst;
+            let mut learnt = writer.learn(parsed, position, when_not_all).await?;
+            drop(permit);
+            let rest = learnt.rest.take();
+            let stands = learnt.stands();
+            let answers = Answers::new();
+            answers.push(learnt);
+            if let Some(error) = rest {
+                answers.fail(error.into(), &late, stands);
+            }
+            answers.end();
+            answers.begun().await?;
+            Ok(lines(answers))
+        }
+    }
+}
+
+/// Returns the number of features of the session, which the request may repeat.
+fn own_n(options: &Options, n: usize) -> Result<usize, Problem> {
+    match options.n.filter(|&given| given != n) {
+        None => Ok(n),
+        Some(_) => {
+            let detail = format!("the session has n = {n}");
+            Err(Problem::parameter(Code::WRONG_DATA, "n", detail))
+        }
+    }
+}
+
+fn lines(answers: Answers) -> Response {
+    let headers = [(header::CONTENT_TYPE, Format::Ndjson.media_type())];
+    (headers, Body::from_stream(stream(answers))).into_response()
+}
+
+fn document(learnt: &Learnt) -> Response {
+    let positions = learnt.position + 1..;
+    let answers = positions.zip(&learnt.answers);
+    let answers = answers.map(|(position, one)| ExampleAnswer::new(position, one));
+    let etag: [(HeaderName, String); 1] = [(header::ETAG, format!("\"{}\"", learnt.stands()))];
+    let answers = answers.collect();
+    (etag, Json(ExampleAnswers { answers })).into_response()
+}
+
+/// Returns the position that the request expects, or `None` if the request accepts any position.
+fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
+    let mut values = headers.get_all(header::IF_MATCH).iter();
+    let (Some(value), more) = (values.next(), values.next()) else {
+        return Ok(None);
+    };
+    let text = value.to_str().unwrap_or_default().trim();
+    if text == "*" && more.is_none() {
+        return Ok(None);
+    }
+    let digits = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'));
+    let is_number = |digits: &&str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    let position = digits
+        .filter(is_number)
+        .and_then(|digits| digits.parse().ok());
+    position
+        .filter(|_| more.is_none())
+        .map(Some)
+        .ok_or_else(|| {
+            let detail = "the value must be one position in quotation marks, such as \"17\"";
+            Problem::parameter(Code::INVALID_PARAMETER, "If-Match", detail)
+        })
+}
+
+/// Reads a body to its end. The returned permit covers the memory of the examples, so the caller holds it
+/// until the examples are learnt.
+async fn read(
+    app: &App,
+    body: DataBody,
+    options: Options,
+) -> Result<(Parsed, Option<OwnerPermit>), Problem> {
+    let (format, effort) = (body.format, body.effort(options.n));
+    let is_boolean = options.values == Some(halfspace_formats::RowsKind::Boolean);
+    let read = body.read_held(app, effort, move |reader| {
+        halfspace_formats::read(format, reader, &options).map_err(of_session)
+    });
+    let (read, permit) = read.await?;
+    let parsed = match read {
+        DataForm::Sample {
+            parsed,
+            assume: None,
+        } => parsed,
+        DataForm::Sample { .. } => {
+            let detail = "`assume` belongs to the request that creates the session.";
+            return Err(Problem::new(Code::BAD_OPTION, detail));
+        }
+        DataForm::Generated(_) | DataForm::Dataset { .. } => {
+            let detail = "A session learns only from examples in the body.";
+            return Err(Problem::new(Code::WRONG_DATA, detail));
+        }
+    };
+    if let (true, Some(place)) = (is_boolean, &parsed.first_real) {
+        let detail = "The session accepts Boolean examples only: values all 0/1, or all -1/1.";
+        let field = placed(Some(place.clone()), detail.to_owned());
+        return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
+    }
+    let examples = parsed.data.examples();
+    if format != Format::Json && examples as u64 > LINES_MAX {
+        let detail =
+            format!("The body has {examples} examples, more than session_lines_max: {LINES_MAX}.");
+        return Err(Problem::new(Code::TOO_LARGE, detail));
+    }
+    Ok((parsed, permit))
+}
+
+/// Returns the problem for a body at fault. The session determines n, so an example of another length is
+/// data that the session does not accept.
+pub fn of_session(error: FormatError) -> Problem {
+    if error.kind == FormatErrorKind::UnequalLength {
+        let detail = error.to_string();
+        return Problem::new(Code::WRONG_DATA, detail).with(placed(error.place, error.detail));
+    }
+    error.into()
+}

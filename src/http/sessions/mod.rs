@@ -1,0 +1,323 @@
+//! `/v1/sessions`: create, list, get, save and delete sessions, and predict with them.
+//!
+//! On-line learning itself is in `session_examples`.
+
+pub mod answers;
+pub mod documents;
+pub mod examples;
+pub mod stream;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::engine::task::TaskError;
+use halfspace_formats::{Assume, RowsKind, json};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::jobs::SessionError;
+use crate::records::id::SessionKind;
+use crate::records::session::SessionSpec;
+use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
+use crate::records::{KeyRecord, Model, Owner, SessionId, written};
+
+use crate::http::App;
+use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, KEYED, SESSION, STORED, problems};
+use crate::http::extract::data_body::{Octets, read_json};
+use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
+use crate::http::extract::{Caller, NoQuery, PageQuery, PathId, Query, page};
+use crate::http::jobs::submission::{FieldPaths, check_name, nested, unresolvable};
+use crate::http::models::predict::Predictions;
+use crate::http::problem::{Code, FieldError, Problem};
+use crate::http::sessions::documents::{
+    SavedModel, SessionAnswer, SessionItem, SessionList, answer,
+};
+
+/// A session to open.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionRequest {
+    #[serde(deserialize_with = "written::learner")]
+    learner: LearnerSpec,
+    /// Features per example.
+    n: Positive,
+    /// Kind of the features; `boolean` when absent.
+    values: Option<RowsKind>,
+    /// Declares that the examples are fresh and independent draws from this distribution. Without the
+    /// declaration the session claims no confidence.
+    assume: Option<Assume>,
+    /// Seed of every random choice. When absent, the service draws a seed and reports the seed.
+    seed: Option<SeedNumber>,
+    /// Conditions under which the session ends. A session has no limits on passes or time.
+    #[serde(default, deserialize_with = "json::object")]
+    stop: StopSpec,
+}
+
+/// Options for reading a body of examples.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "a shape: `model_examples` reads it")]
+pub struct ReadingQuery {
+    /// Place of the labels. In CSV, ARFF and .npy: `first`, `last`, `none` or the name of a column. In
+    /// octets: `none`, or `appended` for one bit after the bits of each row.
+    labels: Option<String>,
+    /// Whether CSV begins with names: `auto`, `true` or `false`.
+    header: Option<String>,
+    /// Bit order of octets: `big` for the most significant bit first (when absent), `little` for this bit
+    /// last.
+    bit_order: Option<String>,
+    /// Features per example; those of the session when absent.
+    n: Option<u64>,
+}
+
+/// Name of the saved model.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SaveQuery {
+    /// Free text.
+    name: Option<String>,
+}
+
+impl From<SessionError> for Problem {
+    fn from(error: SessionError) -> Self {
+        let detail = error.to_string();
+        match error {
+            SessionError::Store(error) => error.into(),
+            SessionError::NotFound => Self::not_found("session"),
+            SessionError::Unresolvable(error) => unresolvable(error, &SessionPlace),
+            SessionError::Unfit(TaskError::Intractable(detail)) => {
+                Self::new(Code::INTRACTABLE, detail)
+            }
+            SessionError::Unfit(_) => Self::new(Code::WRONG_DATA, detail),
+            SessionError::Elsewhere { position } => {
+                Self::new(Code::STALE_POSITION, detail).at_position(position)
+            }
+            SessionError::Ended { position, .. } => {
+                Self::new(Code::SESSION_ENDED, detail).at_position(position)
+            }
+            SessionError::EndsWithin { .. } => Self::new(Code::SESSION_ENDED, detail),
+            SessionError::Busy => Self::new(Code::SESSION_BUSY, detail),
+            SessionError::TooLong { .. } => Self::new(Code::INTRACTABLE, detail),
+            SessionError::OverQuota(over) => over.into(),
+            SessionError::NoMemory(full) => full.into(),
+            SessionError::Broken => Self::new(Code::INTERNAL, detail),
+            SessionError::Stopping => Self::new(Code::STOPPING, detail),
+        }
+    }
+}
+
+/// Places in the body of a request that opens a session.
+struct SessionPlace;
+
+impl FieldPaths for SessionPlace {
+    fn job(&self, field: &str, detail: String) -> FieldError {
+        self.task(field, detail)
+    }
+
+    fn learner(&self, detail: String) -> FieldError {
+        self.task("learner/name", detail)
+    }
+
+    fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
+        self.task(&format!("learner/params/{}", nested(name)), detail)
+    }
+
+    fn stop(&self, field: &str, detail: String) -> FieldError {
+        match field {
+            "assume" => self.task(field, detail),
+            field => self.task(&format!("stop/{field}"), detail),
+        }
+    }
+
+    fn task(&self, field: &str, detail: String) -> FieldError {
+        FieldError::at_pointer(format!("/{field}"), detail)
+    }
+
+    fn data(&self, detail: String) -> FieldError {
+        self.task("values", detail)
+    }
+}
+
+fn etag(position: u64) -> String {
+    format!("\"{position}\"")
+}
+
+/// Opens a session, in which a learner learns one example at a time.
+///
+/// Send the examples with `POST /v1/sessions/{id}/examples`.
+#[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
+    request_body(content = SessionRequest, description = "The learner and the end of the session"),
+    params(KeyHeader),
+    responses((status = 201, description = "The session was created", body = SessionAnswer)),
+    extensions(("x-problems" = json!(problems(&[BODY, KEYED, STORED,
+        &[Code::UNKNOWN_LEARNER, Code::NOT_ON_LINE, Code::WRONG_DATA, Code::WRONG_STOP,
+            Code::INTRACTABLE, Code::TOO_MANY_SESSIONS]])))))]
+pub async fn create_session(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    request: Request,
+) -> Result<Response, Problem> {
+    let make = |request, key| opened(app.clone(), owner.clone(), request, key);
+    let replay = |record| reopened(app.clone(), owner.clone(), record);
+    once(&app, &owner, request, make, replay).await
+}
+
+async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Response, NotMade> {
+    let asked: SessionRequest = read_json(&app, request).await?;
+    let n = asked.n.get();
+    if n > app.limits.n_max {
+        let detail = format!("n is {n}, more than n_max: {}.", app.limits.n_max);
+        let field = SessionPlace.task("n", detail.clone());
+        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field).into());
+    }
+    let spec = SessionSpec {
+        learner: asked.learner,
+        n,
+        values: asked.values.unwrap_or(RowsKind::Boolean),
+        assume: asked.assume,
+        seed: app.seed(asked.seed),
+        stop: asked.stop,
+        in_units: true,
+    };
+    let key = key.claim();
+    let created = app.jobs.create_session(&owner, spec, key.as_ref());
+    let id = created.await?.id;
+    let answer = app.jobs.look_at_session(&owner, id, answer).await?;
+    Ok(created_session(answer))
+}
+
+async fn reopened(app: App, owner: Owner, record: KeyRecord) -> Result<Option<Response>, Problem> {
+    let looked = app
+        .jobs
+        .look_at_session(&owner, made_id(&record)?, answer)
+        .await;
+    match looked {
+        Ok(answer) => Ok(Some(created_session(answer))),
+        Err(SessionError::NotFound) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn created_session(answer: SessionAnswer) -> Response {
+    let headers = [
+        (header::LOCATION, format!("/v1/sessions/{}", answer.id)),
+        (header::ETAG, etag(answer.position)),
+    ];
+    (StatusCode::CREATED, headers, Json(answer)).into_response()
+}
+
+/// Lists sessions, newest first.
+///
+/// A page has `limit` items. Send `next_cursor` of the answer as `cursor` to get the next page.
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(PageQuery),
+    responses((status = 200, description = "A page of sessions", body = SessionList)))]
+pub async fn list_sessions(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<SessionList>, Problem> {
+    let page = page::<SessionKind>(query.limit, query.cursor.as_deref())?;
+    let slice = app.jobs.sessions(&owner, &page).await?;
+    Ok(Json(SessionList {
+        items: slice.items.into_iter().map(SessionItem::from).collect(),
+        next_cursor: slice.next.map(|cursor| cursor.to_string()),
+    }))
+}
+
+/// Returns one session in its current state.
+///
+/// The state includes the current hypothesis and the counts of examples and mistakes.
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
+    params(("id" = SessionId, Path, description = "The session")),
+    responses((status = 200, description = "The session", body = SessionAnswer)),
+    extensions(("x-problems" = json!(problems(&[SESSION])))))]
+pub async fn get_session(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<SessionKind>,
+) -> Result<([(header::HeaderName, String); 1], Json<SessionAnswer>), Problem> {
+    let answer = app.jobs.look_at_session(&owner, id, answer).await?;
+    Ok(([(header::ETAG, etag(answer.position))], Json(answer)))
+}
+
+/// Deletes a session.
+///
+/// Models that were saved from the session stay.
+#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions",
+    params(("id" = SessionId, Path, description = "The session")),
+    responses((status = 204, description = "The session was deleted")),
+    extensions(("x-problems" = json!(problems(&[SESSION, &[Code::STORAGE_FULL]])))))]
+pub async fn delete_session(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<SessionKind>,
+) -> Result<StatusCode, Problem> {
+    app.jobs.delete_session(&owner, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Saves the current hypothesis of a session as a model.
+///
+/// The session stays open. The model does not change with the session.
+#[utoipa::path(post, path = "/v1/sessions/{id}/model", tag = "sessions",
+    params(("id" = SessionId, Path, description = "The session"), SaveQuery, KeyHeader),
+    responses((status = 201, description = "The model is stored", body = SavedModel)),
+    extensions(("x-problems" = json!(problems(&[SESSION, KEYED, STORED])))))]
+pub async fn save_session_model(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    Query(query): Query<SaveQuery>,
+    PathId(id): PathId<SessionKind>,
+    request: Request,
+) -> Result<Response, Problem> {
+    check_name(&app, query.name.as_deref(), |detail| {
+        FieldError::at_parameter("name", detail)
+    })?;
+    let make = async |request, key: Keyed| {
+        key.pass_over_body(&app, request).await?;
+        let key = key.claim();
+        let saved = app.jobs.save_session(&owner, id, query.name, key.as_ref());
+        Ok(created_model(saved.await?))
+    };
+    let replay = async |record| {
+        let model = app.jobs.store().model(&owner, made_id(&record)?).await?;
+        Ok(model.map(created_model))
+    };
+    once(&app, &owner, request, make, replay).await
+}
+
+fn created_model(model: Model) -> Response {
+    let location = [(header::LOCATION, format!("/v1/models/{}", model.id))];
+    (StatusCode::CREATED, location, Json(SavedModel::from(model))).into_response()
+}
+
+/// Predicts labels without learning.
+///
+/// Formats, answers and limits are those of a prediction by a model. The session keeps its position.
+#[utoipa::path(post, path = "/v1/sessions/{id}/predict", tag = "sessions",
+    params(("id" = SessionId, Path, description = "The session"), ReadingQuery),
+    request_body(
+        content((String = "application/x-ndjson"), (String = "text/csv"),
+            (String = "text/x-libsvm"), (crate::http::document::data_schema::Data = "application/json"),
+            (String = "text/x-arff"), (Octets = "application/x-npy"),
+            (Octets = "application/octet-stream")),
+        description = "The examples. Labels are ignored. A table has no labels unless `labels` \
+                       names their column"),
+    responses((status = 200, description = "The predictions", content(
+        (Predictions = "application/json"), (String = "application/x-ndjson")))),
+    extensions(("x-problems" = json!(problems(&[
+        SESSION, BODY, EXAMPLES, ANSWERED, &[Code::NOT_ACCEPTABLE]])))))]
+pub async fn predict_session(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathId(id): PathId<SessionKind>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let hypothesis = app.jobs.session_hypothesis(&owner, id).await?;
+    crate::http::models::predict::answer(&app, &owner, hypothesis.into(), request).await
+}

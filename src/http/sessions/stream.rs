@@ -1,0 +1,256 @@
+//! An NDJSON stream into a session: lines are learnt while the body comes in, many lines per step if many
+//! have arrived.
+//!
+//! Reading the body does not wait for the client to read the answers, which wait in [`Answers`].
+
+use std::io::{self, Read};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use axum::body::BodyDataStream;
+use bytes::{Buf, Bytes};
+use futures_util::{FutureExt, StreamExt};
+use halfspace_formats::{self, Decoder, NdjsonPortions, Options, Place, Portion, Supply};
+use tokio::time::timeout;
+
+use crate::jobs::{SessionError, SessionWriter, WhenNotAll};
+
+use crate::http::App;
+use crate::http::extract::body::content_coding;
+use crate::http::extract::data_body::DataBody;
+use crate::http::middleware::drain_body;
+use crate::http::middleware::envelope::RequestId;
+use crate::http::middleware::keys::Access;
+use crate::http::problem::{Code, Problem, placed};
+use crate::http::sessions::answers::Answers;
+use crate::http::sessions::examples::{LINES_MAX, of_session};
+
+/// Largest number of lines per learning step, and of features in these lines.
+const STEP_LINES_MAX: u64 = 4096;
+const STEP_FEATURES_MAX: u64 = 1 << 20;
+
+/// A stream, the session that learns from it, and the answers.
+pub struct Feed {
+    app: App,
+    access: Access,
+    writer: SessionWriter,
+    frames: BodyDataStream,
+    /// Sends frames to the source of `portions`. `None` once the body has ended.
+    to_source: Option<mpsc::Sender<Bytes>>,
+    portions: NdjsonPortions<Decoder<Source>>,
+    answers: Answers,
+    step_lines: u64,
+    /// Position that the session must have. `None` before the first example of a request that accepts any
+    /// position.
+    position: Option<u64>,
+    /// Latest known position of the session.
+    stands: u64,
+}
+
+/// The parts of a request that an error in a line names.
+pub struct Late {
+    /// Path of the request.
+    pub path: String,
+    pub request_id: RequestId,
+}
+
+impl Late {
+    /// Returns the last line of an answer, for a session at `position`.
+    pub fn line(&self, problem: Problem, position: u64) -> Bytes {
+        let problem = problem.at_position_unless_told(position);
+        let problem = problem.document(&self.path, &self.request_id.0);
+        problem.line().into()
+    }
+}
+
+impl Feed {
+    /// Creates the stream of a body. [`Options::n`] must be set.
+    ///
+    /// # Errors
+    /// An unknown content coding, or an option that is not allowed.
+    pub fn new(
+        app: &App,
+        writer: SessionWriter,
+        body: DataBody,
+        options: &Options,
+        answers: Answers,
+    ) -> Result<Self, Problem> {
+        let coding = content_coding(&body.parts.headers)?;
+        let access = Access::of(&body.parts.extensions)?;
+        let (_, _, body) = body.into_parts();
+        let (to_source, receiver) = mpsc::channel();
+        let current = Bytes::new();
+        let source = Source { receiver, current };
+        let decoder = halfspace_formats::decoder(coding, source, &options.limits)?;
+        let n = options.n.unwrap_or(1).max(1) as u64;
+        Ok(Self {
+            app: app.clone(),
+            access,
+            writer,
+            frames: body.into_data_stream(),
+            to_source: Some(to_source),
+            portions: NdjsonPortions::new(decoder, options)?,
+            answers,
+            step_lines: (STEP_FEATURES_MAX / n).clamp(1, STEP_LINES_MAX),
+            position: None,
+            stands: 0,
+        })
+    }
+
+    /// Sets the current position of the session, and the position that the request expects, if any.
+    pub fn at(mut self, position: Option<u64>, stands: u64) -> Self {
+        (self.position, self.stands) = (position, stands);
+        self
+    }
+
+    /// Learns until the body ends, an error occurs or the key of the request is revoked. The problem is the
+    /// last line of the answer, or the whole response if no status is decided.
+    pub async fn run(mut self, late: Late) {
+        let access = self.access.clone();
+        let fed = tokio::select! {
+            fed = self.feed() => fed,
+            problem = access.ended() => Err(problem),
+        };
+        let Self {
+            writer,
+            answers,
+            frames,
+            stands,
+            ..
+        } = self;
+        drop(writer);
+        if let Err(problem) = fed {
+            answers.fail(problem, &late, stands);
+            // Drains the body, so that a client that sends before it reads gets the answer.
+            drain_body::forget(frames).await;
+        }
+        answers.end();
+    }
+
+    async fn feed(&mut self) -> Result<(), Problem> {
+        loop {
+            let read = self.read_step().await;
+            if self.portions.lines() > LINES_MAX {
+                let detail = format!("The stream has more lines than {LINES_MAX}.");
+                return Err(Problem::new(Code::TOO_LARGE, detail));
+            }
+            if let Some(portion) = self.portions.take()? {
+                self.learn(portion).await?;
+            }
+            match read? {
+                Supply::More => {}
+                Supply::Pending => {
+                    let frame = self.frame().await?;
+                    self.supply(frame)?;
+                }
+                Supply::End => return Ok(()),
+            }
+        }
+    }
+
+    /// Reads the lines of one step, or the lines that have arrived.
+    async fn read_step(&mut self) -> Result<Supply, Problem> {
+        let lines = self.portions.lines();
+        // A line beyond the limit is read in a step of its own, after the allowed lines were learnt.
+        let last = if lines < LINES_MAX {
+            LINES_MAX.min(lines + self.step_lines)
+        } else {
+            lines + 1
+        };
+        while self.portions.lines() < last {
+            let wanted = last - self.portions.lines();
+            match self.portions.read(wanted).map_err(of_session)? {
+                // Blank lines may never end, and other tasks need this thread.
+                Supply::More => tokio::task::yield_now().await,
+                Supply::Pending => match self.frames.next().now_or_never() {
+                    Some(frame) => self.supply(frame)?,
+                    None => return Ok(Supply::Pending),
+                },
+                Supply::End => return Ok(Supply::End),
+            }
+        }
+        Ok(Supply::More)
+    }
+
+    /// Waits for the next frame of the body.
+    async fn frame(&mut self) -> Result<Option<Result<Bytes, axum::Error>>, Problem> {
+        let stopping = self.app.jobs.stopping().clone();
+        let idle_seconds = self.app.limits.session_idle_seconds;
+        let idle = Duration::from_secs(idle_seconds);
+        let frame = tokio::select! {
+            frame = timeout(idle, self.frames.next()) => frame,
+            () = stopping.cancelled() => return Err(SessionError::Stopping.into()),
+        };
+        frame.map_err(|_| {
+            let detail = format!(
+                "The stream sent no data for {idle_seconds} s. Another stream waits for the \
+                 session."
+            );
+            Problem::new(Code::TIMEOUT, detail)
+        })
+    }
+
+    /// Passes a frame, or the end of the body, to the source.
+    fn supply(&mut self, frame: Option<Result<Bytes, axum::Error>>) -> Result<(), Problem> {
+        let broken = |_| {
+            Problem::new(
+                Code::UNREADABLE,
+                "The connection broke before the end of the body.",
+            )
+        };
+        match (frame.transpose().map_err(broken)?, &self.to_source) {
+            (Some(frame), Some(to_source)) => {
+                // The receiver lives as long as `self`.
+                let _ = to_source.send(frame);
+            }
+            _ => self.to_source = None,
+        }
+        Ok(())
+    }
+
+    async fn learn(&mut self, portion: Portion) -> Result<(), Problem> {
+        let Portion { parsed, lines } = portion;
+        let when_not_all = WhenNotAll::LearnFirst;
+        let learnt = self.writer.learn(parsed, self.position, when_not_all);
+        let mut learnt = learnt
+            .await
+            .map_err(|error| at_line(error, lines.first()))?;
+        let rest = learnt.rest.take();
+        let refused = lines.get(learnt.answers.len());
+        self.stands = learnt.stands();
+        self.position = Some(self.stands);
+        self.answers.push(learnt);
+        rest.map_or(Ok(()), |error| Err(at_line(error, refused)))
+    }
+}
+
+/// Converts an error into a problem, with the line if the error is about an example.
+fn at_line(error: SessionError, line: Option<&u64>) -> Problem {
+    let (SessionError::Unfit(_), Some(&line)) = (&error, line) else {
+        return error.into();
+    };
+    let place = Place::Line { line, column: 1 };
+    let field = placed(Some(place), error.to_string());
+    Problem::from(error).with(field)
+}
+
+/// A reader over the received part of a body, which never blocks.
+struct Source {
+    receiver: mpsc::Receiver<Bytes>,
+    current: Bytes,
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.current.is_empty() {
+            match self.receiver.try_recv() {
+                Ok(frame) => self.current = frame,
+                Err(mpsc::TryRecvError::Empty) => return Err(io::ErrorKind::WouldBlock.into()),
+                Err(mpsc::TryRecvError::Disconnected) => return Ok(0),
+            }
+        }
+        let length = buffer.len().min(self.current.len());
+        self.current.copy_to_slice(&mut buffer[..length]);
+        Ok(length)
+    }
+}

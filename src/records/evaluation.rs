@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 use utoipa::ToSchema;
 
-use halfspace_core::learners::engine::evaluate::{Evaluation, WrongExample};
+use halfspace_core::learners::engine::evaluate::{Confusion, Evaluation, WrongExample};
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::hypothesis::Score;
 
@@ -40,25 +40,12 @@ pub struct EvaluateResult {
     #[schema(minimum = 0, maximum = 1)]
     pub accuracy: Option<f64>,
     /// The examples by label and prediction.
-    pub confusion: ConfusionDocument,
+    pub confusion: Confusion,
     /// The first 100 examples with a wrong prediction, in order, without their features.
     #[schema(max_items = 100)]
     pub wrong: Vec<WrongDocument>,
     /// Whether all examples were counted. False if a time limit or a cancellation ended the evaluation.
     pub complete: bool,
-}
-
-/// Numbers of examples by label and prediction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct ConfusionDocument {
-    /// Positive examples with prediction 1.
-    pub true_positives: u64,
-    /// Negative examples with prediction 1.
-    pub false_positives: u64,
-    /// Negative examples with prediction -1.
-    pub true_negatives: u64,
-    /// Positive examples with prediction -1.
-    pub false_negatives: u64,
 }
 
 /// An example with a wrong prediction.
@@ -107,12 +94,7 @@ impl EvaluateResult {
             errors,
             examples,
             accuracy: (examples > 0).then(|| (examples - errors) as f64 / examples as f64),
-            confusion: ConfusionDocument {
-                true_positives: confusion.true_positives,
-                false_positives: confusion.false_positives,
-                true_negatives: confusion.true_negatives,
-                false_negatives: confusion.false_negatives,
-            },
+            confusion,
             wrong: wrong
                 .map(|wrong| wrong_document(wrong, &mut bytes_left))
                 .collect(),

@@ -12,10 +12,11 @@ use halfspace_core::experiments::separable_fraction::{self, Points, SeparableFra
 use halfspace_core::learners::drift::{directed_drift_async, directed_drift_sync};
 use halfspace_core::learners::engine::catalogue::{self, Entry};
 use halfspace_core::learners::engine::parameters::Parameters;
+use halfspace_core::learners::engine::stopping::StopRule;
 use halfspace_core::learners::linear::{perceptron, sbpi};
 use halfspace_core::learners::message_passing::{amp, auto};
 
-use super::train::{LearnerSpec, Share, StopRuleName};
+use super::train::{LearnerSpec, Share};
 
 /// Mistakes until the hypothesis equals the target, against the batch size. Without batch sizes the chart
 /// shows mistakes against n.
@@ -92,7 +93,7 @@ pub struct FalseStopRateSpec {
     pub n: Vec<u64>,
     /// The stopping rules to compare.
     #[schema(min_items = 1)]
-    pub rules: Vec<StopRuleName>,
+    pub rules: Vec<StopRule>,
     /// The allowed errors.
     #[schema(value_type = Vec<f64>, min_items = 1)]
     pub deltas: Vec<Share>,
@@ -106,7 +107,7 @@ impl Default for FalseStopRateSpec {
         let deltas = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
         Self {
             n: vec![5, 10, 15, 20],
-            rules: vec![StopRuleName::PerHypothesis, StopRuleName::Anytime],
+            rules: vec![StopRule::PerHypothesis, StopRule::Anytime],
             deltas: deltas
                 .into_iter()
                 .filter_map(|delta| Share::try_from(delta).ok())
@@ -124,7 +125,7 @@ impl FalseStopRateSpec {
     pub fn design(&self) -> Result<FalseStopRate, ExperimentError> {
         FalseStopRate::new(false_stop_rate::Question {
             n: self.n.clone(),
-            rules: self.rules.iter().map(|rule| rule.rule()).collect(),
+            rules: self.rules.clone(),
             deltas: self.deltas.iter().map(|delta| delta.get()).collect(),
             runs: self.runs,
         })
@@ -142,21 +143,10 @@ pub struct SeparableFractionSpec {
     #[schema(min_items = 1)]
     pub points_per_dimension: Vec<f64>,
     /// The distribution of the points.
-    pub points: PointsName,
+    pub points: Points,
     /// Number of dichotomies per point of the grid.
     #[schema(minimum = 1, maximum = 100_000)]
     pub runs: u64,
-}
-
-/// The distribution of the points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PointsName {
-    /// Normally distributed coordinates. The points are in general position.
-    Normal,
-    /// Coordinates -1 and +1. The points are not always in general position, so fewer dichotomies are
-    /// separable.
-    Signs,
 }
 
 impl Default for SeparableFractionSpec {
@@ -167,7 +157,7 @@ impl Default for SeparableFractionSpec {
         Self {
             dimensions: vec![5, 65],
             points_per_dimension: ratios.to_vec(),
-            points: PointsName::Normal,
+            points: Points::Normal,
             runs: 200,
         }
     }
@@ -182,10 +172,7 @@ impl SeparableFractionSpec {
         SeparableFraction::new(separable_fraction::Question {
             dimensions: self.dimensions.clone(),
             ratios: self.points_per_dimension.clone(),
-            points: match self.points {
-                PointsName::Normal => Points::Normal,
-                PointsName::Signs => Points::Signs,
-            },
+            points: self.points,
             runs: self.runs,
         })
     }

@@ -8,7 +8,9 @@ use utoipa::ToSchema;
 
 use super::id::JobId;
 use super::job::{PARTS_REQUEST_BYTES_MAX, PartOutcome, Status};
-use super::train::{Seconds, SeedNumber, TrainResult, TrainSpec, TrainingDocument};
+use halfspace_core::learners::engine::outcome::Training;
+
+use super::train::{Seconds, SeedNumber, TrainResult, TrainSpec};
 
 /// The largest number of trainings of a grid.
 pub const TRAININGS_MAX: u32 = 10_000;
@@ -273,9 +275,9 @@ pub struct GridTraining {
     /// The reason why the training ended.
     pub reason: Option<String>,
     /// Errors on the sample.
-    pub training: Option<TrainingDocument>,
+    pub training: Option<Training>,
     /// Errors on the held-out examples.
-    pub holdout: Option<TrainingDocument>,
+    pub holdout: Option<Training>,
 }
 
 impl GridResult {
@@ -444,7 +446,7 @@ mod tests {
             mistakes: Some(mistakes),
             examples: None,
             reason: None,
-            training: Some(TrainingDocument { errors, examples }),
+            training: Some(Training { errors, examples }),
             holdout: None,
         };
         let trainings = [

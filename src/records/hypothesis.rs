@@ -43,7 +43,7 @@ pub enum HypothesisDocument {
         #[schema(value_type = Option<f64>)]
         bias: Option<Number>,
         /// The values of the bits of Boolean examples; null for real-valued examples.
-        reading: Option<ReadingName>,
+        reading: Option<Reading>,
         /// The unit of the weights and the bias; 1 when absent. Each weight is an integer multiple of the
         /// unit. The sum is computed exactly over these integers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,16 +124,6 @@ fn one() -> u32 {
     1
 }
 
-/// The values of the bits of a Boolean example.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReadingName {
-    /// Bit 1 is +1 and bit 0 is -1.
-    Signed,
-    /// Bit 1 is 1 and bit 0 is 0.
-    Unsigned,
-}
-
 /// A number, or a decimal string in place of a number that readers would round.
 #[derive(ToSchema)]
 #[serde(untagged)]
@@ -190,7 +180,7 @@ impl From<&Hypothesis> for HypothesisDocument {
                     n: weights.weights().len(),
                     weights: weights.weights().iter().map(|&w| number(w)).collect(),
                     bias: weights.bias().map(number),
-                    reading: Some(weights.reading().into()),
+                    reading: Some(weights.reading()),
                     unit: unit.map(|unit| real_number(unit.value())),
                 }
             }
@@ -198,7 +188,7 @@ impl From<&Hypothesis> for HypothesisDocument {
                 n: weights.weights().len(),
                 weights: weights.weights().iter().map(|&w| real_number(w)).collect(),
                 bias: weights.bias().map(real_number),
-                reading: weights.reading().map(ReadingName::from),
+                reading: weights.reading(),
                 unit: None,
             },
             Hypothesis::Winnow(weights) => Self::Winnow {
@@ -332,24 +322,6 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
 
 fn bad_alpha() -> HypothesisError {
     HypothesisError("alpha must be above 1 and at most 2^32".to_owned())
-}
-
-impl From<Reading> for ReadingName {
-    fn from(reading: Reading) -> Self {
-        match reading {
-            Reading::Signed => Self::Signed,
-            Reading::Unsigned => Self::Unsigned,
-        }
-    }
-}
-
-impl From<ReadingName> for Reading {
-    fn from(reading: ReadingName) -> Self {
-        match reading {
-            ReadingName::Signed => Self::Signed,
-            ReadingName::Unsigned => Self::Unsigned,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use halfspace_core::learners::linear::linear_weights::{
     INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights,
 };
 
-use super::hypothesis::{CountedExample, HypothesisError, ReadingName};
+use super::hypothesis::{CountedExample, HypothesisError};
 
 /// Reads the base of the weights. A number means a double, and a string means a decimal.
 pub(super) fn factor(alpha: &Value) -> Option<Base> {
@@ -83,7 +83,7 @@ pub(super) fn bounded(
 fn multiples(
     weights: &[Number],
     bias: Option<&Number>,
-    reading: Option<ReadingName>,
+    reading: Option<Reading>,
     unit: &Number,
 ) -> Result<LinearWeights, HypothesisError> {
     let made = || {
@@ -91,7 +91,7 @@ fn multiples(
         let all: Option<Vec<f64>> = weights.iter().chain(bias).map(Number::as_f64).collect();
         let mut counts = unit.counts(&all?)?;
         let bias = bias.and_then(|_| counts.pop());
-        let weights = IntegerWeights::new(reading?.into(), counts, bias);
+        let weights = IntegerWeights::new(reading?, counts, bias);
         Some(LinearWeights::Integer(weights.of_unit(unit)))
     };
     made().ok_or_else(|| {
@@ -107,7 +107,7 @@ pub(super) fn linear(
     n: usize,
     weights: &[Number],
     bias: Option<&Number>,
-    reading: Option<ReadingName>,
+    reading: Option<Reading>,
     unit: Option<&Number>,
 ) -> Result<LinearWeights, HypothesisError> {
     if weights.len() != n || n == 0 {
@@ -127,7 +127,7 @@ pub(super) fn linear(
     if let Some(reading) = reading.filter(|_| all().all(is_integer)) {
         let weights = weights.iter().filter_map(Number::as_i64).collect();
         let bias = bias.and_then(Number::as_i64);
-        let weights = IntegerWeights::new(reading.into(), weights, bias);
+        let weights = IntegerWeights::new(reading, weights, bias);
         return Ok(LinearWeights::Integer(weights));
     }
     let is_finite = |number: &Number| number.as_f64().is_some_and(f64::is_finite);

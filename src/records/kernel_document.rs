@@ -12,20 +12,10 @@ use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
 #[serde(deny_unknown_fields)]
 pub struct KernelDocument {
     /// All conjunctions, or those without negated literals.
-    pub conjunctions: ConjunctionsName,
+    pub conjunctions: Conjunctions,
     /// The largest number of literals of a conjunction; null for any number.
     #[schema(minimum = 1)]
     pub max_literals: Option<u64>,
-}
-
-/// All conjunctions, or those without negated literals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ConjunctionsName {
-    /// Conjunctions of literals, negated or not.
-    All,
-    /// Conjunctions of variables.
-    Monotone,
 }
 
 /// A mistake of the learner. The same example may occur several times.
@@ -43,10 +33,7 @@ pub struct SupportVector {
 /// The kernel of an expansion.
 pub(super) fn kernel_document(expansion: &KernelExpansion) -> KernelDocument {
     KernelDocument {
-        conjunctions: match expansion.kernel().conjunctions() {
-            Conjunctions::All => ConjunctionsName::All,
-            Conjunctions::Monotone => ConjunctionsName::Monotone,
-        },
+        conjunctions: expansion.kernel().conjunctions(),
         max_literals: expansion.kernel().max_literals(),
     }
 }
@@ -75,11 +62,8 @@ pub(super) fn expansion(
     if kernel.max_literals == Some(0) {
         return Err("max_literals is 0".to_owned());
     }
-    let conjunctions = match kernel.conjunctions {
-        ConjunctionsName::All => Conjunctions::All,
-        ConjunctionsName::Monotone => Conjunctions::Monotone,
-    };
-    let kernel = Kernel::new(n, conjunctions, kernel.max_literals).map_err(|e| e.to_string())?;
+    let kernel =
+        Kernel::new(n, kernel.conjunctions, kernel.max_literals).map_err(|e| e.to_string())?;
     let mut expansion = KernelExpansion::new(kernel);
     for (vector, number) in support.iter().zip(1..) {
         let bits = BitVector::from_bit_string(vector.x.as_bytes()).map_err(|at| {

@@ -6,9 +6,11 @@ use serde_json::{Number, Value};
 use utoipa::ToSchema;
 
 use halfspace_core::learners::engine::random::SEED_MAX;
+use halfspace_core::learners::linear::linear_weights::Reading;
+use halfspace_core::separability::decision::Convention;
 use halfspace_core::separability::version_space::LIST_MAX;
 
-use super::hypothesis::{HypothesisDocument, NumberOrDecimal, ReadingName};
+use super::hypothesis::{HypothesisDocument, NumberOrDecimal};
 use super::id::ModelId;
 use super::train::{BoundDocument, Seconds};
 
@@ -21,10 +23,10 @@ pub struct SeparabilitySpec {
     #[serde(default = "yes")]
     pub bias: bool,
     /// Numbers that the bits stand for; `signed` when absent. Real-valued data stay unchanged.
-    pub reading: Option<ReadingName>,
+    pub reading: Option<Reading>,
     /// Condition for an example to be on the right side of the hyperplane.
     #[serde(default)]
-    pub convention: ConventionName,
+    pub convention: Convention,
     /// Seconds of computing; 600 when absent.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     pub max_seconds: Option<Seconds>,
@@ -32,17 +34,6 @@ pub struct SeparabilitySpec {
 
 fn yes() -> bool {
     true
-}
-
-/// The scores that count as the right side of a hyperplane.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ConventionName {
-    /// Positive examples have positive scores, and negative examples have negative scores.
-    #[default]
-    Strict,
-    /// The same as in predictions: a positive example may have score 0.
-    Service,
 }
 
 /// Finds the hyperplane with the largest margin.
@@ -54,7 +45,7 @@ pub struct MaximumMarginSpec {
     #[serde(default = "yes")]
     pub bias: bool,
     /// Numbers that the bits stand for; `signed` when absent. Real-valued data stay unchanged.
-    pub reading: Option<ReadingName>,
+    pub reading: Option<Reading>,
     /// Seconds of computing; 600 when absent.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     pub max_seconds: Option<Seconds>,
@@ -67,7 +58,7 @@ pub struct MaximumMarginParams {
     /// Whether the hyperplane may miss the origin.
     pub bias: bool,
     /// The values of the bits; signed when absent.
-    pub reading: Option<ReadingName>,
+    pub reading: Option<Reading>,
 }
 
 /// Finds all weights in {-1, +1} that agree with the examples.
@@ -123,7 +114,7 @@ pub struct SeparabilityResult {
     /// The proof; null if undecided.
     pub certificate: Option<CertificateDocument>,
     /// The convention of the request.
-    pub convention: ConventionName,
+    pub convention: Convention,
     /// The reason why the question is undecided, or the basis of the proof.
     pub detail: Option<String>,
     /// Seconds of computing.

@@ -1,5 +1,4 @@
-//! The request of a training without its data, and the documents of the resulting model and of the mistake
-//! curve.
+//! The request of a training without its data, and the document of the resulting model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,14 +8,12 @@ use utoipa::{PartialSchema, ToSchema};
 
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::engine::stopping::StopRule;
-use halfspace_core::learners::engine::trace::Trace;
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
 
 pub use super::train_result::{
-    BestDocument, BoundDocument, HypothesisIs, TargetDocument, TerminationDocument, TrainResult,
-    TrainingDocument, rename_bound,
+    BestDocument, BoundDocument, HypothesisIs, TerminationDocument, TrainResult, rename_bound,
 };
 
 /// The request of a training.
@@ -68,7 +65,7 @@ pub struct StopSpec {
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     pub confidence: Option<Share>,
     /// The rule that measures the confidence; `anytime` when absent.
-    pub rule: Option<StopRuleName>,
+    pub rule: Option<StopRule>,
     /// The largest number of passes over the data.
     #[schema(minimum = 1)]
     pub max_passes: Option<Positive>,
@@ -206,30 +203,6 @@ impl TryFrom<f64> for Seconds {
     }
 }
 
-/// The rule that may end a run before the end of its data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum StopRuleName {
-    /// The confidence holds for the run as a whole.
-    Anytime,
-    /// The paper's rule. The confidence holds for one hypothesis fixed in advance.
-    PerHypothesis,
-    /// The confidence holds for the run as a whole, by the exact analysis of Directed Drift. Only for this
-    /// learner, on fresh uniform-positive examples with n at most 512.
-    Exact,
-}
-
-impl StopRuleName {
-    /// The learner's rule with this name.
-    pub fn rule(self) -> StopRule {
-        match self {
-            Self::Anytime => StopRule::Anytime,
-            Self::PerHypothesis => StopRule::PerHypothesis,
-            Self::Exact => StopRule::Exact,
-        }
-    }
-}
-
 /// The part of a stored model that describes its training and its hypothesis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ModelDocument {
@@ -270,38 +243,6 @@ pub struct ModelDocument {
     pub classes: Option<[String; 2]>,
     /// The hypothesis, with all data needed to predict.
     pub hypothesis: HypothesisDocument,
-}
-
-/// The mistake curve of a training.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct TraceDocument {
-    /// The curve keeps one of every `stride` mistakes.
-    pub stride: u64,
-    /// The points of the curve. The last point is the end of the run.
-    pub points: Vec<TracePointDocument>,
-}
-
-/// A point of the mistake curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct TracePointDocument {
-    /// Examples read.
-    pub examples: u64,
-    /// Mistakes made.
-    pub mistakes: u64,
-}
-
-impl From<&Trace> for TraceDocument {
-    fn from(trace: &Trace) -> Self {
-        let point =
-            |point: &halfspace_core::learners::engine::trace::TracePoint| TracePointDocument {
-                examples: point.examples,
-                mistakes: point.mistakes,
-            };
-        Self {
-            stride: trace.stride(),
-            points: trace.points().iter().map(point).collect(),
-        }
-    }
 }
 
 #[cfg(test)]

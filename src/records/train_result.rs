@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use halfspace_core::learners::engine::bound::Bound;
-use halfspace_core::learners::engine::outcome::{BestSeen, Outcome, Training};
+use halfspace_core::learners::engine::outcome::{BestSeen, Outcome, Recovery, Training};
 use halfspace_core::learners::engine::run::Counts;
 
 use super::hypothesis::HypothesisDocument;
@@ -41,17 +41,17 @@ pub struct TrainResult {
     /// Errors of the hypothesis on the sample without the held-out examples. For a generated stream the
     /// errors are counted on the part that was read. Null if the run was cancelled, or if a time limit ended
     /// it and the examples are not in memory.
-    pub training: Option<TrainingDocument>,
+    pub training: Option<Training>,
     /// Errors on the held-out examples. Null if none were held out, and in the cases where `training` is
     /// null.
-    pub holdout: Option<TrainingDocument>,
+    pub holdout: Option<Training>,
     /// The bound of a theorem and whether the run respects it.
     pub bound: Option<BoundDocument>,
     /// The reason why there is no bound.
     #[serde(default)]
     pub bound_detail: Option<String>,
     /// The comparison of the hypothesis with the hidden target; for generated data only.
-    pub target: Option<TargetDocument>,
+    pub target: Option<Recovery>,
     /// Seconds of computing, including interrupted attempts that the run resumed from.
     pub seconds: f64,
 }
@@ -102,24 +102,6 @@ pub struct TerminationDocument {
     pub detail: Option<String>,
     /// The reason why there is no claimed confidence, or why the claim of the rule is incomplete.
     pub confidence_detail: Option<String>,
-}
-
-/// Errors among examples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct TrainingDocument {
-    /// Examples with a wrong prediction.
-    pub errors: u64,
-    /// Number of counted examples.
-    pub examples: u64,
-}
-
-impl From<Training> for TrainingDocument {
-    fn from(counted: Training) -> Self {
-        Self {
-            errors: counted.errors,
-            examples: counted.examples,
-        }
-    }
 }
 
 /// The bound of a theorem on the mistakes.
@@ -183,16 +165,6 @@ pub fn rename_bound(result: &mut Value) {
     }
 }
 
-/// The comparison of the hypothesis with the hidden target of generated data. The signs of a linear
-/// hypothesis are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct TargetDocument {
-    /// Whether both are equal.
-    pub recovered: bool,
-    /// The number of coordinates in which they differ.
-    pub distance: u64,
-}
-
 impl TrainResult {
     /// Makes the document of an outcome. `hypothesis` is `None` if it is too long for the result.
     pub fn new(
@@ -230,14 +202,11 @@ impl TrainResult {
                 detail: termination.detail.clone(),
                 confidence_detail: termination.confidence_detail.clone(),
             },
-            training: outcome.training.map(TrainingDocument::from),
-            holdout: outcome.holdout.map(TrainingDocument::from),
+            training: outcome.training,
+            holdout: outcome.holdout,
             bound: outcome.bound.as_ref().map(BoundDocument::from),
             bound_detail: outcome.no_bound.map(str::to_owned),
-            target: outcome.target.map(|target| TargetDocument {
-                recovered: target.recovered,
-                distance: target.distance,
-            }),
+            target: outcome.target,
             seconds,
         }
     }

@@ -3,6 +3,9 @@
 
 use std::collections::HashSet;
 
+use halfspace::records::Page;
+use halfspace::records::id::JobKind;
+use halfspace::records::schedule::SECONDS_DEFAULT;
 use serde_json::{Value, json};
 
 use crate::service::contract::{DOCUMENT, is_valid};
@@ -235,6 +238,39 @@ fn assert_tagged(variants: &[Value], discriminator: &Value) {
         let required = own["required"].as_array().unwrap();
         assert!(required.contains(&json!(tag)), "{reference}");
     }
+}
+
+/// Descriptions state two defaults, each of which has one constant.
+#[test]
+fn the_defaults_in_descriptions_are_those_in_force() {
+    fn visit(name: &str, value: &Value, seconds: &mut usize) {
+        let description = value["description"].as_str().unwrap_or_default();
+        if name == "max_seconds" && description.contains("when absent") {
+            let stated = format!("{SECONDS_DEFAULT} when absent");
+            assert!(description.contains(&stated), "{description}");
+            *seconds += 1;
+        }
+        if let Some(members) = value.as_object() {
+            members
+                .iter()
+                .for_each(|(name, value)| visit(name, value, seconds));
+        }
+    }
+    let mut seconds = 0;
+    visit("", &DOCUMENT["components"], &mut seconds);
+    assert!(seconds >= 5, "{seconds} places");
+    let lists = DOCUMENT["paths"]["/v1/jobs"]["get"]["parameters"]
+        .as_array()
+        .unwrap();
+    let limit = lists
+        .iter()
+        .find(|parameter| parameter["name"] == "limit")
+        .unwrap();
+    let stated = format!("{} when absent", Page::<JobKind>::LIMIT_DEFAULT);
+    assert!(
+        limit["description"].as_str().unwrap().contains(&stated),
+        "{limit}"
+    );
 }
 
 #[test]

@@ -19,7 +19,8 @@ use utoipa::openapi::{
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use crate::records::train::{Positive, StopRuleName};
+use crate::records::train::Positive;
+use halfspace_core::learners::engine::stopping::StopRule;
 
 use crate::http::document::schemas::schema_of;
 use crate::http::extract::format_name;
@@ -157,7 +158,7 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
             // Clients would send a default, and formats without packed bits refuse the parameter.
             Some("bit_order") => json!({"type": "string", "enum": ["big", "little"]}),
             Some("labels") => json!({"type": "string", "minLength": 1}),
-            Some("rule") => schema_of::<StopRuleName>(),
+            Some("rule") => schema_of::<StopRule>(),
             Some("confidence") => json!({"type": "number",
                 "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
             Some("max_passes" | "max_mistakes" | "max_examples") => schema_of::<Positive>(),

@@ -6,9 +6,10 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::experiments::mistake_curve;
+use halfspace_core::learners::engine::trace::Trace;
 
 use crate::records::id::JobKind;
-use crate::records::train::{TraceDocument, TrainResult};
+use crate::records::train::TrainResult;
 use crate::records::{Job, JobId};
 use crate::storage::StoreError;
 
@@ -25,7 +26,7 @@ use crate::http::problem::{Code, Problem};
     params(("id" = JobId, Path, description = "The job"), FormatQuery,
         ("Accept" = Option<String>, Header, description = "`application/json`, `text/csv` or `image/svg+xml`")),
     responses((status = 200, description = "The curve",
-        content((TraceDocument = "application/json"), (String = "text/csv"),
+        content((Trace = "application/json"), (String = "text/csv"),
             (String = "image/svg+xml")))),
     extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::NOT_ACCEPTABLE]])))))]
 pub async fn get_job_trace(
@@ -53,21 +54,21 @@ pub async fn get_job_trace(
     Ok(([(header::CONTENT_TYPE, content_type)], body).into_response())
 }
 
-fn read(trace: &[u8]) -> Result<TraceDocument, Problem> {
-    let read = serde_json::from_slice::<TraceDocument>(trace);
+fn read(trace: &[u8]) -> Result<Trace, Problem> {
+    let read = serde_json::from_slice::<Trace>(trace);
     read.map_err(|error| StoreError::corrupt(error).into())
 }
 
-fn csv(trace: &TraceDocument) -> String {
+fn csv(trace: &Trace) -> String {
     let mut text = "examples,mistakes\n".to_owned();
-    for point in &trace.points {
+    for point in trace.points() {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{},{}", point.examples, point.mistakes);
     }
     text
 }
 
-fn svg(trace: &TraceDocument, job: Job) -> String {
+fn svg(trace: &Trace, job: Job) -> String {
     let title = match &job.learner {
         Some(learner) => format!("Mistakes of {learner}"),
         None => "Mistakes".to_owned(),
@@ -84,7 +85,7 @@ fn svg(trace: &TraceDocument, job: Job) -> String {
             .and(Some((bound.theorem.as_str(), bound.mistakes_at_most?)))
     });
     let places = trace
-        .points
+        .points()
         .iter()
         .map(|point| (point.examples, point.mistakes));
     mistake_curve::chart(&title, places, bound).to_svg()

@@ -7,19 +7,17 @@ use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::linear::linear_weights::{LinearWeights, RealWeights};
 use halfspace_core::learners::sample::examples::Examples;
-use halfspace_core::separability::decision;
+use halfspace_core::separability::decision::{self, Convention};
 use halfspace_core::separability::maximum_margin::{self as margin, NovikoffBound, Outcome};
 use halfspace_core::separability::undecided::Undecided;
 
 use crate::records::hypothesis::HypothesisDocument;
-use crate::records::separability::{
-    ConventionName, MaximumMarginParams, MaximumMarginResult, MaximumMarginSpec,
-};
+use crate::records::separability::{MaximumMarginParams, MaximumMarginResult, MaximumMarginSpec};
 use crate::records::train::{BoundDocument, ModelDocument};
 use crate::records::{Model, Names};
 
 use super::data::TaskData;
-use super::separability::{alternative, check_examples, expected_seconds, reading, shown};
+use super::separability::{alternative, check_examples, expected_seconds, shown};
 use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_bound};
 use crate::jobs::queue::completion::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
 
@@ -56,7 +54,7 @@ impl Task for MaximumMargin {
     }
 
     fn run(&self, _: Option<&[u8]>, run: &Run) -> Result<Outcome, Interrupt> {
-        let reading = reading(self.spec.reading);
+        let reading = self.spec.reading.unwrap_or_default();
         let solved = self.data.whole(self.seed, run, |data| {
             margin::solve(data, self.spec.bias, reading, run)
         });
@@ -65,7 +63,7 @@ impl Task for MaximumMargin {
 
     fn complete(&self, outcome: Outcome, about: &About<'_>) -> Completion {
         let is_real = self.data.is_real();
-        let reading = (!is_real).then(|| reading(self.spec.reading));
+        let reading = (!is_real).then(|| self.spec.reading.unwrap_or_default());
         let mut result = MaximumMarginResult {
             separable: Some(true),
             certificate: None,
@@ -111,7 +109,7 @@ impl Task for MaximumMargin {
             Outcome::NotSeparable(multipliers) => {
                 result.separable = Some(false);
                 let (certificate, too_long) =
-                    shown(Some(alternative(ConventionName::Strict, multipliers)));
+                    shown(Some(alternative(Convention::Strict, multipliers)));
                 let detail = || "no hyperplane separates the examples strictly".to_owned();
                 result.certificate = certificate;
                 result.detail = Some(too_long.unwrap_or_else(detail));

@@ -21,13 +21,13 @@ use std::sync::Arc;
 
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Counts, Interrupt, Run};
+use halfspace_core::learners::engine::trace::Trace;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::memory;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
-use crate::records::train::TraceDocument;
 use crate::records::{Demand, Job, JobError, Model, PartOutcome};
 
 use super::data::stored::ReadError;
@@ -169,7 +169,7 @@ pub struct Completion {
     /// The counts of the run, for tasks that count examples.
     pub(super) counts: Option<Counts>,
     pub(super) model: Option<Model>,
-    pub(super) trace: Option<TraceDocument>,
+    pub(super) trace: Option<Trace>,
 }
 
 /// How a run ended.

@@ -12,10 +12,8 @@ use halfspace_core::separability::decision::{
 };
 use halfspace_core::separability::undecided::Undecided;
 
-use crate::records::hypothesis::ReadingName;
 use crate::records::separability::{
-    CertificateDocument, ConventionName, MultiplierDocument, SeparabilityResult, SeparabilitySpec,
-    whole_number,
+    CertificateDocument, MultiplierDocument, SeparabilityResult, SeparabilitySpec, whole_number,
 };
 
 use super::data::TaskData;
@@ -54,8 +52,8 @@ impl Task for Separability {
     fn run(&self, _: Option<&[u8]>, run: &Run) -> Result<Verdict, Interrupt> {
         let question = Question {
             bias: self.spec.bias,
-            reading: reading(self.spec.reading),
-            convention: self.spec.convention.into(),
+            reading: self.spec.reading.unwrap_or_default(),
+            convention: self.spec.convention,
         };
         let decided = self.data.whole(self.seed, run, |data| {
             decision::decide(data, &question, run)
@@ -103,7 +101,7 @@ impl Task for Separability {
 /// Checks the examples of a question about hyperplanes.
 pub(super) fn check_examples(
     examples: &dyn Examples,
-    reading: Option<ReadingName>,
+    reading: Option<Reading>,
 ) -> Result<(), ResolveError> {
     if reading.is_some() && examples.shape().is_real {
         return Err(ResolveError::Field {
@@ -120,19 +118,6 @@ pub(super) fn check_examples(
 pub(super) fn expected_seconds(data: &TaskData, limit: f64) -> f64 {
     let expected = data.cells().map(|cells| cells * cells * 1e-9);
     expected.map_or(limit, |expected| expected.min(limit))
-}
-
-pub(super) fn reading(name: Option<ReadingName>) -> Reading {
-    name.map_or(Reading::Signed, Reading::from)
-}
-
-impl From<ConventionName> for Convention {
-    fn from(name: ConventionName) -> Self {
-        match name {
-            ConventionName::Strict => Self::Strict,
-            ConventionName::Service => Self::Service,
-        }
-    }
 }
 
 /// A certificate that is short enough to be shown, or the reason for leaving it out. The certificate was
@@ -159,7 +144,7 @@ fn separator_document(separator: &Separator) -> CertificateDocument {
 }
 
 pub(super) fn alternative(
-    convention: ConventionName,
+    convention: Convention,
     multipliers: &[Multiplier],
 ) -> CertificateDocument {
     let document = |multiplier: &Multiplier| MultiplierDocument {
@@ -168,7 +153,7 @@ pub(super) fn alternative(
     };
     let multipliers = multipliers.iter().map(document).collect();
     match convention {
-        ConventionName::Strict => CertificateDocument::Gordan { multipliers },
-        ConventionName::Service => CertificateDocument::Motzkin { multipliers },
+        Convention::Strict => CertificateDocument::Gordan { multipliers },
+        Convention::Service => CertificateDocument::Motzkin { multipliers },
     }
 }

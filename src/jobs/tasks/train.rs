@@ -21,7 +21,7 @@ use halfspace_core::theory::directed_drift::expected_examples_log2;
 
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::task::DataSpec;
-use crate::records::train::{ModelDocument, StopRuleName, TraceDocument, TrainResult, TrainSpec};
+use crate::records::train::{ModelDocument, TrainResult, TrainSpec};
 use crate::records::{Model, ModelId, Names};
 
 use super::data::TaskData;
@@ -81,7 +81,7 @@ pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, Res
         parameters,
         seed,
         confidence: stop.confidence.map(|confidence| confidence.get()),
-        rule: stop.rule.map(StopRuleName::rule),
+        rule: stop.rule,
         limits: Limits {
             max_passes: stop.max_passes.map(|max| max.get()),
             max_mistakes: stop.max_mistakes.map(|max| max.get()),
@@ -149,7 +149,7 @@ impl super::Task for Train {
         Completion {
             counts: Some(outcome.counts),
             model: Some(model),
-            trace: outcome.trace.as_ref().map(TraceDocument::from),
+            trace: outcome.trace.clone(),
             ..Completion::of(&result, is_cancelled)
         }
     }

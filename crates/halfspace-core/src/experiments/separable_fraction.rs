@@ -7,6 +7,8 @@
 //! Cover's theorem demands. Points of signs are not always in general position and then allow fewer
 //! dichotomies.
 
+use serde::{Deserialize, Serialize};
+
 use std::f64::consts::TAU;
 
 use rand::Rng;
@@ -42,11 +44,14 @@ const PLACES_MAX: u64 = 200;
 const PLACES: i32 = 20;
 
 /// The distribution of the points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum Points {
-    /// Each coordinate is normally distributed and rounded to 20 binary places.
+    /// Normally distributed coordinates. The points are in general position.
     Normal,
-    /// Each coordinate is -1 or +1.
+    /// Coordinates -1 and +1. The points are not always in general position, so fewer dichotomies are
+    /// separable.
     Signs,
 }
 

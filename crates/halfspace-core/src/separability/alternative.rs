@@ -7,6 +7,8 @@
 //! the positive and a_i.w > 0 on the negative examples, or such a lambda exists with a positive multiplier on
 //! a negative example.
 
+use serde::{Deserialize, Serialize};
+
 use num_bigint::{BigInt, Sign};
 use num_traits::{One, Zero};
 
@@ -14,13 +16,15 @@ use crate::learners::engine::run::{Interrupt, Run};
 
 use super::examples::{SignedExamples, look};
 
-/// Convention for the score of a correctly classified example.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The scores that count as the right side of a hyperplane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Convention {
-    /// y (w.x + b) > 0 for every example.
+    /// Positive examples have positive scores, and negative examples have negative scores.
+    #[default]
     Strict,
-    /// The convention of the service, sgn(0) = +1: w.x + b >= 0 for positive examples and < 0 for negative
-    /// ones.
+    /// The same as in predictions: a positive example may have score 0.
     Service,
 }
 

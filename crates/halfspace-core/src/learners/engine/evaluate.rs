@@ -3,6 +3,8 @@
 //! This file owns the counts by label and prediction, and the list of the first wrong examples. `predict.rs`
 //! computes the decisions.
 
+use serde::{Deserialize, Serialize};
+
 use std::ops::ControlFlow;
 
 use crate::learners::engine::run::{Counts, Interrupt, Run};
@@ -24,16 +26,17 @@ pub struct Evaluation {
     pub interrupted: Option<Interrupt>,
 }
 
-/// Number of examples by label and prediction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Numbers of examples by label and prediction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Confusion {
-    /// Positive examples with a positive prediction.
+    /// Positive examples with prediction 1.
     pub true_positives: u64,
-    /// Negative examples with a positive prediction.
+    /// Negative examples with prediction 1.
     pub false_positives: u64,
-    /// Negative examples with a negative prediction.
+    /// Negative examples with prediction -1.
     pub true_negatives: u64,
-    /// Positive examples with a negative prediction.
+    /// Positive examples with prediction -1.
     pub false_negatives: u64,
 }
 

@@ -1,5 +1,7 @@
 //! The outcome of a run: hypothesis, counts, errors, mistake bound and confidence claims.
 
+use serde::{Deserialize, Serialize};
+
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::run::Counts;
 use crate::learners::engine::stopping::StopRule;
@@ -28,20 +30,23 @@ pub struct Termination {
     pub confidence_detail: Option<String>,
 }
 
-/// The errors of a hypothesis on some examples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Errors among examples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = ErrorCount))]
 pub struct Training {
-    /// Examples that the hypothesis classifies wrongly.
+    /// Examples with a wrong prediction.
     pub errors: u64,
-    /// All examples.
+    /// Number of counted examples.
     pub examples: u64,
 }
 
-/// The comparison of the final hypothesis with the hidden target of generated data. Of a linear hypothesis,
-/// the signs of the weights are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The comparison of the hypothesis with the hidden target of generated data. The signs of a linear
+/// hypothesis are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Recovery {
-    /// Whether they are the same.
+    /// Whether both are equal.
     pub recovered: bool,
     /// The number of coordinates in which they differ.
     pub distance: u64,

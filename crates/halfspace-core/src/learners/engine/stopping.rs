@@ -14,6 +14,8 @@
 //!
 //! One software logarithm (`libm`) decides every threshold, so a threshold is the same on every machine.
 
+use serde::{Deserialize, Serialize};
+
 use std::borrow::Cow;
 use std::f64::consts::PI;
 
@@ -61,15 +63,17 @@ pub fn smallest_error(n: usize, sampling: Sampling) -> f64 {
     }
 }
 
-/// The rule that lets a run end before its data do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The rule that may end a run before the end of its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum StopRule {
-    /// Holds for the run as a whole, regardless of the hypotheses tried.
+    /// The confidence holds for the run as a whole.
     Anytime,
-    /// The rule of the paper. Holds for one hypothesis fixed in advance.
+    /// The paper's rule. The confidence holds for one hypothesis fixed in advance.
     PerHypothesis,
-    /// Holds for the run as a whole: for Directed Drift on fresh uniform-positive examples and n up to
-    /// [`N_MAX`](crate::learners::drift::drift_chain::N_MAX) of the chain.
+    /// The confidence holds for the run as a whole, by the exact analysis of Directed Drift. Only for this
+    /// learner, on fresh uniform-positive examples with n at most 512.
     Exact,
 }
 

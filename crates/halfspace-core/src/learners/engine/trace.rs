@@ -1,25 +1,30 @@
 //! The mistake curve of a run, thinned as it grows.
 
+use serde::{Deserialize, Serialize};
+
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
 /// The largest number of points on a curve.
 pub const TRACE_POINTS_MAX: usize = 10_000;
 
-/// A point of the curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A point of the mistake curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TracePoint {
-    /// Examples read when the mistake was made.
+    /// Examples read.
     pub examples: u64,
-    /// Mistakes so far, including this one.
+    /// Mistakes made.
     pub mistakes: u64,
 }
 
-/// Mistakes against examples. The curve keeps every `stride`-th mistake and the end of the run. The stride
-/// doubles whenever the curve would exceed [`TRACE_POINTS_MAX`] points.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The mistake curve of a training. The stride doubles whenever the curve would exceed 10,000 points.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Trace {
-    points: Vec<TracePoint>,
+    /// The curve keeps one of every `stride` mistakes.
     stride: u64,
+    /// The points of the curve. The last point is the end of the run.
+    points: Vec<TracePoint>,
 }
 
 impl Default for Trace {

@@ -7,6 +7,8 @@
 //! all conjunctions, c is the number of coordinates in which the examples agree. For monotone conjunctions,
 //! which have no negated literals, c is the number of coordinates in which both are 1.
 
+use serde::{Deserialize, Serialize};
+
 use std::sync::OnceLock;
 
 use num_bigint::BigUint;
@@ -22,12 +24,14 @@ pub const TABLE_BYTES_MAX: u64 = 1 << 28;
 /// Values computed and histogram bins summed between two looks at the stop flag.
 const VALUES_BETWEEN_LOOKS: usize = 256;
 
-/// The conjunctions that a kernel counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// All conjunctions, or those without negated literals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Conjunctions {
     /// Conjunctions of literals, negated or not.
     All,
-    /// Conjunctions of variables without negation.
+    /// Conjunctions of variables.
     Monotone,
 }
 

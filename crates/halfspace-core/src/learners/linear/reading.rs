@@ -1,9 +1,14 @@
 //! The reading of a Boolean example by linear weights: the number that stands for each bit.
 
-/// A reading of Boolean examples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use serde::{Deserialize, Serialize};
+
+/// The values of the bits of a Boolean example.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Reading {
     /// Bit 1 is +1 and bit 0 is -1.
+    #[default]
     Signed,
     /// Bit 1 is 1 and bit 0 is 0.
     Unsigned,

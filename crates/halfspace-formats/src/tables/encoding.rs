@@ -1,0 +1,231 @@
+//! The encoding of a table: which features each column became, and which value each feature stands for.
+//!
+//! The encoding is the answer to the upload of a table. Datasets and models keep the encoding, so that later rows
+//! become the same features.
+
+use serde::{Deserialize, Serialize};
+
+use super::cell::{Cell, DecimalMark};
+use super::options::Missing;
+
+/// The spelling of a missing cell in the names of features.
+pub(crate) const MISSING_NAME: &str = "?";
+
+/// How the columns of a table became features and labels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct TableEncoding {
+    /// The label column; null if the table has none.
+    pub label: Option<LabelEncoding>,
+    /// The columns with features, in the order of the file.
+    pub columns: Vec<ColumnEncoding>,
+    /// The columns without features.
+    pub ignored: Vec<IgnoredColumn>,
+    /// The treatment and number of missing cells.
+    pub missing: MissingCells,
+    /// Whether a bit 0 of a real-valued sample is -1. Otherwise it is 0.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub signed: bool,
+    /// Whether the table had a row of names. Without names, columns are found by their number.
+    pub header: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of serde")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// The label column of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct LabelEncoding {
+    /// The name of the column.
+    pub column: String,
+    /// The number of the column in the file, from 1.
+    pub index: u32,
+    /// The value of label 1.
+    pub positive: String,
+    /// The value of label -1; null if several values have this label.
+    pub negative: Option<String>,
+}
+
+/// A column with features.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct ColumnEncoding {
+    /// The name of the column.
+    pub name: String,
+    /// The number of the column in the file, from 1.
+    pub index: u32,
+    /// The first feature of the column and the feature after the last, from 0.
+    pub features: [u32; 2],
+    /// The kind of the column and the values of its features.
+    #[serde(flatten)]
+    pub kind: ColumnKind,
+    /// Whether the last feature of the column stands for a missing cell.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub missing: bool,
+}
+
+/// The kind of a column and the values of its features.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ColumnKind {
+    /// One bit.
+    Boolean {
+        /// The values of the bits 0 and 1.
+        values: [String; 2],
+    },
+    /// One bit per value.
+    Nominal {
+        /// The values in the order of the features.
+        values: Vec<String>,
+    },
+    /// The number itself.
+    Number,
+    /// One bit per threshold: whether the number is at least the threshold.
+    Thermometer {
+        /// The thresholds in ascending order.
+        thresholds: Vec<f64>,
+    },
+}
+
+/// A column without features.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct IgnoredColumn {
+    /// The name of the column.
+    pub column: String,
+    /// The number of the column in the file, from 1.
+    pub index: u32,
+    /// The reason.
+    pub why: String,
+}
+
+/// The missing cells of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct MissingCells {
+    /// The treatment of missing cells.
+    pub treatment: Missing,
+    /// The number of missing cells.
+    pub cells: u64,
+    /// The number of rows that were left out.
+    pub rows_dropped: u64,
+}
+
+/// The features of one cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum CellFeatures {
+    /// These features are 1, and the other features of the column are 0.
+    Ones { from: u32, count: u32 },
+    /// The one feature has this value.
+    Number { at: u32, value: f64 },
+}
+
+/// The reason why a cell has no features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoFeatures {
+    /// The encoding has no feature for a missing cell.
+    Missing,
+    /// The encoding does not know the value.
+    Unknown,
+    /// The column holds numbers, and the cell does not.
+    NotANumber,
+}
+
+impl TableEncoding {
+    /// Returns the number of features.
+    pub fn n(&self) -> usize {
+        self.columns.last().map_or(0, |column| column.features[1] as usize)
+    }
+
+    /// Whether a feature is a number, so that the sample is real-valued.
+    pub fn is_real(&self) -> bool {
+        self.columns.iter().any(|column| column.kind == ColumnKind::Number)
+    }
+
+    /// Returns the names of the features in order.
+    pub fn feature_names(&self) -> Vec<String> {
+        let names = self.columns.iter().flat_map(ColumnEncoding::feature_names);
+        names.collect()
+    }
+}
+
+impl ColumnEncoding {
+    /// Returns the number of features without the one for missing cells.
+    fn values(&self) -> u32 {
+        self.features[1] - self.features[0] - u32::from(self.missing)
+    }
+
+    /// Returns the names of the features: `c`, `c=value`, `c>=threshold` and `c=?`.
+    pub fn feature_names(&self) -> Vec<String> {
+        let column = &self.name;
+        let mut names: Vec<String> = match &self.kind {
+            ColumnKind::Boolean { .. } | ColumnKind::Number => vec![column.clone()],
+            ColumnKind::Nominal { values } => {
+                values.iter().map(|value| format!("{column}={value}")).collect()
+            }
+            ColumnKind::Thermometer { thresholds } => {
+                thresholds.iter().map(|at| format!("{column}>={at}")).collect()
+            }
+        };
+        if self.missing {
+            names.push(format!("{column}={MISSING_NAME}"));
+        }
+        names
+    }
+
+    /// Returns the features of a cell.
+    ///
+    /// # Errors
+    /// The reason why the cell has none.
+    pub(crate) fn encode(
+        &self,
+        text: &[u8],
+        decimal: DecimalMark,
+    ) -> Result<CellFeatures, NoFeatures> {
+        let cell = Cell::of(text, decimal);
+        let from = self.features[0];
+        if cell == Cell::Missing {
+            let at = from + self.values();
+            return match self.missing {
+                true => Ok(CellFeatures::Ones { from: at, count: 1 }),
+                false => Err(NoFeatures::Missing),
+            };
+        }
+        match &self.kind {
+            ColumnKind::Boolean { values } => {
+                let of = |value: &String| Cell::of(value.as_bytes(), DecimalMark::Point);
+                let same = |value: &String| of(value) == cell || value.as_bytes() == text;
+                match values {
+                    [_, one] if same(one) => Ok(CellFeatures::Ones { from, count: 1 }),
+                    [zero, _] if same(zero) => Ok(CellFeatures::Ones { from, count: 0 }),
+                    _ => Err(NoFeatures::Unknown),
+                }
+            }
+            ColumnKind::Nominal { values } => {
+                let at = values.iter().position(|value| value.as_bytes() == text);
+                let at = at.ok_or(NoFeatures::Unknown)? as u32;
+                Ok(CellFeatures::Ones { from: from + at, count: 1 })
+            }
+            ColumnKind::Number | ColumnKind::Thermometer { .. } => match cell {
+                Cell::Number(number) => Ok(self.encode_number(number)),
+                _ => Err(NoFeatures::NotANumber),
+            },
+        }
+    }
+
+    /// Returns the features of a number in a column of numbers.
+    pub(crate) fn encode_number(&self, number: f64) -> CellFeatures {
+        let from = self.features[0];
+        match &self.kind {
+            ColumnKind::Thermometer { thresholds } => {
+                let count = thresholds.partition_point(|&threshold| threshold <= number);
+                CellFeatures::Ones { from, count: count as u32 }
+            }
+            _ => CellFeatures::Number { at: from, value: number },
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The properties of a table that a request states.
+
+use std::sync::Arc;
+
+use super::cell::DecimalMark;
+use super::encoding::TableEncoding;
+
+/// The number of thresholds of a number column when the request names none.
+pub const BINS_DEFAULT: u32 = 8;
+
+/// Properties of a table that the request states.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableOptions {
+    /// The label value that means +1. All other values then mean -1.
+    pub positive: Option<String>,
+    /// Columns that are not features, by name or by number.
+    pub ignore: Vec<String>,
+    /// Kinds of columns, by name or by number.
+    pub kinds: Vec<(String, KindName)>,
+    /// The coding of number columns.
+    pub numbers: Numbers,
+    /// The treatment of missing cells. `None` means a value of its own.
+    pub missing: Option<Missing>,
+    /// The treatment of values that the encoding does not know.
+    pub unknown: Unknown,
+    /// The byte between fields. `None` lets the first line decide.
+    pub delimiter: Option<u8>,
+    /// The decimal mark. `None` means a point, and a number with a comma is refused.
+    pub decimal: Option<DecimalMark>,
+    /// The sheet of a workbook, by name or by number. `None` means the first.
+    pub sheet: Option<String>,
+    /// The encoding of another table that this table must have.
+    pub encoding: Option<Arc<TableEncoding>>,
+}
+
+/// A kind that a request states for a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KindName {
+    /// Two values in one spelling family.
+    Boolean,
+    /// Text with few values.
+    Nominal,
+    /// Numbers.
+    Number,
+    /// Not a feature.
+    Ignored,
+}
+
+impl KindName {
+    /// Returns the kind of this name.
+    pub fn of(name: &str) -> Option<Self> {
+        match name {
+            "boolean" => Some(Self::Boolean),
+            "nominal" => Some(Self::Nominal),
+            "number" => Some(Self::Number),
+            "ignored" => Some(Self::Ignored),
+            _ => None,
+        }
+    }
+}
+
+/// The coding of number columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbers {
+    /// The number itself.
+    #[default]
+    Real,
+    /// One bit per threshold.
+    Thermometer {
+        /// The largest number of thresholds per column.
+        bins: u32,
+    },
+}
+
+/// The treatment of missing cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// A missing cell is a value of its own.
+    #[default]
+    Value,
+    /// A row with a missing cell is left out.
+    Drop,
+    /// A missing cell is refused.
+    Refuse,
+}
+
+/// The treatment of values that an encoding does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unknown {
+    /// The value is refused.
+    #[default]
+    Refuse,
+    /// All features of the column are 0.
+    Zero,
+}

@@ -23,9 +23,6 @@ pub struct TableEncoding {
     pub ignored: Vec<IgnoredColumn>,
     /// The treatment and number of missing cells.
     pub missing: MissingCells,
-    /// Whether a bit 0 of a real-valued sample is -1. Otherwise it is 0.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub signed: bool,
     /// Whether the table had a row of names. Without names, columns are found by their number.
     pub header: bool,
 }

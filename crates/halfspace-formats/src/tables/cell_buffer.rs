@@ -1,0 +1,219 @@
+//! The cells of a table until its encoding is known, in memory or in a file.
+//!
+//! A piece holds at most 64 rows: one code per cell, and a number for each cell of a column of numbers. A piece begins
+//! with a word for the number of its rows and one bit per column for the columns of numbers.
+
+use std::io::{self, Read, Write};
+
+use halfspace_core::bits::{BLOCK_ROWS, WORD_BITS};
+use halfspace_core::memory;
+
+use super::column_scan::KeptCell;
+use crate::error::Fault;
+use crate::stored::spool::{OpenSpool, SpoolFile};
+use crate::stored::words::{WordReader, WordWriter};
+
+/// The rows so far.
+pub(crate) struct CellBuffer {
+    /// The cells of a row, the label included.
+    columns: usize,
+    piece: Piece,
+    words: WordWriter<Overflow>,
+    rows: u64,
+}
+
+/// Rows whose columns are kept in the same forms.
+#[derive(Default)]
+struct Piece {
+    rows: usize,
+    codes: Vec<u8>,
+    numbers: Vec<f64>,
+    /// Bit `c` tells whether column `c` is kept as numbers.
+    is_numbers: Vec<u64>,
+}
+
+impl CellBuffer {
+    /// Makes a buffer that writes to a file of `open` after `memory_bytes_max` bytes.
+    pub(crate) fn new(columns: usize, open: Option<(u64, OpenSpool)>) -> Self {
+        Self {
+            columns,
+            piece: Piece {
+                is_numbers: vec![0; columns.div_ceil(WORD_BITS)],
+                ..Piece::default()
+            },
+            words: WordWriter::new(Overflow {
+                memory: Vec::new(),
+                open,
+                file: None,
+            }),
+            rows: 0,
+        }
+    }
+
+    /// Appends a row of `columns` cells.
+    ///
+    /// # Errors
+    /// When memory or the file fails.
+    pub(crate) fn push(&mut self, row: &[KeptCell]) -> io::Result<()> {
+        debug_assert_eq!(row.len(), self.columns);
+        let changes = row.iter().enumerate().any(|(column, cell)| {
+            let bit = self.piece.is_numbers[column / WORD_BITS] >> (column % WORD_BITS) & 1 == 1;
+            bit != matches!(cell, KeptCell::Number(_))
+        });
+        if changes || self.piece.rows == BLOCK_ROWS {
+            self.end_piece()?;
+        }
+        if changes {
+            self.piece.is_numbers.fill(0);
+            for (column, _) in row.iter().enumerate().filter(|(_, cell)| matches!(cell, KeptCell::Number(_))) {
+                self.piece.is_numbers[column / WORD_BITS] |= 1 << (column % WORD_BITS);
+            }
+        }
+        for cell in row {
+            self.piece.codes.push(match cell {
+                KeptCell::Code(code) => *code,
+                KeptCell::Number(number) => {
+                    self.piece.numbers.push(*number);
+                    0
+                }
+            });
+        }
+        self.piece.rows += 1;
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn end_piece(&mut self) -> io::Result<()> {
+        let Piece {
+            rows,
+            codes,
+            numbers,
+            is_numbers,
+        } = &mut self.piece;
+        if *rows == 0 {
+            return Ok(());
+        }
+        self.words.write([*rows as u64])?;
+        self.words.write(is_numbers.iter().copied())?;
+        codes.resize(codes.len().next_multiple_of(size_of::<u64>()), 0);
+        let (codes_words, _) = codes.as_chunks();
+        self.words.write(codes_words.iter().map(|&bytes| u64::from_le_bytes(bytes)))?;
+        self.words.write(numbers.iter().map(|number| number.to_bits()))?;
+        *rows = 0;
+        codes.clear();
+        numbers.clear();
+        Ok(())
+    }
+
+    /// Returns all rows.
+    ///
+    /// # Errors
+    /// When memory or the file fails.
+    pub(crate) fn finish(mut self) -> io::Result<Cells> {
+        self.end_piece()?;
+        Ok(Cells {
+            columns: self.columns,
+            rows: self.rows,
+            kept: self.words.finish()?,
+        })
+    }
+}
+
+/// All rows of a table.
+pub(crate) struct Cells {
+    columns: usize,
+    rows: u64,
+    kept: Overflow,
+}
+
+impl Cells {
+    /// Passes each row in order to `see`. The call may be repeated.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the first error of `see`.
+    pub(crate) fn for_each_row<E: From<io::Error>>(
+        &mut self,
+        mut see: impl FnMut(&[KeptCell]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut reader = WordReader::new(self.kept.reader()?);
+        let mut piece = Piece::default();
+        let mut row = Vec::with_capacity(self.columns);
+        let mut left = self.rows;
+        while left > 0 {
+            let rows = reader.word()?;
+            left = left.checked_sub(rows).ok_or_else(damaged)?;
+            piece.is_numbers.clear();
+            reader.read(self.columns.div_ceil(WORD_BITS), &mut piece.is_numbers, |word| word)?;
+            let number_columns: u32 = piece.is_numbers.iter().map(|word| word.count_ones()).sum();
+            let cells = rows as usize * self.columns;
+            piece.codes.clear();
+            let mut words = Vec::with_capacity(cells.div_ceil(size_of::<u64>()));
+            reader.read(cells.div_ceil(size_of::<u64>()), &mut words, u64::to_le_bytes)?;
+            piece.codes.extend(words.as_flattened());
+            piece.numbers.clear();
+            reader.read(rows as usize * number_columns as usize, &mut piece.numbers, f64::from_bits)?;
+            let mut numbers = piece.numbers.iter();
+            for codes in piece.codes[..cells].chunks_exact(self.columns) {
+                row.clear();
+                row.extend(codes.iter().enumerate().map(|(column, &code)| {
+                    let word = piece.is_numbers[column / WORD_BITS];
+                    match word >> (column % WORD_BITS) & 1 {
+                        0 => KeptCell::Code(code),
+                        _ => KeptCell::Number(numbers.next().copied().unwrap_or(f64::NAN)),
+                    }
+                }));
+                see(&row)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "a spooled table is damaged")
+}
+
+/// Bytes in memory up to a limit, and in a file beyond the limit.
+struct Overflow {
+    memory: Vec<u8>,
+    /// The limit, and the source of the file.
+    open: Option<(u64, OpenSpool)>,
+    file: Option<Box<dyn SpoolFile>>,
+}
+
+impl Overflow {
+    fn reader(&mut self) -> io::Result<Box<dyn Read + '_>> {
+        match &mut self.file {
+            Some(file) => {
+                file.rewind()?;
+                Ok(Box::new(file))
+            }
+            None => Ok(Box::new(self.memory.as_slice())),
+        }
+    }
+}
+
+impl Write for Overflow {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(file) = &mut self.file {
+            return file.write(bytes);
+        }
+        let length = (self.memory.len() + bytes.len()) as u64;
+        match &self.open {
+            Some((limit, open)) if length > *limit => {
+                let mut file = open()?;
+                file.write_all(&std::mem::take(&mut self.memory))?;
+                self.file.insert(file).write(bytes)
+            }
+            _ => {
+                memory::need(2 * length).map_err(|full| Fault::from(full).into_io())?;
+                self.memory.extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), Write::flush)
+    }
+}

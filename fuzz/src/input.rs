@@ -2,7 +2,9 @@
 //!
 //! The tests of the formats include this file and write their bodies as inputs.
 
-use super::{BitOrder, Header, LabelsColumn, Limits, Options, RowsKind, UnlabelledMeans};
+use super::{
+    BitOrder, Header, LabelsColumn, Limits, Options, RowsKind, TableOptions, UnlabelledMeans,
+};
 
 /// How a body is read.
 pub struct Input<'a> {
@@ -47,6 +49,7 @@ impl<'a> Input<'a> {
                 _ => UnlabelledMeans::Nothing,
             },
             n: (n > 0).then_some(usize::from(n)),
+            table: TableOptions::default(),
             assume: None,
             limits: Limits {
                 n_max: 300,

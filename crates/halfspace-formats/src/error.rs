@@ -170,6 +170,14 @@ pub struct FormatError {
     pub detail: String,
 }
 
+impl FormatError {
+    /// Adds the first byte of a line as the place, if the error has none.
+    pub(crate) fn or_at(mut self, line: u64) -> Self {
+        self.place.get_or_insert(Place::Line { line, column: 1 });
+        self
+    }
+}
+
 /// A fault without a place, which the caller adds.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{detail}")]
@@ -201,6 +209,12 @@ impl Fault {
             shown.escape_debug()
         );
         Self::new(FormatErrorKind::BadBit, detail)
+    }
+
+    /// Makes the fault of a spool that failed.
+    pub(crate) fn unspooled(error: io::Error) -> Self {
+        let detail = format!("The examples cannot be written to the spool: {error}.");
+        Self::new(FormatErrorKind::Spool(error.kind()), detail)
     }
 
     /// Adds a line and a byte offset in that line, from 0.

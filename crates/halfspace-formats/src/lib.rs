@@ -39,6 +39,7 @@ mod error;
 mod extent;
 pub mod json;
 mod stored;
+mod tables;
 mod text;
 
 use std::io::Read;
@@ -63,6 +64,10 @@ pub use stored::layout::Layout;
 pub use stored::read_at::ReadAt;
 pub use stored::spool::{NotReserved, Spool, SpoolFile};
 pub use stored::stored_examples::{Buffers, StoredExamples};
+pub use tables::encoding::{
+    ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, TableEncoding,
+};
+pub use tables::options::{BINS_DEFAULT, KindName, Missing, Numbers, TableOptions, Unknown};
 pub use text::line_steps::{LineStep, LineSteps};
 pub use text::ndjson::{NdjsonPortions, Portion, Supply};
 pub use text::write_examples::{TextFormat, write_examples};
@@ -240,7 +245,7 @@ impl Default for Limits {
 }
 
 /// Properties of a body that the request states beyond the media type.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Position of the labels. `None` is the default of the format: first in CSV and LIBSVM, last in ARFF and
     /// `.npy`, no labels in octets.
@@ -255,6 +260,8 @@ pub struct Options {
     pub bit_order: Option<BitOrder>,
     /// Meaning of examples without labels. JSON ignores this option, since its forms state the meaning.
     pub unlabelled: UnlabelledMeans,
+    /// Columns, kinds and codings of a table.
+    pub table: TableOptions,
     /// Distribution that the sender declares for the examples.
     pub assume: Option<Assume>,
     /// Limits of the read.
@@ -318,6 +325,8 @@ pub struct Parsed<D = Data> {
     pub feature_names: Option<Vec<String>>,
     /// Names of the labels -1 and +1, if the body has names for them.
     pub class_names: Option<[String; 2]>,
+    /// The encoding of a table.
+    pub table: Option<Box<TableEncoding>>,
 }
 
 impl Parsed {
@@ -329,6 +338,7 @@ impl Parsed {
             zero_bit_value: 0.0,
             feature_names: None,
             class_names: None,
+            table: None,
         }
     }
 }
@@ -358,6 +368,7 @@ impl<D> Parsed<D> {
             zero_bit_value: self.zero_bit_value,
             feature_names: self.feature_names,
             class_names: self.class_names,
+            table: self.table,
         }
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct LabelBits {
     zero_seen: bool,
     minus_seen: bool,
     labelled: bool,
+    /// Whether the labels are the opposite of the words.
+    flipped: bool,
 }
 
 impl LabelBits {
@@ -64,6 +66,16 @@ impl LabelBits {
         }
     }
 
+    /// Exchanges the labels of all rows.
+    pub(crate) fn flip(&mut self) {
+        self.flipped = !self.flipped;
+    }
+
+    /// Whether the labels are the opposite of [`Self::bits`].
+    pub(crate) fn is_flipped(&self) -> bool {
+        self.flipped
+    }
+
     /// Whether rows have labels.
     pub(crate) fn is_labelled(&self) -> bool {
         self.labelled
@@ -87,7 +99,17 @@ impl LabelBits {
     }
 
     /// Returns the labels of all `rows` rows. All labels must still be present.
-    pub(crate) fn into_labels(self, kind: LabelsKind, rows: usize) -> Labels {
+    pub(crate) fn into_labels(mut self, kind: LabelsKind, rows: usize) -> Labels {
+        if self.flipped {
+            self.words.iter_mut().for_each(|word| *word = !*word);
+            if let Some(last) = self
+                .words
+                .last_mut()
+                .filter(|_| !rows.is_multiple_of(WORD_BITS))
+            {
+                *last &= (1 << (rows % WORD_BITS)) - 1;
+            }
+        }
         match kind {
             LabelsKind::Labelled => Labels::Labelled(BitVector::from_words(rows, self.words)),
             LabelsKind::HalfSpace => Labels::HalfSpace,

@@ -4,11 +4,13 @@
 //! One pass over the examples writes the stored form, computes the digest and counts positive labels and
 //! repetitions. Only the count of repetitions takes memory per example, up to a limit.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
+use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::repetitions::{RepetitionCounter, RepetitionCounts};
 
+use crate::error::{Fault, FormatError};
 use crate::stored::blocks::{BlockWriter, BlocksError, BlocksHeader, LabelsKind};
 use crate::stored::digest::RowsDigest;
 use crate::stored::parts::{Part, for_each_part};
@@ -72,6 +74,44 @@ impl ParsedRows {
             repetitions: repetitions.finish(),
             digest: digest.finish(),
         })
+    }
+
+    /// Passes the values and the label of each row to `see`. A bit is 0 or 1, or -1 or 1 as `low` says. The call may be
+    /// repeated.
+    ///
+    /// # Errors
+    /// When the spool cannot be read, or the first error of `see`.
+    pub(crate) fn for_each_row(
+        &mut self,
+        low: f64,
+        mut see: impl FnMut(&[f64], Option<bool>) -> Result<(), FormatError>,
+    ) -> Result<(), FormatError> {
+        let n = self.header().n;
+        let mut values = Vec::with_capacity(n);
+        let mut refused = None;
+        let passed = self.for_each_part(|part| {
+            let seen = match part {
+                Part::Row(values, label) => see(values, label),
+                Part::Block(block, labels) => (0..block.rows()).try_for_each(|row| {
+                    values.clear();
+                    values.extend((0..n).map(|at| {
+                        let bit = block.word(at / BLOCK_ROWS, row) >> (at % BLOCK_ROWS) & 1;
+                        if bit == 1 { 1.0 } else { low }
+                    }));
+                    see(&values, labels.map(|labels| labels >> row & 1 == 1))
+                }),
+            };
+            seen.map_err(|error| {
+                refused = Some(error);
+                BlocksError::Header("a row that was refused")
+            })
+        });
+        match (passed, refused) {
+            (_, Some(refused)) => Err(refused),
+            (Err(BlocksError::Io(error)), None) => Err(Fault::unspooled(error).into()),
+            (Err(_), None) => Err(Fault::unspooled(ErrorKind::InvalidData.into()).into()),
+            (Ok(()), None) => Ok(()),
+        }
     }
 
     fn for_each_part(

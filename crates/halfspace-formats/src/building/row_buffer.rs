@@ -50,6 +50,11 @@ impl RowBuffer {
         self.rows
     }
 
+    /// Returns the spool.
+    pub(crate) fn spool(&self) -> Option<&Spool> {
+        self.spool.as_ref()
+    }
+
     /// Whether all rows so far are packed.
     pub(crate) fn is_packed(&self) -> bool {
         matches!(self.held, Held::Packed { .. })
@@ -176,7 +181,7 @@ impl RowBuffer {
             rows: self.rows,
         };
         if let Some(spool) = self.spool
-            && let Some(rows) = spool.into_rows(header, low)?
+            && let Some(rows) = spool.into_rows(header, low, self.labels.is_flipped())?
         {
             return Ok(ParsedRows::Spooled(rows));
         }

@@ -6,8 +6,6 @@
 
 mod bit_runs;
 
-use std::io;
-
 use halfspace_core::bits::{WORD_BITS, words_for};
 use halfspace_core::memory;
 
@@ -188,6 +186,43 @@ impl SampleBuilder {
         self.commit(label)
     }
 
+    /// Writes 1 at `count` indices from `from` on in a packed row of the fixed n.
+    #[inline]
+    pub(crate) fn set_ones(&mut self, from: usize, count: usize) {
+        if self.row.ones.is_empty() {
+            self.row.ones.resize(words_for(self.n), 0);
+        }
+        for index in from..from + count {
+            self.row.ones[index / WORD_BITS] |= 1 << (index % WORD_BITS);
+        }
+    }
+
+    /// Ends a packed row of the fixed n whose other values are 0.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn end_set_row(&mut self, label: Option<bool>) -> Result<(), Fault> {
+        self.set_ones(0, 0);
+        self.commit(label)
+    }
+
+    /// Forgets the values of the unfinished row.
+    pub(crate) fn forget_row(&mut self) {
+        self.row.ones.fill(0);
+        self.row.real.clear();
+        self.row.filled = 0;
+    }
+
+    /// Exchanges the labels of all rows.
+    pub(crate) fn flip_labels(&mut self) {
+        self.store.labels.flip();
+    }
+
+    /// Returns the spool.
+    pub(crate) fn spool(&self) -> Option<&Spool> {
+        self.store.spool()
+    }
+
     /// Ends a sparse row. `last` is its largest index from 1, or 0 for a row without values.
     ///
     /// # Errors
@@ -225,11 +260,12 @@ impl SampleBuilder {
         memory::need(self.store.bytes_to_finish(self.n))?;
         let data = self.store.finish(self.n, low, unlabelled);
         Ok(Parsed {
-            data: data.map_err(unspooled)?,
+            data: data.map_err(Fault::unspooled)?,
             first_real: self.first_real,
             zero_bit_value: low,
             feature_names: None,
             class_names: None,
+            table: None,
         })
     }
 
@@ -321,7 +357,9 @@ impl SampleBuilder {
         let (rows, n) = (self.rows(), self.n);
         self.check_bytes(rows, n, real_bytes(rows, n))?;
         let low = self.low();
-        self.store.become_real(self.n, low).map_err(unspooled)?;
+        self.store
+            .become_real(self.n, low)
+            .map_err(Fault::unspooled)?;
         self.row.become_real(filled, self.sparse, low);
         Ok(())
     }
@@ -332,7 +370,7 @@ impl SampleBuilder {
         let width = words_for(index + 1);
         let rows = self.rows() + 1;
         self.check_bytes(rows, index + 1, self.store.bytes(rows, index + 1))?;
-        self.store.widen(width).map_err(unspooled)?;
+        self.store.widen(width).map_err(Fault::unspooled)?;
         self.row.ones.resize(width, 0);
         self.row.settable = (width * WORD_BITS).min(self.limits.n_max);
         Ok(())
@@ -342,7 +380,9 @@ impl SampleBuilder {
     fn commit(&mut self, label: Option<bool>) -> Result<(), Fault> {
         let rows = self.rows() + 1;
         self.check_bytes(rows, self.n, self.store.bytes(rows, self.n))?;
-        self.store.push(&mut self.row, label).map_err(unspooled)
+        self.store
+            .push(&mut self.row, label)
+            .map_err(Fault::unspooled)
     }
 
     /// Checks the bytes of `rows` rows against the limit, the free memory and the spool's reservation.
@@ -357,12 +397,6 @@ impl SampleBuilder {
         let what = format!("{rows} examples of {n} features take {bytes} bytes");
         Err(Fault::too_large(&what, self.limits.state_limit_name, limit))
     }
-}
-
-/// Makes the fault of a spool that cannot be written.
-fn unspooled(error: io::Error) -> Fault {
-    let detail = format!("The examples cannot be written to the spool: {error}.");
-    Fault::new(FormatErrorKind::Spool(error.kind()), detail)
 }
 
 fn check_n(n: usize, limits: &Limits) -> Result<(), Fault> {

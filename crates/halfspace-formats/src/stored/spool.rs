@@ -15,6 +15,7 @@
 //! the explicit -1s if the piece has any. Real rows follow one after the other with `width` doubles each.
 
 use std::io::{self, Read, Seek, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use halfspace_core::bits::{BLOCK_ROWS, BitBlock, words_for};
 
@@ -35,30 +36,36 @@ type Reserve = dyn FnMut(u64) -> Result<u64, NotReserved> + Send;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotReserved;
 
+/// Opens an empty file.
+pub(crate) type OpenSpool = Arc<dyn Fn() -> io::Result<Box<dyn SpoolFile>> + Send + Sync>;
+
+/// The bytes reserved for the stored form.
+struct Reservation {
+    reserve: Box<Reserve>,
+    reserved: u64,
+}
+
 /// Storage for rows beyond the memory budget.
 pub struct Spool {
     /// Bytes that rows may take in memory.
     pub(crate) memory_bytes_max: u64,
-    reserve: Option<Box<Reserve>>,
-    /// Bytes reserved for the stored form so far.
-    reserved: u64,
-    open: Box<dyn Fn() -> io::Result<Box<dyn SpoolFile>> + Send>,
+    reservation: Option<Arc<Mutex<Reservation>>>,
+    open: OpenSpool,
     /// `None` before the first piece.
     words: Option<WordWriter<Box<dyn SpoolFile>>>,
 }
 
 impl Spool {
     /// Makes a spool for rows that take more than `memory_bytes_max` bytes in memory. `open` returns the
-    /// empty file and is called at most once.
+    /// empty file. It is called at most once for the rows, and once for the cells of a table.
     pub fn new<F: SpoolFile + 'static>(
         memory_bytes_max: u64,
-        open: impl Fn() -> io::Result<F> + Send + 'static,
+        open: impl Fn() -> io::Result<F> + Send + Sync + 'static,
     ) -> Self {
         Self {
             memory_bytes_max,
-            reserve: None,
-            reserved: 0,
-            open: Box::new(move || Ok(Box::new(open()?))),
+            reservation: None,
+            open: Arc::new(move || Ok(Box::new(open()?))),
             words: None,
         }
     }
@@ -71,22 +78,40 @@ impl Spool {
         mut self,
         reserve: impl FnMut(u64) -> Result<u64, NotReserved> + Send + 'static,
     ) -> Self {
-        self.reserve = Some(Box::new(reserve));
+        self.reservation = Some(Arc::new(Mutex::new(Reservation {
+            reserve: Box::new(reserve),
+            reserved: 0,
+        })));
         self
+    }
+
+    /// Makes an empty spool under the same limits and reservation.
+    pub(crate) fn fork(&self) -> Self {
+        Self {
+            memory_bytes_max: self.memory_bytes_max,
+            reservation: self.reservation.clone(),
+            open: Arc::clone(&self.open),
+            words: None,
+        }
+    }
+
+    /// Returns the bytes that may stay in memory, and the source of files.
+    pub(crate) fn opener(&self) -> (u64, OpenSpool) {
+        (self.memory_bytes_max, Arc::clone(&self.open))
     }
 
     /// Reserves bytes for the stored form if rows of that size may be spooled.
     ///
     /// # Errors
     /// When the reservation is refused.
-    pub(crate) fn reserve(&mut self, bytes: u64) -> Result<(), NotReserved> {
+    pub(crate) fn reserve(&self, bytes: u64) -> Result<(), NotReserved> {
         // Rows may take up to twice as many bytes in memory as in the stored form.
         let may_spill = bytes > self.memory_bytes_max / 2;
-        if let Some(reserve) = &mut self.reserve
-            && may_spill
-            && bytes > self.reserved
-        {
-            self.reserved = reserve(bytes)?;
+        if let Some(reservation) = self.reservation.as_ref().filter(|_| may_spill) {
+            let mut reservation = reservation.lock().unwrap_or_else(PoisonError::into_inner);
+            if bytes > reservation.reserved {
+                reservation.reserved = (reservation.reserve)(bytes)?;
+            }
         }
         Ok(())
     }
@@ -156,12 +181,18 @@ impl Spool {
         self,
         header: BlocksHeader,
         low: f64,
+        labels_are_flipped: bool,
     ) -> io::Result<Option<SpooledRows>> {
         let Some(words) = self.words else {
             return Ok(None);
         };
         let file = words.finish()?;
-        Ok(Some(SpooledRows { file, header, low }))
+        Ok(Some(SpooledRows {
+            file,
+            header,
+            low,
+            labels_are_flipped,
+        }))
     }
 }
 
@@ -181,6 +212,8 @@ pub struct SpooledRows {
     file: Box<dyn SpoolFile>,
     pub(crate) header: BlocksHeader,
     low: f64,
+    /// Whether the labels are the opposite of the written ones.
+    labels_are_flipped: bool,
 }
 
 impl SpooledRows {
@@ -197,6 +230,7 @@ impl SpooledRows {
             words: WordReader::new(&mut self.file),
             header: self.header,
             low: self.low,
+            labels_are_flipped: self.labels_are_flipped,
             ones: Vec::new(),
             minus: Vec::new(),
             values: Vec::new(),
@@ -238,6 +272,7 @@ struct PieceReader<R> {
     words: WordReader<R>,
     header: BlocksHeader,
     low: f64,
+    labels_are_flipped: bool,
     ones: Vec<u64>,
     minus: Vec<u64>,
     values: Vec<f64>,
@@ -262,7 +297,10 @@ impl<R: Read> PieceReader<R> {
         if !(1..=left.min(BLOCK_ROWS)).contains(&rows) || width > width_max {
             return Err(BlocksError::Header("the size of spooled rows"));
         }
-        let labels = head[2];
+        let labels = match self.labels_are_flipped {
+            true => !head[2] & (u64::MAX >> (BLOCK_ROWS - rows)),
+            false => head[2],
+        };
         Ok(PieceHeader {
             kind,
             rows,

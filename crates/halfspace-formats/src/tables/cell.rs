@@ -25,16 +25,26 @@ pub(crate) enum Family {
     OnOff,
 }
 
-/// The words for false and true of each family.
-const FAMILIES: [(Family, [&[u8]; 2]); 5] = [
-    (Family::TrueFalse, [b"false", b"true"]),
-    (Family::Tf, [b"f", b"t"]),
-    (Family::YesNo, [b"no", b"yes"]),
-    (Family::Yn, [b"n", b"y"]),
-    (Family::OnOff, [b"off", b"on"]),
+const FAMILIES: [Family; 5] = [
+    Family::TrueFalse,
+    Family::Tf,
+    Family::YesNo,
+    Family::Yn,
+    Family::OnOff,
 ];
 
 impl Family {
+    /// The words for false and true, in lower case.
+    pub(crate) fn words(self) -> [&'static str; 2] {
+        match self {
+            Self::TrueFalse => ["false", "true"],
+            Self::Tf => ["f", "t"],
+            Self::YesNo => ["no", "yes"],
+            Self::Yn => ["n", "y"],
+            Self::OnOff => ["off", "on"],
+        }
+    }
+
     /// Whether one value alone tells the family. A lone `t`, `f`, `y` or `n` may be any code.
     pub(crate) fn is_told_by_one(self) -> bool {
         !matches!(self, Self::Tf | Self::Yn)
@@ -63,13 +73,12 @@ impl Cell {
             Err(NumberFault::NotFinite) => return Self::Text,
             Err(NumberFault::NotANumber) => {}
         }
-        let words = FAMILIES.iter();
-        let flag = words.flat_map(|(family, [no, yes])| [(*family, false, no), (*family, true, yes)]);
-        let mut flag = flag.filter(|(_, _, word)| word.eq_ignore_ascii_case(text));
-        match flag.next() {
-            Some((family, value, _)) => Self::Flag(family, value),
-            None => Self::Text,
-        }
+        let is = |word: &str| word.as_bytes().eq_ignore_ascii_case(text);
+        let flag = FAMILIES.iter().find_map(|family| {
+            let [no, yes] = family.words();
+            (is(no) || is(yes)).then(|| Self::Flag(*family, is(yes)))
+        });
+        flag.unwrap_or(Self::Text)
     }
 }
 
@@ -78,7 +87,10 @@ pub(crate) fn number(text: &[u8], decimal: DecimalMark) -> Result<f64, NumberFau
     match decimal {
         DecimalMark::Comma if text.contains(&b'.') => Err(NumberFault::NotANumber),
         DecimalMark::Comma if text.contains(&b',') => {
-            let pointed: Vec<u8> = text.iter().map(|&byte| if byte == b',' { b'.' } else { byte }).collect();
+            let pointed: Vec<u8> = text
+                .iter()
+                .map(|&byte| if byte == b',' { b'.' } else { byte })
+                .collect();
             parse_number(&pointed)
         }
         _ => parse_number(text),

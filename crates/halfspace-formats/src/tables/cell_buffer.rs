@@ -65,7 +65,11 @@ impl CellBuffer {
         }
         if changes {
             self.piece.is_numbers.fill(0);
-            for (column, _) in row.iter().enumerate().filter(|(_, cell)| matches!(cell, KeptCell::Number(_))) {
+            for (column, _) in row
+                .iter()
+                .enumerate()
+                .filter(|(_, cell)| matches!(cell, KeptCell::Number(_)))
+            {
                 self.piece.is_numbers[column / WORD_BITS] |= 1 << (column % WORD_BITS);
             }
         }
@@ -97,8 +101,10 @@ impl CellBuffer {
         self.words.write(is_numbers.iter().copied())?;
         codes.resize(codes.len().next_multiple_of(size_of::<u64>()), 0);
         let (codes_words, _) = codes.as_chunks();
-        self.words.write(codes_words.iter().map(|&bytes| u64::from_le_bytes(bytes)))?;
-        self.words.write(numbers.iter().map(|number| number.to_bits()))?;
+        self.words
+            .write(codes_words.iter().map(|&bytes| u64::from_le_bytes(bytes)))?;
+        self.words
+            .write(numbers.iter().map(|number| number.to_bits()))?;
         *rows = 0;
         codes.clear();
         numbers.clear();
@@ -143,15 +149,27 @@ impl Cells {
             let rows = reader.word()?;
             left = left.checked_sub(rows).ok_or_else(damaged)?;
             piece.is_numbers.clear();
-            reader.read(self.columns.div_ceil(WORD_BITS), &mut piece.is_numbers, |word| word)?;
+            reader.read(
+                self.columns.div_ceil(WORD_BITS),
+                &mut piece.is_numbers,
+                |word| word,
+            )?;
             let number_columns: u32 = piece.is_numbers.iter().map(|word| word.count_ones()).sum();
             let cells = rows as usize * self.columns;
             piece.codes.clear();
             let mut words = Vec::with_capacity(cells.div_ceil(size_of::<u64>()));
-            reader.read(cells.div_ceil(size_of::<u64>()), &mut words, u64::to_le_bytes)?;
+            reader.read(
+                cells.div_ceil(size_of::<u64>()),
+                &mut words,
+                u64::to_le_bytes,
+            )?;
             piece.codes.extend(words.as_flattened());
             piece.numbers.clear();
-            reader.read(rows as usize * number_columns as usize, &mut piece.numbers, f64::from_bits)?;
+            reader.read(
+                rows as usize * number_columns as usize,
+                &mut piece.numbers,
+                f64::from_bits,
+            )?;
             let mut numbers = piece.numbers.iter();
             for codes in piece.codes[..cells].chunks_exact(self.columns) {
                 row.clear();

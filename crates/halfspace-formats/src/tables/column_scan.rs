@@ -178,9 +178,16 @@ impl ColumnScan {
 
     /// Returns the number of missing cells and the first row with one, or zeros.
     pub(crate) fn missing(&self) -> (u64, u64) {
-        let coded = self.values.iter().filter(|value| value.cell == Cell::Missing);
+        let coded = self
+            .values
+            .iter()
+            .filter(|value| value.cell == Cell::Missing);
         let (cells, row) = coded.fold((0, 0), |(cells, row), value| {
-            let first = if row == 0 { value.first_row } else { value.first_row.min(row) };
+            let first = if row == 0 {
+                value.first_row
+            } else {
+                value.first_row.min(row)
+            };
             (cells + value.cells, first)
         });
         let first = if row == 0 { self.missing_row } else { row };

@@ -135,12 +135,19 @@ pub(crate) enum NoFeatures {
 impl TableEncoding {
     /// Returns the number of features.
     pub fn n(&self) -> usize {
-        self.columns.last().map_or(0, |column| column.features[1] as usize)
+        self.columns
+            .last()
+            .map_or(0, |column| column.features[1] as usize)
     }
 
-    /// Whether a feature is a number, so that the sample is real-valued.
-    pub fn is_real(&self) -> bool {
-        self.columns.iter().any(|column| column.kind == ColumnKind::Number)
+    /// Whether each column is one feature that stands for its numbers.
+    pub(crate) fn is_plain(&self) -> bool {
+        let is_plain = |column: &ColumnEncoding| match &column.kind {
+            ColumnKind::Number => true,
+            ColumnKind::Boolean { values } => values[1] == "1" && !column.missing,
+            ColumnKind::Nominal { .. } | ColumnKind::Thermometer { .. } => false,
+        };
+        self.columns.iter().all(is_plain)
     }
 
     /// Returns the names of the features in order.
@@ -161,12 +168,14 @@ impl ColumnEncoding {
         let column = &self.name;
         let mut names: Vec<String> = match &self.kind {
             ColumnKind::Boolean { .. } | ColumnKind::Number => vec![column.clone()],
-            ColumnKind::Nominal { values } => {
-                values.iter().map(|value| format!("{column}={value}")).collect()
-            }
-            ColumnKind::Thermometer { thresholds } => {
-                thresholds.iter().map(|at| format!("{column}>={at}")).collect()
-            }
+            ColumnKind::Nominal { values } => values
+                .iter()
+                .map(|value| format!("{column}={value}"))
+                .collect(),
+            ColumnKind::Thermometer { thresholds } => thresholds
+                .iter()
+                .map(|at| format!("{column}>={at}"))
+                .collect(),
         };
         if self.missing {
             names.push(format!("{column}={MISSING_NAME}"));
@@ -174,16 +183,16 @@ impl ColumnEncoding {
         names
     }
 
-    /// Returns the features of a cell.
+    /// Returns the column of the file, from 0.
+    pub(crate) fn place(&self) -> usize {
+        self.index as usize - 1
+    }
+
+    /// Returns the features of a cell with this text.
     ///
     /// # Errors
     /// The reason why the cell has none.
-    pub(crate) fn encode(
-        &self,
-        text: &[u8],
-        decimal: DecimalMark,
-    ) -> Result<CellFeatures, NoFeatures> {
-        let cell = Cell::of(text, decimal);
+    pub(crate) fn encode(&self, cell: Cell, text: &[u8]) -> Result<CellFeatures, NoFeatures> {
         let from = self.features[0];
         if cell == Cell::Missing {
             let at = from + self.values();
@@ -205,7 +214,10 @@ impl ColumnEncoding {
             ColumnKind::Nominal { values } => {
                 let at = values.iter().position(|value| value.as_bytes() == text);
                 let at = at.ok_or(NoFeatures::Unknown)? as u32;
-                Ok(CellFeatures::Ones { from: from + at, count: 1 })
+                Ok(CellFeatures::Ones {
+                    from: from + at,
+                    count: 1,
+                })
             }
             ColumnKind::Number | ColumnKind::Thermometer { .. } => match cell {
                 Cell::Number(number) => Ok(self.encode_number(number)),
@@ -220,9 +232,15 @@ impl ColumnEncoding {
         match &self.kind {
             ColumnKind::Thermometer { thresholds } => {
                 let count = thresholds.partition_point(|&threshold| threshold <= number);
-                CellFeatures::Ones { from, count: count as u32 }
+                CellFeatures::Ones {
+                    from,
+                    count: count as u32,
+                }
             }
-            _ => CellFeatures::Number { at: from, value: number },
+            _ => CellFeatures::Number {
+                at: from,
+                value: number,
+            },
         }
     }
 }

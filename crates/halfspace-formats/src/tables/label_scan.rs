@@ -49,7 +49,10 @@ pub(crate) struct ReadLabels {
 impl ReadLabels {
     /// Returns the values of the labels -1 and +1 unless they are 1 and -1, or 1 and 0.
     pub(crate) fn class_names(&self) -> Option<[String; 2]> {
-        let negative = self.negative.clone().unwrap_or_else(|| format!("not {}", self.positive));
+        let negative = self
+            .negative
+            .clone()
+            .unwrap_or_else(|| format!("not {}", self.positive));
         let is_plain = self.positive == "1" && matches!(negative.as_str(), "0" | "-1");
         (!is_plain).then(|| [negative, self.positive.clone()])
     }
@@ -80,7 +83,10 @@ impl LabelScan {
     /// # Errors
     /// When the label is missing or unknown, or when there are too many values.
     pub(crate) fn push(&mut self, text: &[u8]) -> Result<u8, Fault> {
-        let spelled = self.spellings.iter().find(|(spelling, _)| **spelling == *text);
+        let spelled = self
+            .spellings
+            .iter()
+            .find(|(spelling, _)| **spelling == *text);
         let code = match spelled {
             Some((_, code)) => *code,
             None => self.push_spelling(text)?,
@@ -116,7 +122,10 @@ impl LabelScan {
             && !two.contains(&spelling)
         {
             let [positive, negative] = two.each_ref().map(|text| excerpt(text));
-            let detail = format!("{} is not a label; the labels are {positive} and {negative}.", excerpt(text));
+            let detail = format!(
+                "{} is not a label; the labels are {positive} and {negative}.",
+                excerpt(text)
+            );
             return Err(Fault::new(FormatErrorKind::BadLabel, detail));
         }
         if self.values.len() == VALUES_MAX {
@@ -165,14 +174,19 @@ impl LabelScan {
         let Some(positive) = self.positive() else {
             let number = self.values.len();
             let values = if number == 1 { "value" } else { "values" };
-            let first = self.values.first().map_or(String::new(), |value| shown(&value.text));
+            let first = self
+                .values
+                .first()
+                .map_or(String::new(), |value| shown(&value.text));
             let detail = format!(
                 "The label column has {number} {values}: {}. Say which value means +1, as in `positive={first}`.",
                 self.counted()
             );
             return Err(Fault::new(FormatErrorKind::BadLabel, detail));
         };
-        let is_positive = (0..self.values.len()).map(|code| Some(code) == positive).collect();
+        let is_positive = (0..self.values.len())
+            .map(|code| Some(code) == positive)
+            .collect();
         let name = |code: Option<usize>| code.map(|code| shown(&self.values[code].text));
         let other = (0..self.values.len()).find(|&code| Some(code) != positive);
         let flipped = |text: Option<String>, opposite: Option<&String>| {
@@ -267,8 +281,14 @@ mod tests {
         ];
         for (labels, positive, negative) in cases {
             let read = read(&labels).unwrap();
-            assert_eq!((read.positive.as_str(), read.negative.as_deref()), (positive, Some(negative)));
-            let codes: Vec<bool> = labels.iter().map(|label| canonical(label.as_bytes()).0 == positive.as_bytes()).collect();
+            assert_eq!(
+                (read.positive.as_str(), read.negative.as_deref()),
+                (positive, Some(negative))
+            );
+            let codes: Vec<bool> = labels
+                .iter()
+                .map(|label| canonical(label.as_bytes()).0 == positive.as_bytes())
+                .collect();
             assert_eq!(read.is_positive, codes, "{labels:?}");
         }
     }
@@ -278,7 +298,10 @@ mod tests {
         assert_eq!(read(&["1", "1"]).unwrap().is_positive, [true]);
         assert_eq!(read(&["0"]).unwrap().is_positive, [false]);
         let three = read(&["a", "b", "a", "c"]).err().unwrap().detail;
-        assert!(three.contains("3 values: `a` (2), `b` (1), `c` (1)") && three.contains("`positive=a`"), "{three}");
+        assert!(
+            three.contains("3 values: `a` (2), `b` (1), `c` (1)") && three.contains("`positive=a`"),
+            "{three}"
+        );
         assert!(read(&["setosa"]).is_err());
     }
 
@@ -291,6 +314,12 @@ mod tests {
         assert_eq!((read.positive.as_str(), &read.negative), ("b", &None));
         let mut scan = LabelScan::new(Some("x"), None);
         scan.push(b"a").unwrap();
-        assert!(scan.finish().err().unwrap().detail.contains("No label is `x`: `a` (1)"));
+        assert!(
+            scan.finish()
+                .err()
+                .unwrap()
+                .detail
+                .contains("No label is `x`: `a` (1)")
+        );
     }
 }

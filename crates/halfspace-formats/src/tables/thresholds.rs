@@ -44,13 +44,17 @@ impl QuantileSearch {
         }
     }
 
-    /// Counts `times` occurrences of a number in the present pass.
-    pub(crate) fn see(&mut self, number: f64, times: u64) {
+    /// Counts a number in the present pass.
+    pub(crate) fn see(&mut self, number: f64) {
         let key = ordered(number);
         let prefix = key.checked_shr(u64::BITS - self.fixed_bits).unwrap_or(0);
         let digit = key >> (u64::BITS - DIGIT_BITS - self.fixed_bits) & ((1 << DIGIT_BITS) - 1);
-        for quantile in self.quantiles.iter_mut().filter(|quantile| quantile.prefix == prefix) {
-            quantile.counts[digit as usize] += times;
+        for quantile in self
+            .quantiles
+            .iter_mut()
+            .filter(|quantile| quantile.prefix == prefix)
+        {
+            quantile.counts[digit as usize] += 1;
         }
     }
 
@@ -74,7 +78,10 @@ impl QuantileSearch {
     /// Returns the quantiles above `minimum` after all passes, in ascending order without repeats.
     pub(crate) fn finish(self, minimum: f64) -> Vec<f64> {
         debug_assert_eq!(self.fixed_bits, u64::BITS);
-        let numbers = self.quantiles.iter().map(|quantile| number(quantile.prefix));
+        let numbers = self
+            .quantiles
+            .iter()
+            .map(|quantile| number(quantile.prefix));
         let mut thresholds: Vec<f64> = numbers.filter(|&number| number > minimum).collect();
         thresholds.dedup();
         thresholds
@@ -85,12 +92,20 @@ impl QuantileSearch {
 fn ordered(number: f64) -> u64 {
     // Adding 0.0 turns -0.0 into 0.0.
     let bits = (number + 0.0).to_bits();
-    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+    if bits >> 63 == 1 {
+        !bits
+    } else {
+        bits | 1 << 63
+    }
 }
 
 /// The inverse of [`ordered`].
 fn number(key: u64) -> f64 {
-    f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
+    f64::from_bits(if key >> 63 == 1 {
+        key & !(1 << 63)
+    } else {
+        !key
+    })
 }
 
 #[cfg(test)]
@@ -102,7 +117,7 @@ mod tests {
     fn thresholds(numbers: &[f64], bins: u32) -> Vec<f64> {
         let mut search = QuantileSearch::new(numbers.len() as u64, bins);
         for _ in 0..PASSES {
-            numbers.iter().for_each(|&number| search.see(number, 1));
+            numbers.iter().for_each(|&number| search.see(number));
             search.end_pass();
         }
         search.finish(numbers.iter().copied().fold(f64::INFINITY, f64::min))

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::{
     BitOrder, Format, FormatError, Header, LabelsColumn, Limits, Options, Parsed, UnlabelledMeans,
 };
-use crate::RowsKind;
+use crate::{RowsKind, TableOptions};
 
 #[path = "../../../../fuzz/src/input.rs"]
 mod input;

@@ -1,7 +1,6 @@
-//! CSV (RFC 4180): one example per line, with a label column and numbers.
+//! CSV (RFC 4180) and its dialects: one row of a table per line, between commas, semicolons or tabs.
 //!
-//! A quoted field must end on its line, since every field is a number or a name. Blanks around a field are
-//! ignored, and so are blank lines.
+//! A quoted field must end on its line. Blanks around a field are ignored, and so are blank lines.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -10,12 +9,12 @@ use std::ops::Range;
 use csv_core::ReadRecordResult;
 use memchr::memchr;
 
-use crate::building::labels::bad_label;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::stored::spool::Spool;
-use crate::text::lines::{Line, LineReader};
+use crate::tables::table_builder::TableBuilder;
+use crate::text::lines::LineReader;
 use crate::text::numbers::{NumberFault, parse_number};
 use crate::{Header, LabelsColumn, Options, Parsed};
 
@@ -28,45 +27,100 @@ pub(crate) fn parse(
     spool: Option<Spool>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_bit_order("CSV")?;
-    if options.labels == Some(LabelsColumn::Appended) {
-        let detail = "labels=appended is for octets only; in CSV a column holds the labels.";
-        return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
-    }
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
-    let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
-    let mut builder = builder.of_kind(options.values)?;
-    let mut fields = Fields::new();
-    let mut table: Option<Table> = None;
+    let mut spool = Some(spool);
+    let mut fields: Option<Fields> = None;
+    let mut table: Option<(TableBuilder<'_>, usize)> = None;
     while let Some(line) = lines.next_line()? {
         if line.text.trim_ascii().is_empty() {
             lines.pass_empty_lines(u64::MAX);
             continue;
         }
         let placed = |(offset, fault): Misplaced| fault.at(line.number, offset);
+        let fields = fields.get_or_insert_with(|| Fields::new(delimiter(line.text, options)));
         fields
             .split(line.text, options.limits.n_max)
             .map_err(placed)?;
-        let Some(table) = &table else {
-            let begun = Table::begin(&fields, options).map_err(placed)?;
-            if begun.names.is_none() {
-                begun
-                    .read_row(&fields, line, &mut builder)
+        let (table, columns) = match &mut table {
+            Some(table) => table,
+            none => {
+                let columns = fields.len();
+                let names = has_header(fields, options)
+                    .then(|| names(fields))
+                    .transpose()
                     .map_err(placed)?;
+                let is_header = names.is_some();
+                let begun = TableBuilder::new(options, names, columns, spool.take().flatten());
+                let begun =
+                    none.insert((begun.map_err(|error| error.or_at(line.number))?, columns));
+                if is_header {
+                    continue;
+                }
+                begun
             }
-            table = Some(begun);
-            continue;
         };
-        table
-            .read_row(&fields, line, &mut builder)
-            .map_err(placed)?;
+        fields.check_columns(*columns).map_err(placed)?;
+        let place = |column| Place::Line {
+            line: line.number,
+            column: fields.start(column) as u64 + 1,
+        };
+        table.row(|column| fields.get(column), place)?;
     }
-    let mut parsed = builder.finish(options.unlabelled)?;
-    parsed.feature_names = table.and_then(Table::feature_names);
-    Ok(parsed)
+    match table {
+        Some((table, _)) => table.finish(),
+        None => {
+            Ok(SampleBuilder::dense(&options.limits, options.n, None)?
+                .finish(options.unlabelled)?)
+        }
+    }
+}
+
+/// Returns the byte between fields: the stated one, or the one of `,`, `;` and tab that the first line has most often
+/// outside quotes.
+fn delimiter(line: &[u8], options: &Options) -> u8 {
+    if let Some(delimiter) = options.table.delimiter {
+        return delimiter;
+    }
+    let mut quoted = false;
+    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0)];
+    for &byte in line {
+        quoted ^= byte == b'"';
+        for (delimiter, count) in &mut counts {
+            *count += usize::from(byte == *delimiter && !quoted);
+        }
+    }
+    // Of equal counts the first is taken.
+    let [first, rest @ ..] = counts;
+    rest.into_iter()
+        .fold(
+            first,
+            |best, next| if next.1 > best.1 { next } else { best },
+        )
+        .0
+}
+
+/// Whether the first line holds the names of the columns.
+fn has_header(fields: &Fields, options: &Options) -> bool {
+    let columns = 0..fields.len();
+    match options.header {
+        Header::True => true,
+        Header::False => false,
+        Header::Auto => {
+            let named = match &options.labels {
+                Some(LabelsColumn::Named(name)) => Some(name.as_bytes()),
+                _ => None,
+            };
+            // A first row with some numbers is data instead of names, and must not vanish.
+            let is_number = |index| parse_number(fields.get(index)) != Err(NumberFault::NotANumber);
+            !columns.clone().any(is_number)
+                || named.is_some_and(|name| columns.clone().any(|index| fields.get(index) == name))
+        }
+    }
 }
 
 /// Fields of one line. The buffers are reused.
 struct Fields {
+    delimiter: u8,
     quoted: bool,
     reader: csv_core::Reader,
     /// Text of the fields if the line has quotes. Otherwise the fields are slices of the line.
@@ -79,10 +133,11 @@ struct Fields {
 }
 
 impl Fields {
-    fn new() -> Self {
+    fn new(delimiter: u8) -> Self {
         Self {
+            delimiter,
             quoted: false,
-            reader: csv_core::Reader::new(),
+            reader: csv_core::ReaderBuilder::new().delimiter(delimiter).build(),
             unquoted: Vec::new(),
             ends: Vec::new(),
             line: Vec::new(),
@@ -103,7 +158,7 @@ impl Fields {
         // Fields are short, so a separate search for each comma would cost more.
         let mut start = 0;
         for (at, &byte) in line.iter().enumerate() {
-            if byte == b',' {
+            if byte == self.delimiter {
                 self.check_count(at, n_max)?;
                 self.ranges.push(start..at);
                 start = at + 1;
@@ -124,7 +179,7 @@ impl Fields {
                     quoted = !quoted;
                     opened = at;
                 }
-                b',' if !quoted => {
+                byte if byte == self.delimiter && !quoted => {
                     self.check_count(at, n_max)?;
                     self.ranges.push(start..at);
                     start = at + 1;
@@ -208,100 +263,19 @@ impl Fields {
         }
     }
 
-    fn is_number(&self, index: usize) -> bool {
-        parse_number(self.get(index)) != Err(NumberFault::NotANumber)
-    }
-}
-
-/// Structure of the table, as the first line determines it.
-struct Table {
-    names: Option<Vec<String>>,
-    /// Column of the labels, from 0.
-    label: Option<usize>,
-    columns: usize,
-}
-
-impl Table {
-    fn begin(fields: &Fields, options: &Options) -> Result<Self, Misplaced> {
-        let columns = fields.len();
-        let named = match &options.labels {
-            Some(LabelsColumn::Named(name)) => Some(name.as_str()),
-            _ => None,
-        };
-        let text = |index| String::from_utf8_lossy(fields.get(index)).into_owned();
-        let has_header = match options.header {
-            Header::True => true,
-            Header::False => false,
-            Header::Auto => {
-                // A first row with some numbers is faulty data instead of names, and must not vanish.
-                let no_number = !(0..columns).any(|index| fields.is_number(index));
-                no_number || named.is_some_and(|name| (0..columns).any(|i| text(i) == name))
-            }
-        };
-        let names = has_header.then(|| names(fields)).transpose()?;
-        let label = match (&options.labels, named) {
-            (_, Some(name)) => Some(find_column(names.as_deref(), name).map_err(|f| (0, f))?),
-            (Some(LabelsColumn::None), _) => None,
-            (Some(LabelsColumn::Last), _) => Some(columns - 1),
-            _ => Some(0),
-        };
-        Ok(Self {
-            names,
-            label,
-            columns,
-        })
-    }
-
-    fn read_row(
-        &self,
-        fields: &Fields,
-        line: Line<'_>,
-        builder: &mut SampleBuilder,
-    ) -> Result<(), Misplaced> {
-        self.check_columns(fields)?;
-        let mut label = None;
-        for index in 0..fields.len() {
-            let text = fields.get(index);
-            let misplaced = |fault| (fields.start(index), fault);
-            if self.label == Some(index) {
-                let read = match parse_number(text) {
-                    Ok(value) => builder.label(value),
-                    Err(_) => Err(bad_label(&String::from_utf8_lossy(text))),
-                };
-                label = Some(read.map_err(misplaced)?);
-                continue;
-            }
-            let value = parse_number(text).map_err(|fault| misplaced(fault.of_value(text)))?;
-            if builder.value(value).map_err(misplaced)? {
-                let column = fields.start(index) as u64 + 1;
-                let line = line.number;
-                builder.note_first_real(Place::Line { line, column });
-            }
-        }
-        builder.end_row(label).map_err(|fault| (0, fault))
-    }
-
-    /// Checks that a line has as many columns as the first line.
-    fn check_columns(&self, fields: &Fields) -> Result<(), Misplaced> {
-        let (found, expected) = (fields.len(), self.columns);
+    /// Checks that the line has as many columns as the first line.
+    fn check_columns(&self, expected: usize) -> Result<(), Misplaced> {
+        let found = self.len();
         if found == expected {
             return Ok(());
         }
-        let at = match fields.ranges.get(expected) {
+        let at = match self.ranges.get(expected) {
             Some(surplus) => surplus.start,
-            None => fields.line.len(),
+            None => self.line.len(),
         };
         let detail =
             format!("The line has {found} columns, but the lines before it have {expected}.");
         Err((at, Fault::new(FormatErrorKind::UnequalLength, detail)))
-    }
-
-    fn feature_names(self) -> Option<Vec<String>> {
-        let mut names = self.names?;
-        if let Some(label) = self.label {
-            names.remove(label);
-        }
-        Some(names)
     }
 }
 
@@ -322,19 +296,4 @@ fn names(fields: &Fields) -> Result<Vec<String>, Misplaced> {
         Ok(name.to_owned())
     };
     (0..fields.len()).map(name).collect()
-}
-
-fn find_column(names: Option<&[String]>, name: &str) -> Result<usize, Fault> {
-    let fail = |detail: String| Err(Fault::new(FormatErrorKind::BadOption, detail));
-    let Some(names) = names else {
-        return fail(format!(
-            "The label column `{name}` needs a header, but the body has no header."
-        ));
-    };
-    let mut found = (0..names.len()).filter(|&index| names[index] == name);
-    match (found.next(), found.next()) {
-        (Some(index), None) => Ok(index),
-        (Some(_), Some(_)) => fail(format!("Several columns are named `{name}`.")),
-        _ => fail(format!("No column of the header is named `{name}`.")),
-    }
 }

@@ -1,0 +1,484 @@
+//! The columns of a table: their names, their roles and the description of the finished table.
+
+use super::cell::Cell;
+use super::column_scan::ColumnScan;
+use super::encoding::{
+    ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, TableEncoding,
+};
+use super::options::{KindName, Numbers, TableOptions};
+use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::text::numbers::parse_number;
+use crate::{LabelsColumn, RowsKind};
+
+/// Names of the column that holds the labels if the request names no column.
+const LABEL_NAMES: [&str; 4] = ["label", "class", "target", "y"];
+
+/// The number of columns that an error lists.
+const LISTED_MAX: usize = 40;
+
+/// The columns of a table.
+pub(crate) struct TableColumns {
+    pub(crate) columns: Vec<TableColumn>,
+    /// Whether the table has a row of names.
+    pub(crate) has_header: bool,
+    /// The label column, from 0.
+    pub(crate) label: Option<usize>,
+}
+
+/// A column of the table.
+pub(crate) struct TableColumn {
+    pub(crate) name: String,
+    /// The reason why the column has no features.
+    pub(crate) ignored: Option<&'static str>,
+    /// The kind that the request states.
+    pub(crate) kind: Option<KindName>,
+    /// The last number of a column without a name that has counted the rows so far.
+    counted: Counted,
+}
+
+/// Whether a column counts the rows.
+enum Counted {
+    /// The column has a name, or a cell is not the next number.
+    No,
+    /// No row so far.
+    Begins,
+    /// The number of the last row.
+    Last(u64),
+}
+
+impl TableColumn {
+    /// Reads the next cell of a column that may count the rows, from 0 or from 1.
+    pub(crate) fn count(&mut self, text: &[u8]) {
+        let number = match self.counted {
+            Counted::No => return,
+            _ => parse_number(text)
+                .ok()
+                .filter(|number| number.fract() == 0.0 && *number >= 0.0),
+        };
+        let expected = |number: &f64| match self.counted {
+            Counted::Last(last) => *number == (last + 1) as f64,
+            _ => *number <= 1.0,
+        };
+        self.counted = number
+            .filter(expected)
+            .map_or(Counted::No, |number| Counted::Last(number as u64));
+    }
+
+    /// Whether every row of the column was its number.
+    fn counts_rows(&self) -> bool {
+        matches!(self.counted, Counted::Last(_))
+    }
+}
+
+impl TableColumns {
+    /// Gives each of `count` columns its role.
+    ///
+    /// # Errors
+    /// When an option names no column, or when the label column is open.
+    pub(crate) fn new(
+        names: Option<Vec<String>>,
+        count: usize,
+        labels: Option<&LabelsColumn>,
+        options: &TableOptions,
+    ) -> Result<Self, Fault> {
+        let has_header = names.is_some();
+        let numbered = || {
+            (1..=count)
+                .map(|number| format!("column_{number}"))
+                .collect()
+        };
+        let column = |name: String| TableColumn {
+            counted: match has_header && name.is_empty() {
+                true => Counted::Begins,
+                false => Counted::No,
+            },
+            name,
+            ignored: None,
+            kind: None,
+        };
+        let mut table = Self {
+            columns: names
+                .unwrap_or_else(numbered)
+                .into_iter()
+                .map(column)
+                .collect(),
+            has_header,
+            label: None,
+        };
+        for name in &options.ignore {
+            let at = table.find(name, "ignore")?;
+            table.columns[at].ignored = Some("the request ignores the column");
+        }
+        for (name, kind) in &options.kinds {
+            let at = table.find(name, "kinds")?;
+            match kind {
+                KindName::Ignored => {
+                    table.columns[at].ignored = Some("the request ignores the column")
+                }
+                kind => table.columns[at].kind = Some(*kind),
+            }
+        }
+        table.label = table.label_column(labels, options)?;
+        if let Some(label) = table.label {
+            table.columns[label].ignored = None;
+            table.columns[label].counted = Counted::No;
+        }
+        Ok(table)
+    }
+
+    /// Whether every cell that is a number can be a feature as it stands.
+    pub(crate) fn are_plain(&self, options: &TableOptions) -> bool {
+        let is_plain = |column: &TableColumn| {
+            column.kind.is_none()
+                && column.ignored.is_none()
+                && matches!(column.counted, Counted::No)
+        };
+        options.numbers == Numbers::Real && self.columns.iter().all(is_plain)
+    }
+
+    fn label_column(
+        &self,
+        labels: Option<&LabelsColumn>,
+        options: &TableOptions,
+    ) -> Result<Option<usize>, Fault> {
+        let last = self.columns.len() - 1;
+        match labels {
+            Some(LabelsColumn::None) => return Ok(None),
+            Some(LabelsColumn::First) => return Ok(Some(0)),
+            Some(LabelsColumn::Last) => return Ok(Some(last)),
+            Some(LabelsColumn::Named(name)) => return self.find(name, "labels").map(Some),
+            Some(LabelsColumn::Appended) => {
+                let detail =
+                    "labels=appended is for octets only; in a table a column holds the labels.";
+                return Err(Fault::new(FormatErrorKind::BadOption, detail));
+            }
+            None => {}
+        }
+        if let Some(encoding) = &options.encoding {
+            let Some(label) = &encoding.label else {
+                return Ok(None);
+            };
+            return match self.has_header && encoding.header {
+                true => Ok(self
+                    .columns
+                    .iter()
+                    .position(|column| column.name == label.column)),
+                false => Ok(Some(label.index as usize - 1).filter(|&at| at <= last)),
+            };
+        }
+        if !self.has_header {
+            return Ok(Some(0));
+        }
+        let is_label = |column: &TableColumn| {
+            LABEL_NAMES
+                .iter()
+                .any(|name| column.name.eq_ignore_ascii_case(name))
+        };
+        let mut found = (0..self.columns.len()).filter(|&at| is_label(&self.columns[at]));
+        match (found.next(), found.next()) {
+            (Some(at), None) => Ok(Some(at)),
+            (first, _) => {
+                let how_many = if first.is_some() {
+                    "Several columns are"
+                } else {
+                    "No column is"
+                };
+                let detail = format!(
+                    "{how_many} named label, class, target or y. Name the label column, as in `labels={}`; the \
+                     columns are {}.",
+                    self.columns[last].name,
+                    self.listed()
+                );
+                Err(Fault::new(FormatErrorKind::BadOption, detail))
+            }
+        }
+    }
+
+    /// Finds a column by its name, or by its number from 1 or, from the end, from -1.
+    fn find(&self, name: &str, option: &str) -> Result<usize, Fault> {
+        let by_name = |column: &TableColumn| self.has_header && column.name == name;
+        if let Some(at) = self.columns.iter().position(by_name) {
+            return Ok(at);
+        }
+        let count = self.columns.len();
+        let by_number = name.parse::<i64>().ok().and_then(|number| match number {
+            0 => None,
+            1.. => usize::try_from(number - 1).ok().filter(|&at| at < count),
+            _ => count.checked_sub(usize::try_from(number.unsigned_abs()).ok()?),
+        });
+        by_number.ok_or_else(|| {
+            let detail = format!(
+                "The option `{option}` names the column `{name}`, which the table does not have; the columns are {}.",
+                self.listed()
+            );
+            Fault::new(FormatErrorKind::BadOption, detail)
+        })
+    }
+
+    fn listed(&self) -> String {
+        let names = self.columns.iter().take(LISTED_MAX);
+        let mut names: Vec<String> = names
+            .map(|column| excerpt(column.name.as_bytes()))
+            .collect();
+        if self.columns.len() > LISTED_MAX {
+            names.push("...".to_owned());
+        }
+        names.join(", ")
+    }
+
+    /// Names the column in a fault about its cells.
+    pub(crate) fn about(&self, at: usize, fault: Fault) -> Fault {
+        let name = excerpt(self.columns[at].name.as_bytes());
+        let detail = format!(
+            "The column {name} {}; `ignore={}` leaves the column out.",
+            fault.detail, self.columns[at].name
+        );
+        Fault::new(fault.kind, detail)
+    }
+
+    /// Returns the columns of the encoding in their order, as indices of columns of this table.
+    ///
+    /// # Errors
+    /// When the table lacks a column or has a surplus one.
+    pub(crate) fn places(&self, encoding: &TableEncoding) -> Result<Vec<usize>, Fault> {
+        if self.has_header && encoding.header {
+            return self.places_by_name(encoding);
+        }
+        let all =
+            encoding.columns.len() + encoding.ignored.len() + usize::from(encoding.label.is_some());
+        let count = self.columns.len();
+        let without_label = match &encoding.label {
+            Some(label) if count + 1 == all => Some(label.index as usize),
+            _ => None,
+        };
+        if count != all && without_label.is_none() {
+            let detail = format!(
+                "The rows have {count} cells, but the encoding has {all} columns, the label included; send all \
+                 columns or all but the label."
+            );
+            return Err(Fault::new(FormatErrorKind::UnequalLength, detail));
+        }
+        let place = |column: &ColumnEncoding| {
+            let index = column.index as usize;
+            index - 1 - usize::from(without_label.is_some_and(|label| index > label))
+        };
+        Ok(encoding.columns.iter().map(place).collect())
+    }
+
+    fn places_by_name(&self, encoding: &TableEncoding) -> Result<Vec<usize>, Fault> {
+        let find = |name: &str| self.columns.iter().position(|column| column.name == name);
+        let known = |name: &str| {
+            encoding.columns.iter().any(|column| column.name == name)
+                || encoding
+                    .ignored
+                    .iter()
+                    .any(|ignored| ignored.column == name)
+                || encoding
+                    .label
+                    .as_ref()
+                    .is_some_and(|label| label.column == name)
+        };
+        let surplus = (0..self.columns.len()).find(|&at| {
+            let column = &self.columns[at];
+            self.label != Some(at) && column.ignored.is_none() && !known(&column.name)
+        });
+        if let Some(at) = surplus {
+            let name = &self.columns[at].name;
+            let detail = format!(
+                "The encoding does not know the column {}; `ignore={name}` leaves the column out.",
+                excerpt(name.as_bytes())
+            );
+            return Err(Fault::new(FormatErrorKind::BadOption, detail));
+        }
+        let place = |column: &ColumnEncoding| {
+            find(&column.name).ok_or_else(|| {
+                let detail = format!(
+                    "The table has no column {}, which the encoding needs; the columns are {}.",
+                    excerpt(column.name.as_bytes()),
+                    self.listed()
+                );
+                Fault::new(FormatErrorKind::BadOption, detail)
+            })
+        };
+        encoding.columns.iter().map(place).collect()
+    }
+
+    /// Returns the columns that can have features.
+    pub(crate) fn features(&self) -> impl Iterator<Item = usize> {
+        let is_feature = |&at: &usize| {
+            let column = &self.columns[at];
+            self.label != Some(at) && column.ignored.is_none() && !column.counts_rows()
+        };
+        (0..self.columns.len()).filter(is_feature)
+    }
+
+    /// Describes a table of numbers alone. `zero_bit_value` is the value of a 0 bit of Boolean examples.
+    pub(crate) fn describe_plain(
+        &self,
+        label: Option<LabelEncoding>,
+        kind: RowsKind,
+        zero_bit_value: f64,
+    ) -> TableEncoding {
+        let low = if zero_bit_value < 0.0 { "-1" } else { "0" };
+        let kind = match kind {
+            RowsKind::Boolean => ColumnKind::Boolean {
+                values: [low, "1"].map(str::to_owned),
+            },
+            RowsKind::Real => ColumnKind::Number,
+        };
+        let columns = self.features().map(|at| (at, kind.clone(), false));
+        self.describe(label, columns.collect(), MissingCells::default())
+    }
+
+    /// Describes a table with the kinds of its columns with features, and whether they have missing cells.
+    pub(crate) fn describe(
+        &self,
+        label: Option<LabelEncoding>,
+        kinds: Vec<(usize, ColumnKind, bool)>,
+        missing: MissingCells,
+    ) -> TableEncoding {
+        let mut next = 0;
+        let columns = kinds.into_iter().map(|(at, kind, missing)| {
+            let features = match &kind {
+                ColumnKind::Boolean { .. } | ColumnKind::Number => 1,
+                ColumnKind::Nominal { values } => values.len(),
+                ColumnKind::Thermometer { thresholds } => thresholds.len(),
+            };
+            let from = next;
+            next += features as u32 + u32::from(missing);
+            ColumnEncoding {
+                name: self.columns[at].name.clone(),
+                index: at as u32 + 1,
+                features: [from, next],
+                kind,
+                missing,
+            }
+        });
+        let columns = columns.collect();
+        let ignored = self.columns.iter().enumerate().filter_map(|(at, column)| {
+            let counts = column
+                .counts_rows()
+                .then_some("the column has no name and counts the rows");
+            Some(IgnoredColumn {
+                column: column.name.clone(),
+                index: at as u32 + 1,
+                why: column.ignored.or(counts)?.to_owned(),
+            })
+        });
+        TableEncoding {
+            label,
+            columns,
+            ignored: ignored.collect(),
+            missing,
+            header: self.has_header,
+        }
+    }
+}
+
+/// The kind of a column, and whether its missing cells have a feature of their own.
+///
+/// # Errors
+/// When the cells are not of the stated kind, or a missing cell has no coding.
+pub(crate) fn column_kind(
+    scan: &ColumnScan,
+    stated: Option<KindName>,
+    numbers: Numbers,
+) -> Result<(ColumnKind, bool), Fault> {
+    let (missing, missing_row) = scan.missing();
+    let present = || {
+        scan.values
+            .iter()
+            .filter(|value| value.cell != Cell::Missing)
+    };
+    let wrong = |detail: String| Err(Fault::new(FormatErrorKind::BadValue, detail));
+    let text = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+    if stated != Some(KindName::Nominal)
+        && let Some(values) = boolean(scan, stated)
+    {
+        return Ok((ColumnKind::Boolean { values }, missing > 0));
+    }
+    if stated == Some(KindName::Boolean) {
+        let second = present()
+            .nth(2)
+            .or_else(|| present().nth(1))
+            .or_else(|| present().next());
+        let shown = second.map_or(String::new(), |value| excerpt(&value.text));
+        return wrong(format!("is not boolean, because it has the value {shown}"));
+    }
+    let word = present().find(|value| !matches!(value.cell, Cell::Number(_)));
+    let is_number = stated != Some(KindName::Nominal)
+        && word.is_none()
+        && (scan.is_numbers || present().next().is_some());
+    if stated == Some(KindName::Number)
+        && let Some(word) = word
+    {
+        return wrong(format!(
+            "is not a number column: row {} has {}",
+            word.first_row,
+            excerpt(&word.text)
+        ));
+    }
+    if is_number {
+        return match numbers {
+            Numbers::Thermometer { .. } => Ok((
+                ColumnKind::Thermometer {
+                    thresholds: Vec::new(),
+                },
+                missing > 0,
+            )),
+            Numbers::Real if missing > 0 => wrong(format!(
+                "holds numbers and has no number in row {missing_row}; `missing=drop` leaves such rows out, and \
+                 `numbers=thermometer` codes them"
+            )),
+            Numbers::Real => Ok((ColumnKind::Number, false)),
+        };
+    }
+    let mut values: Vec<&[u8]> = present().map(|value| &*value.text).collect();
+    values.sort_unstable();
+    if let Some(bad) = values
+        .iter()
+        .find(|value| std::str::from_utf8(value).is_err())
+    {
+        return wrong(format!(
+            "has the value {}, which is not UTF-8",
+            excerpt(bad)
+        ));
+    }
+    let values = values.into_iter().map(text).collect();
+    Ok((ColumnKind::Nominal { values }, missing > 0))
+}
+
+/// Returns the values of the bits 0 and 1 of a boolean column.
+fn boolean(scan: &ColumnScan, stated: Option<KindName>) -> Option<[String; 2]> {
+    if scan.is_numbers || stated == Some(KindName::Number) {
+        return None;
+    }
+    let present: Vec<_> = scan
+        .values
+        .iter()
+        .filter(|value| value.cell != Cell::Missing)
+        .collect();
+    let words = |zero: &str, one: &str| Some([zero.to_owned(), one.to_owned()]);
+    let is_in = |allowed: [f64; 2]| {
+        let allowed = |number| allowed.contains(&number);
+        present
+            .iter()
+            .all(|value| matches!(value.cell, Cell::Number(number) if allowed(number)))
+    };
+    let first = present.first()?;
+    match first.cell {
+        Cell::Number(_) if is_in([0.0, 1.0]) => words("0", "1"),
+        Cell::Number(_) if is_in([-1.0, 1.0]) => words("-1", "1"),
+        Cell::Flag(family, flag) => {
+            let same = |value: &&super::column_scan::ColumnValue| matches!(value.cell, Cell::Flag(other, _) if other == family);
+            let both = present
+                .iter()
+                .any(|value| value.cell == Cell::Flag(family, !flag));
+            let is_boolean = present.iter().all(|value| same(value))
+                && (both || family.is_told_by_one() || stated == Some(KindName::Boolean));
+            let [zero, one] = family.words();
+            if is_boolean { words(zero, one) } else { None }
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,164 @@
+//! Encoded rows on their way into a sample.
+
+use super::cell::{Cell, DecimalMark};
+use super::columns::TableColumns;
+use super::encoding::{CellFeatures, ColumnKind, NoFeatures, TableEncoding};
+use super::options::{Missing, Unknown};
+use super::table_builder::InColumn;
+use crate::building::parsed_rows::ParsedRows;
+use crate::building::sample_builder::SampleBuilder;
+use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::stored::spool::Spool;
+use crate::{Options, Parsed, RowsKind};
+
+/// Adds encoded rows to a sample.
+pub(crate) struct Encoder {
+    pub(crate) encoding: TableEncoding,
+    builder: SampleBuilder,
+    /// The values of a real row.
+    values: Vec<f64>,
+    is_real: bool,
+}
+
+impl Encoder {
+    /// Starts a sample with the features of the encoding.
+    ///
+    /// # Errors
+    /// When the encoding has no feature or too many, or when the request asks for other features.
+    pub(crate) fn new(
+        encoding: TableEncoding,
+        options: &Options,
+        spool: Option<Spool>,
+    ) -> Result<Self, Fault> {
+        let n = encoding.n();
+        options.check_n(n)?;
+        let number = encoding
+            .columns
+            .iter()
+            .find(|column| column.kind == ColumnKind::Number);
+        if let (Some(number), Some(RowsKind::Boolean)) = (number, options.values) {
+            let detail = format!(
+                "The column {} holds numbers; `numbers=thermometer` makes them Boolean.",
+                excerpt(number.name.as_bytes())
+            );
+            return Err(Fault::new(FormatErrorKind::NotBoolean, detail));
+        }
+        let is_real = number.is_some() || options.values == Some(RowsKind::Real);
+        let kind = if is_real {
+            RowsKind::Real
+        } else {
+            RowsKind::Boolean
+        };
+        let builder = SampleBuilder::dense(&options.limits, Some(n), spool)?;
+        Ok(Self {
+            values: vec![0.0; if is_real { n } else { 0 }],
+            encoding,
+            builder: builder.of_kind(Some(kind))?,
+            is_real,
+        })
+    }
+
+    /// Adds the features of a cell to the row.
+    pub(crate) fn put(&mut self, features: CellFeatures) {
+        match features {
+            CellFeatures::Ones { from, count } if self.is_real => {
+                self.values[from as usize..(from + count) as usize].fill(1.0);
+            }
+            CellFeatures::Ones { from, count } => {
+                self.builder.set_ones(from as usize, count as usize)
+            }
+            CellFeatures::Number { at, value } => self.values[at as usize] = value,
+        }
+    }
+
+    /// Ends the row.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn end_row(&mut self, label: Option<bool>) -> Result<(), Fault> {
+        if self.is_real {
+            for value in &mut self.values {
+                self.builder.value(std::mem::take(value))?;
+            }
+            return self.builder.end_row(label);
+        }
+        self.builder.end_set_row(label)
+    }
+
+    /// Encodes a row of text. `places` has the column of the table for each column of the encoding.
+    ///
+    /// # Errors
+    /// The fault and its column.
+    pub(crate) fn text_row<'c>(
+        &mut self,
+        table: &TableColumns,
+        places: &[usize],
+        options: &Options,
+        number: u64,
+        cell: &impl Fn(usize) -> &'c [u8],
+        label: Option<bool>,
+    ) -> Result<(), InColumn> {
+        let decimal = options.table.decimal.unwrap_or_default();
+        for (index, &at) in places.iter().enumerate() {
+            let text = cell(at);
+            let column = &self.encoding.columns[index];
+            match column.encode(Cell::of(text, decimal), text) {
+                Ok(features) => self.put(features),
+                Err(_) if options.table.unknown == Unknown::Zero => {}
+                Err(why) => {
+                    let name = excerpt(table.columns[at].name.as_bytes());
+                    let shown = excerpt(text);
+                    let detail = match why {
+                        NoFeatures::Missing => format!(
+                            "The cell of column {name} in row {number} is missing, and the encoding has no feature for \
+                             a missing cell; `missing=drop` leaves such rows out, and `unknown=zero` reads them as 0."
+                        ),
+                        NoFeatures::Unknown => format!(
+                            "The encoding does not know the value {shown} of column {name} in row {number}; \
+                             `unknown=zero` allows such values."
+                        ),
+                        NoFeatures::NotANumber => format!(
+                            "The value {shown} of column {name} in row {number} is not a number; the column holds \
+                             numbers."
+                        ),
+                    };
+                    return Err((at, Fault::new(FormatErrorKind::BadValue, detail)));
+                }
+            }
+        }
+        self.end_row(label).map_err(|fault| (0, fault))
+    }
+
+    /// Returns the sample and the encoding.
+    ///
+    /// # Errors
+    /// When there is no row, or memory or the spool fails.
+    pub(crate) fn finish(
+        self,
+        options: &Options,
+    ) -> Result<(Parsed<ParsedRows>, TableEncoding), Fault> {
+        let mut parsed = self.builder.finish(options.unlabelled)?;
+        let is_signed =
+            |kind: &ColumnKind| matches!(kind, ColumnKind::Boolean { values } if values[0] == "-1");
+        if !self.is_real
+            && self
+                .encoding
+                .columns
+                .iter()
+                .all(|column| is_signed(&column.kind) && !column.missing)
+        {
+            parsed.zero_bit_value = -1.0;
+        }
+        Ok((parsed, self.encoding))
+    }
+}
+
+/// Whether a missing cell decides about its row before the row is read.
+pub(crate) fn decides_rows(missing: Option<Missing>) -> bool {
+    matches!(missing, Some(Missing::Drop | Missing::Refuse))
+}
+
+/// Whether a cell is missing.
+pub(crate) fn is_missing(text: &[u8]) -> bool {
+    Cell::of(text, DecimalMark::Point) == Cell::Missing
+}

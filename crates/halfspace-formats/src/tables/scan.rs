@@ -1,0 +1,286 @@
+//! Rows whose encoding is found after the last row: the scan of the columns, and the pass that encodes the kept cells.
+
+use super::cell::Cell;
+use super::cell_buffer::{CellBuffer, Cells};
+use super::column_scan::{ColumnScan, KeptCell};
+use super::columns::{TableColumns, column_kind};
+use super::encoder::Encoder;
+use super::encoding::{
+    CellFeatures, ColumnEncoding, ColumnKind, LabelEncoding, MissingCells, TableEncoding,
+};
+use super::label_scan::ReadLabels;
+use super::options::Numbers;
+use super::table_builder::InColumn;
+use super::thresholds::{PASSES, QuantileSearch};
+use crate::building::parsed_rows::ParsedRows;
+use crate::error::{Fault, FormatError};
+use crate::stored::spool::Spool;
+use crate::{Options, Parsed};
+
+/// Rows whose encoding is open.
+pub(crate) struct TableScan {
+    /// The rows before the first cell that is no number. Their labels are the codes 0 and 1.
+    plain: Option<Parsed<ParsedRows>>,
+    columns: Vec<ColumnScan>,
+    cells: CellBuffer,
+    /// The row being read, the label last.
+    row: Vec<KeptCell>,
+    spool: Option<Spool>,
+}
+
+impl TableScan {
+    /// Starts the scan after the rows `plain`, whose values are the columns other than the label.
+    ///
+    /// # Errors
+    /// When a column has too many values, or the rows cannot be read.
+    pub(crate) fn new(
+        table: &TableColumns,
+        options: &Options,
+        mut plain: Option<Parsed<ParsedRows>>,
+        spool: Option<Spool>,
+    ) -> Result<Self, FormatError> {
+        let scan = |kind| ColumnScan::new(kind, options.table.decimal);
+        let mut columns: Vec<_> = table
+            .columns
+            .iter()
+            .map(|column| scan(column.kind))
+            .collect();
+        let mut number = 0;
+        if let Some(plain) = &mut plain {
+            let features: Vec<usize> = table.features().collect();
+            plain.data.for_each_row(plain.zero_bit_value, |values, _| {
+                number += 1;
+                for (&at, &value) in features.iter().zip(values) {
+                    let pushed = columns[at].push_number(value, number);
+                    pushed.map_err(|fault| table.about(at, fault))?;
+                }
+                Ok(())
+            })?;
+        }
+        let width = columns.len() + 1;
+        Ok(Self {
+            plain,
+            columns,
+            cells: CellBuffer::new(width, spool.as_ref().map(Spool::opener)),
+            row: Vec::with_capacity(width),
+            spool,
+        })
+    }
+
+    /// Keeps row `number`, from 1.
+    ///
+    /// # Errors
+    /// The fault and its column.
+    pub(crate) fn row<'c>(
+        &mut self,
+        table: &mut TableColumns,
+        number: u64,
+        cell: &impl Fn(usize) -> &'c [u8],
+        label: Option<u8>,
+    ) -> Result<(), InColumn> {
+        self.row.clear();
+        for (at, scan) in self.columns.iter_mut().enumerate() {
+            let kept = match table.columns[at].ignored.is_some() || table.label == Some(at) {
+                true => KeptCell::Code(0),
+                false => scan
+                    .push(cell(at), number)
+                    .map_err(|fault| (at, table.about(at, fault)))?,
+            };
+            table.columns[at].count(cell(at));
+            self.row.push(kept);
+        }
+        self.row.push(KeptCell::Code(label.unwrap_or(0)));
+        self.cells
+            .push(&self.row)
+            .map_err(|error| (0, Fault::unspooled(error)))
+    }
+
+    /// Returns the encoded sample and its encoding.
+    ///
+    /// # Errors
+    /// When a column does not have the stated kind, or a limit is exceeded.
+    pub(crate) fn finish(
+        mut self,
+        table: &TableColumns,
+        options: &Options,
+        labels: Option<(&ReadLabels, LabelEncoding)>,
+        mut missing: MissingCells,
+    ) -> Result<(Parsed<ParsedRows>, TableEncoding), FormatError> {
+        let mut kinds = Vec::new();
+        for at in table.features() {
+            let scan = &self.columns[at];
+            let kind = column_kind(scan, table.columns[at].kind, options.table.numbers);
+            let (kind, has_missing) = kind.map_err(|fault| table.about(at, fault))?;
+            missing.cells += scan.missing().0;
+            kinds.push((at, kind, has_missing));
+        }
+        let mut rows = KeptRows {
+            label: table.label,
+            plain: self.plain.take(),
+            cells: self.cells.finish().map_err(Fault::unspooled)?,
+            columns: self.columns.len(),
+        };
+        if let Numbers::Thermometer { bins } = options.table.numbers {
+            find_thresholds(&mut kinds, &self.columns, &mut rows, bins)?;
+        }
+        let (read, label) = labels.unzip();
+        let encoding = table.describe(label, kinds, missing);
+        let mut encoder = Encoder::new(encoding, options, self.spool.as_ref().map(Spool::fork))?;
+        let columns: Vec<CodedColumn> = {
+            let columns = encoder.encoding.columns.iter();
+            columns
+                .map(|column| CodedColumn::new(column, &self.columns))
+                .collect()
+        };
+        rows.for_each(|row, label| {
+            for column in &columns {
+                if let Some(features) = column.features(row) {
+                    encoder.put(features);
+                }
+            }
+            let label = read.map(|read| read.is_positive.get(usize::from(label)) == Some(&true));
+            Ok(encoder.end_row(label)?)
+        })?;
+        Ok(encoder.finish(options)?)
+    }
+}
+
+/// All rows of a table in their order.
+struct KeptRows {
+    /// The label column, from 0.
+    label: Option<usize>,
+    plain: Option<Parsed<ParsedRows>>,
+    cells: Cells,
+    columns: usize,
+}
+
+impl KeptRows {
+    /// Passes the cells and the label code of each row to `see`. The call may be repeated.
+    fn for_each(
+        &mut self,
+        mut see: impl FnMut(&[KeptCell], u8) -> Result<(), FormatError>,
+    ) -> Result<(), FormatError> {
+        if let Some(plain) = &mut self.plain {
+            let mut row = vec![KeptCell::Code(0); self.columns];
+            plain
+                .data
+                .for_each_row(plain.zero_bit_value, |values, label| {
+                    let features = (0..self.columns).filter(|&at| self.label != Some(at));
+                    for (at, &value) in features.zip(values) {
+                        row[at] = KeptCell::Number(value);
+                    }
+                    see(&row, u8::from(label == Some(true)))
+                })?;
+        }
+        self.cells.for_each_row(|row| match row.split_last() {
+            Some((KeptCell::Code(label), cells)) => see(cells, *label),
+            _ => Ok(()),
+        })
+    }
+}
+
+/// A column of the encoding with the features of each code, so that most cells cost one look.
+struct CodedColumn {
+    column: ColumnEncoding,
+    codes: Vec<Option<CellFeatures>>,
+}
+
+impl CodedColumn {
+    fn new(column: &ColumnEncoding, scans: &[ColumnScan]) -> Self {
+        let values = scans[column.place()].values.iter();
+        let codes = values.map(|value| column.encode(value.cell, &value.text).ok());
+        Self {
+            codes: codes.collect(),
+            column: column.clone(),
+        }
+    }
+
+    fn features(&self, row: &[KeptCell]) -> Option<CellFeatures> {
+        match row[self.column.place()] {
+            KeptCell::Code(code) => self.codes[usize::from(code)],
+            KeptCell::Number(number) if number.is_nan() => {
+                self.column.encode(Cell::Missing, b"").ok()
+            }
+            KeptCell::Number(number) => match self.column.kind {
+                ColumnKind::Number | ColumnKind::Thermometer { .. } => {
+                    Some(self.column.encode_number(number))
+                }
+                _ => self
+                    .column
+                    .encode(Cell::Number(number), number.to_string().as_bytes())
+                    .ok(),
+            },
+        }
+    }
+}
+
+/// Finds the thresholds of all thermometer columns.
+fn find_thresholds(
+    kinds: &mut [(usize, ColumnKind, bool)],
+    scans: &[ColumnScan],
+    rows: &mut KeptRows,
+    bins: u32,
+) -> Result<(), FormatError> {
+    /// The search in one column.
+    struct Search {
+        /// The kind to complete, and the column of the table.
+        kind: usize,
+        at: usize,
+        minimum: f64,
+        count: u64,
+        quantiles: Option<QuantileSearch>,
+    }
+    let of = |(kind, (at, column, _)): (usize, &(usize, ColumnKind, bool))| {
+        matches!(column, ColumnKind::Thermometer { .. }).then_some(Search {
+            kind,
+            at: *at,
+            minimum: f64::INFINITY,
+            count: 0,
+            quantiles: None,
+        })
+    };
+    let mut searches: Vec<Search> = kinds.iter().enumerate().filter_map(of).collect();
+    let number = |search: &Search, row: &[KeptCell]| match row[search.at] {
+        KeptCell::Number(number) => Some(number).filter(|number| !number.is_nan()),
+        KeptCell::Code(code) => match scans[search.at].values[usize::from(code)].cell {
+            Cell::Number(number) => Some(number),
+            _ => None,
+        },
+    };
+    rows.for_each(|row, _| {
+        for search in &mut searches {
+            if let Some(number) = number(search, row) {
+                search.count += 1;
+                search.minimum = search.minimum.min(number);
+            }
+        }
+        Ok(())
+    })?;
+    for search in &mut searches {
+        search.quantiles = Some(QuantileSearch::new(search.count, bins));
+    }
+    for _ in 0..PASSES {
+        rows.for_each(|row, _| {
+            for search in &mut searches {
+                if let (Some(number), Some(quantiles)) =
+                    (number(search, row), &mut search.quantiles)
+                {
+                    quantiles.see(number);
+                }
+            }
+            Ok(())
+        })?;
+        let quantiles = searches
+            .iter_mut()
+            .filter_map(|search| search.quantiles.as_mut());
+        quantiles.for_each(QuantileSearch::end_pass);
+    }
+    for search in searches {
+        if let (ColumnKind::Thermometer { thresholds }, Some(quantiles)) =
+            (&mut kinds[search.kind].1, search.quantiles)
+        {
+            *thresholds = quantiles.finish(search.minimum);
+        }
+    }
+    Ok(())
+}

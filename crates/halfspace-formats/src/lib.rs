@@ -21,7 +21,7 @@
 //! assert_eq!(parsed.data.examples(), 2);
 //! assert_eq!(parsed.feature_names, Some(vec!["warm".to_owned(), "wet".to_owned()]));
 //!
-//! let table = "label,warm,wet\n1,1,yes\n";
+//! let table = "label,warm,wet\n1,1\n";
 //! let error = parse(Format::Csv, table.as_bytes(), &Options::default()).unwrap_err();
 //! assert!(matches!(error.place, Some(Place::Line { line: 2, .. })));
 //! # Ok::<(), halfspace_formats::FormatError>(())
@@ -64,6 +64,7 @@ pub use stored::layout::Layout;
 pub use stored::read_at::ReadAt;
 pub use stored::spool::{NotReserved, Spool, SpoolFile};
 pub use stored::stored_examples::{Buffers, StoredExamples};
+pub use tables::cell::DecimalMark;
 pub use tables::encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, TableEncoding,
 };

@@ -147,12 +147,7 @@ impl TableColumns {
             Some(LabelsColumn::First) => return Ok(Some(0)),
             Some(LabelsColumn::Last) => return Ok(Some(last)),
             Some(LabelsColumn::Named(name)) => return self.find(name, "labels").map(Some),
-            Some(LabelsColumn::Appended) => {
-                let detail =
-                    "labels=appended is for octets only; in a table a column holds the labels.";
-                return Err(Fault::new(FormatErrorKind::BadOption, detail));
-            }
-            None => {}
+            Some(LabelsColumn::Appended) | None => {}
         }
         if let Some(encoding) = &options.encoding {
             let Some(label) = &encoding.label else {
@@ -318,6 +313,7 @@ impl TableColumns {
         label: Option<LabelEncoding>,
         kind: RowsKind,
         zero_bit_value: f64,
+        missing: MissingCells,
     ) -> TableEncoding {
         let low = if zero_bit_value < 0.0 { "-1" } else { "0" };
         let kind = match kind {
@@ -327,7 +323,7 @@ impl TableColumns {
             RowsKind::Real => ColumnKind::Number,
         };
         let columns = self.features().map(|at| (at, kind.clone(), false));
-        self.describe(label, columns.collect(), MissingCells::default())
+        self.describe(label, columns.collect(), missing)
     }
 
     /// Describes a table with the kinds of its columns with features, and whether they have missing cells.
@@ -474,7 +470,7 @@ fn boolean(scan: &ColumnScan, stated: Option<KindName>) -> Option<[String; 2]> {
             let both = present
                 .iter()
                 .any(|value| value.cell == Cell::Flag(family, !flag));
-            let is_boolean = present.iter().all(|value| same(value))
+            let is_boolean = present.iter().all(same)
                 && (both || family.is_told_by_one() || stated == Some(KindName::Boolean));
             let [zero, one] = family.words();
             if is_boolean { words(zero, one) } else { None }

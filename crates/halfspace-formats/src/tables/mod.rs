@@ -8,7 +8,7 @@
 //! Later rows are encoded by the same encoding in one pass (`encoder`). The reader of a format splits rows into cells and
 //! passes them to a `TableBuilder`, which alone knows columns and labels.
 
-mod cell;
+pub(crate) mod cell;
 mod cell_buffer;
 mod column_scan;
 mod columns;

@@ -13,9 +13,9 @@ use super::options::Numbers;
 use super::table_builder::InColumn;
 use super::thresholds::{PASSES, QuantileSearch};
 use crate::building::parsed_rows::ParsedRows;
-use crate::error::{Fault, FormatError};
+use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::stored::spool::Spool;
-use crate::{Options, Parsed};
+use crate::{Header, Options, Parsed};
 
 /// Rows whose encoding is open.
 pub(crate) struct TableScan {
@@ -95,6 +95,20 @@ impl TableScan {
             .map_err(|error| (0, Fault::unspooled(error)))
     }
 
+    /// Refuses a row of names that may be an example, because each name is a value of its column too.
+    fn check_header(&self, table: &TableColumns) -> Result<(), Fault> {
+        let is_value = |at: usize| {
+            let mut values = self.columns[at].values.iter();
+            values.any(|value| *value.text == *table.columns[at].name.as_bytes())
+        };
+        if table.features().any(|at| !is_value(at)) {
+            return Ok(());
+        }
+        let detail = "Each text of the first row is also a value of its column; say `header=false` if the row is an \
+                      example, or `header=true` if it has the names.";
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
     /// Returns the encoded sample and its encoding.
     ///
     /// # Errors
@@ -106,6 +120,9 @@ impl TableScan {
         labels: Option<(&ReadLabels, LabelEncoding)>,
         mut missing: MissingCells,
     ) -> Result<(Parsed<ParsedRows>, TableEncoding), FormatError> {
+        if table.has_header && options.header == Header::Auto {
+            self.check_header(table)?;
+        }
         let mut kinds = Vec::new();
         for at in table.features() {
             let scan = &self.columns[at];

@@ -14,7 +14,7 @@ use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::stored::spool::Spool;
 use crate::text::numbers::{NumberFault, parse_number};
-use crate::{Options, Parsed};
+use crate::{LabelsColumn, Options, Parsed};
 
 /// A fault and the column of the table that it is about, from 0.
 pub(crate) type InColumn = (usize, Fault);
@@ -40,6 +40,19 @@ enum Stage {
 }
 
 impl<'o> TableBuilder<'o> {
+    /// Checks the options that do not depend on the columns.
+    ///
+    /// # Errors
+    /// When n is 0 or over the limit, or when the labels cannot stand in a column.
+    pub(crate) fn check(options: &Options) -> Result<(), Fault> {
+        if options.labels == Some(LabelsColumn::Appended) {
+            let detail =
+                "labels=appended is for octets only; in a table a column holds the labels.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail));
+        }
+        SampleBuilder::dense(&options.limits, options.n, None).map(drop)
+    }
+
     /// Starts a table of `columns` columns with these names, if it has names.
     ///
     /// # Errors
@@ -143,7 +156,9 @@ impl<'o> TableBuilder<'o> {
     /// Starts the scan with the rows so far.
     fn scan(&mut self) -> Result<(), FormatError> {
         let unused = SampleBuilder::dense(&self.options.limits, None, None)?;
-        let Stage::Plain(builder) = std::mem::replace(&mut self.stage, Stage::Plain(Box::new(unused))) else {
+        let Stage::Plain(builder) =
+            std::mem::replace(&mut self.stage, Stage::Plain(Box::new(unused)))
+        else {
             return Ok(());
         };
         let spool = builder.spool().map(Spool::fork);
@@ -188,7 +203,7 @@ impl<'o> TableBuilder<'o> {
                 }
                 let parsed = builder.finish(options.unlabelled)?;
                 let kind = parsed.data.header().kind;
-                let encoding = table.describe_plain(label, kind, parsed.zero_bit_value);
+                let encoding = table.describe_plain(label, kind, parsed.zero_bit_value, missing);
                 (parsed, encoding)
             }
             Stage::Scan(scan) => scan.finish(&table, options, read.as_ref().zip(label), missing)?,
@@ -229,7 +244,10 @@ fn plain_row<'c>(
             Err(_) if is_missing(text) => return Ok(false),
             Err(fault) => return Err((at, fault.of_value(text))),
         };
-        if builder.value(value).map_err(|fault| (at, fault))? {
+        if builder
+            .value(value)
+            .map_err(|fault| (at, with_thermometer(fault)))?
+        {
             builder.note_first_real(place(at));
         }
     }
@@ -237,4 +255,12 @@ fn plain_row<'c>(
         .end_row(label.map(|code| code == 1))
         .map_err(|fault| (0, fault))?;
     Ok(true)
+}
+
+/// Adds the option that makes numbers Boolean to the fault of a number.
+fn with_thermometer(mut fault: Fault) -> Fault {
+    if fault.kind == FormatErrorKind::NotBoolean {
+        fault.detail += " `numbers=thermometer` makes numbers Boolean.";
+    }
+    fault
 }

@@ -10,6 +10,7 @@ mod lines;
 mod portions;
 mod properties;
 mod spool;
+mod tables;
 
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 

@@ -10,7 +10,6 @@ use csv_core::ReadRecordResult;
 use memchr::memchr;
 
 use crate::building::parsed_rows::ParsedRows;
-use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::stored::spool::Spool;
 use crate::tables::table_builder::TableBuilder;
@@ -27,6 +26,7 @@ pub(crate) fn parse(
     spool: Option<Spool>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_bit_order("CSV")?;
+    TableBuilder::check(options)?;
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let mut spool = Some(spool);
     let mut fields: Option<Fields> = None;
@@ -69,8 +69,8 @@ pub(crate) fn parse(
     match table {
         Some((table, _)) => table.finish(),
         None => {
-            Ok(SampleBuilder::dense(&options.limits, options.n, None)?
-                .finish(options.unlabelled)?)
+            let detail = "The data have no examples; send at least one.";
+            Err(Fault::new(FormatErrorKind::EmptyData, detail).into())
         }
     }
 }
@@ -99,21 +99,25 @@ fn delimiter(line: &[u8], options: &Options) -> u8 {
         .0
 }
 
-/// Whether the first line holds the names of the columns.
+/// Whether the first line holds the names of the columns: distinct texts, none of which is a number.
 fn has_header(fields: &Fields, options: &Options) -> bool {
-    let columns = 0..fields.len();
+    let texts = || (0..fields.len()).map(|index| fields.get(index));
     match options.header {
         Header::True => true,
         Header::False => false,
         Header::Auto => {
-            let named = match &options.labels {
-                Some(LabelsColumn::Named(name)) => Some(name.as_bytes()),
-                _ => None,
-            };
             // A first row with some numbers is data instead of names, and must not vanish.
-            let is_number = |index| parse_number(fields.get(index)) != Err(NumberFault::NotANumber);
-            !columns.clone().any(is_number)
-                || named.is_some_and(|name| columns.clone().any(|index| fields.get(index) == name))
+            let is_number = |text| parse_number(text) != Err(NumberFault::NotANumber);
+            let is_named = match &options.labels {
+                Some(LabelsColumn::Named(name)) if name.parse::<i64>().is_err() => {
+                    texts().any(|text| text == name.as_bytes())
+                }
+                _ => false,
+            };
+            let mut seen = HashSet::new();
+            is_named
+                || !texts().any(is_number)
+                    && texts().all(|text| text.is_empty() || seen.insert(text))
         }
     }
 }

@@ -133,6 +133,7 @@ impl Drop for RequestLine {
             counter!("halfspace_http_clients_left_total").increment(1);
         }
         tracing::info!(
+            target: "halfspace::requests",
             request_id = self.id,
             peer = self.peer.map(tracing::field::display),
             key = self.facts.0.owner.get().map(Owner::as_str),

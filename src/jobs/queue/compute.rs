@@ -214,14 +214,14 @@ impl Computation {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
-    use rustix::process::getpriority_process;
-
-    use super::*;
-
+    #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn only_computing_threads_have_the_lower_priority() {
+        use super::{COMPUTE_NICE, ComputeThreads};
+        use rustix::process::getpriority_process;
+
         let before = getpriority_process(None).unwrap();
         let threads = ComputeThreads::default();
         let nice = threads.spawn(|| getpriority_process(None).unwrap());

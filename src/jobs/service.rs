@@ -106,9 +106,9 @@ pub enum JobsError {
     /// The job has not ended, so it cannot be deleted.
     #[error("the job has not ended; cancel it first")]
     NotEnded,
-    /// A part is cancelled and deleted only with its parent.
+    /// A subjob is cancelled and deleted only with its parent.
     #[error("the job is a part of {parent}; cancel or delete {parent} instead")]
-    PartOf { parent: JobId },
+    SubjobOf { parent: JobId },
     /// No such dataset.
     #[error("no such dataset")]
     DatasetMissing,
@@ -328,7 +328,7 @@ impl Jobs {
     /// Requests the cancellation of the owner's job. Returns the job, and whether this was the first request.
     ///
     /// # Errors
-    /// [`JobsError::NotFound`], [`JobsError::Ended`], [`JobsError::PartOf`], or errors of the store.
+    /// [`JobsError::NotFound`], [`JobsError::Ended`], [`JobsError::SubjobOf`], or errors of the store.
     pub async fn cancel(&self, owner: &Owner, id: JobId) -> Result<(Job, bool), JobsError> {
         let outcome = self.store.cancel_job(owner, id, self.ids.now()).await?;
         // The run is stopped at once, not at the next heartbeat. Other outcomes stop nothing, because the id
@@ -345,7 +345,7 @@ impl Jobs {
             }
             CancelOutcome::Requested(job) => Ok((job, true)),
             CancelOutcome::AlreadyRequested(job) => Ok((job, false)),
-            CancelOutcome::PartOf { parent } => Err(JobsError::PartOf { parent }),
+            CancelOutcome::SubjobOf { parent } => Err(JobsError::SubjobOf { parent }),
             CancelOutcome::Ended(job) => Err(JobsError::Ended(Box::new(job))),
             CancelOutcome::NotFound => Err(JobsError::NotFound),
         }
@@ -354,14 +354,14 @@ impl Jobs {
     /// Deletes the owner's ended job.
     ///
     /// # Errors
-    /// [`JobsError::NotFound`], [`JobsError::NotEnded`], [`JobsError::PartOf`], or errors of the store.
+    /// [`JobsError::NotFound`], [`JobsError::NotEnded`], [`JobsError::SubjobOf`], or errors of the store.
     pub async fn delete(&self, owner: &Owner, id: JobId) -> Result<(), JobsError> {
         match self.store.delete_job(owner, id).await? {
             DeleteOutcome::Deleted { data_key } => {
                 self.forget_data(data_key.as_deref()).await;
                 Ok(())
             }
-            DeleteOutcome::PartOf { parent } => Err(JobsError::PartOf { parent }),
+            DeleteOutcome::SubjobOf { parent } => Err(JobsError::SubjobOf { parent }),
             DeleteOutcome::NotEnded => Err(JobsError::NotEnded),
             DeleteOutcome::NotFound => Err(JobsError::NotFound),
         }

@@ -162,11 +162,11 @@ fn resolved(
         seconds: config.seconds_default,
         ..Allowance::UNLIMITED
     };
-    let parts = Vec::new();
+    let subjobs = Vec::new();
     let inputs = Inputs {
         sample,
         model,
-        parts,
+        subjobs,
     };
     resolve(spec, seed, inputs, &allowance)
 }

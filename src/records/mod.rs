@@ -43,7 +43,7 @@ pub use dataset::{Dataset, DatasetSummary};
 pub use event::{Event, EventKind};
 pub use id::{ApiKeyId, DatasetId, Id, JobId, ModelId, ParseIdError, SessionId};
 pub use idempotency::{KeyClaim, KeyRecord};
-pub use job::{Job, JobError, JobTree, PartOutcome, Priority, Progress, Status};
+pub use job::{Job, JobError, JobTree, Priority, Progress, Status, SubjobOutcome};
 pub use model::{Model, ModelSummary};
 pub use names::Names;
 pub use owner::Owner;

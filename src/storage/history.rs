@@ -68,7 +68,7 @@ pub(super) struct Facts<'a> {
     pub claim: Option<u32>,
     /// Length of the lease.
     pub seconds: Option<u32>,
-    pub parts: Option<u32>,
+    pub subjobs: Option<u32>,
     pub status: Option<Status>,
     pub finished_at: Option<Timestamp>,
     /// Digest of a result.
@@ -129,14 +129,14 @@ impl<'a> Facts<'a> {
 
     /// A job that is inserted, whether queued, running or ended.
     pub(super) fn of_insert(job: &Job) -> Self {
-        let (parent, parts) = match job.lineage {
+        let (parent, subjobs) = match job.lineage {
             JobTree::Single => (None, None),
-            JobTree::Part { parent, .. } => (Some(parent), None),
-            JobTree::Parent { parts, .. } => (None, Some(parts)),
+            JobTree::Subjob { parent, .. } => (Some(parent), None),
+            JobTree::Parent { subjobs, .. } => (None, Some(subjobs)),
         };
         Self {
             parent,
-            parts,
+            subjobs,
             ..Self::of_job("insert", job.id).with_end_of(job)
         }
     }
@@ -244,7 +244,7 @@ impl From<&CancelOutcome> for Facts<'_> {
             CancelOutcome::Requested(_) => Self::outcome("requested"),
             CancelOutcome::AlreadyRequested(_) => Self::outcome("already-requested"),
             CancelOutcome::Ended(job) => Self::outcome("ended").with_end_of(job),
-            CancelOutcome::PartOf { .. } => Self::outcome("part"),
+            CancelOutcome::SubjobOf { .. } => Self::outcome("part"),
             CancelOutcome::NotFound => Self::outcome("not-found"),
         }
     }
@@ -255,7 +255,7 @@ impl From<&DeleteOutcome> for Facts<'_> {
         Self::outcome(match outcome {
             DeleteOutcome::Deleted { .. } => "done",
             DeleteOutcome::NotEnded => "not-ended",
-            DeleteOutcome::PartOf { .. } => "part",
+            DeleteOutcome::SubjobOf { .. } => "part",
             DeleteOutcome::NotFound => "not-found",
         })
     }
@@ -304,12 +304,12 @@ where
     call.answered(operation.await)
 }
 
-/// Records the insert of a job and its parts, with one call per job.
-pub(super) fn calls_of(parent: &Job, parts: &[Job]) -> Vec<Call> {
+/// Records the insert of a job and its subjobs, with one call per job.
+pub(super) fn calls_of(parent: &Job, subjobs: &[Job]) -> Vec<Call> {
     if !is_on() {
         return Vec::new();
     }
-    let all = std::iter::once(parent).chain(parts);
+    let all = std::iter::once(parent).chain(subjobs);
     all.map(|job| Call::of(|| Facts::of_insert(job))).collect()
 }
 
@@ -335,7 +335,7 @@ fn emit(stage: &'static str, number: Option<u64>, facts: &Facts<'_>) {
         attempt = facts.attempt,
         claim = facts.claim,
         seconds = facts.seconds,
-        parts = facts.parts,
+        parts = facts.subjobs,
         status = facts.status.map(field::display),
         finished_at = facts.finished_at.map(field::display),
         result = facts.result.as_ref().map(field::display),

@@ -60,7 +60,7 @@ pub struct JobFilter {
     pub status: Option<Status>,
     pub task: Option<String>,
     pub learner: Option<String>,
-    /// The parent whose parts are listed. Without a parent, the list has only jobs that are no parts.
+    /// The parent whose subjobs are listed. Without a parent, the list has only jobs that are no subjobs.
     pub parent: Option<JobId>,
 }
 

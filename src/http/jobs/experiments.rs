@@ -236,9 +236,9 @@ async fn outcome(app: &App, job: &Job) -> Result<Outcome, Problem> {
         let detail = "This job has no figure, because the job is not an experiment.";
         return Err(Problem::new(Code::NOT_FOUND, detail));
     };
-    let parts = app.jobs.parts(job.id).await?;
+    let subjobs = app.jobs.subjobs(job.id).await?;
     let gather = move || {
-        let outcome = outcome_so_far(&spec, &parts);
+        let outcome = outcome_so_far(&spec, &subjobs);
         outcome.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))
     };
     let permit = app.permits.uploads.take(&job.owner).await?;

@@ -86,7 +86,7 @@ async fn draft(
     let inputs = Inputs {
         sample: found.sample,
         model,
-        parts: Vec::new(),
+        subjobs: Vec::new(),
     };
     let work = resolved(app, &owner, &spec, seed, inputs, at).await?;
     Ok(JobDraft {

@@ -149,7 +149,7 @@ impl<'a> LeaseRenewer<'a> {
         }
     }
 
-    /// The computed seconds. A job with parts counts no seconds of its own.
+    /// The computed seconds. A job with subjobs counts no seconds of its own.
     pub(crate) fn spent(&self) -> Spent {
         match &self.computing {
             Some(computing) if !self.gathers() => {
@@ -190,7 +190,7 @@ impl<'a> LeaseRenewer<'a> {
         if self.hold != Hold::Held {
             return None;
         }
-        // A job with parts shows no counts of its own, because the parts count them.
+        // A job with subjobs shows no counts of its own, because the subjobs count them.
         let moved = self.shown != Some(counts) && !self.gathers();
         let progress = moved.then(|| progress(&counts, self.planned));
         let spent = self.spent();

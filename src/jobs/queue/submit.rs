@@ -99,8 +99,8 @@ impl Jobs {
         new: JobDraft,
         patience: Duration,
     ) -> Result<Job, JobsError> {
-        if let Some(count) = new.work.parts {
-            return self.enqueue_parts(new, count).await;
+        if let Some(count) = new.work.subjobs {
+            return self.enqueue_subjobs(new, count).await;
         }
         let record = self.record(&new);
         let (asked, memory) = (record.demand.memory_bytes, &self.config.memory);

@@ -22,7 +22,7 @@ use super::completion;
 use super::compute::{Computation, Computed};
 use super::lease_renewer::{Hold, LeaseRenewer};
 use super::parking::{PermitSlot, Stance};
-use super::parts::without_products;
+use super::subjobs::without_products;
 use super::yielding::Solitude;
 use crate::jobs::data::stored::ReadError;
 use crate::jobs::service::{Jobs, JobsError};
@@ -72,7 +72,7 @@ impl Jobs {
             run.stop.raise(Interrupt::Suspended);
         }
         self.hub.changed(job.id);
-        if let JobTree::Part { parent, .. } = job.lineage {
+        if let JobTree::Subjob { parent, .. } = job.lineage {
             self.hub.changed(parent);
         }
         let memory = match self.config.memory.try_take(job.demand.memory_bytes) {
@@ -146,15 +146,15 @@ impl Jobs {
                 Err(error) => return Err(failed("model-missing", error.to_string())),
             },
         };
-        let parts = match job.lineage {
-            JobTree::Parent { .. } => self.parts(job.id).await?,
-            JobTree::Single | JobTree::Part { .. } => Vec::new(),
+        let subjobs = match job.lineage {
+            JobTree::Parent { .. } => self.subjobs(job.id).await?,
+            JobTree::Single | JobTree::Subjob { .. } => Vec::new(),
         };
         // In the blocking pool, because some checks read all examples.
         let inputs = Inputs {
             sample: stored.clone().map(JobSample::Stored),
             model,
-            parts,
+            subjobs,
         };
         let (seed, within) = (job.seed, memory.clone());
         let allowance = Allowance {
@@ -179,7 +179,7 @@ impl Jobs {
                 }
                 (error, _) => failed("unreadable", error.to_string()),
             })?;
-        // The record of a part, or of a job from an earlier release, holds a different memory bound.
+        // The record of a subjob, or of a job from an earlier release, holds a different memory bound.
         memory.grow_to(work.demand.memory_bytes)?;
         Ok(work)
     }
@@ -224,7 +224,7 @@ impl Jobs {
                 };
                 self.has_ended(&ended);
                 self.forget_data(job.data_key.as_deref()).await;
-                self.after_part(&ended).await;
+                self.after_subjob(&ended).await;
             }
             Some(Fenced::Lost) => self.after_lost(job).await,
             None => {
@@ -423,7 +423,7 @@ pub(crate) async fn attend(
             metrics::histogram!("halfspace_job_run_seconds").record(spent.seconds);
             let (end, _memory) = computed.into_end(jobs, job);
             let end = match job.lineage {
-                JobTree::Part { .. } => without_products(end),
+                JobTree::Subjob { .. } => without_products(end),
                 JobTree::Single | JobTree::Parent { .. } => end,
             };
             jobs.finish(job, lease, JobEnd { spent, ..end }).await;

@@ -28,7 +28,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
-use crate::records::{Demand, Job, JobError, Model, PartOutcome};
+use crate::records::{Demand, Job, JobError, Model, SubjobOutcome};
 
 use super::data::stored::ReadError;
 use super::ids::Ids;
@@ -108,8 +108,8 @@ pub trait Task: fmt::Debug + Send + Sync + Sized + 'static {
         None
     }
 
-    /// The number of part jobs, which are computed before this job. `None` for a job without parts.
-    fn parts(&self) -> Option<u32> {
+    /// The number of subjobs, which are computed before this job. `None` for a job without subjobs.
+    fn subjobs(&self) -> Option<u32> {
         None
     }
 
@@ -134,8 +134,8 @@ pub struct Inputs {
     pub sample: Option<JobSample>,
     /// The model that the request names.
     pub model: Option<LoadedModel>,
-    /// The outcomes of the parts, once they have ended.
-    pub parts: Vec<PartOutcome>,
+    /// The outcomes of the subjobs, once they have ended.
+    pub subjobs: Vec<SubjobOutcome>,
 }
 
 impl<'a> Given<'a> {
@@ -238,8 +238,8 @@ pub struct Work {
     pub seconds_max: Option<f64>,
     /// The expected time of one core, and an upper bound of the memory.
     pub demand: Demand,
-    /// See [`Task::parts`].
-    pub parts: Option<u32>,
+    /// See [`Task::subjobs`].
+    pub subjobs: Option<u32>,
     /// See [`Task::examples_planned`].
     pub examples_planned: Option<u64>,
     /// See [`Task::HAS_STATE`].
@@ -319,15 +319,15 @@ impl Work {
     ) -> Result<Self, ResolveError> {
         let seconds_max = given.seconds_max;
         let task: T = check(spec, given, allowance)?;
-        let parts = task.parts();
+        let subjobs = task.subjobs();
         Ok(Self {
-            // The limit of a job with parts is the limit of each part.
-            seconds_max: seconds_max.filter(|_| parts.is_none()),
+            // The limit of a job with subjobs is the limit of each subjob.
+            seconds_max: seconds_max.filter(|_| subjobs.is_none()),
             demand: Demand {
                 seconds: task.expected_seconds(seconds_max.unwrap_or(allowance.seconds)),
                 memory_bytes: task.memory_bytes(allowance.resident_bytes),
             },
-            parts,
+            subjobs,
             examples_planned: task.examples_planned(),
             has_state: T::HAS_STATE,
             data: task.data().cloned(),

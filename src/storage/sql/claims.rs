@@ -9,7 +9,7 @@ use super::database::{Row, statement};
 use super::events::{self, NewEvent};
 use super::queue::fail_damaged;
 use super::rows::job_columns;
-use super::{Store, parts, rows, shares};
+use super::{Store, rows, shares, subjobs};
 use crate::records::schedule::CLAIMS_BETWEEN_OLDEST;
 use crate::records::{Job, JobTree, Line, Owner, Status, Timestamp};
 
@@ -99,8 +99,8 @@ impl Store {
                 };
                 let running = [NewEvent::status(Status::Running, job.attempt, now)];
                 events::append(&mut transaction, job.id, &running).await?;
-                if let JobTree::Part { parent, .. } = job.lineage {
-                    parts::started(&mut transaction, parent, now).await?;
+                if let JobTree::Subjob { parent, .. } = job.lineage {
+                    subjobs::started(&mut transaction, parent, now).await?;
                 }
                 shares::charge_claim(&mut transaction, &Owner::new(owner)).await?;
                 history::taken(&lease, terms.lease_seconds);

@@ -11,8 +11,8 @@ use super::super::{
 };
 use super::database::{Database, Row, Statement, Transaction, statement};
 use super::events::{self, NewEvent};
-use super::parts::{self, EndedPart};
 use super::rows::{is_unwanted, job_columns};
+use super::subjobs::{self, EndedSubjob};
 use super::{Store, callbacks, checkpoints, jobs, rows, shares};
 use crate::records::schedule::SUSPECT_DEATHS;
 use crate::records::{Callback, JobError, JobId, JobTree, Owner, Progress, Status, Timestamp};
@@ -23,7 +23,7 @@ impl Store {
     /// Each expired lease counts as the death of a process. The job pauses, and from the second death in a
     /// row the job is a suspect, which runs alone. No death is charged to a parked job, nor to a job whose
     /// lease expired more than an hour ago: the clock has jumped then. A job with a requested cancel is
-    /// cancelled at once, unless it has a checkpoint or parts: the next worker then ends the job with its
+    /// cancelled at once, unless it has a checkpoint or subjobs: the next worker then ends the job with its
     /// result so far.
     pub async fn release_expired(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64> {
         let write = || async move {
@@ -92,7 +92,7 @@ impl Store {
 
     /// Returns the job to the queue. The attempt does not count unless `terms` says so. The same
     /// transaction stores state, seconds and counts. A job whose cancel was requested meanwhile is cancelled
-    /// at once, unless it has a checkpoint or parts.
+    /// at once, unless it has a checkpoint or subjobs.
     pub async fn requeue_job(
         &self,
         lease: &Lease,
@@ -110,8 +110,8 @@ impl Store {
         history::recorded(facts, write()).await
     }
 
-    /// Requests the end of the owner's job and of all its parts. A part alone cannot be cancelled. Queued
-    /// parts end at once. If some parts have begun, a worker then gathers their results.
+    /// Requests the end of the owner's job and of all its subjobs. A subjob alone cannot be cancelled. Queued
+    /// subjobs end at once. If some subjobs have begun, a worker then gathers their results.
     pub async fn cancel_job(
         &self,
         owner: &Owner,
@@ -251,15 +251,15 @@ async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> Result<Fenc
         callbacks::owe(&mut transaction, lease.job, &owner, &Callback::new(url)).await?;
     }
     if let Some(parent) = rows::parsed_if(&row, "parent")? {
-        let ended = EndedPart {
+        let ended = EndedSubjob {
             job: lease.job,
             parent,
-            part: rows::small(&row, "part")?,
+            index: rows::small(&row, "part")?,
             error: end.error.as_ref(),
             progress: end.progress,
             at: end.finished_at,
         };
-        parts::ended(&mut transaction, &ended).await?;
+        subjobs::ended(&mut transaction, &ended).await?;
     }
     shares::pay(&mut transaction, &owner, end.spent.unpaid_seconds).await?;
     transaction.commit().await?;
@@ -366,7 +366,7 @@ async fn release(
         let is_unwanted: bool = row.get("cancel_requested")?;
         let has_products = is_parent || checkpoints::is_kept(transaction, id).await?;
         let ending = match is_unwanted {
-            // The next worker keeps the results of a cancelled job and of its parts.
+            // The next worker keeps the results of a cancelled job and of its subjobs.
             true if !has_products => Some(Ending::cancelled(attempt)),
             false if alone_deaths >= terms.deaths_max => {
                 Some(Ending::poisoned(alone_deaths, attempt))
@@ -396,7 +396,7 @@ async fn after_requeue(transaction: &mut Transaction, row: &Row, now: Timestamp)
     let id: JobId = rows::parsed(row, "id")?;
     let attempt: u32 = rows::small(row, "attempt")?;
     if row.get::<i64>("parts")? > 0 {
-        // Clients see a parent as running. All of its parts have ended, and the next worker gathers them even
+        // Clients see a parent as running. All of its subjobs have ended, and the next worker gathers them even
         // if they were cancelled.
         return Ok(());
     }
@@ -431,9 +431,9 @@ async fn cancel(
     // The job is locked, so its row cannot change before the transaction ends.
     let mut job = rows::job(&row)?;
     match job.lineage {
-        JobTree::Part { parent, .. } => return Ok(CancelOutcome::PartOf { parent }),
+        JobTree::Subjob { parent, .. } => return Ok(CancelOutcome::SubjobOf { parent }),
         JobTree::Parent { left, .. } if left > 0 && !job.status.is_ended() => {
-            return parts::cancel(transaction, job, now).await;
+            return subjobs::cancel(transaction, job, now).await;
         }
         JobTree::Parent { .. } | JobTree::Single => {}
     }
@@ -508,7 +508,7 @@ impl Ending {
     }
 }
 
-/// Ends a job without a result, with its last two events, even if a worker holds the job. A part is counted
+/// Ends a job without a result, with its last two events, even if a worker holds the job. A subjob is counted
 /// off at its parent. The caller has checked in this transaction that the job has not ended.
 async fn end_unfinished(
     transaction: &mut Transaction,
@@ -519,15 +519,15 @@ async fn end_unfinished(
     let error = ending.error.clone();
     let row = end_row(transaction, id, ending, now).await?;
     if let Some(parent) = rows::parsed_if(&row, "parent")? {
-        let ended = EndedPart {
+        let ended = EndedSubjob {
             job: id,
             parent,
-            part: rows::small(&row, "part")?,
+            index: rows::small(&row, "part")?,
             error: error.as_ref(),
             progress: rows::from_json_if(&row, "progress")?.unwrap_or_default(),
             at: now,
         };
-        parts::ended(transaction, &ended).await?;
+        subjobs::ended(transaction, &ended).await?;
     }
     Ok(row)
 }

@@ -38,11 +38,11 @@ impl Permits {
     pub fn new(limits: &Limits) -> Self {
         let of = |kind, permits| OwnerPermits::new(kind, permits, u64::MAX);
         Self {
-            uploads: of(Kind::Uploads, limits.uploads_max),
-            streams: of(Kind::Streams, limits.streams_max),
-            constructions: of(Kind::Constructions, limits.constructions_max),
+            uploads: of(PermitKind::Uploads, limits.uploads_max),
+            streams: of(PermitKind::Streams, limits.streams_max),
+            constructions: of(PermitKind::Constructions, limits.constructions_max),
             event_streams: OwnerPermits::new(
-                Kind::EventStreams,
+                PermitKind::EventStreams,
                 limits.event_streams_max,
                 limits.event_streams_per_key_max,
             ),
@@ -52,14 +52,14 @@ impl Permits {
 
 /// The use of a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum PermitKind {
     Uploads,
     Streams,
     Constructions,
     EventStreams,
 }
 
-impl Kind {
+impl PermitKind {
     /// Returns the name of the limit on all permits, as in `GET /v1/limits`.
     fn limit(self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ pub struct OwnerPermits(Arc<Pool>);
 
 #[derive(Debug)]
 struct Pool {
-    kind: Kind,
+    kind: PermitKind,
     permits: u64,
     per_key_max: u64,
     state: Mutex<State>,
@@ -117,7 +117,7 @@ pub struct OwnerPermit {
 /// The reason why an owner gets no permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted {
-    kind: Kind,
+    kind: PermitKind,
     permits: u64,
     per_key_max: u64,
     free: u64,
@@ -125,7 +125,7 @@ pub struct Exhausted {
 }
 
 impl OwnerPermits {
-    fn new(kind: Kind, permits: u64, per_key_max: u64) -> Self {
+    fn new(kind: PermitKind, permits: u64, per_key_max: u64) -> Self {
         Self(Arc::new(Pool {
             kind,
             permits,
@@ -264,7 +264,7 @@ impl From<Exhausted> for Problem {
             )
         };
         let code = match kind {
-            Kind::EventStreams => Code::TOO_MANY_STREAMS,
+            PermitKind::EventStreams => Code::TOO_MANY_STREAMS,
             _ if free == 0 => Code::QUEUE_FULL,
             _ => Code::TOO_MANY_AT_ONCE,
         };
@@ -285,7 +285,7 @@ mod tests {
     }
 
     fn uploads(permits: u64) -> OwnerPermits {
-        OwnerPermits::new(Kind::Uploads, permits, u64::MAX)
+        OwnerPermits::new(PermitKind::Uploads, permits, u64::MAX)
     }
 
     fn code(refused: Result<OwnerPermit, Exhausted>) -> Code {
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn streams_of_a_key_have_a_limit_of_their_own() {
-        let streams = OwnerPermits::new(Kind::EventStreams, 100, 3);
+        let streams = OwnerPermits::new(PermitKind::EventStreams, 100, 3);
         let held: Vec<_> = (0..3).map(|_| streams.try_take(&owner(1))).collect();
         assert!(held.iter().all(Result::is_ok));
         assert_eq!(code(streams.try_take(&owner(1))), Code::TOO_MANY_STREAMS);

@@ -51,12 +51,12 @@ struct Failure {
 
 /// The concurrent deliveries of a process.
 struct Deliveries {
-    taken: Mutex<Taken>,
+    taken: Mutex<DeliveryShares>,
     /// Notified when a delivery has ended.
     ended: Notify,
 }
 
-struct Taken {
+struct DeliveryShares {
     by_owner: Shares<Owner>,
     by_host: Shares<String>,
 }
@@ -71,7 +71,7 @@ struct Delivery {
 impl Deliveries {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            taken: Mutex::new(Taken {
+            taken: Mutex::new(DeliveryShares {
                 by_owner: Shares::new(DELIVERIES_MAX, 1),
                 by_host: Shares::new(DELIVERIES_MAX, HOST_WEIGHT),
             }),
@@ -79,7 +79,7 @@ impl Deliveries {
         })
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, DeliveryShares> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

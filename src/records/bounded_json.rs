@@ -35,7 +35,7 @@ pub fn object_of_decimals<'de, D: Deserializer<'de>>(
     deserializer: D,
     is_factor: fn(&str) -> Option<bool>,
 ) -> Result<Map<String, Value>, D::Error> {
-    let room = Room {
+    let room = JsonBudget {
         values: Cell::new(VALUES_MAX),
         text_bytes: Cell::new(TEXT_BYTES_MAX),
     };
@@ -44,12 +44,12 @@ pub fn object_of_decimals<'de, D: Deserializer<'de>>(
 }
 
 /// The number of values and the bytes of text that may still be read.
-struct Room {
+struct JsonBudget {
     values: Cell<usize>,
     text_bytes: Cell<usize>,
 }
 
-impl Room {
+impl JsonBudget {
     fn take_value<E: Error>(&self) -> Result<(), E> {
         let left = self.values.get().checked_sub(1);
         let full = || E::custom(format!("the document has more than {VALUES_MAX} values"));
@@ -71,7 +71,7 @@ impl Room {
 
 /// A visitor for an object.
 struct Object<'r> {
-    room: &'r Room,
+    room: &'r JsonBudget,
     is_factor: fn(&str) -> Option<bool>,
 }
 
@@ -119,7 +119,7 @@ impl<'de> Visitor<'de> for Object<'_> {
 
 /// A visitor for any value.
 struct Any<'r> {
-    room: &'r Room,
+    room: &'r JsonBudget,
 }
 
 impl<'de> DeserializeSeed<'de> for Any<'_> {

@@ -97,7 +97,7 @@ pub async fn read<T: Send + 'static>(
     app: &App,
     parts: &Parts,
     body: Body,
-    limits: &halfspace_formats::Limits,
+    limits: &halfspace_formats::ParseLimits,
     effort: Effort,
     parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
 ) -> Result<(T, Option<OwnerPermit>), Problem> {

@@ -25,7 +25,7 @@ pub struct DataBody {
     /// Format of the body.
     pub format: Format,
     /// Limits for the parser of the body.
-    pub limits: halfspace_formats::Limits,
+    pub limits: halfspace_formats::ParseLimits,
     /// Head of the request.
     pub parts: Parts,
     body: Body,
@@ -106,7 +106,7 @@ impl DataBody {
     }
 
     /// Splits the request for a caller that reads the body differently.
-    pub fn into_parts(self) -> (halfspace_formats::Limits, Parts, Body) {
+    pub fn into_parts(self) -> (halfspace_formats::ParseLimits, Parts, Body) {
         (self.limits, self.parts, self.body)
     }
 

@@ -107,8 +107,8 @@ async fn answer(
         words_each: model.hypothesis.words_of_work(),
     });
     let checks = app.clone();
-    let attended = CancelOnDrop::default();
-    let stop = attended.flag();
+    let cancel_on_drop = CancelOnDrop::default();
+    let stop = cancel_on_drop.flag();
     let read = body.read(app, effort, move |reader| {
         let mut reader = InferenceReader {
             reader,

@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::experiments::ExperimentError;
-use halfspace_core::experiments::outcome::Outcome;
+use halfspace_core::experiments::outcome::ExperimentOutcome;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -226,7 +226,7 @@ pub async fn get_job_figure(
     Ok(([(header::CONTENT_TYPE, content_type)], body).into_response())
 }
 
-async fn outcome(app: &App, job: &Job) -> Result<Outcome, Problem> {
+async fn outcome(app: &App, job: &Job) -> Result<ExperimentOutcome, Problem> {
     let spec = serde_json::from_value(job.spec.clone());
     let Ok(JobSpec {
         task: TaskSpec::Experiment(spec),

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use halfspace_core::learners::engine::catalogue::{self, CATALOGUE, Entry};
+use halfspace_core::learners::engine::catalogue::{self, CATALOGUE, LearnerEntry};
 use halfspace_core::learners::engine::parameters;
 
 use crate::http::document::declared::{IN_PATH, problems};
@@ -65,8 +65,8 @@ pub struct LearnerList {
     next_cursor: Option<String>,
 }
 
-impl From<&Entry> for Learner {
-    fn from(entry: &Entry) -> Self {
+impl From<&LearnerEntry> for Learner {
+    fn from(entry: &LearnerEntry) -> Self {
         let kinds = [
             (entry.data.half_space, "half-space"),
             (entry.data.labelled, "labelled"),

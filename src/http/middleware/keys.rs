@@ -42,9 +42,9 @@ const UNKNOWN_KEY: &str = "The API key is unknown or revoked.";
 
 /// Looks up API keys in the store and caches the results. Clones share one cache.
 #[derive(Clone)]
-pub struct Authenticator(Arc<Shared>);
+pub struct Authenticator(Arc<KeyCache>);
 
-struct Shared {
+struct KeyCache {
     store: Arc<Store>,
     remembered: Mutex<Remembered>,
 }
@@ -127,7 +127,7 @@ impl Authenticator {
     /// Creates an authenticator over a store, with an empty cache.
     pub fn new(store: Arc<Store>) -> Self {
         let remembered = Mutex::default();
-        Self(Arc::new(Shared { store, remembered }))
+        Self(Arc::new(KeyCache { store, remembered }))
     }
 
     /// Returns the right of a request with these headers.

@@ -23,9 +23,9 @@ use crate::http::problem::{Code, Problem};
 pub const PIECE_BYTES: usize = 64 * 1024;
 
 /// Returns the two ends of an answer. About `bytes_max` bytes may wait between the ends. Dropping the reader
-/// drops `attended`, which stops the computation.
-pub fn answer_lines(bytes_max: u64, attended: CancelOnDrop) -> (LineWriter, LineReader) {
-    let shared = Arc::new(Shared {
+/// drops `cancel_on_drop`, which stops the computation.
+pub fn answer_lines(bytes_max: u64, cancel_on_drop: CancelOnDrop) -> (LineWriter, LineReader) {
+    let shared = Arc::new(LineQueue {
         bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX),
         state: Mutex::default(),
         changed: Notify::new(),
@@ -33,7 +33,7 @@ pub fn answer_lines(bytes_max: u64, attended: CancelOnDrop) -> (LineWriter, Line
     });
     let reader = LineReader {
         shared: Arc::clone(&shared),
-        _attended: attended,
+        _cancel_on_drop: cancel_on_drop,
     };
     (LineWriter { shared }, reader)
 }
@@ -41,16 +41,16 @@ pub fn answer_lines(bytes_max: u64, attended: CancelOnDrop) -> (LineWriter, Line
 /// The writing end of an answer. A clone writes to the same answer.
 #[derive(Clone)]
 pub struct LineWriter {
-    shared: Arc<Shared>,
+    shared: Arc<LineQueue>,
 }
 
 /// The reading end of an answer. The response streams from this end to the client.
 pub struct LineReader {
-    shared: Arc<Shared>,
-    _attended: CancelOnDrop,
+    shared: Arc<LineQueue>,
+    _cancel_on_drop: CancelOnDrop,
 }
 
-struct Shared {
+struct LineQueue {
     bytes_max: usize,
     state: Mutex<State>,
     /// Notified when the reader finds a new piece or the end.
@@ -67,12 +67,12 @@ struct State {
     has_begun: bool,
     /// Whether the last line was written. Later writes fail.
     has_last: bool,
-    end: Option<End>,
+    end: Option<AnswerEnd>,
     /// Whether the reader was dropped.
     is_unread: bool,
 }
 
-enum End {
+enum AnswerEnd {
     /// The answer is complete.
     Whole,
     /// The answer is a problem. No line was written.
@@ -140,15 +140,15 @@ impl LineWriter {
 
     /// Ends a complete answer.
     pub fn end_whole(&self) {
-        self.end(End::Whole);
+        self.end(AnswerEnd::Whole);
     }
 
     /// Answers with a problem. No line may have been written before.
     pub fn refuse(&self, problem: Problem) {
-        self.end(End::Refused(Box::new(problem)));
+        self.end(AnswerEnd::Refused(Box::new(problem)));
     }
 
-    fn end(&self, end: End) {
+    fn end(&self, end: AnswerEnd) {
         self.shared.state().end.get_or_insert(end);
         self.shared.changed.notify_one();
         self.shared.room.notify_one();
@@ -168,7 +168,7 @@ impl LineReader {
                     return Ok(());
                 }
                 match state.end.take() {
-                    Some(End::Refused(problem)) => return Err(*problem),
+                    Some(AnswerEnd::Refused(problem)) => return Err(*problem),
                     end => state.end = end,
                 }
                 if state.end.is_some() {
@@ -217,7 +217,7 @@ impl Drop for LineReader {
     }
 }
 
-impl Shared {
+impl LineQueue {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -285,9 +285,9 @@ mod tests {
 
     #[tokio::test]
     async fn who_reads_no_more_stops_who_writes() {
-        let attended = CancelOnDrop::default();
-        let stop = attended.flag();
-        let (writer, reader) = answer_lines(10, attended);
+        let cancel_on_drop = CancelOnDrop::default();
+        let stop = cancel_on_drop.flag();
+        let (writer, reader) = answer_lines(10, cancel_on_drop);
         writer.write(vec![b'x'; 10]).await.unwrap();
         let mut blocked = Box::pin(writer.write(vec![b'x'; 10]));
         assert!(futures_util::poll!(&mut blocked).is_pending());

@@ -72,13 +72,13 @@ pub async fn evaluate_model(
         n: Some(n),
         words_each: model.hypothesis.words_of_work(),
     });
-    let attended = CancelOnDrop::default();
-    let held = Held {
+    let cancel_on_drop = CancelOnDrop::default();
+    let held = PendingEvaluation {
         id,
         model,
         limits: app.limits.clone(),
         run: Run {
-            stop: attended.flag(),
+            stop: cancel_on_drop.flag(),
             ..Run::default()
         },
     };
@@ -103,18 +103,18 @@ pub async fn evaluate_model(
 enum Answered {
     Done(EvaluateResult),
     /// The examples are in the dataset with this id.
-    NotYet(Box<Held>, String),
+    NotYet(Box<PendingEvaluation>, String),
 }
 
 /// A model that waits for examples, and the limits of the evaluation.
-struct Held {
+struct PendingEvaluation {
     id: ModelId,
     model: LoadedModel,
     limits: Arc<Limits>,
     run: Run,
 }
 
-impl Held {
+impl PendingEvaluation {
     fn against_sent(&self, parsed: &Parsed) -> Result<EvaluateResult, Problem> {
         fit(&self.model, parsed, Origin::Whole)?;
         let classes = self.model.names.check_classes(parsed.class_names.as_ref());

@@ -64,7 +64,7 @@ pub fn options(
     format: Format,
     n: usize,
     purpose: Purpose,
-    limits: &halfspace_formats::Limits,
+    limits: &halfspace_formats::ParseLimits,
 ) -> Result<Options, Problem> {
     let (table_labels, unlabelled) = match purpose {
         Purpose::Predict => (Some(LabelsColumn::None), UnlabelledMeans::Nothing),

@@ -92,7 +92,7 @@ fn refused(code: Code, pointer: &str, detail: String) -> Problem {
 /// Fields that are refused.
 pub fn checked(
     reader: &mut dyn Read,
-    limits: &halfspace_formats::Limits,
+    limits: &halfspace_formats::ParseLimits,
 ) -> Result<(Option<String>, String, ModelDocument), Problem> {
     let mut bytes = Vec::new();
     let read = reader.read_to_end(&mut bytes);
@@ -166,7 +166,7 @@ fn check_names(file: &ModelFile) -> Result<(), Problem> {
 /// The hypothesis of a file. The kind and n must equal those that the file declares.
 fn hypothesis(
     file: &ModelFile,
-    limits: &halfspace_formats::Limits,
+    limits: &halfspace_formats::ParseLimits,
 ) -> Result<HypothesisDocument, Problem> {
     let text = file.hypothesis.get().as_bytes();
     let read: Result<HypothesisDocument, _> = json::from_reader(text, limits);

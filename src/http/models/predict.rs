@@ -127,11 +127,11 @@ pub async fn answer(
         owner: owner.clone(),
         options,
     };
-    let attended = CancelOnDrop::default();
+    let cancel_on_drop = CancelOnDrop::default();
     if media_type == Format::Ndjson.media_type() {
-        return asked.lines(model, body, attended).await;
+        return asked.lines(model, body, cancel_on_drop).await;
     }
-    let answering = Answering::document(model, &app.limits, attended.flag());
+    let answering = Answering::document(model, &app.limits, cancel_on_drop.flag());
     let text = asked.predict(answering, body).await?.finish()?;
     Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
 }
@@ -150,10 +150,10 @@ impl Asked {
         self,
         model: LoadedModel,
         mut body: DataBody,
-        attended: CancelOnDrop,
+        cancel_on_drop: CancelOnDrop,
     ) -> Result<Response, Problem> {
-        let (limits, stop) = (self.app.limits.clone(), attended.flag());
-        let (writer, mut reader) = answer_lines(limits.prediction_bytes_max, attended);
+        let (limits, stop) = (self.app.limits.clone(), cancel_on_drop.flag());
+        let (writer, mut reader) = answer_lines(limits.prediction_bytes_max, cancel_on_drop);
         let answering = Answering::lines(model, &limits, stop, writer.clone());
         let access = Access::of(&body.parts.extensions)?;
         let returned = body.lend();

@@ -26,7 +26,7 @@ use tower::ServiceExt;
 use crate::http::limits::Limits;
 
 use connections::{Admitted, Connections};
-pub use connections::{AnswerGuard, Place};
+pub use connections::{AnswerGuard, ConnectionUse};
 use write_rate::WriteRate;
 
 /// Pause after a failed accept, for example without free file descriptors.

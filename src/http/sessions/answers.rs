@@ -25,9 +25,9 @@ const ANSWER_BYTES: usize = 96;
 
 /// The answers of one request. Clones share the answers.
 #[derive(Clone)]
-pub struct Answers(Arc<Shared>);
+pub struct Answers(Arc<AnswerQueue>);
 
-struct Shared {
+struct AnswerQueue {
     waiting: Mutex<Waiting>,
     changed: Notify,
 }
@@ -48,7 +48,7 @@ struct Waiting {
 impl Answers {
     /// Creates an empty list of answers.
     pub fn new() -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(AnswerQueue {
             waiting: Mutex::default(),
             changed: Notify::new(),
         }))

@@ -202,25 +202,25 @@ pub struct StateCell {
     is_wanted: AtomicBool,
     /// Whether the computation waits after it has handed over its state.
     holds: AtomicBool,
-    taken: Mutex<Option<Taken>>,
+    taken: Mutex<Option<TimedState>>,
     /// The time when the first state was offered. The computation had finished its preparation by then.
     offered: OnceLock<Instant>,
 }
 
 /// A state and the cost of making it.
 #[derive(Debug)]
-struct Taken {
+struct TimedState {
     /// `None` if the state is too large.
     left: Option<Checkpoint>,
     cost: Duration,
 }
 
 impl StateCell {
-    fn take_out(&self) -> Option<Taken> {
+    fn take_out(&self) -> Option<TimedState> {
         self.lock().take()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Taken>> {
+    fn lock(&self) -> MutexGuard<'_, Option<TimedState>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -258,7 +258,7 @@ impl Checkpoints for StateCell {
             state,
         });
         self.is_wanted.store(false, Ordering::Relaxed);
-        *self.lock() = Some(Taken { left, cost });
+        *self.lock() = Some(TimedState { left, cost });
         if self.holds.load(Ordering::Relaxed) {
             self.stop.pause();
             // Waits for the end of the pause. The computation itself checks afterwards whether it must stop.
@@ -276,7 +276,7 @@ impl Checkpoints for StateCell {
 }
 
 /// The result of holding a parked computation at a state.
-pub(crate) enum Held {
+pub(crate) enum ParkOutcome {
     /// The computation waits at this state.
     State { state: Vec<u8>, cost: Duration },
     /// The computation reached no state in time, or its state could not be sealed.
@@ -326,7 +326,7 @@ impl Checkpointing {
 
     /// Lets the parked computation run to its next state and wait there. Returns the sealed state and the cost
     /// of the change of workers so far. A computation that reaches no state in time is paused again.
-    pub(crate) async fn hold(&self, run: &Run, job: &Job, begun: Instant) -> Held {
+    pub(crate) async fn hold(&self, run: &Run, job: &Job, begun: Instant) -> ParkOutcome {
         self.cell.want_and_hold();
         self.cell.stopwatch.start();
         run.stop.resume();
@@ -338,11 +338,11 @@ impl Checkpointing {
         let Some(taken) = self.cell.take_out() else {
             self.cell.forgo();
             run.stop.pause();
-            return Held::NotYet;
+            return ParkOutcome::NotYet;
         };
         let Some(left) = taken.left else {
             self.cell.forgo();
-            return Held::TooLarge;
+            return ParkOutcome::TooLarge;
         };
         let sealing = Instant::now();
         match sealed(job, left).await {
@@ -350,9 +350,9 @@ impl Checkpointing {
                 let offered = self.cell.offered.get();
                 let preparation = offered.map_or(Duration::ZERO, |first| *first - begun);
                 let cost = preparation + taken.cost + sealing.elapsed();
-                Held::State { state, cost }
+                ParkOutcome::State { state, cost }
             }
-            Err(_) => Held::NotYet,
+            Err(_) => ParkOutcome::NotYet,
         }
     }
 
@@ -366,7 +366,7 @@ impl Checkpointing {
         jobs: &Jobs,
         job: &Job,
         lease: &Lease,
-        taken: Taken,
+        taken: TimedState,
         patience: Duration,
     ) {
         let written = tokio::time::timeout(patience, write(jobs, job, lease, taken.left));

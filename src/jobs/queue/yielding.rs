@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::records::schedule::{self, PROBATION_SECONDS, Rank, slice_seconds};
 use crate::storage::{Alone, Fenced, Requeue, history};
 
-use super::checkpoints::Held;
+use super::checkpoints::ParkOutcome;
 use super::lease_renewer::{Hold, LeaseRenewer, progress};
 use super::parking::ParkedJob;
 use crate::jobs::service::Jobs;
@@ -186,9 +186,9 @@ impl LeaseRenewer<'_> {
         let begun = self.stance.begun();
         let held = computing.checkpointing.hold(run, self.job, begun).await;
         let (state, cost) = match held {
-            Held::State { state, cost } => (state, cost),
-            Held::NotYet => return,
-            Held::TooLarge => {
+            ParkOutcome::State { state, cost } => (state, cost),
+            ParkOutcome::NotYet => return,
+            ParkOutcome::TooLarge => {
                 computing.has_state = false;
                 self.jobs.parked.keep(self.job.id);
                 return;

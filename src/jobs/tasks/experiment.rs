@@ -1,6 +1,6 @@
 //! The task `experiment`: gathers the subjobs of an experiment, which are computed before.
 
-use halfspace_core::experiments::outcome::Outcome;
+use halfspace_core::experiments::outcome::ExperimentOutcome;
 use halfspace_core::experiments::{Experiment, PartTally};
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use serde::Deserialize;
@@ -22,7 +22,7 @@ pub(super) struct WholeExperiment {
 
 impl Task for WholeExperiment {
     type Spec = ExperimentSpec;
-    type Output = Outcome;
+    type Output = ExperimentOutcome;
 
     fn new(spec: &ExperimentSpec, given: Given<'_>) -> Result<Self, ResolveError> {
         Ok(Self {
@@ -38,11 +38,11 @@ impl Task for WholeExperiment {
     }
 
     /// Gathering is fast and ignores the stop flag.
-    fn run(&self, _: Option<&[u8]>, _: &Run) -> Result<Outcome, Interrupt> {
+    fn run(&self, _: Option<&[u8]>, _: &Run) -> Result<ExperimentOutcome, Interrupt> {
         Ok(self.experiment.gather(&self.tallies))
     }
 
-    fn complete(&self, outcome: Outcome, _: &About<'_>) -> Completion {
+    fn complete(&self, outcome: ExperimentOutcome, _: &About<'_>) -> Completion {
         // One failed subjob fails the whole experiment, so a missing subjob was cancelled.
         Completion::of(&ExperimentResult::from(&outcome), outcome.is_partial())
     }
@@ -80,7 +80,7 @@ fn tallies_of(subjobs: &[SubjobOutcome]) -> Result<Vec<Option<PartTally>>, Resol
 pub fn outcome_so_far(
     spec: &ExperimentSpec,
     subjobs: &[SubjobOutcome],
-) -> Result<Outcome, ResolveError> {
+) -> Result<ExperimentOutcome, ResolveError> {
     let experiment = spec.check(f64::INFINITY)?;
     Ok(experiment.gather(&tallies_of(subjobs)?))
 }

@@ -165,7 +165,7 @@ pub struct About<'a> {
 /// The documents of a run, before they become the end of a job.
 #[derive(Debug)]
 pub struct Completion {
-    pub(super) end: End,
+    pub(super) end: TaskEnd,
     /// The counts of the run, for tasks that count examples.
     pub(super) counts: Option<Counts>,
     pub(super) model: Option<Model>,
@@ -174,7 +174,7 @@ pub struct Completion {
 
 /// How a run ended.
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum TaskEnd {
     /// With a result.
     Succeeded(Value),
     /// By a client. The result so far is kept if it is of use.
@@ -188,14 +188,14 @@ impl Completion {
     fn of(result: &impl Serialize, is_cancelled: bool) -> Self {
         let result = super::queue::completion::json(result);
         Self::from(match is_cancelled {
-            true => End::Cancelled(Some(result)),
-            false => End::Succeeded(result),
+            true => TaskEnd::Cancelled(Some(result)),
+            false => TaskEnd::Succeeded(result),
         })
     }
 }
 
-impl From<End> for Completion {
-    fn from(end: End) -> Self {
+impl From<TaskEnd> for Completion {
+    fn from(end: TaskEnd) -> Self {
         Self {
             end,
             counts: None,

@@ -50,22 +50,22 @@ struct Inner {
     scratch: ScratchDir,
     bytes_max: u64,
     room_patience: Duration,
-    held: Arc<Held>,
-    blobs: Mutex<HashMap<Path, Entry>>,
+    held: Arc<OpenFileTotals>,
+    blobs: Mutex<HashMap<Path, CacheEntry>>,
     /// Counter of uses, which orders the blobs by their last use.
     uses: AtomicU64,
 }
 
 /// Totals of the open files, including dropped blobs that are still being read.
 #[derive(Default)]
-struct Held {
+struct OpenFileTotals {
     bytes: AtomicU64,
     files: AtomicU64,
     /// Notified when space may have become free and when a fetch ended.
     changed: Notify,
 }
 
-enum Entry {
+enum CacheEntry {
     /// A caller is fetching the blob.
     Coming,
     Here {
@@ -78,12 +78,12 @@ enum Entry {
 #[derive(Debug)]
 struct Fetched {
     file: BlobFile,
-    room: Room,
+    room: CacheReservation,
 }
 
 /// Bytes that count against the limit until this is dropped.
-struct Room {
-    held: Arc<Held>,
+struct CacheReservation {
+    held: Arc<OpenFileTotals>,
     bytes: u64,
 }
 
@@ -132,7 +132,7 @@ impl BlobCache {
                 }
                 Look::Coming => {}
             }
-            go_on(stop)?;
+            check_stop(stop)?;
             let _ = tokio::time::timeout(LOOK, changed).await;
         }
     }
@@ -140,7 +140,7 @@ impl BlobCache {
     /// Drops a blob that is deleted or overwritten. Its present readers continue.
     pub(super) fn forget(&self, path: &Path) {
         let mut blobs = self.0.blobs();
-        if let Some(Entry::Here { .. }) = blobs.get(path) {
+        if let Some(CacheEntry::Here { .. }) = blobs.get(path) {
             blobs.remove(path);
         }
     }
@@ -154,7 +154,7 @@ enum Look<'a> {
 }
 
 impl Inner {
-    fn blobs(&self) -> MutexGuard<'_, HashMap<Path, Entry>> {
+    fn blobs(&self) -> MutexGuard<'_, HashMap<Path, CacheEntry>> {
         // A thread that panicked under this lock has changed at most one entry.
         self.blobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -163,20 +163,20 @@ impl Inner {
         let now = self.uses.fetch_add(1, Ordering::Relaxed);
         let mut blobs = self.blobs();
         match blobs.get_mut(path) {
-            Some(Entry::Here { blob, used }) => {
+            Some(CacheEntry::Here { blob, used }) => {
                 *used = now;
                 Look::Here(Reader(Arc::clone(blob)))
             }
-            Some(Entry::Coming) => Look::Coming,
+            Some(CacheEntry::Coming) => Look::Coming,
             None => {
-                blobs.insert(path.clone(), Entry::Coming);
+                blobs.insert(path.clone(), CacheEntry::Coming);
                 Look::Nobodys(Coming { cache: self, path })
             }
         }
     }
 
     /// Takes space, if necessary from blobs without readers. `None` if every blob is being read.
-    fn take_room(&self, bytes: u64) -> Option<Room> {
+    fn take_room(&self, bytes: u64) -> Option<CacheReservation> {
         let mut blobs = self.blobs();
         let held = &self.held;
         // Space is taken only here, under the lock. Other threads can only release space meanwhile.
@@ -185,17 +185,19 @@ impl Inner {
         {
             let unread = blobs.iter().filter_map(|(path, entry)| match entry {
                 // Readers are created under the lock too.
-                Entry::Here { blob, used } if Arc::strong_count(blob) == 1 => Some((*used, path)),
+                CacheEntry::Here { blob, used } if Arc::strong_count(blob) == 1 => {
+                    Some((*used, path))
+                }
                 _ => None,
             });
             let (_, longest) = unread.min()?;
             let longest = longest.clone();
             blobs.remove(&longest);
         }
-        Some(Room::take(held, bytes))
+        Some(CacheReservation::take(held, bytes))
     }
 
-    async fn room(&self, bytes: u64, stop: &StopFlag) -> Result<Room, StoreError> {
+    async fn room(&self, bytes: u64, stop: &StopFlag) -> Result<CacheReservation, StoreError> {
         let deadline = Instant::now() + self.room_patience;
         loop {
             let changed = self.held.changed.notified();
@@ -204,7 +206,7 @@ impl Inner {
             if let Some(room) = self.take_room(bytes) {
                 return Ok(room);
             }
-            go_on(stop)?;
+            check_stop(stop)?;
             if Instant::now() >= deadline {
                 let told = format!(
                     "every cached blob is in use, and the cache has no space for {bytes} bytes; \
@@ -252,7 +254,7 @@ impl Coming<'_> {
         metrics::counter!("halfspace_blob_cache_misses_total").increment(1);
         metrics::counter!("halfspace_blob_cache_fetched_bytes_total").increment(meta.size);
         let used = cache.uses.fetch_add(1, Ordering::Relaxed);
-        let here = Entry::Here {
+        let here = CacheEntry::Here {
             blob: Arc::clone(&blob),
             used,
         };
@@ -302,7 +304,7 @@ impl Coming<'_> {
 impl Drop for Coming<'_> {
     fn drop(&mut self) {
         let mut blobs = self.cache.blobs();
-        if let Some(Entry::Coming) = blobs.get(self.path) {
+        if let Some(CacheEntry::Coming) = blobs.get(self.path) {
             blobs.remove(self.path);
         }
         drop(blobs);
@@ -318,7 +320,7 @@ async fn in_pool<T: Send + 'static>(
     Ok(done.map_err(StoreError::other)??)
 }
 
-fn go_on(stop: &StopFlag) -> Result<(), StoreError> {
+fn check_stop(stop: &StopFlag) -> Result<(), StoreError> {
     match stop.look() {
         None => Ok(()),
         Some(_) => Err(StoreError::unavailable(
@@ -330,15 +332,15 @@ fn go_on(stop: &StopFlag) -> Result<(), StoreError> {
 /// Returns when the flag is raised.
 async fn raised(stop: &StopFlag) -> StoreError {
     loop {
-        if let Err(stopped) = go_on(stop) {
+        if let Err(stopped) = check_stop(stop) {
             return stopped;
         }
         tokio::time::sleep(LOOK).await;
     }
 }
 
-impl Room {
-    fn take(held: &Arc<Held>, bytes: u64) -> Self {
+impl CacheReservation {
+    fn take(held: &Arc<OpenFileTotals>, bytes: u64) -> Self {
         let before = held.bytes.fetch_add(bytes, Ordering::Relaxed);
         held.files.fetch_add(1, Ordering::Relaxed);
         metrics::gauge!("halfspace_blob_cache_bytes").set((before + bytes) as f64);
@@ -347,7 +349,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for CacheReservation {
     fn drop(&mut self) {
         let before = self.held.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
         self.held.files.fetch_sub(1, Ordering::Relaxed);
@@ -356,7 +358,7 @@ impl Drop for Room {
     }
 }
 
-impl fmt::Debug for Room {
+impl fmt::Debug for CacheReservation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Room({})", self.bytes)
     }

@@ -367,9 +367,9 @@ async fn release(
         let has_products = is_parent || checkpoints::is_kept(transaction, id).await?;
         let ending = match is_unwanted {
             // The next worker keeps the results of a cancelled job and of its subjobs.
-            true if !has_products => Some(Ending::cancelled(attempt)),
+            true if !has_products => Some(UnworkedEnd::cancelled(attempt)),
             false if alone_deaths >= terms.deaths_max => {
-                Some(Ending::poisoned(alone_deaths, attempt))
+                Some(UnworkedEnd::poisoned(alone_deaths, attempt))
             }
             _ => None,
         };
@@ -406,7 +406,7 @@ async fn after_requeue(transaction: &mut Transaction, row: &Row, now: Timestamp)
         if checkpoints::is_kept(transaction, id).await? {
             return request_end(transaction, id).await;
         }
-        end_unfinished(transaction, id, Ending::cancelled(attempt), now).await?;
+        end_unfinished(transaction, id, UnworkedEnd::cancelled(attempt), now).await?;
     }
     Ok(())
 }
@@ -450,7 +450,7 @@ async fn cancel(
             Ok(CancelOutcome::Requested(job))
         }
         Status::Queued => {
-            let ending = Ending::cancelled(job.attempt);
+            let ending = UnworkedEnd::cancelled(job.attempt);
             let row = end_unfinished(&mut transaction, id, ending, now).await?;
             let job = rows::job(&row)?;
             transaction.commit().await?;
@@ -477,13 +477,13 @@ async fn request_end(transaction: &mut Transaction, id: JobId) -> Result<()> {
 }
 
 /// The end of a job that no worker finishes.
-pub(super) struct Ending {
+pub(super) struct UnworkedEnd {
     pub status: Status,
     pub error: Option<JobError>,
     pub attempt: u32,
 }
 
-impl Ending {
+impl UnworkedEnd {
     fn cancelled(attempt: u32) -> Self {
         Self {
             status: Status::Cancelled,
@@ -513,7 +513,7 @@ impl Ending {
 async fn end_unfinished(
     transaction: &mut Transaction,
     id: JobId,
-    ending: Ending,
+    ending: UnworkedEnd,
     now: Timestamp,
 ) -> Result<Row> {
     let error = ending.error.clone();
@@ -543,7 +543,7 @@ pub(super) async fn fail_damaged(
         code: JobError::DATA_CORRUPT.to_owned(),
         detail: format!("the stored request is damaged: {damage}"),
     };
-    let ending = Ending {
+    let ending = UnworkedEnd {
         status: Status::Failed,
         error: Some(error),
         attempt: rows::small(row, "attempt")?,
@@ -558,7 +558,7 @@ pub(super) async fn fail_damaged(
 pub(super) async fn end_row(
     transaction: &mut Transaction,
     id: JobId,
-    ending: Ending,
+    ending: UnworkedEnd,
     now: Timestamp,
 ) -> Result<Row> {
     let update = concat!(

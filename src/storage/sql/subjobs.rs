@@ -8,10 +8,10 @@
 
 use super::super::quota::Usage;
 use super::super::{CancelOutcome, Result, StoreError, history};
-use super::database::{Row, Statement, Transaction, Value, statement};
+use super::database::{Row, SqlValue, Statement, Transaction, statement};
 use super::digests::JOB_END;
 use super::events::{self, NewEvent};
-use super::queue::{self, Ending};
+use super::queue::{self, UnworkedEnd};
 use super::{Store, claims, idempotency, jobs, rows, shares, usage};
 use crate::records::{
     Job, JobError, JobId, JobTree, KeyClaim, Owner, Progress, Status, SubjobOutcome, Timestamp,
@@ -121,7 +121,7 @@ async fn insert_some(transaction: &mut Transaction, subjobs: &[Job]) -> Result<(
     events::write_each(transaction, queued).await
 }
 
-fn row_of(job: &Job) -> Result<[Value; 22]> {
+fn row_of(job: &Job) -> Result<[SqlValue; 22]> {
     let (parent, subjob) = lineage_columns(job.lineage);
     Ok([
         job.id.to_string().into(),
@@ -211,7 +211,7 @@ pub(super) async fn ended(transaction: &mut Transaction, ended: &EndedSubjob<'_>
                 code: error.code.clone(),
                 detail: format!("part {index} ({job}) failed: {detail}"),
             };
-            let ending = Ending {
+            let ending = UnworkedEnd {
                 status: Status::Failed,
                 error: Some(error),
                 attempt: 0,
@@ -358,7 +358,7 @@ impl Parent {
         if self.has_ended || !self.cancel_requested || self.left > 0 || self.started_at.is_some() {
             return Ok(None);
         }
-        let ending = Ending {
+        let ending = UnworkedEnd {
             status: Status::Cancelled,
             error: None,
             attempt: 0,

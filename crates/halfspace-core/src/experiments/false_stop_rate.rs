@@ -29,7 +29,7 @@ pub const NAME: &str = "false-stop-rate";
 
 /// The parameters of the experiment.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct FalseStopRateParams {
     /// Numbers of features.
     pub n: Vec<u64>,
     /// The stopping rules to compare.
@@ -43,7 +43,7 @@ pub struct Question {
 /// The experiment with checked parameters.
 #[derive(Debug)]
 pub struct FalseStopRate {
-    question: Question,
+    question: FalseStopRateParams,
     /// The exact probability at each point. The probabilities are computed at the first use.
     exact: OnceLock<Vec<f64>>,
 }
@@ -61,7 +61,7 @@ impl FalseStopRate {
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn new(question: Question) -> Result<Self, ExperimentError> {
+    pub fn new(question: FalseStopRateParams) -> Result<Self, ExperimentError> {
         let (n, rules, deltas) = (&question.n, &question.rules, &question.deltas);
         check_grid(&[n.len(), rules.len(), deltas.len()])?;
         check_list("n", n, 1..=N_MAX as u64)?;
@@ -80,7 +80,7 @@ impl FalseStopRate {
     ///
     /// Each pair of a rule and a number of features makes a series. The points of a series differ in delta.
     fn cell(&self, point: usize) -> Cell {
-        let Question {
+        let FalseStopRateParams {
             n, deltas, rules, ..
         } = &self.question;
         let series = point / deltas.len();
@@ -92,7 +92,7 @@ impl FalseStopRate {
     }
 
     fn size(&self) -> usize {
-        let Question {
+        let FalseStopRateParams {
             n, deltas, rules, ..
         } = &self.question;
         n.len() * deltas.len() * rules.len()

@@ -14,10 +14,10 @@ use std::f64::consts::PI;
 use serde_json::{Map, Value};
 
 use crate::learners::drift::drift_chain::N_MAX;
-use crate::learners::engine::catalogue::Entry;
+use crate::learners::engine::catalogue::LearnerEntry;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
-use crate::learners::engine::run::{Interrupt, Limits, Run};
+use crate::learners::engine::run::{Interrupt, Run, RunLimits};
 use crate::learners::engine::stopping::{Sampling, StopRule};
 use crate::learners::engine::task::{Input, Task};
 use crate::learners::engine::train::train_to_end;
@@ -55,11 +55,11 @@ const BATCH_SIZE: &str = "batch_size";
 
 /// The parameters of the experiment.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct MistakeBoundSweepParams {
     /// Numbers of features.
     pub n: Vec<u64>,
     /// The learners to compare.
-    pub learners: Vec<&'static Entry>,
+    pub learners: Vec<&'static LearnerEntry>,
     /// The batch sizes.
     pub batches: Batches,
     /// Number of runs per point.
@@ -103,7 +103,7 @@ struct Cell {
     series: String,
     x: f64,
     n: usize,
-    entry: &'static Entry,
+    entry: &'static LearnerEntry,
     parameters: Parameters,
     /// Examples per batch. If the learner chooses the size, this is the largest default of all learners.
     batch_size: u64,
@@ -116,7 +116,7 @@ impl MistakeBoundSweep {
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn new(question: &Question) -> Result<Self, ExperimentError> {
+    pub fn new(question: &MistakeBoundSweepParams) -> Result<Self, ExperimentError> {
         let batches = match &question.batches {
             Batches::Default => 1,
             Batches::Sizes(sizes) => sizes.len(),
@@ -181,7 +181,7 @@ fn batch_unit(n: usize) -> f64 {
 fn add_cells(
     cells: &mut Vec<Cell>,
     batches: &Batches,
-    (at, entry): (usize, &'static Entry),
+    (at, entry): (usize, &'static LearnerEntry),
     (place, n): (usize, usize),
 ) -> Result<(), ExperimentError> {
     let name = entry.name;
@@ -289,9 +289,9 @@ impl Design for MistakeBoundSweep {
         let task = Task {
             parameters: cell.parameters.clone(),
             confidence: Some(CONFIDENCE),
-            limits: Limits {
+            limits: RunLimits {
                 max_mistakes: Some(self.mistakes_max),
-                ..Limits::default()
+                ..RunLimits::default()
             },
             ..Task::of(cell.entry, seed)
         };

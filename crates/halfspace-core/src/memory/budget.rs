@@ -23,11 +23,11 @@ struct Pools {
     /// Bytes of the parts for small and for large grants.
     small: u64,
     large: u64,
-    taken: Mutex<Taken>,
+    taken: Mutex<AllocatedBytes>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Taken {
+struct AllocatedBytes {
     small: u64,
     large: u64,
 }
@@ -105,7 +105,7 @@ impl Budget {
 }
 
 impl Pools {
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, AllocatedBytes> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -128,7 +128,7 @@ impl Pools {
     }
 }
 
-impl Taken {
+impl AllocatedBytes {
     fn part(&mut self, bytes: u64) -> &mut u64 {
         match bytes <= SMALL_BYTES_MAX {
             true => &mut self.small,

@@ -98,10 +98,10 @@ impl Moves {
             back: Vec::new(),
         };
         for step in chain.steps() {
-            let (stop, go_on) = step.survival(run_length);
+            let (stop, mistake) = step.survival(run_length);
             moves.stop.push(stop);
-            moves.out.push(go_on * step.bad);
-            moves.back.push(go_on * step.good);
+            moves.out.push(mistake * step.bad);
+            moves.back.push(mistake * step.good);
         }
         moves.back.push(0.0);
         moves

@@ -19,7 +19,7 @@ use crate::binary::tensor_datatype::{Datatype, Written};
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::scope;
-use crate::{LabelsColumn, Limits, Options, Parsed, UnlabelledMeans};
+use crate::{LabelsColumn, Options, ParseLimits, Parsed, UnlabelledMeans};
 
 /// Pointer to the list of the one tensor in a request.
 const AT: &str = "/inputs/0/data";
@@ -47,7 +47,7 @@ struct Misfit {
 }
 
 impl TensorList {
-    fn new(limits: &Limits, n: usize) -> Result<Self, Fault> {
+    fn new(limits: &ParseLimits, n: usize) -> Result<Self, Fault> {
         Ok(Self {
             builder: SampleBuilder::dense(limits, Some(n), None)?,
             n,
@@ -161,7 +161,7 @@ pub fn read_tensor_octets(
     rows: u64,
     n: usize,
     first_byte: u64,
-    limits: &Limits,
+    limits: &ParseLimits,
 ) -> Result<Parsed, FormatError> {
     let header = NpyHeader {
         kind: datatype.kind(),

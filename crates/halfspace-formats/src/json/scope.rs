@@ -7,11 +7,11 @@
 
 use std::cell::RefCell;
 
-use crate::Limits;
+use crate::ParseLimits;
 use crate::error::Fault;
 
 struct Scope {
-    limits: Limits,
+    limits: ParseLimits,
     /// Features per example, if known before the document is read.
     n: Option<usize>,
     /// The last fault raised, and the pointer from the value that raised the fault to the faulty part.
@@ -42,7 +42,7 @@ impl Drop for Open {
 /// Runs `read` under `limits`, for examples of `n` features if n is known. Returns the result and the last
 /// fault raised.
 pub(crate) fn within<T>(
-    limits: &Limits,
+    limits: &ParseLimits,
     n: Option<usize>,
     read: impl FnOnce() -> T,
 ) -> (T, Option<(Fault, String)>) {
@@ -60,7 +60,7 @@ pub(crate) fn within<T>(
 }
 
 /// Returns the limits of the document being read.
-pub(crate) fn limits() -> Limits {
+pub(crate) fn limits() -> ParseLimits {
     let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.limits.clone()));
     scoped.unwrap_or_default()
 }

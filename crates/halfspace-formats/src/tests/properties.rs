@@ -327,7 +327,7 @@ fn try_everything(bytes: &[u8]) {
         }
     }
     for coding in [ContentCoding::Gzip, ContentCoding::Zstd] {
-        let limits = Limits::default();
+        let limits = ParseLimits::default();
         let decoder = decoder(coding, bytes, &limits).expect("set up");
         let _ = from_reader::<DataForm>(decoder, &limits);
     }

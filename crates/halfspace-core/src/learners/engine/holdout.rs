@@ -17,7 +17,7 @@ use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::run::Interrupt;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
-use crate::learners::sample::generate::{Generated, Place};
+use crate::learners::sample::generate::{Generated, StreamPosition};
 use crate::learners::sample::source::Stream;
 
 /// A division of a sample into two parts.
@@ -118,7 +118,7 @@ pub struct PartOfDrawn {
     part: Part,
     choice: Choice,
     /// State of `drawn` and `choice` before the block last requested.
-    mark: (Place, Choice),
+    mark: (StreamPosition, Choice),
     bits: BlockBuffer,
 }
 

@@ -35,8 +35,8 @@
 use std::ops::Range;
 
 use crate::learners::drift::directed_drift::{DATA, binary_weights};
-use crate::learners::engine::catalogue::{DefaultStop, Entry, Guarantee, Pace};
-use crate::learners::engine::parameters::{Kind, Parameter, Parameters};
+use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::parameters::{Parameter, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Order, Rule, Update};
 use crate::learners::engine::run::StopFlag;
@@ -60,7 +60,7 @@ pub const BUDGET: Budget = Budget {
 /// Parameter for the passes from one start.
 pub const MAX_ITERATIONS: Parameter = Parameter {
     name: "max_iterations",
-    kind: Kind::Count {
+    kind: ParameterKind::Count {
         minimum: 1,
         maximum: 1_000_000,
         default: "1000",
@@ -71,7 +71,7 @@ pub const MAX_ITERATIONS: Parameter = Parameter {
 /// Parameter for the starts after the first.
 pub const RESTARTS: Parameter = Parameter {
     name: "restarts",
-    kind: Kind::Count {
+    kind: ParameterKind::Count {
         minimum: 0,
         maximum: 1_000_000,
         default: "10",
@@ -90,7 +90,7 @@ pub fn budget(parameters: &Parameters) -> Budget {
 }
 
 /// Catalogue entry of this learner.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "amp",
     title: "AMP (approximate message passing)",
     learns: "Binary weights of a majority function from about 1.6 uniform examples per weight.",

@@ -35,7 +35,7 @@
 use std::ops::Range;
 
 use crate::learners::drift::directed_drift::{DATA, read_weights};
-use crate::learners::engine::catalogue::{DefaultStop, Entry, Guarantee, Pace, Setup};
+use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace, Setup};
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::rule::{Order, Rule, Update};
 use crate::learners::engine::run::StopFlag;
@@ -65,7 +65,7 @@ const BUDGET_SLOW: Budget = Budget {
 };
 
 /// Catalogue entry of this learner.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "auto",
     title: "Binary weights, by several learners in turn",
     learns: "Binary weights that are consistent with every example: hidden weights from about 1.6 \

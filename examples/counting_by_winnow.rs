@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use halfspace_core::bits::BitMatrix;
-use halfspace_core::constructions::winnow_counting::{CountingQuestion, Plan};
+use halfspace_core::constructions::winnow_counting::{CountingPlan, CountingQuestion};
 use halfspace_core::learners::engine::catalogue;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
@@ -44,7 +44,7 @@ fn ask(variables: u32, clauses: &[[u32; 2]], at_least: u64, alpha: u64) {
         alpha,
     };
     let run = Run::default();
-    let plan = Plan::new(question).expect("a question");
+    let plan = CountingPlan::new(question).expect("a question");
     let counting = plan.build(&run).expect("nobody stops it");
     let entry = catalogue::find("kernel-winnow").expect("in the catalogue");
     let params = json!({"alpha": alpha});

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
-use halfspace_core::memory::Budget;
+use halfspace_core::memory::MemoryBudget;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use rand::rngs::{StdRng, SysRng};
 use rand::{SeedableRng, TryRng};
@@ -344,7 +344,7 @@ fn entropy() -> Result<[u8; 32], StartError> {
 }
 
 /// The memory for requests and jobs.
-fn memory(settings: &Settings, machine: &Machine) -> Result<Budget, StartError> {
+fn memory(settings: &Settings, machine: &Machine) -> Result<MemoryBudget, StartError> {
     let refused = |detail: String| Err(StartError::Memory(detail));
     let there_is = machine.bytes();
     let limit = match (settings.memory_bytes_max, there_is) {
@@ -367,7 +367,7 @@ fn memory(settings: &Settings, machine: &Machine) -> Result<Budget, StartError> 
             ),
         });
     }
-    Ok(Budget::new(limit - memory::BASE_BYTES))
+    Ok(MemoryBudget::new(limit - memory::BASE_BYTES))
 }
 
 fn jobs_config(settings: &Settings) -> JobsConfig {

@@ -9,7 +9,7 @@ use crate::records::train::ModelDocument;
 
 use super::inference::request::InferenceReader;
 use super::learners::train::TrainQuery;
-use super::models::examples::{Purpose, options};
+use super::models::examples::{ExamplesUse, options};
 use super::models::import;
 use super::problem::Problem;
 use super::problem::ProblemDocument;
@@ -61,7 +61,7 @@ pub fn predict_query(
     n: usize,
     limits: &ParseLimits,
 ) -> Result<Options, Refused> {
-    options(Some(query), format, n, Purpose::Predict, limits).map_err(refused)
+    options(Some(query), format, n, ExamplesUse::Predict, limits).map_err(refused)
 }
 
 /// Parses and checks a model file. Returns the name, the learner and the content.

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use clap::builder::Resettable;
 use clap::{Args, Command, FromArgMatches};
-use halfspace_core::memory::Budget;
+use halfspace_core::memory::MemoryBudget;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -67,7 +67,7 @@ pub struct Limits {
         global = true)]
     pub state_bytes_max: u64,
     /// Bytes of memory for one request or job while no other request or job uses memory.
-    #[arg(skip = Budget::unlimited().bytes_max())]
+    #[arg(skip = MemoryBudget::unlimited().bytes_max())]
     pub memory_bytes_max: u64,
     /// Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts.
     #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX",

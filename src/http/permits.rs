@@ -91,11 +91,11 @@ struct Pool {
     kind: PermitKind,
     permits: u64,
     per_key_max: u64,
-    state: Mutex<State>,
+    state: Mutex<PermitState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct PermitState {
     shares: Shares<Owner>,
     /// Waiting requests in order of arrival. The share rule refuses each of them at present.
     waiting: VecDeque<Waiter>,
@@ -130,7 +130,7 @@ impl OwnerPermits {
             kind,
             permits,
             per_key_max,
-            state: Mutex::new(State {
+            state: Mutex::new(PermitState {
                 shares: Shares::new(permits, 1),
                 waiting: VecDeque::new(),
             }),
@@ -174,18 +174,18 @@ impl OwnerPermits {
 }
 
 impl Pool {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PermitState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn admits(&self, state: &State, owner: &Owner) -> bool {
+    fn admits(&self, state: &PermitState, owner: &Owner) -> bool {
         if owner.is_anonymous() {
             return state.shares.free() > 0;
         }
         state.shares.admits(owner) && state.shares.held(owner) < self.per_key_max
     }
 
-    fn hand_out(self: &Arc<Self>, state: &mut State, owner: &Owner) -> OwnerPermit {
+    fn hand_out(self: &Arc<Self>, state: &mut PermitState, owner: &Owner) -> OwnerPermit {
         state.shares.take(owner);
         self.kind.gauge().increment(1.0);
         OwnerPermit {
@@ -194,7 +194,7 @@ impl Pool {
         }
     }
 
-    fn exhausted(&self, state: &State, owner: &Owner) -> Exhausted {
+    fn exhausted(&self, state: &PermitState, owner: &Owner) -> Exhausted {
         Exhausted {
             kind: self.kind,
             permits: self.permits,

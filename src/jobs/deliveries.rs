@@ -42,7 +42,7 @@ const SETTLE_TRIES_MAX: u32 = 8;
 const REASON_CHARACTERS_MAX: usize = 500;
 
 /// A failed delivery.
-struct Failure {
+struct DeliveryFailure {
     /// The reason that the client may see.
     told: String,
     is_final: bool,
@@ -192,10 +192,15 @@ impl Jobs {
         self.settle(&lease, &settlement).await;
     }
 
-    async fn attempt(&self, client: &CallbackClient, job: &Job, url: &str) -> Result<(), Failure> {
+    async fn attempt(
+        &self,
+        client: &CallbackClient,
+        job: &Job,
+        url: &str,
+    ) -> Result<(), DeliveryFailure> {
         // The URL is checked again, because the allowed hosts may have changed since the job was accepted.
         let url = client.accept(url)?;
-        let document = CallbackDocument::of(job).ok_or_else(Failure::of_unended)?;
+        let document = CallbackDocument::of(job).ok_or_else(DeliveryFailure::of_unended)?;
         let body = Bytes::from(document.to_json());
         let delivered = client.deliver(&url, job.id, body, self.ids.now()).await;
         delivered.map_err(|error| {
@@ -205,7 +210,7 @@ impl Jobs {
     }
 
     /// The next step for a callback after failure number `failures`.
-    fn after(&self, failure: Failure, failures: u32) -> DeliveryOutcome {
+    fn after(&self, failure: DeliveryFailure, failures: u32) -> DeliveryOutcome {
         let error = failure.told;
         let delay = retry_delay(failures, failure.retry_after, self.ids.random());
         match delay.filter(|_| !failure.is_final) {
@@ -242,7 +247,7 @@ impl Jobs {
     }
 }
 
-impl Failure {
+impl DeliveryFailure {
     /// The store hands out only callbacks of jobs that have ended.
     fn of_unended() -> Self {
         Self {
@@ -253,7 +258,7 @@ impl Failure {
     }
 }
 
-impl From<CallbackUrlError> for Failure {
+impl From<CallbackUrlError> for DeliveryFailure {
     fn from(error: CallbackUrlError) -> Self {
         Self {
             told: kept(&error.to_string()),
@@ -263,7 +268,7 @@ impl From<CallbackUrlError> for Failure {
     }
 }
 
-impl From<DeliveryError> for Failure {
+impl From<DeliveryError> for DeliveryFailure {
     fn from(error: DeliveryError) -> Self {
         // The reason would reveal names and addresses of a network that the client cannot reach.
         let told = match error.is_before_connection() {
@@ -309,10 +314,10 @@ mod tests {
             },
             DeliveryError::Undialled { limit },
         ]
-        .map(|error| Failure::from(error).told);
+        .map(|error| DeliveryFailure::from(error).told);
         assert!(told.iter().all(|one| *one == told[0]), "{told:?}");
         assert_eq!(told[0], "the receiver was not reached");
-        let answered = Failure::from(DeliveryError::Gone);
+        let answered = DeliveryFailure::from(DeliveryError::Gone);
         assert!(answered.told.contains("410") && answered.is_final);
     }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use halfspace_core::learners::engine::run::Interrupt;
-use halfspace_core::memory::{Budget, NoMemory};
+use halfspace_core::memory::{MemoryBudget, NoMemory};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,8 @@ use crate::callbacks::CallbackClient;
 use crate::records::schedule::{SECONDS_DEFAULT, SLICE_SECONDS_MIN};
 use crate::records::{Job, JobId, KeyRecord, Owner};
 use crate::storage::{
-    Blobs, CancelOutcome, DeleteOutcome, OverQuota, Standing, Store, StoreError, Usage, WorkerId,
+    Blobs, CancelOutcome, DeleteOutcome, OverQuota, QuotaStanding, Store, StoreError, Usage,
+    WorkerId,
 };
 
 use super::data::reservations::Reservations;
@@ -66,7 +67,7 @@ pub struct JobsConfig {
     /// The shortest time that a job computes before it yields to another job.
     pub slice: Duration,
     /// The memory for jobs and requests.
-    pub memory: Budget,
+    pub memory: MemoryBudget,
     /// How long other jobs may precede a job that needs more memory than is free.
     pub passed_over_max: Duration,
 }
@@ -85,7 +86,7 @@ impl Default for JobsConfig {
             progress_interval: Duration::from_millis(500),
             unread_pause: Duration::from_secs(30),
             slice: Duration::from_secs_f64(SLICE_SECONDS_MIN),
-            memory: Budget::unlimited(),
+            memory: MemoryBudget::unlimited(),
             passed_over_max: Duration::from_secs(5),
         }
     }
@@ -261,7 +262,7 @@ impl Jobs {
     ///
     /// # Errors
     /// Errors of the store.
-    pub async fn usage(&self, owner: &Owner) -> Result<Standing, JobsError> {
+    pub async fn usage(&self, owner: &Owner) -> Result<QuotaStanding, JobsError> {
         Ok(self.store.usage(owner).await?)
     }
 

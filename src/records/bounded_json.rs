@@ -40,7 +40,7 @@ pub fn object_of_decimals<'de, D: Deserializer<'de>>(
         text_bytes: Cell::new(TEXT_BYTES_MAX),
     };
     let room = &room;
-    deserializer.deserialize_map(Object { room, is_factor })
+    deserializer.deserialize_map(ObjectVisitor { room, is_factor })
 }
 
 /// The number of values and the bytes of text that may still be read.
@@ -70,12 +70,12 @@ impl JsonBudget {
 }
 
 /// A visitor for an object.
-struct Object<'r> {
+struct ObjectVisitor<'r> {
     room: &'r JsonBudget,
     is_factor: fn(&str) -> Option<bool>,
 }
 
-impl Object<'_> {
+impl ObjectVisitor<'_> {
     /// Reads a decimal or a list of decimals from its text.
     fn decimals<E: Error>(&self, text: &str, is_factor: bool) -> Result<Value, E> {
         self.room.take_value::<E>()?;
@@ -93,7 +93,7 @@ impl Object<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Object<'_> {
+impl<'de> Visitor<'de> for ObjectVisitor<'_> {
     type Value = Map<String, Value>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -172,7 +172,7 @@ impl<'de> Visitor<'de> for Any<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Value, A::Error> {
-        let object = Object {
+        let object = ObjectVisitor {
             room: self.room,
             is_factor: |_| None,
         };

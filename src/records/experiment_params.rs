@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use halfspace_core::experiments::ExperimentError;
 use halfspace_core::experiments::false_stop_rate::{self, FalseStopRate};
 use halfspace_core::experiments::mistake_bound_sweep::{self, Batches, MistakeBoundSweep};
-use halfspace_core::experiments::sample_complexity::{self, Learner, SampleComplexity};
+use halfspace_core::experiments::sample_complexity::{self, ConfiguredLearner, SampleComplexity};
 use halfspace_core::experiments::separable_fraction::{self, Points, SeparableFraction};
 use halfspace_core::learners::drift::{directed_drift_async, directed_drift_sync};
 use halfspace_core::learners::engine::catalogue::{self, LearnerEntry};
@@ -237,7 +237,7 @@ impl SampleComplexitySpec {
             let entry = learner(&spec.name, format!("/learners/{at}/name"))?;
             let parameters = Parameters::from_json(entry.parameters, &spec.params);
             match parameters {
-                Ok(parameters) => Ok(Learner { entry, parameters }),
+                Ok(parameters) => Ok(ConfiguredLearner { entry, parameters }),
                 Err(errors) => {
                     let first = errors.into_iter().next().expect("a refusal has a reason");
                     let name = first.name.replace('.', "/");

@@ -48,5 +48,5 @@ pub use model::{Model, ModelSummary};
 pub use names::Names;
 pub use owner::Owner;
 pub use page::{Cursor, Page, ParseCursorError, Slice};
-pub use schedule::{Demand, Line, Rank};
+pub use schedule::{Demand, JobsAhead, Rank};
 pub use time::{Clock, ManualClock, Timestamp};

@@ -45,7 +45,7 @@ pub use lease::{
     JobEnd, Lease, Requeue, Spent, Swept, WorkerId,
 };
 pub use postgres::PostgresUrl;
-pub use quota::{Limit, OverQuota, Quotas, Standing, Usage};
+pub use quota::{Limit, OverQuota, QuotaStanding, Quotas, Usage};
 pub use sql::Store;
 pub use sql::check::{CheckedSession, CheckedStore, CheckedTable};
 

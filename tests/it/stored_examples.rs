@@ -9,7 +9,7 @@ use bytes::Bytes;
 use halfspace_core::bits::{BitMatrix, BitVector, words_for};
 use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry, find};
 use halfspace_core::learners::engine::evaluate::evaluate;
-use halfspace_core::learners::engine::holdout::{Holdout, Part};
+use halfspace_core::learners::engine::holdout::{Holdout, HoldoutPart};
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
@@ -222,7 +222,10 @@ fn a_hold_out_is_a_training_on_the_rest_and_an_evaluation_on_the_part() {
             ..whole.clone()
         };
         let holdout = Holdout::new(0.3, data.examples() as u64, whole.seed).unwrap();
-        let (shown, held_out) = (holdout.rows(Part::Shown), holdout.rows(Part::HeldOut));
+        let (shown, held_out) = (
+            holdout.rows(HoldoutPart::Shown),
+            holdout.rows(HoldoutPart::HeldOut),
+        );
         let (rest, tested) = (part(data, &shown), part(data, &held_out));
         let context = format!("{} {:?}", whole.entry.name, data.shape());
         let found = run(&parted, data);

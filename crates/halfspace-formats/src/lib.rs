@@ -52,7 +52,7 @@ pub use error::{FormatError, FormatErrorKind, Place};
 pub use extent::{Extent, extent};
 pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounts};
 pub use json::data_forms::{Assume, DataForm};
-pub use json::generated::{GeneratedSpec, Sampling};
+pub use json::generated::{GeneratedSpec, SamplingMethod};
 pub use json::target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
 pub use stored::block_range::RowRange;
 pub use stored::blocks::{

@@ -15,7 +15,7 @@ use halfspace_formats::{self, BitOrder, Format, FormatError, Header, LabelsColum
 use crate::http::App;
 use crate::http::extract::body::{self, Effort};
 use crate::http::extract::idempotency::RequestDigest;
-use crate::http::extract::work::Work;
+use crate::http::extract::work::ExamplesWork;
 use crate::http::middleware::drain_body::{Leftover, lend};
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Problem};
@@ -83,7 +83,7 @@ impl DataBody {
         if self.format.is_dense() {
             Effort::AsItsBytes
         } else {
-            Effort::Bounded(Work::reading(self.format, n))
+            Effort::Bounded(ExamplesWork::reading(self.format, n))
         }
     }
 

@@ -33,7 +33,7 @@ use crate::http::extract::{
 use crate::http::jobs::document::{JobDocument, JobResult};
 use crate::http::jobs::json_place::JsonPlace;
 use crate::http::jobs::submission::{RequestedJob, submit};
-use crate::http::jobs::tasks::Asked;
+use crate::http::jobs::tasks::RequestedTask;
 use crate::http::jobs::{Wait, replay};
 use crate::http::problem::{Code, FieldError, Problem};
 
@@ -95,7 +95,7 @@ impl ExperimentRequest {
     ///
     /// # Errors
     /// An unknown experiment, or parameters that do not fit the experiment.
-    pub fn asked(self) -> Result<Asked, Problem> {
+    pub fn asked(self) -> Result<RequestedTask, Problem> {
         let spec = json!({"name": self.name, "params": self.params});
         let spec = serde_path_to_error::deserialize::<_, ExperimentSpec>(spec);
         let spec = spec.map_err(|error| {
@@ -109,7 +109,7 @@ impl ExperimentRequest {
             let field = FieldError::at_pointer(pointer, detail.clone());
             Problem::new(Code::SCHEMA, detail).with(field)
         })?;
-        Ok(Asked {
+        Ok(RequestedTask {
             task: TaskSpec::Experiment(spec),
             data: None,
             seed: self.seed,
@@ -165,7 +165,7 @@ pub async fn run_figure(
         };
         let experiment = figure.spec_with(&request.params).map_err(unlike)?;
         let job = RequestedJob {
-            asked: Asked {
+            asked: RequestedTask {
                 task: TaskSpec::Experiment(experiment),
                 data: None,
                 seed: request.seed,

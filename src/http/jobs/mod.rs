@@ -51,7 +51,7 @@ pub struct JobList {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct ListQuery {
+pub struct JobListQuery {
     /// Items per page; 20 when absent.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<u32>,
@@ -207,12 +207,12 @@ fn with_preference(mut response: Response, prefer: Option<PreferWait>) -> Respon
 ///
 /// The parts of a job are listed only with `parent`. Send `next_cursor` of the answer as `cursor` to get the
 /// next page.
-#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(ListQuery),
+#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(JobListQuery),
     responses((status = 200, description = "A page of jobs", body = JobList)))]
 pub async fn list_jobs(
     State(app): State<App>,
     Caller(owner): Caller,
-    Query(query): Query<ListQuery>,
+    Query(query): Query<JobListQuery>,
 ) -> Result<Json<JobList>, Problem> {
     let page = page::<JobKind>(query.limit, query.cursor.as_deref())?;
     let filter = JobFilter {

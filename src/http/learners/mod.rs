@@ -43,14 +43,15 @@ pub struct Learner {
     #[schema(value_type = Object)]
     parameters: Value,
     /// A theorem about a learner.
-    guarantee: Guarantee,
+    guarantee: GuaranteeDocument,
     /// Publication that describes the learner.
     source: &'static str,
 }
 
 /// The proved property of the learner.
 #[derive(Serialize, ToSchema)]
-pub struct Guarantee {
+#[schema(as = Guarantee)]
+pub struct GuaranteeDocument {
     /// Name of the theorem.
     theorem: &'static str,
     /// Statement of the theorem.
@@ -88,7 +89,7 @@ impl From<&LearnerEntry> for Learner {
                 .map(|rule| rule.name())
                 .collect(),
             parameters: parameters::schema(entry.parameters),
-            guarantee: Guarantee {
+            guarantee: GuaranteeDocument {
                 theorem: entry.guarantee.theorem,
                 bound: entry.guarantee.bound,
             },

@@ -32,7 +32,7 @@ use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, once};
 use crate::http::extract::{Caller, PathText, PreferWait, query_pairs};
 use crate::http::jobs::document::JobDocument;
 use crate::http::jobs::submission::{FieldPaths, RequestedJob, submit};
-use crate::http::jobs::tasks::Asked;
+use crate::http::jobs::tasks::RequestedTask;
 use crate::http::jobs::{Wait, replay};
 use crate::http::problem::{Code, FieldError, Problem, placed};
 
@@ -162,7 +162,7 @@ async fn made(
         in_units: true,
     });
     let job = RequestedJob {
-        asked: Asked {
+        asked: RequestedTask {
             task,
             data: Some(form),
             seed: query.seed,

@@ -64,13 +64,13 @@ struct Right {
     owner: Owner,
     /// `None` for an open service.
     digest: Option<SecretDigest>,
-    standing: Mutex<Standing>,
+    standing: Mutex<KeyStanding>,
     /// Notified after each lookup, because one lookup serves all requests of the right.
     heard: Notify,
 }
 
 #[derive(Clone)]
-struct Standing {
+struct KeyStanding {
     /// Start of the latest lookup that confirmed the right.
     confirmed_at: Instant,
     /// Earliest start of the next lookup.
@@ -237,7 +237,7 @@ impl Drop for Asking {
 }
 
 impl Right {
-    fn standing(&self) -> MutexGuard<'_, Standing> {
+    fn standing(&self) -> MutexGuard<'_, KeyStanding> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -253,7 +253,7 @@ impl Right {
     }
 }
 
-impl Standing {
+impl KeyStanding {
     /// Applies the result of a lookup of this right, or the error of the lookup.
     fn heard(&mut self, found: Result<KeyLookup, StoreError>, is_key: bool, asked: Instant) {
         match (found, is_key) {
@@ -344,7 +344,7 @@ impl Right {
         Self {
             owner,
             digest,
-            standing: Mutex::new(Standing {
+            standing: Mutex::new(KeyStanding {
                 confirmed_at: asked,
                 ask_at: asked + TRUSTED_FOR,
                 is_asked: false,

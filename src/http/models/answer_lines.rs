@@ -1,6 +1,6 @@
 //! A bounded queue of answer lines between the computation and the client that reads the answer.
 //!
-//! [`LineWriter`] waits while the queue is full. A client that sends all of its examples before it reads is
+//! [`AnswerWriter`] waits while the queue is full. A client that sends all of its examples before it reads is
 //! therefore served until the queue is full. Then the computation waits, which stops the client's sending
 //! too. A write to a full queue fails if the client reads less than 16 KiB per second over 30 seconds. This
 //! module knows nothing of predictions.
@@ -24,35 +24,35 @@ pub const PIECE_BYTES: usize = 64 * 1024;
 
 /// Returns the two ends of an answer. About `bytes_max` bytes may wait between the ends. Dropping the reader
 /// drops `cancel_on_drop`, which stops the computation.
-pub fn answer_lines(bytes_max: u64, cancel_on_drop: CancelOnDrop) -> (LineWriter, LineReader) {
+pub fn answer_lines(bytes_max: u64, cancel_on_drop: CancelOnDrop) -> (AnswerWriter, AnswerReader) {
     let shared = Arc::new(LineQueue {
         bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX),
         state: Mutex::default(),
         changed: Notify::new(),
         room: Notify::new(),
     });
-    let reader = LineReader {
+    let reader = AnswerReader {
         shared: Arc::clone(&shared),
         _cancel_on_drop: cancel_on_drop,
     };
-    (LineWriter { shared }, reader)
+    (AnswerWriter { shared }, reader)
 }
 
 /// The writing end of an answer. A clone writes to the same answer.
 #[derive(Clone)]
-pub struct LineWriter {
+pub struct AnswerWriter {
     shared: Arc<LineQueue>,
 }
 
 /// The reading end of an answer. The response streams from this end to the client.
-pub struct LineReader {
+pub struct AnswerReader {
     shared: Arc<LineQueue>,
     _cancel_on_drop: CancelOnDrop,
 }
 
 struct LineQueue {
     bytes_max: usize,
-    state: Mutex<State>,
+    state: Mutex<LineState>,
     /// Notified when the reader finds a new piece or the end.
     changed: Notify,
     /// Notified when the writer may find space or the end.
@@ -60,7 +60,7 @@ struct LineQueue {
 }
 
 #[derive(Default)]
-struct State {
+struct LineState {
     pieces: VecDeque<Vec<u8>>,
     /// Bytes in all pieces.
     bytes: usize,
@@ -79,7 +79,7 @@ enum AnswerEnd {
     Refused(Box<Problem>),
 }
 
-impl LineWriter {
+impl AnswerWriter {
     /// Writes whole lines. Waits while the queue is full.
     ///
     /// # Errors
@@ -155,11 +155,11 @@ impl LineWriter {
     }
 }
 
-impl LineReader {
+impl AnswerReader {
     /// Waits until the first line is written or the answer ends.
     ///
     /// # Errors
-    /// The problem that was passed to [`LineWriter::refuse`].
+    /// The problem that was passed to [`AnswerWriter::refuse`].
     pub async fn begun(&mut self) -> Result<(), Problem> {
         loop {
             {
@@ -206,7 +206,7 @@ impl LineReader {
     }
 }
 
-impl Drop for LineReader {
+impl Drop for AnswerReader {
     fn drop(&mut self) {
         let mut state = self.shared.state();
         state.is_unread = true;
@@ -218,12 +218,12 @@ impl Drop for LineReader {
 }
 
 impl LineQueue {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LineState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl LineState {
     /// Whether more lines may be written.
     fn is_open(&self) -> bool {
         !self.is_unread && !self.has_last && self.end.is_none()
@@ -243,7 +243,7 @@ impl State {
 mod tests {
     use super::*;
 
-    fn ends(bytes_max: u64) -> (LineWriter, LineReader) {
+    fn ends(bytes_max: u64) -> (AnswerWriter, AnswerReader) {
         answer_lines(bytes_max, CancelOnDrop::default())
     }
 

@@ -10,7 +10,7 @@ use halfspace_formats::{self, json};
 
 use crate::jobs::{ImportError, check_import};
 use crate::records::hypothesis::HypothesisDocument;
-use crate::records::model_file::{Claim, FORMAT, ModelFile, unknown_member};
+use crate::records::model_file::{ClaimedFormat, FORMAT, ModelFile, unknown_member};
 use crate::records::names::{NAMES_BYTES_MAX, is_short};
 use crate::records::train::{ModelDocument, SeedNumber};
 use crate::records::{KeyRecord, Model, Owner};
@@ -98,7 +98,7 @@ pub fn checked(
     let read = reader.read_to_end(&mut bytes);
     read.map_err(halfspace_formats::FormatError::from)?;
     // A file of a later format may have members that are unknown here, so the format is checked first.
-    let claim: Claim = json::from_reader(bytes.as_slice(), limits)?;
+    let claim: ClaimedFormat = json::from_reader(bytes.as_slice(), limits)?;
     if let Some(format) = claim.format.filter(|format| format != FORMAT) {
         let shown: String = format.chars().take(100).collect();
         let detail = format!("The model format {shown:?} is not supported; use {FORMAT}.");

@@ -28,7 +28,9 @@ use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::{Caller, PathId, accepted};
 use crate::http::middleware::envelope::RequestId;
 use crate::http::middleware::keys::Access;
-use crate::http::models::examples::{Examples, Origin, Purpose, examples, model_in_path, options};
+use crate::http::models::examples::{
+    ExamplesUse, Origin, RequestExamples, examples, model_in_path, options,
+};
 use crate::http::problem::{Code, Problem};
 
 /// Predictions of a model, one per example.
@@ -119,10 +121,10 @@ pub async fn answer(
         query,
         format,
         model.hypothesis.n(),
-        Purpose::Predict,
+        ExamplesUse::Predict,
         limits,
     )?;
-    let asked = Asked {
+    let asked = PredictRequest {
         app: app.clone(),
         owner: owner.clone(),
         options,
@@ -137,13 +139,13 @@ pub async fn answer(
 }
 
 /// The parts of a predict request besides its body and the model.
-struct Asked {
+struct PredictRequest {
     app: App,
     owner: Owner,
     options: Options,
 }
 
-impl Asked {
+impl PredictRequest {
     /// Predicts in a separate task, which writes the lines of the response body. An error before the first
     /// line becomes the response.
     async fn lines(
@@ -205,8 +207,8 @@ impl Asked {
                 return Ok((answering, None));
             }
             match examples(halfspace_formats::read(format, reader, &options)?)? {
-                Examples::Stored(id) => Ok((answering, Some(id))),
-                Examples::Sent(parsed) => {
+                RequestExamples::Stored(id) => Ok((answering, Some(id))),
+                RequestExamples::Sent(parsed) => {
                     answering.take(&parsed, Origin::Whole)?;
                     Ok((answering, None))
                 }

@@ -18,9 +18,9 @@ const RESERVE: usize = 32;
 
 /// Every open connection.
 #[derive(Clone)]
-pub struct Connections(Arc<Mutex<Open>>);
+pub struct Connections(Arc<Mutex<OpenConnections>>);
 
-struct Open {
+struct OpenConnections {
     /// Concurrent connections without the reserve.
     limit: usize,
     next: u64,
@@ -86,7 +86,7 @@ enum Worth {
 impl Connections {
     /// Creates an empty set for `limit` connections.
     pub fn new(limit: u64) -> Self {
-        Self(Arc::new(Mutex::new(Open {
+        Self(Arc::new(Mutex::new(OpenConnections {
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
             next: 0,
             entries: HashMap::new(),
@@ -124,12 +124,12 @@ impl Connections {
         self.lock().evict(Worth::Answering, |_| true);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, OpenConnections> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Open {
+impl OpenConnections {
     /// Frees the place of a connection. An aborted connection has lost its place before it ends.
     fn remove(&mut self, number: u64) -> Option<Connection> {
         let removed = self.entries.remove(&number)?;

@@ -28,12 +28,12 @@ const ANSWER_BYTES: usize = 96;
 pub struct Answers(Arc<AnswerQueue>);
 
 struct AnswerQueue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingAnswers>,
     changed: Notify,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct WaitingAnswers {
     answers: VecDeque<Answered>,
     /// Position before the first waiting answer. The positions of one request are consecutive.
     position: u64,
@@ -133,13 +133,13 @@ impl Answers {
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, WaitingAnswers> {
         let waiting = self.0.waiting.lock();
         waiting.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Waiting {
+impl WaitingAnswers {
     fn piece(&mut self) -> Bytes {
         let count = self.answers.len().min(PIECE_MAX);
         let mut text = Vec::with_capacity(count * ANSWER_BYTES);

@@ -26,7 +26,7 @@ use crate::http::document::declared::{BODY, EXAMPLES, SESSION, STORED, problems}
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::{Caller, PathId};
 use crate::http::middleware::envelope::RequestId;
-use crate::http::models::examples::{Purpose, options};
+use crate::http::models::examples::{ExamplesUse, options};
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Problem, placed};
 use crate::http::sessions::ReadingQuery;
@@ -111,7 +111,7 @@ pub async fn learn_session_examples(
     let spec = app.jobs.session(&owner, id).await?.spec;
     let n = usize::try_from(spec.n).unwrap_or(usize::MAX);
     let query = body.parts.uri.query();
-    let mut options = options(query, body.format, n, Purpose::Learn, &body.limits)?;
+    let mut options = options(query, body.format, n, ExamplesUse::Learn, &body.limits)?;
     options.values = Some(spec.values);
     let late = Late {
         path: body.parts.uri.path().to_owned(),

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 
 use crate::records::Owner;
-use crate::storage::{OverQuota, Standing, Store, Usage};
+use crate::storage::{OverQuota, QuotaStanding, Store, Usage};
 
 use crate::jobs::service::{Jobs, JobsError};
 
@@ -41,7 +41,7 @@ struct ReservedBytes {
     owner: Owner,
     bytes: u64,
     /// Usage and limits as last read from the store, without this reservation.
-    standing: Arc<Mutex<Standing>>,
+    standing: Arc<Mutex<QuotaStanding>>,
     /// Bytes reserved at that time.
     standing_bytes: u64,
     refusal: Option<OverQuota>,

@@ -150,10 +150,10 @@ fn digest(job: &Job, rest: &[u8]) -> [u8; 32] {
 
 /// The seconds that a job has computed. The stopwatch is stopped while the job is parked.
 #[derive(Debug, Default)]
-pub struct Stopwatch(Mutex<Reading>);
+pub struct Stopwatch(Mutex<StopwatchReading>);
 
 #[derive(Debug, Default)]
-struct Reading {
+struct StopwatchReading {
     /// Seconds of earlier attempts, and of this attempt up to the last stop.
     seconds: f64,
     since: Option<Instant>,
@@ -187,7 +187,7 @@ impl Stopwatch {
         reading.seconds + running.as_secs_f64()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Reading> {
+    fn lock(&self) -> MutexGuard<'_, StopwatchReading> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -26,7 +26,7 @@ use super::worker;
 use crate::jobs::data::datasets::unwritten;
 use crate::jobs::data::stored::ReadError;
 use crate::jobs::service::{Jobs, JobsError};
-use crate::jobs::tasks::Work;
+use crate::jobs::tasks::CheckedTask;
 
 /// Longest expected time of a waited job that is computed before it is stored.
 const WAITED_SECONDS_MAX: f64 = 0.2;
@@ -49,7 +49,7 @@ pub struct JobDraft {
     /// The seed of all random choices.
     pub seed: u64,
     /// The work itself.
-    pub work: Arc<Work>,
+    pub work: Arc<CheckedTask>,
     /// The digest of the canonical rows in hexadecimal, or `None` for generated data.
     pub data_sha256: Option<String>,
     /// The dataset that the job reads, if any. The data of a dataset are not stored again.
@@ -160,7 +160,7 @@ impl Jobs {
     async fn enqueue(
         &self,
         mut record: Job,
-        work: &Work,
+        work: &CheckedTask,
         key: Option<&KeyClaim>,
     ) -> Result<Job, JobsError> {
         let least = Usage {
@@ -206,7 +206,11 @@ impl Jobs {
 
     /// Stores the sample that a request brought and names the blob in the job's record. The bytes are reserved
     /// until the blob is written. Afterwards the row of the job counts them.
-    pub(crate) async fn keep_data(&self, record: &mut Job, work: &Work) -> Result<(), JobsError> {
+    pub(crate) async fn keep_data(
+        &self,
+        record: &mut Job,
+        work: &CheckedTask,
+    ) -> Result<(), JobsError> {
         let own = work.data().filter(|_| record.dataset.is_none());
         let Some(data) = own.cloned() else {
             return Ok(());
@@ -233,7 +237,7 @@ impl Jobs {
 
 /// Whether a waited job is computed before it is stored. Such a job is expected to be short, and its data are
 /// small enough to be written only at its end.
-fn is_small(record: &Job, work: &Work) -> bool {
+fn is_small(record: &Job, work: &CheckedTask) -> bool {
     let bytes = work.data().map_or(0, |data| data.shape().memory_bytes());
     record.demand.seconds <= WAITED_SECONDS_MAX && bytes <= WAITED_BYTES_MAX
 }
@@ -247,7 +251,7 @@ pub(crate) fn is_asked_again<T>(stored: &Result<T, StoreError>, asked_at: Instan
 /// A waited job that is computed before it is stored.
 struct Waited {
     record: Job,
-    work: Arc<Work>,
+    work: Arc<CheckedTask>,
     key: Option<KeyClaim>,
     sender: oneshot::Sender<Result<Job, JobsError>>,
 }
@@ -326,7 +330,7 @@ impl Jobs {
     async fn insert_running(
         &self,
         record: &mut Job,
-        work: &Work,
+        work: &CheckedTask,
         key: Option<&KeyClaim>,
     ) -> Result<(Lease, Instant), JobsError> {
         self.keep_data(record, work).await?;

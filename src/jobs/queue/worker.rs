@@ -26,7 +26,7 @@ use super::subjobs::without_products;
 use super::yielding::Solitude;
 use crate::jobs::data::stored::ReadError;
 use crate::jobs::service::{Jobs, JobsError};
-use crate::jobs::tasks::{Allowance, Inputs, JobSample, ResolveError, Work, resolve};
+use crate::jobs::tasks::{Allowance, CheckedTask, Inputs, JobSample, ResolveError, resolve};
 
 /// Attempts to write the end of a job while the store fails, with growing pauses.
 const FINISH_TRIES_MAX: u32 = 200;
@@ -119,7 +119,12 @@ impl Jobs {
     }
 
     /// Restores the work that a job record describes.
-    async fn prepare(&self, job: &Job, run: &Run, memory: &Grant) -> Result<Work, Unprepared> {
+    async fn prepare(
+        &self,
+        job: &Job,
+        run: &Run,
+        memory: &Grant,
+    ) -> Result<CheckedTask, Unprepared> {
         let failed = |code: &str, detail: String| {
             Unprepared::Failed(JobError {
                 code: code.to_owned(),
@@ -389,7 +394,7 @@ impl From<ReadError> for Unprepared {
 /// Keeps the lease of a running computation and writes its end.
 pub(crate) async fn attend(
     mut renewer: LeaseRenewer<'_>,
-    work: &Arc<Work>,
+    work: &Arc<CheckedTask>,
     mut computation: Computation,
 ) {
     renewer.show(work, &computation.checkpoints);

@@ -26,7 +26,7 @@ const SUPPORT_MAX: usize = 100_000;
 
 /// The search for the hyperplane with the largest margin.
 #[derive(Debug)]
-pub(super) struct MaximumMargin {
+pub(super) struct MaximumMarginTask {
     spec: MaximumMarginSpec,
     seed: Seed,
     data: Arc<TaskData>,
@@ -34,7 +34,7 @@ pub(super) struct MaximumMargin {
     names: Names,
 }
 
-impl Task for MaximumMargin {
+impl Task for MaximumMarginTask {
     type Spec = MaximumMarginSpec;
     type Output = MarginOutcome;
 
@@ -140,7 +140,7 @@ impl Task for MaximumMargin {
     }
 }
 
-impl MaximumMargin {
+impl MaximumMarginTask {
     fn model(&self, about: &About<'_>, hypothesis: HypothesisDocument) -> Model {
         let About { ids, job, .. } = about;
         let params = MaximumMarginParams {

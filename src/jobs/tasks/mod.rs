@@ -1,7 +1,7 @@
 //! The tasks: from the stored request of a job to a computation and its documents.
 //!
 //! Each task has one file, which implements [`Task`]: check, run and complete. [`resolve`] lists the tasks,
-//! and turns the request of a job into checked [`Work`].
+//! and turns the request of a job into a [`CheckedTask`].
 
 mod data;
 mod drawing;
@@ -48,9 +48,9 @@ use evaluate::Evaluate;
 use experiment::WholeExperiment;
 use experiment_part::ExperimentPart;
 use grid::Grid;
-use maximum_margin::MaximumMargin;
+use maximum_margin::MaximumMarginTask;
 use separability::Separability;
-use version_space::VersionSpace;
+use version_space::VersionSpaceTask;
 
 /// One kind of work with its data.
 ///
@@ -233,7 +233,7 @@ impl Allowance {
 
 /// A checked task, ready to run.
 #[derive(Debug)]
-pub struct Work {
+pub struct CheckedTask {
     /// Seconds of computing after which the run ends, if the client set a limit.
     pub seconds_max: Option<f64>,
     /// The expected time of one core, and an upper bound of the memory.
@@ -283,17 +283,19 @@ pub fn resolve(
     seed: u64,
     inputs: Inputs,
     allowance: &Allowance,
-) -> Result<Work, ResolveError> {
+) -> Result<CheckedTask, ResolveError> {
     let given = Given::new(spec, seed, inputs);
     match &spec.task {
-        TaskSpec::Train(task) => Work::of::<Train>(task, given, allowance),
-        TaskSpec::Separability(task) => Work::of::<Separability>(task, given, allowance),
-        TaskSpec::MaximumMargin(task) => Work::of::<MaximumMargin>(task, given, allowance),
-        TaskSpec::VersionSpace(task) => Work::of::<VersionSpace>(task, given, allowance),
-        TaskSpec::Evaluate(task) => Work::of::<Evaluate>(task, given, allowance),
-        TaskSpec::Experiment(task) => Work::of::<WholeExperiment>(task, given, allowance),
-        TaskSpec::ExperimentPart(task) => Work::of::<ExperimentPart>(task, given, allowance),
-        TaskSpec::Grid(task) => Work::of::<Grid>(task, given, allowance),
+        TaskSpec::Train(task) => CheckedTask::of::<Train>(task, given, allowance),
+        TaskSpec::Separability(task) => CheckedTask::of::<Separability>(task, given, allowance),
+        TaskSpec::MaximumMargin(task) => {
+            CheckedTask::of::<MaximumMarginTask>(task, given, allowance)
+        }
+        TaskSpec::VersionSpace(task) => CheckedTask::of::<VersionSpaceTask>(task, given, allowance),
+        TaskSpec::Evaluate(task) => CheckedTask::of::<Evaluate>(task, given, allowance),
+        TaskSpec::Experiment(task) => CheckedTask::of::<WholeExperiment>(task, given, allowance),
+        TaskSpec::ExperimentPart(task) => CheckedTask::of::<ExperimentPart>(task, given, allowance),
+        TaskSpec::Grid(task) => CheckedTask::of::<Grid>(task, given, allowance),
     }
 }
 
@@ -311,7 +313,7 @@ pub fn check<T: Task>(
     Ok(task)
 }
 
-impl Work {
+impl CheckedTask {
     fn of<T: Task>(
         spec: &T::Spec,
         given: Given<'_>,

@@ -31,7 +31,7 @@ impl Rig {
 async fn a_job_goes_on_though_its_checkpoints_find_no_room() {
     let rig = Rig::new(often()).await;
     let id = rig.queued_endless().await.id;
-    faults::plan("INSERT INTO checkpoints", &[Fault::Full]);
+    faults::plan("INSERT INTO checkpoints", &[InjectedFault::Full]);
     rig.jobs.start();
     let first = rig.until_checkpoint(id, None).await;
     assert!(faults::are_met());
@@ -73,7 +73,10 @@ async fn a_job_whose_checkpoint_cannot_be_read_now_is_tried_again_later() {
     let now = rig.jobs.ids().now();
     let requeue = Requeue::default();
     rig.store.requeue_job(&lease, &requeue, now).await.unwrap();
-    faults::plan("SELECT body FROM checkpoints", &[Fault::Unavailable; 2]);
+    faults::plan(
+        "SELECT body FROM checkpoints",
+        &[InjectedFault::Unavailable; 2],
+    );
     rig.jobs.start();
     let given_back = async {
         let mut changes = rig.jobs.subscribe();
@@ -101,13 +104,13 @@ async fn max_seconds_counts_over_all_attempts() {
     start_state.resume(left);
     let permit = Arc::clone(&rig.jobs.permits).acquire_owned().await.unwrap();
     let work = new_train(endless(3_600.0)).work;
-    let mut computation = Alone(Computation::start(
+    let mut computation = IsolatedComputation(Computation::start(
         &rig.jobs,
         &job,
         work,
         start_state,
         PermitSlot::new(permit),
-        Budget::unlimited().try_take(0).expect("room"),
+        MemoryBudget::unlimited().try_take(0).expect("room"),
     ));
     let ended = tokio::time::timeout(PATIENCE, computation.0.ended()).await;
     let Computed::Ended { end, .. } = ended.unwrap() else {

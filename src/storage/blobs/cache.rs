@@ -120,17 +120,17 @@ impl BlobCache {
             tokio::pin!(changed);
             changed.as_mut().enable();
             match self.0.look(path) {
-                Look::Here(reader) => {
+                CacheLookup::Here(reader) => {
                     metrics::counter!("halfspace_blob_cache_hits_total").increment(1);
                     return Ok(Some(Box::new(reader)));
                 }
-                Look::Nobodys(coming) => {
+                CacheLookup::Nobodys(coming) => {
                     return tokio::select! {
                         fetched = coming.fetch(stop) => fetched,
                         stopped = raised(stop) => Err(stopped),
                     };
                 }
-                Look::Coming => {}
+                CacheLookup::Coming => {}
             }
             check_stop(stop)?;
             let _ = tokio::time::timeout(LOOK, changed).await;
@@ -146,7 +146,7 @@ impl BlobCache {
     }
 }
 
-enum Look<'a> {
+enum CacheLookup<'a> {
     Here(Reader),
     Coming,
     /// The caller must fetch the blob.
@@ -159,18 +159,18 @@ impl Inner {
         self.blobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn look<'a>(&'a self, path: &'a Path) -> Look<'a> {
+    fn look<'a>(&'a self, path: &'a Path) -> CacheLookup<'a> {
         let now = self.uses.fetch_add(1, Ordering::Relaxed);
         let mut blobs = self.blobs();
         match blobs.get_mut(path) {
             Some(CacheEntry::Here { blob, used }) => {
                 *used = now;
-                Look::Here(Reader(Arc::clone(blob)))
+                CacheLookup::Here(Reader(Arc::clone(blob)))
             }
-            Some(CacheEntry::Coming) => Look::Coming,
+            Some(CacheEntry::Coming) => CacheLookup::Coming,
             None => {
                 blobs.insert(path.clone(), CacheEntry::Coming);
-                Look::Nobodys(Coming { cache: self, path })
+                CacheLookup::Nobodys(Coming { cache: self, path })
             }
         }
     }

@@ -15,19 +15,19 @@ use super::database::{Row, SqlValue};
 
 /// A column under a digest.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Column {
+pub(super) enum DigestColumn {
     Text(&'static str),
     Number(&'static str),
     Bytes(&'static str),
 }
 
-use Column::{Bytes, Number, Text};
+use DigestColumn::{Bytes, Number, Text};
 
 /// The columns under one digest. The first column names the row.
 #[derive(Debug)]
 pub(super) struct DigestColumns {
     kind: &'static str,
-    columns: &'static [Column],
+    columns: &'static [DigestColumn],
 }
 
 /// The request of a job.

@@ -4,7 +4,7 @@
 //! Every statement of a worker is fenced on (id, status, worker, attempt, claim). A lost lease matches no
 //! row, so nothing is written.
 
-use super::super::history::{self, Facts};
+use super::super::history::{self, OperationFacts};
 use super::super::{
     Beat, CancelOutcome, Fenced, Heartbeat, JobEnd, Lease, ReleaseTerms, Requeue, Result, Spent,
     StoreError,
@@ -38,7 +38,11 @@ impl Store {
             transaction.commit().await?;
             Ok(released)
         };
-        history::recorded(|| Facts::of("release-expired"), self.with_reserve(write)).await
+        history::recorded(
+            || OperationFacts::of("release-expired"),
+            self.with_reserve(write),
+        )
+        .await
     }
 
     /// Returns every running job to the queue, on the terms of [`Store::release_expired`], and makes every
@@ -52,7 +56,11 @@ impl Store {
             transaction.commit().await?;
             Ok(released)
         };
-        history::recorded(|| Facts::of("release-all"), self.with_reserve(write)).await
+        history::recorded(
+            || OperationFacts::of("release-all"),
+            self.with_reserve(write),
+        )
+        .await
     }
 
     /// Extends the lease.
@@ -62,9 +70,9 @@ impl Store {
         beat: &Beat<'_>,
         now: Timestamp,
     ) -> Result<Heartbeat> {
-        let recorded = || Facts {
+        let recorded = || OperationFacts {
             seconds: Some(beat.lease_seconds),
-            ..Facts::of_lease("heartbeat", lease)
+            ..OperationFacts::of_lease("heartbeat", lease)
         };
         history::recorded(recorded, async {
             match heartbeat(&self.database, lease, beat, now).await {
@@ -87,7 +95,11 @@ impl Store {
     /// has requested its cancel.
     pub async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
         let write = || finish(&self.database, lease, end);
-        history::recorded(|| Facts::of_end(lease, end), self.with_reserve(write)).await
+        history::recorded(
+            || OperationFacts::of_end(lease, end),
+            self.with_reserve(write),
+        )
+        .await
     }
 
     /// Returns the job to the queue. The attempt does not count unless `terms` says so. The same
@@ -101,12 +113,12 @@ impl Store {
     ) -> Result<Fenced> {
         let write = || requeue(&self.database, lease, terms, now);
         let Some(body) = terms.checkpoint else {
-            let facts = || Facts::of_lease("requeue", lease);
+            let facts = || OperationFacts::of_lease("requeue", lease);
             return history::recorded(facts, self.with_reserve(write)).await;
         };
         // A checkpoint only saves time and may be large, so it does not use the reserve.
         self.ensure_row_space().await?;
-        let facts = || Facts::of_checkpoint("preempt", lease, body);
+        let facts = || OperationFacts::of_checkpoint("preempt", lease, body);
         history::recorded(facts, write()).await
     }
 
@@ -119,7 +131,11 @@ impl Store {
         now: Timestamp,
     ) -> Result<CancelOutcome> {
         let write = || cancel(&self.database, owner, id, now);
-        history::recorded(|| Facts::of_job("cancel", id), self.with_reserve(write)).await
+        history::recorded(
+            || OperationFacts::of_job("cancel", id),
+            self.with_reserve(write),
+        )
+        .await
     }
 }
 

@@ -52,7 +52,7 @@ pub struct CountingQuestion {
     pub alpha: u64,
 }
 
-/// Errors of [`Plan::new`].
+/// Errors of [`CountingPlan::new`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
     /// The formula has too many variables or none.
@@ -97,7 +97,7 @@ pub struct Numbers {
 
 /// A checked question with the numbers of its construction, without examples.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct CountingPlan {
     question: CountingQuestion,
     numbers: Numbers,
     /// Promotions that raise a pair of slack features to theta.
@@ -117,7 +117,7 @@ pub struct Counting {
     pub query: BitVector,
 }
 
-impl Plan {
+impl CountingPlan {
     /// Checks a question and computes its numbers.
     ///
     /// # Errors
@@ -372,8 +372,8 @@ mod tests {
         }
     }
 
-    fn plan(variables: u32, clauses: &[[u32; 2]], at_least: u64, alpha: u64) -> Plan {
-        Plan::new(question(variables, clauses, at_least, alpha)).expect("a question")
+    fn plan(variables: u32, clauses: &[[u32; 2]], at_least: u64, alpha: u64) -> CountingPlan {
+        CountingPlan::new(question(variables, clauses, at_least, alpha)).expect("a question")
     }
 
     fn satisfying(variables: u32, clauses: &[[u32; 2]]) -> u64 {
@@ -384,7 +384,7 @@ mod tests {
         (0..1_u64 << variables).filter(holds).count() as u64
     }
 
-    fn learn(plan: &Plan, data: &Data) -> RunOutcome {
+    fn learn(plan: &CountingPlan, data: &Data) -> RunOutcome {
         let entry = catalogue::find("kernel-winnow").expect("a learner");
         let params = json!({"alpha": plan.question.alpha});
         let task = Task {
@@ -415,7 +415,7 @@ mod tests {
     }
 
     /// Trains, checks that every example was a mistake, and predicts the query.
-    fn answer(plan: &Plan) -> bool {
+    fn answer(plan: &CountingPlan) -> bool {
         let counting = plan.build(&Run::default()).expect("nobody stops it");
         assert_eq!(counting.data.examples() as u64, plan.examples());
         let outcome = learn(plan, &counting.data);
@@ -562,7 +562,7 @@ mod tests {
     #[test]
     fn a_question_without_sense_is_refused() {
         let refused = |variables, clauses: &[[u32; 2]], at_least, alpha| {
-            Plan::new(question(variables, clauses, at_least, alpha)).expect_err("refused")
+            CountingPlan::new(question(variables, clauses, at_least, alpha)).expect_err("refused")
         };
         assert_eq!(refused(0, &[[1, 1]], 1, 2), QuestionError::Variables(0));
         assert_eq!(refused(9, &[[1, 1]], 1, 2), QuestionError::Variables(9));

@@ -50,7 +50,7 @@ pub struct FalseStopRate {
 
 /// A point of the grid.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct FalseStopCell {
     rule: StopRule,
     n: u64,
     delta: f64,
@@ -79,12 +79,12 @@ impl FalseStopRate {
     /// The rule, the number of features and the delta at a point.
     ///
     /// Each pair of a rule and a number of features makes a series. The points of a series differ in delta.
-    fn cell(&self, point: usize) -> Cell {
+    fn cell(&self, point: usize) -> FalseStopCell {
         let FalseStopRateParams {
             n, deltas, rules, ..
         } = &self.question;
         let series = point / deltas.len();
-        Cell {
+        FalseStopCell {
             rule: rules[series / n.len()],
             n: n[series % n.len()],
             delta: deltas[point % deltas.len()],
@@ -101,7 +101,7 @@ impl FalseStopRate {
     fn exact(&self) -> &[f64] {
         self.exact.get_or_init(|| {
             let probability = |point| {
-                let Cell { rule, n, delta } = self.cell(point);
+                let FalseStopCell { rule, n, delta } = self.cell(point);
                 false_stop_probability(n, delta, rule)
                     .expect("the parameters are in the checked range")
             };
@@ -129,7 +129,7 @@ impl Design for FalseStopRate {
     }
 
     fn observe(&self, point: usize, seed: Seed, run: &Run) -> Result<Observation, Interrupt> {
-        let Cell { rule, n, delta } = self.cell(point);
+        let FalseStopCell { rule, n, delta } = self.cell(point);
         let target = Plan::random_target(n as usize, seed);
         let plan = Plan::endless(target, Sampling::UniformPositive);
         let task = Task {

@@ -27,7 +27,7 @@ use crate::theory::directed_drift::{expected_mistakes, theorem_1};
 use super::error::{
     check_distinct, check_grid, check_list, check_not_empty, check_number, check_reals,
 };
-use super::outcome::{Axis, Chart, Curve, Mark, Point, Scale, Series};
+use super::outcome::{Axis, AxisMark, Chart, Curve, Point, Scale, Series};
 use super::tally::{Observation, PointTally};
 use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
 
@@ -86,7 +86,7 @@ pub struct MistakeBoundSweep {
     mistakes_max: u64,
     axis: XAxis,
     /// The points of the grid. The points of a series stand together.
-    cells: Vec<Cell>,
+    cells: Vec<SweepCell>,
 }
 
 /// The quantity on the horizontal axis.
@@ -99,7 +99,7 @@ enum XAxis {
 
 /// A point of the grid.
 #[derive(Debug)]
-struct Cell {
+struct SweepCell {
     series: String,
     x: f64,
     n: usize,
@@ -179,7 +179,7 @@ fn batch_unit(n: usize) -> f64 {
 
 /// Adds the points of one learner at one n.
 fn add_cells(
-    cells: &mut Vec<Cell>,
+    cells: &mut Vec<SweepCell>,
     batches: &Batches,
     (at, entry): (usize, &'static LearnerEntry),
     (place, n): (usize, usize),
@@ -227,7 +227,7 @@ fn add_cells(
         } else {
             1
         });
-        cells.push(Cell {
+        cells.push(SweepCell {
             series: series.clone(),
             x: match batches {
                 Batches::Default => n as f64,
@@ -244,7 +244,7 @@ fn add_cells(
     Ok(())
 }
 
-impl Cell {
+impl SweepCell {
     /// Estimated seconds of a run, rather too high than too low.
     ///
     /// The formula was fitted to runs for n from 11 to 101 of the variant that makes more mistakes in small
@@ -275,7 +275,7 @@ impl Design for MistakeBoundSweep {
     }
 
     fn points(&self) -> Vec<PointPlan> {
-        let plan = |cell: &Cell| PointPlan {
+        let plan = |cell: &SweepCell| PointPlan {
             runs: if cell.exact.is_some() { 0 } else { self.runs },
             seconds_a_run: cell.seconds(self.mistakes_max),
         };
@@ -353,11 +353,11 @@ impl MistakeBoundSweep {
     }
 
     /// The batch sizes from which on Theorems 2 and 3 hold.
-    fn marks(&self) -> Vec<Mark> {
+    fn marks(&self) -> Vec<AxisMark> {
         if self.axis != XAxis::NormalisedBatchSize {
             return Vec::new();
         }
-        let mark = |x, label: &str| Mark {
+        let mark = |x, label: &str| AxisMark {
             x,
             label: label.to_owned(),
         };
@@ -368,7 +368,7 @@ impl MistakeBoundSweep {
     }
 
     fn notes(&self, tallies: &[PointTally]) -> Vec<String> {
-        let is_exact = |cell: &Cell| cell.exact.is_some();
+        let is_exact = |cell: &SweepCell| cell.exact.is_some();
         let mut notes = Vec::new();
         if !self.cells.iter().all(is_exact) {
             let note = "Means of the runs with intervals of 95 % (1.96 standard errors).";

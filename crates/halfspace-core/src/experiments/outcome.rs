@@ -35,7 +35,7 @@ pub struct Chart {
     /// The curves predicted by theory.
     pub theory: Vec<Curve>,
     /// Marked places on the horizontal axis.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<AxisMark>,
     /// Remarks on the chart: the kind of the intervals, and the points that are only bounds.
     pub notes: Vec<String>,
 }
@@ -122,7 +122,7 @@ pub struct CurvePoint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", schema(as = AxisMark))]
-pub struct Mark {
+pub struct AxisMark {
     /// Position on the horizontal axis.
     pub x: f64,
     /// The meaning of the place.

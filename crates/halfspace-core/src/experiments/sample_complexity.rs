@@ -21,7 +21,7 @@ use crate::learners::sample::generate::Plan;
 use super::error::{
     check_distinct, check_grid, check_list, check_not_empty, check_number, check_reals,
 };
-use super::outcome::{Axis, Chart, Mark, Point, Scale, Series};
+use super::outcome::{Axis, AxisMark, Chart, Point, Scale, Series};
 use super::tally::{Observation, PointTally};
 use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
 
@@ -42,14 +42,14 @@ const STATE_BYTES_MAX: u64 = 1 << 30;
 
 /// A learner and its parameters.
 #[derive(Clone, Debug)]
-pub struct Learner {
+pub struct ConfiguredLearner {
     /// The learner's entry in the catalogue.
     pub entry: &'static LearnerEntry,
     /// The learner's parameters.
     pub parameters: Parameters,
 }
 
-impl PartialEq for Learner {
+impl PartialEq for ConfiguredLearner {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.entry, other.entry) && self.parameters == other.parameters
     }
@@ -61,7 +61,7 @@ pub struct SampleComplexityParams {
     /// Numbers of features.
     pub n: Vec<u64>,
     /// The learners to compare.
-    pub learners: Vec<Learner>,
+    pub learners: Vec<ConfiguredLearner>,
     /// Examples per dimension. The number of examples is rounded.
     pub ratios: Vec<f64>,
     /// Number of runs per point.
@@ -103,7 +103,7 @@ impl SampleComplexity {
     }
 
     /// Checks that a learner can run at each of its points and answers with weights that have signs.
-    fn check_learner(&self, at: usize, learner: &Learner) -> Result<(), ExperimentError> {
+    fn check_learner(&self, at: usize, learner: &ConfiguredLearner) -> Result<(), ExperimentError> {
         let refused = |below: &str, detail: String| {
             Err(ExperimentError::parameter(
                 format!("/learners/{at}{below}"),
@@ -142,7 +142,7 @@ impl SampleComplexity {
     ///
     /// Each pair of a learner and a number of features makes a series. The points of a series differ in the
     /// number of examples.
-    fn cell(&self, point: usize) -> (&Learner, usize, u64) {
+    fn cell(&self, point: usize) -> (&ConfiguredLearner, usize, u64) {
         let SampleComplexityParams {
             n,
             learners,
@@ -297,7 +297,7 @@ impl Design for SampleComplexity {
                     points: points.collect(),
                 }
             });
-        let mark = |x, label: &str| Mark {
+        let mark = |x, label: &str| AxisMark {
             x,
             label: format!("{x}: {label}"),
         };

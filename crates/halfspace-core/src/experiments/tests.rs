@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::false_stop_rate::{self, FalseStopRate};
 use super::mistake_bound_sweep::{self, Batches, MistakeBoundSweep};
 use super::outcome::{Axis, Chart, ExperimentOutcome, Point, Scale, Series};
-use super::sample_complexity::{self, Learner, SampleComplexity};
+use super::sample_complexity::{self, ConfiguredLearner, SampleComplexity};
 use super::separable_fraction::{self, Points, SeparableFraction};
 use super::{
     Design, Experiment, ExperimentError, Observation, PARTS_MAX, POINTS_MAX, PartTally, PointPlan,
@@ -201,12 +201,12 @@ fn points_of_signs_are_not_in_general_position() {
     assert!(share(Points::Signs) < share(Points::Normal) - 0.1);
 }
 
-fn learner(name: &str, params: &Value) -> Learner {
+fn learner(name: &str, params: &Value) -> ConfiguredLearner {
     let entry = entry(name);
     let object = params.as_object().cloned().unwrap_or_else(Map::new);
     let parameters = Parameters::from_json(entry.parameters, &object);
     let parameters = parameters.expect("parameters");
-    Learner { entry, parameters }
+    ConfiguredLearner { entry, parameters }
 }
 
 fn few_examples() -> sample_complexity::SampleComplexityParams {

@@ -18,7 +18,7 @@ use num_traits::{One, ToPrimitive, Zero};
 use crate::learners::engine::run::{Interrupt, Run};
 
 use super::alternative::Multiplier;
-use super::examples::{Column, look};
+use super::examples::{IntegerExample, look};
 use super::rounding::reduce;
 
 /// An example as a column of the program.
@@ -26,7 +26,7 @@ pub struct SimplexColumn {
     /// Index of the example in the sample.
     pub example: usize,
     /// The vector of the example in integers.
-    pub column: Column,
+    pub column: IntegerExample,
     /// The vector of the example in f64, at any positive scale. These values guide the choice of a column and
     /// never decide.
     pub values: Vec<f64>,

@@ -35,12 +35,12 @@ pub struct TensorList {
     /// The first row whose length is not n, and that length. Later values are not kept.
     ragged: Option<(u64, u64)>,
     /// For each datatype, the first value that the datatype does not allow.
-    misfits: [Option<Misfit>; Datatype::ALL.len()],
+    misfits: [Option<DatatypeMismatch>; Datatype::ALL.len()],
 }
 
 /// A value that a datatype does not allow.
 #[derive(Clone, Copy, Debug)]
-struct Misfit {
+struct DatatypeMismatch {
     /// Position in the flattened list.
     index: u64,
     written: Written,
@@ -122,7 +122,7 @@ impl TensorList {
             for datatype in Datatype::ALL {
                 let known = &mut self.misfits[datatype as usize];
                 if known.is_none() && !datatype.has(written) {
-                    *known = Some(Misfit { index, written });
+                    *known = Some(DatatypeMismatch { index, written });
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::json;
-use crate::json::examples::{ExampleKind, Examples};
+use crate::json::examples::{ExampleKind, ExamplesReader};
 use crate::json::generated::GeneratedSpec;
 use crate::json::scope;
 use crate::stored::spool::Spool;
@@ -221,7 +221,7 @@ impl<'de> Visitor<'de> for ExampleKind {
                 ListField::Examples => {
                     let started = SampleBuilder::dense(&scope::limits(), None, None);
                     let started = started.map_err(scope::raise)?;
-                    builder = Some(map.next_value_seed(Examples {
+                    builder = Some(map.next_value_seed(ExamplesReader {
                         kind: self,
                         builder: started,
                     })?);

@@ -30,12 +30,12 @@ impl ExampleKind {
 }
 
 /// Reads the list of examples.
-pub(crate) struct Examples {
+pub(crate) struct ExamplesReader {
     pub(crate) kind: ExampleKind,
     pub(crate) builder: SampleBuilder,
 }
 
-impl<'de> DeserializeSeed<'de> for Examples {
+impl<'de> DeserializeSeed<'de> for ExamplesReader {
     type Value = SampleBuilder;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<SampleBuilder, D::Error> {
@@ -43,7 +43,7 @@ impl<'de> DeserializeSeed<'de> for Examples {
     }
 }
 
-impl<'de> Visitor<'de> for Examples {
+impl<'de> Visitor<'de> for ExamplesReader {
     type Value = SampleBuilder;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

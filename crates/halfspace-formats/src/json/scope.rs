@@ -23,9 +23,9 @@ thread_local! {
 }
 
 /// Closes the scope, even if a visitor panics.
-struct Open;
+struct ScopeGuard;
 
-impl Open {
+impl ScopeGuard {
     fn close(self) -> Option<(Fault, String)> {
         let raised = SCOPES.with_borrow_mut(|scopes| scopes.last_mut()?.raised.take());
         drop(self);
@@ -33,7 +33,7 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for ScopeGuard {
     fn drop(&mut self) {
         SCOPES.with_borrow_mut(Vec::pop);
     }
@@ -54,7 +54,7 @@ pub(crate) fn within<T>(
             raised: None,
         });
     });
-    let open = Open;
+    let open = ScopeGuard;
     let result = read();
     (result, open.close())
 }

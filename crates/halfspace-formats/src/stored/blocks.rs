@@ -13,7 +13,7 @@ use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 
 use crate::stored::layout::Layout;
-use crate::stored::parts::{Part, for_each_part};
+use crate::stored::parts::{RowsPart, for_each_part};
 use crate::stored::words::{WordReader, WordWriter};
 
 /// Kind of the features.
@@ -203,16 +203,16 @@ impl<W: Write> BlockWriter<W> {
     ///
     /// # Errors
     /// When the target cannot be written.
-    pub(crate) fn push(&mut self, part: &Part<'_>) -> Result<(), BlocksError> {
+    pub(crate) fn push(&mut self, part: &RowsPart<'_>) -> Result<(), BlocksError> {
         let block = self.rows_written / BLOCK_ROWS;
         match part {
-            Part::Block(rows, labels) => {
+            RowsPart::Block(rows, labels) => {
                 self.words.write(rows.words().iter().copied())?;
                 self.words.write(labels.iter().copied())?;
                 self.rows_written += rows.rows();
                 self.end_unit(self.layout.unit(block, 0))?;
             }
-            Part::Row(values, label) => {
+            RowsPart::Row(values, label) => {
                 self.words
                     .write(values.iter().map(|value| value.to_bits()))?;
                 let place = self.rows_written % BLOCK_ROWS;

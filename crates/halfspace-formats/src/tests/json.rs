@@ -4,18 +4,18 @@ use serde::Deserialize;
 
 use super::*;
 use crate::json::from_reader;
-use crate::{Assume, BinaryWeightsSpec, DataForm, GeneratedSpec, Sampling, TargetSpec};
+use crate::{Assume, BinaryWeightsSpec, DataForm, GeneratedSpec, SamplingMethod, TargetSpec};
 
 /// A request like those of the service: the form stands two levels down.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Request {
-    train: Train,
+struct NestedRequest {
+    train: NestedTrain,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Train {
+struct NestedTrain {
     data: DataForm,
     #[serde(default)]
     seed: u64,
@@ -116,7 +116,7 @@ fn generated_data_are_a_plain_specification() {
     let expected = GeneratedSpec {
         n: 3,
         target: TargetSpec::BinaryWeights(BinaryWeightsSpec::default()),
-        sampling: Sampling::Reflected,
+        sampling: SamplingMethod::Reflected,
         count: None,
         noise: 0.0,
         density: 0.5,
@@ -360,7 +360,7 @@ fn bad_forms_are_refused_at_their_pointer() {
             "{body}: {error}"
         );
         let nested = format!("{{\"train\":{{\"seed\":1,\"data\":{body}}}}}");
-        let nested = from_reader::<Request>(nested.as_bytes(), &ParseLimits::default());
+        let nested = from_reader::<NestedRequest>(nested.as_bytes(), &ParseLimits::default());
         let error = nested.expect_err(body);
         let place = pointer(&format!("/train/data{place}"));
         assert_eq!(
@@ -559,12 +559,13 @@ fn a_fault_of_an_earlier_document_does_not_stay() {
 #[test]
 fn requests_read_their_other_fields() {
     let body = r#"{"train":{"data":{"unlabelled":{"examples":["1"]}},"seed":7}}"#;
-    let request: Request = from_reader(body.as_bytes(), &ParseLimits::default()).expect("good");
+    let request: NestedRequest =
+        from_reader(body.as_bytes(), &ParseLimits::default()).expect("good");
     assert_eq!(request.train.seed, 7);
     assert!(matches!(request.train.data, DataForm::Sample { .. }));
     let unknown = r#"{"train":{"data":{"unlabelled":{"examples":["1"]}},"sed":7}}"#;
-    let error =
-        from_reader::<Request>(unknown.as_bytes(), &ParseLimits::default()).expect_err("field");
+    let error = from_reader::<NestedRequest>(unknown.as_bytes(), &ParseLimits::default())
+        .expect_err("field");
     assert_eq!(
         (error.kind, error.place),
         (FormatErrorKind::Schema, pointer("/train/sed"))

@@ -107,7 +107,7 @@ pub(crate) fn read<R: Read>(
     lines: &mut LineReader<R>,
     limits: &ParseLimits,
 ) -> Result<Vec<Attribute>, FormatError> {
-    let mut header = Header::default();
+    let mut header = ArffHeader::default();
     while let Some(line) = lines.next_line()? {
         let mut scanner = Scanner::new(line.text);
         if scanner.peek().is_none() {
@@ -132,7 +132,7 @@ enum Section {
 
 /// The declarations so far.
 #[derive(Default)]
-struct Header {
+struct ArffHeader {
     has_relation: bool,
     attributes: Vec<Attribute>,
     /// Names so far, to find duplicates.
@@ -143,7 +143,7 @@ struct Header {
     name_bytes: usize,
 }
 
-impl Header {
+impl ArffHeader {
     fn declare(
         &mut self,
         scanner: &mut Scanner<'_>,

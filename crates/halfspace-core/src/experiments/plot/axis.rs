@@ -17,7 +17,7 @@ const DECADES_MAX: f64 = 300.0;
 
 /// The range of values of an axis and the range of its pixels.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct AxisExtent {
     scale: Scale,
     /// The ends of the range: values on a linear axis, decimal logarithms on a logarithmic axis.
     from: f64,
@@ -25,7 +25,7 @@ pub struct Extent {
     pixels: (f64, f64),
 }
 
-impl Extent {
+impl AxisExtent {
     /// Makes an axis that contains all measured values. Theory values widen the axis up to a limit.
     pub fn new(
         scale: Scale,
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     fn ticks(scale: Scale, values: &[f64]) -> Vec<String> {
-        let extent = Extent::new(
+        let extent = AxisExtent::new(
             scale,
             values.iter().copied(),
             std::iter::empty(),
@@ -206,7 +206,7 @@ mod tests {
         ];
         for scale in [Scale::Linear, Scale::Logarithmic] {
             for values in lists {
-                let extent = Extent::new(
+                let extent = AxisExtent::new(
                     scale,
                     values.iter().copied(),
                     std::iter::empty(),

@@ -3,7 +3,7 @@
 
 use crate::bits::BLOCK_ROWS;
 
-use crate::learners::engine::holdout::Part;
+use crate::learners::engine::holdout::HoldoutPart;
 use crate::learners::engine::outcome::{BestSeen, Recovery, RunOutcome, Termination, Training};
 use crate::learners::engine::run::{Interrupt, Run, StopFlag};
 use crate::learners::engine::run_state::RunState;
@@ -54,12 +54,12 @@ pub(crate) fn report(
     if reason != Reason::Cancelled {
         counted = training_errors(&hypothesis, input, target, counts.examples, source, run)?;
         if source.holdout.is_some() {
-            let mut held_out = source.stream(Part::HeldOut);
+            let mut held_out = source.stream(HoldoutPart::HeldOut);
             let all = held_out.examples().unwrap_or(0);
             holdout = errors_among(&hypothesis, &mut *held_out, all, source.is_slow(), run)?;
         }
     }
-    let mut stream = source.stream(Part::Shown);
+    let mut stream = source.stream(HoldoutPart::Shown);
     let (bound, no_bound) = match train_loop.rule.bound(&mut *stream, &counts, reason, run) {
         Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
             return Err(why);
@@ -234,7 +234,7 @@ fn training_errors(
     source: &RunExamples<'_>,
     run: &Run,
 ) -> Result<Option<CountedErrors>, Interrupt> {
-    let mut stream = source.stream(Part::Shown);
+    let mut stream = source.stream(HoldoutPart::Shown);
     let (examples, is_clean) = match input {
         Input::Sample { .. } => (stream.examples().unwrap_or(read), false),
         Input::Generated(plan) => {

@@ -1,7 +1,7 @@
 //! Runs a task: builds the rule and the source of examples, hands both to the train loop and reports the
 //! outcome.
 
-use crate::learners::engine::holdout::{Holdout, Part};
+use crate::learners::engine::holdout::{Holdout, HoldoutPart};
 use crate::learners::engine::outcome::{Recovery, RunOutcome};
 use crate::learners::engine::random::{Generator, Purpose};
 use crate::learners::engine::report::{recovery, report};
@@ -137,8 +137,8 @@ fn learn<R>(
     }
     train_loop.keeps_best = keeps_best;
     let reason = match &mut examples {
-        Shown::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
-        Shown::AtRest(sample) => train_loop.run_sample(sample)?,
+        ShownExamples::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
+        ShownExamples::AtRest(sample) => train_loop.run_sample(sample)?,
     };
     finish(reason, &mut train_loop, &source)
 }
@@ -163,12 +163,12 @@ fn begin<'r>(
 }
 
 /// The examples that a learner is shown.
-enum Shown<'a> {
+enum ShownExamples<'a> {
     Drawn(Box<dyn Stream + 'a>),
     AtRest(Presented<'a>),
 }
 
-impl Shown<'_> {
+impl ShownExamples<'_> {
     fn as_stream(&mut self) -> &mut dyn Stream {
         match self {
             Self::Drawn(stream) => &mut **stream,
@@ -194,22 +194,26 @@ enum ExampleSource<'a> {
 
 impl<'a> RunExamples<'a> {
     /// The examples that the learner is shown.
-    fn shown(&self) -> Shown<'a> {
+    fn shown(&self) -> ShownExamples<'a> {
         match self.source {
-            ExampleSource::Generated(plan) => Shown::Drawn(self.drawn(plan, Part::Shown)),
-            ExampleSource::Stored(examples) => Shown::AtRest(self.at_rest(examples, Part::Shown)),
+            ExampleSource::Generated(plan) => {
+                ShownExamples::Drawn(self.drawn(plan, HoldoutPart::Shown))
+            }
+            ExampleSource::Stored(examples) => {
+                ShownExamples::AtRest(self.at_rest(examples, HoldoutPart::Shown))
+            }
         }
     }
 
     /// A part of the examples in their own order.
-    pub(crate) fn stream(&self, part: Part) -> Box<dyn Stream + 'a> {
+    pub(crate) fn stream(&self, part: HoldoutPart) -> Box<dyn Stream + 'a> {
         match self.source {
             ExampleSource::Generated(plan) => self.drawn(plan, part),
             ExampleSource::Stored(examples) => Box::new(self.at_rest(examples, part)),
         }
     }
 
-    fn drawn(&self, plan: &Plan, part: Part) -> Box<dyn Stream + 'a> {
+    fn drawn(&self, plan: &Plan, part: HoldoutPart) -> Box<dyn Stream + 'a> {
         let Task { entry, seed, .. } = self.task;
         let drawn = Generated::new(plan.clone(), *seed, entry.presentation);
         match self.holdout {
@@ -218,7 +222,7 @@ impl<'a> RunExamples<'a> {
         }
     }
 
-    fn at_rest(&self, examples: &'a dyn Examples, part: Part) -> Presented<'a> {
+    fn at_rest(&self, examples: &'a dyn Examples, part: HoldoutPart) -> Presented<'a> {
         let presentation = self.task.entry.presentation;
         match self.holdout {
             None => Presented::new(examples, presentation),

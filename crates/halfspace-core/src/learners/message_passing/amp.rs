@@ -44,7 +44,7 @@ use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotW
 use crate::learners::engine::train_loop::Reason;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::message_passing::planted;
-use crate::learners::message_passing::search::{Budget, MessagePassing};
+use crate::learners::message_passing::search::{MessagePassing, SearchLimits};
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
 
@@ -52,7 +52,7 @@ const MAX_ITERATIONS_DEFAULT: u64 = 1000;
 const RESTARTS_DEFAULT: u64 = 10;
 
 /// Budget of a run whose request sets neither parameter.
-pub const BUDGET: Budget = Budget {
+pub const BUDGET: SearchLimits = SearchLimits {
     max_iterations: MAX_ITERATIONS_DEFAULT,
     restarts: RESTARTS_DEFAULT,
 };
@@ -80,8 +80,8 @@ pub const RESTARTS: Parameter = Parameter {
 };
 
 /// Returns the budget that the parameters set. [`BUDGET`] supplies the missing values.
-pub fn budget(parameters: &Parameters) -> Budget {
-    Budget {
+pub fn budget(parameters: &Parameters) -> SearchLimits {
+    SearchLimits {
         max_iterations: parameters
             .count(MAX_ITERATIONS.name)
             .unwrap_or(BUDGET.max_iterations),

@@ -47,7 +47,7 @@ use crate::learners::linear::sbpi::{REINFORCEMENT_DEFAULT, Sbpi};
 use crate::learners::message_passing::amp::BUDGET;
 use crate::learners::message_passing::planted;
 use crate::learners::message_passing::reinforced_amp::RHO;
-use crate::learners::message_passing::search::{Budget, MessagePassing};
+use crate::learners::message_passing::search::{MessagePassing, SearchLimits};
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
 
@@ -59,7 +59,7 @@ const PASSES: u64 = 200;
 /// stage alone finds 51 of 80 hidden targets. Plain message passing finds 37 of them and takes four times as
 /// long. More restarts find few more targets.
 const RHO_SLOW: f64 = 0.0005;
-const BUDGET_SLOW: Budget = Budget {
+const BUDGET_SLOW: SearchLimits = SearchLimits {
     restarts: 3,
     ..BUDGET
 };

@@ -44,7 +44,7 @@ use std::ops::Range;
 
 use crate::bits::words_for;
 
-use self::disjunction::Verdict;
+use self::disjunction::DisjunctionVerdict;
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::PowerTable;
 use crate::learners::arithmetic::power_sum::Base;
@@ -313,16 +313,16 @@ impl Rule for Winnow {
         let complements = self.weights.has_complements();
         let verdict = disjunction::verdict(stream, counts.examples, complements, relevant, run);
         Ok(Some(match verdict {
-            Ok(Verdict::Fits) => met(format!(
+            Ok(DisjunctionVerdict::Fits) => met(format!(
                 "a disjunction of at most {relevant} features labels every example read"
             )),
-            Ok(Verdict::NoneAtAll) => {
+            Ok(DisjunctionVerdict::NoneAtAll) => {
                 unmet("no disjunction of features gives these labels".to_owned())
             }
-            Ok(Verdict::NoneSoShort) => unmet(format!(
+            Ok(DisjunctionVerdict::NoneSoShort) => unmet(format!(
                 "no disjunction of at most {relevant} features gives these labels"
             )),
-            Ok(Verdict::Open) => open(format!(
+            Ok(DisjunctionVerdict::Open) => open(format!(
                 "the check could not decide whether at most {relevant} features are relevant; the \
                  examples do not contradict this number"
             )),

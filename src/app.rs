@@ -41,7 +41,7 @@ pub use operations::Operations;
 use stores::{check_blobs, open_beside, open_blobs, open_store};
 
 /// Time limit for the return of running jobs to the queue at shutdown.
-const JOBS_PATIENCE: Duration = Duration::from_secs(5);
+const JOBS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Number of open files besides connections: the store, blobs and callbacks.
 const OTHER_FILES: u64 = 256;
@@ -263,7 +263,7 @@ impl Service {
         let stopped = async {
             stop.cancelled().await;
             tracing::info!("stopping: running jobs go back to the queue");
-            if !jobs.stop(JOBS_PATIENCE).await {
+            if !jobs.stop(JOBS_TIMEOUT).await {
                 tracing::warn!("some jobs could not return to the queue; their leases will expire");
             }
         };

@@ -18,7 +18,7 @@ use super::limits::Limits;
 use super::problem::{Code, Problem};
 
 /// Time that a request waits for a permit.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// All permits of a process.
 #[derive(Clone)]
@@ -166,7 +166,7 @@ impl OwnerPermits {
             state.waiting.push_back(Waiter { owner, sender });
             receiver
         };
-        match tokio::time::timeout(PATIENCE, receiver).await {
+        match tokio::time::timeout(TIMEOUT, receiver).await {
             Ok(Ok(permit)) => Ok(permit),
             _ => Err(self.0.exhausted(&self.0.state(), owner)),
         }

@@ -33,7 +33,7 @@ const HOST_WEIGHT: u64 = 3;
 const POLL: Duration = Duration::from_secs(1);
 
 /// How long a delivery may continue in a stopping process. The process waits longer than this for its jobs.
-const PATIENCE_STOPPING: Duration = Duration::from_secs(2);
+const STOPPING_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Attempts to settle a delivery while the store fails, with growing pauses.
 const SETTLE_TRIES_MAX: u32 = 8;
@@ -173,7 +173,7 @@ impl Jobs {
         } = claim;
         let attempted = tokio::select! {
             attempted = self.attempt(client, &job, &url) => attempted,
-            () = self.stopped_for(PATIENCE_STOPPING) => return,
+            () = self.stopped_for(STOPPING_TIMEOUT) => return,
         };
         let settlement = match attempted {
             Ok(()) => DeliveryOutcome::Delivered,
@@ -235,15 +235,15 @@ impl Jobs {
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => pause *= 2,
-                () = self.stopped_for(PATIENCE_STOPPING) => return,
+                () = self.stopped_for(STOPPING_TIMEOUT) => return,
             }
         }
     }
 
-    /// Returns `patience` after the process began to stop.
-    async fn stopped_for(&self, patience: Duration) {
+    /// Returns `timeout` after the process began to stop.
+    async fn stopped_for(&self, timeout: Duration) {
         self.stopping.cancelled().await;
-        tokio::time::sleep(patience).await;
+        tokio::time::sleep(timeout).await;
     }
 }
 

@@ -38,7 +38,7 @@ const POLL: Duration = Duration::from_millis(500);
 
 /// Time limit for deleting a blob after its record. A client waits for the deletion, and the sweep removes a
 /// blob that stays.
-const FORGET_PATIENCE: Duration = Duration::from_secs(2);
+const FORGET_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The settings of the jobs of a process.
 #[derive(Clone, Debug)]
@@ -223,12 +223,12 @@ impl Jobs {
     }
 
     /// Stops claiming and suspends the running jobs, which are not charged for the attempt. Waits at most
-    /// `patience` for the last writes, and returns whether all were made.
-    pub async fn stop(&self, patience: Duration) -> bool {
+    /// `timeout` for the last writes, and returns whether all were made.
+    pub async fn stop(&self, timeout: Duration) -> bool {
         self.stopping.cancel();
         self.hub.stop_all(Interrupt::Suspended);
         self.tasks.close();
-        tokio::time::timeout(patience, self.tasks.wait())
+        tokio::time::timeout(timeout, self.tasks.wait())
             .await
             .is_ok()
     }
@@ -271,7 +271,7 @@ impl Jobs {
     ///
     /// # Errors
     /// [`JobsError::OverQuota`], or errors of the store.
-    pub async fn check_room(&self, owner: &Owner, asked: &Usage) -> Result<(), JobsError> {
+    pub async fn check_quota(&self, owner: &Owner, asked: &Usage) -> Result<(), JobsError> {
         let standing = self.usage(owner).await?;
         standing.admits(asked).map_err(JobsError::OverQuota)
     }
@@ -285,7 +285,7 @@ impl Jobs {
         job.ok_or(JobsError::NotFound)
     }
 
-    /// Waits until the owner's job has ended, at most for `patience`. Returns the job as it is then.
+    /// Waits until the owner's job has ended, at most for `timeout`. Returns the job as it is then.
     ///
     /// # Errors
     /// [`JobsError::NotFound`], or errors of the store.
@@ -293,11 +293,11 @@ impl Jobs {
         &self,
         owner: &Owner,
         id: JobId,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Job, JobsError> {
         // Subscribing before the first look ensures that no change between look and wait is missed.
         let mut changes = self.hub.subscribe();
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         loop {
             let job = self.job(owner, id).await?;
             let left = deadline.saturating_duration_since(Instant::now());
@@ -371,7 +371,7 @@ impl Jobs {
     /// Deletes the data of a job that no longer needs them. The sweep removes a blob that stays.
     pub(super) async fn forget_data(&self, key: Option<&str>) {
         let Some(key) = key else { return };
-        let deleted = tokio::time::timeout(FORGET_PATIENCE, self.blobs.delete(key)).await;
+        let deleted = tokio::time::timeout(FORGET_TIMEOUT, self.blobs.delete(key)).await;
         let silent = |_| StoreError::unavailable("the store does not respond");
         if let Err(error) = deleted.map_err(silent).flatten() {
             tracing::warn!(key, %error, "unused data remain until the next sweep");

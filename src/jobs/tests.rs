@@ -34,7 +34,7 @@ use crate::storage::{Blobs, Claim, ClaimTerms, ReleaseTerms, Requeue, Store, sql
 const HOUR_MS: u64 = 3_600_000;
 
 /// Longer than any of these tests should take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A text of the statement that inserts a job.
 const INSERT_JOB: &str = "INSERT INTO jobs";
@@ -101,7 +101,7 @@ impl Rig {
                 self.jobs.changed(&mut changes, id).await;
             }
         };
-        tokio::time::timeout(PATIENCE, running).await.unwrap();
+        tokio::time::timeout(TIMEOUT, running).await.unwrap();
     }
 
     async fn job(&self, id: JobId) -> Job {
@@ -115,7 +115,7 @@ impl Rig {
 
     async fn ended(&self, id: JobId) -> Job {
         let owner = Owner::anonymous();
-        let job = self.jobs.wait(&owner, id, PATIENCE).await.unwrap();
+        let job = self.jobs.wait(&owner, id, TIMEOUT).await.unwrap();
         assert!(job.status.is_ended(), "{job:?}");
         job
     }
@@ -231,10 +231,10 @@ async fn a_job_whose_data_cannot_be_read_holds_up_nobody_and_is_charged() {
             rig.jobs.changed(&mut changes, unreadable.id).await;
         }
     };
-    tokio::time::timeout(PATIENCE, given_back).await.unwrap();
+    tokio::time::timeout(TIMEOUT, given_back).await.unwrap();
     let job = rig.job(unreadable.id).await;
     assert_eq!((job.status, job.attempt), (Status::Queued, 1));
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
 }
 
 #[cfg(unix)]
@@ -253,7 +253,7 @@ async fn a_job_whose_data_can_never_be_read_fails() {
     rig.jobs.start();
     assert_eq!(rig.error_code(unreadable.id).await, "data-missing");
     assert_eq!(rig.job(unreadable.id).await.attempt, 3);
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
 }
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn data_that_are_gone_or_changed_fail_their_job() {
     rig.jobs.start();
     assert_eq!(rig.error_code(missing.id).await, "data-missing");
     assert_eq!(rig.error_code(flipped.id).await, "data-corrupt");
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     assert!(!path.exists());
 }
 
@@ -281,7 +281,7 @@ async fn an_insert_whose_answer_is_missing_is_repeated() {
     let job = rig.queued().await;
     rig.jobs.start();
     assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
 }
 
 fn keyed(fingerprint: &str) -> JobDraft {
@@ -303,8 +303,8 @@ async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
     let job = rig.jobs.submit(keyed("a"), Duration::ZERO).await.unwrap();
     // A later request under the same key is refused, whether it is queued or computed at once, and its data are
     // deleted.
-    for patience in [Duration::ZERO, PATIENCE] {
-        match rig.jobs.submit(keyed("a"), patience).await {
+    for timeout in [Duration::ZERO, TIMEOUT] {
+        match rig.jobs.submit(keyed("a"), timeout).await {
             Err(JobsError::KeyTaken(record)) => assert_eq!(record.thing, job.id.to_string()),
             other => panic!("{other:?}"),
         }
@@ -347,7 +347,7 @@ async fn the_data_of_a_job_that_may_be_stored_stay() {
     assert!(rig.blob(&job).exists());
     rig.jobs.start();
     assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
 }
 
 #[tokio::test]
@@ -357,7 +357,7 @@ async fn an_end_whose_answer_is_missing_frees_the_data() {
     faults::plan("SET status = $5, result", &[InjectedFault::LostAnswer]);
     rig.jobs.start();
     assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     assert!(!rig.blob(&job).exists());
 }
 
@@ -371,7 +371,7 @@ async fn a_suspended_job_is_given_back_though_the_store_fails_at_first() {
         "switch_seconds = COALESCE",
         &[InjectedFault::Unavailable; 2],
     );
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     let job = rig.job(job.id).await;
     assert_eq!((job.status, job.attempt), (Status::Queued, 0));
 }
@@ -381,7 +381,7 @@ async fn a_cancel_while_the_data_are_read_is_obeyed() {
     // No heartbeat reports the cancellation.
     let rig = Rig::new(JobsConfig {
         lease_seconds: 3_600,
-        progress_interval: PATIENCE * 100,
+        progress_interval: TIMEOUT * 100,
         ..JobsConfig::default()
     })
     .await;
@@ -393,7 +393,7 @@ async fn a_cancel_while_the_data_are_read_is_obeyed() {
     let owner = Owner::anonymous();
     // The run is polled first and reaches the reading of its data.
     let both = async { tokio::join!(biased; run, rig.jobs.cancel(&owner, id)) };
-    let ((), cancelled) = tokio::time::timeout(PATIENCE, both).await.unwrap();
+    let ((), cancelled) = tokio::time::timeout(TIMEOUT, both).await.unwrap();
     assert!(cancelled.unwrap().1);
     assert_eq!(rig.job(id).await.status, Status::Cancelled);
 }
@@ -410,7 +410,7 @@ async fn the_time_limit_acts_though_nobody_waits_for_the_computation() {
     let start_state = StartState::default();
     let computation = Computation::start(&rig.jobs, &job, work, start_state, permit, memory);
     let computation = IsolatedComputation(computation);
-    let ended = tokio::time::timeout(PATIENCE, permits.acquire()).await;
+    let ended = tokio::time::timeout(TIMEOUT, permits.acquire()).await;
     assert!(ended.is_ok());
     assert_eq!(computation.0.run.stop.raised(), Some(Interrupt::TimeLimit));
 }

@@ -105,14 +105,14 @@ pub struct Wait {
     /// The preference in the request.
     pub prefer: Option<PreferWait>,
     /// The wait that follows from the preference; zero without one.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl From<Option<PreferWait>> for Wait {
     fn from(prefer: Option<PreferWait>) -> Self {
         Self {
             prefer,
-            patience: prefer.map_or(Duration::ZERO, |wait| wait.0),
+            timeout: prefer.map_or(Duration::ZERO, |wait| wait.0),
         }
     }
 }
@@ -128,17 +128,13 @@ pub async fn replay(
     wait: Wait,
     record: KeyRecord,
 ) -> Result<Option<Response>, Problem> {
-    let job = match app
-        .jobs
-        .wait(&owner, made_id(&record)?, wait.patience)
-        .await
-    {
+    let job = match app.jobs.wait(&owner, made_id(&record)?, wait.timeout).await {
         Ok(job) => job,
         Err(JobsError::NotFound) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let mut response = answer(job, wait.prefer);
-    if wait.patience.is_zero() {
+    if wait.timeout.is_zero() {
         // As for the first request: without a wait, the status is 202 even if the job has ended.
         accept(&mut response);
     }

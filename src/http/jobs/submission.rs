@@ -53,7 +53,7 @@ pub async fn submit(
     key: Keyed,
 ) -> Result<Response, NotMade> {
     let draft = draft(app, owner, job, at, key).await?;
-    let job = app.jobs.submit(draft, wait.patience).await?;
+    let job = app.jobs.submit(draft, wait.timeout).await?;
     Ok(answer(job, wait.prefer))
 }
 

@@ -121,7 +121,7 @@ pub async fn train_learner(
     let entry = learner(&name).map_err(|_| Problem::not_found("learner"))?;
     let wait = Wait {
         prefer,
-        patience: prefer.map_or(WAIT_DEFAULT, |wait| wait.0),
+        timeout: prefer.map_or(WAIT_DEFAULT, |wait| wait.0),
     };
     let make = |request, key| made(app.clone(), owner.clone(), entry, wait, request, key);
     let replay = |record| replay(app.clone(), owner.clone(), wait, record);

@@ -310,7 +310,7 @@ impl Remembered {
             }
             (KeyLookup::Known(key), Some(digest)) => {
                 let known = self.keys.remove(digest);
-                self.make_room(asked);
+                self.evict(asked);
                 let new = || Right::new(Owner::from(key.id), Some(*digest), asked);
                 let right = confirmed(known, asked, new);
                 self.keys.insert(*digest, Arc::clone(&right));
@@ -327,7 +327,7 @@ impl Remembered {
 
     /// Removes rights from a cache that holds [`REMEMBERED_MAX`] keys: first the rights that are neither
     /// trusted nor used, and if the cache is still full, all unused rights.
-    fn make_room(&mut self, now: Instant) {
+    fn evict(&mut self, now: Instant) {
         if self.keys.len() < REMEMBERED_MAX {
             return;
         }

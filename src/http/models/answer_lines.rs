@@ -29,7 +29,7 @@ pub fn answer_lines(bytes_max: u64, cancel_on_drop: CancelOnDrop) -> (AnswerWrit
         bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX),
         state: Mutex::default(),
         changed: Notify::new(),
-        room: Notify::new(),
+        space: Notify::new(),
     });
     let reader = AnswerReader {
         shared: Arc::clone(&shared),
@@ -56,7 +56,7 @@ struct LineQueue {
     /// Notified when the reader finds a new piece or the end.
     changed: Notify,
     /// Notified when the writer may find space or the end.
-    room: Notify,
+    space: Notify,
 }
 
 #[derive(Default)]
@@ -86,13 +86,13 @@ impl AnswerWriter {
     /// [`Code::TIMEOUT`] if the client reads too slowly; [`Code::UNREADABLE`] if the client has left or the
     /// answer has ended.
     pub async fn write(&self, lines: Vec<u8>) -> Result<(), Problem> {
-        if !self.has_room(self.shared.bytes_max) {
+        if !self.has_space(self.shared.bytes_max) {
             // The bytes that the slowest permitted client reads in one window, at most half of the limit.
             // Waiting for so much space avoids another wait at each line.
-            let room = (WINDOW_BYTES_MIN as usize).min(self.shared.bytes_max / 2);
+            let space = (WINDOW_BYTES_MIN as usize).min(self.shared.bytes_max / 2);
             let freed = async {
-                while !self.has_room(self.shared.bytes_max - room) {
-                    self.shared.room.notified().await;
+                while !self.has_space(self.shared.bytes_max - space) {
+                    self.shared.space.notified().await;
                 }
             };
             if timeout(WINDOW, freed).await.is_err() {
@@ -116,7 +116,7 @@ impl AnswerWriter {
 
     /// Whether fewer than `bytes` bytes wait. Also true if no line can be written any more, so that a waiting
     /// writer sees the end.
-    fn has_room(&self, bytes: usize) -> bool {
+    fn has_space(&self, bytes: usize) -> bool {
         let state = self.shared.state();
         state.bytes < bytes.max(1) || !state.is_open()
     }
@@ -135,7 +135,7 @@ impl AnswerWriter {
         }
         drop(state);
         self.shared.changed.notify_one();
-        self.shared.room.notify_one();
+        self.shared.space.notify_one();
     }
 
     /// Ends a complete answer.
@@ -151,7 +151,7 @@ impl AnswerWriter {
     fn end(&self, end: AnswerEnd) {
         self.shared.state().end.get_or_insert(end);
         self.shared.changed.notify_one();
-        self.shared.room.notify_one();
+        self.shared.space.notify_one();
     }
 }
 
@@ -186,7 +186,7 @@ impl AnswerReader {
                 let mut state = self.shared.state();
                 if let Some(piece) = state.pieces.pop_front() {
                     state.bytes -= piece.len();
-                    self.shared.room.notify_one();
+                    self.shared.space.notify_one();
                     return Some(piece.into());
                 }
                 if state.end.is_some() {
@@ -213,7 +213,7 @@ impl Drop for AnswerReader {
         state.pieces.clear();
         state.bytes = 0;
         drop(state);
-        self.shared.room.notify_one();
+        self.shared.space.notify_one();
     }
 }
 

@@ -35,7 +35,7 @@ use crate::http::sessions::stream::{Feed, Late};
 
 /// Time after which the answer to a stream begins even without an answered example, because some clients
 /// wait for a status before they send. A later error is the last line.
-const STATUS_PATIENCE: Duration = Duration::from_millis(500);
+const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Examples per request that is not a JSON document.
 pub const LINES_MAX: u64 = 1_000_000;
@@ -134,7 +134,7 @@ pub async fn learn_session_examples(
             let answers = Answers::new();
             let feed = Feed::new(&app, writer, body, &options, answers.clone())?;
             tokio::spawn(feed.at(position, stands).run(late));
-            match timeout(STATUS_PATIENCE, answers.begun()).await {
+            match timeout(STATUS_TIMEOUT, answers.begun()).await {
                 Ok(begun) => begun?,
                 Err(_) => answers.begin()?,
             }

@@ -35,7 +35,7 @@ const SEAL: &str = "0.1.0";
 const COSTS_BETWEEN: u32 = 100;
 
 /// How long a parked computation may run without a permit to reach its next state.
-const HOLD_PATIENCE: Duration = Duration::from_millis(500);
+const HOLD_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Interval at which the lease renewer looks at a computation that is about to hold.
 const LOOK: Duration = Duration::from_millis(5);
@@ -304,13 +304,13 @@ impl Checkpointing {
         }
     }
 
-    /// Writes a state that was handed over, within `patience`. Otherwise requests the next state when one is
+    /// Writes a state that was handed over, within `timeout`. Otherwise requests the next state when one is
     /// due.
-    pub(crate) async fn tick(&mut self, jobs: &Jobs, job: &Job, lease: &Lease, patience: Duration) {
+    pub(crate) async fn tick(&mut self, jobs: &Jobs, job: &Job, lease: &Lease, timeout: Duration) {
         if let Some(taken) = self.cell.take_out() {
             let begun = Instant::now();
             let handed_over_in = taken.cost;
-            self.write(jobs, job, lease, taken, patience).await;
+            self.write(jobs, job, lease, taken, timeout).await;
             let cost = handed_over_in + begun.elapsed();
             self.due = Instant::now() + pause(self.every, cost);
         } else if Instant::now() >= self.due {
@@ -330,7 +330,7 @@ impl Checkpointing {
         self.cell.want_and_hold();
         self.cell.stopwatch.start();
         run.stop.resume();
-        let deadline = Instant::now() + HOLD_PATIENCE;
+        let deadline = Instant::now() + HOLD_TIMEOUT;
         while Instant::now() < deadline && !(run.stop.is_parked() && self.cell.lock().is_some()) {
             tokio::time::sleep(LOOK).await;
         }
@@ -367,9 +367,9 @@ impl Checkpointing {
         job: &Job,
         lease: &Lease,
         taken: TimedState,
-        patience: Duration,
+        timeout: Duration,
     ) {
-        let written = tokio::time::timeout(patience, write(jobs, job, lease, taken.left));
+        let written = tokio::time::timeout(timeout, write(jobs, job, lease, taken.left));
         let written = written.await;
         let failed = match written.unwrap_or_else(|late| Err(StoreError::unavailable(late))) {
             // A lost lease is reported by the next heartbeat.

@@ -141,10 +141,10 @@ impl<'a> LeaseRenewer<'a> {
             let (jobs, job, lease) = (self.jobs, self.job, self.lease);
             let length = Duration::from_secs(jobs.config.lease_seconds.into());
             let left = (self.renewed + length).saturating_duration_since(Instant::now());
-            let patience = left.min(length / 3);
+            let timeout = left.min(length / 3);
             computing
                 .checkpointing
-                .tick(jobs, job, lease, patience)
+                .tick(jobs, job, lease, timeout)
                 .await;
         }
     }

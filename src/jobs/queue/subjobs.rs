@@ -31,7 +31,7 @@ impl Jobs {
             jobs_queued: 1 + u64::from(count),
             ..Usage::default()
         };
-        self.check_room(&new.owner, &all).await?;
+        self.check_quota(&new.owner, &all).await?;
         let mut record = self.record(&new);
         self.keep_data(&mut record, &new.work).await?;
         let parent = Job {

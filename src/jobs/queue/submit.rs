@@ -63,7 +63,7 @@ pub struct JobDraft {
 }
 
 impl Jobs {
-    /// Creates a job and waits for its end, at most for `patience`. The job is on disk when this returns.
+    /// Creates a job and waits for its end, at most for `timeout`. The job is on disk when this returns.
     ///
     /// # Errors
     /// - [`JobsError::OverQuota`] or [`JobsError::NoMemory`] if the job exceeds a quota or the memory of the
@@ -78,15 +78,15 @@ impl Jobs {
     pub async fn submit(
         self: &Arc<Self>,
         new: JobDraft,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Job, JobsError> {
         if self.stopping.is_cancelled() {
             return Err(JobsError::Stopping);
         }
         let begun = Instant::now();
         let owner = new.owner.clone();
-        let job = self.acknowledge(new, patience).await?;
-        let left = patience.saturating_sub(begun.elapsed());
+        let job = self.acknowledge(new, timeout).await?;
+        let left = timeout.saturating_sub(begun.elapsed());
         if job.status.is_ended() || left.is_zero() {
             return Ok(job);
         }
@@ -97,7 +97,7 @@ impl Jobs {
     async fn acknowledge(
         self: &Arc<Self>,
         new: JobDraft,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Job, JobsError> {
         if let Some(count) = new.work.subjobs {
             return self.enqueue_subjobs(new, count).await;
@@ -111,7 +111,7 @@ impl Jobs {
                 max: memory.bytes_max(),
             }));
         }
-        let permit = if patience.is_zero() || !is_small(&record, &new.work) {
+        let permit = if timeout.is_zero() || !is_small(&record, &new.work) {
             None
         } else {
             Arc::clone(&self.permits).try_acquire_owned().ok()
@@ -122,7 +122,7 @@ impl Jobs {
         };
         // In a task of its own, because the computation continues when the client leaves.
         let (sender, receiver) = oneshot::channel();
-        let adopt_after = patience.min(self.config.adopt_after);
+        let adopt_after = timeout.min(self.config.adopt_after);
         let this = Arc::clone(self);
         self.tasks.spawn(async move {
             let run = Waited {
@@ -167,7 +167,7 @@ impl Jobs {
             jobs_queued: 1,
             ..Usage::default()
         };
-        self.check_room(&record.owner, &least).await?;
+        self.check_quota(&record.owner, &least).await?;
         self.keep_data(&mut record, work).await?;
         let asked_at = Instant::now();
         let mut stored = self.store.insert_job(&record, key).await;

@@ -36,10 +36,10 @@ const FINISH_TRIES_MAX: u32 = 200;
 const REQUEUE_TRIES_MAX: u32 = 20;
 
 /// How long a worker retries to read data over an unavailable network before the job is returned to the queue.
-const READ_PATIENCE: Duration = Duration::from_secs(600);
+const READ_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Time limit for storing the state of a job that goes back to the queue.
-const STATE_PATIENCE: Duration = Duration::from_secs(3);
+const STATE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Pause in the queue of a job for which there was no memory.
 const MEMORY_PAUSE_SECONDS: f64 = 0.5;
@@ -197,7 +197,7 @@ impl Jobs {
         sha256: &str,
         run: &Run,
     ) -> Result<StoredExamples, Unprepared> {
-        let deadline = Instant::now() + READ_PATIENCE;
+        let deadline = Instant::now() + READ_TIMEOUT;
         let mut pause = Duration::from_millis(50);
         loop {
             let error = match self.open_data(key, sha256, run.stop.clone()).await {
@@ -244,7 +244,7 @@ impl Jobs {
     async fn give_back(&self, job: &Job, lease: &Lease, requeue: Requeue<'_>) {
         if requeue.checkpoint.is_some() {
             let written = self.store.requeue_job(lease, &requeue, self.ids.now());
-            match tokio::time::timeout(STATE_PATIENCE, written).await {
+            match tokio::time::timeout(STATE_TIMEOUT, written).await {
                 Ok(Ok(_)) => return self.hub.changed(job.id),
                 Ok(Err(error)) => tracing::warn!(job = %job.id, %error, "the state of the job \
                                                                          could not be stored"),

@@ -22,7 +22,7 @@ use super::parking::ParkedJob;
 use crate::jobs::service::Jobs;
 
 /// How long a lease renewer waits for a run to park before the next heartbeat.
-const PARK_PATIENCE: Duration = Duration::from_millis(100);
+const PARK_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Interval at which the lease renewer looks at a run that is about to park.
 const LOOK: Duration = Duration::from_millis(5);
@@ -90,7 +90,7 @@ impl LeaseRenewer<'_> {
             self.park(run).await;
         } else if self.is_to_yield().await {
             run.stop.pause();
-            let deadline = Instant::now() + PARK_PATIENCE;
+            let deadline = Instant::now() + PARK_TIMEOUT;
             while !run.stop.is_parked() && Instant::now() < deadline {
                 tokio::time::sleep(LOOK).await;
             }

@@ -23,7 +23,7 @@ impl Rig {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(PATIENCE, another).await.unwrap()
+        tokio::time::timeout(TIMEOUT, another).await.unwrap()
     }
 }
 
@@ -38,7 +38,7 @@ async fn a_job_goes_on_though_its_checkpoints_find_no_room() {
     rig.until_checkpoint(id, Some(&first)).await;
     assert_eq!(rig.job(id).await.status, Status::Running);
     // The last state is stored when the process stops, and the attempt is not charged.
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     let job = rig.job(id).await;
     assert_eq!((job.status, job.attempt), (Status::Queued, 0));
     let sealed = rig.store.checkpoint(id).await.unwrap().unwrap();
@@ -84,7 +84,7 @@ async fn a_job_whose_checkpoint_cannot_be_read_now_is_tried_again_later() {
             rig.jobs.changed(&mut changes, id).await;
         }
     };
-    tokio::time::timeout(PATIENCE, given_back).await.unwrap();
+    tokio::time::timeout(TIMEOUT, given_back).await.unwrap();
     let job = rig.job(id).await;
     assert_eq!((job.status, job.attempt), (Status::Queued, 1));
     assert!(rig.store.checkpoint(id).await.is_err());
@@ -96,7 +96,7 @@ async fn max_seconds_counts_over_all_attempts() {
     let job = rig.queued_endless().await;
     rig.jobs.start();
     let sealed = rig.until_checkpoint(job.id, None).await;
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     let mut left = Checkpoint::open(&job, &sealed).unwrap();
     left.seconds = 3_600.0;
     let mut start_state = StartState::of(job.id);
@@ -112,7 +112,7 @@ async fn max_seconds_counts_over_all_attempts() {
         PermitSlot::new(permit),
         MemoryBudget::unlimited().try_take(0).expect("room"),
     ));
-    let ended = tokio::time::timeout(PATIENCE, computation.0.ended()).await;
+    let ended = tokio::time::timeout(TIMEOUT, computation.0.ended()).await;
     let Computed::Ended { end, .. } = ended.unwrap() else {
         panic!("it ends by its time");
     };

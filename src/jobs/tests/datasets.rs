@@ -151,7 +151,7 @@ async fn a_job_reads_its_dataset_and_leaves_it() {
     assert!(matches!(pinned, Err(JobsError::DatasetPinned { job: by }) if by == job.id));
     rig.jobs.start();
     assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     rig.jobs.delete(&owner, job.id).await.unwrap();
     rig.age_blobs();
     rig.jobs.sweep().await.unwrap();
@@ -211,7 +211,7 @@ async fn a_damaged_dataset_fails_its_jobs_and_is_not_read() {
     assert_eq!(examples.verify(&stop), Err(Interrupt::Unreadable));
     rig.jobs.start();
     assert_eq!(rig.error_code(job.id).await, "data-corrupt");
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     // Only the owner deletes a damaged dataset.
     assert!(path.exists());
     std::fs::remove_file(&path).unwrap();
@@ -258,7 +258,7 @@ async fn a_dataset_without_checks_is_read_once_its_digest_was_compared() {
     rig.jobs.start();
     let job = rig.ended(job.unwrap().id).await;
     assert_eq!(job.status, Status::Succeeded);
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     std::fs::remove_file(&path).unwrap();
     assert!(damaged(read().await));
 }

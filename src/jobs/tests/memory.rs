@@ -266,7 +266,7 @@ async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
             let job = rig.ended(id).await;
             assert_eq!((job.status, job.attempt), (Status::Succeeded, 1));
         }
-        assert!(rig.jobs.stop(PATIENCE).await);
+        assert!(rig.jobs.stop(TIMEOUT).await);
         assert_eq!(memory.taken(), 0);
     }
 }

@@ -36,7 +36,7 @@ const FILES_MAX: u64 = 128;
 const PARTS_AT_ONCE: usize = 3;
 
 /// How long a fetch waits for space.
-const ROOM_PATIENCE: Duration = Duration::from_secs(10);
+const SPACE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Interval between two checks of the stop flag.
 const LOOK: Duration = Duration::from_millis(100);
@@ -49,7 +49,7 @@ struct Inner {
     store: Arc<dyn ObjectStore>,
     scratch: ScratchDir,
     bytes_max: u64,
-    room_patience: Duration,
+    space_timeout: Duration,
     held: Arc<OpenFileTotals>,
     blobs: Mutex<HashMap<Path, CacheEntry>>,
     /// Counter of uses, which orders the blobs by their last use.
@@ -78,7 +78,7 @@ enum CacheEntry {
 #[derive(Debug)]
 struct Fetched {
     file: BlobFile,
-    room: CacheReservation,
+    reservation: CacheReservation,
 }
 
 /// Bytes that count against the limit until this is dropped.
@@ -97,7 +97,7 @@ impl BlobCache {
             store,
             scratch,
             bytes_max,
-            room_patience: ROOM_PATIENCE,
+            space_timeout: SPACE_TIMEOUT,
             held: Arc::default(),
             blobs: Mutex::default(),
             uses: AtomicU64::new(0),
@@ -176,7 +176,7 @@ impl Inner {
     }
 
     /// Takes space, if necessary from blobs without readers. `None` if every blob is being read.
-    fn take_room(&self, bytes: u64) -> Option<CacheReservation> {
+    fn try_reserve(&self, bytes: u64) -> Option<CacheReservation> {
         let mut blobs = self.blobs();
         let held = &self.held;
         // Space is taken only here, under the lock. Other threads can only release space meanwhile.
@@ -197,14 +197,14 @@ impl Inner {
         Some(CacheReservation::take(held, bytes))
     }
 
-    async fn room(&self, bytes: u64, stop: &StopFlag) -> Result<CacheReservation, StoreError> {
-        let deadline = Instant::now() + self.room_patience;
+    async fn reserve(&self, bytes: u64, stop: &StopFlag) -> Result<CacheReservation, StoreError> {
+        let deadline = Instant::now() + self.space_timeout;
         loop {
             let changed = self.held.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            if let Some(room) = self.take_room(bytes) {
-                return Ok(room);
+            if let Some(reservation) = self.try_reserve(bytes) {
+                return Ok(reservation);
             }
             check_stop(stop)?;
             if Instant::now() >= deadline {
@@ -241,7 +241,7 @@ impl Coming<'_> {
                 self.path, meta.size, cache.bytes_max
             )));
         }
-        let room = cache.room(meta.size, stop).await?;
+        let reservation = cache.reserve(meta.size, stop).await?;
         let scratch = cache.scratch.clone();
         let file = in_pool(move || scratch.file()).await?;
         let file = Arc::new(file);
@@ -249,7 +249,7 @@ impl Coming<'_> {
         let file = Arc::into_inner(file).ok_or_else(|| StoreError::other("the file is in use"))?;
         let blob = Arc::new(Fetched {
             file: BlobFile(file),
-            room,
+            reservation,
         });
         metrics::counter!("halfspace_blob_cache_misses_total").increment(1);
         metrics::counter!("halfspace_blob_cache_fetched_bytes_total").increment(meta.size);
@@ -360,7 +360,7 @@ impl Drop for CacheReservation {
 
 impl fmt::Debug for CacheReservation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Room({})", self.bytes)
+        write!(f, "CacheReservation({})", self.bytes)
     }
 }
 
@@ -377,7 +377,7 @@ impl ReadAt for Reader {
 impl Drop for Reader {
     /// Notifies waiting fetches, because the last reader makes the file removable.
     fn drop(&mut self) {
-        self.0.room.held.changed.notify_waiters();
+        self.0.reservation.held.changed.notify_waiters();
     }
 }
 

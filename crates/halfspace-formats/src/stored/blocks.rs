@@ -284,19 +284,22 @@ pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
     Ok(data)
 }
 
-/// Reads whole blocks and checks each unit. The buffers are allocated for `room` rows at the start. `room`
+/// Reads whole blocks and checks each unit. The buffers are allocated for `capacity` rows at the start. `capacity`
 /// must be 0 unless the source is known to be long enough.
 pub(crate) fn read_rows(
     layout: &Layout,
     rows: Range<usize>,
-    room: usize,
+    capacity: usize,
     words: &mut WordReader<impl Read>,
     recorded: &mut Recorded<'_>,
 ) -> Result<Data, BlocksError> {
     let header = layout.header();
     let (bits, reals) = match header.kind {
-        RowsKind::Boolean => (words_for(header.n) * room.next_multiple_of(BLOCK_ROWS), 0),
-        RowsKind::Real => (0, header.n * room),
+        RowsKind::Boolean => (
+            words_for(header.n) * capacity.next_multiple_of(BLOCK_ROWS),
+            0,
+        ),
+        RowsKind::Real => (0, header.n * capacity),
     };
     let mut features: Vec<u64> = Vec::with_capacity(bits);
     let mut values: Vec<f64> = Vec::with_capacity(reals);

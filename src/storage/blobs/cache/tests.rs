@@ -170,7 +170,7 @@ async fn the_blob_that_was_not_used_for_longest_leaves() {
 async fn who_finds_no_room_in_time_is_told_the_limit() {
     let mut rig = CacheRig::new(1_000, PARTS);
     let inner = Arc::get_mut(&mut rig.cache.0).unwrap();
-    inner.room_patience = Duration::ZERO;
+    inner.space_timeout = Duration::ZERO;
     let [a, b] = [rig.put("a", 600).await, rig.put("b", 600).await];
     let _reader = rig.opened(&a).await;
     let error = rig.open(&b).await.unwrap_err();

@@ -157,8 +157,8 @@ fn even(from: f64, to: f64) -> (f64, f64) {
 fn by_factors(from: f64, to: f64) -> (f64, f64) {
     let from = libm::log10(from).clamp(-DECADES_MAX, DECADES_MAX);
     let to = libm::log10(to).clamp(-DECADES_MAX, DECADES_MAX);
-    let room = 0.04 * (to - from).max(1.0);
-    (from - room, to + room)
+    let padding = 0.04 * (to - from).max(1.0);
+    (from - padding, to + padding)
 }
 
 /// The step that divides a width into about [`TICKS`] pieces: 1, 2 or 5 times a power of ten.

@@ -126,7 +126,9 @@ impl ComputeThreads {
 impl Drop for ComputeThreads {
     fn drop(&mut self) {
         // A runtime cannot wait for its threads within another runtime.
-        self.0.take().map(Runtime::shutdown_background);
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
     }
 }
 

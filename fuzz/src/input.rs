@@ -2,7 +2,7 @@
 //!
 //! The tests of the formats include this file and write their bodies as inputs.
 
-use super::{BitOrder, Header, LabelsColumn, Limits, Options, RowsKind, UnlabelledMeans};
+use super::{BitOrder, Header, LabelsColumn, Options, ParseLimits, RowsKind, UnlabelledMeans};
 
 /// How a body is read.
 pub struct Input<'a> {
@@ -48,12 +48,12 @@ impl<'a> Input<'a> {
             },
             n: (n > 0).then_some(usize::from(n)),
             assume: None,
-            limits: Limits {
+            limits: ParseLimits {
                 n_max: 300,
                 line_bytes_max: 4096,
                 state_bytes_max: 1 << 20,
                 body_bytes_max: 1 << 20,
-                ..Limits::default()
+                ..ParseLimits::default()
             },
         };
         Some(Self {

@@ -11,7 +11,7 @@ use halfspace_core::learners::sample::repetitions::{RepetitionCounter, Repetitio
 
 use crate::stored::blocks::{BlockWriter, BlocksError, BlocksHeader, LabelsKind};
 use crate::stored::digest::RowsDigest;
-use crate::stored::parts::{Part, for_each_part};
+use crate::stored::parts::{RowsPart, for_each_part};
 use crate::stored::spool::SpooledRows;
 
 /// Examples after a read.
@@ -76,7 +76,7 @@ impl ParsedRows {
 
     fn for_each_part(
         &mut self,
-        see: impl FnMut(Part<'_>) -> Result<(), BlocksError>,
+        see: impl FnMut(RowsPart<'_>) -> Result<(), BlocksError>,
     ) -> Result<(), BlocksError> {
         match self {
             Self::Memory(data) => for_each_part(data, see),

@@ -14,8 +14,8 @@ mod spool;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
 use super::{
-    BitOrder, Format, FormatError, FormatErrorKind, Header, LabelsColumn, Limits, Options, Parsed,
-    Place, UnlabelledMeans,
+    BitOrder, Format, FormatError, FormatErrorKind, Header, LabelsColumn, Options, ParseLimits,
+    Parsed, Place, UnlabelledMeans,
 };
 use corpus::parse;
 

@@ -36,7 +36,7 @@ pub(crate) fn parse(
     let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
     let mut builder = builder.of_kind(options.values)?;
     let mut fields = Fields::new();
-    let mut table: Option<Table> = None;
+    let mut table: Option<CsvLayout> = None;
     while let Some(line) = lines.next_line()? {
         if line.text.trim_ascii().is_empty() {
             lines.pass_empty_lines(u64::MAX);
@@ -47,7 +47,7 @@ pub(crate) fn parse(
             .split(line.text, options.limits.n_max)
             .map_err(placed)?;
         let Some(table) = &table else {
-            let begun = Table::begin(&fields, options).map_err(placed)?;
+            let begun = CsvLayout::begin(&fields, options).map_err(placed)?;
             if begun.names.is_none() {
                 begun
                     .read_row(&fields, line, &mut builder)
@@ -61,7 +61,7 @@ pub(crate) fn parse(
             .map_err(placed)?;
     }
     let mut parsed = builder.finish(options.unlabelled)?;
-    parsed.feature_names = table.and_then(Table::feature_names);
+    parsed.feature_names = table.and_then(CsvLayout::feature_names);
     Ok(parsed)
 }
 
@@ -214,14 +214,14 @@ impl Fields {
 }
 
 /// Structure of the table, as the first line determines it.
-struct Table {
+struct CsvLayout {
     names: Option<Vec<String>>,
     /// Column of the labels, from 0.
     label: Option<usize>,
     columns: usize,
 }
 
-impl Table {
+impl CsvLayout {
     fn begin(fields: &Fields, options: &Options) -> Result<Self, Misplaced> {
         let columns = fields.len();
         let named = match &options.labels {

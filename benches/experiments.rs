@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use halfspace::records::figure::Figure;
 use halfspace_core::experiments::Experiment;
-use halfspace_core::experiments::outcome::Outcome;
+use halfspace_core::experiments::outcome::ExperimentOutcome;
 use halfspace_core::learners::engine::run::Run;
 
 const FIGURE_1: &str = "fang-venkatesh-figure-1";
@@ -76,7 +76,7 @@ fn points(figure: &str) {
 }
 
 /// Computes a figure with `threads` threads. Returns the outcome and the seconds.
-fn compute(experiment: &Experiment, threads: usize) -> (Outcome, f64) {
+fn compute(experiment: &Experiment, threads: usize) -> (ExperimentOutcome, f64) {
     let next = AtomicU32::new(0);
     let start = Instant::now();
     let parts = std::thread::scope(|scope| {
@@ -131,7 +131,7 @@ struct Share {
 }
 
 /// Estimated seconds of NumPy for all points of the figure.
-fn numpy_seconds(outcome: &Outcome, how: &str) -> std::io::Result<f64> {
+fn numpy_seconds(outcome: &ExperimentOutcome, how: &str) -> std::io::Result<f64> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let python = std::env::var("NUMPY_PYTHON").map(PathBuf::from);
     let mut child = Command::new(python.unwrap_or_else(|_| root.join("target/venv/bin/python")))

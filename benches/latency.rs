@@ -15,7 +15,7 @@ const REQUESTS: usize = 2_000;
 const CANCELS: usize = 20;
 
 /// Timeout of every wait here.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Jobs that end only when they are stopped: name and body.
 const KINDS: [(&str, &str); 3] = [
@@ -125,7 +125,7 @@ fn submit(address: &str, body: &str) -> Result<String> {
         .nth(1)
         .and_then(|rest| rest.split('"').next());
     let path = format!("/v1/jobs/{}", id.unwrap_or_default());
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let (_, job) = exchange(&mut connection, "GET", &path, "", "")?;
         if job.contains("\"status\":\"running\"") {
@@ -156,7 +156,7 @@ fn exchange(
     body: &str,
 ) -> Result<(u16, String)> {
     connection.set_nodelay(true)?;
-    connection.set_read_timeout(Some(PATIENCE))?;
+    connection.set_read_timeout(Some(TIMEOUT))?;
     let length = body.len();
     let request = format!(
         "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n{headers}\r\n{body}"

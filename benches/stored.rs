@@ -10,10 +10,10 @@ use std::io::{self, BufWriter, Write};
 use std::time::Instant;
 
 use halfspace_core::learners::engine::catalogue;
-use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
-use halfspace_core::learners::engine::run::{Limits, Run, StopFlag};
+use halfspace_core::learners::engine::run::{Run, RunLimits, StopFlag};
 use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::learners::engine::task::{Input, Task};
 use halfspace_core::learners::engine::train::train;
@@ -119,12 +119,12 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-fn run(learner: &str, params: &Value, passes: u64, examples: &dyn Examples) -> Outcome {
+fn run(learner: &str, params: &Value, passes: u64, examples: &dyn Examples) -> RunOutcome {
     let entry = catalogue::find(learner).expect("a learner");
     let params = params.as_object().expect("an object");
     let task = Task {
         parameters: Parameters::from_json(entry.parameters, params).expect("parameters"),
-        limits: Limits {
+        limits: RunLimits {
             max_passes: Some(passes),
             max_mistakes: Some(1 << 40),
             max_examples: None,

@@ -7,11 +7,11 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use halfspace_core::bits::BitMatrix;
-use halfspace_core::constructions::winnow_counting::{Plan, Question};
+use halfspace_core::constructions::winnow_counting::{CountingPlan, CountingQuestion};
 use halfspace_core::learners::engine::catalogue;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
-use halfspace_core::learners::engine::run::{Limits, Run};
+use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::engine::task::{Input, Task, check};
 use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::predict::for_each_decisions;
@@ -37,23 +37,23 @@ fn main() {
 }
 
 fn ask(variables: u32, clauses: &[[u32; 2]], at_least: u64, alpha: u64) {
-    let question = Question {
+    let question = CountingQuestion {
         variables,
         clauses: clauses.to_vec(),
         at_least,
         alpha,
     };
     let run = Run::default();
-    let plan = Plan::new(question).expect("a question");
+    let plan = CountingPlan::new(question).expect("a question");
     let counting = plan.build(&run).expect("nobody stops it");
     let entry = catalogue::find("kernel-winnow").expect("in the catalogue");
     let params = json!({"alpha": alpha});
     let params = params.as_object().expect("an object");
     let task = Task {
         parameters: Parameters::from_json(entry.parameters, params).expect("parameters"),
-        limits: Limits {
+        limits: RunLimits {
             max_passes: Some(1),
-            ..Limits::default()
+            ..RunLimits::default()
         },
         ..Task::of(entry, Seed(1))
     };

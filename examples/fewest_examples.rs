@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BlockBuffer};
 use halfspace_core::learners::engine::catalogue;
-use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::random::{Purpose, Seed};
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::stopping::Sampling;
@@ -106,7 +106,7 @@ fn summarise(
     n: usize,
     percent: u64,
     seeds: u64,
-    run: impl Fn(&Task, u64) -> Outcome,
+    run: impl Fn(&Task, u64) -> RunOutcome,
 ) {
     let (mut found, mut passes, start) = (0, 0, Instant::now());
     let mut said = None;

@@ -4,7 +4,7 @@
 //! `cargo run --release --example reference_figures`
 
 use halfspace_core::learners::engine::catalogue;
-use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
@@ -59,7 +59,7 @@ fn main() {
     }
 }
 
-fn run(learner: &str, n: usize, rule: StopRule, confidence: f64, seed: u64) -> Outcome {
+fn run(learner: &str, n: usize, rule: StopRule, confidence: f64, seed: u64) -> RunOutcome {
     let entry = catalogue::find(learner).expect("a learner of the catalogue");
     let parameters = Parameters::from_json(entry.parameters, &serde_json::Map::new());
     let task = Task {

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
-use halfspace_core::memory::Budget;
+use halfspace_core::memory::MemoryBudget;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use rand::rngs::{StdRng, SysRng};
 use rand::{SeedableRng, TryRng};
@@ -41,7 +41,7 @@ pub use operations::Operations;
 use stores::{check_blobs, open_beside, open_blobs, open_store};
 
 /// Time limit for the return of running jobs to the queue at shutdown.
-const JOBS_PATIENCE: Duration = Duration::from_secs(5);
+const JOBS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Number of open files besides connections: the store, blobs and callbacks.
 const OTHER_FILES: u64 = 256;
@@ -263,7 +263,7 @@ impl Service {
         let stopped = async {
             stop.cancelled().await;
             tracing::info!("stopping: running jobs go back to the queue");
-            if !jobs.stop(JOBS_PATIENCE).await {
+            if !jobs.stop(JOBS_TIMEOUT).await {
                 tracing::warn!("some jobs could not return to the queue; their leases will expire");
             }
         };
@@ -344,7 +344,7 @@ fn entropy() -> Result<[u8; 32], StartError> {
 }
 
 /// The memory for requests and jobs.
-fn memory(settings: &Settings, machine: &Machine) -> Result<Budget, StartError> {
+fn memory(settings: &Settings, machine: &Machine) -> Result<MemoryBudget, StartError> {
     let refused = |detail: String| Err(StartError::Memory(detail));
     let there_is = machine.bytes();
     let limit = match (settings.memory_bytes_max, there_is) {
@@ -367,7 +367,7 @@ fn memory(settings: &Settings, machine: &Machine) -> Result<Budget, StartError> 
             ),
         });
     }
-    Ok(Budget::new(limit - memory::BASE_BYTES))
+    Ok(MemoryBudget::new(limit - memory::BASE_BYTES))
 }
 
 fn jobs_config(settings: &Settings) -> JobsConfig {

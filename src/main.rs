@@ -28,13 +28,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// Time limit for the blocking pool to stop after the stop flags are set.
-const POOL_PATIENCE: Duration = Duration::from_secs(1);
+const POOL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The file in the data directory with the address of the running service, for `halfspace healthcheck`.
 const ADDRESS_FILE: &str = "address";
 
 /// Time limit of each step of a health check.
-const HEALTH_PATIENCE: Duration = Duration::from_secs(3);
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(3);
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().collect();
@@ -113,7 +113,7 @@ fn run(
         }
         Ok(ExitCode::SUCCESS)
     });
-    runtime.shutdown_timeout(POOL_PATIENCE);
+    runtime.shutdown_timeout(POOL_TIMEOUT);
     result
 }
 
@@ -346,9 +346,9 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
 fn healthcheck(listen: SocketAddr) -> Result<(), Box<dyn Error>> {
     let address = reachable(listen);
     let ask = || {
-        let mut stream = TcpStream::connect_timeout(&address, HEALTH_PATIENCE)?;
-        stream.set_read_timeout(Some(HEALTH_PATIENCE))?;
-        stream.set_write_timeout(Some(HEALTH_PATIENCE))?;
+        let mut stream = TcpStream::connect_timeout(&address, HEALTH_TIMEOUT)?;
+        stream.set_read_timeout(Some(HEALTH_TIMEOUT))?;
+        stream.set_write_timeout(Some(HEALTH_TIMEOUT))?;
         write!(
             stream,
             "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"

@@ -6,11 +6,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use halfspace_core::memory::Counted;
+use halfspace_core::memory::CountingAllocator;
 use mimalloc::MiMalloc;
 
 #[global_allocator]
-static ALLOCATOR: Counted<MiMalloc> = Counted(MiMalloc);
+static ALLOCATOR: CountingAllocator<MiMalloc> = CountingAllocator(MiMalloc);
 
 /// Memory outside of any grant: connections, caches, the store and the program itself.
 pub const BASE_BYTES: u64 = 64 << 20;

@@ -15,7 +15,7 @@ use halfspace::records::task::{DataSpec, JobSpec, TaskSpec};
 use halfspace::records::train::{TrainSpec, WarmStartSpec};
 use halfspace::records::{ModelId, Timestamp};
 use halfspace_core::bits::{BitMatrix, BitVector};
-use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{Session, SessionPlan};
@@ -123,7 +123,7 @@ impl Training {
         }
     }
 
-    fn run(self) -> Outcome {
+    fn run(self) -> RunOutcome {
         let warm_start = self.model.as_ref().map(|_| WarmStartSpec {
             model: ModelId::new(Timestamp::from_milliseconds(1), [1; 10]),
         });
@@ -196,7 +196,7 @@ fn of_model(hypothesis: Hypothesis, data_seeds: Option<&[u64]>) -> LoadedModel {
     }
 }
 
-fn claim(outcome: &Outcome, target: &BitVector) -> Claim {
+fn claim(outcome: &RunOutcome, target: &BitVector) -> Claim {
     Claim {
         confidence: outcome.termination.confidence,
         is_right: outcome.hypothesis == Hypothesis::BinaryWeights(target.clone()),

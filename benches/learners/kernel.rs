@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BitVector, intersections};
 use halfspace_core::constructions::kernel_perceptron_adversary as adversary;
-use halfspace_core::learners::engine::run::{Limits, Run};
+use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::engine::task::Input;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use serde_json::json;
@@ -30,7 +30,7 @@ pub fn tic_tac_toe() {
         .map(|row| (matrix.row(row).words()[0], labels.get(row)))
         .collect();
     let data = Data::new(Features::Boolean(matrix), Labels::Labelled(labels));
-    let (none, limits) = (serde_json::Map::new(), Limits::default());
+    let (none, limits) = (serde_json::Map::new(), RunLimits::default());
     let input = Input::Sample {
         data: &data,
         assume: None,
@@ -76,9 +76,9 @@ pub fn adversary() {
         };
         let params = json!({"kernel": {"conjunctions": "monotone"}});
         let object = params.as_object().expect("an object");
-        let limits = Limits {
+        let limits = RunLimits {
             max_passes: Some(1),
-            ..Limits::default()
+            ..RunLimits::default()
         };
         let input = Input::Sample {
             data: &data,

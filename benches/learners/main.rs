@@ -16,7 +16,7 @@ use halfspace_core::bits::{BitMatrix, BitVector, words_for};
 use halfspace_core::learners::engine::catalogue;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
-use halfspace_core::learners::engine::run::{Limits, Run};
+use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::learners::engine::task::{Input, Task};
 use halfspace_core::learners::engine::train::train;
@@ -90,14 +90,14 @@ fn generated(learner: &str, n: usize, seed: u64) -> Read {
         noise: 0.0,
         density: 0.5,
     };
-    let limits = Limits {
+    let limits = RunLimits {
         max_examples: Some(MAX_EXAMPLES),
-        ..Limits::default()
+        ..RunLimits::default()
     };
     run(learner, seed, limits, Input::Generated(&plan))
 }
 
-fn run(learner: &str, seed: u64, limits: Limits, input: Input<'_>) -> Read {
+fn run(learner: &str, seed: u64, limits: RunLimits, input: Input<'_>) -> Read {
     run_with(learner, &serde_json::Map::new(), seed, limits, input)
 }
 
@@ -105,7 +105,7 @@ fn run_with(
     learner: &str,
     parameters: &serde_json::Map<String, serde_json::Value>,
     seed: u64,
-    limits: Limits,
+    limits: RunLimits,
     input: Input<'_>,
 ) -> Read {
     let entry = catalogue::find(learner).expect("a learner");
@@ -168,9 +168,9 @@ fn perceptron() {
         .enumerate()
         .for_each(|(row, &label)| packed.set(row, label));
     let data = Data::new(Features::Boolean(matrix), Labels::Labelled(packed));
-    let limits = Limits {
+    let limits = RunLimits {
         max_passes: Some(PERCEPTRON_PASSES),
-        ..Limits::default()
+        ..RunLimits::default()
     };
     let input = Input::Sample {
         data: &data,

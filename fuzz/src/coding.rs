@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use halfspace_formats::{ContentCoding, FormatError, FormatErrorKind, Limits, decoder};
+use halfspace_formats::{ContentCoding, FormatError, FormatErrorKind, ParseLimits, decoder};
 
 use super::pieces::Pieces;
 
@@ -17,11 +17,11 @@ pub fn coding(bytes: &[u8]) {
         0 => ContentCoding::Gzip,
         _ => ContentCoding::Zstd,
     };
-    let limits = Limits {
+    let limits = ParseLimits {
         body_bytes_max: 1 << 20,
         decompression_ratio_max: u64::from(ratio),
         decompressed_bytes_free: u64::from(free) * 64,
-        ..Limits::default()
+        ..ParseLimits::default()
     };
     let piece = usize::from(piece) + 1;
     let (read, _) = decode(coding_of, body, piece, &limits);
@@ -33,9 +33,9 @@ pub fn coding(bytes: &[u8]) {
 /// Compression in frames of some length, then decompression, returns the same body.
 fn of_frames(coding: ContentCoding, body: &[u8], piece: usize) {
     let coded: Vec<u8> = body.chunks(7 * piece).flat_map(|chunk| encode(coding, chunk)).collect();
-    let limits = Limits {
+    let limits = ParseLimits {
         decompression_ratio_max: 1_000_000,
-        ..Limits::default()
+        ..ParseLimits::default()
     };
     let (read, error) = decode(coding, &coded, piece, &limits);
     if coded.is_empty() {
@@ -64,7 +64,7 @@ fn decode(
     coding: ContentCoding,
     body: &[u8],
     piece: usize,
-    limits: &Limits,
+    limits: &ParseLimits,
 ) -> (Vec<u8>, Option<FormatError>) {
     let mut decoder = decoder(coding, Pieces { body, piece }, limits).expect("set up");
     let mut read = Vec::new();

@@ -3,7 +3,7 @@
 //! The tests of the formats include this file and write their bodies as inputs.
 
 use super::{
-    BitOrder, Header, LabelsColumn, Limits, Options, RowsKind, TableOptions, UnlabelledMeans,
+    BitOrder, Header, LabelsColumn, Options, ParseLimits, RowsKind, TableOptions, UnlabelledMeans,
 };
 
 /// How a body is read.
@@ -51,12 +51,12 @@ impl<'a> Input<'a> {
             n: (n > 0).then_some(usize::from(n)),
             table: TableOptions::default(),
             assume: None,
-            limits: Limits {
+            limits: ParseLimits {
                 n_max: 300,
                 line_bytes_max: 4096,
                 state_bytes_max: 1 << 20,
                 body_bytes_max: 1 << 20,
-                ..Limits::default()
+                ..ParseLimits::default()
             },
         };
         Some(Self {

@@ -1,16 +1,16 @@
 //! Model files.
 
-use halfspace_formats::Limits;
+use halfspace_formats::ParseLimits;
 use halfspace::http::fuzzing;
 use halfspace::records::model_file::{FORMAT, digest};
 use serde_json::{Map, Value, json};
 
 /// Imports a model file. A wrong digest is replaced by the right one, which no fuzzer guesses.
 pub fn model(bytes: &[u8]) {
-    let limits = Limits {
+    let limits = ParseLimits {
         body_bytes_max: 1 << 20,
         n_max: 4096,
-        ..Limits::default()
+        ..ParseLimits::default()
     };
     let (name, learner, document) = match fuzzing::model(bytes, &limits) {
         Ok(read) => read,

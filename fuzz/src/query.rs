@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use form_urlencoded::Serializer;
-use halfspace_formats::{Format, Limits};
+use halfspace_formats::{Format, ParseLimits};
 use halfspace::http::fuzzing;
 use halfspace_core::learners::engine::catalogue;
 
@@ -23,7 +23,7 @@ pub fn query(bytes: &[u8]) {
         let again = fuzzing::query_pairs(&written).unwrap_or_else(|_| panic!("{written}"));
         assert_eq!(again, pairs);
     }
-    let limits = Limits::default();
+    let limits = ParseLimits::default();
     let learners = catalogue::CATALOGUE;
     let learner = &learners[usize::from(learner) % learners.len()];
     let _ = fuzzing::train_query(learner.name, text, &limits);

@@ -1,6 +1,6 @@
 //! Tensors of the Open Inference Protocol, within the JSON or after the JSON.
 
-use halfspace_formats::{Datatype, Limits, Parsed};
+use halfspace_formats::{Datatype, ParseLimits, Parsed};
 use halfspace::http::fuzzing;
 use halfspace_core::learners::sample::data::Features;
 use serde_json::{Value, json};
@@ -10,11 +10,11 @@ pub fn tensor(bytes: &[u8]) {
     let Some((&[n, low, high], body)) = bytes.split_first_chunk::<3>() else {
         return;
     };
-    let limits = Limits {
+    let limits = ParseLimits {
         state_bytes_max: 1 << 20,
         body_bytes_max: 1 << 20,
         n_max: 256,
-        ..Limits::default()
+        ..ParseLimits::default()
     };
     let n = usize::from(n) + 1;
     let length = u64::from(u16::from_le_bytes([low, high]));
@@ -30,7 +30,7 @@ pub fn tensor(bytes: &[u8]) {
 }
 
 /// The same values as octets after the JSON are the same examples.
-fn as_octets(body: &[u8], parsed: &Parsed, n: usize, limits: &Limits) {
+fn as_octets(body: &[u8], parsed: &Parsed, n: usize, limits: &ParseLimits) {
     let Ok(mut request) = serde_json::from_slice::<Value>(body) else {
         return;
     };

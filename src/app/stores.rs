@@ -16,7 +16,7 @@ use crate::storage::{
 use super::StartError;
 
 /// Time limit for the checks of the place of the blobs.
-const BLOBS_PATIENCE: Duration = Duration::from_secs(40);
+const BLOBS_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Opens the data directory and the database. A process alone in the directory also cleans up after a crash.
 pub(super) async fn open_store(
@@ -136,7 +136,7 @@ pub(super) async fn check_blobs(
         attempt: "used",
         source: StoreError::unavailable("the store does not respond in time"),
     };
-    let checked = tokio::time::timeout(BLOBS_PATIENCE, checked).await;
+    let checked = tokio::time::timeout(BLOBS_TIMEOUT, checked).await;
     let checked = checked.map_err(late).flatten();
     checked.map_err(|error| match (place, error) {
         (BlobLocation::DataDir, OpeningError::Unusable { source, .. }) => {

@@ -9,7 +9,7 @@ use hyper::StatusCode;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::rustls::RootCertStore;
 
-use self::receiver::{Answer, Received, Receiver, self_made};
+use self::receiver::{Received, Receiver, ReceiverResponse, self_made};
 use super::{
     Allowed, CallbackClient, CallbackUrl, CallbackUrlError, DeliveryError, Secret, Signer,
 };
@@ -50,7 +50,7 @@ async fn deliver(client: &CallbackClient, url: &str) -> Result<(), DeliveryError
 }
 
 /// The outcome of a delivery to a receiver that gives this response.
-async fn outcome(answer: Answer) -> Result<(), DeliveryError> {
+async fn outcome(answer: ReceiverResponse) -> Result<(), DeliveryError> {
     let receiver = Receiver::plain(vec![answer]).await;
     let url = format!("http://{}/", receiver.address);
     deliver(&client(AMPLE), &url).await
@@ -66,7 +66,7 @@ fn assert_signed(received: &Received) {
 
 #[tokio::test]
 async fn a_callback_arrives_signed_and_whole() {
-    let mut receiver = Receiver::plain(vec![Answer::status("204 No Content")]).await;
+    let mut receiver = Receiver::plain(vec![ReceiverResponse::status("204 No Content")]).await;
     let port = receiver.address.port();
     let url = format!("http://127.0.0.1:{port}/hook/a%20b?job=1&x=%C3%BC");
     deliver(&client(AMPLE), &url).await.unwrap();
@@ -91,7 +91,7 @@ async fn a_callback_arrives_signed_and_whole() {
 #[tokio::test]
 async fn success_is_2xx_and_nothing_else() {
     for line in ["200 OK", "202 Accepted", "299 Odd"] {
-        outcome(Answer::status(line)).await.unwrap();
+        outcome(ReceiverResponse::status(line)).await.unwrap();
     }
     for (line, expected) in [
         ("400 Bad Request", 400),
@@ -100,33 +100,37 @@ async fn success_is_2xx_and_nothing_else() {
         ("500 Internal Server Error", 500),
         ("600 Beyond", 600),
     ] {
-        let error = outcome(Answer::status(line)).await.unwrap_err();
+        let error = outcome(ReceiverResponse::status(line)).await.unwrap_err();
         assert!(!error.is_final());
         let DeliveryError::Status { status, .. } = error else {
             panic!("{line}: {error}");
         };
         assert_eq!(status.as_u16(), expected);
     }
-    let gone = outcome(Answer::status("410 Gone")).await.unwrap_err();
+    let gone = outcome(ReceiverResponse::status("410 Gone"))
+        .await
+        .unwrap_err();
     assert!(matches!(gone, DeliveryError::Gone) && gone.is_final());
 }
 
 #[tokio::test]
 async fn an_endless_body_is_not_read() {
     let endless = "HTTP/1.1 200 OK\r\ncontent-length: 1000000000000\r\n\r\nand so on";
-    outcome(Answer::Text(endless.to_owned())).await.unwrap();
+    outcome(ReceiverResponse::Text(endless.to_owned()))
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
 async fn a_redirect_is_a_failure_that_is_not_followed() {
-    let mut elsewhere = Receiver::plain(vec![Answer::status("200 OK")]).await;
+    let mut elsewhere = Receiver::plain(vec![ReceiverResponse::status("200 OK")]).await;
     for status in [
         StatusCode::MOVED_PERMANENTLY,
         StatusCode::TEMPORARY_REDIRECT,
     ] {
         let location = format!("http://{}/", elsewhere.address);
         let answer = format!("HTTP/1.1 {status}\r\nlocation: {location}\r\n\r\n");
-        let error = outcome(Answer::Text(answer)).await.unwrap_err();
+        let error = outcome(ReceiverResponse::Text(answer)).await.unwrap_err();
         assert!(!error.is_final());
         assert!(error.to_string().contains("not followed"), "{error}");
         let DeliveryError::Redirected { status: told } = error else {
@@ -142,7 +146,7 @@ async fn a_redirect_is_a_failure_that_is_not_followed() {
 
 #[tokio::test]
 async fn a_receiver_that_says_nothing_costs_the_limit() {
-    let mut receiver = Receiver::plain(vec![Answer::Silence]).await;
+    let mut receiver = Receiver::plain(vec![ReceiverResponse::Silence]).await;
     let url = format!("http://{}/", receiver.address);
     let error = deliver(&client(Duration::from_millis(50)), &url).await;
     let error = error.unwrap_err();
@@ -155,12 +159,12 @@ async fn what_is_no_answer_is_a_failure() {
     let long_head = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "x".repeat(100_000));
     let many_fields = format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: x\r\n".repeat(1000));
     for answer in [
-        Answer::Close,
-        Answer::Text(String::new()),
-        Answer::Text("HTTP/1.1 200 OK\r\ncontent-le".to_owned()),
-        Answer::Text("SSH-2.0-OpenSSH_9.2\r\n".to_owned()),
-        Answer::Text(long_head),
-        Answer::Text(many_fields),
+        ReceiverResponse::Close,
+        ReceiverResponse::Text(String::new()),
+        ReceiverResponse::Text("HTTP/1.1 200 OK\r\ncontent-le".to_owned()),
+        ReceiverResponse::Text("SSH-2.0-OpenSSH_9.2\r\n".to_owned()),
+        ReceiverResponse::Text(long_head),
+        ReceiverResponse::Text(many_fields),
     ] {
         let error = outcome(answer).await.unwrap_err();
         assert!(matches!(error, DeliveryError::Exchange(_)), "{error}");
@@ -169,7 +173,7 @@ async fn what_is_no_answer_is_a_failure() {
 
 #[tokio::test]
 async fn the_same_callback_comes_again_after_a_failure() {
-    let answers = ["500 Internal Server Error", "200 OK"].map(Answer::status);
+    let answers = ["500 Internal Server Error", "200 OK"].map(ReceiverResponse::status);
     let mut receiver = Receiver::plain(answers.to_vec()).await;
     let url = format!("http://{}/", receiver.address);
     assert!(deliver(&client(AMPLE), &url).await.is_err());
@@ -191,7 +195,7 @@ async fn a_receiver_says_when_to_come_back() {
         ("soon", None),
     ] {
         let head = format!("HTTP/1.1 503 Service Unavailable\r\nretry-after: {value}\r\n\r\n");
-        let error = outcome(Answer::Text(head)).await.unwrap_err();
+        let error = outcome(ReceiverResponse::Text(head)).await.unwrap_err();
         let asked = error.retry_after().map(|asked| asked.as_secs());
         assert_eq!(asked, seconds, "{value}");
     }
@@ -218,7 +222,7 @@ async fn a_refused_address_hears_nothing() {
 
 #[tokio::test]
 async fn a_name_is_dialled_where_its_address_is_allowed() {
-    let mut receiver = Receiver::plain(vec![Answer::status("200 OK")]).await;
+    let mut receiver = Receiver::plain(vec![ReceiverResponse::status("200 OK")]).await;
     let port = receiver.address.port();
     deliver(&client(AMPLE), &format!("http://localhost:{port}/"))
         .await
@@ -252,7 +256,7 @@ async fn a_name_without_an_address_and_a_port_without_a_listener() {
 
 #[tokio::test]
 async fn https_needs_a_certificate_that_is_trusted_and_of_that_name() {
-    let answers = || vec![Answer::status("200 OK")];
+    let answers = || vec![ReceiverResponse::status("200 OK")];
     let trusting = |certificate| {
         let mut roots = RootCertStore::empty();
         roots.add(certificate).unwrap();

@@ -2,14 +2,14 @@
 
 use std::io::Read;
 
-use halfspace_formats::{Format, Limits, Options, Parsed};
+use halfspace_formats::{Format, Options, ParseLimits, Parsed};
 
 use crate::jobs::learner;
 use crate::records::train::ModelDocument;
 
 use super::inference::request::InferenceReader;
 use super::learners::train::TrainQuery;
-use super::models::examples::{Purpose, options};
+use super::models::examples::{ExamplesUse, options};
 use super::models::import;
 use super::problem::Problem;
 use super::problem::ProblemDocument;
@@ -34,7 +34,7 @@ pub fn query_pairs(query: &str) -> Result<Vec<(String, String)>, Refused> {
 ///
 /// # Errors
 /// A query that is refused.
-pub fn train_query(name: &str, query: &str, limits: &Limits) -> Result<Options, Refused> {
+pub fn train_query(name: &str, query: &str, limits: &ParseLimits) -> Result<Options, Refused> {
     let entry = learner(name).map_err(|_| refused(Problem::not_found("learner")))?;
     let query = TrainQuery::read(Some(query), entry).map_err(refused)?;
     Ok(query.options(limits))
@@ -44,7 +44,10 @@ pub fn train_query(name: &str, query: &str, limits: &Limits) -> Result<Options, 
 ///
 /// # Errors
 /// A query that is refused.
-pub fn dataset_query(query: &str, limits: &Limits) -> Result<(Option<String>, Options), Refused> {
+pub fn dataset_query(
+    query: &str,
+    limits: &ParseLimits,
+) -> Result<(Option<String>, Options), Refused> {
     datasets::line_options(Some(query), limits).map_err(refused)
 }
 
@@ -56,9 +59,9 @@ pub fn predict_query(
     query: &str,
     format: Format,
     n: usize,
-    limits: &Limits,
+    limits: &ParseLimits,
 ) -> Result<Options, Refused> {
-    options(Some(query), format, n, Purpose::Predict, limits).map_err(refused)
+    options(Some(query), format, n, ExamplesUse::Predict, limits).map_err(refused)
 }
 
 /// Parses and checks a model file. Returns the name, the learner and the content.
@@ -67,7 +70,7 @@ pub fn predict_query(
 /// A file that is refused.
 pub fn model(
     mut file: &[u8],
-    limits: &Limits,
+    limits: &ParseLimits,
 ) -> Result<(Option<String>, String, ModelDocument), Refused> {
     import::checked(&mut file, limits).map_err(refused)
 }
@@ -80,7 +83,7 @@ pub fn inference(
     mut body: &[u8],
     json_length: Option<u64>,
     n: usize,
-    limits: &Limits,
+    limits: &ParseLimits,
 ) -> Result<Parsed, Refused> {
     let mut reader = InferenceReader {
         reader: &mut body as &mut dyn Read,

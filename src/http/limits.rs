@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use clap::builder::Resettable;
 use clap::{Args, Command, FromArgMatches};
-use halfspace_core::memory::Budget;
+use halfspace_core::memory::MemoryBudget;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -23,7 +23,7 @@ use super::sessions::examples::LINES_MAX;
 pub const COUNT_MAX: u64 = 1 << 62;
 
 /// The default limits of the readers of all formats.
-const FORMATS: halfspace_formats::Limits = halfspace_formats::Limits::DEFAULT;
+const FORMATS: halfspace_formats::ParseLimits = halfspace_formats::ParseLimits::DEFAULT;
 
 /// Limits in force. The error of a refused request names its limit as here.
 #[derive(Args, Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -67,7 +67,7 @@ pub struct Limits {
         global = true)]
     pub state_bytes_max: u64,
     /// Bytes of memory for one request or job while no other request or job uses memory.
-    #[arg(skip = Budget::unlimited().bytes_max())]
+    #[arg(skip = MemoryBudget::unlimited().bytes_max())]
     pub memory_bytes_max: u64,
     /// Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts.
     #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX",
@@ -233,9 +233,9 @@ impl Limits {
     }
 
     /// Returns the limits for readers of every format except JSON.
-    pub fn of_lines(&self) -> halfspace_formats::Limits {
+    pub fn of_lines(&self) -> halfspace_formats::ParseLimits {
         let whole = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
-        halfspace_formats::Limits {
+        halfspace_formats::ParseLimits {
             n_max: whole(self.n_max),
             line_bytes_max: whole(self.line_bytes_max),
             state_bytes_max: self.state_bytes_max,
@@ -249,8 +249,8 @@ impl Limits {
     }
 
     /// Returns the limits for readers whose examples are stored as a dataset, in every format except JSON.
-    pub fn of_datasets(&self) -> halfspace_formats::Limits {
-        halfspace_formats::Limits {
+    pub fn of_datasets(&self) -> halfspace_formats::ParseLimits {
+        halfspace_formats::ParseLimits {
             state_bytes_max: self.dataset_bytes_max,
             state_limit_name: "dataset_bytes_max",
             ..self.of_lines()
@@ -258,8 +258,8 @@ impl Limits {
     }
 
     /// Returns the limits for readers of JSON.
-    pub fn of_json(&self) -> halfspace_formats::Limits {
-        halfspace_formats::Limits {
+    pub fn of_json(&self) -> halfspace_formats::ParseLimits {
+        halfspace_formats::ParseLimits {
             body_bytes_max: self.json_body_bytes_max,
             body_limit_name: "json_body_bytes_max",
             ..self.of_lines()

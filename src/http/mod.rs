@@ -28,7 +28,7 @@ use std::sync::Arc;
 use axum::response::Redirect;
 use axum::routing::get;
 use axum::{Extension, Router};
-use halfspace_core::memory::Budget;
+use halfspace_core::memory::MemoryBudget;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::runtime::Handle;
 use utoipa_axum::router::OpenApiRouter;
@@ -72,7 +72,7 @@ pub struct App {
 
 impl App {
     /// Returns the memory budget for requests and jobs.
-    fn memory(&self) -> &Budget {
+    fn memory(&self) -> &MemoryBudget {
         &self.jobs.config().memory
     }
 
@@ -150,7 +150,7 @@ pub fn document() -> String {
 /// Returns the whole service as a router.
 pub fn router(app: App) -> Router {
     let (router, document) = routes().split_for_parts();
-    let document = operations::Document(document::text(document, &app.limits).into());
+    let document = operations::OpenApiText(document::text(document, &app.limits).into());
     let router = router
         .merge(document::docs())
         .route("/", get(async || Redirect::to("/docs/")))

@@ -18,7 +18,7 @@ use super::limits::Limits;
 use super::problem::{Code, Problem};
 
 /// Time that a request waits for a permit.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// All permits of a process.
 #[derive(Clone)]
@@ -38,11 +38,11 @@ impl Permits {
     pub fn new(limits: &Limits) -> Self {
         let of = |kind, permits| OwnerPermits::new(kind, permits, u64::MAX);
         Self {
-            uploads: of(Kind::Uploads, limits.uploads_max),
-            streams: of(Kind::Streams, limits.streams_max),
-            constructions: of(Kind::Constructions, limits.constructions_max),
+            uploads: of(PermitKind::Uploads, limits.uploads_max),
+            streams: of(PermitKind::Streams, limits.streams_max),
+            constructions: of(PermitKind::Constructions, limits.constructions_max),
             event_streams: OwnerPermits::new(
-                Kind::EventStreams,
+                PermitKind::EventStreams,
                 limits.event_streams_max,
                 limits.event_streams_per_key_max,
             ),
@@ -52,14 +52,14 @@ impl Permits {
 
 /// The use of a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum PermitKind {
     Uploads,
     Streams,
     Constructions,
     EventStreams,
 }
 
-impl Kind {
+impl PermitKind {
     /// Returns the name of the limit on all permits, as in `GET /v1/limits`.
     fn limit(self) -> &'static str {
         match self {
@@ -88,14 +88,14 @@ pub struct OwnerPermits(Arc<Pool>);
 
 #[derive(Debug)]
 struct Pool {
-    kind: Kind,
+    kind: PermitKind,
     permits: u64,
     per_key_max: u64,
-    state: Mutex<State>,
+    state: Mutex<PermitState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct PermitState {
     shares: Shares<Owner>,
     /// Waiting requests in order of arrival. The share rule refuses each of them at present.
     waiting: VecDeque<Waiter>,
@@ -117,7 +117,7 @@ pub struct OwnerPermit {
 /// The reason why an owner gets no permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted {
-    kind: Kind,
+    kind: PermitKind,
     permits: u64,
     per_key_max: u64,
     free: u64,
@@ -125,12 +125,12 @@ pub struct Exhausted {
 }
 
 impl OwnerPermits {
-    fn new(kind: Kind, permits: u64, per_key_max: u64) -> Self {
+    fn new(kind: PermitKind, permits: u64, per_key_max: u64) -> Self {
         Self(Arc::new(Pool {
             kind,
             permits,
             per_key_max,
-            state: Mutex::new(State {
+            state: Mutex::new(PermitState {
                 shares: Shares::new(permits, 1),
                 waiting: VecDeque::new(),
             }),
@@ -166,7 +166,7 @@ impl OwnerPermits {
             state.waiting.push_back(Waiter { owner, sender });
             receiver
         };
-        match tokio::time::timeout(PATIENCE, receiver).await {
+        match tokio::time::timeout(TIMEOUT, receiver).await {
             Ok(Ok(permit)) => Ok(permit),
             _ => Err(self.0.exhausted(&self.0.state(), owner)),
         }
@@ -174,18 +174,18 @@ impl OwnerPermits {
 }
 
 impl Pool {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PermitState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn admits(&self, state: &State, owner: &Owner) -> bool {
+    fn admits(&self, state: &PermitState, owner: &Owner) -> bool {
         if owner.is_anonymous() {
             return state.shares.free() > 0;
         }
         state.shares.admits(owner) && state.shares.held(owner) < self.per_key_max
     }
 
-    fn hand_out(self: &Arc<Self>, state: &mut State, owner: &Owner) -> OwnerPermit {
+    fn hand_out(self: &Arc<Self>, state: &mut PermitState, owner: &Owner) -> OwnerPermit {
         state.shares.take(owner);
         self.kind.gauge().increment(1.0);
         OwnerPermit {
@@ -194,7 +194,7 @@ impl Pool {
         }
     }
 
-    fn exhausted(&self, state: &State, owner: &Owner) -> Exhausted {
+    fn exhausted(&self, state: &PermitState, owner: &Owner) -> Exhausted {
         Exhausted {
             kind: self.kind,
             permits: self.permits,
@@ -264,7 +264,7 @@ impl From<Exhausted> for Problem {
             )
         };
         let code = match kind {
-            Kind::EventStreams => Code::TOO_MANY_STREAMS,
+            PermitKind::EventStreams => Code::TOO_MANY_STREAMS,
             _ if free == 0 => Code::QUEUE_FULL,
             _ => Code::TOO_MANY_AT_ONCE,
         };
@@ -285,7 +285,7 @@ mod tests {
     }
 
     fn uploads(permits: u64) -> OwnerPermits {
-        OwnerPermits::new(Kind::Uploads, permits, u64::MAX)
+        OwnerPermits::new(PermitKind::Uploads, permits, u64::MAX)
     }
 
     fn code(refused: Result<OwnerPermit, Exhausted>) -> Code {
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn streams_of_a_key_have_a_limit_of_their_own() {
-        let streams = OwnerPermits::new(Kind::EventStreams, 100, 3);
+        let streams = OwnerPermits::new(PermitKind::EventStreams, 100, 3);
         let held: Vec<_> = (0..3).map(|_| streams.try_take(&owner(1))).collect();
         assert!(held.iter().all(Result::is_ok));
         assert_eq!(code(streams.try_take(&owner(1))), Code::TOO_MANY_STREAMS);

@@ -361,7 +361,7 @@ impl From<JobsError> for Problem {
         match error {
             JobsError::Store(error) => error.into(),
             JobsError::NotFound => Self::not_found("job"),
-            JobsError::Ended(_) | JobsError::NotEnded | JobsError::PartOf { .. } => {
+            JobsError::Ended(_) | JobsError::NotEnded | JobsError::SubjobOf { .. } => {
                 Self::new(Code::WRONG_STATE, detail)
             }
             JobsError::DatasetMissing => Self::new(Code::UNKNOWN_DATASET, detail),

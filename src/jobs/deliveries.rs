@@ -33,7 +33,7 @@ const HOST_WEIGHT: u64 = 3;
 const POLL: Duration = Duration::from_secs(1);
 
 /// How long a delivery may continue in a stopping process. The process waits longer than this for its jobs.
-const PATIENCE_STOPPING: Duration = Duration::from_secs(2);
+const STOPPING_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Attempts to settle a delivery while the store fails, with growing pauses.
 const SETTLE_TRIES_MAX: u32 = 8;
@@ -42,7 +42,7 @@ const SETTLE_TRIES_MAX: u32 = 8;
 const REASON_CHARACTERS_MAX: usize = 500;
 
 /// A failed delivery.
-struct Failure {
+struct DeliveryFailure {
     /// The reason that the client may see.
     told: String,
     is_final: bool,
@@ -51,12 +51,12 @@ struct Failure {
 
 /// The concurrent deliveries of a process.
 struct Deliveries {
-    taken: Mutex<Taken>,
+    taken: Mutex<DeliveryShares>,
     /// Notified when a delivery has ended.
     ended: Notify,
 }
 
-struct Taken {
+struct DeliveryShares {
     by_owner: Shares<Owner>,
     by_host: Shares<String>,
 }
@@ -71,7 +71,7 @@ struct Delivery {
 impl Deliveries {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            taken: Mutex::new(Taken {
+            taken: Mutex::new(DeliveryShares {
                 by_owner: Shares::new(DELIVERIES_MAX, 1),
                 by_host: Shares::new(DELIVERIES_MAX, HOST_WEIGHT),
             }),
@@ -79,7 +79,7 @@ impl Deliveries {
         })
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, DeliveryShares> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -173,7 +173,7 @@ impl Jobs {
         } = claim;
         let attempted = tokio::select! {
             attempted = self.attempt(client, &job, &url) => attempted,
-            () = self.stopped_for(PATIENCE_STOPPING) => return,
+            () = self.stopped_for(STOPPING_TIMEOUT) => return,
         };
         let settlement = match attempted {
             Ok(()) => DeliveryOutcome::Delivered,
@@ -192,10 +192,15 @@ impl Jobs {
         self.settle(&lease, &settlement).await;
     }
 
-    async fn attempt(&self, client: &CallbackClient, job: &Job, url: &str) -> Result<(), Failure> {
+    async fn attempt(
+        &self,
+        client: &CallbackClient,
+        job: &Job,
+        url: &str,
+    ) -> Result<(), DeliveryFailure> {
         // The URL is checked again, because the allowed hosts may have changed since the job was accepted.
         let url = client.accept(url)?;
-        let document = CallbackDocument::of(job).ok_or_else(Failure::of_unended)?;
+        let document = CallbackDocument::of(job).ok_or_else(DeliveryFailure::of_unended)?;
         let body = Bytes::from(document.to_json());
         let delivered = client.deliver(&url, job.id, body, self.ids.now()).await;
         delivered.map_err(|error| {
@@ -205,7 +210,7 @@ impl Jobs {
     }
 
     /// The next step for a callback after failure number `failures`.
-    fn after(&self, failure: Failure, failures: u32) -> DeliveryOutcome {
+    fn after(&self, failure: DeliveryFailure, failures: u32) -> DeliveryOutcome {
         let error = failure.told;
         let delay = retry_delay(failures, failure.retry_after, self.ids.random());
         match delay.filter(|_| !failure.is_final) {
@@ -230,19 +235,19 @@ impl Jobs {
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => pause *= 2,
-                () = self.stopped_for(PATIENCE_STOPPING) => return,
+                () = self.stopped_for(STOPPING_TIMEOUT) => return,
             }
         }
     }
 
-    /// Returns `patience` after the process began to stop.
-    async fn stopped_for(&self, patience: Duration) {
+    /// Returns `timeout` after the process began to stop.
+    async fn stopped_for(&self, timeout: Duration) {
         self.stopping.cancelled().await;
-        tokio::time::sleep(patience).await;
+        tokio::time::sleep(timeout).await;
     }
 }
 
-impl Failure {
+impl DeliveryFailure {
     /// The store hands out only callbacks of jobs that have ended.
     fn of_unended() -> Self {
         Self {
@@ -253,7 +258,7 @@ impl Failure {
     }
 }
 
-impl From<CallbackUrlError> for Failure {
+impl From<CallbackUrlError> for DeliveryFailure {
     fn from(error: CallbackUrlError) -> Self {
         Self {
             told: kept(&error.to_string()),
@@ -263,7 +268,7 @@ impl From<CallbackUrlError> for Failure {
     }
 }
 
-impl From<DeliveryError> for Failure {
+impl From<DeliveryError> for DeliveryFailure {
     fn from(error: DeliveryError) -> Self {
         // The reason would reveal names and addresses of a network that the client cannot reach.
         let told = match error.is_before_connection() {
@@ -309,10 +314,10 @@ mod tests {
             },
             DeliveryError::Undialled { limit },
         ]
-        .map(|error| Failure::from(error).told);
+        .map(|error| DeliveryFailure::from(error).told);
         assert!(told.iter().all(|one| *one == told[0]), "{told:?}");
         assert_eq!(told[0], "the receiver was not reached");
-        let answered = Failure::from(DeliveryError::Gone);
+        let answered = DeliveryFailure::from(DeliveryError::Gone);
         assert!(answered.told.contains("410") && answered.is_final);
     }
 

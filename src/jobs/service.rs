@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use halfspace_core::learners::engine::run::Interrupt;
-use halfspace_core::memory::{Budget, NoMemory};
+use halfspace_core::memory::{MemoryBudget, NoMemory};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,8 @@ use crate::callbacks::CallbackClient;
 use crate::records::schedule::{SECONDS_DEFAULT, SLICE_SECONDS_MIN};
 use crate::records::{Job, JobId, KeyRecord, Owner};
 use crate::storage::{
-    Blobs, CancelOutcome, DeleteOutcome, OverQuota, Standing, Store, StoreError, Usage, WorkerId,
+    Blobs, CancelOutcome, DeleteOutcome, OverQuota, QuotaStanding, Store, StoreError, Usage,
+    WorkerId,
 };
 
 use super::data::reservations::Reservations;
@@ -37,7 +38,7 @@ const POLL: Duration = Duration::from_millis(500);
 
 /// Time limit for deleting a blob after its record. A client waits for the deletion, and the sweep removes a
 /// blob that stays.
-const FORGET_PATIENCE: Duration = Duration::from_secs(2);
+const FORGET_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The settings of the jobs of a process.
 #[derive(Clone, Debug)]
@@ -66,7 +67,7 @@ pub struct JobsConfig {
     /// The shortest time that a job computes before it yields to another job.
     pub slice: Duration,
     /// The memory for jobs and requests.
-    pub memory: Budget,
+    pub memory: MemoryBudget,
     /// How long other jobs may precede a job that needs more memory than is free.
     pub passed_over_max: Duration,
 }
@@ -85,7 +86,7 @@ impl Default for JobsConfig {
             progress_interval: Duration::from_millis(500),
             unread_pause: Duration::from_secs(30),
             slice: Duration::from_secs_f64(SLICE_SECONDS_MIN),
-            memory: Budget::unlimited(),
+            memory: MemoryBudget::unlimited(),
             passed_over_max: Duration::from_secs(5),
         }
     }
@@ -106,9 +107,9 @@ pub enum JobsError {
     /// The job has not ended, so it cannot be deleted.
     #[error("the job has not ended; cancel it first")]
     NotEnded,
-    /// A part is cancelled and deleted only with its parent.
+    /// A subjob is cancelled and deleted only with its parent.
     #[error("the job is a part of {parent}; cancel or delete {parent} instead")]
-    PartOf { parent: JobId },
+    SubjobOf { parent: JobId },
     /// No such dataset.
     #[error("no such dataset")]
     DatasetMissing,
@@ -222,12 +223,12 @@ impl Jobs {
     }
 
     /// Stops claiming and suspends the running jobs, which are not charged for the attempt. Waits at most
-    /// `patience` for the last writes, and returns whether all were made.
-    pub async fn stop(&self, patience: Duration) -> bool {
+    /// `timeout` for the last writes, and returns whether all were made.
+    pub async fn stop(&self, timeout: Duration) -> bool {
         self.stopping.cancel();
         self.hub.stop_all(Interrupt::Suspended);
         self.tasks.close();
-        tokio::time::timeout(patience, self.tasks.wait())
+        tokio::time::timeout(timeout, self.tasks.wait())
             .await
             .is_ok()
     }
@@ -261,7 +262,7 @@ impl Jobs {
     ///
     /// # Errors
     /// Errors of the store.
-    pub async fn usage(&self, owner: &Owner) -> Result<Standing, JobsError> {
+    pub async fn usage(&self, owner: &Owner) -> Result<QuotaStanding, JobsError> {
         Ok(self.store.usage(owner).await?)
     }
 
@@ -270,7 +271,7 @@ impl Jobs {
     ///
     /// # Errors
     /// [`JobsError::OverQuota`], or errors of the store.
-    pub async fn check_room(&self, owner: &Owner, asked: &Usage) -> Result<(), JobsError> {
+    pub async fn check_quota(&self, owner: &Owner, asked: &Usage) -> Result<(), JobsError> {
         let standing = self.usage(owner).await?;
         standing.admits(asked).map_err(JobsError::OverQuota)
     }
@@ -284,7 +285,7 @@ impl Jobs {
         job.ok_or(JobsError::NotFound)
     }
 
-    /// Waits until the owner's job has ended, at most for `patience`. Returns the job as it is then.
+    /// Waits until the owner's job has ended, at most for `timeout`. Returns the job as it is then.
     ///
     /// # Errors
     /// [`JobsError::NotFound`], or errors of the store.
@@ -292,11 +293,11 @@ impl Jobs {
         &self,
         owner: &Owner,
         id: JobId,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Job, JobsError> {
         // Subscribing before the first look ensures that no change between look and wait is missed.
         let mut changes = self.hub.subscribe();
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         loop {
             let job = self.job(owner, id).await?;
             let left = deadline.saturating_duration_since(Instant::now());
@@ -328,7 +329,7 @@ impl Jobs {
     /// Requests the cancellation of the owner's job. Returns the job, and whether this was the first request.
     ///
     /// # Errors
-    /// [`JobsError::NotFound`], [`JobsError::Ended`], [`JobsError::PartOf`], or errors of the store.
+    /// [`JobsError::NotFound`], [`JobsError::Ended`], [`JobsError::SubjobOf`], or errors of the store.
     pub async fn cancel(&self, owner: &Owner, id: JobId) -> Result<(Job, bool), JobsError> {
         let outcome = self.store.cancel_job(owner, id, self.ids.now()).await?;
         // The run is stopped at once, not at the next heartbeat. Other outcomes stop nothing, because the id
@@ -345,7 +346,7 @@ impl Jobs {
             }
             CancelOutcome::Requested(job) => Ok((job, true)),
             CancelOutcome::AlreadyRequested(job) => Ok((job, false)),
-            CancelOutcome::PartOf { parent } => Err(JobsError::PartOf { parent }),
+            CancelOutcome::SubjobOf { parent } => Err(JobsError::SubjobOf { parent }),
             CancelOutcome::Ended(job) => Err(JobsError::Ended(Box::new(job))),
             CancelOutcome::NotFound => Err(JobsError::NotFound),
         }
@@ -354,14 +355,14 @@ impl Jobs {
     /// Deletes the owner's ended job.
     ///
     /// # Errors
-    /// [`JobsError::NotFound`], [`JobsError::NotEnded`], [`JobsError::PartOf`], or errors of the store.
+    /// [`JobsError::NotFound`], [`JobsError::NotEnded`], [`JobsError::SubjobOf`], or errors of the store.
     pub async fn delete(&self, owner: &Owner, id: JobId) -> Result<(), JobsError> {
         match self.store.delete_job(owner, id).await? {
             DeleteOutcome::Deleted { data_key } => {
                 self.forget_data(data_key.as_deref()).await;
                 Ok(())
             }
-            DeleteOutcome::PartOf { parent } => Err(JobsError::PartOf { parent }),
+            DeleteOutcome::SubjobOf { parent } => Err(JobsError::SubjobOf { parent }),
             DeleteOutcome::NotEnded => Err(JobsError::NotEnded),
             DeleteOutcome::NotFound => Err(JobsError::NotFound),
         }
@@ -370,7 +371,7 @@ impl Jobs {
     /// Deletes the data of a job that no longer needs them. The sweep removes a blob that stays.
     pub(super) async fn forget_data(&self, key: Option<&str>) {
         let Some(key) = key else { return };
-        let deleted = tokio::time::timeout(FORGET_PATIENCE, self.blobs.delete(key)).await;
+        let deleted = tokio::time::timeout(FORGET_TIMEOUT, self.blobs.delete(key)).await;
         let silent = |_| StoreError::unavailable("the store does not respond");
         if let Err(error) = deleted.map_err(silent).flatten() {
             tracing::warn!(key, %error, "unused data remain until the next sweep");

@@ -25,10 +25,10 @@ const REMEMBERED_MS: u64 = 2 * 86_400_000;
 
 /// The clock readings of the last note.
 #[derive(Debug, Default)]
-pub(super) struct ServiceClock(tokio::sync::Mutex<Option<Seen>>);
+pub(super) struct ServiceClock(tokio::sync::Mutex<Option<ClockReading>>);
 
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct ClockReading {
     /// Service time in milliseconds, as stored.
     observed_ms: u64,
     /// Monotonic clock.
@@ -45,7 +45,7 @@ impl Jobs {
     }
 
     /// Milliseconds by which the time of day has moved more than the monotonic clock.
-    fn jump_since(&self, seen: &Seen) -> i64 {
+    fn jump_since(&self, seen: &ClockReading) -> i64 {
         let passed = self.ids.elapsed().saturating_sub(seen.elapsed);
         let passed = i64::try_from(passed.as_millis()).unwrap_or(i64::MAX);
         let went = self.ids.now().milliseconds() - seen.reading.milliseconds();
@@ -85,7 +85,7 @@ impl Jobs {
         if noted.is_err() {
             self.ids.see(earliest);
         }
-        *last = Some(Seen {
+        *last = Some(ClockReading {
             observed_ms: noted?,
             elapsed,
             reading,

@@ -13,7 +13,7 @@ use std::time::Duration;
 use halfspace_core::bits::{BitMatrix, BitVector};
 use halfspace_core::learners::engine::run::Interrupt;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
-use halfspace_core::memory::Budget;
+use halfspace_core::memory::MemoryBudget;
 use rand::SeedableRng;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -22,19 +22,19 @@ use super::queue::checkpoints::{Checkpoint, StartState};
 use super::queue::compute::{Computation, Computed};
 use super::queue::parking::PermitSlot;
 use super::{
-    Allowance, Ids, Inputs, JobDraft, JobSample, Jobs, JobsConfig, JobsError, LoadedModel,
-    ResolveError, Work, resolve,
+    Allowance, CheckedTask, Ids, Inputs, JobDraft, JobSample, Jobs, JobsConfig, JobsError,
+    LoadedModel, ResolveError, resolve,
 };
 use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Priority, Status, Timestamp};
-use crate::storage::sql::faults::{self, Fault};
+use crate::storage::sql::faults::{self, InjectedFault};
 use crate::storage::{Blobs, Claim, ClaimTerms, ReleaseTerms, Requeue, Store, sqlite};
 
 const HOUR_MS: u64 = 3_600_000;
 
 /// Longer than any of these tests should take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A text of the statement that inserts a job.
 const INSERT_JOB: &str = "INSERT INTO jobs";
@@ -101,7 +101,7 @@ impl Rig {
                 self.jobs.changed(&mut changes, id).await;
             }
         };
-        tokio::time::timeout(PATIENCE, running).await.unwrap();
+        tokio::time::timeout(TIMEOUT, running).await.unwrap();
     }
 
     async fn job(&self, id: JobId) -> Job {
@@ -115,7 +115,7 @@ impl Rig {
 
     async fn ended(&self, id: JobId) -> Job {
         let owner = Owner::anonymous();
-        let job = self.jobs.wait(&owner, id, PATIENCE).await.unwrap();
+        let job = self.jobs.wait(&owner, id, TIMEOUT).await.unwrap();
         assert!(job.status.is_ended(), "{job:?}");
         job
     }
@@ -136,9 +136,9 @@ impl Drop for Rig {
 }
 
 /// A computation without a job service around it. The computation stops when a test fails.
-struct Alone(Computation);
+struct IsolatedComputation(Computation);
 
-impl Drop for Alone {
+impl Drop for IsolatedComputation {
     fn drop(&mut self) {
         self.0.run.stop.raise(Interrupt::Suspended);
     }
@@ -155,18 +155,18 @@ fn resolved(
     seed: u64,
     sample: Option<JobSample>,
     model: Option<LoadedModel>,
-) -> Result<Work, ResolveError> {
+) -> Result<CheckedTask, ResolveError> {
     let config = JobsConfig::default();
     let allowance = Allowance {
         resident_bytes: config.resident_bytes_max,
         seconds: config.seconds_default,
         ..Allowance::UNLIMITED
     };
-    let parts = Vec::new();
+    let subjobs = Vec::new();
     let inputs = Inputs {
         sample,
         model,
-        parts,
+        subjobs,
     };
     resolve(spec, seed, inputs, &allowance)
 }
@@ -231,10 +231,10 @@ async fn a_job_whose_data_cannot_be_read_holds_up_nobody_and_is_charged() {
             rig.jobs.changed(&mut changes, unreadable.id).await;
         }
     };
-    tokio::time::timeout(PATIENCE, given_back).await.unwrap();
+    tokio::time::timeout(TIMEOUT, given_back).await.unwrap();
     let job = rig.job(unreadable.id).await;
     assert_eq!((job.status, job.attempt), (Status::Queued, 1));
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
 }
 
 #[cfg(unix)]
@@ -253,7 +253,7 @@ async fn a_job_whose_data_can_never_be_read_fails() {
     rig.jobs.start();
     assert_eq!(rig.error_code(unreadable.id).await, "data-missing");
     assert_eq!(rig.job(unreadable.id).await.attempt, 3);
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
 }
 
 #[tokio::test]
@@ -270,18 +270,18 @@ async fn data_that_are_gone_or_changed_fail_their_job() {
     rig.jobs.start();
     assert_eq!(rig.error_code(missing.id).await, "data-missing");
     assert_eq!(rig.error_code(flipped.id).await, "data-corrupt");
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     assert!(!path.exists());
 }
 
 #[tokio::test]
 async fn an_insert_whose_answer_is_missing_is_repeated() {
     let rig = Rig::new(JobsConfig::default()).await;
-    faults::plan(INSERT_JOB, &[Fault::LostAnswer]);
+    faults::plan(INSERT_JOB, &[InjectedFault::LostAnswer]);
     let job = rig.queued().await;
     rig.jobs.start();
     assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
 }
 
 fn keyed(fingerprint: &str) -> JobDraft {
@@ -299,12 +299,12 @@ fn keyed(fingerprint: &str) -> JobDraft {
 #[tokio::test]
 async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
     let rig = Rig::new(JobsConfig::default()).await;
-    faults::plan(INSERT_JOB, &[Fault::LostAnswer]);
+    faults::plan(INSERT_JOB, &[InjectedFault::LostAnswer]);
     let job = rig.jobs.submit(keyed("a"), Duration::ZERO).await.unwrap();
     // A later request under the same key is refused, whether it is queued or computed at once, and its data are
     // deleted.
-    for patience in [Duration::ZERO, PATIENCE] {
-        match rig.jobs.submit(keyed("a"), patience).await {
+    for timeout in [Duration::ZERO, TIMEOUT] {
+        match rig.jobs.submit(keyed("a"), timeout).await {
             Err(JobsError::KeyTaken(record)) => assert_eq!(record.thing, job.id.to_string()),
             other => panic!("{other:?}"),
         }
@@ -337,24 +337,27 @@ async fn a_key_is_kept_for_a_day() {
 #[tokio::test]
 async fn the_data_of_a_job_that_may_be_stored_stay() {
     let rig = Rig::new(JobsConfig::default()).await;
-    faults::plan(INSERT_JOB, &[Fault::LostAnswer, Fault::Unavailable]);
+    faults::plan(
+        INSERT_JOB,
+        &[InjectedFault::LostAnswer, InjectedFault::Unavailable],
+    );
     let new = new_train(json!({"max_passes": 3}));
     assert!(rig.jobs.submit(new, Duration::ZERO).await.is_err());
     let job = rig.claim(0).await.job;
     assert!(rig.blob(&job).exists());
     rig.jobs.start();
     assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
 }
 
 #[tokio::test]
 async fn an_end_whose_answer_is_missing_frees_the_data() {
     let rig = Rig::new(JobsConfig::default()).await;
     let job = rig.queued().await;
-    faults::plan("SET status = $5, result", &[Fault::LostAnswer]);
+    faults::plan("SET status = $5, result", &[InjectedFault::LostAnswer]);
     rig.jobs.start();
     assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     assert!(!rig.blob(&job).exists());
 }
 
@@ -364,8 +367,11 @@ async fn a_suspended_job_is_given_back_though_the_store_fails_at_first() {
     let job = rig.queued_endless().await;
     rig.jobs.start();
     rig.until_running(job.id).await;
-    faults::plan("switch_seconds = COALESCE", &[Fault::Unavailable; 2]);
-    assert!(rig.jobs.stop(PATIENCE).await);
+    faults::plan(
+        "switch_seconds = COALESCE",
+        &[InjectedFault::Unavailable; 2],
+    );
+    assert!(rig.jobs.stop(TIMEOUT).await);
     let job = rig.job(job.id).await;
     assert_eq!((job.status, job.attempt), (Status::Queued, 0));
 }
@@ -375,7 +381,7 @@ async fn a_cancel_while_the_data_are_read_is_obeyed() {
     // No heartbeat reports the cancellation.
     let rig = Rig::new(JobsConfig {
         lease_seconds: 3_600,
-        progress_interval: PATIENCE * 100,
+        progress_interval: TIMEOUT * 100,
         ..JobsConfig::default()
     })
     .await;
@@ -387,7 +393,7 @@ async fn a_cancel_while_the_data_are_read_is_obeyed() {
     let owner = Owner::anonymous();
     // The run is polled first and reaches the reading of its data.
     let both = async { tokio::join!(biased; run, rig.jobs.cancel(&owner, id)) };
-    let ((), cancelled) = tokio::time::timeout(PATIENCE, both).await.unwrap();
+    let ((), cancelled) = tokio::time::timeout(TIMEOUT, both).await.unwrap();
     assert!(cancelled.unwrap().1);
     assert_eq!(rig.job(id).await.status, Status::Cancelled);
 }
@@ -397,14 +403,14 @@ async fn the_time_limit_acts_though_nobody_waits_for_the_computation() {
     let permits = Arc::new(tokio::sync::Semaphore::new(1));
     let permit = Arc::clone(&permits).try_acquire_owned().unwrap();
     let work = new_train(endless(0.01)).work;
-    let memory = Budget::unlimited().try_take(0).unwrap();
+    let memory = MemoryBudget::unlimited().try_take(0).unwrap();
     let permit = PermitSlot::new(permit);
     let rig = Rig::new(JobsConfig::default()).await;
     let job = rig.queued().await;
     let start_state = StartState::default();
     let computation = Computation::start(&rig.jobs, &job, work, start_state, permit, memory);
-    let computation = Alone(computation);
-    let ended = tokio::time::timeout(PATIENCE, permits.acquire()).await;
+    let computation = IsolatedComputation(computation);
+    let ended = tokio::time::timeout(TIMEOUT, permits.acquire()).await;
     assert!(ended.is_ok());
     assert_eq!(computation.0.run.stop.raised(), Some(Interrupt::TimeLimit));
 }

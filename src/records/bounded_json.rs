@@ -35,21 +35,21 @@ pub fn object_of_decimals<'de, D: Deserializer<'de>>(
     deserializer: D,
     is_factor: fn(&str) -> Option<bool>,
 ) -> Result<Map<String, Value>, D::Error> {
-    let room = Room {
+    let budget = JsonBudget {
         values: Cell::new(VALUES_MAX),
         text_bytes: Cell::new(TEXT_BYTES_MAX),
     };
-    let room = &room;
-    deserializer.deserialize_map(Object { room, is_factor })
+    let budget = &budget;
+    deserializer.deserialize_map(ObjectVisitor { budget, is_factor })
 }
 
 /// The number of values and the bytes of text that may still be read.
-struct Room {
+struct JsonBudget {
     values: Cell<usize>,
     text_bytes: Cell<usize>,
 }
 
-impl Room {
+impl JsonBudget {
     fn take_value<E: Error>(&self) -> Result<(), E> {
         let left = self.values.get().checked_sub(1);
         let full = || E::custom(format!("the document has more than {VALUES_MAX} values"));
@@ -70,16 +70,16 @@ impl Room {
 }
 
 /// A visitor for an object.
-struct Object<'r> {
-    room: &'r Room,
+struct ObjectVisitor<'r> {
+    budget: &'r JsonBudget,
     is_factor: fn(&str) -> Option<bool>,
 }
 
-impl Object<'_> {
+impl ObjectVisitor<'_> {
     /// Reads a decimal or a list of decimals from its text.
     fn decimals<E: Error>(&self, text: &str, is_factor: bool) -> Result<Value, E> {
-        self.room.take_value::<E>()?;
-        self.room.take_text::<E>(text)?;
+        self.budget.take_value::<E>()?;
+        self.budget.take_text::<E>(text)?;
         let one = |text: &str| match text.as_bytes().first() {
             Some(b'0'..=b'9' | b'-') => Ok(written_number(is_factor, text)),
             _ => serde_json::from_str(text),
@@ -93,7 +93,7 @@ impl Object<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Object<'_> {
+impl<'de> Visitor<'de> for ObjectVisitor<'_> {
     type Value = Map<String, Value>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -103,13 +103,15 @@ impl<'de> Visitor<'de> for Object<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
         let mut object = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
-            self.room.take_text(&name)?;
+            self.budget.take_text(&name)?;
             let value = match (self.is_factor)(&name) {
                 Some(is_factor) => {
                     let text: Box<RawValue> = entries.next_value()?;
                     self.decimals(text.get(), is_factor)?
                 }
-                None => entries.next_value_seed(Any { room: self.room })?,
+                None => entries.next_value_seed(Any {
+                    budget: self.budget,
+                })?,
             };
             object.insert(name, value);
         }
@@ -119,14 +121,14 @@ impl<'de> Visitor<'de> for Object<'_> {
 
 /// A visitor for any value.
 struct Any<'r> {
-    room: &'r Room,
+    budget: &'r JsonBudget,
 }
 
 impl<'de> DeserializeSeed<'de> for Any<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        self.room.take_value()?;
+        self.budget.take_value()?;
         deserializer.deserialize_any(self)
     }
 }
@@ -159,21 +161,23 @@ impl<'de> Visitor<'de> for Any<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
-        self.room.take_text(text)?;
+        self.budget.take_text(text)?;
         Ok(text.into())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(value) = values.next_element_seed(Any { room: self.room })? {
+        while let Some(value) = values.next_element_seed(Any {
+            budget: self.budget,
+        })? {
             list.push(value);
         }
         Ok(list.into())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Value, A::Error> {
-        let object = Object {
-            room: self.room,
+        let object = ObjectVisitor {
+            budget: self.budget,
             is_factor: |_| None,
         };
         let object = object.visit_map(entries)?;

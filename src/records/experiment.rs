@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use halfspace_core::experiments::outcome::{Chart, Outcome};
+use halfspace_core::experiments::outcome::{Chart, ExperimentOutcome};
 use halfspace_core::experiments::{
     Experiment, ExperimentError, false_stop_rate, mistake_bound_sweep, sample_complexity,
     separable_fraction,
@@ -77,8 +77,8 @@ pub struct ExperimentResult {
     pub runs_planned: u64,
 }
 
-impl From<&Outcome> for ExperimentResult {
-    fn from(outcome: &Outcome) -> Self {
+impl From<&ExperimentOutcome> for ExperimentResult {
+    fn from(outcome: &ExperimentOutcome) -> Self {
         Self {
             chart: outcome.chart.clone(),
             runs: outcome.runs,

@@ -7,10 +7,10 @@ use utoipa::ToSchema;
 use halfspace_core::experiments::ExperimentError;
 use halfspace_core::experiments::false_stop_rate::{self, FalseStopRate};
 use halfspace_core::experiments::mistake_bound_sweep::{self, Batches, MistakeBoundSweep};
-use halfspace_core::experiments::sample_complexity::{self, Learner, SampleComplexity};
+use halfspace_core::experiments::sample_complexity::{self, ConfiguredLearner, SampleComplexity};
 use halfspace_core::experiments::separable_fraction::{self, Points, SeparableFraction};
 use halfspace_core::learners::drift::{directed_drift_async, directed_drift_sync};
-use halfspace_core::learners::engine::catalogue::{self, Entry};
+use halfspace_core::learners::engine::catalogue::{self, LearnerEntry};
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::stopping::StopRule;
 use halfspace_core::learners::linear::{perceptron, sbpi};
@@ -74,7 +74,7 @@ impl MistakeBoundSweepSpec {
         };
         let learners = self.learners.iter().enumerate();
         let learners = learners.map(|(at, name)| learner(name, format!("/learners/{at}")));
-        MistakeBoundSweep::new(&mistake_bound_sweep::Question {
+        MistakeBoundSweep::new(&mistake_bound_sweep::MistakeBoundSweepParams {
             n: self.n.clone(),
             learners: learners.collect::<Result<_, _>>()?,
             batches,
@@ -123,7 +123,7 @@ impl FalseStopRateSpec {
     /// # Errors
     /// The parameter that is out of range. The pointer is relative to `params`.
     pub fn design(&self) -> Result<FalseStopRate, ExperimentError> {
-        FalseStopRate::new(false_stop_rate::Question {
+        FalseStopRate::new(false_stop_rate::FalseStopRateParams {
             n: self.n.clone(),
             rules: self.rules.clone(),
             deltas: self.deltas.iter().map(|delta| delta.get()).collect(),
@@ -169,7 +169,7 @@ impl SeparableFractionSpec {
     /// # Errors
     /// The parameter that is out of range. The pointer is relative to `params`.
     pub fn design(&self) -> Result<SeparableFraction, ExperimentError> {
-        SeparableFraction::new(separable_fraction::Question {
+        SeparableFraction::new(separable_fraction::SeparableFractionParams {
             dimensions: self.dimensions.clone(),
             ratios: self.points_per_dimension.clone(),
             points: self.points,
@@ -205,7 +205,7 @@ impl Default for SampleComplexitySpec {
         let ratios = [
             1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0,
         ];
-        let learner = |entry: &Entry, params: Map<String, Value>| LearnerSpec {
+        let learner = |entry: &LearnerEntry, params: Map<String, Value>| LearnerSpec {
             name: entry.name.to_owned(),
             params,
         };
@@ -237,7 +237,7 @@ impl SampleComplexitySpec {
             let entry = learner(&spec.name, format!("/learners/{at}/name"))?;
             let parameters = Parameters::from_json(entry.parameters, &spec.params);
             match parameters {
-                Ok(parameters) => Ok(Learner { entry, parameters }),
+                Ok(parameters) => Ok(ConfiguredLearner { entry, parameters }),
                 Err(errors) => {
                     let first = errors.into_iter().next().expect("a refusal has a reason");
                     let name = first.name.replace('.', "/");
@@ -247,7 +247,7 @@ impl SampleComplexitySpec {
             }
         };
         let learners = self.learners.iter().enumerate().map(of);
-        SampleComplexity::new(sample_complexity::Question {
+        SampleComplexity::new(sample_complexity::SampleComplexityParams {
             n: self.n.clone(),
             learners: learners.collect::<Result<_, _>>()?,
             ratios: self.examples_per_dimension.clone(),
@@ -258,7 +258,7 @@ impl SampleComplexitySpec {
 }
 
 /// Finds the learner with this name. An error points to `pointer`.
-fn learner(name: &str, pointer: String) -> Result<&'static Entry, ExperimentError> {
+fn learner(name: &str, pointer: String) -> Result<&'static LearnerEntry, ExperimentError> {
     catalogue::find(name)
         .ok_or_else(|| ExperimentError::parameter(pointer, format!("unknown learner {name:?}")))
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::id::JobId;
-use super::job::{PARTS_REQUEST_BYTES_MAX, PartOutcome, Status};
+use super::job::{PARTS_REQUEST_BYTES_MAX, Status, SubjobOutcome};
 use halfspace_core::learners::engine::outcome::Training;
 
 use super::train::{Seconds, SeedNumber, TrainResult, TrainSpec};
@@ -285,14 +285,14 @@ impl GridResult {
     ///
     /// # Errors
     /// The grid is invalid.
-    pub fn gather(spec: &GridSpec, parts: &[PartOutcome]) -> Result<Self, GridError> {
-        let training = |part: &PartOutcome| {
-            let result = part.result.as_ref();
+    pub fn gather(spec: &GridSpec, subjobs: &[SubjobOutcome]) -> Result<Self, GridError> {
+        let training = |subjob: &SubjobOutcome| {
+            let result = subjob.result.as_ref();
             let result = result.and_then(|result| TrainResult::deserialize(result).ok());
             Ok(GridTraining {
-                over: spec.cell(part.part)?.over,
-                job: part.job,
-                status: part.status,
+                over: spec.cell(subjob.index)?.over,
+                job: subjob.job,
+                status: subjob.status,
                 mistakes: result.as_ref().map(|result| result.mistakes),
                 examples: result.as_ref().map(|result| result.examples),
                 training: result.as_ref().and_then(|result| result.training),
@@ -300,7 +300,7 @@ impl GridResult {
                 reason: result.map(|result| result.termination.reason),
             })
         };
-        let trainings: Vec<_> = parts.iter().map(training).collect::<Result<_, _>>()?;
+        let trainings: Vec<_> = subjobs.iter().map(training).collect::<Result<_, _>>()?;
         let best = best(&trainings);
         Ok(Self { trainings, best })
     }

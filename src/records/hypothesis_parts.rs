@@ -138,6 +138,6 @@ pub(super) fn linear(
     }
     let weights = weights.iter().filter_map(Number::as_f64).collect();
     let bias = bias.and_then(Number::as_f64);
-    let weights = RealWeights::new(reading.map(Reading::from), weights, bias);
+    let weights = RealWeights::new(reading, weights, bias);
     Ok(LinearWeights::Real(weights))
 }

@@ -17,7 +17,7 @@ use super::schedule::Demand;
 use super::time::Timestamp;
 
 /// One piece of long work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     pub id: JobId,
     pub owner: Owner,
@@ -58,17 +58,15 @@ pub struct Job {
     /// Among the jobs of one owner a higher priority goes first.
     pub priority: i32,
     /// The expected demand for resources.
-    #[serde(default)]
     pub demand: Demand,
     /// The callback to send when the job ends, and the state of its delivery.
     pub callback: Option<Callback>,
-    /// Whether the job has parts or is a part.
-    #[serde(default)]
+    /// Whether the job has subjobs or is a subjob.
     pub lineage: JobTree,
 }
 
 impl Job {
-    /// A new queued job without parts. All optional members are empty.
+    /// A new queued job without subjobs. All optional members are empty.
     pub fn queued(
         id: JobId,
         owner: Owner,
@@ -107,41 +105,41 @@ impl Job {
     }
 }
 
-/// The largest size of the requests of all parts of a job, in bytes. Each part stores its own request, and
+/// The largest size of the requests of all subjobs of a job, in bytes. Each subjob stores its own request, and
 /// all requests are made at once.
 pub const PARTS_REQUEST_BYTES_MAX: u64 = 64 << 20;
 
 /// The relation of a job to other jobs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JobTree {
-    /// The job has no parts and is no part. This is the usual case.
+    /// The job has no subjobs and is no subjob. This is the usual case.
     #[default]
     Single,
-    /// The work is done by parts. Each part is a job of its own, which any worker may claim. When all parts
+    /// The work is done by subjobs. Each subjob is a job of its own, which any worker may claim. When all subjobs
     /// have ended, a worker combines their results.
     Parent {
-        /// Number of parts, at least 1.
-        parts: u32,
-        /// Number of parts that have not ended.
+        /// Number of subjobs, at least 1.
+        subjobs: u32,
+        /// Number of subjobs that have not ended.
         left: u32,
     },
-    /// The job is a part of another job and is cancelled and deleted with it.
-    Part {
-        /// The job that this part belongs to.
+    /// The job is a subjob of another job and is cancelled and deleted with it.
+    Subjob {
+        /// The job that this subjob belongs to.
         parent: JobId,
-        /// Index of the part, from 0.
-        part: u32,
+        /// Index of the subjob, from 0.
+        index: u32,
     },
 }
 
-/// The current outcome of one part of a job.
+/// The current outcome of one subjob of a job.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PartOutcome {
+pub struct SubjobOutcome {
     pub job: JobId,
-    /// Index of the part, from 0.
-    pub part: u32,
+    /// Index of the subjob, from 0.
+    pub index: u32,
     pub status: Status,
-    /// The result; present if the part succeeded and possibly if it was cancelled.
+    /// The result; present if the subjob succeeded and possibly if it was cancelled.
     pub result: Option<Value>,
 }
 

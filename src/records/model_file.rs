@@ -27,7 +27,7 @@ pub const FORMAT: &str = "halfspace-model/1";
 
 /// The format that a file claims. It is read before all other members.
 #[derive(Deserialize)]
-pub struct Claim {
+pub struct ClaimedFormat {
     /// Missing if the file is not a model file.
     pub format: Option<String>,
 }

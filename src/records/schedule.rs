@@ -138,7 +138,7 @@ impl Rank {
 
 /// The jobs that could go before a job of one owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Line {
+pub struct JobsAhead {
     /// The virtual seconds of the owner: computed seconds divided by the weight.
     pub virtual_seconds: f64,
     /// The first claimable job of the same owner.
@@ -147,7 +147,7 @@ pub struct Line {
     pub other: Option<f64>,
 }
 
-impl Line {
+impl JobsAhead {
     /// Whether a waiting job goes before a running job of this rank that has had its slice.
     #[must_use]
     pub fn interrupts(&self, running: &Rank) -> bool {
@@ -198,7 +198,7 @@ impl Line {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParkedPlace {
     /// The line of its owner.
-    pub line: Line,
+    pub line: JobsAhead,
     /// Its rank when it parked.
     pub rank: Rank,
     /// Whether its owner is also the owner of the running job.
@@ -212,7 +212,7 @@ pub struct ParkedPlace {
 /// A process with `parked_max` parked jobs parks one more job only to resume another one. Such a process
 /// ignores claimable jobs if the states of all its parked jobs can be stored.
 #[must_use]
-pub fn yields(line: Line, running: &Rank, parked: &[ParkedPlace], parked_max: usize) -> bool {
+pub fn yields(line: JobsAhead, running: &Rank, parked: &[ParkedPlace], parked_max: usize) -> bool {
     let stores = parked.len() >= parked_max && parked.iter().all(|parked| parked.has_state);
     let claimable = if stores { line.emptied() } else { line };
     let all = parked.iter().fold(claimable, |line, parked| {
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn another_owner_interrupts_from_a_lead_and_precedes_without() {
-        let behind = |lead: f64| Line {
+        let behind = |lead: f64| JobsAhead {
             virtual_seconds: 100.0,
             own: None,
             other: Some(100.0 - lead),
@@ -306,13 +306,13 @@ mod tests {
         let running = rank(0, 0, 1);
         assert!(!behind(4.0).interrupts(&running) && behind(4.0).precedes(&running));
         assert!(behind(4.1).interrupts(&running));
-        assert!(!behind(0.0).precedes(&running) && !Line::default().precedes(&running));
+        assert!(!behind(0.0).precedes(&running) && !JobsAhead::default().precedes(&running));
     }
 
     fn parked(virtual_seconds: f64, rank: Rank, is_own: bool) -> ParkedPlace {
-        let line = Line {
+        let line = JobsAhead {
             virtual_seconds,
-            ..Line::default()
+            ..JobsAhead::default()
         };
         ParkedPlace {
             line,
@@ -324,9 +324,9 @@ mod tests {
 
     #[test]
     fn a_running_job_yields_to_a_parked_one_of_its_process() {
-        let line = Line {
+        let line = JobsAhead {
             virtual_seconds: 100.0,
-            ..Line::default()
+            ..JobsAhead::default()
         };
         let running = rank(0, 5, 1);
         let other = |behind: f64| parked(100.0 - behind, rank(0, 1, 2), false);
@@ -336,7 +336,7 @@ mod tests {
             assert!(yields_to(other(4.1)) && !yields_to(other(4.0)));
             assert!(yields_to(own(4)) && !yields_to(own(5)));
         }
-        let claimable = Line {
+        let claimable = JobsAhead {
             other: Some(90.0),
             ..line
         };

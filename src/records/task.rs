@@ -131,18 +131,18 @@ impl TaskSpec {
 }
 
 impl JobSpec {
-    /// The request of one part of this job and the part's own seed, if there is one. `None` if the job has no
-    /// such part.
-    pub fn part(&self, part: u32, parts: u32) -> Option<(Self, Option<u64>)> {
+    /// The request of one subjob of this job and the subjob's own seed, if there is one. `None` if the job has no
+    /// such subjob.
+    pub fn subjob(&self, index: u32, subjobs: u32) -> Option<(Self, Option<u64>)> {
         let (mut seed, mut data) = (None, self.data.clone());
         let task = match &self.task {
             TaskSpec::Experiment(experiment) => TaskSpec::ExperimentPart(ExperimentPartSpec {
                 experiment: experiment.clone(),
-                parts,
-                part,
+                parts: subjobs,
+                part: index,
             }),
             TaskSpec::Grid(grid) => {
-                let cell = grid.cell(part).ok()?;
+                let cell = grid.cell(index).ok()?;
                 seed = cell.seed;
                 data.is_seed_drawn &= seed.is_none();
                 TaskSpec::Train(cell.train)

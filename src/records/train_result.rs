@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use halfspace_core::learners::engine::bound::Bound;
-use halfspace_core::learners::engine::outcome::{BestSeen, Outcome, Recovery, Training};
+use halfspace_core::learners::engine::outcome::{BestSeen, Recovery, RunOutcome, Training};
 use halfspace_core::learners::engine::run::Counts;
 
 use super::hypothesis::HypothesisDocument;
@@ -168,7 +168,7 @@ pub fn rename_bound(result: &mut Value) {
 impl TrainResult {
     /// Makes the document of an outcome. `hypothesis` is `None` if it is too long for the result.
     pub fn new(
-        outcome: &Outcome,
+        outcome: &RunOutcome,
         model: ModelId,
         hypothesis: Option<HypothesisDocument>,
         seconds: f64,

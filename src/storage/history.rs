@@ -24,42 +24,42 @@ const TARGET: &str = "halfspace::history";
 
 /// The worker parks a job and keeps the lease.
 pub fn parked(lease: &Lease) {
-    note(|| Facts::of_lease("park", lease));
+    note(|| OperationFacts::of_lease("park", lease));
 }
 
 /// The worker resumes a job that was parked.
 pub fn resumed(lease: &Lease) {
-    note(|| Facts::of_lease("resume", lease));
+    note(|| OperationFacts::of_lease("resume", lease));
 }
 
 /// The transaction of a claim is about to commit.
 pub(super) fn taken(lease: &Lease, seconds: u32) {
-    note(|| Facts {
+    note(|| OperationFacts {
         seconds: Some(seconds),
-        ..Facts::of_lease("taken", lease)
+        ..OperationFacts::of_lease("taken", lease)
     });
 }
 
 /// The store queues the job of a dead process, in a transaction that is not committed yet.
 pub(super) fn released(job: JobId, claim: u32) {
-    note(|| Facts {
+    note(|| OperationFacts {
         claim: Some(claim),
-        ..Facts::of_job("released", job)
+        ..OperationFacts::of_job("released", job)
     });
 }
 
 /// The store ends a job itself, in a transaction that is not committed yet. No worker finishes the job.
 pub(super) fn ended(job: JobId, status: Status, at: Timestamp) {
-    note(|| Facts {
+    note(|| OperationFacts {
         status: Some(status),
         finished_at: Some(at),
-        ..Facts::of_job("ended", job)
+        ..OperationFacts::of_job("ended", job)
     });
 }
 
 /// Known facts of an operation. Absent facts do not apply to the operation.
 #[derive(Default)]
-pub(super) struct Facts<'a> {
+pub(super) struct OperationFacts<'a> {
     pub operation: Option<&'static str>,
     pub job: Option<JobId>,
     pub parent: Option<JobId>,
@@ -68,7 +68,7 @@ pub(super) struct Facts<'a> {
     pub claim: Option<u32>,
     /// Length of the lease.
     pub seconds: Option<u32>,
-    pub parts: Option<u32>,
+    pub subjobs: Option<u32>,
     pub status: Option<Status>,
     pub finished_at: Option<Timestamp>,
     /// Digest of a result.
@@ -81,7 +81,7 @@ pub(super) struct Facts<'a> {
     pub outcome: Option<&'static str>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> OperationFacts<'a> {
     pub(super) fn of(operation: &'static str) -> Self {
         Self {
             operation: Some(operation),
@@ -129,14 +129,14 @@ impl<'a> Facts<'a> {
 
     /// A job that is inserted, whether queued, running or ended.
     pub(super) fn of_insert(job: &Job) -> Self {
-        let (parent, parts) = match job.lineage {
+        let (parent, subjobs) = match job.lineage {
             JobTree::Single => (None, None),
-            JobTree::Part { parent, .. } => (Some(parent), None),
-            JobTree::Parent { parts, .. } => (None, Some(parts)),
+            JobTree::Subjob { parent, .. } => (Some(parent), None),
+            JobTree::Parent { subjobs, .. } => (None, Some(subjobs)),
         };
         Self {
             parent,
-            parts,
+            subjobs,
             ..Self::of_job("insert", job.id).with_end_of(job)
         }
     }
@@ -168,13 +168,13 @@ impl<'a> Facts<'a> {
     }
 }
 
-impl From<&()> for Facts<'_> {
+impl From<&()> for OperationFacts<'_> {
     fn from((): &()) -> Self {
         Self::outcome("done")
     }
 }
 
-impl From<&u64> for Facts<'_> {
+impl From<&u64> for OperationFacts<'_> {
     fn from(count: &u64) -> Self {
         Self {
             count: Some(*count),
@@ -183,13 +183,13 @@ impl From<&u64> for Facts<'_> {
     }
 }
 
-impl From<&Swept> for Facts<'_> {
+impl From<&Swept> for OperationFacts<'_> {
     fn from(swept: &Swept) -> Self {
         Self::from(&swept.jobs)
     }
 }
 
-impl From<&Option<Vec<u8>>> for Facts<'_> {
+impl From<&Option<Vec<u8>>> for OperationFacts<'_> {
     fn from(body: &Option<Vec<u8>>) -> Self {
         Self {
             state: body.as_deref().map(digest),
@@ -198,7 +198,7 @@ impl From<&Option<Vec<u8>>> for Facts<'_> {
     }
 }
 
-impl<'a> From<&'a Lease> for Facts<'a> {
+impl<'a> From<&'a Lease> for OperationFacts<'a> {
     fn from(lease: &'a Lease) -> Self {
         Self {
             outcome: Some("done"),
@@ -207,7 +207,7 @@ impl<'a> From<&'a Lease> for Facts<'a> {
     }
 }
 
-impl<'a> From<&'a Option<Claim>> for Facts<'a> {
+impl<'a> From<&'a Option<Claim>> for OperationFacts<'a> {
     fn from(claim: &'a Option<Claim>) -> Self {
         match claim {
             Some(claim) => Self::from(&claim.lease),
@@ -216,7 +216,7 @@ impl<'a> From<&'a Option<Claim>> for Facts<'a> {
     }
 }
 
-impl From<&Fenced> for Facts<'_> {
+impl From<&Fenced> for OperationFacts<'_> {
     fn from(fenced: &Fenced) -> Self {
         Self::outcome(match fenced {
             Fenced::Done => "done",
@@ -225,7 +225,7 @@ impl From<&Fenced> for Facts<'_> {
     }
 }
 
-impl From<&Heartbeat> for Facts<'_> {
+impl From<&Heartbeat> for OperationFacts<'_> {
     fn from(heartbeat: &Heartbeat) -> Self {
         match *heartbeat {
             Heartbeat::Held { cancel_requested } => Self {
@@ -237,25 +237,25 @@ impl From<&Heartbeat> for Facts<'_> {
     }
 }
 
-impl From<&CancelOutcome> for Facts<'_> {
+impl From<&CancelOutcome> for OperationFacts<'_> {
     fn from(outcome: &CancelOutcome) -> Self {
         match outcome {
             CancelOutcome::Cancelled(job) => Self::outcome("cancelled").with_end_of(job),
             CancelOutcome::Requested(_) => Self::outcome("requested"),
             CancelOutcome::AlreadyRequested(_) => Self::outcome("already-requested"),
             CancelOutcome::Ended(job) => Self::outcome("ended").with_end_of(job),
-            CancelOutcome::PartOf { .. } => Self::outcome("part"),
+            CancelOutcome::SubjobOf { .. } => Self::outcome("part"),
             CancelOutcome::NotFound => Self::outcome("not-found"),
         }
     }
 }
 
-impl From<&DeleteOutcome> for Facts<'_> {
+impl From<&DeleteOutcome> for OperationFacts<'_> {
     fn from(outcome: &DeleteOutcome) -> Self {
         Self::outcome(match outcome {
             DeleteOutcome::Deleted { .. } => "done",
             DeleteOutcome::NotEnded => "not-ended",
-            DeleteOutcome::PartOf { .. } => "part",
+            DeleteOutcome::SubjobOf { .. } => "part",
             DeleteOutcome::NotFound => "not-found",
         })
     }
@@ -267,7 +267,7 @@ pub(super) struct Call(Option<u64>);
 
 impl Call {
     /// Records the call.
-    pub(super) fn of<'a>(facts: impl FnOnce() -> Facts<'a>) -> Self {
+    pub(super) fn of<'a>(facts: impl FnOnce() -> OperationFacts<'a>) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         if !is_on() {
             return Self(None);
@@ -280,12 +280,12 @@ impl Call {
     /// Records the answer of the store and returns it.
     pub(super) fn answered<T>(self, answer: Result<T>) -> Result<T>
     where
-        for<'a> Facts<'a>: From<&'a T>,
+        for<'a> OperationFacts<'a>: From<&'a T>,
     {
         if self.0.is_some() {
             let facts = answer
                 .as_ref()
-                .map_or_else(|_| Facts::outcome("error"), Facts::from);
+                .map_or_else(|_| OperationFacts::outcome("error"), OperationFacts::from);
             emit("answer", self.0, &facts);
         }
         answer
@@ -294,36 +294,37 @@ impl Call {
 
 /// Runs an operation of the store and records the call and the answer.
 pub(super) async fn recorded<'a, T>(
-    facts: impl FnOnce() -> Facts<'a>,
+    facts: impl FnOnce() -> OperationFacts<'a>,
     operation: impl Future<Output = Result<T>>,
 ) -> Result<T>
 where
-    for<'b> Facts<'b>: From<&'b T>,
+    for<'b> OperationFacts<'b>: From<&'b T>,
 {
     let call = Call::of(facts);
     call.answered(operation.await)
 }
 
-/// Records the insert of a job and its parts, with one call per job.
-pub(super) fn calls_of(parent: &Job, parts: &[Job]) -> Vec<Call> {
+/// Records the insert of a job and its subjobs, with one call per job.
+pub(super) fn calls_of(parent: &Job, subjobs: &[Job]) -> Vec<Call> {
     if !is_on() {
         return Vec::new();
     }
-    let all = std::iter::once(parent).chain(parts);
-    all.map(|job| Call::of(|| Facts::of_insert(job))).collect()
+    let all = std::iter::once(parent).chain(subjobs);
+    all.map(|job| Call::of(|| OperationFacts::of_insert(job)))
+        .collect()
 }
 
 fn is_on() -> bool {
     tracing::enabled!(target: TARGET, Level::TRACE)
 }
 
-fn note<'a>(facts: impl FnOnce() -> Facts<'a>) {
+fn note<'a>(facts: impl FnOnce() -> OperationFacts<'a>) {
     if is_on() {
         emit("note", None, &facts());
     }
 }
 
-fn emit(stage: &'static str, number: Option<u64>, facts: &Facts<'_>) {
+fn emit(stage: &'static str, number: Option<u64>, facts: &OperationFacts<'_>) {
     tracing::trace!(
         target: TARGET,
         number,
@@ -335,7 +336,7 @@ fn emit(stage: &'static str, number: Option<u64>, facts: &Facts<'_>) {
         attempt = facts.attempt,
         claim = facts.claim,
         seconds = facts.seconds,
-        parts = facts.parts,
+        parts = facts.subjobs,
         status = facts.status.map(field::display),
         finished_at = facts.finished_at.map(field::display),
         result = facts.result.as_ref().map(field::display),

@@ -155,8 +155,8 @@ pub enum CancelOutcome {
     AlreadyRequested(Job),
     /// The job has succeeded or failed.
     Ended(Job),
-    /// The job is a part of this parent and can only be cancelled with the parent.
-    PartOf {
+    /// The job is a subjob of this parent and can only be cancelled with the parent.
+    SubjobOf {
         parent: JobId,
     },
     NotFound,
@@ -171,8 +171,8 @@ pub enum DeleteOutcome {
     },
     /// The job is queued or running.
     NotEnded,
-    /// The job is a part of this parent and can only be deleted with the parent.
-    PartOf {
+    /// The job is a subjob of this parent and can only be deleted with the parent.
+    SubjobOf {
         parent: JobId,
     },
     NotFound,

@@ -45,7 +45,7 @@ pub use lease::{
     JobEnd, Lease, Requeue, Spent, Swept, WorkerId,
 };
 pub use postgres::PostgresUrl;
-pub use quota::{Limit, OverQuota, Quotas, Standing, Usage};
+pub use quota::{Limit, OverQuota, QuotaStanding, Quotas, Usage};
 pub use sql::Store;
 pub use sql::check::{CheckedSession, CheckedStore, CheckedTable};
 
@@ -60,7 +60,7 @@ pub struct JobFilter {
     pub status: Option<Status>,
     pub task: Option<String>,
     pub learner: Option<String>,
-    /// The parent whose parts are listed. Without a parent, the list has only jobs that are no parts.
+    /// The parent whose subjobs are listed. Without a parent, the list has only jobs that are no subjobs.
     pub parent: Option<JobId>,
 }
 

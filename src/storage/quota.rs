@@ -65,7 +65,7 @@ impl Usage {
 
 /// Usage and limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct QuotaStanding {
     /// Usage of the owner.
     pub own: Usage,
     /// Limits of the owner.
@@ -130,7 +130,7 @@ impl Limit {
     }
 }
 
-impl Standing {
+impl QuotaStanding {
     /// Checks whether `asked` fits within the limits in addition to the present usage. A quantity of 0 fits
     /// every limit. The limits of the owner come first.
     ///
@@ -240,12 +240,12 @@ mod tests {
         sessions: 10,
     };
 
-    fn standing(own: u64, all: u64) -> Standing {
+    fn standing(own: u64, all: u64) -> QuotaStanding {
         let usage = |jobs_queued| Usage {
             jobs_queued,
             ..Usage::default()
         };
-        Standing {
+        QuotaStanding {
             own: usage(own),
             own_max: TEN,
             all: usage(all),
@@ -260,7 +260,7 @@ mod tests {
             ..Usage::default()
         };
         assert_eq!(standing(9, 9).admits(&one), Ok(()));
-        let refused = |standing: Standing| standing.admits(&one).map_err(|over| over.limit);
+        let refused = |standing: QuotaStanding| standing.admits(&one).map_err(|over| over.limit);
         assert_eq!(refused(standing(10, 10)), Err(Limit::JobsQueuedPerKey));
         assert_eq!(refused(standing(3, 10)), Err(Limit::JobsQueued));
         // A request for another quantity is accepted.
@@ -285,7 +285,7 @@ mod tests {
             stored_bytes: Usage::SMALL.stored_bytes + 1,
             ..Usage::default()
         };
-        let endless = Standing {
+        let endless = QuotaStanding {
             own_max: Usage::ENDLESS,
             all_max: Usage::ENDLESS,
             ..standing(0, 0)

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::scale::{Scale, report};
 use crate::service::{
-    Client, PATIENCE, Program, TestDatabase, ended_once, endless, long_job, train,
+    Client, Program, TIMEOUT, TestDatabase, ended_once, endless, long_job, train,
 };
 
 /// Documented limits for a job in the same process and in another.
@@ -156,7 +156,7 @@ async fn long_jobs(client: Client) -> Vec<(&'static str, Value)> {
 }
 
 async fn until_ended(client: Client, path: &str) -> Value {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while Instant::now() < deadline {
         let job = client.get(path).await.expect(200).json();
         if is_ended(&job) {

@@ -7,9 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::connection::Connection;
 use crate::scale::{Scale, report};
-use crate::service::{
-    Client, PATIENCE, Program, TestDatabase, history, long_job, short_job, until,
-};
+use crate::service::{Client, Program, TIMEOUT, TestDatabase, history, long_job, short_job, until};
 
 /// Leases and pauses as they look after a clock jump that is longer than they are, but shorter than an hour. A
 /// longer jump would cost no attempt.
@@ -59,7 +57,7 @@ async fn clock_jumps(backend: &str, processes: &[Program; 3], mut connection: Co
         })
         .await;
         // The first worker renews the lease if no process releases the job before.
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while client.get(&long).await.expect(200).json()["attempt"] == 1 {
             let jump = history::Asked::of(client.address, "", &[]);
             connection.run(JUMP).await;

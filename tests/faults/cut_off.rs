@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::orders::{inseparable, settled};
 use crate::scale::{Scale, report};
 use crate::service::{
-    Answer, Client, PATIENCE, Program, Proxy, TestDatabase, Way, ended_once, long_job, short_job,
+    Answer, Client, Program, Proxy, TIMEOUT, TestDatabase, Way, ended_once, long_job, short_job,
     until,
 };
 
@@ -296,7 +296,7 @@ async fn run(connection: &mut PgConnection, statement: &'static str) {
 /// Waits until a statement has waited for a lock for this time.
 async fn until_blocked(pair: &Pair, so_long: Duration) {
     let mut watcher = pair.database.connect().await;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let row = sqlx::query(BLOCKED).fetch_one(&mut watcher).await.unwrap();
         if row.get::<i64, _>("milliseconds") >= so_long.as_millis() as i64 {

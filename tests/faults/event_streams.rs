@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::scale::{Scale, report};
 use crate::service::{
-    Client, Event, PATIENCE, Program, TestDatabase, assert_ended_once, endless, train,
+    Client, Event, Program, TIMEOUT, TestDatabase, assert_ended_once, endless, train,
 };
 
 /// Milliseconds after which a client cuts a stream.
@@ -59,8 +59,8 @@ async fn event_streams(backend: &str, database_url: &str, long: (usize, u32)) {
         let random = Generator::seed_from_u64(scale.seed() + number as u64);
         let followed = follow(path.clone(), addresses.clone(), random);
         // The test fails if a job does not end some time after its own limit.
-        let patience = Duration::from_secs(u64::from(seconds)) + 4 * PATIENCE;
-        tokio::spawn(timeout(patience, followed))
+        let limit = Duration::from_secs(u64::from(seconds)) + 4 * TIMEOUT;
+        tokio::spawn(timeout(limit, followed))
     });
     let following: Vec<_> = following.collect();
     let mut random = Generator::seed_from_u64(scale.seed());

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::orders::inseparable;
 use crate::scale::{Scale, report};
-use crate::service::{Client, PATIENCE, Program, TestDatabase, ended_once, endless, train, until};
+use crate::service::{Client, Program, TIMEOUT, TestDatabase, ended_once, endless, train, until};
 
 /// The shortest lease that can be set.
 const LEASE: Duration = Duration::from_secs(2);
@@ -246,7 +246,7 @@ impl Jobs {
 /// Freezes a worker while it has no request at the server. A pending request would change rows later.
 async fn freeze_idle(store: &mut PgConnection, worker: &Program) {
     worker.freeze();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while sqlx::query(BUSY)
         .fetch_one(&mut *store)
         .await

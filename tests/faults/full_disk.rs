@@ -86,7 +86,7 @@ async fn full_disk() {
     intact(&disk.path).await;
     let logged = std::fs::read_to_string(&log).unwrap();
     // Each request has a separate line, which does not count.
-    let is_request = |line: &&str| line.contains("halfspace::http::request_line");
+    let is_request = |line: &&str| line.contains("halfspace::requests");
     let lines = logged.lines().filter(|line| !is_request(line)).count();
     assert!(
         lines <= LOG_LINES_MAX * (rounds + 1),

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::files::files_below;
 use crate::scale::{Scale, report};
-use crate::service::{Answer, Client, PATIENCE, Program, TestDatabase, short_job, until};
+use crate::service::{Answer, Client, Program, TIMEOUT, TestDatabase, short_job, until};
 
 const CLIENTS: usize = 64;
 
@@ -134,7 +134,7 @@ async fn send(client: Client, key: &str, body: &str, waits: bool) -> Answer {
 /// Sends the request until the answer is a job. An answer that the key is in flight asks for a retry.
 async fn until_told(client: Client, key: &str, body: &str, waits: bool) -> Told {
     let mut told = Told::default();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         assert!(Instant::now() < deadline, "{key} stays in flight");
         let answer = send(client, key, body, waits).await;

@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 const PERSISTENCE: Duration = Duration::from_secs(60);
 
 /// An impatient client disconnects within this time.
-const IMPATIENCE_MS_MAX: u64 = 30;
+const TIMEOUT_MS_MAX: u64 = 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -297,10 +297,10 @@ impl Clients {
         let mut random = Generator::seed_from_u64(self.seed ^ order.0 as u64);
         let deadline = Instant::now() + PERSISTENCE;
         if self.may_be_cut && random.random_range(0..4) == 0 {
-            let patience = Duration::from_millis(random.random_range(0..IMPATIENCE_MS_MAX));
+            let limit = Duration::from_millis(random.random_range(0..TIMEOUT_MS_MAX));
             let client = self.doors.one(order.0);
             let sent = client.send("POST", path, &headers, text.as_bytes());
-            if timeout(patience, sent).await.is_err() {
+            if timeout(limit, sent).await.is_err() {
                 self.met.impatient.fetch_add(1, Ordering::Relaxed);
             }
         }

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::linear::linear_weights::Reading;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
-use halfspace_core::separability::decision::{Convention, Question, Separator, Verdict, decide};
-use halfspace_core::separability::maximum_margin::{Outcome, RELATIVE_GAP_MAX, solve};
+use halfspace_core::separability::decision::{
+    Convention, SeparabilityQuestion, Separator, Verdict, decide,
+};
+use halfspace_core::separability::maximum_margin::{MarginOutcome, RELATIVE_GAP_MAX, solve};
 use halfspace_formats::{Format, Options, parse};
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
@@ -40,7 +42,7 @@ fn kr_vs_kp() -> Option<Data> {
 }
 
 /// Coordinates of an example with the bias, and the label as a sign.
-fn example(data: &Data, index: usize, question: &Question) -> (Vec<i64>, i64) {
+fn example(data: &Data, index: usize, question: &SeparabilityQuestion) -> (Vec<i64>, i64) {
     let (Features::Boolean(matrix), Labels::Labelled(labels)) = (data.features(), data.labels())
     else {
         panic!("labelled bits")
@@ -61,7 +63,7 @@ fn agaricus_is_separable_and_the_separator_is_right_on_all() {
         (true, Convention::Service),
         (false, Convention::Service),
     ] {
-        let question = Question {
+        let question = SeparabilityQuestion {
             bias,
             reading: Reading::Unsigned,
             convention,
@@ -90,7 +92,7 @@ fn king_and_rook_against_king_and_pawn_is_not_separable() {
         (true, Reading::Signed, Convention::Strict),
         (false, Reading::Unsigned, Convention::Service),
     ] {
-        let question = Question {
+        let question = SeparabilityQuestion {
             bias,
             reading,
             convention,
@@ -117,7 +119,7 @@ fn king_and_rook_against_king_and_pawn_is_not_separable() {
 fn the_maximum_margin_of_agaricus_is_proved() {
     let Some(data) = agaricus() else { return };
     let outcome = solve(&data, true, Reading::Unsigned, &Run::default()).unwrap();
-    let Outcome::Optimal(found) = outcome else {
+    let MarginOutcome::Optimal(found) = outcome else {
         panic!("{outcome:?}");
     };
     assert!(found.relative_gap <= RELATIVE_GAP_MAX);

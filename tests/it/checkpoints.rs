@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use halfspace_core::learners::engine::bound::Bound;
-use halfspace_core::learners::engine::catalogue::{CATALOGUE, Entry, Setup};
-use halfspace_core::learners::engine::parameters::{Kind, ParameterError, Parameters};
+use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry, Setup};
+use halfspace_core::learners::engine::parameters::{ParameterError, ParameterKind, Parameters};
 use halfspace_core::learners::engine::random::{Generator, Seed};
 use halfspace_core::learners::engine::rule::{Order, Rule, Update};
 use halfspace_core::learners::engine::run::{
-    Checkpoints, Counts, Interrupt, Limits, Run, StopFlag,
+    Checkpoints, Counts, Interrupt, Run, RunLimits, StopFlag,
 };
 use halfspace_core::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use halfspace_core::learners::engine::stopping::Sampling;
@@ -138,8 +138,8 @@ fn disturbed(setup: &mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError> {
 }
 
 /// A copy of the catalogue entry with the disturbed rule.
-fn disturbed_entry(entry: &'static Entry) -> &'static Entry {
-    Box::leak(Box::new(Entry {
+fn disturbed_entry(entry: &'static LearnerEntry) -> &'static LearnerEntry {
+    Box::leak(Box::new(LearnerEntry {
         name: entry.name,
         title: entry.title,
         learns: entry.learns,
@@ -227,10 +227,10 @@ fn assert_goes_on(task: &Task, inputs: &[Input<'_>], context: &str) -> u64 {
 }
 
 /// The default parameters, and each option of each choice with the other parameters at their defaults.
-fn settings(entry: &Entry) -> Vec<Map<String, Value>> {
+fn settings(entry: &LearnerEntry) -> Vec<Map<String, Value>> {
     let mut all = vec![Map::new()];
     for parameter in entry.parameters {
-        if let Kind::Choice { options, .. } = &parameter.kind
+        if let ParameterKind::Choice { options, .. } = &parameter.kind
             && !parameter.name.contains('.')
         {
             let with =
@@ -241,10 +241,10 @@ fn settings(entry: &Entry) -> Vec<Map<String, Value>> {
     all
 }
 
-fn task(entry: &'static Entry, parameters: &Map<String, Value>) -> Task {
+fn task(entry: &'static LearnerEntry, parameters: &Map<String, Value>) -> Task {
     Task {
         parameters: Parameters::from_json(entry.parameters, parameters).unwrap(),
-        limits: Limits {
+        limits: RunLimits {
             max_passes: Some(12),
             max_mistakes: Some(300),
             max_examples: None,
@@ -254,7 +254,7 @@ fn task(entry: &'static Entry, parameters: &Map<String, Value>) -> Task {
     }
 }
 
-fn plan(entry: &Entry, n: usize, count: Option<u64>, noise: f64) -> Plan {
+fn plan(entry: &LearnerEntry, n: usize, count: Option<u64>, noise: f64) -> Plan {
     let sampling = match entry.data.half_space {
         true => Sampling::UniformPositive,
         false => Sampling::Uniform,
@@ -283,7 +283,7 @@ fn fits(task: &Task, input: Input<'_>) -> bool {
 }
 
 /// Calls `see` with a learner, a task and the name of the case, for each setting of each learner.
-fn for_each_setting(mut see: impl FnMut(&'static Entry, &Task, &str) -> u64) {
+fn for_each_setting(mut see: impl FnMut(&'static LearnerEntry, &Task, &str) -> u64) {
     for entry in CATALOGUE {
         let mut went_on = 0;
         for parameters in settings(entry) {
@@ -346,7 +346,7 @@ fn on_drawn_examples() {
             };
             if count.is_none() {
                 task.confidence = (!entry.confidence_rules.is_empty()).then_some(0.9);
-                task.limits = Limits {
+                task.limits = RunLimits {
                     max_examples: Some(1_000),
                     max_mistakes: Some(600),
                     max_passes: None,

@@ -16,12 +16,12 @@ use halfspace::records::task::{JobSpec, TaskSpec};
 use halfspace::records::train::TrainResult;
 use halfspace::records::{ModelId, Timestamp};
 use halfspace_core::bits::{BitMatrix, BitVector, Kernels, use_kernels};
-use halfspace_core::learners::engine::catalogue::{CATALOGUE, Entry, Setup, find};
-use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry, Setup, find};
+use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::{Generator, Purpose, Seed};
 use halfspace_core::learners::engine::rule::{Order, Rule, Update};
-use halfspace_core::learners::engine::run::{Counts, Interrupt, Limits, Run, StopFlag};
+use halfspace_core::learners::engine::run::{Counts, Interrupt, Run, RunLimits, StopFlag};
 use halfspace_core::learners::engine::run_state::RunState;
 use halfspace_core::learners::engine::session::{Session, SessionPlan};
 use halfspace_core::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
@@ -66,11 +66,11 @@ fn sample(json: &[u8]) -> Data {
     }
 }
 
-fn task(entry: &'static Entry, params: &Value, seed: u64) -> Task {
+fn task(entry: &'static LearnerEntry, params: &Value, seed: u64) -> Task {
     let params = params.as_object().cloned().unwrap_or_else(Map::new);
     Task {
         parameters: Parameters::from_json(entry.parameters, &params).unwrap(),
-        limits: Limits {
+        limits: RunLimits {
             max_passes: Some(PASSES_MAX),
             max_mistakes: Some(100_000),
             max_examples: None,
@@ -81,7 +81,7 @@ fn task(entry: &'static Entry, params: &Value, seed: u64) -> Task {
 }
 
 /// Whether the catalogue entry says that the learner takes this data.
-fn is_taken(entry: &Entry, data: &Data) -> bool {
+fn is_taken(entry: &LearnerEntry, data: &Data) -> bool {
     let is_real = matches!(data.features(), Features::Real(_));
     let kind = match data.labels() {
         Labels::HalfSpace => entry.data.half_space,
@@ -91,14 +91,14 @@ fn is_taken(entry: &Entry, data: &Data) -> bool {
     kind && (entry.data.real || !is_real)
 }
 
-fn learn(task: &Task, data: &Data) -> Outcome {
+fn learn(task: &Task, data: &Data) -> RunOutcome {
     let input = Input::Sample { data, assume: None };
     check(task, input, u64::MAX).unwrap_or_else(|error| panic!("{}: {error}", task.entry.name));
     train(task, input, &Run::default()).unwrap()
 }
 
 /// Calls `see` with every learner and every sample that the learner takes.
-fn for_each(mut see: impl FnMut(&'static Entry, &str, &Data)) {
+fn for_each(mut see: impl FnMut(&'static LearnerEntry, &str, &Data)) {
     let samples = samples();
     for entry in CATALOGUE {
         let mut taken = 0;
@@ -274,7 +274,7 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
 }
 
 /// Parameters with which a learner presents the examples in file order.
-fn own_order(entry: &Entry) -> Value {
+fn own_order(entry: &LearnerEntry) -> Value {
     let mut names = entry.parameters.iter().map(|parameter| parameter.name);
     if names.any(|name| name == "order") {
         json!({"order": "cyclic"})
@@ -284,11 +284,11 @@ fn own_order(entry: &Entry) -> Value {
 }
 
 /// The plan of a session that receives the sample row by row.
-fn session_plan(entry: &'static Entry, data: &Data) -> SessionPlan {
+fn session_plan(entry: &'static LearnerEntry, data: &Data) -> SessionPlan {
     let task = task(entry, &json!({}), 3);
     SessionPlan {
         task: Task {
-            limits: Limits::default(),
+            limits: RunLimits::default(),
             ..task
         },
         n: data.n(),
@@ -460,7 +460,7 @@ fn what_a_rule_says_when_told_to_stop_is_not_believed() {
                 order,
             };
             let course = RunState {
-                limits: Limits::default(),
+                limits: RunLimits::default(),
                 watch: None,
                 trace: None,
                 random: Seed(1).generator(Purpose::Learner),
@@ -591,7 +591,7 @@ fn each_learner_comes_to_what_its_cases_say() {
     }
 }
 
-fn come_to(entry: &Entry, case: &Value) -> Value {
+fn come_to(entry: &LearnerEntry, case: &Value) -> Value {
     let data = match &case["sample"] {
         Value::String(name) => {
             let path = directory("data").join(format!("{name}.json"));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::service::{
-    Answer, Client, PATIENCE, Program, Slow, TestDatabase, create_key, long_job, revoke_key,
+    Answer, Client, Program, Slow, TIMEOUT, TestDatabase, create_key, long_job, revoke_key,
     short_job, until,
 };
 
@@ -198,7 +198,7 @@ async fn a_revoked_key_ends_what_lasts(settings: &[&str]) {
         println!("{name} ended {} ms after the revocation", after.as_millis());
     }
     // The client receives the bytes that were sent before. The rest of the answer never comes.
-    let read = timeout(PATIENCE, download.whole()).await;
+    let read = timeout(TIMEOUT, download.whole()).await;
     let read = read.expect("an end of the download").len();
     assert!(read < MANY_EXAMPLES * 2_000 * 3 / 4, "{read} bytes came");
     // The requests have released their permits, and the request of the other key continues.
@@ -210,7 +210,7 @@ async fn a_revoked_key_ends_what_lasts(settings: &[&str]) {
         (streams == 1.0 && held == 0.0).then_some(())
     })
     .await;
-    let more = timeout(PATIENCE, others.read_on()).await;
+    let more = timeout(TIMEOUT, others.read_on()).await;
     more.expect("another event").expect("a stream that goes on");
 }
 

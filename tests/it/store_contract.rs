@@ -11,13 +11,13 @@ mod database;
 mod datasets;
 mod idempotency;
 mod leases;
-mod parts;
 mod quotas;
 mod reading;
 mod sessions;
 mod shares;
 mod simulation;
 mod status;
+mod subjobs;
 mod time;
 
 use std::collections::HashSet;
@@ -421,20 +421,20 @@ contract!(over_sqlite over_postgres; [
         releasing_all_leases_charges
         claims_go_by_priority_then_level_then_age
         no_job_is_claimed_twice;
-    parts:
-        parts_are_taken_and_gathered_once
-        many_parts_are_counted_exactly
-        a_part_that_fails_fails_all
-        a_poisoned_part_fails_all
-        parts_that_wait_are_cancelled_at_once
-        parts_that_run_are_cancelled_and_the_rest_is_gathered
-        cancelling_and_ending_parts_do_not_block_each_other
-        a_part_ends_and_goes_with_its_parent_alone
-        a_lease_may_be_lost_while_parts_are_gathered
-        parts_are_swept_with_their_parent
-        lists_pass_over_parts
-        parts_are_stored_with_their_parent_or_not_at_all
-        no_end_of_all_parts_is_told_of_the_parts;
+    subjobs:
+        subjobs_are_taken_and_gathered_once
+        many_subjobs_are_counted_exactly
+        a_subjob_that_fails_fails_all
+        a_poisoned_subjob_fails_all
+        subjobs_that_wait_are_cancelled_at_once
+        subjobs_that_run_are_cancelled_and_the_rest_is_gathered
+        cancelling_and_ending_subjobs_do_not_block_each_other
+        a_subjob_ends_and_goes_with_its_parent_alone
+        a_lease_may_be_lost_while_subjobs_are_gathered
+        subjobs_are_swept_with_their_parent
+        lists_pass_over_subjobs
+        subjobs_are_stored_with_their_parent_or_not_at_all
+        no_end_of_all_subjobs_is_told_of_the_subjobs;
     reading:
         events_are_read_from_a_number_on
         pages_neither_repeat_nor_skip
@@ -529,7 +529,7 @@ contract!(over_sqlite over_postgres; [
         a_damaged_answer_is_not_repeated
         a_damaged_result_is_not_told
         a_damaged_request_holds_up_nobody
-        a_damaged_parent_lets_its_parts_end
+        a_damaged_parent_lets_its_subjobs_end
         a_damaged_session_is_not_read
         what_an_older_program_writes_is_read;
 ]);

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
 use halfspace_core::bits::{BitMatrix, BitVector, words_for};
-use halfspace_core::learners::engine::catalogue::{CATALOGUE, Entry, find};
+use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry, find};
 use halfspace_core::learners::engine::evaluate::evaluate;
-use halfspace_core::learners::engine::holdout::{Holdout, Part};
-use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::holdout::{Holdout, HoldoutPart};
+use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
-use halfspace_core::learners::engine::run::{Interrupt, Limits, Run, StopFlag};
+use halfspace_core::learners::engine::run::{Interrupt, Run, RunLimits, StopFlag};
 use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::learners::engine::task::{Input, Task, TaskError, check};
 use halfspace_core::learners::engine::train::train;
@@ -95,7 +95,7 @@ fn samples() -> Vec<Data> {
     ]
 }
 
-fn is_taken(entry: &Entry, data: &Data) -> bool {
+fn is_taken(entry: &LearnerEntry, data: &Data) -> bool {
     let kind = match data.labels() {
         Labels::HalfSpace => entry.data.half_space,
         Labels::Labelled(_) => entry.data.labelled,
@@ -104,10 +104,10 @@ fn is_taken(entry: &Entry, data: &Data) -> bool {
     kind && (entry.data.real || matches!(data.features(), Features::Boolean(_)))
 }
 
-fn task(entry: &'static Entry, params: &Value) -> Task {
+fn task(entry: &'static LearnerEntry, params: &Value) -> Task {
     Task {
         parameters: Parameters::from_json(entry.parameters, params.as_object().unwrap()).unwrap(),
-        limits: Limits {
+        limits: RunLimits {
             max_passes: Some(7),
             max_mistakes: Some(400),
             max_examples: None,
@@ -117,7 +117,7 @@ fn task(entry: &'static Entry, params: &Value) -> Task {
     }
 }
 
-fn run(task: &Task, examples: &dyn Examples) -> Outcome {
+fn run(task: &Task, examples: &dyn Examples) -> RunOutcome {
     let input = Input::Sample {
         data: examples,
         assume: None,
@@ -177,7 +177,7 @@ fn every_learner_learns_the_same_block_by_block() {
 fn the_stages_of_auto_learn_the_same_block_by_block() {
     let data = boolean(65, 9, 0.3, true);
     let mut task = task(find("auto").unwrap(), &json!({}));
-    task.limits = Limits::default();
+    task.limits = RunLimits::default();
     let expected = run(&task, &data);
     assert_eq!(expected.termination.reason, Reason::Limit("restarts"));
     // A pass of a search counts as one mistake.
@@ -222,7 +222,10 @@ fn a_hold_out_is_a_training_on_the_rest_and_an_evaluation_on_the_part() {
             ..whole.clone()
         };
         let holdout = Holdout::new(0.3, data.examples() as u64, whole.seed).unwrap();
-        let (shown, held_out) = (holdout.rows(Part::Shown), holdout.rows(Part::HeldOut));
+        let (shown, held_out) = (
+            holdout.rows(HoldoutPart::Shown),
+            holdout.rows(HoldoutPart::HeldOut),
+        );
         let (rest, tested) = (part(data, &shown), part(data, &held_out));
         let context = format!("{} {:?}", whole.entry.name, data.shape());
         let found = run(&parted, data);
@@ -310,9 +313,9 @@ fn generated_examples_are_parted_as_stored_ones() {
         "{refused:?}"
     );
     let ending = Task {
-        limits: Limits {
+        limits: RunLimits {
             max_examples: Some(10),
-            ..Limits::default()
+            ..RunLimits::default()
         },
         ..task.clone()
     };

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::history::Asked;
-use super::{Answer, Event, PATIENCE};
+use super::{Answer, Event, TIMEOUT};
 use super::{contract, corpus};
 
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ impl Client {
             let opened = self.open(method, path, headers, body).await?;
             opened.whole().await
         };
-        let answer = timeout(PATIENCE, exchange).await??;
+        let answer = timeout(TIMEOUT, exchange).await??;
         if let Some(asked) = asked {
             asked.answered(&answer);
         }
@@ -176,7 +176,7 @@ impl Opened {
     ///
     /// # Errors The connection breaks.
     pub async fn line(&mut self) -> Result<String> {
-        timeout(PATIENCE, read_line(&mut self.stream)).await?
+        timeout(TIMEOUT, read_line(&mut self.stream)).await?
     }
 
     /// The next event of a stream, or `None` at its end. Each event is a chunk.

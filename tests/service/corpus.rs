@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use halfspace::http::fuzzing;
 use halfspace_core::learners::engine::catalogue::CATALOGUE;
 use halfspace_formats::{
-    BitOrder, Format, Header, LabelsColumn, Limits, Options, RowsKind, UnlabelledMeans,
+    BitOrder, Format, Header, LabelsColumn, Options, ParseLimits, RowsKind, UnlabelledMeans,
 };
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -62,7 +62,7 @@ pub fn keep<'a>(path: &str, header: impl Fn(&str) -> Option<&'a str>, body: &[u8
         let [low, high] = length.to_le_bytes();
         write(&corpus, "tensor", &[&[n, low, high], body].concat());
     } else if let Some(format) = header("content-type").and_then(Format::from_media_type) {
-        let read = fuzzing::dataset_query(query, &Limits::default());
+        let read = fuzzing::dataset_query(query, &ParseLimits::default());
         let options = read.map(|(_, options)| options).unwrap_or_default();
         let target = format!("{format:?}").to_lowercase();
         write(&corpus, &target, &Input::to_bytes(&options, body));

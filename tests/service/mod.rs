@@ -38,14 +38,14 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 /// Timeout of every wait in the tests.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Pause between two polls.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Polls `look` until it returns a value.
 pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         if let Some(seen) = look().await {
             return seen;

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 
 use super::history::{DIRECTIVE, Member};
-use super::{Client, PATIENCE, until};
+use super::{Client, TIMEOUT, until};
 
 /// A running program, which is killed when the value is dropped.
 pub struct Program {
@@ -118,7 +118,7 @@ impl Program {
             let read = stdout.read_line(&mut line);
             let _ = sender.send((read.map(|_| line), stdout));
         });
-        let Ok((line, stdout)) = receiver.recv_timeout(PATIENCE) else {
+        let Ok((line, stdout)) = receiver.recv_timeout(TIMEOUT) else {
             let _ = child.kill();
             panic!("the program says nothing");
         };

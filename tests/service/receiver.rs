@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use super::PATIENCE;
+use super::TIMEOUT;
 
 /// The secret with which services sign callbacks in these tests.
 pub const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -34,7 +34,7 @@ impl Receiver {
     }
 
     pub async fn call(&self) -> Call {
-        let accepted = timeout(PATIENCE, async {
+        let accepted = timeout(TIMEOUT, async {
             let (stream, _) = self.0.accept().await.unwrap();
             Call::read(stream).await.expect("a whole call")
         });

@@ -23,7 +23,7 @@
 //! hypotheses and samples of the papers' proofs. [`experiments`] compares measurements with the theory.
 //!
 //! [`memory`] limits the memory of a piece of work. A program that wants the limits installs
-//! [`memory::Counted`] as the global allocator. Without that allocator no limit applies.
+//! [`memory::CountingAllocator`] as the global allocator. Without that allocator no limit applies.
 //!
 //! # Example
 //!

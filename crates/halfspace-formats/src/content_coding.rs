@@ -7,7 +7,7 @@ use std::io::{self, BufReader, ErrorKind, Read};
 use flate2::bufread::MultiGzDecoder;
 use zstd::stream::read::Decoder as ZstdDecoder;
 
-use super::Limits;
+use super::ParseLimits;
 use super::error::{Fault, FormatError, FormatErrorKind, excerpt};
 
 /// Largest accepted zstd window, as a power of two: 8 MiB.
@@ -65,7 +65,7 @@ pub struct Decoder<R: Read> {
     limits: DecoderLimits,
 }
 
-/// The limits of [`Limits`] that apply to a body as a whole.
+/// The limits of [`ParseLimits`] that apply to a body as a whole.
 struct DecoderLimits {
     body_bytes_max: u64,
     body_limit_name: &'static str,
@@ -75,8 +75,8 @@ struct DecoderLimits {
 
 enum Coded<R: Read> {
     Identity(R),
-    Gzip(Box<MultiGzDecoder<BufReader<Source<R>>>>),
-    Zstd(Box<ZstdDecoder<'static, BufReader<Source<R>>>>),
+    Gzip(Box<MultiGzDecoder<BufReader<CompressedReader<R>>>>),
+    Zstd(Box<ZstdDecoder<'static, BufReader<CompressedReader<R>>>>),
 }
 
 /// Decompresses a body to at most `limits.body_bytes_max` bytes. Beyond `limits.decompressed_bytes_free`
@@ -87,10 +87,10 @@ enum Coded<R: Read> {
 pub fn decoder<R: Read>(
     coding: ContentCoding,
     reader: R,
-    limits: &Limits,
+    limits: &ParseLimits,
 ) -> Result<Decoder<R>, FormatError> {
     let source = |reader| {
-        let source = Source {
+        let source = CompressedReader {
             reader,
             read: 0,
             passed: 0,
@@ -206,7 +206,7 @@ fn explain(error: io::Error, coding: &str) -> io::Error {
 
 /// Counts the compressed bytes and marks errors of the source. A broken connection is therefore not mistaken
 /// for a truncated body.
-struct Source<R> {
+struct CompressedReader<R> {
     reader: R,
     read: u64,
     /// Decompressed bytes before this read.
@@ -219,7 +219,7 @@ struct Source<R> {
 #[error(transparent)]
 struct SourceError(io::Error);
 
-impl<R: Read> Read for Source<R> {
+impl<R: Read> Read for CompressedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self
             .reader
@@ -235,7 +235,7 @@ impl<R: Read> Read for Source<R> {
     }
 }
 
-impl<R> Source<R> {
+impl<R> CompressedReader<R> {
     /// Bounds the compressed bytes, since frames may be empty.
     fn check(&self) -> Result<(), Fault> {
         let read = self.read.saturating_sub(FRAME_BYTES_FREE);

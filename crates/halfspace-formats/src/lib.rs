@@ -53,7 +53,7 @@ pub use error::{FormatError, FormatErrorKind, Place};
 pub use extent::{Extent, extent};
 pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounts};
 pub use json::data_forms::{Assume, DataForm};
-pub use json::generated::{GeneratedSpec, Sampling};
+pub use json::generated::{GeneratedSpec, SamplingMethod};
 pub use json::target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
 pub use stored::block_range::RowRange;
 pub use stored::blocks::{
@@ -202,7 +202,7 @@ pub enum UnlabelledMeans {
 /// Limits on one body. An error names the exceeded limit by its field. The limits of the examples and of the
 /// body have configured names instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ParseLimits {
     /// Features per example.
     pub n_max: usize,
     /// Bytes per line.
@@ -224,7 +224,7 @@ pub struct Limits {
     pub json_depth_max: usize,
 }
 
-impl Limits {
+impl ParseLimits {
     /// The default limits.
     pub const DEFAULT: Self = Self {
         n_max: 1 << 20,
@@ -239,7 +239,7 @@ impl Limits {
     };
 }
 
-impl Default for Limits {
+impl Default for ParseLimits {
     fn default() -> Self {
         Self::DEFAULT
     }
@@ -266,7 +266,7 @@ pub struct Options {
     /// Distribution that the sender declares for the examples.
     pub assume: Option<Assume>,
     /// Limits of the read.
-    pub limits: Limits,
+    pub limits: ParseLimits,
 }
 
 impl Options {

@@ -14,7 +14,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// The response to one request.
 #[derive(Clone)]
-pub enum Answer {
+pub enum ReceiverResponse {
     /// Sends this text and closes the connection.
     Text(String),
     /// Closes the connection without a response.
@@ -23,7 +23,7 @@ pub enum Answer {
     Silence,
 }
 
-impl Answer {
+impl ReceiverResponse {
     /// A response with this status and no body.
     pub fn status(line: &str) -> Self {
         Self::Text(format!("HTTP/1.1 {line}\r\ncontent-length: 0\r\n\r\n"))
@@ -64,16 +64,16 @@ impl Drop for Receiver {
 
 impl Receiver {
     /// Starts a plain HTTP server that gives one of these responses per connection.
-    pub async fn plain(answers: Vec<Answer>) -> Self {
+    pub async fn plain(answers: Vec<ReceiverResponse>) -> Self {
         Self::start(answers, None).await
     }
 
     /// Starts the same server over TLS.
-    pub async fn encrypted(answers: Vec<Answer>, acceptor: TlsAcceptor) -> Self {
+    pub async fn encrypted(answers: Vec<ReceiverResponse>, acceptor: TlsAcceptor) -> Self {
         Self::start(answers, Some(acceptor)).await
     }
 
-    async fn start(answers: Vec<Answer>, acceptor: Option<TlsAcceptor>) -> Self {
+    async fn start(answers: Vec<ReceiverResponse>, acceptor: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, requests) = mpsc::unbounded_channel();
@@ -123,19 +123,19 @@ impl Stream {
     /// Reads a request and sends the response. Returns the connection if it must stay open.
     async fn serve(
         mut self,
-        answer: Answer,
+        answer: ReceiverResponse,
         sender: &mpsc::UnboundedSender<Received>,
     ) -> Option<Self> {
         let received = self.read().await?;
         sender.send(received).ok()?;
         match answer {
-            Answer::Text(text) => {
+            ReceiverResponse::Text(text) => {
                 self.0.write_all(text.as_bytes()).await.ok()?;
                 self.0.shutdown().await.ok()?;
                 None
             }
-            Answer::Close => None,
-            Answer::Silence => Some(self),
+            ReceiverResponse::Close => None,
+            ReceiverResponse::Silence => Some(self),
         }
     }
 

@@ -367,7 +367,7 @@ async fn drawn(
 /// An unknown parameter, or an invalid value.
 pub fn line_options(
     query: Option<&str>,
-    limits: &halfspace_formats::Limits,
+    limits: &halfspace_formats::ParseLimits,
 ) -> Result<(Option<String>, Options), Problem> {
     let mut name = None;
     let mut options = Options {

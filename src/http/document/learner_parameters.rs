@@ -1,7 +1,7 @@
 //! The parameters of all learners as documented query parameters of a training.
 
 use halfspace_core::learners::engine::catalogue::CATALOGUE;
-use halfspace_core::learners::engine::parameters::{Kind, Parameter};
+use halfspace_core::learners::engine::parameters::{Parameter, ParameterKind};
 use serde_json::{Value, json};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{self, ParameterBuilder, ParameterIn};
@@ -54,12 +54,12 @@ fn query_parameter(name: &str) -> path::Parameter {
 fn meaning(parameter: &Parameter) -> String {
     let effect = parameter.description;
     let (range, default) = match &parameter.kind {
-        Kind::Flag { default } => ("`true` or `false`".to_owned(), default.to_string()),
-        Kind::Choice { options, default } => {
+        ParameterKind::Flag { default } => ("`true` or `false`".to_owned(), default.to_string()),
+        ParameterKind::Choice { options, default } => {
             let options: Vec<_> = options.iter().map(|name| format!("`{name}`")).collect();
             (options.join(" or "), format!("`{default}`"))
         }
-        Kind::Number {
+        ParameterKind::Number {
             minimum,
             at_most,
             default,
@@ -67,7 +67,7 @@ fn meaning(parameter: &Parameter) -> String {
             let range = format!("A number {minimum} and at most {at_most}");
             (range, default.to_string())
         }
-        Kind::Count {
+        ParameterKind::Count {
             minimum,
             maximum,
             default,
@@ -75,13 +75,15 @@ fn meaning(parameter: &Parameter) -> String {
             let range = format!("A whole number from {minimum} to {maximum}");
             (range, (*default).to_owned())
         }
-        Kind::Decimal { default } => ("A decimal above 0".to_owned(), (*default).to_owned()),
-        Kind::Factor { default } => {
+        ParameterKind::Decimal { default } => {
+            ("A decimal above 0".to_owned(), (*default).to_owned())
+        }
+        ParameterKind::Factor { default } => {
             let range = "A decimal above 1 and at most 2^32".to_owned();
             (range, default.to_string())
         }
-        Kind::Bits => ("A bit string of length n".to_owned(), "random".to_owned()),
-        Kind::Weights {
+        ParameterKind::Bits => ("A bit string of length n".to_owned(), "random".to_owned()),
+        ParameterKind::Weights {
             at_least,
             at_most,
             default,
@@ -97,25 +99,28 @@ fn meaning(parameter: &Parameter) -> String {
 }
 
 /// A schema that admits the values of every learner. A parameter of several kinds is a text.
-fn schema(kinds: &[&Kind]) -> Value {
+fn schema(kinds: &[&ParameterKind]) -> Value {
     let mut options: Vec<&str> = Vec::new();
     let (mut least, mut most) = (u64::MAX, 0);
     let (mut flags, mut counts, mut numbers) = (0, 0, 0);
     for kind in kinds {
         match kind {
-            Kind::Choice { options: own, .. } => {
+            ParameterKind::Choice { options: own, .. } => {
                 let new = own.iter().filter(|option| !options.contains(option));
                 options.extend(new.collect::<Vec<_>>());
             }
-            Kind::Flag { .. } => flags += 1,
-            Kind::Count {
+            ParameterKind::Flag { .. } => flags += 1,
+            ParameterKind::Count {
                 minimum, maximum, ..
             } => {
                 counts += 1;
                 (least, most) = (least.min(*minimum), most.max(*maximum));
             }
-            Kind::Number { .. } => numbers += 1,
-            Kind::Decimal { .. } | Kind::Factor { .. } | Kind::Bits | Kind::Weights { .. } => {}
+            ParameterKind::Number { .. } => numbers += 1,
+            ParameterKind::Decimal { .. }
+            | ParameterKind::Factor { .. }
+            | ParameterKind::Bits
+            | ParameterKind::Weights { .. } => {}
         }
     }
     let all = kinds.len();

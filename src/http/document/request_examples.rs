@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use halfspace_core::learners::drift::directed_drift;
 use halfspace_core::learners::engine::catalogue::CATALOGUE;
-use halfspace_core::learners::engine::parameters::Kind;
+use halfspace_core::learners::engine::parameters::ParameterKind;
 use halfspace_core::learners::linear::perceptron;
 use serde_json::{Map, Value, json};
 
@@ -265,17 +265,17 @@ fn of_learners(name: &str) -> Vec<(&'static str, Value)> {
     let values = CATALOGUE.iter().filter_map(|entry| {
         let parameter = entry.parameters.iter().find(|known| known.name == name)?;
         let value = match &parameter.kind {
-            Kind::Flag { default } => json!(default),
-            Kind::Choice { default, .. } => json!(default),
-            Kind::Number { default, .. }
-            | Kind::Weights { default, .. }
-            | Kind::Factor { default } => match default.fract() {
+            ParameterKind::Flag { default } => json!(default),
+            ParameterKind::Choice { default, .. } => json!(default),
+            ParameterKind::Number { default, .. }
+            | ParameterKind::Weights { default, .. }
+            | ParameterKind::Factor { default } => match default.fract() {
                 0.0 => json!(*default as i64),
                 _ => json!(default),
             },
-            Kind::Count { minimum, .. } => json!(minimum.max(&2)),
-            Kind::Decimal { .. } => json!("3"),
-            Kind::Bits => json!("101"),
+            ParameterKind::Count { minimum, .. } => json!(minimum.max(&2)),
+            ParameterKind::Decimal { .. } => json!("3"),
+            ParameterKind::Bits => json!("101"),
         };
         Some((entry.name, value))
     });

@@ -4,7 +4,7 @@
 //! Client generators decode a union if each variant is a component with a required tag of one value, and if
 //! a discriminator maps the tags to the components. The programs in `tests/clients` check this.
 
-use halfspace_core::learners::engine::catalogue::{CATALOGUE, Entry};
+use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry};
 use halfspace_core::learners::engine::parameters;
 use serde_json::{Map, Value, json};
 use utoipa::{PartialSchema, ToSchema};
@@ -61,7 +61,7 @@ fn reference(name: &str) -> Value {
     format!("#/components/schemas/{name}").into()
 }
 
-fn learner(entry: &Entry) -> Value {
+fn learner(entry: &LearnerEntry) -> Value {
     let mut params = parameters::schema(entry.parameters);
     name_numbers(&mut params);
     json!({"type": "object", "description": entry.title, "required": ["name"],

@@ -24,7 +24,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::records::Owner;
 
 use crate::http::App;
-use crate::http::extract::work::{SMALL_WORDS_MAX, Work};
+use crate::http::extract::work::{ExamplesWork, SMALL_WORDS_MAX};
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Problem};
 
@@ -51,12 +51,12 @@ pub enum Effort {
     /// The work is a small multiple of the bytes.
     AsItsBytes,
     /// A small body is at most this work.
-    Bounded(Work),
+    Bounded(ExamplesWork),
     /// A few bytes may be much work.
     Unknown,
     /// The body may continue for long, but the server holds only a small part at a time. A small body that
     /// arrives at once is at most this work.
-    Streamed(Work),
+    Streamed(ExamplesWork),
 }
 
 /// Bytes of memory that a request takes before parsing: frames and the buffers of a decoder.
@@ -97,7 +97,7 @@ pub async fn read<T: Send + 'static>(
     app: &App,
     parts: &Parts,
     body: Body,
-    limits: &halfspace_formats::Limits,
+    limits: &halfspace_formats::ParseLimits,
     effort: Effort,
     parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
 ) -> Result<(T, Option<OwnerPermit>), Problem> {

@@ -15,7 +15,7 @@ use halfspace_formats::{self, BitOrder, Format, FormatError, Header, LabelsColum
 use crate::http::App;
 use crate::http::extract::body::{self, Effort};
 use crate::http::extract::idempotency::RequestDigest;
-use crate::http::extract::work::Work;
+use crate::http::extract::work::ExamplesWork;
 use crate::http::middleware::drain_body::{Leftover, lend};
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Problem};
@@ -25,7 +25,7 @@ pub struct DataBody {
     /// Format of the body.
     pub format: Format,
     /// Limits for the parser of the body.
-    pub limits: halfspace_formats::Limits,
+    pub limits: halfspace_formats::ParseLimits,
     /// Head of the request.
     pub parts: Parts,
     body: Body,
@@ -83,7 +83,7 @@ impl DataBody {
         if self.format.is_dense() {
             Effort::AsItsBytes
         } else {
-            Effort::Bounded(Work::reading(self.format, n))
+            Effort::Bounded(ExamplesWork::reading(self.format, n))
         }
     }
 
@@ -106,7 +106,7 @@ impl DataBody {
     }
 
     /// Splits the request for a caller that reads the body differently.
-    pub fn into_parts(self) -> (halfspace_formats::Limits, Parts, Body) {
+    pub fn into_parts(self) -> (halfspace_formats::ParseLimits, Parts, Body) {
         (self.limits, self.parts, self.body)
     }
 

@@ -280,13 +280,13 @@ pub struct InFlight(Arc<Mutex<HashSet<(Owner, String)>>>);
 
 impl InFlight {
     /// Holds a key until the request is answered or the client leaves.
-    fn hold(&self, owner: &Owner, key: &str) -> Result<Held, Problem> {
+    fn hold(&self, owner: &Owner, key: &str) -> Result<InFlightKey, Problem> {
         let entry = (owner.clone(), key.to_owned());
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !held.insert(entry.clone()) {
             return Err(in_flight());
         }
-        Ok(Held {
+        Ok(InFlightKey {
             keys: self.clone(),
             entry,
         })
@@ -300,12 +300,12 @@ pub fn in_flight() -> Problem {
     Problem::parameter(Code::IDEMPOTENCY_IN_FLIGHT, KEY, detail)
 }
 
-struct Held {
+struct InFlightKey {
     keys: InFlight,
     entry: (Owner, String),
 }
 
-impl Drop for Held {
+impl Drop for InFlightKey {
     fn drop(&mut self) {
         let mut held = self.keys.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.remove(&self.entry);

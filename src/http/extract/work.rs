@@ -9,7 +9,7 @@ pub const SMALL_WORDS_MAX: u64 = 1 << 20;
 
 /// The work that the examples of a body can cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct ExamplesWork {
     /// Format of the body.
     pub format: Format,
     /// Features per example, if known.
@@ -18,7 +18,7 @@ pub struct Work {
     pub words_each: u64,
 }
 
-impl Work {
+impl ExamplesWork {
     /// Creates the bound for reading a body without further work.
     pub fn reading(format: Format, n: Option<usize>) -> Self {
         Self {

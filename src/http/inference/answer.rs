@@ -98,7 +98,7 @@ pub struct OctetsHint {
 }
 
 /// The output tensors of a request.
-pub struct Answer {
+pub struct OutputTensors {
     examples: u64,
     tensors: Vec<Tensor>,
 }
@@ -110,7 +110,7 @@ struct Tensor {
     bytes: Vec<u8>,
 }
 
-impl Answer {
+impl OutputTensors {
     /// Predicts the examples and writes the requested tensors.
     ///
     /// Scoring stops when `stop` is raised. The answer then lacks examples and must not be sent.
@@ -286,7 +286,7 @@ mod tests {
         let hypothesis = Hypothesis::BinaryWeights(BitVector::from_words(3, vec![0b111]));
         let wanted = names.iter().map(|&name| Wanted { name, is_binary });
         let wanted: Vec<_> = wanted.collect();
-        let answer = Answer::of(
+        let answer = OutputTensors::of(
             &hypothesis,
             &parsed,
             &wanted,

@@ -18,9 +18,9 @@ use crate::http::App;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
 use crate::http::extract::body::Effort;
 use crate::http::extract::data_body::{DataBody, Octets};
-use crate::http::extract::work::Work;
+use crate::http::extract::work::ExamplesWork;
 use crate::http::extract::{Caller, NoQuery, PathId};
-use crate::http::inference::answer::{Answer, InferenceAnswer};
+use crate::http::inference::answer::{InferenceAnswer, OutputTensors};
 use crate::http::inference::request::{InferenceReader, InferenceRequest};
 use crate::http::inference::{PathVersion, VERSION};
 use crate::http::jobs::submission::check_name;
@@ -101,14 +101,14 @@ async fn answer(
         let detail = "The Content-Type must be application/json or application/octet-stream.";
         return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
     }
-    let effort = Effort::Bounded(Work {
+    let effort = Effort::Bounded(ExamplesWork {
         format: body.format,
         n: Some(model.hypothesis.n()),
         words_each: model.hypothesis.words_of_work(),
     });
     let checks = app.clone();
-    let attended = CancelOnDrop::default();
-    let stop = attended.flag();
+    let cancel_on_drop = CancelOnDrop::default();
+    let stop = cancel_on_drop.flag();
     let read = body.read(app, effort, move |reader| {
         let mut reader = InferenceReader {
             reader,
@@ -126,7 +126,7 @@ async fn answer(
         fit(&model, &parsed, Origin::Whole)?;
         let _timer = begin(&checks.limits, &stop);
         let bytes_max = checks.limits.prediction_bytes_max;
-        let answer = Answer::of(&model.hypothesis, &parsed, &wanted, bytes_max, &stop)?;
+        let answer = OutputTensors::of(&model.hypothesis, &parsed, &wanted, bytes_max, &stop)?;
         match stop
             .raised()
             .filter(|_| answer.examples() < parsed.data.examples() as u64)

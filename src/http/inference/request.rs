@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 
 use halfspace_core::learners::predict::Misfit;
 use halfspace_formats::{
-    Datatype, FormatError, Limits, Parsed, TensorList, json, read_tensor_octets,
+    Datatype, FormatError, ParseLimits, Parsed, TensorList, json, read_tensor_octets,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -175,7 +175,7 @@ pub struct InferenceReader<'a> {
     /// Length of the JSON in bytes, or `None` if the whole body is JSON.
     pub json_length: Option<u64>,
     /// Limits of the parser.
-    pub limits: &'a Limits,
+    pub limits: &'a ParseLimits,
 }
 
 impl InferenceReader<'_> {

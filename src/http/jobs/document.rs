@@ -107,10 +107,11 @@ impl From<Job> for JobDocument {
         }
         let (parts, parent, part) = match job.lineage {
             JobTree::Single => (None, None, None),
-            JobTree::Parent { parts: total, left } => {
-                (Some(PartsDocument { total, left }), None, None)
-            }
-            JobTree::Part { parent, part } => (None, Some(parent), Some(part)),
+            JobTree::Parent {
+                subjobs: total,
+                left,
+            } => (Some(PartsDocument { total, left }), None, None),
+            JobTree::Subjob { parent, index } => (None, Some(parent), Some(index)),
         };
         Self {
             id: job.id,

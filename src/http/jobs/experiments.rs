@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::experiments::ExperimentError;
-use halfspace_core::experiments::outcome::Outcome;
+use halfspace_core::experiments::outcome::ExperimentOutcome;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -33,7 +33,7 @@ use crate::http::extract::{
 use crate::http::jobs::document::{JobDocument, JobResult};
 use crate::http::jobs::json_place::JsonPlace;
 use crate::http::jobs::submission::{RequestedJob, submit};
-use crate::http::jobs::tasks::Asked;
+use crate::http::jobs::tasks::RequestedTask;
 use crate::http::jobs::{Wait, replay};
 use crate::http::problem::{Code, FieldError, Problem};
 
@@ -95,7 +95,7 @@ impl ExperimentRequest {
     ///
     /// # Errors
     /// An unknown experiment, or parameters that do not fit the experiment.
-    pub fn asked(self) -> Result<Asked, Problem> {
+    pub fn asked(self) -> Result<RequestedTask, Problem> {
         let spec = json!({"name": self.name, "params": self.params});
         let spec = serde_path_to_error::deserialize::<_, ExperimentSpec>(spec);
         let spec = spec.map_err(|error| {
@@ -109,7 +109,7 @@ impl ExperimentRequest {
             let field = FieldError::at_pointer(pointer, detail.clone());
             Problem::new(Code::SCHEMA, detail).with(field)
         })?;
-        Ok(Asked {
+        Ok(RequestedTask {
             task: TaskSpec::Experiment(spec),
             data: None,
             seed: self.seed,
@@ -165,7 +165,7 @@ pub async fn run_figure(
         };
         let experiment = figure.spec_with(&request.params).map_err(unlike)?;
         let job = RequestedJob {
-            asked: Asked {
+            asked: RequestedTask {
                 task: TaskSpec::Experiment(experiment),
                 data: None,
                 seed: request.seed,
@@ -226,7 +226,7 @@ pub async fn get_job_figure(
     Ok(([(header::CONTENT_TYPE, content_type)], body).into_response())
 }
 
-async fn outcome(app: &App, job: &Job) -> Result<Outcome, Problem> {
+async fn outcome(app: &App, job: &Job) -> Result<ExperimentOutcome, Problem> {
     let spec = serde_json::from_value(job.spec.clone());
     let Ok(JobSpec {
         task: TaskSpec::Experiment(spec),
@@ -236,9 +236,9 @@ async fn outcome(app: &App, job: &Job) -> Result<Outcome, Problem> {
         let detail = "This job has no figure, because the job is not an experiment.";
         return Err(Problem::new(Code::NOT_FOUND, detail));
     };
-    let parts = app.jobs.parts(job.id).await?;
+    let subjobs = app.jobs.subjobs(job.id).await?;
     let gather = move || {
-        let outcome = outcome_so_far(&spec, &parts);
+        let outcome = outcome_so_far(&spec, &subjobs);
         outcome.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))
     };
     let permit = app.permits.uploads.take(&job.owner).await?;

@@ -51,7 +51,7 @@ pub struct JobList {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct ListQuery {
+pub struct JobListQuery {
     /// Items per page; 20 when absent.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<u32>,
@@ -105,14 +105,14 @@ pub struct Wait {
     /// The preference in the request.
     pub prefer: Option<PreferWait>,
     /// The wait that follows from the preference; zero without one.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl From<Option<PreferWait>> for Wait {
     fn from(prefer: Option<PreferWait>) -> Self {
         Self {
             prefer,
-            patience: prefer.map_or(Duration::ZERO, |wait| wait.0),
+            timeout: prefer.map_or(Duration::ZERO, |wait| wait.0),
         }
     }
 }
@@ -128,17 +128,13 @@ pub async fn replay(
     wait: Wait,
     record: KeyRecord,
 ) -> Result<Option<Response>, Problem> {
-    let job = match app
-        .jobs
-        .wait(&owner, made_id(&record)?, wait.patience)
-        .await
-    {
+    let job = match app.jobs.wait(&owner, made_id(&record)?, wait.timeout).await {
         Ok(job) => job,
         Err(JobsError::NotFound) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let mut response = answer(job, wait.prefer);
-    if wait.patience.is_zero() {
+    if wait.timeout.is_zero() {
         // As for the first request: without a wait, the status is 202 even if the job has ended.
         accept(&mut response);
     }
@@ -207,12 +203,12 @@ fn with_preference(mut response: Response, prefer: Option<PreferWait>) -> Respon
 ///
 /// The parts of a job are listed only with `parent`. Send `next_cursor` of the answer as `cursor` to get the
 /// next page.
-#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(ListQuery),
+#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(JobListQuery),
     responses((status = 200, description = "A page of jobs", body = JobList)))]
 pub async fn list_jobs(
     State(app): State<App>,
     Caller(owner): Caller,
-    Query(query): Query<ListQuery>,
+    Query(query): Query<JobListQuery>,
 ) -> Result<Json<JobList>, Problem> {
     let page = page::<JobKind>(query.limit, query.cursor.as_deref())?;
     let filter = JobFilter {

@@ -11,8 +11,8 @@ use halfspace_core::learners::engine::task::TaskError;
 
 use crate::callbacks::CallbackUrl;
 use crate::jobs::{
-    Allowance, Inputs, JobDraft, JobSample, JobsError, LoadedModel, ReadError, ResolveError, Work,
-    resolve,
+    Allowance, CheckedTask, Inputs, JobDraft, JobSample, JobsError, LoadedModel, ReadError,
+    ResolveError, resolve,
 };
 use crate::records::grid::GridCell;
 use crate::records::task::{JobSpec, TaskSpec};
@@ -22,14 +22,14 @@ use crate::http::App;
 use crate::http::datasets::resolve::find_data;
 use crate::http::extract::body;
 use crate::http::extract::idempotency::{Keyed, NotMade};
-use crate::http::jobs::tasks::Asked;
+use crate::http::jobs::tasks::RequestedTask;
 use crate::http::jobs::{Wait, answer};
 use crate::http::problem::{Code, FieldError, Problem};
 
 /// A job as a request describes it, on any route.
 pub struct RequestedJob {
     /// The task with its data and seed.
-    pub asked: Asked,
+    pub asked: RequestedTask,
     /// Digest of the data in the body.
     pub sha256: Option<String>,
     /// Free text.
@@ -53,7 +53,7 @@ pub async fn submit(
     key: Keyed,
 ) -> Result<Response, NotMade> {
     let draft = draft(app, owner, job, at, key).await?;
-    let job = app.jobs.submit(draft, wait.patience).await?;
+    let job = app.jobs.submit(draft, wait.timeout).await?;
     Ok(answer(job, wait.prefer))
 }
 
@@ -65,7 +65,7 @@ async fn draft(
     at: &impl FieldPaths,
     key: Keyed,
 ) -> Result<JobDraft, Problem> {
-    let Asked { task, data, seed } = job.asked;
+    let RequestedTask { task, data, seed } = job.asked;
     let model = find_model(app, &owner, &task, at).await?;
     let mut found = find_data(app, &owner, data, job.sha256, &at.data_pointer()).await?;
     let callback = accepted_callback(app, job.callback.as_deref(), at)?;
@@ -86,7 +86,7 @@ async fn draft(
     let inputs = Inputs {
         sample: found.sample,
         model,
-        parts: Vec::new(),
+        subjobs: Vec::new(),
     };
     let work = resolved(app, &owner, &spec, seed, inputs, at).await?;
     Ok(JobDraft {
@@ -131,7 +131,7 @@ async fn resolved(
     seed: u64,
     inputs: Inputs,
     at: &impl FieldPaths,
-) -> Result<Work, Problem> {
+) -> Result<CheckedTask, Problem> {
     let config = app.jobs.config();
     let allowance = Allowance {
         state_bytes: app.limits.state_bytes_max,

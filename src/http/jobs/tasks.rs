@@ -88,7 +88,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for WithDataVisitor<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WithData<T>, A::Error> {
         let (mut data, mut seed) = (None, None);
-        let rest = Rest {
+        let rest = TaskFields {
             map,
             data: &mut data,
             seed: &mut seed,
@@ -101,13 +101,13 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for WithDataVisitor<T> {
 }
 
 /// The fields of a task. The fields `data` and `seed` are read in passing.
-struct Rest<'a, A> {
+struct TaskFields<'a, A> {
     map: A,
     data: &'a mut Option<DataForm>,
     seed: &'a mut Option<Option<SeedNumber>>,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for TaskFields<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -219,7 +219,7 @@ impl GridRequest {
     ///
     /// # Errors
     /// A field without a list of values, or a training with a warm start or a trace.
-    fn asked(self) -> Result<Asked, Problem> {
+    fn asked(self) -> Result<RequestedTask, Problem> {
         let refused = |pointer: String, detail: &str| {
             let field = FieldError::at_pointer(pointer, detail.to_owned());
             Err(Problem::new(Code::SCHEMA, detail).with(field))
@@ -244,11 +244,11 @@ impl GridRequest {
             };
             over.insert(field, values);
         }
-        let asked = Asked::from(self.train);
+        let asked = RequestedTask::from(self.train);
         let TaskSpec::Train(train) = asked.task else {
             unreachable!("a training is asked for");
         };
-        Ok(Asked {
+        Ok(RequestedTask {
             task: TaskSpec::Grid(GridSpec { train, over }),
             ..asked
         })
@@ -260,8 +260,8 @@ fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Opt
     json::object(field).map(Some)
 }
 
-fn asked<T>(task: &mut Option<WithData<T>>, kind: fn(T) -> TaskSpec) -> Option<Asked> {
-    task.take().map(|asked| Asked {
+fn asked<T>(task: &mut Option<WithData<T>>, kind: fn(T) -> TaskSpec) -> Option<RequestedTask> {
+    task.take().map(|asked| RequestedTask {
         task: kind(asked.task),
         data: Some(asked.data),
         seed: asked.seed,
@@ -269,14 +269,14 @@ fn asked<T>(task: &mut Option<WithData<T>>, kind: fn(T) -> TaskSpec) -> Option<A
 }
 
 /// A task and its data, as requested.
-pub struct Asked {
+pub struct RequestedTask {
     pub task: TaskSpec,
     /// `None` for a task without data.
     pub data: Option<DataForm>,
     pub seed: Option<SeedNumber>,
 }
 
-impl Asked {
+impl RequestedTask {
     /// Refuses `assume` for a task that relies on no assumption.
     fn check(self) -> Result<Self, Problem> {
         let is_train = matches!(self.task, TaskSpec::Train(_) | TaskSpec::Grid(_));
@@ -310,11 +310,11 @@ impl JobRequest {
     ///
     /// # Errors
     /// [`Code::SCHEMA`] for no task or several tasks. Faults of the task itself pass through.
-    pub fn asked(&mut self) -> Result<Asked, Problem> {
+    pub fn asked(&mut self) -> Result<RequestedTask, Problem> {
         let experiment = self.experiment.take();
         let grid = self.grid.take();
         let tasks = [
-            self.train.take().map(Asked::from),
+            self.train.take().map(RequestedTask::from),
             asked(&mut self.separability, TaskSpec::Separability),
             asked(&mut self.maximum_margin, TaskSpec::MaximumMargin),
             asked(&mut self.version_space, TaskSpec::VersionSpace),
@@ -335,7 +335,7 @@ impl JobRequest {
     }
 }
 
-impl From<TrainRequest> for Asked {
+impl From<TrainRequest> for RequestedTask {
     fn from(request: TrainRequest) -> Self {
         Self {
             task: TaskSpec::Train(TrainSpec {

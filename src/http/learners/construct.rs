@@ -27,13 +27,13 @@ use crate::http::jobs::submission::check_name;
 use crate::http::problem::{Code, FieldError, Problem};
 
 /// Longest time that a construction may run.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Bytes of an example in JSON besides the bits: `{"x":"","y":-1},`.
 const EXAMPLE_BYTES: u64 = 16;
 
 /// Builds in the blocking pool under a permit of the owner. The run is stopped if the client leaves or after
-/// [`PATIENCE`].
+/// [`TIMEOUT`].
 ///
 /// # Errors
 /// Errors of `build`, and a lack of permits.
@@ -46,7 +46,7 @@ pub async fn construct<T: Send + 'static>(
     let run = Arc::<Run>::default();
     let timed = Arc::clone(&run);
     let _timer = AbortOnDropHandle::new(tokio::spawn(async move {
-        tokio::time::sleep(PATIENCE).await;
+        tokio::time::sleep(TIMEOUT).await;
         timed.stop.raise(Interrupt::TimeLimit);
     }));
     let _left = CancelOnDrop::new(run.stop.clone());
@@ -201,7 +201,7 @@ pub fn out_of_range(field: &str, detail: String) -> Problem {
 
 /// The problem for a construction that took too long.
 pub fn interrupted(_: Interrupt) -> Problem {
-    let seconds = PATIENCE.as_secs();
+    let seconds = TIMEOUT.as_secs();
     let detail = format!(
         "The construction was not found within {seconds} seconds. Request a smaller construction."
     );

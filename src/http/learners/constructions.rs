@@ -12,7 +12,9 @@ use halfspace_core::constructions::kernel_perceptron_adversary::{
     self as adversary, AdversaryError,
 };
 use halfspace_core::constructions::monotone_cnf::{self, CnfError};
-use halfspace_core::constructions::winnow_counting::{Counting, Plan, Question, QuestionError};
+use halfspace_core::constructions::winnow_counting::{
+    Counting, CountingPlan, CountingQuestion, QuestionError,
+};
 use halfspace_core::learners::kernel::kernel_winnow_weights::ACTIVE_MAX;
 use num_bigint::BigUint;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -252,7 +254,7 @@ async fn counting_made(
         return Err(out_of_range("clauses", detail).into());
     }
     let alpha = request.alpha.unwrap_or(2);
-    let plan = Plan::new(Question {
+    let plan = CountingPlan::new(CountingQuestion {
         variables: request.variables,
         clauses: request.clauses.into_iter().map(|clause| clause.0).collect(),
         at_least: request.at_least,

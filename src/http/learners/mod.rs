@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use halfspace_core::learners::engine::catalogue::{self, CATALOGUE, Entry};
+use halfspace_core::learners::engine::catalogue::{self, CATALOGUE, LearnerEntry};
 use halfspace_core::learners::engine::parameters;
 
 use crate::http::document::declared::{IN_PATH, problems};
@@ -43,14 +43,15 @@ pub struct Learner {
     #[schema(value_type = Object)]
     parameters: Value,
     /// A theorem about a learner.
-    guarantee: Guarantee,
+    guarantee: GuaranteeDocument,
     /// Publication that describes the learner.
     source: &'static str,
 }
 
 /// The proved property of the learner.
 #[derive(Serialize, ToSchema)]
-pub struct Guarantee {
+#[schema(as = Guarantee)]
+pub struct GuaranteeDocument {
     /// Name of the theorem.
     theorem: &'static str,
     /// Statement of the theorem.
@@ -65,8 +66,8 @@ pub struct LearnerList {
     next_cursor: Option<String>,
 }
 
-impl From<&Entry> for Learner {
-    fn from(entry: &Entry) -> Self {
+impl From<&LearnerEntry> for Learner {
+    fn from(entry: &LearnerEntry) -> Self {
         let kinds = [
             (entry.data.half_space, "half-space"),
             (entry.data.labelled, "labelled"),
@@ -88,7 +89,7 @@ impl From<&Entry> for Learner {
                 .map(|rule| rule.name())
                 .collect(),
             parameters: parameters::schema(entry.parameters),
-            guarantee: Guarantee {
+            guarantee: GuaranteeDocument {
                 theorem: entry.guarantee.theorem,
                 bound: entry.guarantee.bound,
             },

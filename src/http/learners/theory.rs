@@ -13,7 +13,7 @@ use halfspace_core::theory::winnow as winnows;
 use halfspace_core::theory::{
     MistakeBound, cover as covers, novikoff as novikoffs, stopping as stops,
 };
-use halfspace_formats::Sampling;
+use halfspace_formats::SamplingMethod;
 
 use crate::http::App;
 use crate::http::extract::Query;
@@ -43,7 +43,8 @@ pub struct CoverQuery {
 
 /// Cover's count of linearly separable dichotomies.
 #[derive(Serialize, ToSchema)]
-pub struct Dichotomies {
+#[schema(as = Dichotomies)]
+pub struct DichotomiesDocument {
     /// C(P, N), exactly, as a decimal string.
     #[schema(pattern = "^[1-9][0-9]*$")]
     dichotomies: String,
@@ -59,12 +60,12 @@ pub struct Dichotomies {
 ///
 /// The points must be in general position. The count is exact.
 #[utoipa::path(get, path = "/v1/theory/cover", tag = "theory", params(CoverQuery),
-    responses((status = 200, description = "The count", body = Dichotomies)))]
+    responses((status = 200, description = "The count", body = DichotomiesDocument)))]
 pub async fn count_dichotomies(
     Query(query): Query<CoverQuery>,
-) -> Result<Json<Dichotomies>, Problem> {
+) -> Result<Json<DichotomiesDocument>, Problem> {
     let found = covers::dichotomies(query.points, query.dimension)?;
-    Ok(Json(Dichotomies {
+    Ok(Json(DichotomiesDocument {
         dichotomies: found.count.to_string(),
         log2: found.log2,
         fraction: found.fraction,
@@ -252,7 +253,7 @@ pub struct StoppingQuery {
     confidence: Option<f64>,
     /// Distribution of the examples; `uniform-positive` when absent.
     #[param(value_type = Option<String>)]
-    sampling: Option<Sampling>,
+    sampling: Option<SamplingMethod>,
     /// Number of the hypothesis under `anytime`: the mistakes so far plus one.
     #[param(default = 1, minimum = 1, maximum = 9_007_199_254_740_991_i64)]
     hypothesis: Option<u64>,
@@ -286,7 +287,10 @@ pub async fn get_stopping_threshold(
     Query(query): Query<StoppingQuery>,
 ) -> Result<Json<StoppingAnswer>, Problem> {
     let confidence = query.confidence.unwrap_or(CONFIDENCE_DEFAULT);
-    let sampling = query.sampling.unwrap_or(Sampling::UniformPositive).into();
+    let sampling = query
+        .sampling
+        .unwrap_or(SamplingMethod::UniformPositive)
+        .into();
     let hypothesis = query.hypothesis.unwrap_or(1);
     let found = stops::thresholds(query.n, app.limits.n_max, confidence, sampling, hypothesis)?;
     let of = |run_length| RunLength { run_length };

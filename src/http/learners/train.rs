@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use halfspace_core::learners::engine::catalogue::Entry;
+use halfspace_core::learners::engine::catalogue::LearnerEntry;
 use halfspace_core::learners::engine::parameters::insert_nested;
 use halfspace_formats::{
     self, Assume, BitOrder, Header, LabelsColumn, Options, Place, UnlabelledMeans,
@@ -32,7 +32,7 @@ use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, once};
 use crate::http::extract::{Caller, PathText, PreferWait, query_pairs};
 use crate::http::jobs::document::JobDocument;
 use crate::http::jobs::submission::{FieldPaths, RequestedJob, submit};
-use crate::http::jobs::tasks::Asked;
+use crate::http::jobs::tasks::RequestedTask;
 use crate::http::jobs::{Wait, replay};
 use crate::http::problem::{Code, FieldError, Problem, placed};
 
@@ -121,7 +121,7 @@ pub async fn train_learner(
     let entry = learner(&name).map_err(|_| Problem::not_found("learner"))?;
     let wait = Wait {
         prefer,
-        patience: prefer.map_or(WAIT_DEFAULT, |wait| wait.0),
+        timeout: prefer.map_or(WAIT_DEFAULT, |wait| wait.0),
     };
     let make = |request, key| made(app.clone(), owner.clone(), entry, wait, request, key);
     let replay = |record| replay(app.clone(), owner.clone(), wait, record);
@@ -131,7 +131,7 @@ pub async fn train_learner(
 async fn made(
     app: App,
     owner: Owner,
-    entry: &'static Entry,
+    entry: &'static LearnerEntry,
     wait: Wait,
     request: Request,
     key: Keyed,
@@ -162,7 +162,7 @@ async fn made(
         in_units: true,
     });
     let job = RequestedJob {
-        asked: Asked {
+        asked: RequestedTask {
             task,
             data: Some(form),
             seed: query.seed,
@@ -198,7 +198,7 @@ impl TrainQuery {
     ///
     /// # Errors
     /// A parameter of the service with an invalid value. Parameters of the learner are checked later.
-    pub fn read(query: Option<&str>, entry: &Entry) -> Result<Self, Problem> {
+    pub fn read(query: Option<&str>, entry: &LearnerEntry) -> Result<Self, Problem> {
         let mut stop = Map::new();
         let mut read = Self {
             params: Map::new(),
@@ -244,7 +244,7 @@ impl TrainQuery {
     /// Adds a parameter of the learner, whose kind the catalogue knows. An unknown name stays unchanged and
     /// is refused later with the list of known names. The dots of an unknown name, perhaps thousands, nest
     /// nothing.
-    fn learner_parameter(&mut self, entry: &Entry, name: &str, text: &str) {
+    fn learner_parameter(&mut self, entry: &LearnerEntry, name: &str, text: &str) {
         let known = entry.parameters.iter().find(|known| known.name == name);
         match known.map(|known| known.kind.value_of_text(text)) {
             Some(value) => insert_nested(&mut self.params, name, value),
@@ -255,7 +255,7 @@ impl TrainQuery {
     }
 
     /// Returns the options for reading the body.
-    pub fn options(&self, limits: &halfspace_formats::Limits) -> Options {
+    pub fn options(&self, limits: &halfspace_formats::ParseLimits) -> Options {
         Options {
             labels: self.labels.clone(),
             header: self.header,

@@ -19,7 +19,7 @@ use halfspace_formats::Format;
 use crate::http::middleware::drain_body::poll_to_end;
 use crate::http::middleware::envelope::RequestId;
 use crate::http::middleware::keys::Access;
-use crate::http::middleware::request_line::Facts;
+use crate::http::middleware::request_line::RequestFacts;
 use crate::http::problem::Problem;
 
 /// Bytes that are handed to the connection at once. A shorter answer is sent whole without another check of
@@ -30,7 +30,7 @@ const PIECE_BYTES: usize = 64 * 1024;
 pub struct Exchange {
     path: String,
     request_id: String,
-    facts: Facts,
+    facts: RequestFacts,
 }
 
 impl Exchange {
@@ -41,12 +41,15 @@ impl Exchange {
         Self {
             path: request.uri().path().to_owned(),
             request_id: id.map(|id| id.0.clone()).unwrap_or_default(),
-            facts: extensions.get::<Facts>().cloned().unwrap_or_default(),
+            facts: extensions
+                .get::<RequestFacts>()
+                .cloned()
+                .unwrap_or_default(),
         }
     }
 
     /// The facts for the log line.
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &RequestFacts {
         &self.facts
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Many clients send their whole body before they read the response. If the service closed the connection
 //! earlier, such a client would see a broken connection instead of the problem. The service therefore reads
-//! up to [`LINGER_BYTES_MAX`] bytes of a refused body for at most [`LINGER`].
+//! up to [`DRAIN_BYTES_MAX`] bytes of a refused body for at most [`DRAIN_TIMEOUT`].
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -20,8 +20,8 @@ use hyper::body::{Frame, SizeHint};
 use tokio::sync::oneshot;
 
 /// Bytes of a refused body that are drained, and the time for draining.
-const LINGER_BYTES_MAX: u64 = 64 << 20;
-const LINGER: Duration = Duration::from_secs(3);
+const DRAIN_BYTES_MAX: u64 = 64 << 20;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Passes the body to the handler, and drains the unread rest if the handler refuses the request.
 ///
@@ -76,12 +76,12 @@ pub async fn forget(mut frames: BodyDataStream) {
         let mut read = 0;
         while let Some(Ok(frame)) = frames.next().await {
             read += frame.len() as u64;
-            if read > LINGER_BYTES_MAX {
+            if read > DRAIN_BYTES_MAX {
                 break;
             }
         }
     };
-    let _ = tokio::time::timeout(LINGER, read_on).await;
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, read_on).await;
 }
 
 /// Polls the next frame of a body. The body is dropped at the end or after an error.

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use crate::http::App;
 use crate::http::middleware::request_line::RequestLine;
 use crate::http::problem::{Code, Problem};
-use crate::http::serve::Place;
+use crate::http::serve::ConnectionUse;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -100,7 +100,7 @@ pub fn panicked(_: Box<dyn Any + Send>) -> Response {
 
 /// Refuses all requests except probes on a reserved connection.
 pub async fn check_place(State(app): State<App>, request: Request, next: Next) -> Response {
-    let is_reserve = request.extensions().get::<Place>() == Some(&Place::Reserve);
+    let is_reserve = request.extensions().get::<ConnectionUse>() == Some(&ConnectionUse::Reserve);
     if !is_reserve || RESERVE_PATHS.contains(&request.uri().path()) {
         return next.run(request).await;
     }

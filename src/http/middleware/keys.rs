@@ -42,9 +42,9 @@ const UNKNOWN_KEY: &str = "The API key is unknown or revoked.";
 
 /// Looks up API keys in the store and caches the results. Clones share one cache.
 #[derive(Clone)]
-pub struct Authenticator(Arc<Shared>);
+pub struct Authenticator(Arc<KeyCache>);
 
-struct Shared {
+struct KeyCache {
     store: Arc<Store>,
     remembered: Mutex<Remembered>,
 }
@@ -64,13 +64,13 @@ struct Right {
     owner: Owner,
     /// `None` for an open service.
     digest: Option<SecretDigest>,
-    standing: Mutex<Standing>,
+    standing: Mutex<KeyStanding>,
     /// Notified after each lookup, because one lookup serves all requests of the right.
     heard: Notify,
 }
 
 #[derive(Clone)]
-struct Standing {
+struct KeyStanding {
     /// Start of the latest lookup that confirmed the right.
     confirmed_at: Instant,
     /// Earliest start of the next lookup.
@@ -127,7 +127,7 @@ impl Authenticator {
     /// Creates an authenticator over a store, with an empty cache.
     pub fn new(store: Arc<Store>) -> Self {
         let remembered = Mutex::default();
-        Self(Arc::new(Shared { store, remembered }))
+        Self(Arc::new(KeyCache { store, remembered }))
     }
 
     /// Returns the right of a request with these headers.
@@ -237,7 +237,7 @@ impl Drop for Asking {
 }
 
 impl Right {
-    fn standing(&self) -> MutexGuard<'_, Standing> {
+    fn standing(&self) -> MutexGuard<'_, KeyStanding> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -253,7 +253,7 @@ impl Right {
     }
 }
 
-impl Standing {
+impl KeyStanding {
     /// Applies the result of a lookup of this right, or the error of the lookup.
     fn heard(&mut self, found: Result<KeyLookup, StoreError>, is_key: bool, asked: Instant) {
         match (found, is_key) {
@@ -310,7 +310,7 @@ impl Remembered {
             }
             (KeyLookup::Known(key), Some(digest)) => {
                 let known = self.keys.remove(digest);
-                self.make_room(asked);
+                self.evict(asked);
                 let new = || Right::new(Owner::from(key.id), Some(*digest), asked);
                 let right = confirmed(known, asked, new);
                 self.keys.insert(*digest, Arc::clone(&right));
@@ -327,7 +327,7 @@ impl Remembered {
 
     /// Removes rights from a cache that holds [`REMEMBERED_MAX`] keys: first the rights that are neither
     /// trusted nor used, and if the cache is still full, all unused rights.
-    fn make_room(&mut self, now: Instant) {
+    fn evict(&mut self, now: Instant) {
         if self.keys.len() < REMEMBERED_MAX {
             return;
         }
@@ -344,7 +344,7 @@ impl Right {
         Self {
             owner,
             digest,
-            standing: Mutex::new(Standing {
+            standing: Mutex::new(KeyStanding {
                 confirmed_at: asked,
                 ask_at: asked + TRUSTED_FOR,
                 is_asked: false,

@@ -25,10 +25,10 @@ use crate::http::serve::{AnswerGuard, Peer};
 
 /// Facts about a request that inner layers find out. Clones share the facts.
 #[derive(Clone, Default)]
-pub struct Facts(Arc<Found>);
+pub struct RequestFacts(Arc<FactCells>);
 
 #[derive(Default)]
-struct Found {
+struct FactCells {
     route: OnceLock<String>,
     owner: OnceLock<Owner>,
     cut_off: OnceLock<()>,
@@ -41,7 +41,7 @@ pub struct RequestLine {
     method: Method,
     path: String,
     peer: Option<IpAddr>,
-    facts: Facts,
+    facts: RequestFacts,
     /// The status, and the seconds from the beginning of the request to the status.
     head: Option<(u16, f64)>,
     bytes: u64,
@@ -56,7 +56,7 @@ struct CountedBody {
     line: RequestLine,
 }
 
-impl Facts {
+impl RequestFacts {
     /// Records the owner of the request.
     pub fn set_owner(&self, owner: &Owner) {
         let _ = self.0.owner.set(owner.clone());
@@ -71,7 +71,7 @@ impl Facts {
 /// Records the route of a request. This layer stands inside the router, which alone knows the route.
 pub async fn note_route(request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>();
-    if let (Some(route), Some(facts)) = (route, request.extensions().get::<Facts>()) {
+    if let (Some(route), Some(facts)) = (route, request.extensions().get::<RequestFacts>()) {
         let _ = facts.0.route.set(route.as_str().to_owned());
     }
     next.run(request).await
@@ -80,7 +80,7 @@ pub async fn note_route(request: Request, next: Next) -> Response {
 impl RequestLine {
     /// Begins the line of a request, and attaches the facts to the request for the inner layers.
     pub fn begin(id: &str, request: &mut Request) -> Self {
-        let facts = Facts::default();
+        let facts = RequestFacts::default();
         let extensions = request.extensions_mut();
         extensions.insert(facts.clone());
         let exchange = extensions.remove::<AnswerGuard>();
@@ -133,6 +133,7 @@ impl Drop for RequestLine {
             counter!("halfspace_http_clients_left_total").increment(1);
         }
         tracing::info!(
+            target: "halfspace::requests",
             request_id = self.id,
             peer = self.peer.map(tracing::field::display),
             key = self.facts.0.owner.get().map(Owner::as_str),

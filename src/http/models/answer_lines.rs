@@ -1,6 +1,6 @@
 //! A bounded queue of answer lines between the computation and the client that reads the answer.
 //!
-//! [`LineWriter`] waits while the queue is full. A client that sends all of its examples before it reads is
+//! [`AnswerWriter`] waits while the queue is full. A client that sends all of its examples before it reads is
 //! therefore served until the queue is full. Then the computation waits, which stops the client's sending
 //! too. A write to a full queue fails if the client reads less than 16 KiB per second over 30 seconds. This
 //! module knows nothing of predictions.
@@ -23,76 +23,76 @@ use crate::http::problem::{Code, Problem};
 pub const PIECE_BYTES: usize = 64 * 1024;
 
 /// Returns the two ends of an answer. About `bytes_max` bytes may wait between the ends. Dropping the reader
-/// drops `attended`, which stops the computation.
-pub fn answer_lines(bytes_max: u64, attended: CancelOnDrop) -> (LineWriter, LineReader) {
-    let shared = Arc::new(Shared {
+/// drops `cancel_on_drop`, which stops the computation.
+pub fn answer_lines(bytes_max: u64, cancel_on_drop: CancelOnDrop) -> (AnswerWriter, AnswerReader) {
+    let shared = Arc::new(LineQueue {
         bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX),
         state: Mutex::default(),
         changed: Notify::new(),
-        room: Notify::new(),
+        space: Notify::new(),
     });
-    let reader = LineReader {
+    let reader = AnswerReader {
         shared: Arc::clone(&shared),
-        _attended: attended,
+        _cancel_on_drop: cancel_on_drop,
     };
-    (LineWriter { shared }, reader)
+    (AnswerWriter { shared }, reader)
 }
 
 /// The writing end of an answer. A clone writes to the same answer.
 #[derive(Clone)]
-pub struct LineWriter {
-    shared: Arc<Shared>,
+pub struct AnswerWriter {
+    shared: Arc<LineQueue>,
 }
 
 /// The reading end of an answer. The response streams from this end to the client.
-pub struct LineReader {
-    shared: Arc<Shared>,
-    _attended: CancelOnDrop,
+pub struct AnswerReader {
+    shared: Arc<LineQueue>,
+    _cancel_on_drop: CancelOnDrop,
 }
 
-struct Shared {
+struct LineQueue {
     bytes_max: usize,
-    state: Mutex<State>,
+    state: Mutex<LineState>,
     /// Notified when the reader finds a new piece or the end.
     changed: Notify,
     /// Notified when the writer may find space or the end.
-    room: Notify,
+    space: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct LineState {
     pieces: VecDeque<Vec<u8>>,
     /// Bytes in all pieces.
     bytes: usize,
     has_begun: bool,
     /// Whether the last line was written. Later writes fail.
     has_last: bool,
-    end: Option<End>,
+    end: Option<AnswerEnd>,
     /// Whether the reader was dropped.
     is_unread: bool,
 }
 
-enum End {
+enum AnswerEnd {
     /// The answer is complete.
     Whole,
     /// The answer is a problem. No line was written.
     Refused(Box<Problem>),
 }
 
-impl LineWriter {
+impl AnswerWriter {
     /// Writes whole lines. Waits while the queue is full.
     ///
     /// # Errors
     /// [`Code::TIMEOUT`] if the client reads too slowly; [`Code::UNREADABLE`] if the client has left or the
     /// answer has ended.
     pub async fn write(&self, lines: Vec<u8>) -> Result<(), Problem> {
-        if !self.has_room(self.shared.bytes_max) {
+        if !self.has_space(self.shared.bytes_max) {
             // The bytes that the slowest permitted client reads in one window, at most half of the limit.
             // Waiting for so much space avoids another wait at each line.
-            let room = (WINDOW_BYTES_MIN as usize).min(self.shared.bytes_max / 2);
+            let space = (WINDOW_BYTES_MIN as usize).min(self.shared.bytes_max / 2);
             let freed = async {
-                while !self.has_room(self.shared.bytes_max - room) {
-                    self.shared.room.notified().await;
+                while !self.has_space(self.shared.bytes_max - space) {
+                    self.shared.space.notified().await;
                 }
             };
             if timeout(WINDOW, freed).await.is_err() {
@@ -116,7 +116,7 @@ impl LineWriter {
 
     /// Whether fewer than `bytes` bytes wait. Also true if no line can be written any more, so that a waiting
     /// writer sees the end.
-    fn has_room(&self, bytes: usize) -> bool {
+    fn has_space(&self, bytes: usize) -> bool {
         let state = self.shared.state();
         state.bytes < bytes.max(1) || !state.is_open()
     }
@@ -135,31 +135,31 @@ impl LineWriter {
         }
         drop(state);
         self.shared.changed.notify_one();
-        self.shared.room.notify_one();
+        self.shared.space.notify_one();
     }
 
     /// Ends a complete answer.
     pub fn end_whole(&self) {
-        self.end(End::Whole);
+        self.end(AnswerEnd::Whole);
     }
 
     /// Answers with a problem. No line may have been written before.
     pub fn refuse(&self, problem: Problem) {
-        self.end(End::Refused(Box::new(problem)));
+        self.end(AnswerEnd::Refused(Box::new(problem)));
     }
 
-    fn end(&self, end: End) {
+    fn end(&self, end: AnswerEnd) {
         self.shared.state().end.get_or_insert(end);
         self.shared.changed.notify_one();
-        self.shared.room.notify_one();
+        self.shared.space.notify_one();
     }
 }
 
-impl LineReader {
+impl AnswerReader {
     /// Waits until the first line is written or the answer ends.
     ///
     /// # Errors
-    /// The problem that was passed to [`LineWriter::refuse`].
+    /// The problem that was passed to [`AnswerWriter::refuse`].
     pub async fn begun(&mut self) -> Result<(), Problem> {
         loop {
             {
@@ -168,7 +168,7 @@ impl LineReader {
                     return Ok(());
                 }
                 match state.end.take() {
-                    Some(End::Refused(problem)) => return Err(*problem),
+                    Some(AnswerEnd::Refused(problem)) => return Err(*problem),
                     end => state.end = end,
                 }
                 if state.end.is_some() {
@@ -186,7 +186,7 @@ impl LineReader {
                 let mut state = self.shared.state();
                 if let Some(piece) = state.pieces.pop_front() {
                     state.bytes -= piece.len();
-                    self.shared.room.notify_one();
+                    self.shared.space.notify_one();
                     return Some(piece.into());
                 }
                 if state.end.is_some() {
@@ -206,24 +206,24 @@ impl LineReader {
     }
 }
 
-impl Drop for LineReader {
+impl Drop for AnswerReader {
     fn drop(&mut self) {
         let mut state = self.shared.state();
         state.is_unread = true;
         state.pieces.clear();
         state.bytes = 0;
         drop(state);
-        self.shared.room.notify_one();
+        self.shared.space.notify_one();
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl LineQueue {
+    fn state(&self) -> MutexGuard<'_, LineState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl LineState {
     /// Whether more lines may be written.
     fn is_open(&self) -> bool {
         !self.is_unread && !self.has_last && self.end.is_none()
@@ -243,7 +243,7 @@ impl State {
 mod tests {
     use super::*;
 
-    fn ends(bytes_max: u64) -> (LineWriter, LineReader) {
+    fn ends(bytes_max: u64) -> (AnswerWriter, AnswerReader) {
         answer_lines(bytes_max, CancelOnDrop::default())
     }
 
@@ -285,9 +285,9 @@ mod tests {
 
     #[tokio::test]
     async fn who_reads_no_more_stops_who_writes() {
-        let attended = CancelOnDrop::default();
-        let stop = attended.flag();
-        let (writer, reader) = answer_lines(10, attended);
+        let cancel_on_drop = CancelOnDrop::default();
+        let stop = cancel_on_drop.flag();
+        let (writer, reader) = answer_lines(10, cancel_on_drop);
         writer.write(vec![b'x'; 10]).await.unwrap();
         let mut blocked = Box::pin(writer.write(vec![b'x'; 10]));
         assert!(futures_util::poll!(&mut blocked).is_pending());

@@ -18,11 +18,11 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::jobs::LoadedModel;
 use crate::records::Dataset;
 
-use crate::http::extract::work::Work;
+use crate::http::extract::work::ExamplesWork;
 use crate::http::limits::Limits;
-use crate::http::models::answer_lines::{LineWriter, PIECE_BYTES};
+use crate::http::models::answer_lines::{AnswerWriter, PIECE_BYTES};
 use crate::http::models::examples::{Origin, fit, fit_stored, misnamed, unread};
-use crate::http::models::predictions_text::{Document, push_line};
+use crate::http::models::predictions_text::{PredictionsText, push_line};
 use crate::http::models::time_limit::{begin, interrupted};
 use crate::http::problem::{Code, Problem};
 
@@ -34,43 +34,53 @@ pub struct Answering {
     model: LoadedModel,
     limits: Limits,
     stop: StopFlag,
-    destination: Destination,
+    destination: PredictionSink,
 }
 
 /// The destination of predictions.
-enum Destination {
+enum PredictionSink {
     Document {
-        document: Document,
+        document: PredictionsText,
         /// The time limit. Starts with the first examples.
         timer: Option<AbortOnDropHandle<()>>,
     },
     Lines {
         /// Lines that are not sent yet.
         text: Vec<u8>,
-        writer: LineWriter,
+        writer: AnswerWriter,
     },
 }
 
 impl Answering {
     /// Predictions as one document, computed in limited time.
     pub fn document(model: LoadedModel, limits: &Limits, stop: StopFlag) -> Self {
-        let document = Document::new(limits.prediction_bytes_max);
+        let document = PredictionsText::new(limits.prediction_bytes_max);
         let timer = None;
         Self::new(
             model,
             limits,
             stop,
-            Destination::Document { document, timer },
+            PredictionSink::Document { document, timer },
         )
     }
 
     /// Predictions as one line per example. Lines are sent while further examples are predicted.
-    pub fn lines(model: LoadedModel, limits: &Limits, stop: StopFlag, writer: LineWriter) -> Self {
+    pub fn lines(
+        model: LoadedModel,
+        limits: &Limits,
+        stop: StopFlag,
+        writer: AnswerWriter,
+    ) -> Self {
         let text = Vec::new();
-        Self::new(model, limits, stop, Destination::Lines { text, writer })
+        Self::new(model, limits, stop, PredictionSink::Lines { text, writer })
     }
 
-    fn new(model: LoadedModel, limits: &Limits, stop: StopFlag, destination: Destination) -> Self {
+    fn new(
+        model: LoadedModel,
+        limits: &Limits,
+        stop: StopFlag,
+        destination: PredictionSink,
+    ) -> Self {
         Self {
             model,
             limits: limits.clone(),
@@ -81,7 +91,7 @@ impl Answering {
 
     /// Whether the predictions go into a document.
     pub fn is_document(&self) -> bool {
-        matches!(self.destination, Destination::Document { .. })
+        matches!(self.destination, PredictionSink::Document { .. })
     }
 
     /// Whether predicting takes no longer than reading and never blocks. If so, the examples need no thread
@@ -94,10 +104,10 @@ impl Answering {
     /// Upper bound on the work for the examples of a body. All lines of a small body may wait for a client
     /// that does not read. If `prediction_bytes_max` is too low for all of these lines, the bound is
     /// infinite.
-    pub fn work(&self, format: Format) -> Work {
+    pub fn work(&self, format: Format) -> ExamplesWork {
         let hypothesis = &self.model.hypothesis;
         let few = !self.is_document() && self.limits.prediction_bytes_max < LINES_OF_SMALL_BODY;
-        Work {
+        ExamplesWork {
             format,
             n: Some(hypothesis.n()),
             words_each: match few {
@@ -162,7 +172,7 @@ impl Answering {
 
     /// Starts the time limit of a document at its first examples.
     fn begin(&mut self) {
-        if let Destination::Document { timer, .. } = &mut self.destination
+        if let PredictionSink::Document { timer, .. } = &mut self.destination
             && timer.is_none()
         {
             *timer = begin(&self.limits, &self.stop);
@@ -199,8 +209,8 @@ impl Answering {
     /// A document that is too long.
     pub fn finish(self) -> Result<String, Problem> {
         match self.destination {
-            Destination::Lines { .. } => Ok(String::new()),
-            Destination::Document { document, .. } => {
+            PredictionSink::Lines { .. } => Ok(String::new()),
+            PredictionSink::Document { document, .. } => {
                 let bytes_max = document.bytes_max;
                 document.finish().ok_or_else(|| too_long(bytes_max))
             }
@@ -208,7 +218,7 @@ impl Answering {
     }
 }
 
-impl Destination {
+impl PredictionSink {
     fn push(&mut self, decisions: &[Decision]) -> Result<(), Problem> {
         match self {
             Self::Document { document, .. } => {

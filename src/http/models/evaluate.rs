@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use halfspace_core::learners::engine::evaluate;
 use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
-use halfspace_core::learners::sample::examples::Examples as ReadExamples;
+use halfspace_core::learners::sample::examples::Examples;
 use halfspace_formats::{self, Parsed, StoredExamples};
 
 use crate::jobs::{LoadedModel, check_labels};
@@ -21,12 +21,13 @@ use crate::http::datasets::resolve::{dataset_names, stored_examples};
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
 use crate::http::extract::body::{self, Effort};
 use crate::http::extract::data_body::{DataBody, Octets};
-use crate::http::extract::work::Work;
+use crate::http::extract::work::ExamplesWork;
 use crate::http::extract::{Caller, PathId};
 use crate::http::jobs::document::JobResult;
 use crate::http::limits::Limits;
 use crate::http::models::examples::{
-    Examples, Origin, Purpose, examples, fit, fit_stored, misnamed, model_in_path, options, unread,
+    ExamplesUse, Origin, RequestExamples, examples, fit, fit_stored, misnamed, model_in_path,
+    options, unread,
 };
 use crate::http::models::time_limit::{begin, interrupted};
 use crate::http::problem::{Code, Problem};
@@ -66,31 +67,31 @@ pub async fn evaluate_model(
     let body = DataBody::new(&app, request)?;
     let (format, query) = (body.format, body.parts.uri.query());
     let n = model.hypothesis.n();
-    let options = options(query, format, n, Purpose::Evaluate, &body.limits)?;
-    let effort = Effort::Bounded(Work {
+    let options = options(query, format, n, ExamplesUse::Evaluate, &body.limits)?;
+    let effort = Effort::Bounded(ExamplesWork {
         format,
         n: Some(n),
         words_each: model.hypothesis.words_of_work(),
     });
-    let attended = CancelOnDrop::default();
-    let held = Held {
+    let cancel_on_drop = CancelOnDrop::default();
+    let held = PendingEvaluation {
         id,
         model,
         limits: app.limits.clone(),
         run: Run {
-            stop: attended.flag(),
+            stop: cancel_on_drop.flag(),
             ..Run::default()
         },
     };
     let read = body.read(&app, effort, move |reader| {
         match examples(halfspace_formats::read(format, reader, &options)?)? {
-            Examples::Sent(parsed) => held.against_sent(&parsed).map(Answered::Done),
-            Examples::Stored(dataset) => Ok(Answered::NotYet(Box::new(held), dataset)),
+            RequestExamples::Sent(parsed) => held.against_sent(&parsed).map(BodyOutcome::Done),
+            RequestExamples::Stored(dataset) => Ok(BodyOutcome::NotYet(Box::new(held), dataset)),
         }
     });
     let result = match read.await? {
-        Answered::Done(result) => result,
-        Answered::NotYet(held, dataset) => {
+        BodyOutcome::Done(result) => result,
+        BodyOutcome::NotYet(held, dataset) => {
             let permit = Some(app.permits.uploads.take(&owner).await?);
             let (dataset, stored) = stored_examples(&app, &owner, &dataset, "").await?;
             body::compute(permit, move || held.against_stored(&dataset, &stored)).await?
@@ -100,21 +101,21 @@ pub async fn evaluate_model(
 }
 
 /// Outcome of reading the body.
-enum Answered {
+enum BodyOutcome {
     Done(EvaluateResult),
     /// The examples are in the dataset with this id.
-    NotYet(Box<Held>, String),
+    NotYet(Box<PendingEvaluation>, String),
 }
 
 /// A model that waits for examples, and the limits of the evaluation.
-struct Held {
+struct PendingEvaluation {
     id: ModelId,
     model: LoadedModel,
     limits: Arc<Limits>,
     run: Run,
 }
 
-impl Held {
+impl PendingEvaluation {
     fn against_sent(&self, parsed: &Parsed) -> Result<EvaluateResult, Problem> {
         fit(&self.model, parsed, Origin::Whole)?;
         let classes = self.model.names.check_classes(parsed.class_names.as_ref());
@@ -141,7 +142,7 @@ impl Held {
     /// The result, or the interrupt that stopped the evaluation.
     fn against(
         &self,
-        examples: &dyn ReadExamples,
+        examples: &dyn Examples,
         zero: f64,
     ) -> Result<Result<EvaluateResult, Interrupt>, Problem> {
         check_labels(examples).map_err(|detail| Problem::new(Code::WRONG_DATA, detail))?;

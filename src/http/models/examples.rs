@@ -21,7 +21,7 @@ use crate::http::problem::{Code, Problem, placed};
 
 /// The use of the examples of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum ExamplesUse {
     /// Prediction, which ignores labels.
     Predict,
     /// Evaluation, which needs labels.
@@ -63,12 +63,12 @@ pub fn options(
     query: Option<&str>,
     format: Format,
     n: usize,
-    purpose: Purpose,
-    limits: &halfspace_formats::Limits,
+    purpose: ExamplesUse,
+    limits: &halfspace_formats::ParseLimits,
 ) -> Result<Options, Problem> {
     let (table_labels, unlabelled) = match purpose {
-        Purpose::Predict => (Some(LabelsColumn::None), UnlabelledMeans::Nothing),
-        Purpose::Evaluate | Purpose::Learn => (None, UnlabelledMeans::HalfSpace),
+        ExamplesUse::Predict => (Some(LabelsColumn::None), UnlabelledMeans::Nothing),
+        ExamplesUse::Evaluate | ExamplesUse::Learn => (None, UnlabelledMeans::HalfSpace),
     };
     let mut options = Options {
         labels: table_labels.filter(|_| format.has_label_column()),
@@ -97,7 +97,7 @@ pub fn options(
 }
 
 /// The source of the examples of a request.
-pub enum Examples {
+pub enum RequestExamples {
     Sent(Parsed),
     /// The id of a dataset, which is not checked yet.
     Stored(String),
@@ -108,13 +108,13 @@ pub enum Examples {
 /// # Errors
 /// [`Code::BAD_OPTION`] for a body with `assume`, since only a training relies on assumptions.
 /// [`Code::WRONG_DATA`] for generated data.
-pub fn examples(form: DataForm) -> Result<Examples, Problem> {
+pub fn examples(form: DataForm) -> Result<RequestExamples, Problem> {
     match form {
         DataForm::Sample {
             parsed,
             assume: None,
-        } => Ok(Examples::Sent(parsed)),
-        DataForm::Dataset { id, .. } => Ok(Examples::Stored(id)),
+        } => Ok(RequestExamples::Sent(parsed)),
+        DataForm::Dataset { id, .. } => Ok(RequestExamples::Stored(id)),
         DataForm::Sample { .. } => {
             let detail = "`assume` is only for trainings; remove `assume` from this request.";
             Err(Problem::new(Code::BAD_OPTION, detail))

@@ -10,7 +10,7 @@ use halfspace_formats::{self, json};
 
 use crate::jobs::{ImportError, check_import};
 use crate::records::hypothesis::HypothesisDocument;
-use crate::records::model_file::{Claim, FORMAT, ModelFile, unknown_member};
+use crate::records::model_file::{ClaimedFormat, FORMAT, ModelFile, unknown_member};
 use crate::records::names::{NAMES_BYTES_MAX, is_short};
 use crate::records::train::{ModelDocument, SeedNumber};
 use crate::records::{KeyRecord, Model, Owner};
@@ -92,13 +92,13 @@ fn refused(code: Code, pointer: &str, detail: String) -> Problem {
 /// Fields that are refused.
 pub fn checked(
     reader: &mut dyn Read,
-    limits: &halfspace_formats::Limits,
+    limits: &halfspace_formats::ParseLimits,
 ) -> Result<(Option<String>, String, ModelDocument), Problem> {
     let mut bytes = Vec::new();
     let read = reader.read_to_end(&mut bytes);
     read.map_err(halfspace_formats::FormatError::from)?;
     // A file of a later format may have members that are unknown here, so the format is checked first.
-    let claim: Claim = json::from_reader(bytes.as_slice(), limits)?;
+    let claim: ClaimedFormat = json::from_reader(bytes.as_slice(), limits)?;
     if let Some(format) = claim.format.filter(|format| format != FORMAT) {
         let shown: String = format.chars().take(100).collect();
         let detail = format!("The model format {shown:?} is not supported; use {FORMAT}.");
@@ -166,7 +166,7 @@ fn check_names(file: &ModelFile) -> Result<(), Problem> {
 /// The hypothesis of a file. The kind and n must equal those that the file declares.
 fn hypothesis(
     file: &ModelFile,
-    limits: &halfspace_formats::Limits,
+    limits: &halfspace_formats::ParseLimits,
 ) -> Result<HypothesisDocument, Problem> {
     let text = file.hypothesis.get().as_bytes();
     let read: Result<HypothesisDocument, _> = json::from_reader(text, limits);

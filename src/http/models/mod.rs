@@ -83,7 +83,7 @@ impl ModelAnswer {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct ListQuery {
+pub struct ModelListQuery {
     /// Items per page; 20 when absent.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<u32>,
@@ -112,12 +112,12 @@ impl From<ModelSummary> for ModelItem {
 /// Lists models without their hypotheses, newest first.
 ///
 /// A page has `limit` items. Send `next_cursor` of the answer as `cursor` to get the next page.
-#[utoipa::path(get, path = "/v1/models", tag = "models", params(ListQuery),
+#[utoipa::path(get, path = "/v1/models", tag = "models", params(ModelListQuery),
     responses((status = 200, description = "A page of models", body = ModelList)))]
 pub async fn list_models(
     State(app): State<App>,
     Caller(owner): Caller,
-    Query(query): Query<ListQuery>,
+    Query(query): Query<ModelListQuery>,
 ) -> Result<Json<ModelList>, Problem> {
     let page = page::<ModelKind>(query.limit, query.cursor.as_deref())?;
     let filter = ModelFilter {

@@ -28,7 +28,9 @@ use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::{Caller, PathId, accepted};
 use crate::http::middleware::envelope::RequestId;
 use crate::http::middleware::keys::Access;
-use crate::http::models::examples::{Examples, Origin, Purpose, examples, model_in_path, options};
+use crate::http::models::examples::{
+    ExamplesUse, Origin, RequestExamples, examples, model_in_path, options,
+};
 use crate::http::problem::{Code, Problem};
 
 /// Predictions of a model, one per example.
@@ -119,41 +121,41 @@ pub async fn answer(
         query,
         format,
         model.hypothesis.n(),
-        Purpose::Predict,
+        ExamplesUse::Predict,
         limits,
     )?;
-    let asked = Asked {
+    let asked = PredictRequest {
         app: app.clone(),
         owner: owner.clone(),
         options,
     };
-    let attended = CancelOnDrop::default();
+    let cancel_on_drop = CancelOnDrop::default();
     if media_type == Format::Ndjson.media_type() {
-        return asked.lines(model, body, attended).await;
+        return asked.lines(model, body, cancel_on_drop).await;
     }
-    let answering = Answering::document(model, &app.limits, attended.flag());
+    let answering = Answering::document(model, &app.limits, cancel_on_drop.flag());
     let text = asked.predict(answering, body).await?.finish()?;
     Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
 }
 
 /// The parts of a predict request besides its body and the model.
-struct Asked {
+struct PredictRequest {
     app: App,
     owner: Owner,
     options: Options,
 }
 
-impl Asked {
+impl PredictRequest {
     /// Predicts in a separate task, which writes the lines of the response body. An error before the first
     /// line becomes the response.
     async fn lines(
         self,
         model: LoadedModel,
         mut body: DataBody,
-        attended: CancelOnDrop,
+        cancel_on_drop: CancelOnDrop,
     ) -> Result<Response, Problem> {
-        let (limits, stop) = (self.app.limits.clone(), attended.flag());
-        let (writer, mut reader) = answer_lines(limits.prediction_bytes_max, attended);
+        let (limits, stop) = (self.app.limits.clone(), cancel_on_drop.flag());
+        let (writer, mut reader) = answer_lines(limits.prediction_bytes_max, cancel_on_drop);
         let answering = Answering::lines(model, &limits, stop, writer.clone());
         let access = Access::of(&body.parts.extensions)?;
         let returned = body.lend();
@@ -205,8 +207,8 @@ impl Asked {
                 return Ok((answering, None));
             }
             match examples(halfspace_formats::read(format, reader, &options)?)? {
-                Examples::Stored(id) => Ok((answering, Some(id))),
-                Examples::Sent(parsed) => {
+                RequestExamples::Stored(id) => Ok((answering, Some(id))),
+                RequestExamples::Sent(parsed) => {
                     answering.take(&parsed, Origin::Whole)?;
                     Ok((answering, None))
                 }

@@ -12,7 +12,7 @@ const END: &str = "]}";
 const WITHOUT_SCORES: &str = "],\"scores\":null}";
 
 /// A JSON document of predictions under construction, without scores if the scores would exceed the limit.
-pub struct Document {
+pub struct PredictionsText {
     /// Largest number of bytes in the document.
     pub bytes_max: u64,
     /// The document up to the latest prediction.
@@ -30,7 +30,7 @@ pub fn push_line(text: &mut Vec<u8>, decision: &Decision) {
     let _ = writeln!(text, "{{\"prediction\":{prediction},\"score\":{score}}}");
 }
 
-impl Document {
+impl PredictionsText {
     /// Creates an empty document of at most `bytes_max` bytes.
     pub fn new(bytes_max: u64) -> Self {
         Self {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     fn document(decisions: &[Decision], bytes_max: u64) -> Option<String> {
-        let mut writer = Document::new(bytes_max);
+        let mut writer = PredictionsText::new(bytes_max);
         for decision in decisions {
             writer.push(decision);
         }

@@ -33,7 +33,7 @@ pub struct Version {
 
 /// The text of the OpenAPI document, with the limits in force.
 #[derive(Clone)]
-pub struct Document(pub Bytes);
+pub struct OpenApiText(pub Bytes);
 
 /// Reports that the process answers requests.
 ///
@@ -95,7 +95,9 @@ pub async fn get_version() -> Json<Version> {
 /// The schemas contain the limits in force.
 #[utoipa::path(get, path = "/openapi.json", tag = "service",
     responses((status = 200, description = "The OpenAPI document", body = Object)))]
-pub async fn get_openapi_document(Extension(Document(text)): Extension<Document>) -> Response {
+pub async fn get_openapi_document(
+    Extension(OpenApiText(text)): Extension<OpenApiText>,
+) -> Response {
     let content_type = "application/json";
     ([(header::CONTENT_TYPE, content_type)], text).into_response()
 }

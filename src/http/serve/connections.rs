@@ -18,26 +18,26 @@ const RESERVE: usize = 32;
 
 /// Every open connection.
 #[derive(Clone)]
-pub struct Connections(Arc<Mutex<Open>>);
+pub struct Connections(Arc<Mutex<OpenConnections>>);
 
-struct Open {
+struct OpenConnections {
     /// Concurrent connections without the reserve.
     limit: usize,
     next: u64,
-    entries: HashMap<u64, Entry>,
+    entries: HashMap<u64, Connection>,
 }
 
-struct Entry {
+struct Connection {
     /// The client. `None` for a trusted proxy.
     client: Option<IpAddr>,
-    place: Place,
+    place: ConnectionUse,
     activity: Arc<Activity>,
     aborted: CancellationToken,
 }
 
 /// The requests that a connection may carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ConnectionUse {
     /// Any request.
     Ordinary,
     /// Only `/livez` and `/readyz`, because the client holds its whole share of ordinary connections.
@@ -48,7 +48,7 @@ pub enum Place {
 pub struct Admitted {
     connections: Connections,
     number: u64,
-    place: Place,
+    place: ConnectionUse,
     activity: Arc<Activity>,
     aborted: CancellationToken,
 }
@@ -86,7 +86,7 @@ enum Worth {
 impl Connections {
     /// Creates an empty set for `limit` connections.
     pub fn new(limit: u64) -> Self {
-        Self(Arc::new(Mutex::new(Open {
+        Self(Arc::new(Mutex::new(OpenConnections {
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
             next: 0,
             entries: HashMap::new(),
@@ -102,7 +102,7 @@ impl Connections {
         let number = open.next;
         open.next += 1;
         let (activity, aborted) = (Arc::new(Activity::new()), CancellationToken::new());
-        let entry = Entry {
+        let entry = Connection {
             client,
             place,
             activity: Arc::clone(&activity),
@@ -124,38 +124,38 @@ impl Connections {
         self.lock().evict(Worth::Answering, |_| true);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, OpenConnections> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Open {
+impl OpenConnections {
     /// Frees the place of a connection. An aborted connection has lost its place before it ends.
-    fn remove(&mut self, number: u64) -> Option<Entry> {
+    fn remove(&mut self, number: u64) -> Option<Connection> {
         let removed = self.entries.remove(&number)?;
         gauge!("halfspace_connections").decrement(1.0);
         Some(removed)
     }
 
     /// Finds a place for a connection of this client, and aborts another connection if necessary.
-    fn make_place(&mut self, client: Option<IpAddr>) -> Place {
-        let ordinary = |entry: &Entry| entry.place == Place::Ordinary;
-        let held = |entries: &HashMap<u64, Entry>| {
+    fn make_place(&mut self, client: Option<IpAddr>) -> ConnectionUse {
+        let ordinary = |entry: &Connection| entry.place == ConnectionUse::Ordinary;
+        let held = |entries: &HashMap<u64, Connection>| {
             let own = entries.values().filter(|entry| ordinary(entry));
             own.filter(|entry| entry.client == client).count()
         };
         let share_max = (self.limit / 2).max(1);
         if client.is_some() && held(&self.entries) >= share_max {
-            let own = |entry: &Entry| ordinary(entry) && entry.client == client;
+            let own = |entry: &Connection| ordinary(entry) && entry.client == client;
             // A running answer of this client has more worth than a new request of the same client.
             if self.evict(Worth::Idle, own) {
-                return Place::Ordinary;
+                return ConnectionUse::Ordinary;
             }
-            let reserve = |entry: &Entry| entry.place == Place::Reserve;
+            let reserve = |entry: &Connection| entry.place == ConnectionUse::Reserve;
             if self.entries.values().filter(|entry| reserve(entry)).count() >= RESERVE {
                 self.evict(Worth::Answering, reserve);
             }
-            return Place::Reserve;
+            return ConnectionUse::Reserve;
         }
         if self
             .entries
@@ -166,13 +166,13 @@ impl Open {
         {
             self.evict(Worth::Answering, ordinary);
         }
-        Place::Ordinary
+        ConnectionUse::Ordinary
     }
 
     /// Aborts the connection with the lowest worth among those that `may` selects and that are worth at
     /// most `worth_max`. Of equal connections, the one without traffic for the longest time is aborted.
     /// Returns whether a connection was aborted.
-    fn evict(&mut self, worth_max: Worth, may: impl Fn(&Entry) -> bool) -> bool {
+    fn evict(&mut self, worth_max: Worth, may: impl Fn(&Connection) -> bool) -> bool {
         let ranked = self.entries.iter().filter(|(_, entry)| may(entry));
         let ranked = ranked.map(|(number, entry)| (entry.activity.rank(), *number));
         let least = ranked.filter(|((worth, _), _)| *worth <= worth_max).min();
@@ -205,7 +205,7 @@ impl Admitted {
     }
 
     /// Returns the requests that the connection may carry.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> ConnectionUse {
         self.place
     }
 }
@@ -327,14 +327,14 @@ mod tests {
         let held = [(); 2].map(|()| connections.admit(Some(A)));
         let exchanges = held.each_ref().map(|one| one.activity().begin());
         for _ in 0..2 * RESERVE {
-            assert_eq!(connections.admit(Some(A)).place(), Place::Reserve);
+            assert_eq!(connections.admit(Some(A)).place(), ConnectionUse::Reserve);
         }
         let probes: Vec<_> = (0..=RESERVE).map(|_| connections.admit(Some(A))).collect();
         assert_eq!(probes.iter().filter(|one| is_open(one)).count(), RESERVE);
         assert_eq!(held.each_ref().map(is_open), [true; 2]);
-        assert_eq!(connections.admit(Some(B)).place(), Place::Ordinary);
+        assert_eq!(connections.admit(Some(B)).place(), ConnectionUse::Ordinary);
         drop(exchanges);
-        assert_eq!(connections.admit(Some(A)).place(), Place::Ordinary);
+        assert_eq!(connections.admit(Some(A)).place(), ConnectionUse::Ordinary);
         assert!(!is_open(&held[0]));
     }
 
@@ -345,7 +345,7 @@ mod tests {
         let exchanges: Vec<_> = proxied.iter().map(|one| one.activity().begin()).collect();
         assert!(proxied.iter().all(is_open));
         let other = connections.admit(Some(B));
-        assert_eq!(other.place(), Place::Ordinary);
+        assert_eq!(other.place(), ConnectionUse::Ordinary);
         assert_eq!(proxied.iter().filter(|one| is_open(one)).count(), 3);
         drop((exchanges, proxied));
         assert_eq!(connections.lock().entries.len(), 1);

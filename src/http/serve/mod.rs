@@ -26,7 +26,7 @@ use tower::ServiceExt;
 use crate::http::limits::Limits;
 
 use connections::{Admitted, Connections};
-pub use connections::{AnswerGuard, Place};
+pub use connections::{AnswerGuard, ConnectionUse};
 use write_rate::WriteRate;
 
 /// Pause after a failed accept, for example without free file descriptors.
@@ -47,7 +47,7 @@ pub struct ServeLimits {
     /// Time that the writes of a connection may be pending before the client has read 480 KiB.
     pub write_window: Duration,
     /// Time for running answers to end after the stop.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl Default for ServeLimits {
@@ -57,7 +57,7 @@ impl Default for ServeLimits {
             trusted_proxies: Vec::new(),
             head_timeout: Duration::from_secs(10),
             write_window: Duration::from_secs(30),
-            patience: Duration::from_secs(3),
+            timeout: Duration::from_secs(3),
         }
     }
 }
@@ -115,7 +115,7 @@ pub async fn serve(
     drop(listener);
     tokio::select! {
         () = graceful.shutdown() => {}
-        () = tokio::time::sleep(limits.patience) => tracing::warn!("open connections were closed \
+        () = tokio::time::sleep(limits.timeout) => tracing::warn!("open connections were closed \
                                                                     at shutdown"),
     }
 }

@@ -25,15 +25,15 @@ const ANSWER_BYTES: usize = 96;
 
 /// The answers of one request. Clones share the answers.
 #[derive(Clone)]
-pub struct Answers(Arc<Shared>);
+pub struct Answers(Arc<AnswerQueue>);
 
-struct Shared {
-    waiting: Mutex<Waiting>,
+struct AnswerQueue {
+    waiting: Mutex<WaitingAnswers>,
     changed: Notify,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct WaitingAnswers {
     answers: VecDeque<Answered>,
     /// Position before the first waiting answer. The positions of one request are consecutive.
     position: u64,
@@ -48,7 +48,7 @@ struct Waiting {
 impl Answers {
     /// Creates an empty list of answers.
     pub fn new() -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(AnswerQueue {
             waiting: Mutex::default(),
             changed: Notify::new(),
         }))
@@ -133,13 +133,13 @@ impl Answers {
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, WaitingAnswers> {
         let waiting = self.0.waiting.lock();
         waiting.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Waiting {
+impl WaitingAnswers {
     fn piece(&mut self) -> Bytes {
         let count = self.answers.len().min(PIECE_MAX);
         let mut text = Vec::with_capacity(count * ANSWER_BYTES);

@@ -26,7 +26,7 @@ use crate::http::document::declared::{BODY, EXAMPLES, SESSION, STORED, problems}
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::{Caller, PathId};
 use crate::http::middleware::envelope::RequestId;
-use crate::http::models::examples::{Purpose, options};
+use crate::http::models::examples::{ExamplesUse, options};
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Problem, placed};
 use crate::http::sessions::ReadingQuery;
@@ -35,7 +35,7 @@ use crate::http::sessions::stream::{Feed, Late};
 
 /// Time after which the answer to a stream begins even without an answered example, because some clients
 /// wait for a status before they send. A later error is the last line.
-const STATUS_PATIENCE: Duration = Duration::from_millis(500);
+const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Examples per request that is not a JSON document.
 pub const LINES_MAX: u64 = 1_000_000;
@@ -111,7 +111,7 @@ pub async fn learn_session_examples(
     let spec = app.jobs.session(&owner, id).await?.spec;
     let n = usize::try_from(spec.n).unwrap_or(usize::MAX);
     let query = body.parts.uri.query();
-    let mut options = options(query, body.format, n, Purpose::Learn, &body.limits)?;
+    let mut options = options(query, body.format, n, ExamplesUse::Learn, &body.limits)?;
     options.values = Some(spec.values);
     let late = Late {
         path: body.parts.uri.path().to_owned(),
@@ -134,7 +134,7 @@ pub async fn learn_session_examples(
             let answers = Answers::new();
             let feed = Feed::new(&app, writer, body, &options, answers.clone())?;
             tokio::spawn(feed.at(position, stands).run(late));
-            match timeout(STATUS_PATIENCE, answers.begun()).await {
+            match timeout(STATUS_TIMEOUT, answers.begun()).await {
                 Ok(begun) => begun?,
                 Err(_) => answers.begin()?,
             }

@@ -37,7 +37,7 @@ pub struct Feed {
     frames: BodyDataStream,
     /// Sends frames to the source of `portions`. `None` once the body has ended.
     to_source: Option<mpsc::Sender<Bytes>>,
-    portions: NdjsonPortions<Decoder<Source>>,
+    portions: NdjsonPortions<Decoder<ReceivedBytes>>,
     answers: Answers,
     step_lines: u64,
     /// Position that the session must have. `None` before the first example of a request that accepts any
@@ -80,7 +80,7 @@ impl Feed {
         let (_, _, body) = body.into_parts();
         let (to_source, receiver) = mpsc::channel();
         let current = Bytes::new();
-        let source = Source { receiver, current };
+        let source = ReceivedBytes { receiver, current };
         let decoder = halfspace_formats::decoder(coding, source, &options.limits)?;
         let n = options.n.unwrap_or(1).max(1) as u64;
         Ok(Self {
@@ -235,12 +235,12 @@ fn at_line(error: SessionError, line: Option<&u64>) -> Problem {
 }
 
 /// A reader over the received part of a body, which never blocks.
-struct Source {
+struct ReceivedBytes {
     receiver: mpsc::Receiver<Bytes>,
     current: Bytes,
 }
 
-impl Read for Source {
+impl Read for ReceivedBytes {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.current.is_empty() {
             match self.receiver.try_recv() {

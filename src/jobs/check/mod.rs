@@ -144,8 +144,8 @@ impl Check<'_> {
         for id in ids {
             match self.row(store, table, id).await {
                 Ok(()) => {}
-                Err(Failure::Row(error)) => self.unreadable(kind(table), id, error)?,
-                Err(Failure::BlobsAway(error)) => return Err(error),
+                Err(RowFailure::Row(error)) => self.unreadable(kind(table), id, error)?,
+                Err(RowFailure::BlobsAway(error)) => return Err(error),
             }
             let checked = self.summary.checked.entry(kind(table)).or_default();
             *checked += 1;
@@ -160,7 +160,7 @@ impl Check<'_> {
         store: &CheckedStore,
         table: CheckedTable,
         id: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RowFailure> {
         let has_digests = match table {
             CheckedTable::Models => store.model(id).await?.map(|read| read.has_digests),
             CheckedTable::Traces => store.trace(id).await?.map(|read| read.has_digests),
@@ -199,7 +199,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    async fn dataset(&mut self, store: &CheckedStore, dataset: &Dataset) -> Result<(), Failure> {
+    async fn dataset(&mut self, store: &CheckedStore, dataset: &Dataset) -> Result<(), RowFailure> {
         let summary = &dataset.summary;
         let damages = self.blob(&summary.data_key, Some(&summary.sha256), |header| {
             let is_same = header.n as u64 == summary.n
@@ -222,7 +222,7 @@ impl Check<'_> {
     }
 
     /// Checks the data of a job. Ended jobs have none.
-    async fn job(&mut self, store: &CheckedStore, job: &Job) -> Result<(), Failure> {
+    async fn job(&mut self, store: &CheckedStore, job: &Job) -> Result<(), RowFailure> {
         if job.status.is_ended() {
             return Ok(());
         }
@@ -249,7 +249,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    async fn checkpoint(&mut self, store: &CheckedStore, id: &str) -> Result<(), Failure> {
+    async fn checkpoint(&mut self, store: &CheckedStore, id: &str) -> Result<(), RowFailure> {
         let Some((body, program)) = store.checkpoint(id).await? else {
             return Ok(());
         };
@@ -277,7 +277,7 @@ impl Check<'_> {
         key: &str,
         sha256: Option<&str>,
         compare: impl FnOnce(&BlocksHeader) -> Option<String>,
-    ) -> Result<Vec<String>, Failure> {
+    ) -> Result<Vec<String>, RowFailure> {
         let Some(blobs) = self.blobs else {
             return Ok(vec![format!("the folder of the blob {key} is missing")]);
         };
@@ -285,7 +285,7 @@ impl Check<'_> {
         let source = match blobs.read_once(key).await {
             Ok(Some(source)) => source,
             Ok(None) => return Ok(vec![format!("the blob {key} is missing")]),
-            Err(error) if blobs.is_remote() => return Err(Failure::BlobsAway(error)),
+            Err(error) if blobs.is_remote() => return Err(RowFailure::BlobsAway(error)),
             Err(error) => return Ok(vec![format!("{}{error}", its_blob(key))]),
         };
         let digest = match sha256.map(<[u8; 32]>::from_hex).transpose() {
@@ -311,7 +311,7 @@ impl Check<'_> {
         let is_away = |damage: &BlocksError| matches!(damage, BlocksError::Io(_));
         if blobs.is_remote() && damages.iter().any(is_away) {
             let away = damages.swap_remove(0).to_string();
-            return Err(Failure::BlobsAway(StoreError::unavailable(away)));
+            return Err(RowFailure::BlobsAway(StoreError::unavailable(away)));
         }
         self.summary.blob_bytes += bytes;
         *self.summary.checked.entry("blob").or_default() += 1;
@@ -346,7 +346,7 @@ impl Check<'_> {
                 Ok(damages) => damages.into_iter().for_each(|detail| {
                     self.damaged("blob", &key, detail.replace(&its_blob(&key), ""))
                 }),
-                Err(Failure::Row(error) | Failure::BlobsAway(error)) => return Err(error),
+                Err(RowFailure::Row(error) | RowFailure::BlobsAway(error)) => return Err(error),
             }
         }
         Ok(())
@@ -386,14 +386,14 @@ impl Check<'_> {
 }
 
 /// The reason why the check of a row ended early.
-enum Failure {
+enum RowFailure {
     /// The row cannot be read.
     Row(StoreError),
     /// The object store does not answer.
     BlobsAway(StoreError),
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for RowFailure {
     fn from(error: StoreError) -> Self {
         Self::Row(error)
     }

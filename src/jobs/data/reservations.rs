@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 
 use crate::records::Owner;
-use crate::storage::{OverQuota, Standing, Store, Usage};
+use crate::storage::{OverQuota, QuotaStanding, Store, Usage};
 
 use crate::jobs::service::{Jobs, JobsError};
 
@@ -33,15 +33,15 @@ struct Reserved {
 
 /// Bytes reserved for one upload. Clones share the reservation; dropping the last clone releases it.
 #[derive(Clone)]
-pub struct Reservation(Arc<Mutex<Held>>);
+pub struct Reservation(Arc<Mutex<ReservedBytes>>);
 
-struct Held {
+struct ReservedBytes {
     reservations: Arc<Reservations>,
     store: Arc<Store>,
     owner: Owner,
     bytes: u64,
     /// Usage and limits as last read from the store, without this reservation.
-    standing: Arc<Mutex<Standing>>,
+    standing: Arc<Mutex<QuotaStanding>>,
     /// Bytes reserved at that time.
     standing_bytes: u64,
     refusal: Option<OverQuota>,
@@ -53,7 +53,7 @@ impl Jobs {
     /// # Errors
     /// [`JobsError::OverQuota`], or errors of the store.
     pub async fn reserve(&self, owner: &Owner, bytes: u64) -> Result<Reservation, JobsError> {
-        let held = Held {
+        let held = ReservedBytes {
             reservations: Arc::clone(&self.reservations),
             store: Arc::clone(&self.store),
             owner: owner.clone(),
@@ -100,7 +100,7 @@ impl Reservation {
     }
 }
 
-impl Held {
+impl ReservedBytes {
     fn grow_to(&mut self, bytes: u64) -> Result<(), OverQuota> {
         if bytes.saturating_sub(self.standing_bytes) > STANDING_BYTES {
             self.standing_bytes = bytes;
@@ -150,7 +150,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for ReservedBytes {
     fn drop(&mut self) {
         self.become_exactly(0);
     }

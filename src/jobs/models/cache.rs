@@ -29,7 +29,7 @@ pub(crate) struct ModelCache(Mutex<All>);
 
 #[derive(Default)]
 struct All {
-    models: HashMap<ModelId, Kept>,
+    models: HashMap<ModelId, CachedModel>,
     /// How many deleted models were removed from the cache.
     gone: u64,
 }
@@ -38,7 +38,7 @@ struct All {
 #[derive(Clone, Copy)]
 pub(crate) struct Gone(u64);
 
-struct Kept {
+struct CachedModel {
     owner: Owner,
     model: LoadedModel,
     bytes: u64,
@@ -73,7 +73,7 @@ impl ModelCache {
         owner: &Owner,
         id: ModelId,
         now: Instant,
-        take: impl FnOnce(&mut Kept) -> bool,
+        take: impl FnOnce(&mut CachedModel) -> bool,
     ) -> Option<LoadedModel> {
         let mut all = self.all();
         let kept = all
@@ -101,7 +101,7 @@ impl ModelCache {
         if bytes > BYTES_MAX / 4 {
             return;
         }
-        let kept = Kept {
+        let kept = CachedModel {
             owner: record.owner.clone(),
             model: model.clone(),
             bytes,

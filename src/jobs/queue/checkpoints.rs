@@ -35,7 +35,7 @@ const SEAL: &str = "0.1.0";
 const COSTS_BETWEEN: u32 = 100;
 
 /// How long a parked computation may run without a permit to reach its next state.
-const HOLD_PATIENCE: Duration = Duration::from_millis(500);
+const HOLD_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Interval at which the lease renewer looks at a computation that is about to hold.
 const LOOK: Duration = Duration::from_millis(5);
@@ -150,10 +150,10 @@ fn digest(job: &Job, rest: &[u8]) -> [u8; 32] {
 
 /// The seconds that a job has computed. The stopwatch is stopped while the job is parked.
 #[derive(Debug, Default)]
-pub struct Stopwatch(Mutex<Reading>);
+pub struct Stopwatch(Mutex<StopwatchReading>);
 
 #[derive(Debug, Default)]
-struct Reading {
+struct StopwatchReading {
     /// Seconds of earlier attempts, and of this attempt up to the last stop.
     seconds: f64,
     since: Option<Instant>,
@@ -187,7 +187,7 @@ impl Stopwatch {
         reading.seconds + running.as_secs_f64()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Reading> {
+    fn lock(&self) -> MutexGuard<'_, StopwatchReading> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -202,25 +202,25 @@ pub struct StateCell {
     is_wanted: AtomicBool,
     /// Whether the computation waits after it has handed over its state.
     holds: AtomicBool,
-    taken: Mutex<Option<Taken>>,
+    taken: Mutex<Option<TimedState>>,
     /// The time when the first state was offered. The computation had finished its preparation by then.
     offered: OnceLock<Instant>,
 }
 
 /// A state and the cost of making it.
 #[derive(Debug)]
-struct Taken {
+struct TimedState {
     /// `None` if the state is too large.
     left: Option<Checkpoint>,
     cost: Duration,
 }
 
 impl StateCell {
-    fn take_out(&self) -> Option<Taken> {
+    fn take_out(&self) -> Option<TimedState> {
         self.lock().take()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Taken>> {
+    fn lock(&self) -> MutexGuard<'_, Option<TimedState>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -258,7 +258,7 @@ impl Checkpoints for StateCell {
             state,
         });
         self.is_wanted.store(false, Ordering::Relaxed);
-        *self.lock() = Some(Taken { left, cost });
+        *self.lock() = Some(TimedState { left, cost });
         if self.holds.load(Ordering::Relaxed) {
             self.stop.pause();
             // Waits for the end of the pause. The computation itself checks afterwards whether it must stop.
@@ -276,7 +276,7 @@ impl Checkpoints for StateCell {
 }
 
 /// The result of holding a parked computation at a state.
-pub(crate) enum Held {
+pub(crate) enum ParkOutcome {
     /// The computation waits at this state.
     State { state: Vec<u8>, cost: Duration },
     /// The computation reached no state in time, or its state could not be sealed.
@@ -304,13 +304,13 @@ impl Checkpointing {
         }
     }
 
-    /// Writes a state that was handed over, within `patience`. Otherwise requests the next state when one is
+    /// Writes a state that was handed over, within `timeout`. Otherwise requests the next state when one is
     /// due.
-    pub(crate) async fn tick(&mut self, jobs: &Jobs, job: &Job, lease: &Lease, patience: Duration) {
+    pub(crate) async fn tick(&mut self, jobs: &Jobs, job: &Job, lease: &Lease, timeout: Duration) {
         if let Some(taken) = self.cell.take_out() {
             let begun = Instant::now();
             let handed_over_in = taken.cost;
-            self.write(jobs, job, lease, taken, patience).await;
+            self.write(jobs, job, lease, taken, timeout).await;
             let cost = handed_over_in + begun.elapsed();
             self.due = Instant::now() + pause(self.every, cost);
         } else if Instant::now() >= self.due {
@@ -326,11 +326,11 @@ impl Checkpointing {
 
     /// Lets the parked computation run to its next state and wait there. Returns the sealed state and the cost
     /// of the change of workers so far. A computation that reaches no state in time is paused again.
-    pub(crate) async fn hold(&self, run: &Run, job: &Job, begun: Instant) -> Held {
+    pub(crate) async fn hold(&self, run: &Run, job: &Job, begun: Instant) -> ParkOutcome {
         self.cell.want_and_hold();
         self.cell.stopwatch.start();
         run.stop.resume();
-        let deadline = Instant::now() + HOLD_PATIENCE;
+        let deadline = Instant::now() + HOLD_TIMEOUT;
         while Instant::now() < deadline && !(run.stop.is_parked() && self.cell.lock().is_some()) {
             tokio::time::sleep(LOOK).await;
         }
@@ -338,11 +338,11 @@ impl Checkpointing {
         let Some(taken) = self.cell.take_out() else {
             self.cell.forgo();
             run.stop.pause();
-            return Held::NotYet;
+            return ParkOutcome::NotYet;
         };
         let Some(left) = taken.left else {
             self.cell.forgo();
-            return Held::TooLarge;
+            return ParkOutcome::TooLarge;
         };
         let sealing = Instant::now();
         match sealed(job, left).await {
@@ -350,9 +350,9 @@ impl Checkpointing {
                 let offered = self.cell.offered.get();
                 let preparation = offered.map_or(Duration::ZERO, |first| *first - begun);
                 let cost = preparation + taken.cost + sealing.elapsed();
-                Held::State { state, cost }
+                ParkOutcome::State { state, cost }
             }
-            Err(_) => Held::NotYet,
+            Err(_) => ParkOutcome::NotYet,
         }
     }
 
@@ -366,10 +366,10 @@ impl Checkpointing {
         jobs: &Jobs,
         job: &Job,
         lease: &Lease,
-        taken: Taken,
-        patience: Duration,
+        taken: TimedState,
+        timeout: Duration,
     ) {
-        let written = tokio::time::timeout(patience, write(jobs, job, lease, taken.left));
+        let written = tokio::time::timeout(timeout, write(jobs, job, lease, taken.left));
         let written = written.await;
         let failed = match written.unwrap_or_else(|late| Err(StoreError::unavailable(late))) {
             // A lost lease is reported by the next heartbeat.

@@ -16,7 +16,7 @@ use super::lease_renewer::progress;
 use crate::jobs::data::stored::ReadError;
 use crate::jobs::ids::Ids;
 use crate::jobs::service::Jobs;
-use crate::jobs::tasks::{Completion, End};
+use crate::jobs::tasks::{Completion, TaskEnd};
 
 /// Longest hypothesis that a result includes, as JSON. A longer hypothesis is only in the model.
 pub(crate) const INLINE_HYPOTHESIS_BYTES_MAX: usize = 256 * 1024;
@@ -68,12 +68,12 @@ pub(crate) fn of(ids: &Ids, job: &Job, planned: Option<u64>, completion: Complet
         .counts
         .map_or(job.progress, |counts| progress(&counts, planned));
     let (status, result, error) = match completion.end {
-        End::Succeeded(result) => {
+        TaskEnd::Succeeded(result) => {
             progress.fraction = Some(1.0);
             (Status::Succeeded, Some(result), None)
         }
-        End::Cancelled(result) => (Status::Cancelled, result, None),
-        End::Failed(error) => (Status::Failed, None, Some(error)),
+        TaskEnd::Cancelled(result) => (Status::Cancelled, result, None),
+        TaskEnd::Failed(error) => (Status::Failed, None, Some(error)),
     };
     JobEnd {
         status,
@@ -115,13 +115,13 @@ pub fn is_shown_inline(hypothesis: &impl Serialize) -> bool {
 
 /// Whether the JSON text of a document has at most `bytes_max` bytes. Serialisation stops at the limit.
 pub(crate) fn is_within(document: &impl Serialize, bytes_max: usize) -> bool {
-    serde_json::to_writer(Room(bytes_max), document).is_ok()
+    serde_json::to_writer(RemainingBytes(bytes_max), document).is_ok()
 }
 
 /// A writer that counts bytes down from a limit and keeps none.
-struct Room(usize);
+struct RemainingBytes(usize);
 
-impl Write for Room {
+impl Write for RemainingBytes {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let left = self.0.checked_sub(bytes.len());
         self.0 = left.ok_or(io::ErrorKind::FileTooLarge)?;

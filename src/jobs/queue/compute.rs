@@ -19,7 +19,7 @@ use super::completion;
 use super::parking::PermitSlot;
 use crate::jobs::data::stored::ReadError;
 use crate::jobs::service::Jobs;
-use crate::jobs::tasks::{About, Work};
+use crate::jobs::tasks::{About, CheckedTask};
 
 /// The shortest pause between two looks at the computed seconds.
 const LOOK: Duration = Duration::from_millis(5);
@@ -83,16 +83,16 @@ async fn end_after(stop: StopFlag, computed: Arc<StateCell>, seconds_max: f64) {
 }
 
 /// Counts a computation in the gauge of running computations until the computation ends.
-struct Computing;
+struct RunningGauge;
 
-impl Computing {
+impl RunningGauge {
     fn begin() -> Self {
         metrics::gauge!("halfspace_computations_running").increment(1.0);
         Self
     }
 }
 
-impl Drop for Computing {
+impl Drop for RunningGauge {
     fn drop(&mut self) {
         metrics::gauge!("halfspace_computations_running").decrement(1.0);
     }
@@ -126,7 +126,9 @@ impl ComputeThreads {
 impl Drop for ComputeThreads {
     fn drop(&mut self) {
         // A runtime cannot wait for its threads within another runtime.
-        self.0.take().map(Runtime::shutdown_background);
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
     }
 }
 
@@ -144,7 +146,7 @@ pub struct Computation {
     pub run: Arc<Run>,
     /// Receives the states of the run.
     pub(crate) checkpoints: Arc<StateCell>,
-    work: Arc<Work>,
+    work: Arc<CheckedTask>,
     handle: JoinHandle<(Result<Box<JobEnd>, Interrupt>, Grant)>,
     /// Raises the flag at the time limit even while nothing awaits the computation.
     _timer: AbortOnDropHandle<()>,
@@ -157,7 +159,7 @@ impl Computation {
     pub fn start(
         jobs: &Jobs,
         job: &Job,
-        work: Arc<Work>,
+        work: Arc<CheckedTask>,
         start_state: StartState,
         permit: Arc<PermitSlot>,
         memory: Grant,
@@ -171,7 +173,7 @@ impl Computation {
         let (outside, computed) = (Arc::clone(&run), Arc::clone(&work));
         let (cell, ids, job) = (Arc::clone(&checkpoints), Arc::clone(&jobs.ids), job.clone());
         let handle = jobs.compute_threads.spawn(move || {
-            let _counted = Computing::begin();
+            let _counted = RunningGauge::begin();
             let end = memory.settled(|| {
                 cell.stopwatch.start();
                 let mut about = || {
@@ -212,14 +214,14 @@ impl Computation {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
-    use rustix::process::getpriority_process;
-
-    use super::*;
-
+    #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn only_computing_threads_have_the_lower_priority() {
+        use super::{COMPUTE_NICE, ComputeThreads};
+        use rustix::process::getpriority_process;
+
         let before = getpriority_process(None).unwrap();
         let threads = ComputeThreads::default();
         let nice = threads.spawn(|| getpriority_process(None).unwrap());

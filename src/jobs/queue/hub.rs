@@ -26,7 +26,7 @@ pub struct Hub {
 /// A running computation of this process.
 struct Running {
     run: Arc<Run>,
-    /// The parent, if the job is a part of another job.
+    /// The parent, if the job is a subjob of another job.
     parent: Option<JobId>,
 }
 
@@ -63,7 +63,7 @@ impl Hub {
     /// Registers a run so that [`Self::stop`] finds it.
     pub fn register(&self, job: JobId, lineage: JobTree, run: Arc<Run>) -> Registered<'_> {
         let parent = match lineage {
-            JobTree::Part { parent, .. } => Some(parent),
+            JobTree::Subjob { parent, .. } => Some(parent),
             JobTree::Single | JobTree::Parent { .. } => None,
         };
         let running = Running {
@@ -79,7 +79,7 @@ impl Hub {
         }
     }
 
-    /// Stops the runs of a job and of its parts in this process.
+    /// Stops the runs of a job and of its subjobs in this process.
     pub fn stop(&self, job: JobId, interrupt: Interrupt) {
         for (id, running) in &*self.lock() {
             if *id == job || running.parent == Some(job) {
@@ -147,11 +147,11 @@ mod tests {
     #[test]
     fn the_parts_of_a_job_stop_with_it() {
         let hub = Hub::default();
-        let [parent, part, other] =
+        let [parent, subjob, other] =
             [1, 2, 3].map(|id| JobId::new(Timestamp::from_milliseconds(1), [id; 10]));
         let runs = [Arc::new(Run::default()), Arc::new(Run::default())];
-        let lineage = JobTree::Part { parent, part: 0 };
-        let _part = hub.register(part, lineage, Arc::clone(&runs[0]));
+        let lineage = JobTree::Subjob { parent, index: 0 };
+        let _subjob = hub.register(subjob, lineage, Arc::clone(&runs[0]));
         let _other = hub.register(other, JobTree::Single, Arc::clone(&runs[1]));
         hub.stop(parent, Interrupt::Cancelled);
         assert_eq!(runs[0].stop.raised(), Some(Interrupt::Cancelled));

@@ -17,7 +17,7 @@ use super::checkpoints::{Checkpointing, StateCell};
 use super::parking::Stance;
 use super::yielding::Solitude;
 use crate::jobs::service::Jobs;
-use crate::jobs::tasks::Work;
+use crate::jobs::tasks::CheckedTask;
 
 /// Longest interval between two renewals, even for a long lease. The answer to a renewal tells whether another
 /// process has cancelled the job.
@@ -37,7 +37,7 @@ pub(crate) struct LeaseRenewer<'a> {
     pub(crate) hold: Hold,
     pub(crate) stance: Stance,
     /// The computation, once it has started.
-    pub(crate) computing: Option<Computing>,
+    pub(crate) computing: Option<LeasedComputation>,
     /// The other permits of the process, if the job must run alone.
     pub(crate) solitude: Option<Solitude<'a>>,
 }
@@ -53,7 +53,7 @@ pub(crate) enum Hold {
 }
 
 /// The data of a computation that its lease renewer needs.
-pub(crate) struct Computing {
+pub(crate) struct LeasedComputation {
     pub states: Arc<StateCell>,
     pub checkpointing: Checkpointing,
     /// Whether the state of the computation can be stored.
@@ -90,11 +90,11 @@ impl<'a> LeaseRenewer<'a> {
     }
 
     /// Announces a started computation, whose counts and states the lease renewer stores from now on.
-    pub(crate) fn show(&mut self, work: &Work, states: &Arc<StateCell>) {
+    pub(crate) fn show(&mut self, work: &CheckedTask, states: &Arc<StateCell>) {
         self.planned = work.examples_planned;
         self.shown = None;
         let every = self.jobs.config.checkpoint_every;
-        self.computing = Some(Computing {
+        self.computing = Some(LeasedComputation {
             checkpointing: Checkpointing::new(Arc::clone(states), every),
             has_state: work.has_state,
             paid_seconds: states.stopwatch.seconds(),
@@ -141,15 +141,15 @@ impl<'a> LeaseRenewer<'a> {
             let (jobs, job, lease) = (self.jobs, self.job, self.lease);
             let length = Duration::from_secs(jobs.config.lease_seconds.into());
             let left = (self.renewed + length).saturating_duration_since(Instant::now());
-            let patience = left.min(length / 3);
+            let timeout = left.min(length / 3);
             computing
                 .checkpointing
-                .tick(jobs, job, lease, patience)
+                .tick(jobs, job, lease, timeout)
                 .await;
         }
     }
 
-    /// The computed seconds. A job with parts counts no seconds of its own.
+    /// The computed seconds. A job with subjobs counts no seconds of its own.
     pub(crate) fn spent(&self) -> Spent {
         match &self.computing {
             Some(computing) if !self.gathers() => {
@@ -190,7 +190,7 @@ impl<'a> LeaseRenewer<'a> {
         if self.hold != Hold::Held {
             return None;
         }
-        // A job with parts shows no counts of its own, because the parts count them.
+        // A job with subjobs shows no counts of its own, because the subjobs count them.
         let moved = self.shown != Some(counts) && !self.gathers();
         let progress = moved.then(|| progress(&counts, self.planned));
         let spent = self.spent();

@@ -1,6 +1,6 @@
 //! The queue: from a submitted job to its stored end.
 //!
-//! - [`submit`] stores a job, or computes the job at once for a waiting client. [`parts`] stores a job with parts.
+//! - [`submit`] stores a job, or computes the job at once for a waiting client. [`subjobs`] stores a job with subjobs.
 //! - [`scheduler`] claims jobs for free permits, and [`worker`] computes a claimed job under a lease, which
 //!   [`lease_renewer`] renews.
 //! - [`compute`] is one computation in a thread of low priority, and [`completion`] the form of its end in the store.
@@ -14,9 +14,9 @@ pub(super) mod compute;
 pub(super) mod hub;
 pub(super) mod lease_renewer;
 pub(super) mod parking;
-pub(super) mod parts;
 pub(super) mod scheduler;
 pub(super) mod shares;
+pub(super) mod subjobs;
 pub(super) mod submit;
 pub(super) mod worker;
 pub(super) mod yielding;

@@ -11,7 +11,7 @@ use halfspace_core::memory::SMALL_BYTES_MAX;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::records::schedule::{self, Line, ParkedPlace};
+use crate::records::schedule::{self, JobsAhead, ParkedPlace};
 use crate::records::{JobId, Owner};
 use crate::storage::{ClaimTerms, ReleaseTerms, StoreError};
 
@@ -117,7 +117,7 @@ impl Jobs {
     }
 
     /// The jobs that could precede a job of this owner. `freed` is the memory that this job would free.
-    pub(crate) async fn line(&self, owner: &Owner, freed: u64) -> Result<Line, StoreError> {
+    pub(crate) async fn line(&self, owner: &Owner, freed: u64) -> Result<JobsAhead, StoreError> {
         let available = self.config.memory.available().saturating_add(freed);
         self.store.line(owner, available).await
     }

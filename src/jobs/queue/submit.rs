@@ -26,7 +26,7 @@ use super::worker;
 use crate::jobs::data::datasets::unwritten;
 use crate::jobs::data::stored::ReadError;
 use crate::jobs::service::{Jobs, JobsError};
-use crate::jobs::tasks::Work;
+use crate::jobs::tasks::CheckedTask;
 
 /// Longest expected time of a waited job that is computed before it is stored.
 const WAITED_SECONDS_MAX: f64 = 0.2;
@@ -49,7 +49,7 @@ pub struct JobDraft {
     /// The seed of all random choices.
     pub seed: u64,
     /// The work itself.
-    pub work: Arc<Work>,
+    pub work: Arc<CheckedTask>,
     /// The digest of the canonical rows in hexadecimal, or `None` for generated data.
     pub data_sha256: Option<String>,
     /// The dataset that the job reads, if any. The data of a dataset are not stored again.
@@ -63,7 +63,7 @@ pub struct JobDraft {
 }
 
 impl Jobs {
-    /// Creates a job and waits for its end, at most for `patience`. The job is on disk when this returns.
+    /// Creates a job and waits for its end, at most for `timeout`. The job is on disk when this returns.
     ///
     /// # Errors
     /// - [`JobsError::OverQuota`] or [`JobsError::NoMemory`] if the job exceeds a quota or the memory of the
@@ -78,15 +78,15 @@ impl Jobs {
     pub async fn submit(
         self: &Arc<Self>,
         new: JobDraft,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Job, JobsError> {
         if self.stopping.is_cancelled() {
             return Err(JobsError::Stopping);
         }
         let begun = Instant::now();
         let owner = new.owner.clone();
-        let job = self.acknowledge(new, patience).await?;
-        let left = patience.saturating_sub(begun.elapsed());
+        let job = self.acknowledge(new, timeout).await?;
+        let left = timeout.saturating_sub(begun.elapsed());
         if job.status.is_ended() || left.is_zero() {
             return Ok(job);
         }
@@ -97,10 +97,10 @@ impl Jobs {
     async fn acknowledge(
         self: &Arc<Self>,
         new: JobDraft,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Job, JobsError> {
-        if let Some(count) = new.work.parts {
-            return self.enqueue_parts(new, count).await;
+        if let Some(count) = new.work.subjobs {
+            return self.enqueue_subjobs(new, count).await;
         }
         let record = self.record(&new);
         let (asked, memory) = (record.demand.memory_bytes, &self.config.memory);
@@ -111,7 +111,7 @@ impl Jobs {
                 max: memory.bytes_max(),
             }));
         }
-        let permit = if patience.is_zero() || !is_small(&record, &new.work) {
+        let permit = if timeout.is_zero() || !is_small(&record, &new.work) {
             None
         } else {
             Arc::clone(&self.permits).try_acquire_owned().ok()
@@ -122,7 +122,7 @@ impl Jobs {
         };
         // In a task of its own, because the computation continues when the client leaves.
         let (sender, receiver) = oneshot::channel();
-        let adopt_after = patience.min(self.config.adopt_after);
+        let adopt_after = timeout.min(self.config.adopt_after);
         let this = Arc::clone(self);
         self.tasks.spawn(async move {
             let run = Waited {
@@ -160,14 +160,14 @@ impl Jobs {
     async fn enqueue(
         &self,
         mut record: Job,
-        work: &Work,
+        work: &CheckedTask,
         key: Option<&KeyClaim>,
     ) -> Result<Job, JobsError> {
         let least = Usage {
             jobs_queued: 1,
             ..Usage::default()
         };
-        self.check_room(&record.owner, &least).await?;
+        self.check_quota(&record.owner, &least).await?;
         self.keep_data(&mut record, work).await?;
         let asked_at = Instant::now();
         let mut stored = self.store.insert_job(&record, key).await;
@@ -206,7 +206,11 @@ impl Jobs {
 
     /// Stores the sample that a request brought and names the blob in the job's record. The bytes are reserved
     /// until the blob is written. Afterwards the row of the job counts them.
-    pub(crate) async fn keep_data(&self, record: &mut Job, work: &Work) -> Result<(), JobsError> {
+    pub(crate) async fn keep_data(
+        &self,
+        record: &mut Job,
+        work: &CheckedTask,
+    ) -> Result<(), JobsError> {
         let own = work.data().filter(|_| record.dataset.is_none());
         let Some(data) = own.cloned() else {
             return Ok(());
@@ -233,7 +237,7 @@ impl Jobs {
 
 /// Whether a waited job is computed before it is stored. Such a job is expected to be short, and its data are
 /// small enough to be written only at its end.
-fn is_small(record: &Job, work: &Work) -> bool {
+fn is_small(record: &Job, work: &CheckedTask) -> bool {
     let bytes = work.data().map_or(0, |data| data.shape().memory_bytes());
     record.demand.seconds <= WAITED_SECONDS_MAX && bytes <= WAITED_BYTES_MAX
 }
@@ -247,7 +251,7 @@ pub(crate) fn is_asked_again<T>(stored: &Result<T, StoreError>, asked_at: Instan
 /// A waited job that is computed before it is stored.
 struct Waited {
     record: Job,
-    work: Arc<Work>,
+    work: Arc<CheckedTask>,
     key: Option<KeyClaim>,
     sender: oneshot::Sender<Result<Job, JobsError>>,
 }
@@ -326,7 +330,7 @@ impl Jobs {
     async fn insert_running(
         &self,
         record: &mut Job,
-        work: &Work,
+        work: &CheckedTask,
         key: Option<&KeyClaim>,
     ) -> Result<(Lease, Instant), JobsError> {
         self.keep_data(record, work).await?;

@@ -22,11 +22,11 @@ use super::completion;
 use super::compute::{Computation, Computed};
 use super::lease_renewer::{Hold, LeaseRenewer};
 use super::parking::{PermitSlot, Stance};
-use super::parts::without_products;
+use super::subjobs::without_products;
 use super::yielding::Solitude;
 use crate::jobs::data::stored::ReadError;
 use crate::jobs::service::{Jobs, JobsError};
-use crate::jobs::tasks::{Allowance, Inputs, JobSample, ResolveError, Work, resolve};
+use crate::jobs::tasks::{Allowance, CheckedTask, Inputs, JobSample, ResolveError, resolve};
 
 /// Attempts to write the end of a job while the store fails, with growing pauses.
 const FINISH_TRIES_MAX: u32 = 200;
@@ -36,10 +36,10 @@ const FINISH_TRIES_MAX: u32 = 200;
 const REQUEUE_TRIES_MAX: u32 = 20;
 
 /// How long a worker retries to read data over an unavailable network before the job is returned to the queue.
-const READ_PATIENCE: Duration = Duration::from_secs(600);
+const READ_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Time limit for storing the state of a job that goes back to the queue.
-const STATE_PATIENCE: Duration = Duration::from_secs(3);
+const STATE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Pause in the queue of a job for which there was no memory.
 const MEMORY_PAUSE_SECONDS: f64 = 0.5;
@@ -72,7 +72,7 @@ impl Jobs {
             run.stop.raise(Interrupt::Suspended);
         }
         self.hub.changed(job.id);
-        if let JobTree::Part { parent, .. } = job.lineage {
+        if let JobTree::Subjob { parent, .. } = job.lineage {
             self.hub.changed(parent);
         }
         let memory = match self.config.memory.try_take(job.demand.memory_bytes) {
@@ -119,7 +119,12 @@ impl Jobs {
     }
 
     /// Restores the work that a job record describes.
-    async fn prepare(&self, job: &Job, run: &Run, memory: &Grant) -> Result<Work, Unprepared> {
+    async fn prepare(
+        &self,
+        job: &Job,
+        run: &Run,
+        memory: &Grant,
+    ) -> Result<CheckedTask, Unprepared> {
         let failed = |code: &str, detail: String| {
             Unprepared::Failed(JobError {
                 code: code.to_owned(),
@@ -146,15 +151,15 @@ impl Jobs {
                 Err(error) => return Err(failed("model-missing", error.to_string())),
             },
         };
-        let parts = match job.lineage {
-            JobTree::Parent { .. } => self.parts(job.id).await?,
-            JobTree::Single | JobTree::Part { .. } => Vec::new(),
+        let subjobs = match job.lineage {
+            JobTree::Parent { .. } => self.subjobs(job.id).await?,
+            JobTree::Single | JobTree::Subjob { .. } => Vec::new(),
         };
         // In the blocking pool, because some checks read all examples.
         let inputs = Inputs {
             sample: stored.clone().map(JobSample::Stored),
             model,
-            parts,
+            subjobs,
         };
         let (seed, within) = (job.seed, memory.clone());
         let allowance = Allowance {
@@ -179,7 +184,7 @@ impl Jobs {
                 }
                 (error, _) => failed("unreadable", error.to_string()),
             })?;
-        // The record of a part, or of a job from an earlier release, holds a different memory bound.
+        // The record of a subjob, or of a job from an earlier release, holds a different memory bound.
         memory.grow_to(work.demand.memory_bytes)?;
         Ok(work)
     }
@@ -192,7 +197,7 @@ impl Jobs {
         sha256: &str,
         run: &Run,
     ) -> Result<StoredExamples, Unprepared> {
-        let deadline = Instant::now() + READ_PATIENCE;
+        let deadline = Instant::now() + READ_TIMEOUT;
         let mut pause = Duration::from_millis(50);
         loop {
             let error = match self.open_data(key, sha256, run.stop.clone()).await {
@@ -224,7 +229,7 @@ impl Jobs {
                 };
                 self.has_ended(&ended);
                 self.forget_data(job.data_key.as_deref()).await;
-                self.after_part(&ended).await;
+                self.after_subjob(&ended).await;
             }
             Some(Fenced::Lost) => self.after_lost(job).await,
             None => {
@@ -239,7 +244,7 @@ impl Jobs {
     async fn give_back(&self, job: &Job, lease: &Lease, requeue: Requeue<'_>) {
         if requeue.checkpoint.is_some() {
             let written = self.store.requeue_job(lease, &requeue, self.ids.now());
-            match tokio::time::timeout(STATE_PATIENCE, written).await {
+            match tokio::time::timeout(STATE_TIMEOUT, written).await {
                 Ok(Ok(_)) => return self.hub.changed(job.id),
                 Ok(Err(error)) => tracing::warn!(job = %job.id, %error, "the state of the job \
                                                                          could not be stored"),
@@ -389,7 +394,7 @@ impl From<ReadError> for Unprepared {
 /// Keeps the lease of a running computation and writes its end.
 pub(crate) async fn attend(
     mut renewer: LeaseRenewer<'_>,
-    work: &Arc<Work>,
+    work: &Arc<CheckedTask>,
     mut computation: Computation,
 ) {
     renewer.show(work, &computation.checkpoints);
@@ -423,7 +428,7 @@ pub(crate) async fn attend(
             metrics::histogram!("halfspace_job_run_seconds").record(spent.seconds);
             let (end, _memory) = computed.into_end(jobs, job);
             let end = match job.lineage {
-                JobTree::Part { .. } => without_products(end),
+                JobTree::Subjob { .. } => without_products(end),
                 JobTree::Single | JobTree::Parent { .. } => end,
             };
             jobs.finish(job, lease, JobEnd { spent, ..end }).await;

@@ -16,13 +16,13 @@ use tokio::time::Instant;
 use crate::records::schedule::{self, PROBATION_SECONDS, Rank, slice_seconds};
 use crate::storage::{Alone, Fenced, Requeue, history};
 
-use super::checkpoints::Held;
+use super::checkpoints::ParkOutcome;
 use super::lease_renewer::{Hold, LeaseRenewer, progress};
 use super::parking::ParkedJob;
 use crate::jobs::service::Jobs;
 
 /// How long a lease renewer waits for a run to park before the next heartbeat.
-const PARK_PATIENCE: Duration = Duration::from_millis(100);
+const PARK_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Interval at which the lease renewer looks at a run that is about to park.
 const LOOK: Duration = Duration::from_millis(5);
@@ -90,7 +90,7 @@ impl LeaseRenewer<'_> {
             self.park(run).await;
         } else if self.is_to_yield().await {
             run.stop.pause();
-            let deadline = Instant::now() + PARK_PATIENCE;
+            let deadline = Instant::now() + PARK_TIMEOUT;
             while !run.stop.is_parked() && Instant::now() < deadline {
                 tokio::time::sleep(LOOK).await;
             }
@@ -186,9 +186,9 @@ impl LeaseRenewer<'_> {
         let begun = self.stance.begun();
         let held = computing.checkpointing.hold(run, self.job, begun).await;
         let (state, cost) = match held {
-            Held::State { state, cost } => (state, cost),
-            Held::NotYet => return,
-            Held::TooLarge => {
+            ParkOutcome::State { state, cost } => (state, cost),
+            ParkOutcome::NotYet => return,
+            ParkOutcome::TooLarge => {
                 computing.has_state = false;
                 self.jobs.parked.keep(self.job.id);
                 return;

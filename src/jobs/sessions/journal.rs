@@ -15,12 +15,12 @@ const BATCH_MAX: usize = 256;
 
 pub(crate) struct Journal {
     store: Arc<Store>,
-    waiting: Mutex<Vec<Waiting>>,
+    waiting: Mutex<Vec<WaitingAppend>>,
     /// Held by the task that writes the waiting appends.
     writing: tokio::sync::Mutex<()>,
 }
 
-struct Waiting {
+struct WaitingAppend {
     owner: Owner,
     append: SessionAppend,
     done: oneshot::Sender<Result<AppendOutcome, StoreError>>,
@@ -45,7 +45,7 @@ impl Journal {
         append: SessionAppend,
     ) -> Result<AppendOutcome, StoreError> {
         let (done, outcome) = oneshot::channel();
-        self.queue().push(Waiting {
+        self.queue().push(WaitingAppend {
             owner,
             append,
             done,
@@ -64,7 +64,7 @@ impl Journal {
 
     async fn write_waiting(&self) {
         let _writing = self.writing.lock().await;
-        let mut batch: Vec<Waiting> = {
+        let mut batch: Vec<WaitingAppend> = {
             let mut queue = self.queue();
             let count = queue.len().min(BATCH_MAX);
             queue.drain(..count).collect()
@@ -79,7 +79,7 @@ impl Journal {
         }
     }
 
-    async fn write(&self, owner: &Owner, some: Vec<Waiting>) {
+    async fn write(&self, owner: &Owner, some: Vec<WaitingAppend>) {
         let (appends, answers): (Vec<_>, Vec<_>) =
             some.into_iter().map(|one| (one.append, one.done)).unzip();
         match self.store.append_examples(owner, &appends).await {
@@ -97,7 +97,7 @@ impl Journal {
         }
     }
 
-    fn queue(&self) -> std::sync::MutexGuard<'_, Vec<Waiting>> {
+    fn queue(&self) -> std::sync::MutexGuard<'_, Vec<WaitingAppend>> {
         // A list stays valid when its holder panics.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -104,7 +104,7 @@ pub(crate) struct Sessions {
 /// The place of one session in memory.
 pub(crate) struct Slot {
     /// The write lock, held by the request that writes.
-    pub(crate) turn: Arc<tokio::sync::Mutex<()>>,
+    pub(crate) lock: Arc<tokio::sync::Mutex<()>>,
     /// The session as last seen, or `None` if it must be restored. A request that takes the session out puts it
     /// back only if it equals the stored session.
     live: Arc<tokio::sync::Mutex<Option<Live>>>,
@@ -131,7 +131,7 @@ impl Sessions {
         }
         let slot = slots.entry(id).or_insert_with(|| {
             Arc::new(Slot {
-                turn: Arc::default(),
+                lock: Arc::default(),
                 live: Arc::default(),
                 used: Mutex::new(Instant::now()),
             })

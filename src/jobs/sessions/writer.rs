@@ -19,7 +19,7 @@ use super::{SessionError, Slot};
 use crate::jobs::service::Jobs;
 
 /// How long a request waits for the write lock.
-const TURN_PATIENCE: Duration = Duration::from_secs(35);
+const SESSION_LOCK_TIMEOUT: Duration = Duration::from_secs(35);
 
 /// Attempts of a request without a position when other processes write too.
 const TRIES_MAX: u32 = 16;
@@ -58,7 +58,7 @@ pub struct SessionWriter {
     owner: Owner,
     id: SessionId,
     slot: Arc<Slot>,
-    _turn: OwnedMutexGuard<()>,
+    _lock: OwnedMutexGuard<()>,
 }
 
 impl Jobs {
@@ -73,14 +73,14 @@ impl Jobs {
     ) -> Result<SessionWriter, SessionError> {
         self.session(owner, id).await?;
         let slot = self.sessions.slot(id);
-        let turn = Arc::clone(&slot.turn).lock_owned();
-        let turn = tokio::time::timeout(TURN_PATIENCE, turn).await;
+        let lock = Arc::clone(&slot.lock).lock_owned();
+        let lock = tokio::time::timeout(SESSION_LOCK_TIMEOUT, lock).await;
         Ok(SessionWriter {
             jobs: Arc::clone(self),
             owner: owner.clone(),
             id,
             slot,
-            _turn: turn.map_err(|_| SessionError::Busy)?,
+            _lock: lock.map_err(|_| SessionError::Busy)?,
         })
     }
 }

@@ -4,7 +4,7 @@ use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::generate::{Generated, Plan};
-use halfspace_formats::{Assume, GeneratedSpec, Sampling};
+use halfspace_formats::{Assume, GeneratedSpec, SamplingMethod};
 
 /// Draws the examples that a finite plan and a seed define, as a job with this seed would draw them.
 ///
@@ -30,9 +30,9 @@ pub fn draw(
     let plan = plan(spec, Seed(seed));
     let is_clean = plan.is_clean() && plan.target.binary_weights().is_some();
     let assume = match spec.sampling {
-        Sampling::UniformPositive => Assume::UniformPositive,
-        Sampling::Reflected => Assume::Reflected,
-        Sampling::Uniform => Assume::Uniform,
+        SamplingMethod::UniformPositive => Assume::UniformPositive,
+        SamplingMethod::Reflected => Assume::Reflected,
+        SamplingMethod::Uniform => Assume::Uniform,
     };
     let data = Generated::materialise(plan, Seed(seed), &Run::default());
     Ok((data, is_clean.then_some(assume)))

@@ -1,11 +1,11 @@
-//! The task `experiment`: gathers the parts of an experiment, which are computed before.
+//! The task `experiment`: gathers the subjobs of an experiment, which are computed before.
 
-use halfspace_core::experiments::outcome::Outcome;
+use halfspace_core::experiments::outcome::ExperimentOutcome;
 use halfspace_core::experiments::{Experiment, PartTally};
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use serde::Deserialize;
 
-use crate::records::PartOutcome;
+use crate::records::SubjobOutcome;
 use crate::records::experiment::{ExperimentResult, ExperimentSpec};
 use crate::records::experiment_part::ExperimentPartResult;
 
@@ -16,19 +16,19 @@ use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_boun
 pub(super) struct WholeExperiment {
     spec: ExperimentSpec,
     experiment: Experiment,
-    /// The tallies of the parts that have ended.
+    /// The tallies of the subjobs that have ended.
     tallies: Vec<Option<PartTally>>,
 }
 
 impl Task for WholeExperiment {
     type Spec = ExperimentSpec;
-    type Output = Outcome;
+    type Output = ExperimentOutcome;
 
     fn new(spec: &ExperimentSpec, given: Given<'_>) -> Result<Self, ResolveError> {
         Ok(Self {
             spec: spec.clone(),
             experiment: spec.check(f64::INFINITY)?,
-            tallies: tallies_of(&given.inputs.parts)?,
+            tallies: tallies_of(&given.inputs.subjobs)?,
         })
     }
 
@@ -38,12 +38,12 @@ impl Task for WholeExperiment {
     }
 
     /// Gathering is fast and ignores the stop flag.
-    fn run(&self, _: Option<&[u8]>, _: &Run) -> Result<Outcome, Interrupt> {
+    fn run(&self, _: Option<&[u8]>, _: &Run) -> Result<ExperimentOutcome, Interrupt> {
         Ok(self.experiment.gather(&self.tallies))
     }
 
-    fn complete(&self, outcome: Outcome, _: &About<'_>) -> Completion {
-        // One failed part fails the whole experiment, so a missing part was cancelled.
+    fn complete(&self, outcome: ExperimentOutcome, _: &About<'_>) -> Completion {
+        // One failed subjob fails the whole experiment, so a missing subjob was cancelled.
         Completion::of(&ExperimentResult::from(&outcome), outcome.is_partial())
     }
 
@@ -55,32 +55,32 @@ impl Task for WholeExperiment {
         self.experiment.estimated_seconds()
     }
 
-    fn parts(&self) -> Option<u32> {
+    fn subjobs(&self) -> Option<u32> {
         Some(self.experiment.parts())
     }
 }
 
-/// The tallies of the parts that have ended, in the order of the parts.
-fn tallies_of(parts: &[PartOutcome]) -> Result<Vec<Option<PartTally>>, ResolveError> {
-    let tally = |part: &PartOutcome| match &part.result {
+/// The tallies of the subjobs that have ended, in the order of the subjobs.
+fn tallies_of(subjobs: &[SubjobOutcome]) -> Result<Vec<Option<PartTally>>, ResolveError> {
+    let tally = |subjob: &SubjobOutcome| match &subjob.result {
         None => Ok(None),
         Some(result) => {
             let read = ExperimentPartResult::deserialize(result)?;
             Ok(Some(read.tally))
         }
     };
-    let tallies: Result<_, serde_json::Error> = parts.iter().map(tally).collect();
+    let tallies: Result<_, serde_json::Error> = subjobs.iter().map(tally).collect();
     tallies.map_err(|error| ResolveError::Damaged(error.to_string()))
 }
 
-/// The outcome of the parts that have ended so far.
+/// The outcome of the subjobs that have ended so far.
 ///
 /// # Errors
-/// If the stored experiment or a stored result of a part is invalid.
+/// If the stored experiment or a stored result of a subjob is invalid.
 pub fn outcome_so_far(
     spec: &ExperimentSpec,
-    parts: &[PartOutcome],
-) -> Result<Outcome, ResolveError> {
+    subjobs: &[SubjobOutcome],
+) -> Result<ExperimentOutcome, ResolveError> {
     let experiment = spec.check(f64::INFINITY)?;
-    Ok(experiment.gather(&tallies_of(parts)?))
+    Ok(experiment.gather(&tallies_of(subjobs)?))
 }

@@ -7,7 +7,7 @@ use halfspace_core::learners::engine::run::{Interrupt, Run};
 use crate::records::JobError;
 use crate::records::experiment_part::{ExperimentPartResult, ExperimentPartSpec};
 
-use super::{About, Allowance, Completion, End, Given, ResolveError, Task, memory_bound};
+use super::{About, Allowance, Completion, Given, ResolveError, Task, TaskEnd, memory_bound};
 
 /// A part of an experiment that was accepted before.
 #[derive(Debug)]
@@ -55,8 +55,8 @@ impl Task for ExperimentPart {
     fn complete(&self, output: Self::Output, _: &About<'_>) -> Completion {
         match output {
             Ok(tally) => Completion::of(&ExperimentPartResult { tally }, false),
-            Err(Unfinished::Cancelled) => End::Cancelled(None).into(),
-            Err(Unfinished::TimeLimit) => End::Failed(too_slow()).into(),
+            Err(Unfinished::Cancelled) => TaskEnd::Cancelled(None).into(),
+            Err(Unfinished::TimeLimit) => TaskEnd::Failed(too_slow()).into(),
         }
     }
 

@@ -10,7 +10,7 @@ use halfspace_core::learners::engine::task::TaskError;
 use crate::records::grid::{GridError, GridResult, GridSpec};
 use crate::records::job::PARTS_REQUEST_BYTES_MAX;
 use crate::records::task::DataSpec;
-use crate::records::{PartOutcome, Status};
+use crate::records::{Status, SubjobOutcome};
 
 use super::data::TaskData;
 use super::{About, Allowance, Completion, Given, ResolveError, Task, Train, memory_bound};
@@ -24,7 +24,7 @@ pub(super) struct Grid {
     described: DataSpec,
     data: Arc<TaskData>,
     /// The outcomes of the trainings, once they have ended.
-    outcomes: Vec<PartOutcome>,
+    outcomes: Vec<SubjobOutcome>,
 }
 
 impl Task for Grid {
@@ -38,7 +38,7 @@ impl Task for Grid {
             seed: given.seed,
             described: given.spec.clone(),
             data: given.data()?,
-            outcomes: given.inputs.parts,
+            outcomes: given.inputs.subjobs,
         })
     }
 
@@ -94,7 +94,7 @@ impl Task for Grid {
         limit * f64::from(self.trainings)
     }
 
-    fn parts(&self) -> Option<u32> {
+    fn subjobs(&self) -> Option<u32> {
         Some(self.trainings)
     }
 

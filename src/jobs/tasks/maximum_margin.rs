@@ -8,7 +8,7 @@ use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::linear::linear_weights::{LinearWeights, RealWeights};
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::separability::decision::{self, Convention};
-use halfspace_core::separability::maximum_margin::{self as margin, NovikoffBound, Outcome};
+use halfspace_core::separability::maximum_margin::{self as margin, MarginOutcome, NovikoffBound};
 use halfspace_core::separability::undecided::Undecided;
 
 use crate::records::hypothesis::HypothesisDocument;
@@ -26,7 +26,7 @@ const SUPPORT_MAX: usize = 100_000;
 
 /// The search for the hyperplane with the largest margin.
 #[derive(Debug)]
-pub(super) struct MaximumMargin {
+pub(super) struct MaximumMarginTask {
     spec: MaximumMarginSpec,
     seed: Seed,
     data: Arc<TaskData>,
@@ -34,9 +34,9 @@ pub(super) struct MaximumMargin {
     names: Names,
 }
 
-impl Task for MaximumMargin {
+impl Task for MaximumMarginTask {
     type Spec = MaximumMarginSpec;
-    type Output = Outcome;
+    type Output = MarginOutcome;
 
     fn new(spec: &MaximumMarginSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
         Ok(Self {
@@ -53,15 +53,15 @@ impl Task for MaximumMargin {
             .check_whole(self.seed, allowance.state_bytes, check)
     }
 
-    fn run(&self, _: Option<&[u8]>, run: &Run) -> Result<Outcome, Interrupt> {
+    fn run(&self, _: Option<&[u8]>, run: &Run) -> Result<MarginOutcome, Interrupt> {
         let reading = self.spec.reading.unwrap_or_default();
         let solved = self.data.whole(self.seed, run, |data| {
             margin::solve(data, self.spec.bias, reading, run)
         });
-        solved.or_else(|why| Ok(Outcome::Undecided(why.try_into()?)))
+        solved.or_else(|why| Ok(MarginOutcome::Undecided(why.try_into()?)))
     }
 
-    fn complete(&self, outcome: Outcome, about: &About<'_>) -> Completion {
+    fn complete(&self, outcome: MarginOutcome, about: &About<'_>) -> Completion {
         let is_real = self.data.is_real();
         let reading = (!is_real).then(|| self.spec.reading.unwrap_or_default());
         let mut result = MaximumMarginResult {
@@ -79,7 +79,7 @@ impl Task for MaximumMargin {
         let mut model = None;
         let mut undecided = None;
         match &outcome {
-            Outcome::Optimal(optimum) | Outcome::Approximate(optimum) => {
+            MarginOutcome::Optimal(optimum) | MarginOutcome::Approximate(optimum) => {
                 let weights = RealWeights::new(reading, optimum.weights.clone(), optimum.bias);
                 let hypothesis = Hypothesis::Linear(LinearWeights::Real(weights));
                 let document = HypothesisDocument::from(&hypothesis);
@@ -93,12 +93,13 @@ impl Task for MaximumMargin {
                 let listed = || optimum.support.iter().map(|&index| index as u64).collect();
                 result.support = is_listed.then(listed);
                 result.bound = Some(bound(&optimum.bound));
-                result.detail = margin_notes(matches!(outcome, Outcome::Approximate(_)), optimum);
+                result.detail =
+                    margin_notes(matches!(outcome, MarginOutcome::Approximate(_)), optimum);
                 let made = self.model(about, document);
                 result.model = Some(made.id);
                 model = Some(made);
             }
-            Outcome::OneLabel(novikoff) => {
+            MarginOutcome::OneLabel(novikoff) => {
                 result.bound = Some(bound(novikoff));
                 result.detail = Some(
                     "all examples have the same label: with a bias the margin can grow without limit, \
@@ -106,7 +107,7 @@ impl Task for MaximumMargin {
                         .to_owned(),
                 );
             }
-            Outcome::NotSeparable(multipliers) => {
+            MarginOutcome::NotSeparable(multipliers) => {
                 result.separable = Some(false);
                 let (certificate, too_long) =
                     shown(Some(alternative(Convention::Strict, multipliers)));
@@ -114,7 +115,7 @@ impl Task for MaximumMargin {
                 result.certificate = certificate;
                 result.detail = Some(too_long.unwrap_or_else(detail));
             }
-            Outcome::Undecided(why) => {
+            MarginOutcome::Undecided(why) => {
                 result.separable = (*why == Undecided::NoMargin).then_some(true);
                 result.detail = Some(why.to_string());
                 undecided = Some(why);
@@ -139,7 +140,7 @@ impl Task for MaximumMargin {
     }
 }
 
-impl MaximumMargin {
+impl MaximumMarginTask {
     fn model(&self, about: &About<'_>, hypothesis: HypothesisDocument) -> Model {
         let About { ids, job, .. } = about;
         let params = MaximumMarginParams {

@@ -24,8 +24,8 @@ const EXAMPLES_MIN: u64 = 16_384;
 /// One stored example in the document of a model, in addition to one character per feature.
 const VECTOR_BYTES: u64 = 100;
 
-/// One part whose result is gathered.
-const PART_BYTES: u64 = 4 << 10;
+/// One subjob whose result is gathered.
+const SUBJOB_BYTES: u64 = 4 << 10;
 
 /// One coordinate or example in a program of the solver: the indices and values of a sparse matrix and of its
 /// factors.
@@ -140,9 +140,9 @@ pub(super) fn version_space(input: Input<'_>) -> u64 {
     certificate(input, 0).saturating_add(count.saturating_mul(16))
 }
 
-/// A job that gathers the results of its parts.
-pub(super) fn gathering(parts: u32) -> u64 {
-    JOB_BYTES + u64::from(parts) * PART_BYTES
+/// A job that gathers the results of its subjobs.
+pub(super) fn gathering(subjobs: u32) -> u64 {
+    JOB_BYTES + u64::from(subjobs) * SUBJOB_BYTES
 }
 
 /// A training of a grid, before the learner is known.

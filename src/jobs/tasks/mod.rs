@@ -1,7 +1,7 @@
 //! The tasks: from the stored request of a job to a computation and its documents.
 //!
 //! Each task has one file, which implements [`Task`]: check, run and complete. [`resolve`] lists the tasks,
-//! and turns the request of a job into checked [`Work`].
+//! and turns the request of a job into a [`CheckedTask`].
 
 mod data;
 mod drawing;
@@ -28,7 +28,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
-use crate::records::{Demand, Job, JobError, Model, PartOutcome};
+use crate::records::{Demand, Job, JobError, Model, SubjobOutcome};
 
 use super::data::stored::ReadError;
 use super::ids::Ids;
@@ -48,9 +48,9 @@ use evaluate::Evaluate;
 use experiment::WholeExperiment;
 use experiment_part::ExperimentPart;
 use grid::Grid;
-use maximum_margin::MaximumMargin;
+use maximum_margin::MaximumMarginTask;
 use separability::Separability;
-use version_space::VersionSpace;
+use version_space::VersionSpaceTask;
 
 /// One kind of work with its data.
 ///
@@ -108,8 +108,8 @@ pub trait Task: fmt::Debug + Send + Sync + Sized + 'static {
         None
     }
 
-    /// The number of part jobs, which are computed before this job. `None` for a job without parts.
-    fn parts(&self) -> Option<u32> {
+    /// The number of subjobs, which are computed before this job. `None` for a job without subjobs.
+    fn subjobs(&self) -> Option<u32> {
         None
     }
 
@@ -134,8 +134,8 @@ pub struct Inputs {
     pub sample: Option<JobSample>,
     /// The model that the request names.
     pub model: Option<LoadedModel>,
-    /// The outcomes of the parts, once they have ended.
-    pub parts: Vec<PartOutcome>,
+    /// The outcomes of the subjobs, once they have ended.
+    pub subjobs: Vec<SubjobOutcome>,
 }
 
 impl<'a> Given<'a> {
@@ -165,7 +165,7 @@ pub struct About<'a> {
 /// The documents of a run, before they become the end of a job.
 #[derive(Debug)]
 pub struct Completion {
-    pub(super) end: End,
+    pub(super) end: TaskEnd,
     /// The counts of the run, for tasks that count examples.
     pub(super) counts: Option<Counts>,
     pub(super) model: Option<Model>,
@@ -174,7 +174,7 @@ pub struct Completion {
 
 /// How a run ended.
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum TaskEnd {
     /// With a result.
     Succeeded(Value),
     /// By a client. The result so far is kept if it is of use.
@@ -188,14 +188,14 @@ impl Completion {
     fn of(result: &impl Serialize, is_cancelled: bool) -> Self {
         let result = super::queue::completion::json(result);
         Self::from(match is_cancelled {
-            true => End::Cancelled(Some(result)),
-            false => End::Succeeded(result),
+            true => TaskEnd::Cancelled(Some(result)),
+            false => TaskEnd::Succeeded(result),
         })
     }
 }
 
-impl From<End> for Completion {
-    fn from(end: End) -> Self {
+impl From<TaskEnd> for Completion {
+    fn from(end: TaskEnd) -> Self {
         Self {
             end,
             counts: None,
@@ -233,13 +233,13 @@ impl Allowance {
 
 /// A checked task, ready to run.
 #[derive(Debug)]
-pub struct Work {
+pub struct CheckedTask {
     /// Seconds of computing after which the run ends, if the client set a limit.
     pub seconds_max: Option<f64>,
     /// The expected time of one core, and an upper bound of the memory.
     pub demand: Demand,
-    /// See [`Task::parts`].
-    pub parts: Option<u32>,
+    /// See [`Task::subjobs`].
+    pub subjobs: Option<u32>,
     /// See [`Task::examples_planned`].
     pub examples_planned: Option<u64>,
     /// See [`Task::HAS_STATE`].
@@ -283,17 +283,19 @@ pub fn resolve(
     seed: u64,
     inputs: Inputs,
     allowance: &Allowance,
-) -> Result<Work, ResolveError> {
+) -> Result<CheckedTask, ResolveError> {
     let given = Given::new(spec, seed, inputs);
     match &spec.task {
-        TaskSpec::Train(task) => Work::of::<Train>(task, given, allowance),
-        TaskSpec::Separability(task) => Work::of::<Separability>(task, given, allowance),
-        TaskSpec::MaximumMargin(task) => Work::of::<MaximumMargin>(task, given, allowance),
-        TaskSpec::VersionSpace(task) => Work::of::<VersionSpace>(task, given, allowance),
-        TaskSpec::Evaluate(task) => Work::of::<Evaluate>(task, given, allowance),
-        TaskSpec::Experiment(task) => Work::of::<WholeExperiment>(task, given, allowance),
-        TaskSpec::ExperimentPart(task) => Work::of::<ExperimentPart>(task, given, allowance),
-        TaskSpec::Grid(task) => Work::of::<Grid>(task, given, allowance),
+        TaskSpec::Train(task) => CheckedTask::of::<Train>(task, given, allowance),
+        TaskSpec::Separability(task) => CheckedTask::of::<Separability>(task, given, allowance),
+        TaskSpec::MaximumMargin(task) => {
+            CheckedTask::of::<MaximumMarginTask>(task, given, allowance)
+        }
+        TaskSpec::VersionSpace(task) => CheckedTask::of::<VersionSpaceTask>(task, given, allowance),
+        TaskSpec::Evaluate(task) => CheckedTask::of::<Evaluate>(task, given, allowance),
+        TaskSpec::Experiment(task) => CheckedTask::of::<WholeExperiment>(task, given, allowance),
+        TaskSpec::ExperimentPart(task) => CheckedTask::of::<ExperimentPart>(task, given, allowance),
+        TaskSpec::Grid(task) => CheckedTask::of::<Grid>(task, given, allowance),
     }
 }
 
@@ -311,7 +313,7 @@ pub fn check<T: Task>(
     Ok(task)
 }
 
-impl Work {
+impl CheckedTask {
     fn of<T: Task>(
         spec: &T::Spec,
         given: Given<'_>,
@@ -319,15 +321,15 @@ impl Work {
     ) -> Result<Self, ResolveError> {
         let seconds_max = given.seconds_max;
         let task: T = check(spec, given, allowance)?;
-        let parts = task.parts();
+        let subjobs = task.subjobs();
         Ok(Self {
-            // The limit of a job with parts is the limit of each part.
-            seconds_max: seconds_max.filter(|_| parts.is_none()),
+            // The limit of a job with subjobs is the limit of each subjob.
+            seconds_max: seconds_max.filter(|_| subjobs.is_none()),
             demand: Demand {
                 seconds: task.expected_seconds(seconds_max.unwrap_or(allowance.seconds)),
                 memory_bytes: task.memory_bytes(allowance.resident_bytes),
             },
-            parts,
+            subjobs,
             examples_planned: task.examples_planned(),
             has_state: T::HAS_STATE,
             data: task.data().cloned(),

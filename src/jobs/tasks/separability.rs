@@ -8,7 +8,7 @@ use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::learners::linear::linear_weights::Reading;
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::separability::decision::{
-    self, Convention, Multiplier, Question, Separator, Verdict,
+    self, Convention, Multiplier, SeparabilityQuestion, Separator, Verdict,
 };
 use halfspace_core::separability::undecided::Undecided;
 
@@ -50,7 +50,7 @@ impl Task for Separability {
     }
 
     fn run(&self, _: Option<&[u8]>, run: &Run) -> Result<Verdict, Interrupt> {
-        let question = Question {
+        let question = SeparabilityQuestion {
             bias: self.spec.bias,
             reading: self.spec.reading.unwrap_or_default(),
             convention: self.spec.convention,

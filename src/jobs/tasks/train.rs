@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use halfspace_core::bits::words_for;
 use halfspace_core::learners::drift::drift_chain::N_MAX;
-use halfspace_core::learners::engine::catalogue::{self, DefaultStop, Entry, Pace};
+use halfspace_core::learners::engine::catalogue::{self, DefaultStop, LearnerEntry, Pace};
 use halfspace_core::learners::engine::evidence::Evidence;
-use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
-use halfspace_core::learners::engine::run::{Interrupt, Limits, Run};
+use halfspace_core::learners::engine::run::{Interrupt, Run, RunLimits};
 use halfspace_core::learners::engine::stopping::{Sampling, StopRule};
 use halfspace_core::learners::engine::task::{self, Input, Task};
 use halfspace_core::learners::engine::train::train_from;
@@ -60,7 +60,7 @@ pub struct Train {
 ///
 /// # Errors
 /// [`ResolveError::UnknownLearner`], with the known names.
-pub fn learner(name: &str) -> Result<&'static Entry, ResolveError> {
+pub fn learner(name: &str) -> Result<&'static LearnerEntry, ResolveError> {
     catalogue::find(name).ok_or_else(|| {
         let known: Vec<_> = catalogue::CATALOGUE.iter().map(|e| e.name).collect();
         ResolveError::UnknownLearner {
@@ -82,7 +82,7 @@ pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, Res
         seed,
         confidence: stop.confidence.map(|confidence| confidence.get()),
         rule: stop.rule,
-        limits: Limits {
+        limits: RunLimits {
             max_passes: stop.max_passes.map(|max| max.get()),
             max_mistakes: stop.max_mistakes.map(|max| max.get()),
             max_examples: stop.max_examples.map(|max| max.get()),
@@ -103,7 +103,7 @@ pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, Res
 
 impl super::Task for Train {
     type Spec = TrainSpec;
-    type Output = Outcome;
+    type Output = RunOutcome;
 
     const HAS_STATE: bool = true;
 
@@ -121,7 +121,7 @@ impl super::Task for Train {
         self.check_seconds(input, allowance.seconds)
     }
 
-    fn run(&self, state: Option<&[u8]>, run: &Run) -> Result<Outcome, Interrupt> {
+    fn run(&self, state: Option<&[u8]>, run: &Run) -> Result<RunOutcome, Interrupt> {
         let input = self.data.input();
         match self.data.verify(&run.stop) {
             // The training reports both.
@@ -136,7 +136,7 @@ impl super::Task for Train {
         train_from(&task, input, state, run)
     }
 
-    fn complete(&self, outcome: Outcome, about: &About<'_>) -> Completion {
+    fn complete(&self, outcome: RunOutcome, about: &About<'_>) -> Completion {
         let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
         let is_shown = |found: &_| is_within(found, INLINE_HYPOTHESIS_BYTES_MAX);
         let inline = is_shown(&hypothesis).then(|| hypothesis.clone());
@@ -154,7 +154,7 @@ impl super::Task for Train {
         }
     }
 
-    fn document_bytes(&self, outcome: &Outcome) -> u64 {
+    fn document_bytes(&self, outcome: &RunOutcome) -> u64 {
         // The document, its text while the text grows, and the stored text.
         4 * memory_bound::document(&outcome.hypothesis)
     }
@@ -294,7 +294,12 @@ impl Train {
         Some(planned as f64 * each as f64 * words_for(n) as f64 * 1e-9)
     }
 
-    fn model(&self, about: &About<'_>, outcome: &Outcome, hypothesis: HypothesisDocument) -> Model {
+    fn model(
+        &self,
+        about: &About<'_>,
+        outcome: &RunOutcome,
+        hypothesis: HypothesisDocument,
+    ) -> Model {
         let About { ids, job, .. } = about;
         let kind = hypothesis.kind().to_owned();
         let n = hypothesis.n() as u64;

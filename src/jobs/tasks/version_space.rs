@@ -16,14 +16,14 @@ use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_boun
 
 /// The search for all binary weights that agree with the examples.
 #[derive(Debug)]
-pub(super) struct VersionSpace {
+pub(super) struct VersionSpaceTask {
     /// Number of weight vectors to list.
     list: usize,
     seed: Seed,
     data: Arc<TaskData>,
 }
 
-impl Task for VersionSpace {
+impl Task for VersionSpaceTask {
     type Spec = VersionSpaceSpec;
     type Output = Enumeration;
 

@@ -23,7 +23,7 @@ impl Rig {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(PATIENCE, another).await.unwrap()
+        tokio::time::timeout(TIMEOUT, another).await.unwrap()
     }
 }
 
@@ -31,14 +31,14 @@ impl Rig {
 async fn a_job_goes_on_though_its_checkpoints_find_no_room() {
     let rig = Rig::new(often()).await;
     let id = rig.queued_endless().await.id;
-    faults::plan("INSERT INTO checkpoints", &[Fault::Full]);
+    faults::plan("INSERT INTO checkpoints", &[InjectedFault::Full]);
     rig.jobs.start();
     let first = rig.until_checkpoint(id, None).await;
     assert!(faults::are_met());
     rig.until_checkpoint(id, Some(&first)).await;
     assert_eq!(rig.job(id).await.status, Status::Running);
     // The last state is stored when the process stops, and the attempt is not charged.
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     let job = rig.job(id).await;
     assert_eq!((job.status, job.attempt), (Status::Queued, 0));
     let sealed = rig.store.checkpoint(id).await.unwrap().unwrap();
@@ -73,7 +73,10 @@ async fn a_job_whose_checkpoint_cannot_be_read_now_is_tried_again_later() {
     let now = rig.jobs.ids().now();
     let requeue = Requeue::default();
     rig.store.requeue_job(&lease, &requeue, now).await.unwrap();
-    faults::plan("SELECT body FROM checkpoints", &[Fault::Unavailable; 2]);
+    faults::plan(
+        "SELECT body FROM checkpoints",
+        &[InjectedFault::Unavailable; 2],
+    );
     rig.jobs.start();
     let given_back = async {
         let mut changes = rig.jobs.subscribe();
@@ -81,7 +84,7 @@ async fn a_job_whose_checkpoint_cannot_be_read_now_is_tried_again_later() {
             rig.jobs.changed(&mut changes, id).await;
         }
     };
-    tokio::time::timeout(PATIENCE, given_back).await.unwrap();
+    tokio::time::timeout(TIMEOUT, given_back).await.unwrap();
     let job = rig.job(id).await;
     assert_eq!((job.status, job.attempt), (Status::Queued, 1));
     assert!(rig.store.checkpoint(id).await.is_err());
@@ -93,7 +96,7 @@ async fn max_seconds_counts_over_all_attempts() {
     let job = rig.queued_endless().await;
     rig.jobs.start();
     let sealed = rig.until_checkpoint(job.id, None).await;
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     let mut left = Checkpoint::open(&job, &sealed).unwrap();
     left.seconds = 3_600.0;
     let mut start_state = StartState::of(job.id);
@@ -101,15 +104,15 @@ async fn max_seconds_counts_over_all_attempts() {
     start_state.resume(left);
     let permit = Arc::clone(&rig.jobs.permits).acquire_owned().await.unwrap();
     let work = new_train(endless(3_600.0)).work;
-    let mut computation = Alone(Computation::start(
+    let mut computation = IsolatedComputation(Computation::start(
         &rig.jobs,
         &job,
         work,
         start_state,
         PermitSlot::new(permit),
-        Budget::unlimited().try_take(0).expect("room"),
+        MemoryBudget::unlimited().try_take(0).expect("room"),
     ));
-    let ended = tokio::time::timeout(PATIENCE, computation.0.ended()).await;
+    let ended = tokio::time::timeout(TIMEOUT, computation.0.ended()).await;
     let Computed::Ended { end, .. } = ended.unwrap() else {
         panic!("it ends by its time");
     };

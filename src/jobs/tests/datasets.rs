@@ -71,18 +71,21 @@ fn reader(dataset: &Dataset) -> JobDraft {
 async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
     let rig = Rig::new(JobsConfig::default()).await;
     // The first answer is missing, and the insert is repeated.
-    faults::plan("INSERT INTO datasets", &[Fault::LostAnswer]);
+    faults::plan("INSERT INTO datasets", &[InjectedFault::LostAnswer]);
     let dataset = rig.dataset().await;
     assert!(rig.is_listed(dataset.summary.id).await);
     // Both answers are missing, so the outcome is unknown.
-    faults::plan("INSERT INTO datasets", &[Fault::LostAnswer; 2]);
+    faults::plan("INSERT INTO datasets", &[InjectedFault::LostAnswer; 2]);
     let stored = rig.jobs.store_dataset(new_dataset()).await;
     assert!(matches!(
         stored,
         Err(JobsError::Store(StoreError::Unavailable(_)))
     ));
     // The second answer is a refusal, which says nothing about the first insert.
-    faults::plan("INSERT INTO datasets", &[Fault::LostAnswer, Fault::Full]);
+    faults::plan(
+        "INSERT INTO datasets",
+        &[InjectedFault::LostAnswer, InjectedFault::Full],
+    );
     let stored = rig.jobs.store_dataset(new_dataset()).await;
     assert!(matches!(stored, Err(JobsError::Store(StoreError::Full(_)))));
     let page = crate::records::Page::default();
@@ -108,7 +111,7 @@ async fn the_row_goes_before_the_blob_and_the_sweep_takes_the_blob() {
     let (kept, gone) = (rig.dataset().await, rig.dataset().await);
     let owner = Owner::anonymous();
     // The row is deleted without an answer, as if the process had been killed then.
-    faults::plan("DELETE FROM datasets", &[Fault::LostAnswer]);
+    faults::plan("DELETE FROM datasets", &[InjectedFault::LostAnswer]);
     let deleted = rig.jobs.delete_dataset(&owner, gone.summary.id).await;
     assert!(deleted.is_err());
     assert!(!rig.is_listed(gone.summary.id).await);
@@ -148,7 +151,7 @@ async fn a_job_reads_its_dataset_and_leaves_it() {
     assert!(matches!(pinned, Err(JobsError::DatasetPinned { job: by }) if by == job.id));
     rig.jobs.start();
     assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     rig.jobs.delete(&owner, job.id).await.unwrap();
     rig.age_blobs();
     rig.jobs.sweep().await.unwrap();
@@ -208,7 +211,7 @@ async fn a_damaged_dataset_fails_its_jobs_and_is_not_read() {
     assert_eq!(examples.verify(&stop), Err(Interrupt::Unreadable));
     rig.jobs.start();
     assert_eq!(rig.error_code(job.id).await, "data-corrupt");
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     // Only the owner deletes a damaged dataset.
     assert!(path.exists());
     std::fs::remove_file(&path).unwrap();
@@ -255,7 +258,7 @@ async fn a_dataset_without_checks_is_read_once_its_digest_was_compared() {
     rig.jobs.start();
     let job = rig.ended(job.unwrap().id).await;
     assert_eq!(job.status, Status::Succeeded);
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     std::fs::remove_file(&path).unwrap();
     assert!(damaged(read().await));
 }

@@ -81,7 +81,7 @@ fn work(
     sample: JobSample,
     model: Option<LoadedModel>,
     resident_bytes: u64,
-) -> Result<Work, ResolveError> {
+) -> Result<CheckedTask, ResolveError> {
     let allowance = Allowance {
         resident_bytes,
         ..Allowance::UNLIMITED
@@ -95,8 +95,8 @@ fn work(
 }
 
 /// Computes within the bound alone, and returns the peak before the documents.
-fn peak(work: &Work, bound: u64) -> u64 {
-    let budget = Budget::new(1 << 40);
+fn peak(work: &CheckedTask, bound: u64) -> u64 {
+    let budget = MemoryBudget::new(1 << 40);
     let grant = budget.try_take(bound).unwrap();
     let clock = Arc::new(ManualClock::new(Timestamp::from_milliseconds(1)));
     let ids = Ids::new(clock, rand::rngs::StdRng::seed_from_u64(1));
@@ -123,7 +123,7 @@ fn peak(work: &Work, bound: u64) -> u64 {
 }
 
 /// Asserts that the peak is within the bound, and prints both.
-fn check(what: &str, work: &Work) {
+fn check(what: &str, work: &CheckedTask) {
     let bound = work.demand.memory_bytes;
     let peak = peak(work, bound);
     println!("{what}: {} of {} KiB", peak >> 10, bound >> 10);
@@ -230,7 +230,7 @@ async fn a_job_that_can_never_fit_is_refused() {
 /// Settings with one worker and a memory budget of `bytes`.
 fn with_memory(bytes: u64) -> JobsConfig {
     JobsConfig {
-        memory: Budget::new(bytes),
+        memory: MemoryBudget::new(bytes),
         ..JobsConfig::default()
     }
 }
@@ -266,7 +266,7 @@ async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
             let job = rig.ended(id).await;
             assert_eq!((job.status, job.attempt), (Status::Succeeded, 1));
         }
-        assert!(rig.jobs.stop(PATIENCE).await);
+        assert!(rig.jobs.stop(TIMEOUT).await);
         assert_eq!(memory.taken(), 0);
     }
 }

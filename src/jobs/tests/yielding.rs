@@ -53,7 +53,7 @@ impl Rig {
     }
 
     pub(super) async fn end_of(&self, job: &Job) -> Job {
-        let ended = self.jobs.wait(&job.owner, job.id, PATIENCE).await.unwrap();
+        let ended = self.jobs.wait(&job.owner, job.id, TIMEOUT).await.unwrap();
         assert!(ended.status.is_ended(), "{ended:?}");
         ended
     }
@@ -64,7 +64,7 @@ impl Rig {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
-        let waited = tokio::time::timeout(PATIENCE, so).await;
+        let waited = tokio::time::timeout(TIMEOUT, so).await;
         waited.unwrap_or_else(|_| panic!("waited too long for {what}"));
     }
 }
@@ -89,7 +89,7 @@ async fn short_jobs_go_before_long_ones_of_the_same_owner_and_of_others() {
             let ended = rig.end_of(&rig.submit(short).await).await;
             assert_eq!((ended.status, ended.attempt), (Status::Succeeded, 1));
         }
-        let stopped = rig.jobs.stop(PATIENCE).await;
+        let stopped = rig.jobs.stop(TIMEOUT).await;
         assert!(stopped);
         for job in &long {
             let job = rig.jobs.job(&job.owner, job.id).await.unwrap();
@@ -116,7 +116,7 @@ async fn a_job_without_a_waiting_one_never_yields() {
         assert_eq!(statuses.count(), 3, "{told:?}");
         assert_eq!(ended.attempt, 1);
     }
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
 }
 
 /// Labelled examples with `n` random features. The label is the majority of the bits.
@@ -210,7 +210,7 @@ async fn a_preempted_training_of_every_learner_ends_as_if_undisturbed() {
         let new = || job_of(task.clone(), Some(sample(13, 100)), None);
         preempted.compare(entry.name, &rig, new).await;
     }
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     println!("{preempted:?}");
 }
 
@@ -261,7 +261,7 @@ async fn a_preempted_job_of_every_other_task_ends_as_if_undisturbed() {
             preempted.parkings + preempted.requeues - before
         );
     }
-    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(rig.jobs.stop(TIMEOUT).await);
     println!("{preempted:?}");
 }
 

@@ -36,7 +36,7 @@ const FILES_MAX: u64 = 128;
 const PARTS_AT_ONCE: usize = 3;
 
 /// How long a fetch waits for space.
-const ROOM_PATIENCE: Duration = Duration::from_secs(10);
+const SPACE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Interval between two checks of the stop flag.
 const LOOK: Duration = Duration::from_millis(100);
@@ -49,23 +49,23 @@ struct Inner {
     store: Arc<dyn ObjectStore>,
     scratch: ScratchDir,
     bytes_max: u64,
-    room_patience: Duration,
-    held: Arc<Held>,
-    blobs: Mutex<HashMap<Path, Entry>>,
+    space_timeout: Duration,
+    held: Arc<OpenFileTotals>,
+    blobs: Mutex<HashMap<Path, CacheEntry>>,
     /// Counter of uses, which orders the blobs by their last use.
     uses: AtomicU64,
 }
 
 /// Totals of the open files, including dropped blobs that are still being read.
 #[derive(Default)]
-struct Held {
+struct OpenFileTotals {
     bytes: AtomicU64,
     files: AtomicU64,
     /// Notified when space may have become free and when a fetch ended.
     changed: Notify,
 }
 
-enum Entry {
+enum CacheEntry {
     /// A caller is fetching the blob.
     Coming,
     Here {
@@ -78,12 +78,12 @@ enum Entry {
 #[derive(Debug)]
 struct Fetched {
     file: BlobFile,
-    room: Room,
+    reservation: CacheReservation,
 }
 
 /// Bytes that count against the limit until this is dropped.
-struct Room {
-    held: Arc<Held>,
+struct CacheReservation {
+    held: Arc<OpenFileTotals>,
     bytes: u64,
 }
 
@@ -97,7 +97,7 @@ impl BlobCache {
             store,
             scratch,
             bytes_max,
-            room_patience: ROOM_PATIENCE,
+            space_timeout: SPACE_TIMEOUT,
             held: Arc::default(),
             blobs: Mutex::default(),
             uses: AtomicU64::new(0),
@@ -120,19 +120,19 @@ impl BlobCache {
             tokio::pin!(changed);
             changed.as_mut().enable();
             match self.0.look(path) {
-                Look::Here(reader) => {
+                CacheLookup::Here(reader) => {
                     metrics::counter!("halfspace_blob_cache_hits_total").increment(1);
                     return Ok(Some(Box::new(reader)));
                 }
-                Look::Nobodys(coming) => {
+                CacheLookup::Nobodys(coming) => {
                     return tokio::select! {
                         fetched = coming.fetch(stop) => fetched,
                         stopped = raised(stop) => Err(stopped),
                     };
                 }
-                Look::Coming => {}
+                CacheLookup::Coming => {}
             }
-            go_on(stop)?;
+            check_stop(stop)?;
             let _ = tokio::time::timeout(LOOK, changed).await;
         }
     }
@@ -140,13 +140,13 @@ impl BlobCache {
     /// Drops a blob that is deleted or overwritten. Its present readers continue.
     pub(super) fn forget(&self, path: &Path) {
         let mut blobs = self.0.blobs();
-        if let Some(Entry::Here { .. }) = blobs.get(path) {
+        if let Some(CacheEntry::Here { .. }) = blobs.get(path) {
             blobs.remove(path);
         }
     }
 }
 
-enum Look<'a> {
+enum CacheLookup<'a> {
     Here(Reader),
     Coming,
     /// The caller must fetch the blob.
@@ -154,29 +154,29 @@ enum Look<'a> {
 }
 
 impl Inner {
-    fn blobs(&self) -> MutexGuard<'_, HashMap<Path, Entry>> {
+    fn blobs(&self) -> MutexGuard<'_, HashMap<Path, CacheEntry>> {
         // A thread that panicked under this lock has changed at most one entry.
         self.blobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn look<'a>(&'a self, path: &'a Path) -> Look<'a> {
+    fn look<'a>(&'a self, path: &'a Path) -> CacheLookup<'a> {
         let now = self.uses.fetch_add(1, Ordering::Relaxed);
         let mut blobs = self.blobs();
         match blobs.get_mut(path) {
-            Some(Entry::Here { blob, used }) => {
+            Some(CacheEntry::Here { blob, used }) => {
                 *used = now;
-                Look::Here(Reader(Arc::clone(blob)))
+                CacheLookup::Here(Reader(Arc::clone(blob)))
             }
-            Some(Entry::Coming) => Look::Coming,
+            Some(CacheEntry::Coming) => CacheLookup::Coming,
             None => {
-                blobs.insert(path.clone(), Entry::Coming);
-                Look::Nobodys(Coming { cache: self, path })
+                blobs.insert(path.clone(), CacheEntry::Coming);
+                CacheLookup::Nobodys(Coming { cache: self, path })
             }
         }
     }
 
     /// Takes space, if necessary from blobs without readers. `None` if every blob is being read.
-    fn take_room(&self, bytes: u64) -> Option<Room> {
+    fn try_reserve(&self, bytes: u64) -> Option<CacheReservation> {
         let mut blobs = self.blobs();
         let held = &self.held;
         // Space is taken only here, under the lock. Other threads can only release space meanwhile.
@@ -185,26 +185,28 @@ impl Inner {
         {
             let unread = blobs.iter().filter_map(|(path, entry)| match entry {
                 // Readers are created under the lock too.
-                Entry::Here { blob, used } if Arc::strong_count(blob) == 1 => Some((*used, path)),
+                CacheEntry::Here { blob, used } if Arc::strong_count(blob) == 1 => {
+                    Some((*used, path))
+                }
                 _ => None,
             });
             let (_, longest) = unread.min()?;
             let longest = longest.clone();
             blobs.remove(&longest);
         }
-        Some(Room::take(held, bytes))
+        Some(CacheReservation::take(held, bytes))
     }
 
-    async fn room(&self, bytes: u64, stop: &StopFlag) -> Result<Room, StoreError> {
-        let deadline = Instant::now() + self.room_patience;
+    async fn reserve(&self, bytes: u64, stop: &StopFlag) -> Result<CacheReservation, StoreError> {
+        let deadline = Instant::now() + self.space_timeout;
         loop {
             let changed = self.held.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            if let Some(room) = self.take_room(bytes) {
-                return Ok(room);
+            if let Some(reservation) = self.try_reserve(bytes) {
+                return Ok(reservation);
             }
-            go_on(stop)?;
+            check_stop(stop)?;
             if Instant::now() >= deadline {
                 let told = format!(
                     "every cached blob is in use, and the cache has no space for {bytes} bytes; \
@@ -239,7 +241,7 @@ impl Coming<'_> {
                 self.path, meta.size, cache.bytes_max
             )));
         }
-        let room = cache.room(meta.size, stop).await?;
+        let reservation = cache.reserve(meta.size, stop).await?;
         let scratch = cache.scratch.clone();
         let file = in_pool(move || scratch.file()).await?;
         let file = Arc::new(file);
@@ -247,12 +249,12 @@ impl Coming<'_> {
         let file = Arc::into_inner(file).ok_or_else(|| StoreError::other("the file is in use"))?;
         let blob = Arc::new(Fetched {
             file: BlobFile(file),
-            room,
+            reservation,
         });
         metrics::counter!("halfspace_blob_cache_misses_total").increment(1);
         metrics::counter!("halfspace_blob_cache_fetched_bytes_total").increment(meta.size);
         let used = cache.uses.fetch_add(1, Ordering::Relaxed);
-        let here = Entry::Here {
+        let here = CacheEntry::Here {
             blob: Arc::clone(&blob),
             used,
         };
@@ -302,7 +304,7 @@ impl Coming<'_> {
 impl Drop for Coming<'_> {
     fn drop(&mut self) {
         let mut blobs = self.cache.blobs();
-        if let Some(Entry::Coming) = blobs.get(self.path) {
+        if let Some(CacheEntry::Coming) = blobs.get(self.path) {
             blobs.remove(self.path);
         }
         drop(blobs);
@@ -318,7 +320,7 @@ async fn in_pool<T: Send + 'static>(
     Ok(done.map_err(StoreError::other)??)
 }
 
-fn go_on(stop: &StopFlag) -> Result<(), StoreError> {
+fn check_stop(stop: &StopFlag) -> Result<(), StoreError> {
     match stop.look() {
         None => Ok(()),
         Some(_) => Err(StoreError::unavailable(
@@ -330,15 +332,15 @@ fn go_on(stop: &StopFlag) -> Result<(), StoreError> {
 /// Returns when the flag is raised.
 async fn raised(stop: &StopFlag) -> StoreError {
     loop {
-        if let Err(stopped) = go_on(stop) {
+        if let Err(stopped) = check_stop(stop) {
             return stopped;
         }
         tokio::time::sleep(LOOK).await;
     }
 }
 
-impl Room {
-    fn take(held: &Arc<Held>, bytes: u64) -> Self {
+impl CacheReservation {
+    fn take(held: &Arc<OpenFileTotals>, bytes: u64) -> Self {
         let before = held.bytes.fetch_add(bytes, Ordering::Relaxed);
         held.files.fetch_add(1, Ordering::Relaxed);
         metrics::gauge!("halfspace_blob_cache_bytes").set((before + bytes) as f64);
@@ -347,7 +349,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for CacheReservation {
     fn drop(&mut self) {
         let before = self.held.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
         self.held.files.fetch_sub(1, Ordering::Relaxed);
@@ -356,9 +358,9 @@ impl Drop for Room {
     }
 }
 
-impl fmt::Debug for Room {
+impl fmt::Debug for CacheReservation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Room({})", self.bytes)
+        write!(f, "CacheReservation({})", self.bytes)
     }
 }
 
@@ -375,7 +377,7 @@ impl ReadAt for Reader {
 impl Drop for Reader {
     /// Notifies waiting fetches, because the last reader makes the file removable.
     fn drop(&mut self) {
-        self.0.room.held.changed.notify_waiters();
+        self.0.reservation.held.changed.notify_waiters();
     }
 }
 

@@ -103,7 +103,7 @@ impl Blobs {
                     self.expect_nothing(store).await?;
                     let place = name_of(place, name);
                     let database = database.clone();
-                    self.mark(&Mark { database, place }).await?
+                    self.mark(&FolderMark { database, place }).await?
                 }
             },
         };
@@ -124,11 +124,11 @@ impl Blobs {
     /// When the mark cannot be read.
     pub async fn is_marked_for(&self, database: &str) -> Result<bool, StoreError> {
         let found = self.get(MARK).await?;
-        let mark = found.map(|bytes| Mark::read(&bytes));
+        let mark = found.map(|bytes| FolderMark::read(&bytes));
         Ok(mark.is_none_or(|mark| mark.is_some_and(|mark| mark.database == database)))
     }
 
-    async fn marked(&self) -> Result<Option<Mark>, OpeningError> {
+    async fn marked(&self) -> Result<Option<FolderMark>, OpeningError> {
         let failed = |source| OpeningError::Unusable {
             attempt: "read",
             source,
@@ -136,7 +136,7 @@ impl Blobs {
         let found = self.get(MARK).await.map_err(failed)?;
         // An unreadable mark belongs to another database.
         found
-            .map(|bytes| Mark::read(&bytes).ok_or(OpeningError::AnothersBlobs))
+            .map(|bytes| FolderMark::read(&bytes).ok_or(OpeningError::AnothersBlobs))
             .transpose()
     }
 
@@ -157,7 +157,7 @@ impl Blobs {
     }
 
     /// Marks the place and returns the mark that the place then has.
-    async fn mark(&self, mark: &Mark) -> Result<Mark, OpeningError> {
+    async fn mark(&self, mark: &FolderMark) -> Result<FolderMark, OpeningError> {
         let failed = |source| OpeningError::Unusable {
             attempt: "written",
             source,
@@ -177,12 +177,12 @@ fn name_of(place: &BlobLocation, fresh: &str) -> String {
 }
 
 /// The mark of a place for blobs.
-struct Mark {
+struct FolderMark {
     database: String,
     place: String,
 }
 
-impl Mark {
+impl FolderMark {
     fn text(&self) -> Bytes {
         format!("{}\n{}\n", self.database, self.place).into()
     }

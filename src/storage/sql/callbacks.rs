@@ -57,7 +57,7 @@ impl Store {
     ) -> Result<Option<CallbackClaim>> {
         let owners = listed(busy.owners.iter().map(Owner::as_str));
         let hosts = listed(busy.hosts.iter().map(String::as_str));
-        // Each iteration returns a callback, gives up a callback for good, or finds none.
+        // Each iteration returns a callback, fails a callback for good, or finds none.
         loop {
             let mut transaction = self.database.begin().await?;
             let update = statement(TAKE_DUE)

@@ -234,7 +234,7 @@ impl CheckedStore {
         let found = self.one(select, id).await?;
         let read = found.map(|row| {
             let job = rows::job(&row)?;
-            // A part that was cancelled in the queue has no end digest and no result to protect.
+            // A subjob that was cancelled in the queue has no end digest and no result to protect.
             let left = job.result.is_some() || job.error.is_some() || job.model.is_some();
             let columns: &[&str] = match job.finished_at.is_some() && left {
                 true => &["digest", "end_digest"],

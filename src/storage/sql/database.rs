@@ -259,7 +259,7 @@ fn bounded<'w, T: 'w>(
 /// A statement with its values.
 pub(super) struct Statement {
     text: Cow<'static, str>,
-    values: Vec<Value>,
+    values: Vec<SqlValue>,
 }
 
 /// A statement without values. The text is a literal, so the compiler proves that it contains no foreign
@@ -273,7 +273,7 @@ pub(super) fn statement(text: &'static str) -> Statement {
 
 impl Statement {
     /// Appends the value of the next parameter.
-    pub fn bind(mut self, value: impl Into<Value>) -> Self {
+    pub fn bind(mut self, value: impl Into<SqlValue>) -> Self {
         self.values.push(value.into());
         self
     }
@@ -281,7 +281,7 @@ impl Statement {
     /// An insert of several rows with these values. The text ends with `VALUES`.
     pub fn of_rows<const COLUMNS: usize>(
         text: &'static str,
-        rows: impl IntoIterator<Item = [Value; COLUMNS]>,
+        rows: impl IntoIterator<Item = [SqlValue; COLUMNS]>,
     ) -> Self {
         let mut all = text.to_owned();
         let mut values = Vec::new();
@@ -304,11 +304,11 @@ impl Statement {
         let mut query = sqlx::query(AssertSqlSafe(self.text_with(|(_, sqlite, _)| sqlite)));
         for value in self.values {
             query = match value {
-                Value::Text(text) => query.bind(text),
-                Value::Number(number) => query.bind(number),
-                Value::Real(real) => query.bind(real),
-                Value::Flag(flag) => query.bind(flag),
-                Value::Bytes(bytes) => query.bind(bytes),
+                SqlValue::Text(text) => query.bind(text),
+                SqlValue::Number(number) => query.bind(number),
+                SqlValue::Real(real) => query.bind(real),
+                SqlValue::Flag(flag) => query.bind(flag),
+                SqlValue::Bytes(bytes) => query.bind(bytes),
             };
         }
         query
@@ -318,11 +318,11 @@ impl Statement {
         let mut query = sqlx::query(AssertSqlSafe(self.text_with(|(_, _, postgres)| postgres)));
         for value in self.values {
             query = match value {
-                Value::Text(text) => query.bind(text),
-                Value::Number(number) => query.bind(number),
-                Value::Real(real) => query.bind(real),
-                Value::Flag(flag) => query.bind(flag),
-                Value::Bytes(bytes) => query.bind(bytes),
+                SqlValue::Text(text) => query.bind(text),
+                SqlValue::Number(number) => query.bind(number),
+                SqlValue::Real(real) => query.bind(real),
+                SqlValue::Flag(flag) => query.bind(flag),
+                SqlValue::Bytes(bytes) => query.bind(bytes),
             };
         }
         query
@@ -342,7 +342,7 @@ impl Statement {
 }
 
 /// A value of a statement.
-pub(super) enum Value {
+pub(super) enum SqlValue {
     Text(Option<String>),
     Number(Option<i64>),
     Real(Option<f64>),
@@ -350,79 +350,79 @@ pub(super) enum Value {
     Bytes(Option<Vec<u8>>),
 }
 
-impl From<&str> for Value {
+impl From<&str> for SqlValue {
     fn from(text: &str) -> Self {
         Self::Text(Some(text.to_owned()))
     }
 }
 
-impl From<Option<&str>> for Value {
+impl From<Option<&str>> for SqlValue {
     fn from(text: Option<&str>) -> Self {
         Self::Text(text.map(str::to_owned))
     }
 }
 
-impl From<String> for Value {
+impl From<String> for SqlValue {
     fn from(text: String) -> Self {
         Self::Text(Some(text))
     }
 }
 
-impl From<Option<String>> for Value {
+impl From<Option<String>> for SqlValue {
     fn from(text: Option<String>) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<i64> for Value {
+impl From<i64> for SqlValue {
     fn from(number: i64) -> Self {
         Self::Number(Some(number))
     }
 }
 
-impl From<Option<i64>> for Value {
+impl From<Option<i64>> for SqlValue {
     fn from(number: Option<i64>) -> Self {
         Self::Number(number)
     }
 }
 
-impl From<u32> for Value {
+impl From<u32> for SqlValue {
     fn from(number: u32) -> Self {
         Self::Number(Some(number.into()))
     }
 }
 
-impl From<f64> for Value {
+impl From<f64> for SqlValue {
     fn from(real: f64) -> Self {
         Self::Real(Some(real))
     }
 }
 
-impl From<Option<f64>> for Value {
+impl From<Option<f64>> for SqlValue {
     fn from(real: Option<f64>) -> Self {
         Self::Real(real)
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for SqlValue {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)
     }
 }
 
-impl From<&[u8]> for Value {
+impl From<&[u8]> for SqlValue {
     fn from(bytes: &[u8]) -> Self {
         Self::Bytes(Some(bytes.to_owned()))
     }
 }
 
-impl From<Vec<u8>> for Value {
+impl From<Vec<u8>> for SqlValue {
     fn from(bytes: Vec<u8>) -> Self {
         Self::Bytes(Some(bytes))
     }
 }
 
-impl From<Option<Vec<u8>>> for Value {
+impl From<Option<Vec<u8>>> for SqlValue {
     fn from(bytes: Option<Vec<u8>>) -> Self {
         Self::Bytes(bytes)
     }

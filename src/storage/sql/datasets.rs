@@ -3,7 +3,7 @@
 
 use super::super::quota::Usage;
 use super::super::{DeleteDatasetOutcome, Result, StoreError};
-use super::database::{Transaction, Value, statement};
+use super::database::{SqlValue, Transaction, statement};
 use super::digests::{DATASET, DATASET_NAMES};
 use super::rows::dataset_columns;
 use super::{Store, idempotency, rows, usage};
@@ -140,7 +140,7 @@ async fn write_digests(
     classes: Option<String>,
 ) -> Result<()> {
     let (counted, uncounted) = counted(summary);
-    let id = || Value::from(summary.id.to_string());
+    let id = || SqlValue::from(summary.id.to_string());
     let names = DATASET_NAMES.of([id(), features.into(), classes.into()]);
     let digest = DATASET.of([
         id(),

@@ -11,23 +11,23 @@
 use sha2::{Digest, Sha256};
 
 use super::super::{Result, StoreError};
-use super::database::{Row, Value};
+use super::database::{Row, SqlValue};
 
 /// A column under a digest.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Column {
+pub(super) enum DigestColumn {
     Text(&'static str),
     Number(&'static str),
     Bytes(&'static str),
 }
 
-use Column::{Bytes, Number, Text};
+use DigestColumn::{Bytes, Number, Text};
 
 /// The columns under one digest. The first column names the row.
 #[derive(Debug)]
 pub(super) struct DigestColumns {
     kind: &'static str,
-    columns: &'static [Column],
+    columns: &'static [DigestColumn],
 }
 
 /// The request of a job.
@@ -155,7 +155,7 @@ pub(super) const ANSWER: DigestColumns = DigestColumns {
 
 impl DigestColumns {
     /// The digest of a new row. The values have the order of the columns.
-    pub(super) fn of<const COLUMNS: usize>(&self, values: [Value; COLUMNS]) -> Vec<u8> {
+    pub(super) fn of<const COLUMNS: usize>(&self, values: [SqlValue; COLUMNS]) -> Vec<u8> {
         debug_assert!(COLUMNS == self.columns.len(), "{}", self.kind);
         self.digest(&values)
     }
@@ -186,9 +186,9 @@ impl DigestColumns {
         }
         let values = self.columns.iter().map(|column| {
             Ok(match column {
-                Text(name) => Value::Text(row.get(name)?),
-                Number(name) => Value::Number(row.get(name)?),
-                Bytes(name) => Value::Bytes(row.get(name)?),
+                Text(name) => SqlValue::Text(row.get(name)?),
+                Number(name) => SqlValue::Number(row.get(name)?),
+                Bytes(name) => SqlValue::Bytes(row.get(name)?),
             })
         });
         let values = values.collect::<Result<Vec<_>>>()?;
@@ -197,14 +197,14 @@ impl DigestColumns {
         }
         let (kind, name) = (self.kind, values.first());
         let name = match name {
-            Some(Value::Text(Some(name))) => name,
+            Some(SqlValue::Text(Some(name))) => name,
             _ => "?",
         };
         let told = format!("the {kind} {name} differs from its digest");
         Err(StoreError::corrupt(told))
     }
 
-    fn digest(&self, values: &[Value]) -> Vec<u8> {
+    fn digest(&self, values: &[SqlValue]) -> Vec<u8> {
         let mut digest = Sha256::new();
         let mut add = |bytes: Option<&[u8]>| {
             digest.update([u8::from(bytes.is_some())]);
@@ -215,17 +215,17 @@ impl DigestColumns {
         add(Some(self.kind.as_bytes()));
         for value in values {
             match value {
-                Value::Text(text) => add(text.as_deref().map(str::as_bytes)),
-                Value::Number(number) => {
+                SqlValue::Text(text) => add(text.as_deref().map(str::as_bytes)),
+                SqlValue::Number(number) => {
                     let number = number.map(i64::to_le_bytes);
                     add(number.as_ref().map(<[u8; 8]>::as_slice));
                 }
-                Value::Real(real) => {
+                SqlValue::Real(real) => {
                     let real = real.map(f64::to_le_bytes);
                     add(real.as_ref().map(<[u8; 8]>::as_slice));
                 }
-                Value::Flag(flag) => add(Some(&[u8::from(*flag)])),
-                Value::Bytes(bytes) => add(bytes.as_deref()),
+                SqlValue::Flag(flag) => add(Some(&[u8::from(*flag)])),
+                SqlValue::Bytes(bytes) => add(bytes.as_deref()),
             }
         }
         digest.finalize().to_vec()

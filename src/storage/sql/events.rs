@@ -4,7 +4,7 @@
 //! The numbers therefore have no gaps, and no number is used twice.
 
 use super::super::Result;
-use super::database::{Statement, Transaction, Value, statement};
+use super::database::{SqlValue, Statement, Transaction, statement};
 use super::{Store, rows};
 use crate::records::{Event, EventKind, JobId, Owner, Progress, Status, Timestamp};
 
@@ -92,12 +92,12 @@ pub(super) async fn write_each<const EVENTS: usize>(
 
 const INSERT: &str = "INSERT INTO events (job, sequence, owner, kind, body, at) VALUES";
 
-fn rows_of(job: JobId, owner: &Owner, last: i64, events: &[NewEvent]) -> Vec<[Value; 6]> {
+fn rows_of(job: JobId, owner: &Owner, last: i64, events: &[NewEvent]) -> Vec<[SqlValue; 6]> {
     let id = job.to_string();
     let numbers = last + 1 - events.len() as i64..;
     let rows = events.iter().zip(numbers).map(|(event, number)| {
         [
-            Value::from(id.as_str()),
+            SqlValue::from(id.as_str()),
             number.into(),
             owner.as_str().into(),
             event.kind.as_str().into(),

@@ -7,7 +7,7 @@ use super::super::{Result, StoreError};
 
 /// A fault that a statement meets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Fault {
+pub(crate) enum InjectedFault {
     /// The transaction of the statement commits, but the answer to the commit is lost.
     LostAnswer,
     /// The statement does not run, because the database does not answer.
@@ -17,12 +17,12 @@ pub(crate) enum Fault {
 }
 
 thread_local! {
-    static PLANNED: RefCell<VecDeque<(&'static str, Fault)>> = RefCell::default();
+    static PLANNED: RefCell<VecDeque<(&'static str, InjectedFault)>> = RefCell::default();
     static LOSES_ANSWER: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Lets the next statements that contain `text` meet these faults, one fault each.
-pub(crate) fn plan(text: &'static str, faults: &[Fault]) {
+pub(crate) fn plan(text: &'static str, faults: &[InjectedFault]) {
     let faults = faults.iter().map(|&fault| (text, fault));
     PLANNED.with_borrow_mut(|planned| planned.extend(faults));
 }
@@ -40,12 +40,12 @@ pub(super) fn meet(text: &str) -> Result<()> {
     });
     match met {
         None => Ok(()),
-        Some((_, Fault::LostAnswer)) => {
+        Some((_, InjectedFault::LostAnswer)) => {
             LOSES_ANSWER.set(true);
             Ok(())
         }
-        Some((_, Fault::Unavailable)) => Err(StoreError::unavailable("no answer")),
-        Some((_, Fault::Full)) => Err(StoreError::Full("the disk is full".into())),
+        Some((_, InjectedFault::Unavailable)) => Err(StoreError::unavailable("no answer")),
+        Some((_, InjectedFault::Full)) => Err(StoreError::Full("the disk is full".into())),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Statements that store, read and delete jobs as records. The statements of their computation are in
 //! `queue`.
 
-use super::super::history::{self, Facts};
+use super::super::history::{self, OperationFacts};
 use super::super::quota::Usage;
 use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, WorkerId};
 use super::claims::SPEC_SCHEMA;
@@ -9,7 +9,7 @@ use super::database::{Transaction, statement};
 use super::digests::{JOB, JOB_END, TRACE};
 use super::events::{self, NewEvent};
 use super::rows::{job_columns, shown_status};
-use super::{Store, callbacks, datasets, idempotency, models, parts, rows, shares, usage};
+use super::{Store, callbacks, datasets, idempotency, models, rows, shares, subjobs, usage};
 use crate::records::id::JobKind;
 use crate::records::{
     Job, JobId, JobTree, KeyClaim, Model, ModelId, Owner, Page, Slice, Status, Timestamp,
@@ -23,7 +23,7 @@ impl Store {
     /// job pins its dataset.
     pub async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()> {
         self.ensure_row_space().await?;
-        history::recorded(|| Facts::of_insert(job), async {
+        history::recorded(|| OperationFacts::of_insert(job), async {
             demand(job, job.status == Status::Queued)?;
             let queued = [NewEvent::status(
                 Status::Queued,
@@ -62,10 +62,10 @@ impl Store {
     ) -> Result<Lease> {
         self.ensure_row_space().await?;
         history::recorded(
-            || Facts {
+            || OperationFacts {
                 worker: Some(worker),
                 seconds: Some(lease_seconds),
-                ..Facts::of_insert(job)
+                ..OperationFacts::of_insert(job)
             },
             async {
                 demand(job, job.status == Status::Running && job.attempt == 1)?;
@@ -114,7 +114,7 @@ impl Store {
         key: Option<&KeyClaim>,
     ) -> Result<()> {
         self.ensure_row_space().await?;
-        history::recorded(|| Facts::of_insert(job), async {
+        history::recorded(|| OperationFacts::of_insert(job), async {
             let finished_at = job.finished_at.filter(|_| job.status.is_ended());
             demand(job, finished_at.is_some())?;
             let mut all = Vec::from(begun_events(job, job.attempt));
@@ -181,7 +181,7 @@ impl Store {
         Ok(Slice::from_one_more(items, page, |job| job.id))
     }
 
-    /// Deletes an ended job with its events, trace, parts and callback, delivered or not. The model stays.
+    /// Deletes an ended job with its events, trace, subjobs and callback, delivered or not. The model stays.
     pub async fn delete_job(&self, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {
         let write = || async move {
             let mut transaction = self.database.begin().await?;
@@ -194,15 +194,15 @@ impl Store {
                 return Ok(DeleteOutcome::NotFound);
             };
             if let Some(parent) = rows::parsed_if(&row, "parent")? {
-                return Ok(DeleteOutcome::PartOf { parent });
+                return Ok(DeleteOutcome::SubjobOf { parent });
             }
             // An ended job never changes back.
             if row.get::<Option<i64>>("finished_at")?.is_none() {
                 return Ok(DeleteOutcome::NotEnded);
             }
             if row.get::<i64>("parts")? > 0 {
-                // The parts come before their parent, as in every transaction that locks both. Some parts may still
-                // run if another part failed.
+                // The subjobs come before their parent, as in every transaction that locks both. Some subjobs may still
+                // run if another subjob failed.
                 let delete = statement("DELETE FROM jobs WHERE parent = $1").bind(id.to_string());
                 transaction.execute(delete).await?;
             }
@@ -216,10 +216,14 @@ impl Store {
             transaction.commit().await?;
             Ok(DeleteOutcome::Deleted { data_key })
         };
-        history::recorded(|| Facts::of_job("delete", id), self.with_reserve(write)).await
+        history::recorded(
+            || OperationFacts::of_job("delete", id),
+            self.with_reserve(write),
+        )
+        .await
     }
 
-    /// Deletes at most `limit` jobs of all owners that ended before `ended_before`, oldest first. Parts are
+    /// Deletes at most `limit` jobs of all owners that ended before `ended_before`, oldest first. Subjobs are
     /// deleted with their parent and count towards the limit.
     pub async fn sweep_jobs(&self, ended_before: Timestamp, limit: u32) -> Result<Swept> {
         let write = || async move {
@@ -240,7 +244,7 @@ impl Store {
             }
             Ok(swept)
         };
-        history::recorded(|| Facts::of("sweep"), self.with_reserve(write)).await
+        history::recorded(|| OperationFacts::of("sweep"), self.with_reserve(write)).await
     }
 
     /// The trace of the owner's job, if any.
@@ -320,15 +324,15 @@ fn demand(job: &Job, fits: bool) -> Result<()> {
 
 /// The digest of a client's request for a job.
 pub(super) fn digest(job: &Job) -> Result<Vec<u8>> {
-    let (parent, part) = parts::lineage_columns(job.lineage);
-    // Parts are stored without these columns.
+    let (parent, subjob) = subjobs::lineage_columns(job.lineage);
+    // Subjobs are stored without these columns.
     let own = |text: Option<_>| text.filter(|_| parent.is_none()).into();
     let (name, data_key) = (own(job.name.as_deref()), own(job.data_key.as_deref()));
     let callback = job.callback.as_ref().map(|callback| callback.url.as_str());
     let callback = own(callback);
-    let parts = match job.lineage {
-        JobTree::Parent { parts, .. } => parts,
-        JobTree::Single | JobTree::Part { .. } => 0,
+    let subjobs = match job.lineage {
+        JobTree::Parent { subjobs, .. } => subjobs,
+        JobTree::Single | JobTree::Subjob { .. } => 0,
     };
     Ok(JOB.of([
         job.id.to_string().into(),
@@ -344,8 +348,8 @@ pub(super) fn digest(job: &Job) -> Result<Vec<u8>> {
         job.dataset.map(|dataset| dataset.to_string()).into(),
         callback,
         parent.into(),
-        part.into(),
-        parts.into(),
+        subjob.into(),
+        subjobs.into(),
     ]))
 }
 
@@ -381,7 +385,7 @@ pub(super) fn stored_seconds(job: &Job) -> f64 {
 }
 
 /// Stores the row and the events of a job unless the id is already stored. Returns whether the job was
-/// stored. Parts are stored with their parent: see [`super::parts`].
+/// stored. Subjobs are stored with their parent: see [`super::subjobs`].
 pub(super) async fn insert(
     transaction: &mut Transaction,
     job: &Job,
@@ -391,9 +395,9 @@ pub(super) async fn insert(
     // The dataset is locked before the usage is counted, in the same order as in a deletion of the dataset.
     datasets::demand_of(transaction, job).await?;
     let event_sequence = events.len() as i64;
-    let parts = match job.lineage {
-        JobTree::Parent { parts, .. } => parts,
-        JobTree::Single | JobTree::Part { .. } => 0,
+    let subjobs = match job.lineage {
+        JobTree::Parent { subjobs, .. } => subjobs,
+        JobTree::Single | JobTree::Subjob { .. } => 0,
     };
     let insert = statement(
         "INSERT INTO jobs (id, owner, task, learner, name, status, spec, data_key, data_sha256, \
@@ -433,8 +437,8 @@ pub(super) async fn insert(
     .bind(event_sequence)
     .bind(job.dataset.map(|dataset| dataset.to_string()))
     .bind(job.callback.as_ref().map(|callback| callback.url.as_str()))
-    .bind(parts)
-    .bind(parts > 0)
+    .bind(subjobs)
+    .bind(subjobs > 0)
     .bind(rows::signed(job.data_bytes)?)
     .bind(digest(job)?)
     .bind(digest_if_ended(job)?)
@@ -450,7 +454,7 @@ pub(super) async fn insert(
     Ok(true)
 }
 
-/// A page of an owner's jobs without their parts.
+/// A page of an owner's jobs without their subjobs.
 pub(super) const LIST: &str = concat!(
     "SELECT ",
     job_columns!(),
@@ -461,7 +465,7 @@ pub(super) const LIST: &str = concat!(
      AND ($5 IS NULL OR learner = $5) ORDER BY id DESC LIMIT $6"
 );
 
-/// A page of the parts of an owner's job.
+/// A page of the subjobs of an owner's job.
 pub(super) const LIST_PARTS: &str = concat!(
     "SELECT ",
     job_columns!(),
@@ -470,7 +474,7 @@ pub(super) const LIST_PARTS: &str = concat!(
      AND ($5 IS NULL OR learner = $5) ORDER BY id DESC LIMIT $6"
 );
 
-/// Deletes jobs that are old enough. A part waits until its parent is old enough, so that no statement
+/// Deletes jobs that are old enough. A subjob waits until its parent is old enough, so that no statement
 /// deletes more rows than its limit.
 const SWEEP: &str = "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE finished_at < $1 \
      AND (parent IS NULL OR NOT EXISTS (SELECT 1 FROM jobs AS whole WHERE whole.id = jobs.parent \

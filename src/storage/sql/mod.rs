@@ -24,12 +24,12 @@ mod identity;
 mod jobs;
 pub(super) mod migrations;
 mod models;
-mod parts;
 mod queue;
 mod rows;
 mod service_time;
 mod sessions;
 mod shares;
+mod subjobs;
 #[cfg(test)]
 mod tests;
 mod usage;

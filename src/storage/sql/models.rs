@@ -2,7 +2,7 @@
 
 use super::super::quota::Usage;
 use super::super::{ModelFilter, Result};
-use super::database::{Transaction, Value, statement};
+use super::database::{SqlValue, Transaction, statement};
 use super::digests::{MODEL, MODEL_DOCUMENT};
 use super::rows::model_columns;
 use super::{Store, idempotency, rows, usage};
@@ -112,7 +112,7 @@ pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Resu
 
 /// The digests of a model and of its document.
 fn digests(model: &Model) -> Result<[Vec<u8>; 2]> {
-    let id = || Value::from(model.id.to_string());
+    let id = || SqlValue::from(model.id.to_string());
     let document = MODEL_DOCUMENT.of([id(), model.document.as_str().into()]);
     let digest = MODEL.of([
         id(),

@@ -4,15 +4,15 @@
 //! Every statement of a worker is fenced on (id, status, worker, attempt, claim). A lost lease matches no
 //! row, so nothing is written.
 
-use super::super::history::{self, Facts};
+use super::super::history::{self, OperationFacts};
 use super::super::{
     Beat, CancelOutcome, Fenced, Heartbeat, JobEnd, Lease, ReleaseTerms, Requeue, Result, Spent,
     StoreError,
 };
 use super::database::{Database, Row, Statement, Transaction, statement};
 use super::events::{self, NewEvent};
-use super::parts::{self, EndedPart};
 use super::rows::{is_unwanted, job_columns};
+use super::subjobs::{self, EndedSubjob};
 use super::{Store, callbacks, checkpoints, jobs, rows, shares};
 use crate::records::schedule::SUSPECT_DEATHS;
 use crate::records::{Callback, JobError, JobId, JobTree, Owner, Progress, Status, Timestamp};
@@ -23,7 +23,7 @@ impl Store {
     /// Each expired lease counts as the death of a process. The job pauses, and from the second death in a
     /// row the job is a suspect, which runs alone. No death is charged to a parked job, nor to a job whose
     /// lease expired more than an hour ago: the clock has jumped then. A job with a requested cancel is
-    /// cancelled at once, unless it has a checkpoint or parts: the next worker then ends the job with its
+    /// cancelled at once, unless it has a checkpoint or subjobs: the next worker then ends the job with its
     /// result so far.
     pub async fn release_expired(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64> {
         let write = || async move {
@@ -38,7 +38,11 @@ impl Store {
             transaction.commit().await?;
             Ok(released)
         };
-        history::recorded(|| Facts::of("release-expired"), self.with_reserve(write)).await
+        history::recorded(
+            || OperationFacts::of("release-expired"),
+            self.with_reserve(write),
+        )
+        .await
     }
 
     /// Returns every running job to the queue, on the terms of [`Store::release_expired`], and makes every
@@ -52,7 +56,11 @@ impl Store {
             transaction.commit().await?;
             Ok(released)
         };
-        history::recorded(|| Facts::of("release-all"), self.with_reserve(write)).await
+        history::recorded(
+            || OperationFacts::of("release-all"),
+            self.with_reserve(write),
+        )
+        .await
     }
 
     /// Extends the lease.
@@ -62,9 +70,9 @@ impl Store {
         beat: &Beat<'_>,
         now: Timestamp,
     ) -> Result<Heartbeat> {
-        let recorded = || Facts {
+        let recorded = || OperationFacts {
             seconds: Some(beat.lease_seconds),
-            ..Facts::of_lease("heartbeat", lease)
+            ..OperationFacts::of_lease("heartbeat", lease)
         };
         history::recorded(recorded, async {
             match heartbeat(&self.database, lease, beat, now).await {
@@ -87,12 +95,16 @@ impl Store {
     /// has requested its cancel.
     pub async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
         let write = || finish(&self.database, lease, end);
-        history::recorded(|| Facts::of_end(lease, end), self.with_reserve(write)).await
+        history::recorded(
+            || OperationFacts::of_end(lease, end),
+            self.with_reserve(write),
+        )
+        .await
     }
 
     /// Returns the job to the queue. The attempt does not count unless `terms` says so. The same
     /// transaction stores state, seconds and counts. A job whose cancel was requested meanwhile is cancelled
-    /// at once, unless it has a checkpoint or parts.
+    /// at once, unless it has a checkpoint or subjobs.
     pub async fn requeue_job(
         &self,
         lease: &Lease,
@@ -101,17 +113,17 @@ impl Store {
     ) -> Result<Fenced> {
         let write = || requeue(&self.database, lease, terms, now);
         let Some(body) = terms.checkpoint else {
-            let facts = || Facts::of_lease("requeue", lease);
+            let facts = || OperationFacts::of_lease("requeue", lease);
             return history::recorded(facts, self.with_reserve(write)).await;
         };
         // A checkpoint only saves time and may be large, so it does not use the reserve.
         self.ensure_row_space().await?;
-        let facts = || Facts::of_checkpoint("preempt", lease, body);
+        let facts = || OperationFacts::of_checkpoint("preempt", lease, body);
         history::recorded(facts, write()).await
     }
 
-    /// Requests the end of the owner's job and of all its parts. A part alone cannot be cancelled. Queued
-    /// parts end at once. If some parts have begun, a worker then gathers their results.
+    /// Requests the end of the owner's job and of all its subjobs. A subjob alone cannot be cancelled. Queued
+    /// subjobs end at once. If some subjobs have begun, a worker then gathers their results.
     pub async fn cancel_job(
         &self,
         owner: &Owner,
@@ -119,7 +131,11 @@ impl Store {
         now: Timestamp,
     ) -> Result<CancelOutcome> {
         let write = || cancel(&self.database, owner, id, now);
-        history::recorded(|| Facts::of_job("cancel", id), self.with_reserve(write)).await
+        history::recorded(
+            || OperationFacts::of_job("cancel", id),
+            self.with_reserve(write),
+        )
+        .await
     }
 }
 
@@ -251,15 +267,15 @@ async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> Result<Fenc
         callbacks::owe(&mut transaction, lease.job, &owner, &Callback::new(url)).await?;
     }
     if let Some(parent) = rows::parsed_if(&row, "parent")? {
-        let ended = EndedPart {
+        let ended = EndedSubjob {
             job: lease.job,
             parent,
-            part: rows::small(&row, "part")?,
+            index: rows::small(&row, "part")?,
             error: end.error.as_ref(),
             progress: end.progress,
             at: end.finished_at,
         };
-        parts::ended(&mut transaction, &ended).await?;
+        subjobs::ended(&mut transaction, &ended).await?;
     }
     shares::pay(&mut transaction, &owner, end.spent.unpaid_seconds).await?;
     transaction.commit().await?;
@@ -366,10 +382,10 @@ async fn release(
         let is_unwanted: bool = row.get("cancel_requested")?;
         let has_products = is_parent || checkpoints::is_kept(transaction, id).await?;
         let ending = match is_unwanted {
-            // The next worker keeps the results of a cancelled job and of its parts.
-            true if !has_products => Some(Ending::cancelled(attempt)),
+            // The next worker keeps the results of a cancelled job and of its subjobs.
+            true if !has_products => Some(UnworkedEnd::cancelled(attempt)),
             false if alone_deaths >= terms.deaths_max => {
-                Some(Ending::poisoned(alone_deaths, attempt))
+                Some(UnworkedEnd::poisoned(alone_deaths, attempt))
             }
             _ => None,
         };
@@ -396,7 +412,7 @@ async fn after_requeue(transaction: &mut Transaction, row: &Row, now: Timestamp)
     let id: JobId = rows::parsed(row, "id")?;
     let attempt: u32 = rows::small(row, "attempt")?;
     if row.get::<i64>("parts")? > 0 {
-        // Clients see a parent as running. All of its parts have ended, and the next worker gathers them even
+        // Clients see a parent as running. All of its subjobs have ended, and the next worker gathers them even
         // if they were cancelled.
         return Ok(());
     }
@@ -406,7 +422,7 @@ async fn after_requeue(transaction: &mut Transaction, row: &Row, now: Timestamp)
         if checkpoints::is_kept(transaction, id).await? {
             return request_end(transaction, id).await;
         }
-        end_unfinished(transaction, id, Ending::cancelled(attempt), now).await?;
+        end_unfinished(transaction, id, UnworkedEnd::cancelled(attempt), now).await?;
     }
     Ok(())
 }
@@ -431,9 +447,9 @@ async fn cancel(
     // The job is locked, so its row cannot change before the transaction ends.
     let mut job = rows::job(&row)?;
     match job.lineage {
-        JobTree::Part { parent, .. } => return Ok(CancelOutcome::PartOf { parent }),
+        JobTree::Subjob { parent, .. } => return Ok(CancelOutcome::SubjobOf { parent }),
         JobTree::Parent { left, .. } if left > 0 && !job.status.is_ended() => {
-            return parts::cancel(transaction, job, now).await;
+            return subjobs::cancel(transaction, job, now).await;
         }
         JobTree::Parent { .. } | JobTree::Single => {}
     }
@@ -450,7 +466,7 @@ async fn cancel(
             Ok(CancelOutcome::Requested(job))
         }
         Status::Queued => {
-            let ending = Ending::cancelled(job.attempt);
+            let ending = UnworkedEnd::cancelled(job.attempt);
             let row = end_unfinished(&mut transaction, id, ending, now).await?;
             let job = rows::job(&row)?;
             transaction.commit().await?;
@@ -477,13 +493,13 @@ async fn request_end(transaction: &mut Transaction, id: JobId) -> Result<()> {
 }
 
 /// The end of a job that no worker finishes.
-pub(super) struct Ending {
+pub(super) struct UnworkedEnd {
     pub status: Status,
     pub error: Option<JobError>,
     pub attempt: u32,
 }
 
-impl Ending {
+impl UnworkedEnd {
     fn cancelled(attempt: u32) -> Self {
         Self {
             status: Status::Cancelled,
@@ -508,26 +524,26 @@ impl Ending {
     }
 }
 
-/// Ends a job without a result, with its last two events, even if a worker holds the job. A part is counted
+/// Ends a job without a result, with its last two events, even if a worker holds the job. A subjob is counted
 /// off at its parent. The caller has checked in this transaction that the job has not ended.
 async fn end_unfinished(
     transaction: &mut Transaction,
     id: JobId,
-    ending: Ending,
+    ending: UnworkedEnd,
     now: Timestamp,
 ) -> Result<Row> {
     let error = ending.error.clone();
     let row = end_row(transaction, id, ending, now).await?;
     if let Some(parent) = rows::parsed_if(&row, "parent")? {
-        let ended = EndedPart {
+        let ended = EndedSubjob {
             job: id,
             parent,
-            part: rows::small(&row, "part")?,
+            index: rows::small(&row, "part")?,
             error: error.as_ref(),
             progress: rows::from_json_if(&row, "progress")?.unwrap_or_default(),
             at: now,
         };
-        parts::ended(transaction, &ended).await?;
+        subjobs::ended(transaction, &ended).await?;
     }
     Ok(row)
 }
@@ -543,7 +559,7 @@ pub(super) async fn fail_damaged(
         code: JobError::DATA_CORRUPT.to_owned(),
         detail: format!("the stored request is damaged: {damage}"),
     };
-    let ending = Ending {
+    let ending = UnworkedEnd {
         status: Status::Failed,
         error: Some(error),
         attempt: rows::small(row, "attempt")?,
@@ -558,7 +574,7 @@ pub(super) async fn fail_damaged(
 pub(super) async fn end_row(
     transaction: &mut Transaction,
     id: JobId,
-    ending: Ending,
+    ending: UnworkedEnd,
     now: Timestamp,
 ) -> Result<Row> {
     let update = concat!(

@@ -15,9 +15,9 @@ use crate::records::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Whether a client has requested the end of a job, or the job is an unfinished part of an unwanted parent. A
-/// parent is unwanted if its cancel was requested, if it has ended because another part failed, or if it is
-/// deleted. Parts have no flag of their own, so one write stops all of them.
+/// Whether a client has requested the end of a job, or the job is an unfinished subjob of an unwanted parent. A
+/// parent is unwanted if its cancel was requested, if it has ended because another subjob failed, or if it is
+/// deleted. Subjobs have no flag of their own, so one write stops all of them.
 macro_rules! is_unwanted {
     () => {
         "(cancel_requested OR CASE WHEN parent IS NULL OR finished_at IS NOT NULL THEN FALSE ELSE \
@@ -50,8 +50,8 @@ macro_rules! job_columns {
 }
 pub(super) use job_columns;
 
-/// The status that clients see. A parent whose parts have begun is shown as running, although the parent
-/// itself is queued to gather its parts.
+/// The status that clients see. A parent whose subjobs have begun is shown as running, although the parent
+/// itself is queued to gather its subjobs.
 macro_rules! shown_status {
     () => {
         "(CASE WHEN status = 'queued' AND parts > 0 AND started_at IS NOT NULL THEN 'running' \
@@ -134,7 +134,7 @@ pub(super) fn job(row: &Row) -> Result<Job> {
     let lineage = lineage(row)?;
     let started_at = time_if(row, "started_at")?;
     let status = match (parsed::<Status>(row, "status")?, lineage, started_at) {
-        // The parent is queued only to gather its parts, which have begun.
+        // The parent is queued only to gather its subjobs, which have begun.
         (Status::Queued, JobTree::Parent { .. }, Some(_)) => Status::Running,
         (status, ..) => status,
     };
@@ -185,13 +185,13 @@ fn result(row: &Row) -> Result<Option<serde_json::Value>> {
 
 fn lineage(row: &Row) -> Result<JobTree> {
     if let Some(parent) = parsed_if(row, "parent")? {
-        let part = small(row, "part")?;
-        return Ok(JobTree::Part { parent, part });
+        let index = small(row, "part")?;
+        return Ok(JobTree::Subjob { parent, index });
     }
-    let (parts, left) = (small(row, "parts")?, small(row, "parts_left")?);
-    Ok(match parts {
+    let (subjobs, left) = (small(row, "parts")?, small(row, "parts_left")?);
+    Ok(match subjobs {
         0 => JobTree::Single,
-        _ => JobTree::Parent { parts, left },
+        _ => JobTree::Parent { subjobs, left },
     })
 }
 

@@ -1,7 +1,7 @@
 //! Tests that the statements search their indexes and read no other rows.
 
 use super::database::{Row, statement};
-use super::{Store, callbacks, claims, datasets, jobs, parts, usage};
+use super::{Store, callbacks, claims, datasets, jobs, subjobs, usage};
 use crate::storage::sqlite;
 
 /// The steps of SQLite's plan for a statement.
@@ -59,7 +59,7 @@ async fn lists_and_claims_search_their_indexes() {
             "SEARCH jobs USING INDEX jobs_of_parent (parent=? AND id<?)",
         ),
         (
-            parts::OUTCOMES,
+            subjobs::OUTCOMES,
             "SEARCH jobs USING INDEX jobs_of_parent (parent=? AND id>?)",
         ),
         (

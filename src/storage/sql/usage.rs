@@ -9,7 +9,7 @@
 //! the time of a disk write. An insert shares the lock with others as long as all connections of the server
 //! together cannot reach the limit at once.
 
-use super::super::quota::{Limited, Quotas, Standing, Usage};
+use super::super::quota::{Limited, QuotaStanding, Quotas, Usage};
 use super::super::{Result, StoreError};
 use super::Store;
 use super::database::{Row, Statement, Transaction, statement};
@@ -79,7 +79,7 @@ fn lock(alone: Limited) -> &'static str {
 
 impl Store {
     /// Usage and limits of the owner and of all owners together.
-    pub async fn usage(&self, owner: &Owner) -> Result<Standing> {
+    pub async fn usage(&self, owner: &Owner) -> Result<QuotaStanding> {
         let row = self.database.one(select(owner)).await?;
         Ok(standing(&row, &self.quotas)?.0)
     }
@@ -89,7 +89,7 @@ async fn read(
     transaction: &mut Transaction,
     quotas: &Quotas,
     owner: &Owner,
-) -> Result<(Standing, u64)> {
+) -> Result<(QuotaStanding, u64)> {
     let row = transaction.one(select(owner)).await?;
     standing(&row, quotas)
 }
@@ -114,7 +114,7 @@ fn select(owner: &Owner) -> Statement {
 }
 
 /// Returns the standing and the maximum number of concurrent transactions.
-fn standing(row: &Row, quotas: &Quotas) -> Result<(Standing, u64)> {
+fn standing(row: &Row, quotas: &Quotas) -> Result<(QuotaStanding, u64)> {
     let count = |column: &str| {
         let found: i64 = row.get(column)?;
         Ok::<_, StoreError>(u64::try_from(found).unwrap_or(0))
@@ -125,7 +125,7 @@ fn standing(row: &Row, quotas: &Quotas) -> Result<(Standing, u64)> {
         Ok::<_, StoreError>(own.unwrap_or(general))
     };
     let general = &quotas.per_owner;
-    let standing = Standing {
+    let standing = QuotaStanding {
         own: Usage {
             jobs_queued: count("own_queued")?,
             stored_bytes: count("own_bytes")?,

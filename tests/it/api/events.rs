@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::service::{
-    Event, PATIENCE, Service, assert_numbered, long_job, request, short_job, until,
+    Event, Service, TIMEOUT, assert_numbered, long_job, request, short_job, until,
 };
 
 struct Events {
@@ -42,7 +42,7 @@ impl Events {
                 }
                 continue;
             }
-            let frame = timeout(PATIENCE, self.body.next()).await.unwrap()?;
+            let frame = timeout(TIMEOUT, self.body.next()).await.unwrap()?;
             self.text
                 .push_str(std::str::from_utf8(&frame.unwrap()).unwrap());
         }

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{interval, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::service::PATIENCE;
+use crate::service::TIMEOUT;
 
 const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
@@ -76,7 +76,7 @@ impl Server {
 
     async fn end(self) {
         self.stop.cancel();
-        timeout(PATIENCE, self.served).await.unwrap().unwrap();
+        timeout(TIMEOUT, self.served).await.unwrap().unwrap();
     }
 }
 
@@ -123,7 +123,7 @@ async fn a_head_beyond_64_kib_is_refused() {
     // The refusal comes before the client has sent the whole head.
     let _ = stream.write_all(head.as_bytes()).await;
     let mut answer = [0; 12];
-    timeout(PATIENCE, stream.read_exact(&mut answer))
+    timeout(TIMEOUT, stream.read_exact(&mut answer))
         .await
         .unwrap()
         .unwrap();
@@ -178,7 +178,7 @@ async fn an_answer_in_the_making_keeps_its_connection() {
             .unwrap();
         waiting.push(stream);
     }
-    let begun = timeout(PATIENCE, server.begun.acquire_many(2)).await;
+    let begun = timeout(TIMEOUT, server.begun.acquire_many(2)).await;
     begun.unwrap().unwrap().forget();
     for _ in 0..20 {
         server.assert_answers().await;
@@ -186,7 +186,7 @@ async fn an_answer_in_the_making_keeps_its_connection() {
     server.answer.add_permits(2);
     for mut stream in waiting {
         let mut answer = String::new();
-        let read = timeout(PATIENCE, stream.read_to_string(&mut answer)).await;
+        let read = timeout(TIMEOUT, stream.read_to_string(&mut answer)).await;
         read.unwrap().unwrap();
         assert!(answer.ends_with("late"), "{answer}");
     }
@@ -212,7 +212,7 @@ async fn a_client_that_reads_byte_by_byte_is_cut_off() {
             ticks.tick().await;
         }
     };
-    timeout(PATIENCE, cut_off)
+    timeout(TIMEOUT, cut_off)
         .await
         .expect("the connection to be cut off");
     let mut quick = server.connect([127, 0, 0, 2]).await;
@@ -228,7 +228,7 @@ async fn a_client_that_reads_byte_by_byte_is_cut_off() {
 /// Asserts that the connection ends without an answer.
 async fn assert_closed(mut stream: TcpStream) {
     let mut rest = Vec::new();
-    let closed = timeout(PATIENCE, stream.read_to_end(&mut rest)).await;
+    let closed = timeout(TIMEOUT, stream.read_to_end(&mut rest)).await;
     // A replaced connection is reset.
     let _ = closed.expect("the connection is closed");
     assert!(rest.is_empty());
@@ -239,7 +239,7 @@ async fn assert_answered(mut stream: TcpStream) {
     let closing = [&GET[..GET.len() - 2], b"connection: close\r\n\r\n"].concat();
     stream.write_all(&closing).await.unwrap();
     let mut answer = Vec::new();
-    let read = timeout(PATIENCE, stream.read_to_end(&mut answer)).await;
+    let read = timeout(TIMEOUT, stream.read_to_end(&mut answer)).await;
     read.expect("an answer and the end in time").unwrap();
     let text = String::from_utf8(answer).unwrap();
     assert!(

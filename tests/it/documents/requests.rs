@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{page, pages};
 
 /// Timeout of the start and of each request.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The pages with scripts, and the number of their scripts.
 const SCRIPTED: [(&str, usize); 5] = [
@@ -59,7 +59,7 @@ impl Service {
                 let _ = sender.send(line);
             }
         });
-        let first = receiver.recv_timeout(PATIENCE).expect("the first line");
+        let first = receiver.recv_timeout(TIMEOUT).expect("the first line");
         let (_, address) = first.split_once("http://").expect("an address");
         service.address = address.to_owned();
         service
@@ -128,7 +128,7 @@ fn contains(whole: &Value, part: &Value) -> bool {
 fn run_page(path: &str) {
     let data = tempfile::tempdir().unwrap();
     let directory = tempfile::tempdir().unwrap();
-    let settings = format!("max-time = {}\nfail-with-body\n", PATIENCE.as_secs());
+    let settings = format!("max-time = {}\nfail-with-body\n", TIMEOUT.as_secs());
     fs::write(directory.path().join(".curlrc"), settings).unwrap();
     let service = Service::start(data.path());
     let page = page(path);

@@ -6,8 +6,10 @@ use clap::CommandFactory;
 use halfspace::config::CommandLine;
 use halfspace::http::codes::Code;
 use halfspace::http::limits::Limits;
-use halfspace_core::learners::engine::catalogue::{CATALOGUE, DataKinds, DefaultStop, Entry};
-use halfspace_core::learners::engine::parameters::{Kind, Parameter};
+use halfspace_core::learners::engine::catalogue::{
+    CATALOGUE, DataKinds, DefaultStop, LearnerEntry,
+};
+use halfspace_core::learners::engine::parameters::{Parameter, ParameterKind};
 
 use crate::service::contract::DOCUMENT;
 
@@ -190,7 +192,7 @@ fn expect_table(path: &str, head: &str, rows: impl Iterator<Item = String>) {
     );
 }
 
-fn learner_row(entry: &Entry) -> String {
+fn learner_row(entry: &LearnerEntry) -> String {
     let parameters: Vec<_> = entry.parameters.iter().map(parameter).collect();
     let cells = [
         format!("`{}`", entry.name),
@@ -219,17 +221,19 @@ fn data(kinds: DataKinds) -> String {
 
 fn parameter(parameter: &Parameter) -> String {
     let default = match &parameter.kind {
-        Kind::Flag { default } => default.to_string(),
-        Kind::Choice { options, default } => {
+        ParameterKind::Flag { default } => default.to_string(),
+        ParameterKind::Choice { options, default } => {
             let others = options.iter().filter(|option| *option != default);
             let others: Vec<_> = others.map(|option| format!("or {option}")).collect();
             format!("{default}, {}", others.join(" "))
         }
-        Kind::Number { default, .. } | Kind::Weights { default, .. } | Kind::Factor { default } => {
-            default.to_string()
+        ParameterKind::Number { default, .. }
+        | ParameterKind::Weights { default, .. }
+        | ParameterKind::Factor { default } => default.to_string(),
+        ParameterKind::Count { default, .. } | ParameterKind::Decimal { default } => {
+            (*default).to_owned()
         }
-        Kind::Count { default, .. } | Kind::Decimal { default } => (*default).to_owned(),
-        Kind::Bits => "random".to_owned(),
+        ParameterKind::Bits => "random".to_owned(),
     };
     format!("`{}` ({default})", parameter.name)
 }

@@ -190,10 +190,10 @@ pub(super) async fn a_damaged_request_holds_up_nobody(backend: &dyn Backend) {
     assert!(matches!(deleted, DeleteOutcome::Deleted { .. }));
 }
 
-/// A part whose parent's row is damaged ends, and so does the parent.
-pub(super) async fn a_damaged_parent_lets_its_parts_end(backend: &dyn Backend) {
+/// A subjob whose parent's row is damaged ends, and so does the parent.
+pub(super) async fn a_damaged_parent_lets_its_subjobs_end(backend: &dyn Backend) {
     let store = open(backend).await;
-    super::parts::stored(&store, 1).await;
+    super::subjobs::stored(&store, 1).await;
     let lease = claim(&store, "a", LONG).await.unwrap().lease;
     backend
         .number("UPDATE jobs SET seed = seed - 1 WHERE parent IS NULL RETURNING CAST(1 AS BIGINT)")

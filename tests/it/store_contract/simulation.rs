@@ -7,7 +7,7 @@ mod fairness;
 mod machine;
 
 use halfspace::records::schedule::Weight;
-use halfspace::records::{ApiKey, Line, Rank, SecretDigest};
+use halfspace::records::{ApiKey, JobsAhead, Rank, SecretDigest};
 use halfspace_core::learners::engine::random::Generator;
 use rand::{RngExt, SeedableRng};
 

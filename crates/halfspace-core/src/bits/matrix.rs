@@ -17,7 +17,7 @@ pub struct BitMatrix {
     n: usize,
     rows: usize,
     /// Capacity of a row in words, at least the words in use. Spare words are zero.
-    room: usize,
+    capacity: usize,
     words: Vec<u64>,
 }
 
@@ -27,7 +27,7 @@ impl BitMatrix {
         Self {
             n,
             rows: 0,
-            room: words_for(n),
+            capacity: words_for(n),
             words: Vec::new(),
         }
     }
@@ -37,8 +37,8 @@ impl BitMatrix {
     /// # Errors
     /// Returns `None` if the length does not fit `rows` rows of `n` bits, or a bit out of range is set.
     pub fn from_block_words(n: usize, rows: usize, words: Vec<u64>) -> Option<Self> {
-        let room = words_for(n);
-        let expected = room
+        let capacity = words_for(n);
+        let expected = capacity
             .checked_mul(rows.div_ceil(BLOCK_ROWS))?
             .checked_mul(BLOCK_ROWS)?;
         if words.len() != expected {
@@ -47,7 +47,7 @@ impl BitMatrix {
         let matrix = Self {
             n,
             rows,
-            room,
+            capacity,
             words,
         };
         let clean = matrix.blocks().all(|block| block.is_clean(n));
@@ -72,7 +72,7 @@ impl BitMatrix {
     /// Returns all words in the block layout. The words are copied only if [`Self::resize_bits`] left spare
     /// words. [`Self::shrink_to_fit`] frees these spare words.
     pub fn words(&self) -> Cow<'_, [u64]> {
-        if self.room == self.words_per_row() {
+        if self.capacity == self.words_per_row() {
             Cow::Borrowed(&self.words)
         } else {
             self.blocks()
@@ -96,7 +96,7 @@ impl BitMatrix {
         if place == 0 {
             self.push_empty_block();
         }
-        let block = self.words.len() - self.room * BLOCK_ROWS;
+        let block = self.words.len() - self.capacity * BLOCK_ROWS;
         let places = self.words[block..].iter_mut().skip(place);
         for (to, &bits) in places.step_by(BLOCK_ROWS).zip(row) {
             *to = bits;
@@ -118,7 +118,7 @@ impl BitMatrix {
                 self.push_empty_block();
             }
             let count = (block.rows() - taken).min(BLOCK_ROWS - place);
-            let last = self.words.len() - self.room * BLOCK_ROWS;
+            let last = self.words.len() - self.capacity * BLOCK_ROWS;
             let columns = self.words[last..].chunks_exact_mut(BLOCK_ROWS);
             for (to, from) in columns.zip(block.words().chunks_exact(BLOCK_ROWS)) {
                 to[place..place + count].copy_from_slice(&from[taken..taken + count]);
@@ -138,9 +138,9 @@ impl BitMatrix {
     pub fn resize_bits(&mut self, n: usize) {
         let new = words_for(n);
         if self.rows == 0 {
-            self.room = new;
-        } else if new > self.room {
-            self.change_room(new.max(2 * self.room));
+            self.capacity = new;
+        } else if new > self.capacity {
+            self.change_capacity(new.max(2 * self.capacity));
         } else if n < self.n {
             assert!(self.is_clear_from(n), "a bit from {n} on is set");
         }
@@ -149,26 +149,26 @@ impl BitMatrix {
 
     /// Frees the spare words that [`Self::resize_bits`] left.
     pub fn shrink_to_fit(&mut self) {
-        if self.room != self.words_per_row() {
-            self.change_room(self.words_per_row());
+        if self.capacity != self.words_per_row() {
+            self.change_capacity(self.words_per_row());
         }
         self.words.shrink_to_fit();
     }
 
     fn push_empty_block(&mut self) {
         self.words
-            .resize(self.words.len() + self.room * BLOCK_ROWS, 0);
+            .resize(self.words.len() + self.capacity * BLOCK_ROWS, 0);
     }
 
-    /// Copies the rows to a layout with a capacity of `room` words per row, at least the words in use.
-    fn change_room(&mut self, room: usize) {
-        let mut words = vec![0; self.rows.div_ceil(BLOCK_ROWS) * room * BLOCK_ROWS];
+    /// Copies the rows to a layout of `capacity` words per row, at least the words in use.
+    fn change_capacity(&mut self, capacity: usize) {
+        let mut words = vec![0; self.rows.div_ceil(BLOCK_ROWS) * capacity * BLOCK_ROWS];
         for (index, block) in self.blocks().enumerate() {
-            let to = index * room * BLOCK_ROWS;
+            let to = index * capacity * BLOCK_ROWS;
             words[to..to + block.words().len()].copy_from_slice(block.words());
         }
         self.words = words;
-        self.room = room;
+        self.capacity = capacity;
     }
 
     /// Returns whether coordinate `n` and all later coordinates are 0 in every row.
@@ -190,9 +190,12 @@ impl BitMatrix {
 
     /// Returns block `index`, which starts at row `64 * index`.
     pub fn block(&self, index: usize) -> BitBlock<'_> {
-        let (room, size) = (self.room * BLOCK_ROWS, self.words_per_row() * BLOCK_ROWS);
+        let (capacity, size) = (
+            self.capacity * BLOCK_ROWS,
+            self.words_per_row() * BLOCK_ROWS,
+        );
         let rows = (self.rows - index * BLOCK_ROWS).min(BLOCK_ROWS);
-        BitBlock::new(&self.words[index * room..][..size], rows)
+        BitBlock::new(&self.words[index * capacity..][..size], rows)
     }
 
     /// Returns row `row` as an owned vector.
@@ -343,13 +346,13 @@ mod tests {
     fn widening_word_by_word_copies_rarely() {
         let mut matrix = BitMatrix::new(0);
         matrix.push_row(&[]);
-        let mut rooms = Vec::new();
+        let mut capacities = Vec::new();
         for n in 1..=64 * 64 {
             matrix.resize_bits(n);
-            rooms.push(matrix.room);
+            capacities.push(matrix.capacity);
         }
-        rooms.dedup();
-        assert_eq!(rooms, [1, 2, 4, 8, 16, 32, 64]);
+        capacities.dedup();
+        assert_eq!(capacities, [1, 2, 4, 8, 16, 32, 64]);
     }
 
     #[test]

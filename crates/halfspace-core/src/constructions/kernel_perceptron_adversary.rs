@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::learners::engine::catalogue;
     use crate::learners::engine::parameters::Parameters;
-    use crate::learners::engine::run::Limits;
+    use crate::learners::engine::run::RunLimits;
     use crate::learners::engine::task::{Input, Task};
     use crate::learners::engine::train::train;
     use serde_json::json;
@@ -178,9 +178,9 @@ mod tests {
         let object = params.as_object().expect("an object");
         let task = Task {
             parameters: Parameters::from_json(entry.parameters, object).expect("parameters"),
-            limits: Limits {
+            limits: RunLimits {
                 max_passes: Some(1),
-                ..Limits::default()
+                ..RunLimits::default()
             },
             ..Task::of(entry, Seed(0))
         };

@@ -41,7 +41,7 @@ pub const ALPHA_MAX: u64 = 1 << 32;
 
 /// A question: does the formula have at least `at_least` satisfying assignments?
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct CountingQuestion {
     /// Number of variables of the formula.
     pub variables: u32,
     /// Clauses of the formula. A clause has two variables, numbered from 1, which may be equal.
@@ -52,7 +52,7 @@ pub struct Question {
     pub alpha: u64,
 }
 
-/// Errors of [`Plan::new`].
+/// Errors of [`CountingPlan::new`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
     /// The formula has too many variables or none.
@@ -97,8 +97,8 @@ pub struct Numbers {
 
 /// A checked question with the numbers of its construction, without examples.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    question: Question,
+pub struct CountingPlan {
+    question: CountingQuestion,
     numbers: Numbers,
     /// Promotions that raise a pair of slack features to theta.
     slack_promotions: u32,
@@ -117,12 +117,12 @@ pub struct Counting {
     pub query: BitVector,
 }
 
-impl Plan {
+impl CountingPlan {
     /// Checks a question and computes its numbers.
     ///
     /// # Errors
     /// Describes the wrong value of the question and the valid range.
-    pub fn new(mut question: Question) -> Result<Self, QuestionError> {
+    pub fn new(mut question: CountingQuestion) -> Result<Self, QuestionError> {
         check(&question)?;
         // A repeated clause does not change the formula.
         question
@@ -229,7 +229,7 @@ impl Plan {
     }
 }
 
-fn check(question: &Question) -> Result<(), QuestionError> {
+fn check(question: &CountingQuestion) -> Result<(), QuestionError> {
     let variables = question.variables;
     if !(1..=VARIABLES_MAX).contains(&variables) {
         return Err(QuestionError::Variables(variables));
@@ -347,10 +347,10 @@ impl Sequence<'_> {
 mod tests {
     use super::*;
     use crate::learners::engine::catalogue;
-    use crate::learners::engine::outcome::Outcome;
+    use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::Seed;
-    use crate::learners::engine::run::Limits;
+    use crate::learners::engine::run::RunLimits;
     use crate::learners::engine::task::{Input, Task, check};
     use crate::learners::engine::train::train;
     use crate::learners::hypothesis::Hypothesis;
@@ -358,8 +358,13 @@ mod tests {
     use serde_json::json;
     use std::ops::ControlFlow;
 
-    fn question(variables: u32, clauses: &[[u32; 2]], at_least: u64, alpha: u64) -> Question {
-        Question {
+    fn question(
+        variables: u32,
+        clauses: &[[u32; 2]],
+        at_least: u64,
+        alpha: u64,
+    ) -> CountingQuestion {
+        CountingQuestion {
             variables,
             clauses: clauses.to_vec(),
             at_least,
@@ -367,8 +372,8 @@ mod tests {
         }
     }
 
-    fn plan(variables: u32, clauses: &[[u32; 2]], at_least: u64, alpha: u64) -> Plan {
-        Plan::new(question(variables, clauses, at_least, alpha)).expect("a question")
+    fn plan(variables: u32, clauses: &[[u32; 2]], at_least: u64, alpha: u64) -> CountingPlan {
+        CountingPlan::new(question(variables, clauses, at_least, alpha)).expect("a question")
     }
 
     fn satisfying(variables: u32, clauses: &[[u32; 2]]) -> u64 {
@@ -379,15 +384,15 @@ mod tests {
         (0..1_u64 << variables).filter(holds).count() as u64
     }
 
-    fn learn(plan: &Plan, data: &Data) -> Outcome {
+    fn learn(plan: &CountingPlan, data: &Data) -> RunOutcome {
         let entry = catalogue::find("kernel-winnow").expect("a learner");
         let params = json!({"alpha": plan.question.alpha});
         let task = Task {
             parameters: Parameters::from_json(entry.parameters, params.as_object().expect("it is"))
                 .expect("parameters"),
-            limits: Limits {
+            limits: RunLimits {
                 max_passes: Some(1),
-                ..Limits::default()
+                ..RunLimits::default()
             },
             ..Task::of(entry, Seed(1))
         };
@@ -410,7 +415,7 @@ mod tests {
     }
 
     /// Trains, checks that every example was a mistake, and predicts the query.
-    fn answer(plan: &Plan) -> bool {
+    fn answer(plan: &CountingPlan) -> bool {
         let counting = plan.build(&Run::default()).expect("nobody stops it");
         assert_eq!(counting.data.examples() as u64, plan.examples());
         let outcome = learn(plan, &counting.data);
@@ -557,7 +562,7 @@ mod tests {
     #[test]
     fn a_question_without_sense_is_refused() {
         let refused = |variables, clauses: &[[u32; 2]], at_least, alpha| {
-            Plan::new(question(variables, clauses, at_least, alpha)).expect_err("refused")
+            CountingPlan::new(question(variables, clauses, at_least, alpha)).expect_err("refused")
         };
         assert_eq!(refused(0, &[[1, 1]], 1, 2), QuestionError::Variables(0));
         assert_eq!(refused(9, &[[1, 1]], 1, 2), QuestionError::Variables(9));

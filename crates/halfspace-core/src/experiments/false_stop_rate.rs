@@ -29,7 +29,7 @@ pub const NAME: &str = "false-stop-rate";
 
 /// The parameters of the experiment.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct FalseStopRateParams {
     /// Numbers of features.
     pub n: Vec<u64>,
     /// The stopping rules to compare.
@@ -43,14 +43,14 @@ pub struct Question {
 /// The experiment with checked parameters.
 #[derive(Debug)]
 pub struct FalseStopRate {
-    question: Question,
+    question: FalseStopRateParams,
     /// The exact probability at each point. The probabilities are computed at the first use.
     exact: OnceLock<Vec<f64>>,
 }
 
 /// A point of the grid.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct FalseStopCell {
     rule: StopRule,
     n: u64,
     delta: f64,
@@ -61,7 +61,7 @@ impl FalseStopRate {
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn new(question: Question) -> Result<Self, ExperimentError> {
+    pub fn new(question: FalseStopRateParams) -> Result<Self, ExperimentError> {
         let (n, rules, deltas) = (&question.n, &question.rules, &question.deltas);
         check_grid(&[n.len(), rules.len(), deltas.len()])?;
         check_list("n", n, 1..=N_MAX as u64)?;
@@ -79,12 +79,12 @@ impl FalseStopRate {
     /// The rule, the number of features and the delta at a point.
     ///
     /// Each pair of a rule and a number of features makes a series. The points of a series differ in delta.
-    fn cell(&self, point: usize) -> Cell {
-        let Question {
+    fn cell(&self, point: usize) -> FalseStopCell {
+        let FalseStopRateParams {
             n, deltas, rules, ..
         } = &self.question;
         let series = point / deltas.len();
-        Cell {
+        FalseStopCell {
             rule: rules[series / n.len()],
             n: n[series % n.len()],
             delta: deltas[point % deltas.len()],
@@ -92,7 +92,7 @@ impl FalseStopRate {
     }
 
     fn size(&self) -> usize {
-        let Question {
+        let FalseStopRateParams {
             n, deltas, rules, ..
         } = &self.question;
         n.len() * deltas.len() * rules.len()
@@ -101,7 +101,7 @@ impl FalseStopRate {
     fn exact(&self) -> &[f64] {
         self.exact.get_or_init(|| {
             let probability = |point| {
-                let Cell { rule, n, delta } = self.cell(point);
+                let FalseStopCell { rule, n, delta } = self.cell(point);
                 false_stop_probability(n, delta, rule)
                     .expect("the parameters are in the checked range")
             };
@@ -129,7 +129,7 @@ impl Design for FalseStopRate {
     }
 
     fn observe(&self, point: usize, seed: Seed, run: &Run) -> Result<Observation, Interrupt> {
-        let Cell { rule, n, delta } = self.cell(point);
+        let FalseStopCell { rule, n, delta } = self.cell(point);
         let target = Plan::random_target(n as usize, seed);
         let plan = Plan::endless(target, Sampling::UniformPositive);
         let task = Task {

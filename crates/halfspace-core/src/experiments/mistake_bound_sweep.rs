@@ -14,10 +14,10 @@ use std::f64::consts::PI;
 use serde_json::{Map, Value};
 
 use crate::learners::drift::drift_chain::N_MAX;
-use crate::learners::engine::catalogue::Entry;
+use crate::learners::engine::catalogue::LearnerEntry;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
-use crate::learners::engine::run::{Interrupt, Limits, Run};
+use crate::learners::engine::run::{Interrupt, Run, RunLimits};
 use crate::learners::engine::stopping::{Sampling, StopRule};
 use crate::learners::engine::task::{Input, Task};
 use crate::learners::engine::train::train_to_end;
@@ -27,7 +27,7 @@ use crate::theory::directed_drift::{expected_mistakes, theorem_1};
 use super::error::{
     check_distinct, check_grid, check_list, check_not_empty, check_number, check_reals,
 };
-use super::outcome::{Axis, Chart, Curve, Mark, Point, Scale, Series};
+use super::outcome::{Axis, AxisMark, Chart, Curve, Point, Scale, Series};
 use super::tally::{Observation, PointTally};
 use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
 
@@ -55,11 +55,11 @@ const BATCH_SIZE: &str = "batch_size";
 
 /// The parameters of the experiment.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct MistakeBoundSweepParams {
     /// Numbers of features.
     pub n: Vec<u64>,
     /// The learners to compare.
-    pub learners: Vec<&'static Entry>,
+    pub learners: Vec<&'static LearnerEntry>,
     /// The batch sizes.
     pub batches: Batches,
     /// Number of runs per point.
@@ -86,7 +86,7 @@ pub struct MistakeBoundSweep {
     mistakes_max: u64,
     axis: XAxis,
     /// The points of the grid. The points of a series stand together.
-    cells: Vec<Cell>,
+    cells: Vec<SweepCell>,
 }
 
 /// The quantity on the horizontal axis.
@@ -99,11 +99,11 @@ enum XAxis {
 
 /// A point of the grid.
 #[derive(Debug)]
-struct Cell {
+struct SweepCell {
     series: String,
     x: f64,
     n: usize,
-    entry: &'static Entry,
+    entry: &'static LearnerEntry,
     parameters: Parameters,
     /// Examples per batch. If the learner chooses the size, this is the largest default of all learners.
     batch_size: u64,
@@ -116,7 +116,7 @@ impl MistakeBoundSweep {
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn new(question: &Question) -> Result<Self, ExperimentError> {
+    pub fn new(question: &MistakeBoundSweepParams) -> Result<Self, ExperimentError> {
         let batches = match &question.batches {
             Batches::Default => 1,
             Batches::Sizes(sizes) => sizes.len(),
@@ -179,9 +179,9 @@ fn batch_unit(n: usize) -> f64 {
 
 /// Adds the points of one learner at one n.
 fn add_cells(
-    cells: &mut Vec<Cell>,
+    cells: &mut Vec<SweepCell>,
     batches: &Batches,
-    (at, entry): (usize, &'static Entry),
+    (at, entry): (usize, &'static LearnerEntry),
     (place, n): (usize, usize),
 ) -> Result<(), ExperimentError> {
     let name = entry.name;
@@ -227,7 +227,7 @@ fn add_cells(
         } else {
             1
         });
-        cells.push(Cell {
+        cells.push(SweepCell {
             series: series.clone(),
             x: match batches {
                 Batches::Default => n as f64,
@@ -244,7 +244,7 @@ fn add_cells(
     Ok(())
 }
 
-impl Cell {
+impl SweepCell {
     /// Estimated seconds of a run, rather too high than too low.
     ///
     /// The formula was fitted to runs for n from 11 to 101 of the variant that makes more mistakes in small
@@ -275,7 +275,7 @@ impl Design for MistakeBoundSweep {
     }
 
     fn points(&self) -> Vec<PointPlan> {
-        let plan = |cell: &Cell| PointPlan {
+        let plan = |cell: &SweepCell| PointPlan {
             runs: if cell.exact.is_some() { 0 } else { self.runs },
             seconds_a_run: cell.seconds(self.mistakes_max),
         };
@@ -289,9 +289,9 @@ impl Design for MistakeBoundSweep {
         let task = Task {
             parameters: cell.parameters.clone(),
             confidence: Some(CONFIDENCE),
-            limits: Limits {
+            limits: RunLimits {
                 max_mistakes: Some(self.mistakes_max),
-                ..Limits::default()
+                ..RunLimits::default()
             },
             ..Task::of(cell.entry, seed)
         };
@@ -353,11 +353,11 @@ impl MistakeBoundSweep {
     }
 
     /// The batch sizes from which on Theorems 2 and 3 hold.
-    fn marks(&self) -> Vec<Mark> {
+    fn marks(&self) -> Vec<AxisMark> {
         if self.axis != XAxis::NormalisedBatchSize {
             return Vec::new();
         }
-        let mark = |x, label: &str| Mark {
+        let mark = |x, label: &str| AxisMark {
             x,
             label: label.to_owned(),
         };
@@ -368,7 +368,7 @@ impl MistakeBoundSweep {
     }
 
     fn notes(&self, tallies: &[PointTally]) -> Vec<String> {
-        let is_exact = |cell: &Cell| cell.exact.is_some();
+        let is_exact = |cell: &SweepCell| cell.exact.is_some();
         let mut notes = Vec::new();
         if !self.cells.iter().all(is_exact) {
             let note = "Means of the runs with intervals of 95 % (1.96 standard errors).";

@@ -32,7 +32,7 @@ use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Interrupt, Run};
 
 pub use error::ExperimentError;
-use outcome::{Chart, Outcome};
+use outcome::{Chart, ExperimentOutcome};
 pub use parts::PARTS_MAX;
 use parts::Parts;
 pub use tally::{Observation, PartTally, PointTally};
@@ -165,12 +165,12 @@ impl Experiment {
     /// Combines the parts computed so far into an outcome. A part that is not computed yet is `None`.
     ///
     /// The outcome does not depend on the order in which the parts were computed.
-    pub fn gather(&self, parts: &[Option<PartTally>]) -> Outcome {
+    pub fn gather(&self, parts: &[Option<PartTally>]) -> ExperimentOutcome {
         let mut tallies = vec![PointTally::default(); self.parts.points()];
         for part in parts.iter().flatten() {
             part.add_to(&mut tallies);
         }
-        let mut outcome = Outcome {
+        let mut outcome = ExperimentOutcome {
             chart: self.design.chart(&tallies),
             runs: tallies.iter().map(|tally| tally.runs).sum(),
             runs_planned: self.parts.runs(),

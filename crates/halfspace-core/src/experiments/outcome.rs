@@ -11,7 +11,7 @@ pub const QUANTILE: f64 = 1.959_963_984_540_054;
 
 /// The outcome of the runs computed so far.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ExperimentOutcome {
     /// The chart of these runs.
     pub chart: Chart,
     /// Number of runs in the chart.
@@ -35,7 +35,7 @@ pub struct Chart {
     /// The curves predicted by theory.
     pub theory: Vec<Curve>,
     /// Marked places on the horizontal axis.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<AxisMark>,
     /// Remarks on the chart: the kind of the intervals, and the points that are only bounds.
     pub notes: Vec<String>,
 }
@@ -104,14 +104,14 @@ pub struct Curve {
     /// Index of the series that the curve predicts. The curve is drawn in the colour of that series.
     pub beside: Option<usize>,
     /// The points of the curve from left to right.
-    pub points: Vec<Place>,
+    pub points: Vec<CurvePoint>,
 }
 
 /// A point of a theory curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", schema(as = CurvePlace))]
-pub struct Place {
+pub struct CurvePoint {
     /// Position on the horizontal axis.
     pub x: f64,
     /// Position on the vertical axis.
@@ -122,7 +122,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", schema(as = AxisMark))]
-pub struct Mark {
+pub struct AxisMark {
     /// Position on the horizontal axis.
     pub x: f64,
     /// The meaning of the place.
@@ -147,9 +147,9 @@ impl Curve {
         beside: Option<usize>,
         places: impl IntoIterator<Item = (f64, f64)>,
     ) -> Self {
-        let places = places.into_iter().map(|(x, y)| Place { x, y });
+        let places = places.into_iter().map(|(x, y)| CurvePoint { x, y });
         let finite = places.filter(|place| place.x.is_finite() && place.y.is_finite());
-        let mut points: Vec<Place> = finite.collect();
+        let mut points: Vec<CurvePoint> = finite.collect();
         points.sort_by(|one, other| one.x.total_cmp(&other.x));
         Self {
             label: label.into(),
@@ -211,7 +211,7 @@ impl Point {
     }
 }
 
-impl Outcome {
+impl ExperimentOutcome {
     /// Whether some planned runs are missing.
     pub fn is_partial(&self) -> bool {
         self.runs < self.runs_planned

@@ -7,10 +7,10 @@
 //! ratios: uniform examples determine the weights from the first ratio on, and message passing finds the
 //! weights from the second ratio on.
 
-use crate::learners::engine::catalogue::{DefaultStop, Entry};
+use crate::learners::engine::catalogue::{DefaultStop, LearnerEntry};
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
-use crate::learners::engine::run::{Interrupt, Limits, Run};
+use crate::learners::engine::run::{Interrupt, Run, RunLimits};
 use crate::learners::engine::stopping::Sampling;
 use crate::learners::engine::task::{self, Input, Task, TaskError};
 use crate::learners::engine::train::{train, train_to_end};
@@ -21,7 +21,7 @@ use crate::learners::sample::generate::Plan;
 use super::error::{
     check_distinct, check_grid, check_list, check_not_empty, check_number, check_reals,
 };
-use super::outcome::{Axis, Chart, Mark, Point, Scale, Series};
+use super::outcome::{Axis, AxisMark, Chart, Point, Scale, Series};
 use super::tally::{Observation, PointTally};
 use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
 
@@ -42,14 +42,14 @@ const STATE_BYTES_MAX: u64 = 1 << 30;
 
 /// A learner and its parameters.
 #[derive(Clone, Debug)]
-pub struct Learner {
+pub struct ConfiguredLearner {
     /// The learner's entry in the catalogue.
-    pub entry: &'static Entry,
+    pub entry: &'static LearnerEntry,
     /// The learner's parameters.
     pub parameters: Parameters,
 }
 
-impl PartialEq for Learner {
+impl PartialEq for ConfiguredLearner {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.entry, other.entry) && self.parameters == other.parameters
     }
@@ -57,11 +57,11 @@ impl PartialEq for Learner {
 
 /// The parameters of the experiment.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct SampleComplexityParams {
     /// Numbers of features.
     pub n: Vec<u64>,
     /// The learners to compare.
-    pub learners: Vec<Learner>,
+    pub learners: Vec<ConfiguredLearner>,
     /// Examples per dimension. The number of examples is rounded.
     pub ratios: Vec<f64>,
     /// Number of runs per point.
@@ -73,7 +73,7 @@ pub struct Question {
 /// The experiment with checked parameters.
 #[derive(Debug)]
 pub struct SampleComplexity {
-    question: Question,
+    question: SampleComplexityParams,
 }
 
 impl SampleComplexity {
@@ -81,8 +81,8 @@ impl SampleComplexity {
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn new(question: Question) -> Result<Self, ExperimentError> {
-        let Question {
+    pub fn new(question: SampleComplexityParams) -> Result<Self, ExperimentError> {
+        let SampleComplexityParams {
             n,
             learners,
             ratios,
@@ -103,7 +103,7 @@ impl SampleComplexity {
     }
 
     /// Checks that a learner can run at each of its points and answers with weights that have signs.
-    fn check_learner(&self, at: usize, learner: &Learner) -> Result<(), ExperimentError> {
+    fn check_learner(&self, at: usize, learner: &ConfiguredLearner) -> Result<(), ExperimentError> {
         let refused = |below: &str, detail: String| {
             Err(ExperimentError::parameter(
                 format!("/learners/{at}{below}"),
@@ -142,8 +142,8 @@ impl SampleComplexity {
     ///
     /// Each pair of a learner and a number of features makes a series. The points of a series differ in the
     /// number of examples.
-    fn cell(&self, point: usize) -> (&Learner, usize, u64) {
-        let Question {
+    fn cell(&self, point: usize) -> (&ConfiguredLearner, usize, u64) {
+        let SampleComplexityParams {
             n,
             learners,
             ratios,
@@ -192,9 +192,9 @@ impl SampleComplexity {
         let passes = Some(self.question.max_passes);
         let task = Task {
             parameters: learner.parameters.clone(),
-            limits: Limits {
+            limits: RunLimits {
                 max_passes: passes.filter(|_| entry.default_stop != DefaultStop::Confidence),
-                ..Limits::default()
+                ..RunLimits::default()
             },
             ..Task::of(entry, seed)
         };
@@ -236,7 +236,7 @@ impl Design for SampleComplexity {
     }
 
     fn points(&self) -> Vec<PointPlan> {
-        let Question {
+        let SampleComplexityParams {
             runs,
             max_passes,
             learners,
@@ -297,7 +297,7 @@ impl Design for SampleComplexity {
                     points: points.collect(),
                 }
             });
-        let mark = |x, label: &str| Mark {
+        let mark = |x, label: &str| AxisMark {
             x,
             label: format!("{x}: {label}"),
         };

@@ -57,7 +57,7 @@ pub enum Points {
 
 /// The parameters of the experiment.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct SeparableFractionParams {
     /// Numbers of dimensions, N.
     pub dimensions: Vec<u64>,
     /// Points per dimension, P / N. The number of points P is rounded.
@@ -71,7 +71,7 @@ pub struct Question {
 /// The experiment with checked parameters.
 #[derive(Debug)]
 pub struct SeparableFraction {
-    question: Question,
+    question: SeparableFractionParams,
 }
 
 impl SeparableFraction {
@@ -79,7 +79,7 @@ impl SeparableFraction {
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn new(question: Question) -> Result<Self, ExperimentError> {
+    pub fn new(question: SeparableFractionParams) -> Result<Self, ExperimentError> {
         check_grid(&[question.dimensions.len(), question.ratios.len()])?;
         check_list("dimensions", &question.dimensions, 1..=DIMENSIONS_MAX)?;
         check_reals("points_per_dimension", &question.ratios, (0.0, RATIO_MAX))?;
@@ -89,7 +89,7 @@ impl SeparableFraction {
 
     /// Number of points and number of dimensions at an index of the grid.
     fn cell(&self, place: usize) -> (usize, usize) {
-        let Question {
+        let SeparableFractionParams {
             dimensions, ratios, ..
         } = &self.question;
         let dimension = dimensions[place / ratios.len()];
@@ -133,7 +133,7 @@ impl Design for SeparableFraction {
     }
 
     fn points(&self) -> Vec<PointPlan> {
-        let Question {
+        let SeparableFractionParams {
             dimensions,
             ratios,
             runs,
@@ -161,7 +161,7 @@ impl Design for SeparableFraction {
         let (points, dimension) = self.cell(point);
         let mut random = seed.generator(Purpose::Examples);
         let data = draw(points, dimension, self.question.points, &mut random);
-        let question = decision::Question {
+        let question = decision::SeparabilityQuestion {
             bias: false,
             reading: Reading::Signed,
             convention: Convention::Strict,
@@ -174,7 +174,7 @@ impl Design for SeparableFraction {
     }
 
     fn chart(&self, tallies: &[PointTally]) -> Chart {
-        let Question {
+        let SeparableFractionParams {
             dimensions,
             ratios,
             points,

@@ -4,14 +4,14 @@ use serde_json::{Map, Value, json};
 
 use super::false_stop_rate::{self, FalseStopRate};
 use super::mistake_bound_sweep::{self, Batches, MistakeBoundSweep};
-use super::outcome::{Axis, Chart, Outcome, Point, Scale, Series};
-use super::sample_complexity::{self, Learner, SampleComplexity};
+use super::outcome::{Axis, Chart, ExperimentOutcome, Point, Scale, Series};
+use super::sample_complexity::{self, ConfiguredLearner, SampleComplexity};
 use super::separable_fraction::{self, Points, SeparableFraction};
 use super::{
     Design, Experiment, ExperimentError, Observation, PARTS_MAX, POINTS_MAX, PartTally, PointPlan,
     PointTally,
 };
-use crate::learners::engine::catalogue::{Entry, find};
+use crate::learners::engine::catalogue::{LearnerEntry, find};
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Interrupt, Run};
@@ -20,27 +20,27 @@ use crate::theory::cover::dichotomies;
 use crate::theory::directed_drift::{expected_mistakes, false_stop_probability};
 
 /// Computes all parts of an experiment in order.
-fn all(experiment: &Experiment, seed: u64) -> Outcome {
+fn all(experiment: &Experiment, seed: u64) -> ExperimentOutcome {
     let compute = |part| experiment.compute(seed, part, &Run::default()).ok();
     let parts: Vec<_> = (0..experiment.parts()).map(compute).collect();
     experiment.gather(&parts)
 }
 
 /// The outcome of a design with seed 1.
-fn outcome(design: impl Design + 'static) -> Outcome {
+fn outcome(design: impl Design + 'static) -> ExperimentOutcome {
     all(
         &Experiment::new(design, f64::INFINITY).expect("no limit"),
         1,
     )
 }
 
-fn entry(name: &str) -> &'static Entry {
+fn entry(name: &str) -> &'static LearnerEntry {
     find(name).expect("a learner")
 }
 
 /// Parameters of a sweep of negligible cost.
-fn sweep() -> mistake_bound_sweep::Question {
-    mistake_bound_sweep::Question {
+fn sweep() -> mistake_bound_sweep::MistakeBoundSweepParams {
+    mistake_bound_sweep::MistakeBoundSweepParams {
         n: vec![11],
         learners: vec![entry("directed-drift-async"), entry("directed-drift-sync")],
         batches: Batches::Default,
@@ -49,7 +49,7 @@ fn sweep() -> mistake_bound_sweep::Question {
     }
 }
 
-fn swept(question: &mistake_bound_sweep::Question) -> Outcome {
+fn swept(question: &mistake_bound_sweep::MistakeBoundSweepParams) -> ExperimentOutcome {
     outcome(MistakeBoundSweep::new(question).expect("in range"))
 }
 
@@ -66,7 +66,7 @@ fn assert_mean(point: &Point, expected: f64, rounding: f64) {
 #[test]
 fn the_mean_mistakes_are_those_of_the_reference() {
     let expected = |learner, n: &[u64], runs, means: &[f64]| {
-        let found = swept(&mistake_bound_sweep::Question {
+        let found = swept(&mistake_bound_sweep::MistakeBoundSweepParams {
             n: n.to_vec(),
             learners: vec![entry(learner)],
             runs,
@@ -91,7 +91,7 @@ fn the_mean_mistakes_are_those_of_the_reference() {
 #[test]
 fn simulated_directed_drift_is_that_of_its_chain() {
     for (n, runs) in [(3, 400), (11, 300), (21, 6)] {
-        let simulated = swept(&mistake_bound_sweep::Question {
+        let simulated = swept(&mistake_bound_sweep::MistakeBoundSweepParams {
             n: vec![n],
             learners: vec![entry("directed-drift-async"), entry("directed-drift")],
             batches: Batches::Sizes(vec![1]),
@@ -107,7 +107,7 @@ fn simulated_directed_drift_is_that_of_its_chain() {
 
 #[test]
 fn small_batches_cost_mistakes_and_a_run_that_is_given_up_only_bounds_its_mean() {
-    let found = swept(&mistake_bound_sweep::Question {
+    let found = swept(&mistake_bound_sweep::MistakeBoundSweepParams {
         n: vec![21],
         batches: Batches::Normalised(vec![0.1, 0.5, 2.0]),
         runs: 20,
@@ -134,7 +134,7 @@ fn small_batches_cost_mistakes_and_a_run_that_is_given_up_only_bounds_its_mean()
 fn false_stops_are_as_frequent_as_the_chain_says_and_anytime_keeps_its_word() {
     let (n, deltas) = (vec![5, 10], vec![0.2, 0.05]);
     let rules = vec![StopRule::PerHypothesis, StopRule::Anytime, StopRule::Exact];
-    let design = FalseStopRate::new(false_stop_rate::Question {
+    let design = FalseStopRate::new(false_stop_rate::FalseStopRateParams {
         n: n.clone(),
         rules: rules.clone(),
         deltas: deltas.clone(),
@@ -169,7 +169,7 @@ fn false_stops_are_as_frequent_as_the_chain_says_and_anytime_keeps_its_word() {
 
 #[test]
 fn as_many_dichotomies_are_separable_as_cover_counted() {
-    let design = SeparableFraction::new(separable_fraction::Question {
+    let design = SeparableFraction::new(separable_fraction::SeparableFractionParams {
         dimensions: vec![3, 5],
         ratios: vec![1.0, 2.0, 3.0],
         points: Points::Normal,
@@ -190,7 +190,7 @@ fn as_many_dichotomies_are_separable_as_cover_counted() {
 #[test]
 fn points_of_signs_are_not_in_general_position() {
     let share = |points| {
-        let design = SeparableFraction::new(separable_fraction::Question {
+        let design = SeparableFraction::new(separable_fraction::SeparableFractionParams {
             dimensions: vec![3],
             ratios: vec![2.0],
             points,
@@ -201,16 +201,16 @@ fn points_of_signs_are_not_in_general_position() {
     assert!(share(Points::Signs) < share(Points::Normal) - 0.1);
 }
 
-fn learner(name: &str, params: &Value) -> Learner {
+fn learner(name: &str, params: &Value) -> ConfiguredLearner {
     let entry = entry(name);
     let object = params.as_object().cloned().unwrap_or_else(Map::new);
     let parameters = Parameters::from_json(entry.parameters, &object);
     let parameters = parameters.expect("parameters");
-    Learner { entry, parameters }
+    ConfiguredLearner { entry, parameters }
 }
 
-fn few_examples() -> sample_complexity::Question {
-    sample_complexity::Question {
+fn few_examples() -> sample_complexity::SampleComplexityParams {
+    sample_complexity::SampleComplexityParams {
         n: vec![51],
         learners: vec![
             learner("amp", &json!({})),
@@ -243,7 +243,7 @@ fn who_searches_finds_hidden_weights_in_few_examples_and_nobody_in_too_few() {
 
 #[test]
 fn what_message_passing_finds_the_learner_that_begins_with_it_finds_too_run_by_run() {
-    let design = SampleComplexity::new(sample_complexity::Question {
+    let design = SampleComplexity::new(sample_complexity::SampleComplexityParams {
         learners: vec![learner("amp", &json!({})), learner("auto", &json!({}))],
         ratios: vec![1.25, 1.75],
         ..few_examples()
@@ -269,7 +269,7 @@ fn what_message_passing_finds_the_learner_that_begins_with_it_finds_too_run_by_r
 
 #[test]
 fn learners_of_one_name_are_told_apart_by_their_places() {
-    let design = SampleComplexity::new(sample_complexity::Question {
+    let design = SampleComplexity::new(sample_complexity::SampleComplexityParams {
         n: vec![5],
         learners: vec![
             learner("amp", &json!({})),
@@ -402,7 +402,7 @@ fn a_part_that_is_told_to_stop_comes_to_nothing() {
 
 #[test]
 fn a_table_has_a_line_for_each_point_curve_and_mark() {
-    let found = swept(&mistake_bound_sweep::Question {
+    let found = swept(&mistake_bound_sweep::MistakeBoundSweepParams {
         n: vec![3, 5],
         learners: vec![entry("directed-drift"), entry("directed-drift-sync")],
         ..sweep()
@@ -424,7 +424,7 @@ fn a_table_has_a_line_for_each_point_curve_and_mark() {
 
 #[test]
 fn what_takes_too_long_is_refused_with_its_cost() {
-    let question = mistake_bound_sweep::Question {
+    let question = mistake_bound_sweep::MistakeBoundSweepParams {
         n: vec![1_001],
         runs: 100_000,
         ..sweep()
@@ -445,7 +445,7 @@ fn refused<T: std::fmt::Debug>(checked: Result<T, ExperimentError>) -> String {
 
 #[test]
 fn a_sweep_out_of_range_is_refused_where_it_is() {
-    let of = |change: fn(&mut mistake_bound_sweep::Question)| {
+    let of = |change: fn(&mut mistake_bound_sweep::MistakeBoundSweepParams)| {
         let mut question = sweep();
         change(&mut question);
         refused(MistakeBoundSweep::new(&question))
@@ -475,7 +475,7 @@ fn a_sweep_out_of_range_is_refused_where_it_is() {
         of(|of| of.batches = Batches::Normalised(vec![f64::NAN])),
         normalised
     );
-    let single = |of: &mut mistake_bound_sweep::Question| {
+    let single = |of: &mut mistake_bound_sweep::MistakeBoundSweepParams| {
         of.n = vec![3, 1];
         of.batches = Batches::Normalised(vec![1.0]);
     };
@@ -484,12 +484,12 @@ fn a_sweep_out_of_range_is_refused_where_it_is() {
         of(|of| of.learners.push(find("winnow").expect("a learner"))),
         "/learners/2"
     );
-    let far = |of: &mut mistake_bound_sweep::Question| {
+    let far = |of: &mut mistake_bound_sweep::MistakeBoundSweepParams| {
         of.learners = vec![find("directed-drift").expect("a learner")];
         of.n = vec![513];
     };
     assert_eq!(of(far), "/n/0");
-    let million = mistake_bound_sweep::Question {
+    let million = mistake_bound_sweep::MistakeBoundSweepParams {
         n: vec![3; 1_000],
         batches: Batches::Sizes(vec![1; 1_000]),
         ..sweep()
@@ -502,7 +502,7 @@ fn a_sweep_out_of_range_is_refused_where_it_is() {
 #[test]
 fn the_other_questions_out_of_range_are_refused_where_they_are() {
     let stops = |n: &[u64], deltas: &[f64], runs| {
-        refused(FalseStopRate::new(false_stop_rate::Question {
+        refused(FalseStopRate::new(false_stop_rate::FalseStopRateParams {
             n: n.to_vec(),
             rules: vec![StopRule::Anytime],
             deltas: deltas.to_vec(),
@@ -516,18 +516,20 @@ fn the_other_questions_out_of_range_are_refused_where_they_are() {
     assert_eq!(stops(&[5, 513], &[0.1], 1), "/n/1");
     assert_eq!(stops(&[5], &[0.1], 0), "/runs");
     let cover = |dimensions: &[u64], ratios: &[f64]| {
-        refused(SeparableFraction::new(separable_fraction::Question {
-            dimensions: dimensions.to_vec(),
-            ratios: ratios.to_vec(),
-            points: Points::Signs,
-            runs: 1,
-        }))
+        refused(SeparableFraction::new(
+            separable_fraction::SeparableFractionParams {
+                dimensions: dimensions.to_vec(),
+                ratios: ratios.to_vec(),
+                points: Points::Signs,
+                runs: 1,
+            },
+        ))
     };
     assert_eq!(cover(&[0], &[1.0]), "/dimensions/0");
     assert_eq!(cover(&[257], &[1.0]), "/dimensions/0");
     assert_eq!(cover(&[5], &[1.0, 16.5]), "/points_per_dimension/1");
     assert_eq!(cover(&[5], &[1.0, 1.0]), "/points_per_dimension/1");
-    let few = |change: fn(&mut sample_complexity::Question)| {
+    let few = |change: fn(&mut sample_complexity::SampleComplexityParams)| {
         let mut question = few_examples();
         change(&mut question);
         refused(SampleComplexity::new(question))
@@ -541,7 +543,7 @@ fn the_other_questions_out_of_range_are_refused_where_they_are() {
         few(|of| of.learners.push(learner("winnow", &json!({})))),
         "/learners/3/name"
     );
-    let initial = |of: &mut sample_complexity::Question| {
+    let initial = |of: &mut sample_complexity::SampleComplexityParams| {
         of.learners = vec![learner("directed-drift", &json!({"initial": "101"}))];
     };
     assert_eq!(few(initial), "/learners/0/params/initial");

@@ -13,7 +13,7 @@ use crate::bits::{self, BitVector};
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::kernel::kernel_expansion::KernelExpansion;
 use crate::learners::kernel::kernel_winnow;
-use crate::learners::kernel::kernel_winnow_weights::{KernelWinnowWeights, Scratch};
+use crate::learners::kernel::kernel_winnow_weights::{KernelWinnowScratch, KernelWinnowWeights};
 use crate::learners::linear::bounded::BoundedWeights;
 use crate::learners::linear::linear_weights::LinearWeights;
 use crate::learners::sample::block::Block;
@@ -180,7 +180,7 @@ impl Hypothesis {
             }
             Self::KernelWinnow(weights) => {
                 let mut words = vec![0; bits::words_for(weights.n())];
-                let mut scratch = Scratch::default();
+                let mut scratch = KernelWinnowScratch::default();
                 out.extend(rows.map(|row| {
                     block.bits().copy_row(row, &mut words);
                     weights.decide(&words, &mut scratch)

@@ -41,10 +41,10 @@ thread_local! {
 
 /// Counts the bytes that another allocator allocates and frees.
 #[derive(Debug)]
-pub struct Counted<A>(pub A);
+pub struct CountingAllocator<A>(pub A);
 
 // SAFETY: every call goes to the other allocator unchanged, and the counters allocate no memory.
-unsafe impl<A: GlobalAlloc> GlobalAlloc for Counted<A> {
+unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
     // SAFETY: the caller observes the contract of `GlobalAlloc`.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[global_allocator]
-    static ALLOCATOR: Counted<System> = Counted(System);
+    static ALLOCATOR: CountingAllocator<System> = CountingAllocator(System);
 
     #[test]
     fn allocations_are_counted_by_thread_and_in_all() {

@@ -16,18 +16,18 @@ const STEP_BYTES: u64 = 256 << 10;
 
 /// The memory for the work of a process. Clones share the same budget.
 #[derive(Clone, Debug)]
-pub struct Budget(Arc<Pools>);
+pub struct MemoryBudget(Arc<Pools>);
 
 #[derive(Debug)]
 struct Pools {
     /// Bytes of the parts for small and for large grants.
     small: u64,
     large: u64,
-    taken: Mutex<Taken>,
+    taken: Mutex<AllocatedBytes>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Taken {
+struct AllocatedBytes {
     small: u64,
     large: u64,
 }
@@ -54,7 +54,7 @@ impl NoMemory {
     }
 }
 
-impl Budget {
+impl MemoryBudget {
     /// Creates a budget of `bytes` bytes.
     pub fn new(bytes: u64) -> Self {
         let small = bytes / 8;
@@ -105,7 +105,7 @@ impl Budget {
 }
 
 impl Pools {
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, AllocatedBytes> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -128,7 +128,7 @@ impl Pools {
     }
 }
 
-impl Taken {
+impl AllocatedBytes {
     fn part(&mut self, bytes: u64) -> &mut u64 {
         match bytes <= SMALL_BYTES_MAX {
             true => &mut self.small,
@@ -144,7 +144,7 @@ pub struct Grant(Arc<Account>);
 
 #[derive(Debug)]
 struct Account {
-    budget: Budget,
+    budget: MemoryBudget,
     bytes: AtomicU64,
     peak: AtomicU64,
     refused: Mutex<Option<NoMemory>>,
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn an_eighth_is_kept_for_small_work() {
-        let budget = Budget::new(64 * MIB);
+        let budget = MemoryBudget::new(64 * MIB);
         assert_eq!(budget.bytes_max(), 56 * MIB);
         let large = budget.try_take(56 * MIB).expect("all that is large");
         let refused = budget.try_take(MIB + 1).expect_err("nothing large is left");
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_grant_grows_with_what_is_allocated_or_the_work_is_told() {
-        let budget = Budget::new(64 * MIB);
+        let budget = MemoryBudget::new(64 * MIB);
         let grant = budget.try_take(MIB).expect("room");
         grant.within(|| {
             let block = vec![1_u8; 5 << 20];
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_resettled_grant_follows_a_value_that_another_thread_has_made() {
-        let budget = Budget::new(64 * MIB);
+        let budget = MemoryBudget::new(64 * MIB);
         let grant = budget.try_take(0).expect("room");
         let (maker, before) = (grant.clone(), grant.clone());
         let made = std::thread::spawn(move || maker.settled(|| vec![1_u8; 4 << 20]));
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_settled_grant_is_what_is_left() {
-        let budget = Budget::new(64 * MIB);
+        let budget = MemoryBudget::new(64 * MIB);
         let grant = budget.try_take(20 * MIB).expect("room");
         let kept = grant.settled(|| {
             let _gone = vec![1_u8; 8 << 20];

@@ -1,7 +1,7 @@
 //! The memory of work: a budget for the process, a grant for each piece of work, and a counting allocator.
 //!
-//! A process has one [`Budget`]. Work takes a [`Grant`] before the work starts: an upper bound of its memory.
-//! The work runs inside [`Grant::within`]. The allocator [`Counted`] counts the bytes that each thread holds.
+//! A process has one [`MemoryBudget`]. Work takes a [`Grant`] before the work starts: an upper bound of its memory.
+//! The work runs inside [`Grant::within`]. The allocator [`CountingAllocator`] counts the bytes that each thread holds.
 //! Work compares these bytes with its grant: [`check`] where the work looks at its stop flag, [`need`] before a
 //! large allocation. A grant that is too small grows, or the work ends with [`NoMemory`]. No work waits for
 //! memory while it holds a grant.
@@ -9,5 +9,5 @@
 mod allocator;
 mod budget;
 
-pub use allocator::{Counted, foreign, live_bytes};
-pub use budget::{Budget, Grant, NoMemory, SMALL_BYTES_MAX, check, need};
+pub use allocator::{CountingAllocator, foreign, live_bytes};
+pub use budget::{Grant, MemoryBudget, NoMemory, SMALL_BYTES_MAX, check, need};

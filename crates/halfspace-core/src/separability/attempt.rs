@@ -9,7 +9,7 @@ use num_bigint::BigInt;
 
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::linear::linear_weights::{
-    IntegerWeights, LinearScore, LinearWeights, RealWeights, Scratch,
+    IntegerWeights, LinearScore, LinearScratch, LinearWeights, RealWeights,
 };
 use crate::learners::sample::block::Block;
 use crate::learners::sample::data::Features;
@@ -19,7 +19,7 @@ use super::alternative::{Convention, Multiplier};
 use super::examples::{SignedExamples, look, whole, whole_shift};
 
 /// Result of an attempt.
-pub enum Ending {
+pub enum AttemptOutcome {
     /// The weights of a pass without mistakes, the bias last.
     Clean(Vec<BigInt>),
     /// The counts of the updates between two passes with the same weights.
@@ -37,7 +37,7 @@ pub fn attempt(
     convention: Convention,
     passes_max: u64,
     run: &Run,
-) -> Result<Ending, Interrupt> {
+) -> Result<AttemptOutcome, Interrupt> {
     let data = examples.data();
     let mut weights = first_weights(examples);
     let mut scratch = weights.scratch();
@@ -59,23 +59,23 @@ pub fn attempt(
                 updates_since[first + row] += 1;
                 let amount = if block.is_positive(row) { 1.0 } else { -1.0 };
                 if !weights.add(&block, row, (amount, 1.0), &mut scratch) {
-                    return Ok(Ending::Unfinished(hardest(&updates_since)));
+                    return Ok(AttemptOutcome::Unfinished(hardest(&updates_since)));
                 }
             }
             first += block.rows();
         }
         if is_clean {
-            return Ok(Ending::Clean(whole_weights(&weights)));
+            return Ok(AttemptOutcome::Clean(whole_weights(&weights)));
         }
         if weights == kept {
-            return Ok(Ending::Cycle(multipliers(&updates_since)));
+            return Ok(AttemptOutcome::Cycle(multipliers(&updates_since)));
         }
         if pass.is_power_of_two() && pass < passes_max {
             kept = weights.clone();
             updates_since.fill(0);
         }
     }
-    Ok(Ending::Unfinished(hardest(&updates_since)))
+    Ok(AttemptOutcome::Unfinished(hardest(&updates_since)))
 }
 
 fn first_weights(examples: &SignedExamples<'_>) -> LinearWeights {
@@ -97,7 +97,7 @@ fn is_right(
     block: &Block<'_>,
     row: usize,
     convention: Convention,
-    scratch: &mut Scratch,
+    scratch: &mut LinearScratch,
 ) -> bool {
     let score = match weights.score(block, row, scratch) {
         LinearScore::Integer(score) => score as f64,

@@ -32,13 +32,13 @@ use crate::learners::sample::examples::{Examples, LabelKind};
 
 pub use super::alternative::{Convention, Multiplier};
 use super::alternative::{exclude_separators, wrong_examples};
-use super::attempt::{Ending, attempt};
+use super::attempt::{AttemptOutcome, attempt};
 use super::duplicates::contradiction;
 use super::examples::{SignedExamples, look};
 use super::lifting::dependency;
 use super::nearest_point::{nearest_point, vertex};
 use super::rounding::{reduce, roundings};
-use super::simplex::{Entry, ExactSimplex, Solution};
+use super::simplex::{ExactSimplex, SimplexColumn, Solution};
 use super::undecided::Undecided;
 
 /// Largest number of coordinates, including the bias, for the solver and the exact methods. At this size one
@@ -60,7 +60,7 @@ const PROGRAM_EXAMPLES_MAX: usize = 4096;
 
 /// A question about the separability of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct SeparabilityQuestion {
     /// Whether the hyperplane may miss the origin.
     pub bias: bool,
     /// The reading of Boolean examples. Real examples are used as they are.
@@ -117,7 +117,11 @@ pub fn check(examples: &dyn Examples) -> Result<(), SampleError> {
 ///
 /// # Panics
 /// Panics if [`check`] rejects the sample.
-pub fn decide(data: &Data, question: &Question, run: &Run) -> Result<Verdict, Interrupt> {
+pub fn decide(
+    data: &Data,
+    question: &SeparabilityQuestion,
+    run: &Run,
+) -> Result<Verdict, Interrupt> {
     assert!(check(data).is_ok(), "a checked sample");
     let verdict = SignedExamples::new(data, question.reading, question.bias, run)
         .and_then(|examples| search(&examples, question.convention, run));
@@ -147,14 +151,14 @@ fn search(
         false => (ATTEMPT_EXAMPLES / examples.count() as u64).clamp(20, 200),
     };
     let hardest = match attempt(examples, convention, passes, run)? {
-        Ending::Clean(weights) => {
+        AttemptOutcome::Clean(weights) => {
             let wrong = wrong_examples(examples, &weights, convention, 2 * coordinates, run)?;
             if wrong.is_empty() {
                 return Ok(separable(examples, weights));
             }
             wrong
         }
-        Ending::Cycle(multipliers) => {
+        AttemptOutcome::Cycle(multipliers) => {
             if exclude_separators(examples, &multipliers, convention, run)? {
                 return Ok(Verdict::NotSeparable(multipliers));
             }
@@ -163,7 +167,7 @@ fn search(
                 .map(|multiplier| multiplier.example)
                 .collect()
         }
-        Ending::Unfinished(hardest) => hardest,
+        AttemptOutcome::Unfinished(hardest) => hardest,
     };
     if is_wide {
         return Ok(Verdict::Undecided(Undecided::TooWide {
@@ -364,7 +368,7 @@ pub(super) fn settle(
             examples.values(example, &mut values);
             let scale = libm::exp2(f64::from(examples.shift().min(1000)));
             values.iter_mut().for_each(|value| *value *= scale);
-            simplex.push(Entry {
+            simplex.push(SimplexColumn {
                 example,
                 column: examples.column(example),
                 values,

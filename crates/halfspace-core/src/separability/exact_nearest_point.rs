@@ -63,7 +63,7 @@ pub fn nearest_hull_point(
         true => ENTRIES_MAX,
         false => 0,
     };
-    let mut kept = Kept {
+    let mut kept = Corral {
         vertices: vec![first],
         weights: vec![BigInt::one()],
         work: 0,
@@ -125,14 +125,14 @@ fn lowest_vertex(
 
 /// Affinely independent vertices with integer weights. All weights are positive except that of an entering
 /// vertex.
-struct Kept {
+struct Corral {
     vertices: Vec<Vec<BigInt>>,
     weights: Vec<BigInt>,
     /// Approximate number of word products so far.
     work: u64,
 }
 
-impl Kept {
+impl Corral {
     /// Returns the weighted sum of the vertices, and the sum of the weights.
     fn point(&self) -> (Vec<BigInt>, BigInt) {
         let mut point = vec![BigInt::zero(); self.vertices[0].len()];

@@ -23,7 +23,7 @@ pub struct SignedExamples<'a> {
 
 /// One example as an integer vector.
 #[derive(Clone, Debug)]
-pub enum Column {
+pub enum IntegerExample {
     /// Coordinates in {-1, 0, 1}: the indices of the 1s and of the -1s.
     Signs { plus: Vec<u32>, minus: Vec<u32> },
     /// Arbitrary integers, one per coordinate.
@@ -112,7 +112,7 @@ impl<'a> SignedExamples<'a> {
     }
 
     /// Returns the exact vector of example `index` times 2^shift.
-    pub fn column(&self, index: usize) -> Column {
+    pub fn column(&self, index: usize) -> IntegerExample {
         let is_negative = self.is_negative(index);
         match self.data.features() {
             Features::Boolean(matrix) => {
@@ -129,13 +129,13 @@ impl<'a> SignedExamples<'a> {
                     false => (ones, others),
                     true => (others, ones),
                 };
-                Column::Signs { plus, minus }
+                IntegerExample::Signs { plus, minus }
             }
             Features::Real(matrix) => {
                 let bias = self.has_bias.then_some(&1.0);
                 let values = matrix.row(index).iter().chain(bias);
                 let sign = if is_negative { -1.0 } else { 1.0 };
-                Column::Whole(values.map(|x| whole(sign * x, self.shift)).collect())
+                IntegerExample::Whole(values.map(|x| whole(sign * x, self.shift)).collect())
             }
         }
     }
@@ -207,7 +207,7 @@ impl<'a> SignedExamples<'a> {
     }
 }
 
-impl Column {
+impl IntegerExample {
     /// Returns the inner product with `weights`.
     pub fn dot(&self, weights: &[BigInt]) -> BigInt {
         match self {

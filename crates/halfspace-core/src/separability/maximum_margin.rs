@@ -26,7 +26,7 @@ use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::{Data, Labels};
 
 use super::alternative::Multiplier;
-use super::decision::{Convention, Question, Verdict, check, decide};
+use super::decision::{Convention, SeparabilityQuestion, Verdict, check, decide};
 use super::examples::SignedExamples;
 use super::margin_program::{Solved, largest_margin};
 use super::proved_margin::{Margin, Norm, root};
@@ -37,7 +37,7 @@ pub const RELATIVE_GAP_MAX: f64 = 1e-6;
 
 /// Result of the search for the maximum margin.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum MarginOutcome {
     /// The optimal hyperplane.
     Optimal(MaximumMargin),
     /// A separating hyperplane. This hyperplane or that of Novikoff's bound may be farther from the optimum
@@ -91,16 +91,21 @@ pub struct NovikoffBound {
 ///
 /// # Panics
 /// Panics if [`check`] rejects the sample.
-pub fn solve(data: &Data, bias: bool, reading: Reading, run: &Run) -> Result<Outcome, Interrupt> {
+pub fn solve(
+    data: &Data,
+    bias: bool,
+    reading: Reading,
+    run: &Run,
+) -> Result<MarginOutcome, Interrupt> {
     assert!(check(data).is_ok(), "a checked sample");
-    let question = Question {
+    let question = SeparabilityQuestion {
         bias,
         reading,
         convention: Convention::Strict,
     };
     let first: Vec<BigInt> = match decide(data, &question, run)? {
-        Verdict::NotSeparable(multipliers) => return Ok(Outcome::NotSeparable(multipliers)),
-        Verdict::Undecided(why) => return Ok(Outcome::Undecided(why)),
+        Verdict::NotSeparable(multipliers) => return Ok(MarginOutcome::NotSeparable(multipliers)),
+        Verdict::Undecided(why) => return Ok(MarginOutcome::Undecided(why)),
         Verdict::Separable(separator) => separator
             .weights
             .into_iter()
@@ -111,7 +116,7 @@ pub fn solve(data: &Data, bias: bool, reading: Reading, run: &Run) -> Result<Out
         .and_then(|examples| optimise(&examples, &first, run));
     match solved {
         Ok(outcome) => Ok(outcome),
-        Err(interrupt) => Ok(Outcome::Undecided(interrupt.try_into()?)),
+        Err(interrupt) => Ok(MarginOutcome::Undecided(interrupt.try_into()?)),
     }
 }
 
@@ -119,10 +124,10 @@ fn optimise(
     examples: &SignedExamples<'_>,
     separator: &[BigInt],
     run: &Run,
-) -> Result<Outcome, Interrupt> {
+) -> Result<MarginOutcome, Interrupt> {
     let through_origin = match largest_margin(examples, separator, Norm::WithBias, run)? {
         Solved::Margin(margin) => margin,
-        Solved::Undecided(why) => return Ok(Outcome::Undecided(why)),
+        Solved::Undecided(why) => return Ok(MarginOutcome::Undecided(why)),
     };
     let radius_squared = examples.radius_squared(run)?;
     let bound = NovikoffBound {
@@ -135,11 +140,11 @@ fn optimise(
         return maximum_margin(examples, through_origin, bound, run);
     }
     if has_one_label(examples) {
-        return Ok(Outcome::OneLabel(bound));
+        return Ok(MarginOutcome::OneLabel(bound));
     }
     match largest_margin(examples, separator, Norm::WithoutBias, run)? {
         Solved::Margin(margin) => maximum_margin(examples, margin, bound, run),
-        Solved::Undecided(why) => Ok(Outcome::Undecided(why)),
+        Solved::Undecided(why) => Ok(MarginOutcome::Undecided(why)),
     }
 }
 
@@ -148,7 +153,7 @@ fn maximum_margin(
     margin: Margin,
     bound: NovikoffBound,
     run: &Run,
-) -> Result<Outcome, Interrupt> {
+) -> Result<MarginOutcome, Interrupt> {
     let support = margin.support(examples, run)?;
     let mut weights = margin.weights;
     let bias = if examples.has_bias() {
@@ -166,8 +171,8 @@ fn maximum_margin(
     };
     let gap = found.relative_gap.max(bound.relative_gap);
     Ok(match gap <= RELATIVE_GAP_MAX {
-        true => Outcome::Optimal(found),
-        false => Outcome::Approximate(found),
+        true => MarginOutcome::Optimal(found),
+        false => MarginOutcome::Approximate(found),
     })
 }
 

@@ -18,15 +18,15 @@ use num_traits::{One, ToPrimitive, Zero};
 use crate::learners::engine::run::{Interrupt, Run};
 
 use super::alternative::Multiplier;
-use super::examples::{Column, look};
+use super::examples::{IntegerExample, look};
 use super::rounding::reduce;
 
 /// An example as a column of the program.
-pub struct Entry {
+pub struct SimplexColumn {
     /// Index of the example in the sample.
     pub example: usize,
     /// The vector of the example in integers.
-    pub column: Column,
+    pub column: IntegerExample,
     /// The vector of the example in f64, at any positive scale. These values guide the choice of a column and
     /// never decide.
     pub values: Vec<f64>,
@@ -44,7 +44,7 @@ pub enum Solution {
 
 /// The program and its present basis.
 pub struct ExactSimplex {
-    entries: Vec<Entry>,
+    entries: Vec<SimplexColumn>,
     /// The entry in each row of the basis, or `None` for the artificial variable of the start.
     basis: Vec<Option<usize>>,
     /// The inverse of the basis times `determinant`, row by row.
@@ -76,7 +76,7 @@ impl ExactSimplex {
     }
 
     /// Adds an example.
-    pub fn push(&mut self, entry: Entry) {
+    pub fn push(&mut self, entry: SimplexColumn) {
         self.entries.push(entry);
     }
 
@@ -121,7 +121,7 @@ impl ExactSimplex {
     fn entering(&self, prices: &[BigInt], run: &Run) -> Result<Option<usize>, Interrupt> {
         let approximate = approximations(prices);
         let (last, weights) = approximate.split_last().expect("the row of the sum");
-        let gain = |entry: &Entry| {
+        let gain = |entry: &SimplexColumn| {
             let products = entry.values.iter().zip(weights).map(|(a, p)| a * p);
             products.sum::<f64>() + if entry.is_strict { *last } else { 0.0 }
         };

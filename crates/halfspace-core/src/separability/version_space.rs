@@ -119,13 +119,13 @@ pub fn enumerate(data: &Data, list: usize, run: &Run) -> Result<Enumeration, Int
 /// An example as a number with coordinate 1 as the highest bit. A hypothesis w is right iff it differs from
 /// `code` in at most `allowed` coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Constraint {
+struct CodedExample {
     code: u32,
     allowed: u32,
 }
 
 /// Returns the distinct constraints of a sample.
-fn constraints(data: &Data, run: &Run) -> Result<Vec<Constraint>, Interrupt> {
+fn constraints(data: &Data, run: &Run) -> Result<Vec<CodedExample>, Interrupt> {
     let Features::Boolean(matrix) = data.features() else {
         unreachable!("a checked sample is Boolean")
     };
@@ -137,7 +137,7 @@ fn constraints(data: &Data, run: &Run) -> Result<Vec<Constraint>, Interrupt> {
         let code = (matrix.row(row).words()[0].reverse_bits() >> unused) as u32;
         let reflected = matches!(data.labels(), Labels::Labelled(labels) if !labels.get(row));
         let (limit, ties) = half_space_limits(n, u64::from(reflected));
-        constraints.push(Constraint {
+        constraints.push(CodedExample {
             code: if reflected { !code & used } else { code },
             allowed: limit - ties as u32,
         });
@@ -153,7 +153,7 @@ fn constraints(data: &Data, run: &Run) -> Result<Vec<Constraint>, Interrupt> {
 fn count(
     n: usize,
     low_bits: usize,
-    constraints: &[Constraint],
+    constraints: &[CodedExample],
     list: usize,
     run: &Run,
 ) -> Result<VersionSpace, Interrupt> {

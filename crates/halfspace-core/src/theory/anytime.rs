@@ -45,7 +45,7 @@ pub fn anytime(chain: &DriftChain, starts: &[f64], delta: f64) -> AnytimeRule {
     let n = chain.n();
     let ln_delta = libm::log(delta);
     let run_length = |k| anytime_run_length(ln_delta, chain.steps()[1].ln_survival, k);
-    let rest = Rest::new(chain, delta);
+    let rest = RemainingStops::new(chain, delta);
     // The extra entry at the far end stays 0 and saves a special case.
     let mut here = [starts, &[0.0]].concat();
     let mut next = here.clone();
@@ -98,10 +98,10 @@ impl Moves {
             back: Vec::new(),
         };
         for step in chain.steps() {
-            let (stop, go_on) = step.survival(run_length);
+            let (stop, mistake) = step.survival(run_length);
             moves.stop.push(stop);
-            moves.out.push(go_on * step.bad);
-            moves.back.push(go_on * step.good);
+            moves.out.push(mistake * step.bad);
+            moves.back.push(mistake * step.good);
         }
         moves.back.push(0.0);
         moves
@@ -120,13 +120,13 @@ impl Moves {
 }
 
 /// Bound on the false stops to come.
-struct Rest {
+struct RemainingStops {
     delta: f64,
     /// pi and rho for each distance from 1.
     distances: Vec<(f64, f64)>,
 }
 
-impl Rest {
+impl RemainingStops {
     fn new(chain: &DriftChain, delta: f64) -> Self {
         let wrong = &chain.steps()[1..];
         let mut measure = 1.0;
@@ -197,7 +197,7 @@ mod tests {
         for n in [2, 5, 8, 11] {
             let chain = DriftChain::new(n);
             let starts = scaled_binomials(n).pop().expect("a row");
-            let rest = Rest::new(&chain, 0.2);
+            let rest = RemainingStops::new(&chain, 0.2);
             let mut here = [&starts[..], &[0.0]].concat();
             let mut stopped = vec![0.0];
             let mut said = Vec::new();

@@ -47,7 +47,7 @@ pub(crate) fn parse_values(
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
     };
-    let table = Table::new(header, label, options)?;
+    let table = NpyLayout::new(header, label, options)?;
     let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
     let mut builder = builder.of_kind(options.values)?;
     let mut rows = RowReader::new(reader, table.columns * table.kind.bytes(), header.bytes);
@@ -83,7 +83,7 @@ enum Label {
 }
 
 /// Structure of a row.
-struct Table {
+struct NpyLayout {
     kind: ValueKind,
     columns: usize,
     /// Column of the labels, from 0.
@@ -92,7 +92,7 @@ struct Table {
     features: Range<usize>,
 }
 
-impl Table {
+impl NpyLayout {
     fn new(header: &NpyHeader, label: Label, options: &Options) -> Result<Self, Fault> {
         let empty = |detail: &str| Err(Fault::new(FormatErrorKind::EmptyData, detail));
         if header.rows == 0 || header.columns == 0 {

@@ -14,7 +14,7 @@ use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatErrorKind};
 use crate::json::data_forms::{Assume, feature_count};
 use crate::json::scope;
-use crate::{Limits, Parsed, UnlabelledMeans};
+use crate::{ParseLimits, Parsed, UnlabelledMeans};
 
 /// Order of the bits in a byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -55,7 +55,7 @@ impl<'de> Deserialize<'de> for PackedSample {
 
 impl PackedFields {
     /// Builds the sample. A fault carries the JSON pointer of its field.
-    fn read(self, limits: &Limits) -> Result<PackedSample, (&'static str, Fault)> {
+    fn read(self, limits: &ParseLimits) -> Result<PackedSample, (&'static str, Fault)> {
         let allowed = match self.labels {
             Some(_) => Assume::LABELLED,
             None => Assume::HALF_SPACE,
@@ -97,7 +97,7 @@ fn read_rows(
     n: usize,
     labels: Option<&[u64]>,
     order: BitOrder,
-    limits: &Limits,
+    limits: &ParseLimits,
 ) -> Result<Parsed, Fault> {
     let mut builder = SampleBuilder::dense(limits, Some(n), None)?;
     let mut words = Vec::new();

@@ -19,7 +19,7 @@ use crate::binary::tensor_datatype::{Datatype, Written};
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::scope;
-use crate::{LabelsColumn, Limits, Options, Parsed, UnlabelledMeans};
+use crate::{LabelsColumn, Options, ParseLimits, Parsed, UnlabelledMeans};
 
 /// Pointer to the list of the one tensor in a request.
 const AT: &str = "/inputs/0/data";
@@ -35,19 +35,19 @@ pub struct TensorList {
     /// The first row whose length is not n, and that length. Later values are not kept.
     ragged: Option<(u64, u64)>,
     /// For each datatype, the first value that the datatype does not allow.
-    misfits: [Option<Misfit>; Datatype::ALL.len()],
+    misfits: [Option<DatatypeMismatch>; Datatype::ALL.len()],
 }
 
 /// A value that a datatype does not allow.
 #[derive(Clone, Copy, Debug)]
-struct Misfit {
+struct DatatypeMismatch {
     /// Position in the flattened list.
     index: u64,
     written: Written,
 }
 
 impl TensorList {
-    fn new(limits: &Limits, n: usize) -> Result<Self, Fault> {
+    fn new(limits: &ParseLimits, n: usize) -> Result<Self, Fault> {
         Ok(Self {
             builder: SampleBuilder::dense(limits, Some(n), None)?,
             n,
@@ -122,7 +122,7 @@ impl TensorList {
             for datatype in Datatype::ALL {
                 let known = &mut self.misfits[datatype as usize];
                 if known.is_none() && !datatype.has(written) {
-                    *known = Some(Misfit { index, written });
+                    *known = Some(DatatypeMismatch { index, written });
                 }
             }
         }
@@ -161,7 +161,7 @@ pub fn read_tensor_octets(
     rows: u64,
     n: usize,
     first_byte: u64,
-    limits: &Limits,
+    limits: &ParseLimits,
 ) -> Result<Parsed, FormatError> {
     let header = NpyHeader {
         kind: datatype.kind(),

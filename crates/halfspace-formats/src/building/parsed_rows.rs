@@ -13,7 +13,7 @@ use halfspace_core::learners::sample::repetitions::{RepetitionCounter, Repetitio
 use crate::error::{Fault, FormatError};
 use crate::stored::blocks::{BlockWriter, BlocksError, BlocksHeader, LabelsKind};
 use crate::stored::digest::RowsDigest;
-use crate::stored::parts::{Part, for_each_part};
+use crate::stored::parts::{RowsPart, for_each_part};
 use crate::stored::spool::SpooledRows;
 
 /// Examples after a read.
@@ -91,8 +91,8 @@ impl ParsedRows {
         let mut refused = None;
         let passed = self.for_each_part(|part| {
             let seen = match part {
-                Part::Row(values, label) => see(values, label),
-                Part::Block(block, labels) => (0..block.rows()).try_for_each(|row| {
+                RowsPart::Row(values, label) => see(values, label),
+                RowsPart::Block(block, labels) => (0..block.rows()).try_for_each(|row| {
                     values.clear();
                     values.extend((0..n).map(|at| {
                         let bit = block.word(at / BLOCK_ROWS, row) >> (at % BLOCK_ROWS) & 1;
@@ -116,7 +116,7 @@ impl ParsedRows {
 
     fn for_each_part(
         &mut self,
-        see: impl FnMut(Part<'_>) -> Result<(), BlocksError>,
+        see: impl FnMut(RowsPart<'_>) -> Result<(), BlocksError>,
     ) -> Result<(), BlocksError> {
         match self {
             Self::Memory(data) => for_each_part(data, see),

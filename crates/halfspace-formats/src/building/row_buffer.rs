@@ -11,7 +11,7 @@ use halfspace_core::learners::sample::data::Data;
 use crate::UnlabelledMeans;
 use crate::building::labels::LabelBits;
 use crate::building::parsed_rows::ParsedRows;
-use crate::building::rows::{Held, RealRow, Row, packed_bytes, real_bytes};
+use crate::building::rows::{FinishedRows, RealRow, RowBuilder, packed_bytes, real_bytes};
 use crate::stored::blocks::{BlocksHeader, LabelsKind, RowsKind};
 use crate::stored::spool::{NotReserved, Spool};
 
@@ -21,7 +21,7 @@ const PIECE_VALUES_MAX: usize = 8 * 1024;
 
 /// The rows so far.
 pub(crate) struct RowBuffer {
-    held: Held,
+    held: FinishedRows,
     /// First row in memory, from 0. A multiple of 64 while rows are packed.
     first: usize,
     /// Number of all rows.
@@ -36,7 +36,7 @@ impl RowBuffer {
     /// Makes a store for packed rows of `n` values. A later value may turn the rows real.
     pub(crate) fn new(n: usize, sparse: bool, spool: Option<Spool>) -> Self {
         Self {
-            held: Held::packed(n),
+            held: FinishedRows::packed(n),
             first: 0,
             rows: 0,
             labels: LabelBits::default(),
@@ -57,14 +57,14 @@ impl RowBuffer {
 
     /// Whether all rows so far are packed.
     pub(crate) fn is_packed(&self) -> bool {
-        matches!(self.held, Held::Packed { .. })
+        matches!(self.held, FinishedRows::Packed { .. })
     }
 
     /// Fixes the length of rows, before the first row.
     pub(crate) fn fix_length(&mut self, n: usize) {
         debug_assert!(self.rows == 0);
         if self.is_packed() {
-            self.held = Held::packed(n);
+            self.held = FinishedRows::packed(n);
         }
     }
 
@@ -72,11 +72,11 @@ impl RowBuffer {
     /// memory.
     pub(crate) fn bytes(&self, rows: usize, n: usize) -> u64 {
         match &self.held {
-            Held::Packed { minus: Some(_), .. } if self.spool.is_none() => {
+            FinishedRows::Packed { minus: Some(_), .. } if self.spool.is_none() => {
                 2 * packed_bytes(rows, n)
             }
-            Held::Packed { .. } => packed_bytes(rows, n),
-            Held::Real { .. } => real_bytes(rows, n),
+            FinishedRows::Packed { .. } => packed_bytes(rows, n),
+            FinishedRows::Real { .. } => real_bytes(rows, n),
         }
     }
 
@@ -84,7 +84,7 @@ impl RowBuffer {
     /// takes twice the bytes that it holds. Absent values of sparse rows take no memory.
     pub(crate) fn bytes_to_grow(&self, bytes: u64) -> u64 {
         let held = match (&self.held, self.sparse) {
-            (Held::Real { .. }, true) => self.held.bytes(),
+            (FinishedRows::Real { .. }, true) => self.held.bytes(),
             _ => bytes,
         };
         match &self.spool {
@@ -114,7 +114,7 @@ impl RowBuffer {
     ///
     /// # Errors
     /// When the spool cannot be written.
-    pub(crate) fn push(&mut self, row: &mut Row, label: Option<bool>) -> io::Result<()> {
+    pub(crate) fn push(&mut self, row: &mut RowBuilder, label: Option<bool>) -> io::Result<()> {
         self.held.push(row, self.sparse);
         self.labels.push(self.rows, label);
         self.rows += 1;
@@ -169,8 +169,8 @@ impl RowBuffer {
         }
         let header = BlocksHeader {
             kind: match &self.held {
-                Held::Packed { .. } => RowsKind::Boolean,
-                Held::Real { .. } => RowsKind::Real,
+                FinishedRows::Packed { .. } => RowsKind::Boolean,
+                FinishedRows::Real { .. } => RowsKind::Real,
             },
             labels: match (self.labels.is_labelled(), unlabelled) {
                 (true, _) => LabelsKind::Labelled,
@@ -213,7 +213,7 @@ impl RowBuffer {
             return Ok(());
         };
         match &mut self.held {
-            Held::Packed { ones, minus } => {
+            FinishedRows::Packed { ones, minus } => {
                 for (index, block) in ones.blocks().take(count.div_ceil(BLOCK_ROWS)).enumerate() {
                     let minus = minus.as_ref().map(|minus| minus.block(index));
                     let labels = self
@@ -222,7 +222,7 @@ impl RowBuffer {
                     spool.push_packed(block, minus, labels)?;
                 }
             }
-            Held::Real {
+            FinishedRows::Real {
                 values,
                 indices,
                 ends,

@@ -9,7 +9,7 @@ use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS, words_for};
 use halfspace_core::learners::sample::data::{Features, RealMatrix};
 
 /// Finished rows.
-pub(crate) enum Held {
+pub(crate) enum FinishedRows {
     /// All values so far are two-valued.
     Packed {
         ones: BitMatrix,
@@ -29,7 +29,7 @@ pub(crate) enum Held {
 
 /// The row being filled. The buffers are reused.
 #[derive(Default)]
-pub(crate) struct Row {
+pub(crate) struct RowBuilder {
     pub(crate) ones: Vec<u64>,
     pub(crate) minus: Vec<u64>,
     pub(crate) real: Vec<f64>,
@@ -41,7 +41,7 @@ pub(crate) struct Row {
     pub(crate) settable: usize,
 }
 
-impl Row {
+impl RowBuilder {
     /// Converts the first `filled` packed values to doubles.
     pub(crate) fn become_real(&mut self, filled: usize, sparse: bool, low: f64) {
         let word = |words: &[u64], j: usize| words.get(j / WORD_BITS).copied().unwrap_or(0);
@@ -63,7 +63,7 @@ impl Row {
     }
 }
 
-impl Held {
+impl FinishedRows {
     /// Makes an empty list of packed rows with `n` values each.
     pub(crate) fn packed(n: usize) -> Self {
         Self::Packed {
@@ -141,7 +141,7 @@ impl Held {
     }
 
     /// Appends the row and clears the row buffers.
-    pub(crate) fn push(&mut self, row: &mut Row, sparse: bool) {
+    pub(crate) fn push(&mut self, row: &mut RowBuilder, sparse: bool) {
         match self {
             Self::Packed { ones, minus } => {
                 if !row.minus.is_empty() || minus.is_some() {

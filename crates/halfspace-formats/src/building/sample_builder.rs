@@ -11,14 +11,14 @@ use halfspace_core::memory;
 
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::row_buffer::RowBuffer;
-use crate::building::rows::{Row, real_bytes};
+use crate::building::rows::{RowBuilder, real_bytes};
 use crate::error::{Fault, FormatErrorKind, Place};
 use crate::stored::spool::Spool;
-use crate::{Limits, Parsed, RowsKind, UnlabelledMeans};
+use crate::{ParseLimits, Parsed, RowsKind, UnlabelledMeans};
 
 /// Examples on the way to a [`ParsedRows`].
 pub(crate) struct SampleBuilder {
-    limits: Limits,
+    limits: ParseLimits,
     /// Features per example, if the caller fixed the number.
     fixed_n: Option<usize>,
     sparse: bool,
@@ -30,7 +30,7 @@ pub(crate) struct SampleBuilder {
     zero_seen: bool,
     minus_seen: bool,
     store: RowBuffer,
-    row: Row,
+    row: RowBuilder,
     first_real: Option<Place>,
 }
 
@@ -41,7 +41,7 @@ impl SampleBuilder {
     /// # Errors
     /// When a fixed `n` is 0 or over the limit.
     pub(crate) fn dense(
-        limits: &Limits,
+        limits: &ParseLimits,
         fixed_n: Option<usize>,
         spool: Option<Spool>,
     ) -> Result<Self, Fault> {
@@ -53,7 +53,7 @@ impl SampleBuilder {
     /// # Errors
     /// When a fixed `n` is 0 or over the limit.
     pub(crate) fn sparse(
-        limits: &Limits,
+        limits: &ParseLimits,
         fixed_n: Option<usize>,
         spool: Option<Spool>,
     ) -> Result<Self, Fault> {
@@ -61,7 +61,7 @@ impl SampleBuilder {
     }
 
     fn new(
-        limits: &Limits,
+        limits: &ParseLimits,
         fixed_n: Option<usize>,
         sparse: bool,
         spool: Option<Spool>,
@@ -72,7 +72,7 @@ impl SampleBuilder {
             return Err(Fault::new(FormatErrorKind::EmptyData, detail));
         }
         check_n(n, limits)?;
-        let mut row = Row::default();
+        let mut row = RowBuilder::default();
         if sparse {
             row.ones = vec![0; words_for(n)];
             row.settable = n;
@@ -399,7 +399,7 @@ impl SampleBuilder {
     }
 }
 
-fn check_n(n: usize, limits: &Limits) -> Result<(), Fault> {
+fn check_n(n: usize, limits: &ParseLimits) -> Result<(), Fault> {
     if n <= limits.n_max {
         return Ok(());
     }

@@ -14,7 +14,7 @@ use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::json;
-use crate::json::examples::{Examples, Kind};
+use crate::json::examples::{ExampleKind, ExamplesReader};
 use crate::json::generated::GeneratedSpec;
 use crate::json::scope;
 use crate::stored::spool::Spool;
@@ -139,9 +139,9 @@ impl<'de> Visitor<'de> for FormVisitor {
             return Err(choice());
         };
         let form = match tag {
-            Tag::HalfSpace => map.next_value_seed(Kind::HalfSpace)?,
-            Tag::Labelled => map.next_value_seed(Kind::Labelled)?,
-            Tag::Unlabelled => map.next_value_seed(Kind::Unlabelled)?,
+            Tag::HalfSpace => map.next_value_seed(ExampleKind::HalfSpace)?,
+            Tag::Labelled => map.next_value_seed(ExampleKind::Labelled)?,
+            Tag::Unlabelled => map.next_value_seed(ExampleKind::Unlabelled)?,
             Tag::Packed => {
                 let PackedSample { parsed, assume } = map.next_value()?;
                 DataForm::Sample { parsed, assume }
@@ -166,7 +166,7 @@ enum ListField {
     Assume,
 }
 
-impl Kind {
+impl ExampleKind {
     /// Returns the assumptions that fit such examples.
     fn assumptions(self) -> &'static [Assume] {
         match self {
@@ -192,7 +192,7 @@ impl Assume {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Kind {
+impl<'de> DeserializeSeed<'de> for ExampleKind {
     type Value = DataForm;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<DataForm, D::Error> {
@@ -200,7 +200,7 @@ impl<'de> DeserializeSeed<'de> for Kind {
     }
 }
 
-impl<'de> Visitor<'de> for Kind {
+impl<'de> Visitor<'de> for ExampleKind {
     type Value = DataForm;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -221,7 +221,7 @@ impl<'de> Visitor<'de> for Kind {
                 ListField::Examples => {
                     let started = SampleBuilder::dense(&scope::limits(), None, None);
                     let started = started.map_err(scope::raise)?;
-                    builder = Some(map.next_value_seed(Examples {
+                    builder = Some(map.next_value_seed(ExamplesReader {
                         kind: self,
                         builder: started,
                     })?);

@@ -12,13 +12,13 @@ use crate::json::scope;
 
 /// Kind of the examples of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ExampleKind {
     HalfSpace,
     Labelled,
     Unlabelled,
 }
 
-impl Kind {
+impl ExampleKind {
     /// Returns the name of the JSON form.
     fn name(self) -> &'static str {
         match self {
@@ -30,12 +30,12 @@ impl Kind {
 }
 
 /// Reads the list of examples.
-pub(crate) struct Examples {
-    pub(crate) kind: Kind,
+pub(crate) struct ExamplesReader {
+    pub(crate) kind: ExampleKind,
     pub(crate) builder: SampleBuilder,
 }
 
-impl<'de> DeserializeSeed<'de> for Examples {
+impl<'de> DeserializeSeed<'de> for ExamplesReader {
     type Value = SampleBuilder;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<SampleBuilder, D::Error> {
@@ -43,7 +43,7 @@ impl<'de> DeserializeSeed<'de> for Examples {
     }
 }
 
-impl<'de> Visitor<'de> for Examples {
+impl<'de> Visitor<'de> for ExamplesReader {
     type Value = SampleBuilder;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,7 +55,7 @@ impl<'de> Visitor<'de> for Examples {
             let builder = &mut self.builder;
             let name = self.kind.name();
             let next = match self.kind {
-                Kind::Labelled => seq.next_element_seed(LabelledExample { builder })?,
+                ExampleKind::Labelled => seq.next_element_seed(LabelledExample { builder })?,
                 _ => seq.next_element_seed(BareExample { name, builder })?,
             };
             if next.is_none() {
@@ -200,7 +200,7 @@ impl<'de> Visitor<'de> for X<'_> {
         let mut index = 0;
         loop {
             let builder = &mut *self.builder;
-            match seq.next_element_seed(Value { builder })? {
+            match seq.next_element_seed(ValueReader { builder })? {
                 None => return Ok(()),
                 Some(true) => self.note_first_real(Some(index)),
                 Some(false) => {}
@@ -211,11 +211,11 @@ impl<'de> Visitor<'de> for X<'_> {
 }
 
 /// Reads one value of an array. Returns whether the value made the data real.
-struct Value<'b> {
+struct ValueReader<'b> {
     builder: &'b mut SampleBuilder,
 }
 
-impl<'de> DeserializeSeed<'de> for Value<'_> {
+impl<'de> DeserializeSeed<'de> for ValueReader<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
@@ -223,7 +223,7 @@ impl<'de> DeserializeSeed<'de> for Value<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Value<'_> {
+impl<'de> Visitor<'de> for ValueReader<'_> {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -19,7 +19,7 @@ pub struct GeneratedSpec {
     /// The concept that labels the examples.
     pub target: TargetSpec,
     /// Method of drawing examples.
-    pub sampling: Sampling,
+    pub sampling: SamplingMethod,
     /// Number of examples, at least 1. Without this field the stream is endless.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
@@ -33,7 +33,7 @@ pub struct GeneratedSpec {
 /// Method of drawing generated examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Sampling {
+pub enum SamplingMethod {
     /// Half-space examples, uniform over the positive ones.
     UniformPositive,
     /// Half-space examples, drawn uniformly and negated when negative.
@@ -42,12 +42,12 @@ pub enum Sampling {
     Uniform,
 }
 
-impl From<Sampling> for halfspace_core::learners::engine::stopping::Sampling {
-    fn from(sampling: Sampling) -> Self {
+impl From<SamplingMethod> for halfspace_core::learners::engine::stopping::Sampling {
+    fn from(sampling: SamplingMethod) -> Self {
         match sampling {
-            Sampling::UniformPositive => Self::UniformPositive,
-            Sampling::Reflected => Self::Reflected,
-            Sampling::Uniform => Self::Uniform,
+            SamplingMethod::UniformPositive => Self::UniformPositive,
+            SamplingMethod::Reflected => Self::Reflected,
+            SamplingMethod::Uniform => Self::Uniform,
         }
     }
 }
@@ -59,7 +59,7 @@ struct GeneratedFields {
     n: usize,
     #[serde(deserialize_with = "object")]
     target: TargetSpec,
-    sampling: Sampling,
+    sampling: SamplingMethod,
     count: Option<u64>,
     #[serde(default)]
     noise: f64,
@@ -117,13 +117,13 @@ impl GeneratedSpec {
                 format!("density is {density}; it must be greater than 0 and less than 1.");
             return out_of_range("/density", detail);
         }
-        if self.sampling != Sampling::Uniform && density != one_half() {
+        if self.sampling != SamplingMethod::Uniform && density != one_half() {
             let detail = "density is only for the sampling uniform; the other samplings draw \
                           uniformly.";
             return out_of_range("/density", detail.to_owned());
         }
         if let Some(class) = self.target.class_without_half_space()
-            && self.sampling != Sampling::Uniform
+            && self.sampling != SamplingMethod::Uniform
         {
             let detail = format!(
                 "A {class} has no half-space to draw from; use the sampling uniform, which draws \

@@ -20,7 +20,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment, Track};
 
-use crate::Limits;
+use crate::ParseLimits;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::depth::DepthReader;
 
@@ -42,7 +42,7 @@ const SHOWN_BYTES_MAX: usize = 256;
 /// The fault of the document, or the error of its source.
 pub fn from_reader<T: DeserializeOwned>(
     reader: impl Read,
-    limits: &Limits,
+    limits: &ParseLimits,
 ) -> Result<T, FormatError> {
     read(reader, limits, None)
 }
@@ -54,7 +54,7 @@ pub fn from_reader<T: DeserializeOwned>(
 /// As for [`from_reader`].
 pub fn from_reader_of_tensors<T: DeserializeOwned>(
     reader: impl Read,
-    limits: &Limits,
+    limits: &ParseLimits,
     n: usize,
 ) -> Result<T, FormatError> {
     read(reader, limits, Some(n))
@@ -62,7 +62,7 @@ pub fn from_reader_of_tensors<T: DeserializeOwned>(
 
 fn read<T: DeserializeOwned>(
     reader: impl Read,
-    limits: &Limits,
+    limits: &ParseLimits,
     n: Option<usize>,
 ) -> Result<T, FormatError> {
     let reader = DepthReader::new(reader, limits.json_depth_max);

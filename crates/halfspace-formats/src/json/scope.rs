@@ -7,11 +7,11 @@
 
 use std::cell::RefCell;
 
-use crate::Limits;
+use crate::ParseLimits;
 use crate::error::Fault;
 
 struct Scope {
-    limits: Limits,
+    limits: ParseLimits,
     /// Features per example, if known before the document is read.
     n: Option<usize>,
     /// The last fault raised, and the pointer from the value that raised the fault to the faulty part.
@@ -23,9 +23,9 @@ thread_local! {
 }
 
 /// Closes the scope, even if a visitor panics.
-struct Open;
+struct ScopeGuard;
 
-impl Open {
+impl ScopeGuard {
     fn close(self) -> Option<(Fault, String)> {
         let raised = SCOPES.with_borrow_mut(|scopes| scopes.last_mut()?.raised.take());
         drop(self);
@@ -33,7 +33,7 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for ScopeGuard {
     fn drop(&mut self) {
         SCOPES.with_borrow_mut(Vec::pop);
     }
@@ -42,7 +42,7 @@ impl Drop for Open {
 /// Runs `read` under `limits`, for examples of `n` features if n is known. Returns the result and the last
 /// fault raised.
 pub(crate) fn within<T>(
-    limits: &Limits,
+    limits: &ParseLimits,
     n: Option<usize>,
     read: impl FnOnce() -> T,
 ) -> (T, Option<(Fault, String)>) {
@@ -54,13 +54,13 @@ pub(crate) fn within<T>(
             raised: None,
         });
     });
-    let open = Open;
+    let open = ScopeGuard;
     let result = read();
     (result, open.close())
 }
 
 /// Returns the limits of the document being read.
-pub(crate) fn limits() -> Limits {
+pub(crate) fn limits() -> ParseLimits {
     let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.limits.clone()));
     scoped.unwrap_or_default()
 }

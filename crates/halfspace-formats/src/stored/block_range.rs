@@ -85,8 +85,8 @@ impl RowRange {
                 .min(self.layout.header().rows);
         let piece = pieces.last().unwrap_or_default();
         let mut words = WordReader::with_crc(piece);
-        let room = blocks.len();
-        let data = read_rows(&self.layout, blocks, room, &mut words, recorded)?;
+        let capacity = blocks.len();
+        let data = read_rows(&self.layout, blocks, capacity, &mut words, recorded)?;
         Ok(data.rows(start - first..end - first))
     }
 

@@ -13,7 +13,7 @@ use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 
 use crate::stored::layout::Layout;
-use crate::stored::parts::{Part, for_each_part};
+use crate::stored::parts::{RowsPart, for_each_part};
 use crate::stored::words::{WordReader, WordWriter};
 
 /// Kind of the features.
@@ -203,16 +203,16 @@ impl<W: Write> BlockWriter<W> {
     ///
     /// # Errors
     /// When the target cannot be written.
-    pub(crate) fn push(&mut self, part: &Part<'_>) -> Result<(), BlocksError> {
+    pub(crate) fn push(&mut self, part: &RowsPart<'_>) -> Result<(), BlocksError> {
         let block = self.rows_written / BLOCK_ROWS;
         match part {
-            Part::Block(rows, labels) => {
+            RowsPart::Block(rows, labels) => {
                 self.words.write(rows.words().iter().copied())?;
                 self.words.write(labels.iter().copied())?;
                 self.rows_written += rows.rows();
                 self.end_unit(self.layout.unit(block, 0))?;
             }
-            Part::Row(values, label) => {
+            RowsPart::Row(values, label) => {
                 self.words
                     .write(values.iter().map(|value| value.to_bits()))?;
                 let place = self.rows_written % BLOCK_ROWS;
@@ -284,19 +284,22 @@ pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
     Ok(data)
 }
 
-/// Reads whole blocks and checks each unit. The buffers are allocated for `room` rows at the start. `room`
+/// Reads whole blocks and checks each unit. The buffers are allocated for `capacity` rows at the start. `capacity`
 /// must be 0 unless the source is known to be long enough.
 pub(crate) fn read_rows(
     layout: &Layout,
     rows: Range<usize>,
-    room: usize,
+    capacity: usize,
     words: &mut WordReader<impl Read>,
     recorded: &mut Recorded<'_>,
 ) -> Result<Data, BlocksError> {
     let header = layout.header();
     let (bits, reals) = match header.kind {
-        RowsKind::Boolean => (words_for(header.n) * room.next_multiple_of(BLOCK_ROWS), 0),
-        RowsKind::Real => (0, header.n * room),
+        RowsKind::Boolean => (
+            words_for(header.n) * capacity.next_multiple_of(BLOCK_ROWS),
+            0,
+        ),
+        RowsKind::Real => (0, header.n * capacity),
     };
     let mut features: Vec<u64> = Vec::with_capacity(bits);
     let mut values: Vec<f64> = Vec::with_capacity(reals);

@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use halfspace_core::learners::sample::data::Data;
 
 use crate::stored::blocks::BlocksHeader;
-use crate::stored::parts::{Part, for_each_part};
+use crate::stored::parts::{RowsPart, for_each_part};
 
 const TAG: &[u8; 16] = b"halfspace-data-1";
 
@@ -54,7 +54,7 @@ impl RowsDigest {
     /// Adds the next rows.
     pub(crate) fn add(&mut self, rows: &Data) {
         let mut bytes = Vec::new();
-        let see = |part: Part<'_>| {
+        let see = |part: RowsPart<'_>| {
             part.for_each_row(&mut bytes, |row, label| self.push(row, label));
             Ok::<(), Infallible>(())
         };

@@ -6,7 +6,7 @@ use halfspace_core::bits::{BLOCK_ROWS, BitBlock};
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
 /// One part of the rows: a block or a row.
-pub(crate) enum Part<'a> {
+pub(crate) enum RowsPart<'a> {
     /// A block of Boolean rows: 64 rows, or fewer in the last block. In labelled data bit `r` of the word is
     /// the label of row `r`.
     Block(BitBlock<'a>, Option<u64>),
@@ -20,7 +20,7 @@ pub(crate) enum Part<'a> {
 /// The first error of `see`.
 pub(crate) fn for_each_part<E>(
     data: &Data,
-    mut see: impl FnMut(Part<'_>) -> Result<(), E>,
+    mut see: impl FnMut(RowsPart<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let labels = match data.labels() {
         Labels::Labelled(bits) => Some(bits),
@@ -30,19 +30,25 @@ pub(crate) fn for_each_part<E>(
         Features::Boolean(matrix) => {
             for (index, block) in matrix.blocks().enumerate() {
                 // A block has as many rows as a label word has bits.
-                see(Part::Block(block, labels.map(|bits| bits.words()[index])))?;
+                see(RowsPart::Block(
+                    block,
+                    labels.map(|bits| bits.words()[index]),
+                ))?;
             }
         }
         Features::Real(matrix) => {
             for row in 0..matrix.rows() {
-                see(Part::Row(matrix.row(row), labels.map(|bits| bits.get(row))))?;
+                see(RowsPart::Row(
+                    matrix.row(row),
+                    labels.map(|bits| bits.get(row)),
+                ))?;
             }
         }
     }
     Ok(())
 }
 
-impl Part<'_> {
+impl RowsPart<'_> {
     /// Returns the number of rows with label +1.
     pub(crate) fn positives(&self) -> u64 {
         match self {

@@ -21,7 +21,7 @@ use halfspace_core::bits::{BLOCK_ROWS, BitBlock, words_for};
 
 use crate::building::rows::{RealRow, real_value};
 use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
-use crate::stored::parts::Part;
+use crate::stored::parts::RowsPart;
 use crate::stored::words::{WordReader, WordWriter};
 
 /// File that a spool writes and then reads.
@@ -223,7 +223,7 @@ impl SpooledRows {
     /// When the file cannot be read, or the first error of `see`.
     pub(crate) fn for_each_part(
         &mut self,
-        mut see: impl FnMut(Part<'_>) -> Result<(), BlocksError>,
+        mut see: impl FnMut(RowsPart<'_>) -> Result<(), BlocksError>,
     ) -> Result<(), BlocksError> {
         self.file.rewind()?;
         let mut reader = PieceReader {
@@ -244,7 +244,7 @@ impl SpooledRows {
                 (_, RowsKind::Boolean) => {
                     reader.planes(&piece)?;
                     let block = BitBlock::new(&reader.ones, piece.rows);
-                    see(Part::Block(
+                    see(RowsPart::Block(
                         block,
                         reader.is_labelled().then_some(piece.labels),
                     ))?;
@@ -327,7 +327,7 @@ impl<R: Read> PieceReader<R> {
     fn packed_as_real(
         &mut self,
         piece: &PieceHeader,
-        see: &mut impl FnMut(Part<'_>) -> Result<(), BlocksError>,
+        see: &mut impl FnMut(RowsPart<'_>) -> Result<(), BlocksError>,
     ) -> Result<(), BlocksError> {
         for row in 0..piece.rows {
             let word = |plane: &[u64], word: usize| {
@@ -340,7 +340,7 @@ impl<R: Read> PieceReader<R> {
                 let at = j / BLOCK_ROWS;
                 real_value(word(ones, at), word(minus, at), j, low)
             }));
-            see(Part::Row(&self.values, self.label(piece, row)))?;
+            see(RowsPart::Row(&self.values, self.label(piece, row)))?;
         }
         Ok(())
     }
@@ -348,14 +348,14 @@ impl<R: Read> PieceReader<R> {
     fn real(
         &mut self,
         piece: &PieceHeader,
-        see: &mut impl FnMut(Part<'_>) -> Result<(), BlocksError>,
+        see: &mut impl FnMut(RowsPart<'_>) -> Result<(), BlocksError>,
     ) -> Result<(), BlocksError> {
         for row in 0..piece.rows {
             self.values.clear();
             self.words
                 .read(piece.width, &mut self.values, f64::from_bits)?;
             self.values.resize(self.header.n, 0.0);
-            see(Part::Row(&self.values, self.label(piece, row)))?;
+            see(RowsPart::Row(&self.values, self.label(piece, row)))?;
         }
         Ok(())
     }

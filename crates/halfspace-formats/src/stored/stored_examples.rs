@@ -324,8 +324,8 @@ impl StoredExamples {
         let at_once = usize::try_from(left).map_or(READ_BYTES, |left| left.min(READ_BYTES));
         let buffered = BufReader::with_capacity(at_once, read);
         let mut words = WordReader::with_crc(buffered);
-        let room = rows.len();
-        read_rows(&self.layout, rows, room, &mut words, recorded)
+        let capacity = rows.len();
+        read_rows(&self.layout, rows, capacity, &mut words, recorded)
     }
 
     fn read_range(

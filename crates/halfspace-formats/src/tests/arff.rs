@@ -340,10 +340,10 @@ fn bad_declarations_are_refused_at_their_place() {
 #[test]
 fn limits_hold_before_anything_is_made_of_a_declaration() {
     let options = Options {
-        limits: Limits {
+        limits: ParseLimits {
             n_max: 4,
             line_bytes_max: 40,
-            ..Limits::default()
+            ..ParseLimits::default()
         },
         ..Options::default()
     };

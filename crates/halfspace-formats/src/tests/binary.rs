@@ -457,9 +457,9 @@ fn bad_octets_are_refused_at_their_byte() {
         Kind::TooLarge { limit: "n_max", .. }
     ));
     let narrow = Options {
-        limits: Limits {
+        limits: ParseLimits {
             state_bytes_max: 512,
-            ..Limits::default()
+            ..ParseLimits::default()
         },
         ..octets(8, None, None)
     };

@@ -20,14 +20,18 @@ fn zstd(body: &[u8]) -> Vec<u8> {
     zstd::stream::encode_all(body, 1).expect("memory")
 }
 
-fn limits(body_bytes_max: u64) -> Limits {
-    Limits {
+fn limits(body_bytes_max: u64) -> ParseLimits {
+    ParseLimits {
         body_bytes_max,
-        ..Limits::default()
+        ..ParseLimits::default()
     }
 }
 
-fn read_coded(coding: ContentCoding, body: &[u8], limits: &Limits) -> Result<Parsed, FormatError> {
+fn read_coded(
+    coding: ContentCoding,
+    body: &[u8],
+    limits: &ParseLimits,
+) -> Result<Parsed, FormatError> {
     let decoder = decoder(coding, body, limits)?;
     parse(Format::Ndjson, decoder, &Options::default())
 }
@@ -59,7 +63,7 @@ fn bodies_are_read_through_their_coding() {
         (ContentCoding::Zstd, zstd(body)),
         (ContentCoding::Zstd, frames),
     ] {
-        let parsed = read_coded(coding, &coded, &Limits::default()).expect("good");
+        let parsed = read_coded(coding, &coded, &ParseLimits::default()).expect("good");
         assert_eq!(rows(&parsed.data), ["101", "010"]);
     }
 }
@@ -72,7 +76,7 @@ fn a_body_that_is_cut_off_is_told_from_a_damaged_one() {
         (ContentCoding::Zstd, zstd(body.as_bytes())),
     ] {
         for length in [1, 5, coded.len() / 2, coded.len() - 1] {
-            let cut = read_coded(coding, &coded[..length], &Limits::default());
+            let cut = read_coded(coding, &coded[..length], &ParseLimits::default());
             let error = cut.expect_err("cut off");
             assert_eq!(
                 error.kind,
@@ -82,7 +86,7 @@ fn a_body_that_is_cut_off_is_told_from_a_damaged_one() {
         }
         let mut damaged = coded.clone();
         damaged[0] ^= 0xff;
-        let error = read_coded(coding, &damaged, &Limits::default()).expect_err("damaged");
+        let error = read_coded(coding, &damaged, &ParseLimits::default()).expect_err("damaged");
         assert_eq!(
             error.kind,
             FormatErrorKind::BadCoding,
@@ -92,7 +96,8 @@ fn a_body_that_is_cut_off_is_told_from_a_damaged_one() {
     let mut checksum = gzip(body.as_bytes());
     let last = checksum.len() - 5;
     checksum[last] ^= 1;
-    let error = read_coded(ContentCoding::Gzip, &checksum, &Limits::default()).expect_err("sum");
+    let error =
+        read_coded(ContentCoding::Gzip, &checksum, &ParseLimits::default()).expect_err("sum");
     assert_eq!(error.kind, FormatErrorKind::BadCoding);
 }
 
@@ -131,7 +136,8 @@ fn a_bomb_is_refused_once_its_ratio_is_seen() {
     let body = vec![b'\n'; 64 << 20];
     let coded = zstd(&body);
     let source = coded.as_slice();
-    let mut decoder = decoder(ContentCoding::Zstd, source, &Limits::default()).expect("set up");
+    let mut decoder =
+        decoder(ContentCoding::Zstd, source, &ParseLimits::default()).expect("set up");
     let mut read = 0;
     let mut buffer = vec![0; 256 << 10];
     let error = loop {
@@ -151,7 +157,7 @@ fn a_bomb_is_refused_once_its_ratio_is_seen() {
     let mut best = GzEncoder::new(Vec::new(), Compression::best());
     best.write_all(&body).expect("memory");
     let coded = best.finish().expect("memory");
-    let error = read_coded(ContentCoding::Gzip, &coded, &Limits::default()).expect_err("bomb");
+    let error = read_coded(ContentCoding::Gzip, &coded, &ParseLimits::default()).expect_err("bomb");
     assert!(is_over_ratio(&error, 1000), "{error}");
 }
 
@@ -184,7 +190,7 @@ fn frames_without_content_come_to_an_end() {
             piece: &piece.repeat(1000),
             read: 0,
         };
-        let mut decoder = decoder(coding, &mut source, &Limits::default()).expect("set up");
+        let mut decoder = decoder(coding, &mut source, &ParseLimits::default()).expect("set up");
         let ended = io::copy(&mut decoder, &mut io::sink());
         let error = FormatError::from(ended.expect_err("no end"));
         assert_eq!(
@@ -224,7 +230,7 @@ fn a_member_and_a_frame_a_line_are_read() {
     ] {
         let body = line.repeat(100_000);
         assert!(body.len() > 1 << 20);
-        let parsed = read_coded(coding, &body, &Limits::default()).expect("good");
+        let parsed = read_coded(coding, &body, &ParseLimits::default()).expect("good");
         assert_eq!(parsed.data.examples(), 100_000);
     }
 }
@@ -242,10 +248,10 @@ proptest! {
             true => (ContentCoding::Gzip, gzip(&body)),
             false => (ContentCoding::Zstd, zstd(&body)),
         };
-        let limits = Limits {
+        let limits = ParseLimits {
             decompression_ratio_max: ratio,
             decompressed_bytes_free: free,
-            ..Limits::default()
+            ..ParseLimits::default()
         };
         let mut decoder = decoder(coding, coded.as_slice(), &limits).expect("set up");
         let mut read = Vec::new();
@@ -269,7 +275,8 @@ fn zstd_windows_are_bounded() {
     encoder.window_log(24).expect("a known parameter");
     encoder.write_all(&b"10\n".repeat(8 << 20)).expect("memory");
     let coded = encoder.finish().expect("memory");
-    let error = read_coded(ContentCoding::Zstd, &coded, &Limits::default()).expect_err("window");
+    let error =
+        read_coded(ContentCoding::Zstd, &coded, &ParseLimits::default()).expect_err("window");
     assert_eq!(error.kind, FormatErrorKind::BadCoding);
     assert!(error.detail.contains("8 MiB"), "{error}");
 }
@@ -297,7 +304,7 @@ fn faults_of_the_source_are_not_taken_for_faults_of_the_body() {
         (ContentCoding::Gzip, gzip_start),
         (ContentCoding::Zstd, Breaking(&[0x28, 0xb5])),
     ] {
-        let decoder = decoder(coding, source, &Limits::default()).expect("set up");
+        let decoder = decoder(coding, source, &ParseLimits::default()).expect("set up");
         let error = parse(Format::Ndjson, decoder, &Options::default()).expect_err("broken");
         assert_eq!(error.kind, FormatErrorKind::Io, "{coding:?}: {error}");
         assert!(error.detail.contains("connection lost"), "{error}");
@@ -307,13 +314,13 @@ fn faults_of_the_source_are_not_taken_for_faults_of_the_body() {
 #[test]
 fn typed_faults_come_through_json() {
     let body = br#"{"half_space":{"examples":["10"]}}"#;
-    let form = |coded: &[u8], limits: &Limits| {
+    let form = |coded: &[u8], limits: &ParseLimits| {
         let decoder = decoder(ContentCoding::Gzip, coded, limits).expect("set up");
         crate::json::from_reader::<crate::DataForm>(decoder, limits)
     };
     let coded = gzip(body);
-    assert!(form(&coded, &Limits::default()).is_ok());
-    let error = form(&coded[..coded.len() - 9], &Limits::default()).expect_err("cut off");
+    assert!(form(&coded, &ParseLimits::default()).is_ok());
+    let error = form(&coded[..coded.len() - 9], &ParseLimits::default()).expect_err("cut off");
     assert_eq!(error.kind, FormatErrorKind::Truncated);
     let error = form(&coded, &limits(5)).expect_err("limit");
     assert!(matches!(

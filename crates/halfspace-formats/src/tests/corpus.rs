@@ -11,7 +11,8 @@ use std::sync::Mutex;
 use sha2::{Digest, Sha256};
 
 use super::{
-    BitOrder, Format, FormatError, Header, LabelsColumn, Limits, Options, Parsed, UnlabelledMeans,
+    BitOrder, Format, FormatError, Header, LabelsColumn, Options, ParseLimits, Parsed,
+    UnlabelledMeans,
 };
 use crate::{RowsKind, TableOptions};
 
@@ -32,18 +33,18 @@ pub fn parse(format: Format, reader: impl Read, options: &Options) -> Result<Par
         return crate::parse(format, reader, options);
     }
     let body = Vec::new();
-    let mut kept = Kept { reader, body };
+    let mut kept = RecordingReader { reader, body };
     let parsed = crate::parse(format, &mut kept, options);
     keep(format, options, &kept.body);
     parsed
 }
 
-struct Kept<R> {
+struct RecordingReader<R> {
     reader: R,
     body: Vec<u8>,
 }
 
-impl<R: Read> Read for Kept<R> {
+impl<R: Read> Read for RecordingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer)?;
         self.body.extend_from_slice(&buffer[..read]);
@@ -108,7 +109,7 @@ fn an_input_of_a_fuzz_target_tells_how_its_body_is_read() {
             };
             let bytes = Input::to_bytes(&options, b"body");
             let input = Input::from_bytes(&bytes).expect("a prefix");
-            let limits = Limits::default();
+            let limits = ParseLimits::default();
             assert!(input.options.limits.n_max < limits.n_max);
             assert_eq!(
                 Options {

@@ -4,18 +4,18 @@ use serde::Deserialize;
 
 use super::*;
 use crate::json::from_reader;
-use crate::{Assume, BinaryWeightsSpec, DataForm, GeneratedSpec, Sampling, TargetSpec};
+use crate::{Assume, BinaryWeightsSpec, DataForm, GeneratedSpec, SamplingMethod, TargetSpec};
 
 /// A request like those of the service: the form stands two levels down.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Request {
-    train: Train,
+struct NestedRequest {
+    train: NestedTrain,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Train {
+struct NestedTrain {
     data: DataForm,
     #[serde(default)]
     seed: u64,
@@ -23,7 +23,7 @@ struct Train {
 
 fn form(body: &str) -> Result<DataForm, FormatError> {
     super::corpus::keep(Format::Json, &Options::default(), body.as_bytes());
-    from_reader(body.as_bytes(), &Limits::default())
+    from_reader(body.as_bytes(), &ParseLimits::default())
 }
 
 fn sample(body: &str) -> (Parsed, Option<Assume>) {
@@ -116,7 +116,7 @@ fn generated_data_are_a_plain_specification() {
     let expected = GeneratedSpec {
         n: 3,
         target: TargetSpec::BinaryWeights(BinaryWeightsSpec::default()),
-        sampling: Sampling::Reflected,
+        sampling: SamplingMethod::Reflected,
         count: None,
         noise: 0.0,
         density: 0.5,
@@ -124,9 +124,10 @@ fn generated_data_are_a_plain_specification() {
     assert_eq!(form(body), Ok(DataForm::Generated(expected)));
     let body = r#"{"n":3,"target":{"binary_weights":{"weights":"101"}},"sampling":"uniform",
                    "count":5000,"noise":0.25,"density":0.125}"#;
-    let spec: GeneratedSpec = from_reader(body.as_bytes(), &Limits::default()).expect("good");
+    let spec: GeneratedSpec = from_reader(body.as_bytes(), &ParseLimits::default()).expect("good");
     let written = serde_json::to_string(&spec).expect("plain");
-    let again: GeneratedSpec = from_reader(written.as_bytes(), &Limits::default()).expect("own");
+    let again: GeneratedSpec =
+        from_reader(written.as_bytes(), &ParseLimits::default()).expect("own");
     assert_eq!(again, spec);
     assert_eq!(spec.count, Some(5000));
 }
@@ -359,7 +360,7 @@ fn bad_forms_are_refused_at_their_pointer() {
             "{body}: {error}"
         );
         let nested = format!("{{\"train\":{{\"seed\":1,\"data\":{body}}}}}");
-        let nested = from_reader::<Request>(nested.as_bytes(), &Limits::default());
+        let nested = from_reader::<NestedRequest>(nested.as_bytes(), &ParseLimits::default());
         let error = nested.expect_err(body);
         let place = pointer(&format!("/train/data{place}"));
         assert_eq!(
@@ -491,9 +492,9 @@ fn deep_json_is_refused_at_once() {
             "{before}"
         );
     }
-    let shallow = Limits {
+    let shallow = ParseLimits {
         json_depth_max: 3,
-        ..Limits::default()
+        ..ParseLimits::default()
     };
     let flat = r#"{"half_space":{"examples":["1"]}}"#;
     assert!(from_reader::<DataForm>(flat.as_bytes(), &shallow).is_ok());
@@ -504,10 +505,10 @@ fn deep_json_is_refused_at_once() {
 
 #[test]
 fn limits_hold_inside_forms() {
-    let limits = Limits {
+    let limits = ParseLimits {
         n_max: 4,
         state_bytes_max: 512,
-        ..Limits::default()
+        ..ParseLimits::default()
     };
     let too_large = |limit, value| FormatErrorKind::TooLarge { limit, value };
     let many = format!(
@@ -545,7 +546,7 @@ fn limits_hold_inside_forms() {
 #[test]
 fn a_fault_of_an_earlier_document_does_not_stay() {
     assert!(form(r#"{"half_space":{"examples":["x"]}}"#).is_err());
-    let error = from_reader::<u8>(b"\"x\"".as_slice(), &Limits::default()).expect_err("type");
+    let error = from_reader::<u8>(b"\"x\"".as_slice(), &ParseLimits::default()).expect_err("type");
     assert_eq!(
         (error.kind, error.place),
         (FormatErrorKind::Schema, pointer(""))
@@ -558,11 +559,13 @@ fn a_fault_of_an_earlier_document_does_not_stay() {
 #[test]
 fn requests_read_their_other_fields() {
     let body = r#"{"train":{"data":{"unlabelled":{"examples":["1"]}},"seed":7}}"#;
-    let request: Request = from_reader(body.as_bytes(), &Limits::default()).expect("good");
+    let request: NestedRequest =
+        from_reader(body.as_bytes(), &ParseLimits::default()).expect("good");
     assert_eq!(request.train.seed, 7);
     assert!(matches!(request.train.data, DataForm::Sample { .. }));
     let unknown = r#"{"train":{"data":{"unlabelled":{"examples":["1"]}},"sed":7}}"#;
-    let error = from_reader::<Request>(unknown.as_bytes(), &Limits::default()).expect_err("field");
+    let error = from_reader::<NestedRequest>(unknown.as_bytes(), &ParseLimits::default())
+        .expect_err("field");
     assert_eq!(
         (error.kind, error.place),
         (FormatErrorKind::Schema, pointer("/train/sed"))

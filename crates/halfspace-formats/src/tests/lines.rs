@@ -525,11 +525,11 @@ fn a_fixed_n_holds_for_dense_rows() {
 #[test]
 fn every_limit_is_named_where_it_is_passed() {
     let options = Options {
-        limits: Limits {
+        limits: ParseLimits {
             n_max: 3,
             state_bytes_max: 512,
             line_bytes_max: 40,
-            ..Limits::default()
+            ..ParseLimits::default()
         },
         ..Options::default()
     };

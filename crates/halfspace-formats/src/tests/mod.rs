@@ -15,8 +15,8 @@ mod tables;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
 use super::{
-    BitOrder, Format, FormatError, FormatErrorKind, Header, LabelsColumn, Limits, Options, Parsed,
-    Place, UnlabelledMeans,
+    BitOrder, Format, FormatError, FormatErrorKind, Header, LabelsColumn, Options, ParseLimits,
+    Parsed, Place, UnlabelledMeans,
 };
 use corpus::parse;
 

@@ -106,9 +106,9 @@ fn portions_of_any_coding_are_the_whole() {
 }
 
 /// Counts the bytes that were read through this reader.
-struct Counted<'a, R>(R, &'a std::cell::Cell<usize>);
+struct CountingReader<'a, R>(R, &'a std::cell::Cell<usize>);
 
-impl<R: Read> Read for Counted<'_, R> {
+impl<R: Read> Read for CountingReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.0.read(buffer)?;
         self.1.set(self.1.get() + read);
@@ -126,7 +126,7 @@ fn a_portion_is_read_of_blanks_without_end() {
         let options = options(1, None);
         let decoder = decoder(ContentCoding::Zstd, &coded[..], &options.limits);
         let read = std::cell::Cell::new(0);
-        let counted = Counted(decoder.expect("a decoder"), &read);
+        let counted = CountingReader(decoder.expect("a decoder"), &read);
         let mut reader = NdjsonPortions::new(counted, &options).expect("good options");
         let mut portions = 0;
         loop {

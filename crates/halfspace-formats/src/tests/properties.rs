@@ -115,12 +115,12 @@ pub(crate) fn with_n(n: usize) -> Options {
 }
 
 /// A body that arrives a few bytes at a time.
-struct Pieces<'a> {
+struct SlowBody<'a> {
     body: &'a [u8],
     piece: usize,
 }
 
-impl std::io::Read for Pieces<'_> {
+impl std::io::Read for SlowBody<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let wanted = buffer.len().min(self.piece);
         self.body.read(&mut buffer[..wanted])
@@ -182,7 +182,7 @@ proptest! {
             (Format::Npy, npy(rows)),
             (Format::Octets, octets(rows, BitOrder::Big)),
         ] {
-            let pieces = Pieces { body: &body, piece };
+            let pieces = SlowBody { body: &body, piece };
             let options = with_n(rows[0].1.len());
             let parsed = parse(format, pieces, &options);
             prop_assert_eq!(parsed, parse(format, body.as_slice(), &options));
@@ -209,11 +209,11 @@ proptest! {
             }
             let body = lines.concat();
             let options = with_n(rows[0].1.len());
-            let pieces = Pieces { body: body.as_bytes(), piece };
+            let pieces = SlowBody { body: body.as_bytes(), piece };
             let parsed = parse(format, pieces, &options);
             prop_assert_eq!(parsed, parse(format, text.as_bytes(), &options));
             let wrong = body.clone() + "\n\r\n\"\n";
-            let pieces = Pieces { body: wrong.as_bytes(), piece };
+            let pieces = SlowBody { body: wrong.as_bytes(), piece };
             let error = parse(format, pieces, &options).expect_err("a quote");
             let Some(Place::Line { line, .. }) = error.place else {
                 panic!("{error}");
@@ -327,7 +327,7 @@ fn try_everything(bytes: &[u8]) {
         }
     }
     for coding in [ContentCoding::Gzip, ContentCoding::Zstd] {
-        let limits = Limits::default();
+        let limits = ParseLimits::default();
         let decoder = decoder(coding, bytes, &limits).expect("set up");
         let _ = from_reader::<DataForm>(decoder, &limits);
     }

@@ -284,21 +284,21 @@ proptest! {
 }
 
 /// A spool in memory that publishes its length.
-struct Counted(Cursor<Vec<u8>>, Arc<AtomicU64>);
+struct MeasuredSpool(Cursor<Vec<u8>>, Arc<AtomicU64>);
 
-impl Read for Counted {
+impl Read for MeasuredSpool {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer)
     }
 }
 
-impl Seek for Counted {
+impl Seek for MeasuredSpool {
     fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
         self.0.seek(place)
     }
 }
 
-impl Write for Counted {
+impl Write for MeasuredSpool {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.1.fetch_add(bytes.len() as u64, Ordering::SeqCst);
         self.0.write(bytes)
@@ -320,7 +320,7 @@ fn gather_reserving(
 ) -> (Result<Parsed<ParsedRows>, FormatError>, u64, u64) {
     let (asked, written) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let (most, spooled) = (Arc::clone(&asked), Arc::clone(&written));
-    let open = move || Ok(Counted(Cursor::new(Vec::new()), Arc::clone(&spooled)));
+    let open = move || Ok(MeasuredSpool(Cursor::new(Vec::new()), Arc::clone(&spooled)));
     let spool = Spool::new(memory_bytes_max, open).reserving(move |bytes| {
         let before = most.swap(bytes, Ordering::SeqCst);
         assert!(bytes > before, "{bytes} are asked for after {before}");

@@ -32,7 +32,7 @@ pub(crate) fn parse(
     options.refuse_bit_order("ARFF")?;
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let attributes = arff_header::read(&mut lines, &options.limits)?;
-    let table = Table::new(attributes, options)?;
+    let table = ArffLayout::new(attributes, options)?;
     let builder = SampleBuilder::dense(&options.limits, Some(table.n), spool)?;
     let mut builder = builder.of_kind(options.values)?;
     while let Some(line) = lines.next_line()? {
@@ -50,7 +50,7 @@ pub(crate) fn parse(
 }
 
 /// Structure of a row.
-struct Table {
+struct ArffLayout {
     attributes: Vec<Attribute>,
     class: Option<Class>,
     /// Number of features of all attributes.
@@ -138,7 +138,7 @@ fn class_index(
     }
 }
 
-impl Table {
+impl ArffLayout {
     fn new(attributes: Vec<Attribute>, options: &Options) -> Result<Self, FormatError> {
         let index = class_index(&attributes, options.labels.as_ref())?;
         let class = index.map(|index| Class::new(index, &attributes[index]));
@@ -196,7 +196,7 @@ impl Table {
             return Ok(());
         }
         let start = scanner.place();
-        let mut row = Row {
+        let mut row = ArffRow {
             table: self,
             line: line.number,
             next: 0,
@@ -228,8 +228,8 @@ impl Table {
 }
 
 /// The row being read.
-struct Row<'a> {
-    table: &'a Table,
+struct ArffRow<'a> {
+    table: &'a ArffLayout,
     line: u64,
     /// Position of the next attribute.
     next: usize,
@@ -237,7 +237,7 @@ struct Row<'a> {
     builder: &'a mut SampleBuilder,
 }
 
-impl Row<'_> {
+impl ArffRow<'_> {
     fn read_dense(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Misplaced> {
         let attributes = self.table.attributes.len();
         while self.next < attributes {
@@ -318,14 +318,14 @@ impl Row<'_> {
         }
         let value = match kind {
             AttributeKind::Numeric => match parse_number(&word.text) {
-                Ok(number) => Value::Number(number),
+                Ok(number) => AttributeValue::Number(number),
                 Err(_) if self.class().is_some() => {
                     return Err(misplaced(bad_label(&word.to_text())));
                 }
                 Err(fault) => return Err(misplaced(fault.of_value(&word.text))),
             },
             AttributeKind::Nominal(nominal) => match nominal.find(&word.text) {
-                Some(place) => Value::Declared(place),
+                Some(place) => AttributeValue::Declared(place),
                 None => return Err(misplaced(undeclared(word, name))),
             },
         };
@@ -339,8 +339,8 @@ impl Row<'_> {
         if let Some(class) = class.filter(|class| (self.next..end).contains(class)) {
             self.give_absent_features(class, start)?;
             let value = match self.table.attributes[class].kind {
-                AttributeKind::Numeric => Value::Number(0.0),
-                AttributeKind::Nominal(_) => Value::Declared(0),
+                AttributeKind::Numeric => AttributeValue::Number(0.0),
+                AttributeKind::Nominal(_) => AttributeValue::Declared(0),
             };
             self.put(value, start)?;
         }
@@ -365,15 +365,17 @@ impl Row<'_> {
     }
 
     /// Stores the value of the next attribute. The value stands at `start`.
-    fn put(&mut self, value: Value, start: usize) -> Result<(), Misplaced> {
+    fn put(&mut self, value: AttributeValue, start: usize) -> Result<(), Misplaced> {
         let misplaced = |fault| (start, fault);
         match (self.class().map(|class| class.positive), value) {
-            (Some(_), Value::Number(number)) => {
+            (Some(_), AttributeValue::Number(number)) => {
                 self.label = Some(self.builder.label(number).map_err(misplaced)?);
             }
-            (Some(positive), Value::Declared(place)) => self.label = Some(place == positive),
-            (None, Value::Number(number)) => self.number(number, start)?,
-            (None, Value::Declared(place)) => {
+            (Some(positive), AttributeValue::Declared(place)) => {
+                self.label = Some(place == positive)
+            }
+            (None, AttributeValue::Number(number)) => self.number(number, start)?,
+            (None, AttributeValue::Declared(place)) => {
                 let after = self.table.attributes[self.next].kind.features() - place - 1;
                 self.zeros(place, start)?;
                 self.number(1.0, start)?;
@@ -406,7 +408,7 @@ impl Row<'_> {
 }
 
 /// A value of a row, read by the kind of its attribute.
-enum Value {
+enum AttributeValue {
     Number(f64),
     /// Position of the value in the declaration, from 0.
     Declared(usize),

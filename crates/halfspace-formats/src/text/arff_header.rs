@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::io::Read;
 
-use crate::Limits;
+use crate::ParseLimits;
 use crate::error::{Fault, FormatError, FormatErrorKind, excerpt};
 use crate::text::arff_scanner::{Misplaced, Scanner, Word};
 use crate::text::lines::LineReader;
@@ -61,7 +61,7 @@ impl Nominal {
     }
 
     /// Reads the values that follow the opening brace.
-    fn read(scanner: &mut Scanner<'_>, limits: &Limits) -> Result<Self, Misplaced> {
+    fn read(scanner: &mut Scanner<'_>, limits: &ParseLimits) -> Result<Self, Misplaced> {
         let mut values: Vec<Box<[u8]>> = Vec::new();
         let mut places = Vec::new();
         loop {
@@ -105,9 +105,9 @@ impl Nominal {
 /// The fault of a declaration that is wrong or not supported, with its place.
 pub(crate) fn read<R: Read>(
     lines: &mut LineReader<R>,
-    limits: &Limits,
+    limits: &ParseLimits,
 ) -> Result<Vec<Attribute>, FormatError> {
-    let mut header = Header::default();
+    let mut header = ArffHeader::default();
     while let Some(line) = lines.next_line()? {
         let mut scanner = Scanner::new(line.text);
         if scanner.peek().is_none() {
@@ -132,7 +132,7 @@ enum Section {
 
 /// The declarations so far.
 #[derive(Default)]
-struct Header {
+struct ArffHeader {
     has_relation: bool,
     attributes: Vec<Attribute>,
     /// Names so far, to find duplicates.
@@ -143,12 +143,12 @@ struct Header {
     name_bytes: usize,
 }
 
-impl Header {
+impl ArffHeader {
     fn declare(
         &mut self,
         scanner: &mut Scanner<'_>,
         line: u64,
-        limits: &Limits,
+        limits: &ParseLimits,
     ) -> Result<Section, Misplaced> {
         let Word { start, text, .. } = scanner.word()?;
         let syntax = |detail: &str| Err((start, Fault::new(FormatErrorKind::Syntax, detail)));
@@ -185,7 +185,7 @@ impl Header {
         &mut self,
         scanner: &mut Scanner<'_>,
         line: u64,
-        limits: &Limits,
+        limits: &ParseLimits,
     ) -> Result<(), Misplaced> {
         let word = scanner.word()?;
         let (start, name) = (word.start, word.to_text());
@@ -221,7 +221,7 @@ impl Header {
     /// Checks the limits before the features of the declaration take memory. The name of a nominal attribute
     /// is repeated in the name of each of its features. All names together may be as long as one line, like
     /// the header of a table.
-    fn count(&mut self, attribute: &Attribute, limits: &Limits) -> Result<(), Fault> {
+    fn count(&mut self, attribute: &Attribute, limits: &ParseLimits) -> Result<(), Fault> {
         let own: usize = match &attribute.kind {
             AttributeKind::Numeric => 0,
             AttributeKind::Nominal(nominal) => nominal.values().map(|value| value.len() + 1).sum(),
@@ -251,7 +251,7 @@ impl Header {
 fn read_kind(
     scanner: &mut Scanner<'_>,
     name: &str,
-    limits: &Limits,
+    limits: &ParseLimits,
 ) -> Result<AttributeKind, Misplaced> {
     if scanner.take(b'{') {
         return Nominal::read(scanner, limits).map(AttributeKind::Nominal);

@@ -19,7 +19,7 @@ use crate::json::depth::{self, DepthCounter};
 use crate::stored::spool::Spool;
 use crate::text::lines::{Line, LineReader};
 use crate::text::numbers::parse_number;
-use crate::{Limits, Options, Parsed, UnlabelledMeans};
+use crate::{Options, ParseLimits, Parsed, UnlabelledMeans};
 
 /// Approximate bytes of text per portion. A caller that must not wait for the body must not compute for long
 /// either.
@@ -83,7 +83,7 @@ pub struct NdjsonPortions<R> {
     builder: SampleBuilder,
     /// Kind of the first line.
     first: Option<LineKind>,
-    limits: Limits,
+    limits: ParseLimits,
     unlabelled: UnlabelledMeans,
     /// Number of lines read.
     read: u64,
@@ -236,7 +236,7 @@ impl<R: Read> NdjsonPortions<R> {
 
 /// Returns the fault of a line that nests too deep, which takes precedence over other faults. Accepted lines
 /// are flat, so only refused lines need this check.
-fn too_deep(text: &[u8], limits: &Limits) -> Option<Misplaced> {
+fn too_deep(text: &[u8], limits: &ParseLimits) -> Option<Misplaced> {
     let at = DepthCounter::new(limits.json_depth_max).excess(text)?;
     Some((at, depth::too_deep(limits.json_depth_max)))
 }

@@ -72,7 +72,7 @@ impl ObjectStore for Gated {
     }
 }
 
-struct Rig {
+struct CacheRig {
     store: Arc<Gated>,
     cache: BlobCache,
     stop: StopFlag,
@@ -81,7 +81,7 @@ struct Rig {
 
 const PARTS: usize = 1_000;
 
-impl Rig {
+impl CacheRig {
     /// A cache with this limit, and a store with so many permits.
     fn new(bytes_max: u64, permits: usize) -> Self {
         let directory = tempfile::tempdir().unwrap();
@@ -127,7 +127,7 @@ impl Rig {
 
 #[tokio::test]
 async fn many_readers_of_one_blob_fetch_it_once() {
-    let rig = Rig::new(1_000, 0);
+    let rig = CacheRig::new(1_000, 0);
     let path = rig.put("a", 300).await;
     let opened = futures_util::future::join_all((0..8).map(|_| rig.open(&path)));
     // All callers wait before the gate opens.
@@ -148,7 +148,7 @@ async fn many_readers_of_one_blob_fetch_it_once() {
 
 #[tokio::test]
 async fn the_blob_that_was_not_used_for_longest_leaves() {
-    let rig = Rig::new(1_000, PARTS);
+    let rig = CacheRig::new(1_000, PARTS);
     let [a, b, c] = [
         rig.put("a", 400).await,
         rig.put("b", 400).await,
@@ -168,9 +168,9 @@ async fn the_blob_that_was_not_used_for_longest_leaves() {
 
 #[tokio::test]
 async fn who_finds_no_room_in_time_is_told_the_limit() {
-    let mut rig = Rig::new(1_000, PARTS);
+    let mut rig = CacheRig::new(1_000, PARTS);
     let inner = Arc::get_mut(&mut rig.cache.0).unwrap();
-    inner.room_patience = Duration::ZERO;
+    inner.space_timeout = Duration::ZERO;
     let [a, b] = [rig.put("a", 600).await, rig.put("b", 600).await];
     let _reader = rig.opened(&a).await;
     let error = rig.open(&b).await.unwrap_err();
@@ -184,7 +184,7 @@ async fn who_finds_no_room_in_time_is_told_the_limit() {
 
 #[tokio::test]
 async fn a_blob_that_is_read_stays_and_who_finds_no_room_waits() {
-    let rig = Rig::new(1_000, PARTS);
+    let rig = CacheRig::new(1_000, PARTS);
     let [a, b] = [rig.put("a", 600).await, rig.put("b", 600).await];
     let reader = rig.opened(&a).await;
     // A forgotten blob keeps its space until its last reader is dropped.
@@ -197,7 +197,7 @@ async fn a_blob_that_is_read_stays_and_who_finds_no_room_waits() {
 
 #[tokio::test]
 async fn a_blob_larger_than_the_cache_is_refused_by_name() {
-    let rig = Rig::new(1_000, PARTS);
+    let rig = CacheRig::new(1_000, PARTS);
     let path = rig.put("a", 1_001).await;
     let error = rig.open(&path).await.unwrap_err();
     assert!(matches!(error, StoreError::Other(_)), "{error}");
@@ -210,7 +210,7 @@ async fn a_blob_larger_than_the_cache_is_refused_by_name() {
 
 #[tokio::test]
 async fn a_fetch_that_breaks_off_is_begun_anew_by_the_next() {
-    let rig = Rig::new(1_000, 0);
+    let rig = CacheRig::new(1_000, 0);
     let path = rig.put("a", 300).await;
     // The caller is dropped.
     let open = rig.open(&path);
@@ -236,7 +236,7 @@ async fn a_fetch_that_breaks_off_is_begun_anew_by_the_next() {
 
 #[tokio::test]
 async fn so_many_files_are_held_and_no_more() {
-    let rig = Rig::new(1_000_000, PARTS);
+    let rig = CacheRig::new(1_000_000, PARTS);
     for number in 0..=FILES_MAX {
         let path = rig.put(&number.to_string(), 1).await;
         drop(rig.opened(&path).await);

@@ -454,7 +454,7 @@ impl<'a> Machine<'a> {
                     task.job.demand.level(computed),
                     task.job.id,
                 );
-                let older = Line {
+                let older = JobsAhead {
                     virtual_seconds: line.virtual_seconds + rate * seconds(ahead + BEAT),
                     ..line
                 };
@@ -465,7 +465,11 @@ impl<'a> Machine<'a> {
     }
 
     /// The owner of a running job, its line, its rank, and the parked jobs of its process.
-    async fn places(&self, process: usize, index: usize) -> (usize, Line, Rank, Vec<ParkedPlace>) {
+    async fn places(
+        &self,
+        process: usize,
+        index: usize,
+    ) -> (usize, JobsAhead, Rank, Vec<ParkedPlace>) {
         let task = &self.tasks[self.processes[process].held[index].task];
         let line = self.store.line(&task.job.owner, u64::MAX).await.unwrap();
         let level = task.spent(task.computed).level;

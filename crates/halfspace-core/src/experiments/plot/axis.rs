@@ -17,7 +17,7 @@ const DECADES_MAX: f64 = 300.0;
 
 /// The range of values of an axis and the range of its pixels.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct AxisExtent {
     scale: Scale,
     /// The ends of the range: values on a linear axis, decimal logarithms on a logarithmic axis.
     from: f64,
@@ -25,7 +25,7 @@ pub struct Extent {
     pixels: (f64, f64),
 }
 
-impl Extent {
+impl AxisExtent {
     /// Makes an axis that contains all measured values. Theory values widen the axis up to a limit.
     pub fn new(
         scale: Scale,
@@ -157,8 +157,8 @@ fn even(from: f64, to: f64) -> (f64, f64) {
 fn by_factors(from: f64, to: f64) -> (f64, f64) {
     let from = libm::log10(from).clamp(-DECADES_MAX, DECADES_MAX);
     let to = libm::log10(to).clamp(-DECADES_MAX, DECADES_MAX);
-    let room = 0.04 * (to - from).max(1.0);
-    (from - room, to + room)
+    let padding = 0.04 * (to - from).max(1.0);
+    (from - padding, to + padding)
 }
 
 /// The step that divides a width into about [`TICKS`] pieces: 1, 2 or 5 times a power of ten.
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     fn ticks(scale: Scale, values: &[f64]) -> Vec<String> {
-        let extent = Extent::new(
+        let extent = AxisExtent::new(
             scale,
             values.iter().copied(),
             std::iter::empty(),
@@ -206,7 +206,7 @@ mod tests {
         ];
         for scale in [Scale::Linear, Scale::Logarithmic] {
             for values in lists {
-                let extent = Extent::new(
+                let extent = AxisExtent::new(
                     scale,
                     values.iter().copied(),
                     std::iter::empty(),

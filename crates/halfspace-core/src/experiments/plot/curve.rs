@@ -79,15 +79,15 @@ fn within(from: Place, to: Place, least: Place, most: Place) -> Option<(Place, P
         (-step.1, from.1 - least.1),
         (step.1, most.1 - from.1),
     ];
-    for (speed, room) in sides {
+    for (speed, distance) in sides {
         if speed == 0.0 {
-            if room < 0.0 {
+            if distance < 0.0 {
                 return None;
             }
         } else if speed < 0.0 {
-            enters = enters.max(room / speed);
+            enters = enters.max(distance / speed);
         } else {
-            leaves = leaves.min(room / speed);
+            leaves = leaves.min(distance / speed);
         }
     }
     if enters > leaves {

@@ -37,14 +37,14 @@ pub fn mark(at: usize) -> &'static str {
 
 /// The look of a series or of a curve.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct SeriesStyle {
     colour: &'static str,
     dashes: Option<&'static str>,
     shape: usize,
     is_filled: bool,
 }
 
-impl Look {
+impl SeriesStyle {
     /// The look of the `at`-th series.
     pub fn of_series(at: usize) -> Self {
         Self {

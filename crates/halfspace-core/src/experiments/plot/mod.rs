@@ -16,8 +16,8 @@ mod words;
 use std::fmt::Write;
 
 use super::outcome::{Chart, Point};
-use axis::Extent;
-use marker::Look;
+use axis::AxisExtent;
+use marker::SeriesStyle;
 
 /// Width of the picture, in pixels.
 const WIDTH: f64 = 960.0;
@@ -39,8 +39,8 @@ const NOTE_CHARACTERS: usize = 130;
 /// The frame around the measured values: the value ranges of both axes and their pixels.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    x: Extent,
-    y: Extent,
+    x: AxisExtent,
+    y: AxisExtent,
 }
 
 impl Frame {
@@ -54,13 +54,13 @@ impl Frame {
             ends.into_iter().flatten()
         });
         Self {
-            x: Extent::new(
+            x: AxisExtent::new(
                 chart.x.scale,
                 across,
                 places().map(|place| place.x),
                 (LEFT, RIGHT),
             ),
-            y: Extent::new(
+            y: AxisExtent::new(
                 chart.y.scale,
                 upwards,
                 places().map(|place| place.y),
@@ -212,7 +212,7 @@ fn marks(svg: &mut String, chart: &Chart, frame: &Frame) {
 /// Draws the theory curves with dashes and clips them at the frame.
 fn theory(svg: &mut String, chart: &Chart, frame: &Frame) {
     for (at, theory) in chart.theory.iter().enumerate() {
-        let look = Look::of_theory(at, theory.beside);
+        let look = SeriesStyle::of_theory(at, theory.beside);
         let places = theory
             .points
             .iter()
@@ -228,7 +228,7 @@ fn theory(svg: &mut String, chart: &Chart, frame: &Frame) {
 /// A thin line joins the points unless a theory curve goes through them.
 fn series(svg: &mut String, chart: &Chart, frame: &Frame) {
     for (at, series) in chart.series.iter().enumerate() {
-        let look = Look::of_series(at);
+        let look = SeriesStyle::of_series(at);
         let places = series
             .points
             .iter()
@@ -253,7 +253,7 @@ fn has_theory(chart: &Chart, at: usize) -> bool {
 
 /// Draws the interval of a point. If a limit ended some of the runs, an arrow upwards stands in place of the
 /// upper end.
-fn interval(svg: &mut String, frame: &Frame, point: &Point, look: &Look) {
+fn interval(svg: &mut String, frame: &Frame, point: &Point, look: &SeriesStyle) {
     let stroke = look.stroke();
     let (x, y) = frame.at((point.x, point.y));
     let cap = |svg: &mut String, end: f64| line(svg, (x - 3.0, end), (x + 3.0, end), &stroke);
@@ -287,7 +287,7 @@ fn legends(svg: &mut String, chart: &Chart) {
         y += LINE;
     };
     for (at, series) in chart.series.iter().enumerate() {
-        let look = Look::of_series(at);
+        let look = SeriesStyle::of_series(at);
         entry(svg, &series.label, &|svg, y| {
             let has_markers = series.points.len() <= MARKERS_MAX;
             if !(has_markers && has_theory(chart, at)) {
@@ -299,7 +299,7 @@ fn legends(svg: &mut String, chart: &Chart) {
         });
     }
     for (at, theory) in chart.theory.iter().enumerate() {
-        let look = Look::of_theory(at, theory.beside);
+        let look = SeriesStyle::of_theory(at, theory.beside);
         entry(svg, &theory.label, &|svg, y| {
             line(svg, (left, y), (right, y), &look.line())
         });

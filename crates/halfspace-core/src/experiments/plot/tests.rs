@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::super::outcome::{Axis, Chart, Curve, Mark, Point, Scale, Series};
+use super::super::outcome::{Axis, AxisMark, Chart, Curve, Point, Scale, Series};
 use super::*;
 
 /// An XML element with its name, attributes and text.
@@ -142,7 +142,7 @@ fn chart() -> Chart {
             Some(0),
             [(0.1, 1e9), (0.5, 30.0), (2.0, 0.5)],
         )],
-        marks: vec![Mark {
+        marks: vec![AxisMark {
             x: 1.0,
             label: "from here".to_owned(),
         }],
@@ -214,7 +214,7 @@ fn who_does_not_see_it_hears_its_numbers() {
 fn nothing_is_told_apart_by_colour_alone() {
     let shape = |at| {
         let mut svg = String::new();
-        Look::of_series(at).marker(&mut svg, (0.0, 0.0));
+        SeriesStyle::of_series(at).marker(&mut svg, (0.0, 0.0));
         // The marker without its colour.
         let colour = svg
             .split("stroke=\"")

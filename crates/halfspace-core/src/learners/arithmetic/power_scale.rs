@@ -137,22 +137,22 @@ impl PowerTable {
     /// The power `base^exponent` in units of the scale.
     pub fn power(&mut self, exponent: i32) -> Rounded {
         if !(self.lowest..self.lowest + self.known.len() as i32).contains(&exponent) {
-            self.make_room(exponent);
+            self.grow(exponent);
         }
         let entry = &mut self.known[exponent.abs_diff(self.lowest) as usize];
         *entry.get_or_insert_with(|| self.scale.power(exponent))
     }
 
     /// Extends the table to `exponent`, at least to twice its size.
-    fn make_room(&mut self, exponent: i32) {
-        let room = self.known.len();
+    fn grow(&mut self, exponent: i32) {
+        let length = self.known.len();
         if exponent < self.lowest {
-            let more = room.max(self.lowest.abs_diff(exponent) as usize);
+            let more = length.max(self.lowest.abs_diff(exponent) as usize);
             self.known.splice(0..0, std::iter::repeat_n(None, more));
             self.lowest -= more as i32;
         } else {
             let needed = exponent.abs_diff(self.lowest) as usize + 1;
-            self.known.resize(needed.max(2 * room), None);
+            self.known.resize(needed.max(2 * length), None);
         }
     }
 }

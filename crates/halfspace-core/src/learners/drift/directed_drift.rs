@@ -41,8 +41,10 @@ use rand::Rng;
 
 use crate::bits::{self, BitVector};
 
-use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
-use crate::learners::engine::parameters::{Kind, Parameter, ParameterError};
+use crate::learners::engine::catalogue::{
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
+};
+use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Rule, Update};
 use crate::learners::engine::run::StopFlag;
@@ -67,12 +69,12 @@ pub const DATA: DataKinds = DataKinds {
 /// Parameter for the first hypothesis of all three variants.
 pub const INITIAL: Parameter = Parameter {
     name: "initial",
-    kind: Kind::Bits,
+    kind: ParameterKind::Bits,
     description: "The initial hypothesis, a bit string as long as an example.",
 };
 
 /// Catalogue entry of this learner.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "directed-drift",
     title: "Directed Drift (D)",
     learns: "Binary weights of a majority function, one flipped bit per mistake, in 2n bits of \

@@ -35,14 +35,14 @@ use crate::bits::BitVector;
 
 use crate::learners::drift::directed_drift::{DATA, INITIAL, SOURCE};
 use crate::learners::drift::majority_vote::{BatchDrift, MajorityVote, batch_size};
-use crate::learners::engine::catalogue::{DefaultStop, Entry, Guarantee, Pace};
+use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::Update;
 use crate::learners::engine::stopping::StopRule;
 use crate::learners::sample::source::Presentation;
 
 /// Catalogue entry of this learner.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "directed-drift-async",
     title: "Directed Drift, batch, asynchronous (D')",
     learns: "Binary weights of a majority function, one bit per batch, flipped by majority vote.",

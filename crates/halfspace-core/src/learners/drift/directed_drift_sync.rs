@@ -31,14 +31,14 @@ use crate::bits::BitVector;
 
 use crate::learners::drift::directed_drift::{DATA, INITIAL, SOURCE};
 use crate::learners::drift::majority_vote::{BatchDrift, MajorityVote, batch_size};
-use crate::learners::engine::catalogue::{DefaultStop, Entry, Guarantee, Pace};
+use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::Update;
 use crate::learners::engine::stopping::StopRule;
 use crate::learners::sample::source::Presentation;
 
 /// Catalogue entry of this learner.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "directed-drift-sync",
     title: "Directed Drift, batch, synchronous (D'')",
     learns: "Binary weights of a majority function, all bits at once by majority vote.",

@@ -77,10 +77,10 @@ impl DriftChain {
         let mut outer = 0.0;
         let mut ends: Vec<(f64, f64)> = Vec::with_capacity(self.steps.len());
         for step in self.steps[1..].iter().rev() {
-            let (stop, go_on) = step.survival(run_length);
-            let leaves = step.good + step.bad * (stop + go_on * outer);
-            outer = (stop + go_on * step.bad * outer) / leaves;
-            ends.push((outer, go_on * step.good / leaves));
+            let (stop, mistake) = step.survival(run_length);
+            let leaves = step.good + step.bad * (stop + mistake * outer);
+            outer = (stop + mistake * step.bad * outer) / leaves;
+            ends.push((outer, mistake * step.good / leaves));
         }
         let mut probability = 0.0;
         let mut by_distance = vec![probability];

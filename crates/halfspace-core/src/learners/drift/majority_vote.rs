@@ -14,7 +14,7 @@ use crate::learners::drift::directed_drift::{
     binary_weights, first_half_space_mistake, first_hypothesis, read_weights,
 };
 use crate::learners::engine::catalogue::Setup;
-use crate::learners::engine::parameters::{Kind, Parameter, ParameterError};
+use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Rule, Update};
 use crate::learners::engine::run::StopFlag;
@@ -36,7 +36,7 @@ fn default_batch_size(factor: f64, n: usize) -> u64 {
 pub const fn batch_size(default: &'static str) -> Parameter {
     Parameter {
         name: "batch_size",
-        kind: Kind::Count {
+        kind: ParameterKind::Count {
             minimum: 1,
             maximum: BATCH_SIZE_MAX,
             default,

@@ -1,6 +1,6 @@
 //! The catalogue of learners, and the facts that the service knows about each of them.
 //!
-//! [`CATALOGUE`] lists one [`Entry`] per learner. An entry contains the name, the accepted data, the
+//! [`CATALOGUE`] lists one [`LearnerEntry`] per learner. An entry contains the name, the accepted data, the
 //! parameters, the guarantee and the constructor of the rule. To add a learner, add one file and one line of
 //! [`CATALOGUE`]. No other code depends on the name of a learner.
 
@@ -17,7 +17,7 @@ use crate::learners::sample::source::Presentation;
 use crate::learners::winnow;
 
 /// All learners in the order of the public list.
-pub static CATALOGUE: &[&Entry] = &[
+pub static CATALOGUE: &[&LearnerEntry] = &[
     &directed_drift::ENTRY,
     &directed_drift_async::ENTRY,
     &directed_drift_sync::ENTRY,
@@ -35,13 +35,13 @@ pub static CATALOGUE: &[&Entry] = &[
 ];
 
 /// Finds the learner with the given name.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<&'static LearnerEntry> {
     CATALOGUE.iter().copied().find(|entry| entry.name == name)
 }
 
 /// Description and constructor of one learner.
 #[derive(Debug)]
-pub struct Entry {
+pub struct LearnerEntry {
     /// Name in requests.
     pub name: &'static str,
     /// Display name.

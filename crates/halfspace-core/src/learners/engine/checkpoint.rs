@@ -199,7 +199,7 @@ impl TrainLoop<'_> {
     /// # Errors
     /// Returns an error if the bytes are not a state of this run. Rule, run state and order are then
     /// unusable.
-    pub(crate) fn go_on(
+    pub(crate) fn resume(
         &mut self,
         state: &[u8],
         stream: &mut dyn Stream,

@@ -17,7 +17,7 @@ use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::run::Interrupt;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
-use crate::learners::sample::generate::{Generated, Place};
+use crate::learners::sample::generate::{Generated, StreamPosition};
 use crate::learners::sample::source::Stream;
 
 /// A division of a sample into two parts.
@@ -30,7 +30,7 @@ pub struct Holdout {
 
 /// A part of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum HoldoutPart {
     /// The part that the learner sees.
     Shown,
     /// The part that is held out from the learner.
@@ -50,10 +50,10 @@ impl Holdout {
     }
 
     /// Number of examples of a part.
-    pub fn count(&self, part: Part) -> u64 {
+    pub fn count(&self, part: HoldoutPart) -> u64 {
         match part {
-            Part::Shown => self.examples - self.held_out,
-            Part::HeldOut => self.held_out,
+            HoldoutPart::Shown => self.examples - self.held_out,
+            HoldoutPart::HeldOut => self.held_out,
         }
     }
 
@@ -61,7 +61,7 @@ impl Holdout {
     ///
     /// # Panics
     /// Panics if there are 2^32 examples or more.
-    pub fn rows(&self, part: Part) -> Vec<u32> {
+    pub fn rows(&self, part: HoldoutPart) -> Vec<u32> {
         let mut choice = self.choice();
         let mut rows = Vec::with_capacity(self.count(part) as usize);
         let examples = u32::try_from(self.examples).expect("a checked task: see `task::check`");
@@ -70,7 +70,7 @@ impl Holdout {
     }
 
     /// Creates the stream of a part of a finite generated stream.
-    pub fn of_drawn(self, part: Part, drawn: Generated) -> PartOfDrawn {
+    pub fn of_drawn(self, part: HoldoutPart, drawn: Generated) -> PartOfDrawn {
         PartOfDrawn {
             bits: BlockBuffer::new(drawn.n()),
             mark: (drawn.place().clone(), self.choice()),
@@ -99,14 +99,14 @@ struct Choice {
 }
 
 impl Choice {
-    fn next(&mut self) -> Part {
+    fn next(&mut self) -> HoldoutPart {
         let drawn = self.random.random_range(0..self.to_come);
         self.to_come -= 1;
         if drawn < self.wanted {
             self.wanted -= 1;
-            Part::HeldOut
+            HoldoutPart::HeldOut
         } else {
-            Part::Shown
+            HoldoutPart::Shown
         }
     }
 }
@@ -115,10 +115,10 @@ impl Choice {
 pub struct PartOfDrawn {
     drawn: Generated,
     holdout: Holdout,
-    part: Part,
+    part: HoldoutPart,
     choice: Choice,
     /// State of `drawn` and `choice` before the block last requested.
-    mark: (Place, Choice),
+    mark: (StreamPosition, Choice),
     bits: BlockBuffer,
 }
 
@@ -202,7 +202,10 @@ mod tests {
     fn shares_are_rounded_and_no_part_is_empty() {
         let sizes = |share, examples| {
             let holdout = Holdout::new(share, examples, Seed(1))?;
-            Some((holdout.count(Part::Shown), holdout.count(Part::HeldOut)))
+            Some((
+                holdout.count(HoldoutPart::Shown),
+                holdout.count(HoldoutPart::HeldOut),
+            ))
         };
         assert_eq!(sizes(0.2, 10), Some((8, 2)));
         assert_eq!(sizes(0.25, 10), Some((7, 3)));
@@ -218,7 +221,10 @@ mod tests {
         let runs = 20_000;
         for seed in 0..runs {
             let holdout = Holdout::new(0.4, 5, Seed(seed)).expect("two of five");
-            let (shown, held_out) = (holdout.rows(Part::Shown), holdout.rows(Part::HeldOut));
+            let (shown, held_out) = (
+                holdout.rows(HoldoutPart::Shown),
+                holdout.rows(HoldoutPart::HeldOut),
+            );
             assert_eq!((shown.len(), held_out.len()), (3, 2));
             let mut all = [shown, held_out.clone()].concat();
             all.sort_unstable();

@@ -65,7 +65,7 @@ pub struct BestSeen {
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// The hypothesis that the learner answers with.
     pub hypothesis: Hypothesis,
     /// Whether the hypothesis is the best that the learner saw, rather than the last.

@@ -12,7 +12,7 @@ use crate::learners::arithmetic::power_sum::{BASE_MAX, Base};
 
 /// The type, range and default of a parameter.
 #[derive(Debug)]
-pub enum Kind {
+pub enum ParameterKind {
     /// True or false.
     Flag { default: bool },
     /// One of a few names.
@@ -162,7 +162,7 @@ pub fn written_number(is_factor: bool, text: &str) -> Value {
     json!(decimal.to_string())
 }
 
-impl Kind {
+impl ParameterKind {
     /// Converts the text of a query string into the JSON value that it represents.
     pub fn value_of_text(&self, text: &str) -> Value {
         let parsed = || serde_json::from_str::<Value>(text).ok();

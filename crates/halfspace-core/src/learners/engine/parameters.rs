@@ -10,7 +10,7 @@ use crate::learners::engine::parameter_kind::Setting;
 use crate::learners::arithmetic::power_sum::Base;
 
 pub use crate::learners::engine::parameter_kind::{
-    Kind, Minimum, Weights, factor_json, written_number,
+    Minimum, ParameterKind, Weights, factor_json, written_number,
 };
 
 /// One parameter of a learner.
@@ -19,7 +19,7 @@ pub struct Parameter {
     /// The name. A dot separates the levels of a nested parameter.
     pub name: &'static str,
     /// The allowed values and the default.
-    pub kind: Kind,
+    pub kind: ParameterKind,
     /// The effect of the parameter.
     pub description: &'static str,
 }
@@ -37,10 +37,10 @@ pub struct ParameterError {
 
 /// The checked parameters of one learner, including defaults.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parameters(Vec<Entry>);
+pub struct Parameters(Vec<ParameterValue>);
 
 #[derive(Clone, Debug, PartialEq)]
-struct Entry {
+struct ParameterValue {
     name: &'static str,
     setting: Setting,
     given: bool,
@@ -89,7 +89,7 @@ impl Parameters {
         for parameter in table {
             let value = given.iter().find(|(name, _)| name == parameter.name);
             match parameter.kind.read(value.map(|(_, value)| *value)) {
-                Ok(setting) => settings.push(Entry {
+                Ok(setting) => settings.push(ParameterValue {
                     name: parameter.name,
                     setting,
                     given: value.is_some(),
@@ -119,7 +119,7 @@ impl Parameters {
         root
     }
 
-    fn entry(&self, name: &str) -> &Entry {
+    fn entry(&self, name: &str) -> &ParameterValue {
         let found = self.0.iter().find(|entry| entry.name == name);
         found.expect("a learner reads only parameters of its table")
     }
@@ -272,12 +272,12 @@ mod tests {
     static TABLE: &[Parameter] = &[
         Parameter {
             name: "bias",
-            kind: Kind::Flag { default: true },
+            kind: ParameterKind::Flag { default: true },
             description: "A bias.",
         },
         Parameter {
             name: "eta",
-            kind: Kind::Number {
+            kind: ParameterKind::Number {
                 minimum: Minimum::Above(0.0),
                 at_most: 10.0,
                 default: 1.0,
@@ -286,7 +286,7 @@ mod tests {
         },
         Parameter {
             name: "kernel.conjunctions",
-            kind: Kind::Choice {
+            kind: ParameterKind::Choice {
                 options: &["all", "monotone"],
                 default: "all",
             },
@@ -294,7 +294,7 @@ mod tests {
         },
         Parameter {
             name: "kernel.max_literals",
-            kind: Kind::Count {
+            kind: ParameterKind::Count {
                 minimum: 1,
                 maximum: 9,
                 default: "unlimited",
@@ -303,7 +303,7 @@ mod tests {
         },
         Parameter {
             name: "initial",
-            kind: Kind::Weights {
+            kind: ParameterKind::Weights {
                 at_least: -100.0,
                 at_most: 100.0,
                 default: 0.0,
@@ -312,7 +312,7 @@ mod tests {
         },
         Parameter {
             name: "theta",
-            kind: Kind::Decimal { default: "n" },
+            kind: ParameterKind::Decimal { default: "n" },
             description: "A threshold.",
         },
     ];

@@ -3,15 +3,15 @@
 
 use crate::bits::BLOCK_ROWS;
 
-use crate::learners::engine::holdout::Part;
-use crate::learners::engine::outcome::{BestSeen, Outcome, Recovery, Termination, Training};
+use crate::learners::engine::holdout::HoldoutPart;
+use crate::learners::engine::outcome::{BestSeen, Recovery, RunOutcome, Termination, Training};
 use crate::learners::engine::run::{Interrupt, Run, StopFlag};
 use crate::learners::engine::run_state::RunState;
 use crate::learners::engine::snapshot::SnapshotReader;
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::{StopRule, Watch, confidence_detail};
 use crate::learners::engine::task::{self, Input, Task};
-use crate::learners::engine::train::Source;
+use crate::learners::engine::train::RunExamples;
 use crate::learners::engine::train_loop::{Reason, TrainLoop};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::Reading;
@@ -25,7 +25,7 @@ const EXAMPLE_WORDS_MAX: u64 = 1 << 18;
 const SPARSE: f64 = 0.05;
 
 /// Errors among some examples. `ones` is the number of 1 bits in these examples, if it was counted.
-struct Counted {
+struct CountedErrors {
     training: Training,
     ones: Option<u64>,
 }
@@ -40,8 +40,8 @@ pub(crate) fn report(
     input: Input<'_>,
     reason: Reason,
     train_loop: &mut TrainLoop<'_>,
-    source: &Source<'_>,
-) -> Result<Outcome, Interrupt> {
+    source: &RunExamples<'_>,
+) -> Result<RunOutcome, Interrupt> {
     let end = train_loop.course.point();
     if let Some(trace) = &mut train_loop.course.trace {
         trace.end(end);
@@ -54,12 +54,12 @@ pub(crate) fn report(
     if reason != Reason::Cancelled {
         counted = training_errors(&hypothesis, input, target, counts.examples, source, run)?;
         if source.holdout.is_some() {
-            let mut held_out = source.stream(Part::HeldOut);
+            let mut held_out = source.stream(HoldoutPart::HeldOut);
             let all = held_out.examples().unwrap_or(0);
             holdout = errors_among(&hypothesis, &mut *held_out, all, source.is_slow(), run)?;
         }
     }
-    let mut stream = source.stream(Part::Shown);
+    let mut stream = source.stream(HoldoutPart::Shown);
     let (bound, no_bound) = match train_loop.rule.bound(&mut *stream, &counts, reason, run) {
         Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
             return Err(why);
@@ -79,7 +79,7 @@ pub(crate) fn report(
              hyperplane count as errors"
         ));
     }
-    Ok(Outcome {
+    Ok(RunOutcome {
         hypothesis,
         counts,
         termination: termination(task, input, &train_loop.course, reason, notes),
@@ -182,7 +182,7 @@ fn batch_note(train_loop: &TrainLoop<'_>) -> Option<String> {
 }
 
 /// The note that the data are sparse although bits were read as -1 and +1.
-fn sparse_note(counted: &Counted, n: usize) -> Option<String> {
+fn sparse_note(counted: &CountedErrors, n: usize) -> Option<String> {
     let bits = counted.training.examples as f64 * n as f64;
     let density = counted.ones? as f64 / bits;
     (density < SPARSE).then(|| {
@@ -231,10 +231,10 @@ fn training_errors(
     input: Input<'_>,
     target: Option<Recovery>,
     read: u64,
-    source: &Source<'_>,
+    source: &RunExamples<'_>,
     run: &Run,
-) -> Result<Option<Counted>, Interrupt> {
-    let mut stream = source.stream(Part::Shown);
+) -> Result<Option<CountedErrors>, Interrupt> {
+    let mut stream = source.stream(HoldoutPart::Shown);
     let (examples, is_clean) = match input {
         Input::Sample { .. } => (stream.examples().unwrap_or(read), false),
         Input::Generated(plan) => {
@@ -246,7 +246,7 @@ fn training_errors(
     if is_clean && is_binary && target.is_some_and(|target| target.recovered) {
         // The target itself classifies every clean example correctly, so no count is necessary.
         let errors = 0;
-        return Ok(Some(Counted {
+        return Ok(Some(CountedErrors {
             training: Training { errors, examples },
             ones: None,
         }));
@@ -265,7 +265,7 @@ fn errors_among(
     examples: u64,
     is_slow: bool,
     run: &Run,
-) -> Result<Option<Counted>, Interrupt> {
+) -> Result<Option<CountedErrors>, Interrupt> {
     let is_long = is_slow || hypothesis.words_of_work() > EXAMPLE_WORDS_MAX;
     // The loop below polls the stop flag between blocks, so blocks of short examples need no flag of their
     // own.
@@ -274,7 +274,7 @@ fn errors_among(
     let (mut errors, mut ones) = (0, reads_signed(hypothesis).then_some(0));
     let counted = |errors, ones| {
         let training = Training { errors, examples };
-        Some(Counted { training, ones })
+        Some(CountedErrors { training, ones })
     };
     let mut left = examples;
     loop {

@@ -235,7 +235,7 @@ pub struct Run {
 
 /// Limits that end a run. Each limit acts after the update that reaches it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct RunLimits {
     /// Passes over the data.
     pub max_passes: Option<u64>,
     /// Mistakes.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Rule, Update};
-use crate::learners::engine::run::{Counts, Interrupt, Limits, Run};
+use crate::learners::engine::run::{Counts, Interrupt, Run, RunLimits};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::Watch;
 use crate::learners::engine::trace::{Trace, TracePoint};
@@ -19,7 +19,7 @@ use crate::learners::sample::block::Block;
 #[derive(Clone, Debug)]
 pub struct RunState {
     /// Limits that end the run.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// Watches for confidence while the examples are fresh. The train loop removes the watch after the first
     /// pass.
     pub watch: Option<Watch>,

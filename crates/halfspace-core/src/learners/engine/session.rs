@@ -12,7 +12,7 @@ use std::ops::Range;
 use crate::learners::engine::recurrences::Recurrences;
 use crate::learners::engine::report;
 use crate::learners::engine::rule::Rule;
-use crate::learners::engine::run::{Counts, Limits, Run};
+use crate::learners::engine::run::{Counts, Run, RunLimits};
 use crate::learners::engine::run_state::{RunState, Shown, Stop};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stop_conditions;
@@ -117,7 +117,7 @@ impl Session {
             let detail = "a session learns each example once; use the order cyclic";
             return Err(TaskError::NotOnLine(detail.to_owned()));
         }
-        let limits = Limits {
+        let limits = RunLimits {
             max_passes: None,
             ..plan.task.limits
         };

@@ -5,7 +5,7 @@ use crate::learners::engine::catalogue::DefaultStop;
 use std::borrow::Cow;
 
 use crate::learners::drift::drift_chain;
-use crate::learners::engine::run::Limits;
+use crate::learners::engine::run::RunLimits;
 use crate::learners::engine::stopping::{Sampling, StopRule, Watch};
 use crate::learners::engine::task::{Input, Task, TaskError, takes_stream, task_order};
 use crate::learners::sample::examples::LabelKind;
@@ -183,19 +183,19 @@ pub(crate) fn watch_for(
 }
 
 /// The requested limits, completed by the learner's defaults.
-pub(crate) fn limits(task: &Task) -> Limits {
+pub(crate) fn limits(task: &Task) -> RunLimits {
     let asked = task.limits;
     match task.entry.default_stop {
-        DefaultStop::Confidence => Limits {
+        DefaultStop::Confidence => RunLimits {
             max_passes: asked.max_passes.or(Some(1)),
             ..asked
         },
         DefaultStop::Own => asked,
-        DefaultStop::Passes(passes) | DefaultStop::PassesOrConfidence(passes) => Limits {
+        DefaultStop::Passes(passes) | DefaultStop::PassesOrConfidence(passes) => RunLimits {
             max_passes: asked.max_passes.or(Some(passes)),
             ..asked
         },
-        DefaultStop::Mistakes(mistakes) => Limits {
+        DefaultStop::Mistakes(mistakes) => RunLimits {
             max_mistakes: asked.max_mistakes.or(Some(mistakes)),
             ..asked
         },

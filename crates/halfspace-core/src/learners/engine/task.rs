@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::learners::engine::catalogue::{Entry, Setup};
+use crate::learners::engine::catalogue::{LearnerEntry, Setup};
 use crate::learners::engine::evidence::Evidence;
 use crate::learners::engine::holdout::Holdout;
 use crate::learners::engine::parameters::{ParameterError, Parameters};
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::rule::{Order, Rule};
-use crate::learners::engine::run::{Interrupt, Limits};
+use crate::learners::engine::run::{Interrupt, RunLimits};
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::{Sampling, StopRule};
 use crate::learners::hypothesis::Hypothesis;
@@ -22,7 +22,7 @@ const INITIAL: &str = "initial";
 #[derive(Clone, Debug)]
 pub struct Task {
     /// The learner.
-    pub entry: &'static Entry,
+    pub entry: &'static LearnerEntry,
     /// The parameters of the learner.
     pub parameters: Parameters,
     /// The seed of every random choice.
@@ -32,7 +32,7 @@ pub struct Task {
     /// The requested confidence rule. None stands for `anytime`.
     pub rule: Option<StopRule>,
     /// The requested limits.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// Whether the run ends in any case because the client set a time limit.
     pub ends_by_time: bool,
     /// Whether the mistake curve is wanted.
@@ -54,14 +54,14 @@ pub struct Task {
 
 impl Task {
     /// A task with the defaults of the learner and no requested limits.
-    pub fn of(entry: &'static Entry, seed: Seed) -> Self {
+    pub fn of(entry: &'static LearnerEntry, seed: Seed) -> Self {
         Self {
             entry,
             parameters: Parameters::defaults(entry.parameters),
             seed,
             confidence: None,
             rule: None,
-            limits: Limits::default(),
+            limits: RunLimits::default(),
             ends_by_time: false,
             trace: false,
             holdout: None,
@@ -232,7 +232,7 @@ pub(crate) fn holdout(task: &Task, input: Input<'_>) -> Option<Holdout> {
     Holdout::new(task.holdout?, input.examples()?, task.seed)
 }
 
-pub(crate) fn check_data(entry: &Entry, input: Input<'_>) -> Result<(), TaskError> {
+pub(crate) fn check_data(entry: &LearnerEntry, input: Input<'_>) -> Result<(), TaskError> {
     let (labelled, real) = match input {
         Input::Generated(plan) => (plan.sampling == Sampling::Uniform, false),
         Input::Sample { data, .. } => match data.shape().labels {

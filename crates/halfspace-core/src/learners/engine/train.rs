@@ -1,8 +1,8 @@
 //! Runs a task: builds the rule and the source of examples, hands both to the train loop and reports the
 //! outcome.
 
-use crate::learners::engine::holdout::{Holdout, Part};
-use crate::learners::engine::outcome::{Outcome, Recovery};
+use crate::learners::engine::holdout::{Holdout, HoldoutPart};
+use crate::learners::engine::outcome::{Recovery, RunOutcome};
 use crate::learners::engine::random::{Generator, Purpose};
 use crate::learners::engine::report::{recovery, report};
 use crate::learners::engine::rule::{Order, Rule};
@@ -24,7 +24,7 @@ use crate::learners::sample::source::{Presented, Stream};
 ///
 /// # Panics
 /// Panics if [`task::check`] would refuse the task.
-pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interrupt> {
+pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<RunOutcome, Interrupt> {
     train_from(task, input, None, run)
 }
 
@@ -42,7 +42,7 @@ pub fn train_from(
     input: Input<'_>,
     state: Option<&[u8]>,
     run: &Run,
-) -> Result<Outcome, Interrupt> {
+) -> Result<RunOutcome, Interrupt> {
     learn(
         task,
         input,
@@ -61,7 +61,7 @@ pub fn train_from(
 
 /// The result of a run for an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct RunResult {
     /// The counts of the run.
     pub counts: Counts,
     /// The distance from the hidden target. None if the target is unknown.
@@ -76,9 +76,9 @@ pub struct End {
 ///
 /// # Panics
 /// As for [`train`].
-pub fn train_to_end(task: &Task, input: Input<'_>, run: &Run) -> Result<End, Interrupt> {
+pub fn train_to_end(task: &Task, input: Input<'_>, run: &Run) -> Result<RunResult, Interrupt> {
     learn(task, input, None, run, false, |_, train_loop, _| {
-        Ok(End {
+        Ok(RunResult {
             counts: train_loop.course.counts,
             target: recovery(&train_loop.rule.hypothesis(), input),
         })
@@ -93,7 +93,7 @@ fn learn<R>(
     state: Option<&[u8]>,
     run: &Run,
     keeps_best: bool,
-    finish: impl FnOnce(Reason, &mut TrainLoop<'_>, &Source<'_>) -> Result<R, Interrupt>,
+    finish: impl FnOnce(Reason, &mut TrainLoop<'_>, &RunExamples<'_>) -> Result<R, Interrupt>,
 ) -> Result<R, Interrupt> {
     let (mut rule, random) = task::build(task, input).expect("a checked task");
     let needs_sample = rule.order() != Order::Cyclic && input.examples().is_some();
@@ -110,7 +110,7 @@ fn learn<R>(
         // from.
         return Err(why);
     }
-    let source = Source {
+    let source = RunExamples {
         task,
         // The hold-out is computed from the examples that exist. An interrupt may have cut drawing short
         // and ends the run at once.
@@ -118,16 +118,16 @@ fn learn<R>(
             Some(data) => task::holdout(task, Input::Sample { data, assume: None }),
             None => task::holdout(task, input),
         },
-        kept: match (input, &materialised) {
-            (Input::Generated(plan), None) => Kept::Nowhere(plan),
-            (Input::Generated(_), Some(data)) => Kept::AtRest(data),
-            (Input::Sample { data, .. }, _) => Kept::AtRest(data),
+        source: match (input, &materialised) {
+            (Input::Generated(plan), None) => ExampleSource::Generated(plan),
+            (Input::Generated(_), Some(data)) => ExampleSource::Stored(data),
+            (Input::Sample { data, .. }, _) => ExampleSource::Stored(data),
         },
     };
     let mut examples = source.shown();
     let mut train_loop = begin(task, input, rule.as_mut(), random, run);
     let (mut another, random);
-    if state.is_some_and(|state| train_loop.go_on(state, examples.as_stream()).is_err()) {
+    if state.is_some_and(|state| train_loop.resume(state, examples.as_stream()).is_err()) {
         if let Some(checkpoints) = &run.checkpoints {
             checkpoints.refused();
         }
@@ -137,8 +137,8 @@ fn learn<R>(
     }
     train_loop.keeps_best = keeps_best;
     let reason = match &mut examples {
-        Shown::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
-        Shown::AtRest(sample) => train_loop.run_sample(sample)?,
+        ShownExamples::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
+        ShownExamples::AtRest(sample) => train_loop.run_sample(sample)?,
     };
     finish(reason, &mut train_loop, &source)
 }
@@ -163,12 +163,12 @@ fn begin<'r>(
 }
 
 /// The examples that a learner is shown.
-enum Shown<'a> {
+enum ShownExamples<'a> {
     Drawn(Box<dyn Stream + 'a>),
     AtRest(Presented<'a>),
 }
 
-impl Shown<'_> {
+impl ShownExamples<'_> {
     fn as_stream(&mut self) -> &mut dyn Stream {
         match self {
             Self::Drawn(stream) => &mut **stream,
@@ -178,39 +178,42 @@ impl Shown<'_> {
 }
 
 /// The source of the examples of a run.
-pub(crate) struct Source<'a> {
+pub(crate) struct RunExamples<'a> {
     task: &'a Task,
     pub(crate) holdout: Option<Holdout>,
-    kept: Kept<'a>,
+    source: ExampleSource<'a>,
 }
 
-/// The place of the examples.
 #[derive(Clone, Copy)]
-enum Kept<'a> {
+enum ExampleSource<'a> {
     /// Drawn each time they are read.
-    Nowhere(&'a Plan),
-    /// Stored, in memory or elsewhere.
-    AtRest(&'a dyn Examples),
+    Generated(&'a Plan),
+    /// In memory or elsewhere.
+    Stored(&'a dyn Examples),
 }
 
-impl<'a> Source<'a> {
+impl<'a> RunExamples<'a> {
     /// The examples that the learner is shown.
-    fn shown(&self) -> Shown<'a> {
-        match self.kept {
-            Kept::Nowhere(plan) => Shown::Drawn(self.drawn(plan, Part::Shown)),
-            Kept::AtRest(examples) => Shown::AtRest(self.at_rest(examples, Part::Shown)),
+    fn shown(&self) -> ShownExamples<'a> {
+        match self.source {
+            ExampleSource::Generated(plan) => {
+                ShownExamples::Drawn(self.drawn(plan, HoldoutPart::Shown))
+            }
+            ExampleSource::Stored(examples) => {
+                ShownExamples::AtRest(self.at_rest(examples, HoldoutPart::Shown))
+            }
         }
     }
 
     /// A part of the examples in their own order.
-    pub(crate) fn stream(&self, part: Part) -> Box<dyn Stream + 'a> {
-        match self.kept {
-            Kept::Nowhere(plan) => self.drawn(plan, part),
-            Kept::AtRest(examples) => Box::new(self.at_rest(examples, part)),
+    pub(crate) fn stream(&self, part: HoldoutPart) -> Box<dyn Stream + 'a> {
+        match self.source {
+            ExampleSource::Generated(plan) => self.drawn(plan, part),
+            ExampleSource::Stored(examples) => Box::new(self.at_rest(examples, part)),
         }
     }
 
-    fn drawn(&self, plan: &Plan, part: Part) -> Box<dyn Stream + 'a> {
+    fn drawn(&self, plan: &Plan, part: HoldoutPart) -> Box<dyn Stream + 'a> {
         let Task { entry, seed, .. } = self.task;
         let drawn = Generated::new(plan.clone(), *seed, entry.presentation);
         match self.holdout {
@@ -219,7 +222,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn at_rest(&self, examples: &'a dyn Examples, part: Part) -> Presented<'a> {
+    fn at_rest(&self, examples: &'a dyn Examples, part: HoldoutPart) -> Presented<'a> {
         let presentation = self.task.entry.presentation;
         match self.holdout {
             None => Presented::new(examples, presentation),
@@ -229,9 +232,9 @@ impl<'a> Source<'a> {
 
     /// Whether another reading of all examples may take long, because they are drawn or not in memory.
     pub(crate) fn is_slow(&self) -> bool {
-        match self.kept {
-            Kept::Nowhere(_) => true,
-            Kept::AtRest(examples) => examples.in_memory().is_none(),
+        match self.source {
+            ExampleSource::Generated(_) => true,
+            ExampleSource::Stored(examples) => examples.in_memory().is_none(),
         }
     }
 }
@@ -270,7 +273,7 @@ mod tests {
         }
     }
 
-    fn run(task: &Task, input: Input<'_>) -> Outcome {
+    fn run(task: &Task, input: Input<'_>) -> RunOutcome {
         check(task, input, u64::MAX).expect("a valid task");
         train(task, input, &Run::default()).expect("nobody suspends it")
     }

@@ -43,7 +43,7 @@ pub struct Kernel {
     max_literals: Option<u64>,
     /// K(c) for c = 0..=n, computed on first use. A kernel without a limit on literals needs no table,
     /// because K(c) = 2^c.
-    table: OnceLock<Table>,
+    table: OnceLock<IntegerTable>,
 }
 
 /// The values of a kernel would take too much memory.
@@ -61,7 +61,7 @@ pub struct TableTooLarge {
 
 /// Whole numbers of equal width, stored one after the other.
 #[derive(Clone, Debug)]
-struct Table {
+struct IntegerTable {
     words_per_value: usize,
     words: Vec<u64>,
 }
@@ -218,11 +218,11 @@ impl Kernel {
     }
 
     /// The table, which is computed if necessary. None if the computation was told to stop.
-    fn table(&self, k: u64, stop: &StopFlag) -> Option<&Table> {
+    fn table(&self, k: u64, stop: &StopFlag) -> Option<&IntegerTable> {
         if let Some(table) = self.table.get() {
             return Some(table);
         }
-        let table = Table::new(self.n, k, bits::words_for(self.value_bits_max()), stop)?;
+        let table = IntegerTable::new(self.n, k, bits::words_for(self.value_bits_max()), stop)?;
         Some(self.table.get_or_init(|| table))
     }
 }
@@ -235,7 +235,7 @@ impl PartialEq for Kernel {
     }
 }
 
-impl Table {
+impl IntegerTable {
     /// The sums K(c) over l <= k of C(c, l) for c = 0..=n. K(c + 1) counts the subsets of c + 1 things with
     /// at most k members. The subsets with the last thing are subsets of c things with one member fewer.
     /// Therefore K(c + 1) = 2 K(c) - C(c, k).
@@ -292,7 +292,8 @@ mod tests {
     fn the_table_holds_the_sums_of_binomials() {
         for k in [1, 2, 3, 7, 40] {
             let words = bits::words_for(101);
-            let table = Table::new(100, k, words, &StopFlag::default()).expect("nobody stops it");
+            let table =
+                IntegerTable::new(100, k, words, &StopFlag::default()).expect("nobody stops it");
             for literals in 0..=100 {
                 let expected = value(literals as u64, Some(k));
                 let digits: Vec<u64> = expected.iter_u64_digits().collect();
@@ -324,6 +325,6 @@ mod tests {
     fn a_table_in_the_making_heeds_the_flag() {
         let stop = StopFlag::default();
         stop.raise(crate::learners::engine::run::Interrupt::Suspended);
-        assert!(Table::new(100, 3, 1, &stop).is_none());
+        assert!(IntegerTable::new(100, 3, 1, &stop).is_none());
     }
 }

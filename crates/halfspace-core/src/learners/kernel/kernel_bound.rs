@@ -28,7 +28,7 @@ pub fn bound(
     counts: &Counts,
     run: &Run,
 ) -> Result<Bound, Interrupt> {
-    let mut separator = Separator {
+    let mut separator = KernelSeparator {
         scores: KernelScores::new(expansion),
         expansion: expansion.clone(),
         run,
@@ -36,9 +36,9 @@ pub fn bound(
     let passes_max = 2 * counts.passes + 10;
     for passes in 0..=passes_max {
         let extremes = match separator.pass(stream)? {
-            Pass::Strict(extremes) => extremes,
-            Pass::Taught => continue,
-            Pass::Full => break,
+            PassResult::Strict(extremes) => extremes,
+            PassResult::Taught => continue,
+            PassResult::Full => break,
         };
         let numerator = separator.norm_squared()? * extremes.radius_squared;
         let denominator = extremes.margin.magnitude().pow(2);
@@ -69,9 +69,9 @@ pub fn bound(
 }
 
 /// The result of a pass over the sample.
-enum Pass {
+enum PassResult {
     /// Every example lies strictly on its side.
-    Strict(Extremes),
+    Strict(KernelExtremes),
     /// Some examples did not, and the separator learnt them.
     Taught,
     /// Some examples did not, and the support is full.
@@ -79,7 +79,7 @@ enum Pass {
 }
 
 /// The largest norm and the smallest margin of a sample under a separator.
-struct Extremes {
+struct KernelExtremes {
     /// R^2.
     radius_squared: BigUint,
     /// xi.
@@ -87,14 +87,14 @@ struct Extremes {
 }
 
 /// A hypothesis that learns until it separates strictly.
-struct Separator<'a> {
+struct KernelSeparator<'a> {
     expansion: KernelExpansion,
     scores: KernelScores,
     run: &'a Run,
 }
 
-impl Separator<'_> {
-    fn pass(&mut self, stream: &mut dyn Stream) -> Result<Pass, Interrupt> {
+impl KernelSeparator<'_> {
+    fn pass(&mut self, stream: &mut dyn Stream) -> Result<PassResult, Interrupt> {
         let mut example = vec![0; self.expansion.support().words_per_row()];
         let (mut radius_squared, mut least) = (BigUint::ZERO, None);
         let mut is_clean = true;
@@ -107,7 +107,7 @@ impl Separator<'_> {
                     is_clean = false;
                     let pushed = self.expansion.push(&example, block.is_positive(row));
                     if pushed.is_err() {
-                        return Ok(Pass::Full);
+                        return Ok(PassResult::Full);
                     }
                 }
                 radius_squared = radius_squared.max(self.expansion.kernel().of_itself(&example));
@@ -115,11 +115,11 @@ impl Separator<'_> {
             }
         }
         Ok(match least {
-            Some(margin) if is_clean => Pass::Strict(Extremes {
+            Some(margin) if is_clean => PassResult::Strict(KernelExtremes {
                 radius_squared,
                 margin,
             }),
-            _ => Pass::Taught,
+            _ => PassResult::Taught,
         })
     }
 

@@ -133,8 +133,8 @@ impl KernelExpansion {
     }
 
     /// Memory for scoring one example.
-    pub fn scratch(&self) -> Scratch {
-        Scratch {
+    pub fn scratch(&self) -> ExpansionScratch {
+        ExpansionScratch {
             histogram: self.kernel.histogram(),
             score: self.kernel.zero(),
             example: vec![0; words_for(self.kernel.n())],
@@ -201,13 +201,13 @@ impl KernelExpansion {
 
 /// Memory for scoring one example.
 #[derive(Clone, Debug)]
-pub struct Scratch {
+pub struct ExpansionScratch {
     histogram: Histogram,
     score: Wide,
     example: Vec<u64>,
 }
 
-impl Scratch {
+impl ExpansionScratch {
     /// Computes the score of one row. Returns false if the computation was told to stop.
     fn score(
         &mut self,

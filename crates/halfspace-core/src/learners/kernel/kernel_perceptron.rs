@@ -45,8 +45,10 @@ use std::ops::Range;
 
 use crate::learners::drift::directed_drift::read_weights;
 use crate::learners::engine::bound::Bound;
-use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
-use crate::learners::engine::parameters::{Kind, Parameter, ParameterError};
+use crate::learners::engine::catalogue::{
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
+};
+use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Order, Rule, Update};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
@@ -65,7 +67,7 @@ use crate::learners::sample::source::{Presentation, Stream};
 const MAX_LITERALS: &str = "kernel.max_literals";
 
 /// The entry of the kernel perceptron in the catalogue.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "kernel-perceptron",
     title: "Kernel perceptron",
     learns: "Any Boolean function, as a threshold over all conjunctions, in exact integers.",
@@ -83,7 +85,7 @@ pub static ENTRY: Entry = Entry {
     parameters: &[
         Parameter {
             name: "kernel.conjunctions",
-            kind: Kind::Choice {
+            kind: ParameterKind::Choice {
                 options: &["all", "monotone"],
                 default: "all",
             },
@@ -92,7 +94,7 @@ pub static ENTRY: Entry = Entry {
         },
         Parameter {
             name: MAX_LITERALS,
-            kind: Kind::Count {
+            kind: ParameterKind::Count {
                 minimum: 1,
                 maximum: 1 << 20,
                 default: "any number",
@@ -255,10 +257,10 @@ impl Rule for KernelPerceptron {
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector, Kernels, Lanes, SWITCH, use_kernels, words_for};
-    use crate::learners::engine::outcome::Outcome;
+    use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::{Purpose, Seed};
-    use crate::learners::engine::run::Limits;
+    use crate::learners::engine::run::RunLimits;
     use crate::learners::engine::task::{Input, Task};
     use crate::learners::engine::train::train;
     use crate::learners::sample::block::BlockFeatures;
@@ -270,12 +272,12 @@ mod tests {
         Parameters::from_json(ENTRY.parameters, object).expect("parameters")
     }
 
-    fn run(data: &Data, params: &Value, max_passes: u64) -> Outcome {
+    fn run(data: &Data, params: &Value, max_passes: u64) -> RunOutcome {
         let task = Task {
             parameters: parameters(params),
-            limits: Limits {
+            limits: RunLimits {
                 max_passes: Some(max_passes),
-                ..Limits::default()
+                ..RunLimits::default()
             },
             ..Task::of(&ENTRY, Seed(5))
         };
@@ -310,7 +312,7 @@ mod tests {
         Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
     }
 
-    fn support(outcome: &Outcome) -> Vec<(String, bool)> {
+    fn support(outcome: &RunOutcome) -> Vec<(String, bool)> {
         let Hypothesis::Kernel(expansion) = &outcome.hypothesis else {
             unreachable!("{outcome:?}")
         };

@@ -29,16 +29,16 @@ const SUPPORT_MIN: usize = 16;
 pub struct KernelScores {
     /// The index in `kept` by the bits of the example.
     places: HashMap<Box<[u64]>, usize>,
-    kept: Vec<Kept>,
+    kept: Vec<CachedScore>,
     kept_max: usize,
     /// The score of an example that is not in the cache.
-    passing: Kept,
+    passing: CachedScore,
     histogram: Histogram,
     example: Vec<u64>,
 }
 
 /// The score of an example.
-struct Kept {
+struct CachedScore {
     score: Wide,
     /// The number of support vectors that the score includes.
     support: usize,
@@ -48,7 +48,7 @@ impl KernelScores {
     /// An empty cache for examples of the expansion's number of bits.
     pub fn new(expansion: &KernelExpansion) -> Self {
         let kernel = expansion.kernel();
-        let passing = Kept {
+        let passing = CachedScore {
             score: kernel.zero(),
             support: 0,
         };
@@ -104,7 +104,7 @@ impl KernelScores {
             return None;
         }
         self.places.insert(self.example.as_slice().into(), place);
-        self.kept.push(Kept {
+        self.kept.push(CachedScore {
             score: expansion.kernel().zero(),
             support: 0,
         });

@@ -37,8 +37,10 @@ use crate::bits::words_for;
 
 use crate::learners::arithmetic::decimal::{DIGITS_MAX, Decimal};
 use crate::learners::arithmetic::power_sum::{BASE_MAX, Base};
-use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
-use crate::learners::engine::parameters::{Kind, Parameter, ParameterError, Parameters};
+use crate::learners::engine::catalogue::{
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
+};
+use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Rule, Update};
 use crate::learners::engine::run::{Interrupt, StopFlag};
@@ -46,7 +48,7 @@ use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotW
 use crate::learners::engine::task::{Input, TaskError};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::kernel::kernel_winnow_weights::{
-    ACTIVE_MAX, KernelWinnowWeights, Scratch, SupportFull,
+    ACTIVE_MAX, KernelWinnowScratch, KernelWinnowWeights, SupportFull,
 };
 use crate::learners::sample::block::{Block, BlockFeatures};
 use crate::learners::sample::examples::{Examples, for_each_rows};
@@ -64,7 +66,7 @@ const STEPS_MAX: u64 = 1 << 36;
 pub const KIND: &str = "kernel-winnow";
 
 /// The entry of kernel Winnow in the catalogue.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: KIND,
     title: "Kernel Winnow",
     learns: "Winnow over all 2^n - 1 monotone conjunctions, exact where examples have few active \
@@ -83,7 +85,7 @@ pub static ENTRY: Entry = Entry {
     parameters: &[
         Parameter {
             name: "alpha",
-            kind: Kind::Count {
+            kind: ParameterKind::Count {
                 minimum: 2,
                 maximum: BASE_MAX as u64,
                 default: "2",
@@ -92,12 +94,12 @@ pub static ENTRY: Entry = Entry {
         },
         Parameter {
             name: "theta",
-            kind: Kind::Decimal { default: "2^n" },
+            kind: ParameterKind::Decimal { default: "2^n" },
             description: "The threshold that the weights of the true conjunctions must reach.",
         },
         Parameter {
             name: "max_active",
-            kind: Kind::Count {
+            kind: ParameterKind::Count {
                 minimum: 1,
                 maximum: ACTIVE_MAX,
                 default: "20",
@@ -214,7 +216,7 @@ pub fn check_examples(
 /// The state of Winnow over monomials.
 struct KernelWinnow {
     weights: KernelWinnowWeights,
-    scratch: Scratch,
+    scratch: KernelWinnowScratch,
     /// The packed words of the present row.
     row: Vec<u64>,
 }
@@ -243,7 +245,7 @@ impl KernelWinnow {
         let base = Base::new(alpha as f64).expect("checked by its kind");
         Ok(Self {
             weights: KernelWinnowWeights::new(base, theta, n, active_max(parameters)),
-            scratch: Scratch::default(),
+            scratch: KernelWinnowScratch::default(),
             row: vec![0; words_for(n)],
         })
     }
@@ -342,7 +344,7 @@ impl Rule for KernelWinnow {
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
-    use crate::learners::engine::outcome::Outcome;
+    use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::random::Seed;
     use crate::learners::engine::run::Run;
     use crate::learners::engine::stopping::Sampling;
@@ -372,7 +374,7 @@ mod tests {
         }
     }
 
-    fn learn(params: &Value, data: &Data) -> Outcome {
+    fn learn(params: &Value, data: &Data) -> RunOutcome {
         let (task, assume) = (task(params), None);
         let input = Input::Sample { data, assume };
         check(&task, input, u64::MAX).expect("a valid task");

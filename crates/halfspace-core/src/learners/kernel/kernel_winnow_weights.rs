@@ -79,7 +79,7 @@ pub enum SupportFull {
 
 /// Memory for one example while it is decided.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct KernelWinnowScratch {
     active: Vec<u32>,
     /// The features shared with each example of the support, as a subset of the active features.
     shared: Vec<u32>,
@@ -221,7 +221,12 @@ impl KernelWinnowWeights {
     ///
     /// # Panics
     /// Panics if more than [`ACTIVE_MAX`] features are active.
-    pub fn is_positive(&self, row: &[u64], scratch: &mut Scratch, stop: &StopFlag) -> bool {
+    pub fn is_positive(
+        &self,
+        row: &[u64],
+        scratch: &mut KernelWinnowScratch,
+        stop: &StopFlag,
+    ) -> bool {
         let terms = self.terms(row, scratch, stop);
         PowerSum::new(self.base, &terms).reaches(&self.theta)
     }
@@ -230,7 +235,7 @@ impl KernelWinnowWeights {
     ///
     /// # Panics
     /// Panics if more than [`ACTIVE_MAX`] features are active.
-    pub fn decide(&self, row: &[u64], scratch: &mut Scratch) -> Decision {
+    pub fn decide(&self, row: &[u64], scratch: &mut KernelWinnowScratch) -> Decision {
         let terms = self.terms(row, scratch, &StopFlag::default());
         let sum = PowerSum::new(self.base, &terms);
         let is_positive = sum.reaches(&self.theta);
@@ -243,7 +248,7 @@ impl KernelWinnowWeights {
     /// # Panics
     /// Panics if more than [`ACTIVE_MAX`] features of a row are active.
     pub fn positives(&self, block: BitBlock<'_>, stop: &StopFlag) -> u64 {
-        let mut scratch = Scratch::default();
+        let mut scratch = KernelWinnowScratch::default();
         let mut row = vec![0; words_for(self.n)];
         let mut mask = 0;
         for at in 0..block.rows() {
@@ -257,7 +262,12 @@ impl KernelWinnowWeights {
     }
 
     /// The number of true monomials of a row per exponent.
-    fn terms(&self, row: &[u64], scratch: &mut Scratch, stop: &StopFlag) -> Vec<(i32, u64)> {
+    fn terms(
+        &self,
+        row: &[u64],
+        scratch: &mut KernelWinnowScratch,
+        stop: &StopFlag,
+    ) -> Vec<(i32, u64)> {
         self.project(row, scratch);
         sum_over_supersets(&mut scratch.cube, stop);
         // The empty set is not a monomial here.
@@ -266,8 +276,8 @@ impl KernelWinnowWeights {
 
     /// Adds the net count of each example of the support at the subset of active features that the example
     /// shares with the row.
-    fn project(&self, row: &[u64], scratch: &mut Scratch) {
-        let Scratch {
+    fn project(&self, row: &[u64], scratch: &mut KernelWinnowScratch) {
+        let KernelWinnowScratch {
             active: own,
             shared,
             touched,
@@ -335,7 +345,7 @@ mod tests {
     #[test]
     fn all_nonempty_monomials_count() {
         let mut weights = weights(2.0, 7, 5);
-        let mut scratch = Scratch::default();
+        let mut scratch = KernelWinnowScratch::default();
         assert!(weights.is_positive(&[0b10101], &mut scratch, &StopFlag::default()));
         assert!(!weights.is_positive(&[0b00011], &mut scratch, &StopFlag::default()));
         assert!(!weights.is_positive(&[0], &mut scratch, &StopFlag::default()));
@@ -394,7 +404,7 @@ mod tests {
         ) {
             let mut weights = weights(alpha, theta, 6);
             let mut exponents = [0_i32; 64];
-            let mut scratch = Scratch::default();
+            let mut scratch = KernelWinnowScratch::default();
             for (x, up) in updates {
                 let by = if up { 1 } else { -1 };
                 weights.add(&active_features(&BitVector::from_words(6, vec![x])), by).expect("room");

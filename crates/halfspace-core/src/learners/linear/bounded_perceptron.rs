@@ -47,8 +47,12 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::learners::engine::bound::Bound;
-use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
-use crate::learners::engine::parameters::{Kind, Minimum, Parameter, ParameterError, Weights};
+use crate::learners::engine::catalogue::{
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
+};
+use crate::learners::engine::parameters::{
+    Minimum, Parameter, ParameterError, ParameterKind, Weights,
+};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Rule, Update};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
@@ -67,7 +71,7 @@ const SMALL: f64 = 0.01;
 const THEOREM: &str = "Senn and Fusi";
 
 /// Catalogue entry of this learner.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "bounded-perceptron",
     title: "Bounded perceptron",
     learns: "A hyperplane through the origin with weights in [0, 1] against a constant inhibition.",
@@ -85,7 +89,7 @@ pub static ENTRY: Entry = Entry {
     parameters: &[
         Parameter {
             name: "inhibition",
-            kind: Kind::Number {
+            kind: ParameterKind::Number {
                 minimum: Minimum::AtLeast(0.0),
                 at_most: 1_048_576.0,
                 default: 0.5,
@@ -95,7 +99,7 @@ pub static ENTRY: Entry = Entry {
         },
         Parameter {
             name: "eta",
-            kind: Kind::Number {
+            kind: ParameterKind::Number {
                 minimum: Minimum::Above(0.0),
                 at_most: 1.0,
                 default: 0.01,
@@ -104,7 +108,7 @@ pub static ENTRY: Entry = Entry {
         },
         Parameter {
             name: "threshold",
-            kind: Kind::Number {
+            kind: ParameterKind::Number {
                 minimum: Minimum::AtLeast(0.0),
                 at_most: 1_048_576.0,
                 default: 0.0,
@@ -114,7 +118,7 @@ pub static ENTRY: Entry = Entry {
         },
         Parameter {
             name: "initial",
-            kind: Kind::Weights {
+            kind: ParameterKind::Weights {
                 at_least: 0.0,
                 at_most: 1.0,
                 default: 0.5,
@@ -312,23 +316,23 @@ impl Rule for BoundedPerceptron {
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
-    use crate::learners::engine::outcome::Outcome;
+    use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::{Purpose, Seed};
-    use crate::learners::engine::run::Limits;
+    use crate::learners::engine::run::RunLimits;
     use crate::learners::engine::task::{Task, check};
     use crate::learners::engine::train::train;
     use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
     use rand::RngExt;
     use serde_json::{Value, json};
 
-    fn run(data: &Data, params: &Value, max_passes: u64) -> Outcome {
+    fn run(data: &Data, params: &Value, max_passes: u64) -> RunOutcome {
         let object = params.as_object().expect("an object");
         let task = Task {
             parameters: Parameters::from_json(ENTRY.parameters, object).expect("parameters"),
-            limits: Limits {
+            limits: RunLimits {
                 max_passes: Some(max_passes),
-                ..Limits::default()
+                ..RunLimits::default()
             },
             ..Task::of(&ENTRY, Seed(1))
         };
@@ -348,7 +352,7 @@ mod tests {
         Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
     }
 
-    fn weights(outcome: &Outcome) -> &[f64] {
+    fn weights(outcome: &RunOutcome) -> &[f64] {
         match &outcome.hypothesis {
             Hypothesis::Bounded(weights) => weights.weights(),
             other => unreachable!("{other:?}"),

@@ -34,8 +34,8 @@ use std::ops::Range;
 use rand::{Rng, SeedableRng};
 
 use crate::learners::drift::directed_drift::{DATA, binary_weights, first_half_space_mistake};
-use crate::learners::engine::catalogue::{DefaultStop, Entry, Guarantee, Pace, Setup};
-use crate::learners::engine::parameters::{Kind, Minimum, Parameter};
+use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace, Setup};
+use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Order, Rule, Update};
 use crate::learners::engine::run::StopFlag;
@@ -52,7 +52,7 @@ use crate::learners::sample::source::Presentation;
 /// Parameter for the probability of the reinforcement.
 const REINFORCEMENT: Parameter = Parameter {
     name: "reinforcement",
-    kind: Kind::Number {
+    kind: ParameterKind::Number {
         minimum: Minimum::AtLeast(0.0),
         at_most: 1.0,
         default: 0.3,
@@ -62,7 +62,7 @@ const REINFORCEMENT: Parameter = Parameter {
 };
 
 /// Catalogue entry of this learner.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "clipped-perceptron",
     title: "Clipped perceptron with reinforcement (CP+R)",
     learns: "Binary weights of a majority function from about two examples per weight; on-line. \

@@ -58,7 +58,7 @@ pub enum LinearScore {
 
 /// Memory for one example while it is scored.
 #[derive(Clone, Debug)]
-pub enum Scratch {
+pub enum LinearScratch {
     /// The packed words of a row.
     Words(Vec<u64>),
     /// The values of a row.
@@ -362,23 +362,23 @@ impl LinearWeights {
     }
 
     /// Memory for scoring one example.
-    pub fn scratch(&self) -> Scratch {
+    pub fn scratch(&self) -> LinearScratch {
         match self {
             Self::Integer(weights) => {
-                Scratch::Words(vec![0; bits::words_for(weights.weights.len())])
+                LinearScratch::Words(vec![0; bits::words_for(weights.weights.len())])
             }
-            Self::Real(weights) => Scratch::Values(Vec::with_capacity(weights.weights.len())),
+            Self::Real(weights) => LinearScratch::Values(Vec::with_capacity(weights.weights.len())),
         }
     }
 
     /// The score of one row.
-    pub fn score(&self, block: &Block<'_>, row: usize, scratch: &mut Scratch) -> LinearScore {
+    pub fn score(&self, block: &Block<'_>, row: usize, scratch: &mut LinearScratch) -> LinearScore {
         match (self, scratch) {
-            (Self::Integer(weights), Scratch::Words(words)) => {
+            (Self::Integer(weights), LinearScratch::Words(words)) => {
                 block.bits().copy_row(row, words);
                 LinearScore::Integer(weights.score(words))
             }
-            (Self::Real(weights), Scratch::Values(values)) => {
+            (Self::Real(weights), LinearScratch::Values(values)) => {
                 LinearScore::Real(weights.score(row_values(weights.reading, block, row, values)))
             }
             _ => unreachable!("scratch of other weights"),
@@ -386,7 +386,7 @@ impl LinearWeights {
     }
 
     /// The prediction for one row with its score.
-    pub fn decide(&self, block: &Block<'_>, row: usize, scratch: &mut Scratch) -> Decision {
+    pub fn decide(&self, block: &Block<'_>, row: usize, scratch: &mut LinearScratch) -> Decision {
         match self.score(block, row, scratch) {
             LinearScore::Integer(score) => match self {
                 Self::Integer(own) if own.unit != Unit::ONE => Decision {
@@ -400,7 +400,7 @@ impl LinearWeights {
     }
 
     /// The prediction for one row.
-    pub fn is_positive(&self, block: &Block<'_>, row: usize, scratch: &mut Scratch) -> bool {
+    pub fn is_positive(&self, block: &Block<'_>, row: usize, scratch: &mut LinearScratch) -> bool {
         match self.score(block, row, scratch) {
             LinearScore::Integer(score) => score >= 0,
             LinearScore::Real(score) => score >= 0.0,
@@ -416,15 +416,15 @@ impl LinearWeights {
         block: &Block<'_>,
         row: usize,
         (amount, factor): (f64, f64),
-        scratch: &mut Scratch,
+        scratch: &mut LinearScratch,
     ) -> bool {
         match (self, scratch) {
-            (Self::Integer(weights), Scratch::Words(words)) => {
+            (Self::Integer(weights), LinearScratch::Words(words)) => {
                 block.bits().copy_row(row, words);
                 weights.add(words, amount as i64);
                 true
             }
-            (Self::Real(weights), Scratch::Values(values)) => {
+            (Self::Real(weights), LinearScratch::Values(values)) => {
                 let values = row_values(weights.reading, block, row, values);
                 weights.add(values, amount, factor)
             }

@@ -10,7 +10,7 @@ use num_bigint::BigUint;
 
 use crate::learners::engine::bound::{Bound, ratio};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
-use crate::learners::linear::linear_weights::{LinearScore, LinearWeights, Reading, Scratch};
+use crate::learners::linear::linear_weights::{LinearScore, LinearScratch, LinearWeights, Reading};
 use crate::learners::sample::block::{Block, BlockFeatures};
 use crate::learners::sample::source::Stream;
 
@@ -202,7 +202,7 @@ fn signed_margin(
     weights: &LinearWeights,
     block: &Block<'_>,
     row: usize,
-    scratch: &mut Scratch,
+    scratch: &mut LinearScratch,
 ) -> LinearScore {
     let score = weights.score(block, row, scratch);
     match (score, block.is_positive(row)) {

@@ -38,9 +38,11 @@ use std::ops::Range;
 
 use crate::learners::arithmetic::unit::Unit;
 use crate::learners::engine::bound::Bound;
-use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
+use crate::learners::engine::catalogue::{
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
+};
 use crate::learners::engine::parameters::{
-    Kind, Minimum, Parameter, ParameterError, Parameters, Weights,
+    Minimum, Parameter, ParameterError, ParameterKind, Parameters, Weights,
 };
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Order, Rule, Update};
@@ -49,7 +51,7 @@ use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotW
 use crate::learners::engine::train_loop::Reason;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::{
-    INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights, Scratch,
+    INTEGER_WEIGHT_MAX, IntegerWeights, LinearScratch, LinearWeights, Reading, RealWeights,
 };
 use crate::learners::linear::novikoff;
 use crate::learners::sample::block::Block;
@@ -58,7 +60,7 @@ use crate::learners::sample::source::{Presentation, Stream};
 /// The parameter for the reading of a bit.
 pub const READING: Parameter = Parameter {
     name: "reading",
-    kind: Kind::Choice {
+    kind: ParameterKind::Choice {
         options: &["signed", "unsigned"],
         default: "signed",
     },
@@ -69,14 +71,14 @@ pub const READING: Parameter = Parameter {
 /// The parameter for the bias.
 pub const BIAS: Parameter = Parameter {
     name: "bias",
-    kind: Kind::Flag { default: true },
+    kind: ParameterKind::Flag { default: true },
     description: "Whether the learner also learns the weight of a constant coordinate 1.",
 };
 
 /// The parameter for the learning rate.
 pub const ETA: Parameter = Parameter {
     name: "eta",
-    kind: Kind::Number {
+    kind: ParameterKind::Number {
         minimum: Minimum::Above(0.0),
         at_most: 1_048_576.0,
         default: 1.0,
@@ -88,7 +90,7 @@ pub const ETA: Parameter = Parameter {
 /// The parameter for the first weights.
 pub const INITIAL: Parameter = Parameter {
     name: "initial",
-    kind: Kind::Weights {
+    kind: ParameterKind::Weights {
         at_least: -1e9,
         at_most: 1e9,
         default: 0.0,
@@ -99,7 +101,7 @@ pub const INITIAL: Parameter = Parameter {
 /// The parameter for the order of examples.
 pub const ORDER: Parameter = Parameter {
     name: "order",
-    kind: Kind::Choice {
+    kind: ParameterKind::Choice {
         options: &["cyclic", "shuffled", "random"],
         default: "cyclic",
     },
@@ -117,7 +119,7 @@ pub fn order(parameters: &Parameters) -> Order {
 }
 
 /// The entry of the perceptron in the catalogue.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "perceptron",
     title: "Perceptron",
     learns: "A separating hyperplane, in exact integers on Boolean data.",
@@ -157,7 +159,7 @@ pub struct Perceptron {
     unit: Unit,
     /// The factor of the example in an update.
     step: f64,
-    scratch: Scratch,
+    scratch: LinearScratch,
     eta: f64,
     order: Order,
     in_units: bool,

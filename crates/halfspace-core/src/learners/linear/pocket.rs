@@ -36,7 +36,7 @@
 
 use std::ops::Range;
 
-use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace};
+use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Order, Rule, Update};
 use crate::learners::engine::run::StopFlag;
@@ -48,7 +48,7 @@ use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
 
 /// The entry of the pocket algorithm in the catalogue.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "pocket",
     title: "Pocket",
     learns: "A hyperplane with few training errors, even if no hyperplane separates the data.",

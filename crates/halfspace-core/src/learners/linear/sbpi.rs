@@ -41,8 +41,8 @@ use rand::{RngExt, SeedableRng};
 use crate::bits::{self, BLOCK_ROWS};
 
 use crate::learners::drift::directed_drift::{DATA, binary_weights};
-use crate::learners::engine::catalogue::{DefaultStop, Entry, Guarantee, Pace};
-use crate::learners::engine::parameters::{Kind, Minimum, Parameter, Parameters};
+use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Order, Rule, Update};
 use crate::learners::engine::run::StopFlag;
@@ -60,7 +60,7 @@ pub const REINFORCEMENT_DEFAULT: f64 = 0.3;
 
 const REINFORCEMENT: Parameter = Parameter {
     name: "reinforcement",
-    kind: Kind::Number {
+    kind: ParameterKind::Number {
         minimum: Minimum::AtLeast(0.0),
         at_most: 1.0,
         default: REINFORCEMENT_DEFAULT,
@@ -71,7 +71,7 @@ const REINFORCEMENT: Parameter = Parameter {
 /// The parameter for the order of examples.
 pub const ORDER: Parameter = Parameter {
     name: "order",
-    kind: Kind::Choice {
+    kind: ParameterKind::Choice {
         options: &["cyclic", "shuffled"],
         default: "shuffled",
     },
@@ -88,7 +88,7 @@ pub fn order(parameters: &Parameters) -> Order {
 }
 
 /// The entry of SBPI in the catalogue.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "sbpi",
     title: "SBPI (belief-propagation-inspired perceptron)",
     learns: "Binary weights of a majority function from about two examples per weight, also for \

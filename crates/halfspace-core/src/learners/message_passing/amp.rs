@@ -35,8 +35,8 @@
 use std::ops::Range;
 
 use crate::learners::drift::directed_drift::{DATA, binary_weights};
-use crate::learners::engine::catalogue::{DefaultStop, Entry, Guarantee, Pace};
-use crate::learners::engine::parameters::{Kind, Parameter, Parameters};
+use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::parameters::{Parameter, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Order, Rule, Update};
 use crate::learners::engine::run::StopFlag;
@@ -44,7 +44,7 @@ use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotW
 use crate::learners::engine::train_loop::Reason;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::message_passing::planted;
-use crate::learners::message_passing::search::{Budget, MessagePassing};
+use crate::learners::message_passing::search::{MessagePassing, SearchLimits};
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
 
@@ -52,7 +52,7 @@ const MAX_ITERATIONS_DEFAULT: u64 = 1000;
 const RESTARTS_DEFAULT: u64 = 10;
 
 /// Budget of a run whose request sets neither parameter.
-pub const BUDGET: Budget = Budget {
+pub const BUDGET: SearchLimits = SearchLimits {
     max_iterations: MAX_ITERATIONS_DEFAULT,
     restarts: RESTARTS_DEFAULT,
 };
@@ -60,7 +60,7 @@ pub const BUDGET: Budget = Budget {
 /// Parameter for the passes from one start.
 pub const MAX_ITERATIONS: Parameter = Parameter {
     name: "max_iterations",
-    kind: Kind::Count {
+    kind: ParameterKind::Count {
         minimum: 1,
         maximum: 1_000_000,
         default: "1000",
@@ -71,7 +71,7 @@ pub const MAX_ITERATIONS: Parameter = Parameter {
 /// Parameter for the starts after the first.
 pub const RESTARTS: Parameter = Parameter {
     name: "restarts",
-    kind: Kind::Count {
+    kind: ParameterKind::Count {
         minimum: 0,
         maximum: 1_000_000,
         default: "10",
@@ -80,8 +80,8 @@ pub const RESTARTS: Parameter = Parameter {
 };
 
 /// Returns the budget that the parameters set. [`BUDGET`] supplies the missing values.
-pub fn budget(parameters: &Parameters) -> Budget {
-    Budget {
+pub fn budget(parameters: &Parameters) -> SearchLimits {
+    SearchLimits {
         max_iterations: parameters
             .count(MAX_ITERATIONS.name)
             .unwrap_or(BUDGET.max_iterations),
@@ -90,7 +90,7 @@ pub fn budget(parameters: &Parameters) -> Budget {
 }
 
 /// Catalogue entry of this learner.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "amp",
     title: "AMP (approximate message passing)",
     learns: "Binary weights of a majority function from about 1.6 uniform examples per weight.",

@@ -35,7 +35,7 @@
 use std::ops::Range;
 
 use crate::learners::drift::directed_drift::{DATA, read_weights};
-use crate::learners::engine::catalogue::{DefaultStop, Entry, Guarantee, Pace, Setup};
+use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace, Setup};
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::rule::{Order, Rule, Update};
 use crate::learners::engine::run::StopFlag;
@@ -47,7 +47,7 @@ use crate::learners::linear::sbpi::{REINFORCEMENT_DEFAULT, Sbpi};
 use crate::learners::message_passing::amp::BUDGET;
 use crate::learners::message_passing::planted;
 use crate::learners::message_passing::reinforced_amp::RHO;
-use crate::learners::message_passing::search::{Budget, MessagePassing};
+use crate::learners::message_passing::search::{MessagePassing, SearchLimits};
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
 
@@ -59,13 +59,13 @@ const PASSES: u64 = 200;
 /// stage alone finds 51 of 80 hidden targets. Plain message passing finds 37 of them and takes four times as
 /// long. More restarts find few more targets.
 const RHO_SLOW: f64 = 0.0005;
-const BUDGET_SLOW: Budget = Budget {
+const BUDGET_SLOW: SearchLimits = SearchLimits {
     restarts: 3,
     ..BUDGET
 };
 
 /// Catalogue entry of this learner.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "auto",
     title: "Binary weights, by several learners in turn",
     learns: "Binary weights that are consistent with every example: hidden weights from about 1.6 \

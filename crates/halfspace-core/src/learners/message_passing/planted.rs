@@ -54,8 +54,8 @@ pub fn remark(n: usize, reason: Reason, examples: u64) -> Option<String> {
 #[cfg(test)]
 pub(crate) mod samples {
     use crate::bits::{BLOCK_ROWS, BitMatrix, BlockBuffer};
-    use crate::learners::engine::catalogue::Entry;
-    use crate::learners::engine::outcome::Outcome;
+    use crate::learners::engine::catalogue::LearnerEntry;
+    use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::{Purpose, Seed};
     use crate::learners::engine::run::Run;
@@ -66,7 +66,12 @@ pub(crate) mod samples {
     use crate::learners::sample::generate::Plan;
     use serde_json::Value;
 
-    fn run(entry: &'static Entry, params: &Value, seed: u64, input: Input<'_>) -> Outcome {
+    fn run(
+        entry: &'static LearnerEntry,
+        params: &Value,
+        seed: u64,
+        input: Input<'_>,
+    ) -> RunOutcome {
         let object = params.as_object().expect("an object");
         let task = Task {
             parameters: Parameters::from_json(entry.parameters, object).expect("parameters"),
@@ -79,11 +84,11 @@ pub(crate) mod samples {
 
     /// The outcome on `count` uniform examples of hidden weights, or on a stream of them.
     pub fn hidden(
-        entry: &'static Entry,
+        entry: &'static LearnerEntry,
         params: &Value,
         (n, count): (usize, Option<u64>),
         seed: u64,
-    ) -> Outcome {
+    ) -> RunOutcome {
         let plan = Plan {
             count,
             ..Plan::endless(
@@ -97,7 +102,7 @@ pub(crate) mod samples {
     /// The number of samples, of `seeds` samples with hidden weights, from which the learner recovers the
     /// weights.
     pub fn recovered(
-        entry: &'static Entry,
+        entry: &'static LearnerEntry,
         params: &Value,
         (n, count): (usize, u64),
         seeds: u64,
@@ -111,7 +116,7 @@ pub(crate) mod samples {
 
     /// Whether the learner classifies `count` random examples without labels correctly.
     pub fn stored(
-        entry: &'static Entry,
+        entry: &'static LearnerEntry,
         params: &Value,
         n: usize,
         count: usize,

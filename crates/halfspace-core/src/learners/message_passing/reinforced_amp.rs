@@ -31,8 +31,8 @@
 //! ```
 
 use crate::learners::drift::directed_drift::DATA;
-use crate::learners::engine::catalogue::{DefaultStop, Entry, Guarantee, Pace};
-use crate::learners::engine::parameters::{Kind, Minimum, Parameter};
+use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
 use crate::learners::message_passing::amp::{MAX_ITERATIONS, RESTARTS, budget};
 use crate::learners::message_passing::search::MessagePassing;
 use crate::learners::sample::source::Presentation;
@@ -41,7 +41,7 @@ use crate::learners::sample::source::Presentation;
 pub const RHO: f64 = 0.003;
 
 /// The entry of reinforced AMP in the catalogue.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "reinforced-amp",
     title: "Reinforced AMP",
     learns: "Some binary weights that are consistent with random labels, up to about 0.7 examples \
@@ -58,7 +58,7 @@ pub static ENTRY: Entry = Entry {
         RESTARTS,
         Parameter {
             name: "reinforcement",
-            kind: Kind::Number {
+            kind: ParameterKind::Number {
                 minimum: Minimum::AtLeast(0.0),
                 at_most: 1.0,
                 default: RHO,

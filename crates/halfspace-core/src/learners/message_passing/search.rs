@@ -36,7 +36,7 @@ use crate::learners::sample::generate::random_vector;
 
 /// The limits of a search.
 #[derive(Clone, Copy, Debug)]
-pub struct Budget {
+pub struct SearchLimits {
     /// Iterations from one start.
     pub max_iterations: u64,
     /// Starts after the first.
@@ -57,7 +57,7 @@ pub struct MessagePassing {
     dimension: f64,
     /// rho, if the search is reinforced.
     rho: Option<f64>,
-    budget: Budget,
+    budget: SearchLimits,
     /// Iterations since the last start.
     iteration: u64,
     /// Whether further iterations will not change the candidate.
@@ -72,12 +72,12 @@ pub struct MessagePassing {
     candidate: BitVector,
     /// The candidate with the fewest errors, and its errors.
     best: Option<(u64, BitVector)>,
-    pass: Pass,
+    pass: PassSums,
 }
 
 /// The inputs and the sums of one pass over the sample.
 #[derive(Debug)]
-struct Pass {
+struct PassSums {
     /// V.
     variance: f64,
     /// The means in units of `mean_unit`.
@@ -95,7 +95,7 @@ struct Pass {
 
 impl MessagePassing {
     /// A search for `n` weights from a random start, reinforced if `rho` is given.
-    pub fn new(n: usize, rho: Option<f64>, budget: Budget, random: &mut Generator) -> Self {
+    pub fn new(n: usize, rho: Option<f64>, budget: SearchLimits, random: &mut Generator) -> Self {
         let mut search = Self {
             dimension: (n + usize::from(n.is_multiple_of(2))) as f64,
             rho,
@@ -108,7 +108,7 @@ impl MessagePassing {
             pulls: Vec::new(),
             candidate: BitVector::zeros(n),
             best: None,
-            pass: Pass::new(n),
+            pass: PassSums::new(n),
         };
         search.start(random);
         search
@@ -275,7 +275,7 @@ fn reals(snapshot: &mut SnapshotReader<'_>, count: usize) -> Result<Vec<f64>, Sn
     Ok(numbers.map(f64::from_bits).collect())
 }
 
-impl Pass {
+impl PassSums {
     fn new(n: usize) -> Self {
         // Sums of signed means stay within 2^30 units.
         let places = 30 - n.next_power_of_two().trailing_zeros().cast_signed();
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn nothing_overflows_at_the_ends() {
         for n in [1, 2, 63, 1 << 20] {
-            let mut pass = Pass::new(n);
+            let mut pass = PassSums::new(n);
             for mean in [0.001, 1.0, -1.0] {
                 let dimension = (n + (n + 1) % 2) as f64;
                 pass.begin(&vec![mean; n], dimension, 1e6);

@@ -69,13 +69,13 @@ pub struct Generated {
     presentation: Presentation,
     buffer: BlockBuffer,
     /// Places where the next block and the block last requested begin.
-    next: Place,
-    mark: Place,
+    next: StreamPosition,
+    mark: StreamPosition,
 }
 
 /// A place in a generated stream: the states of the generators and the number of examples before this place.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct StreamPosition {
     /// Created at the first draw, because the creation of eight generators takes longer than all draws of a
     /// short run.
     lanes: Option<Lanes>,
@@ -83,7 +83,7 @@ pub(crate) struct Place {
     produced: u64,
 }
 
-impl Place {
+impl StreamPosition {
     fn first(seed: Seed) -> Self {
         Self {
             lanes: None,
@@ -132,8 +132,8 @@ impl Generated {
         let n = plan.target.n();
         Self {
             buffer: BlockBuffer::new(n),
-            next: Place::first(seed),
-            mark: Place::first(seed),
+            next: StreamPosition::first(seed),
+            mark: StreamPosition::first(seed),
             plan,
             seed,
             presentation,
@@ -168,11 +168,11 @@ impl Generated {
     }
 
     /// Place where the next block begins.
-    pub(crate) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &StreamPosition {
         &self.next
     }
 
-    fn go_to(&mut self, place: Place) {
+    fn go_to(&mut self, place: StreamPosition) {
         self.mark.clone_from(&place);
         self.next = place;
     }
@@ -280,7 +280,7 @@ impl Stream for Generated {
     }
 
     fn rewind(&mut self) {
-        self.go_to(Place::first(self.seed));
+        self.go_to(StreamPosition::first(self.seed));
     }
 
     fn mark(&self, snapshot: &mut SnapshotWriter) {
@@ -288,7 +288,7 @@ impl Stream for Generated {
     }
 
     fn seek(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
-        let place = Place::read(snapshot)?;
+        let place = StreamPosition::read(snapshot)?;
         if self.plan.count.is_some_and(|count| place.produced > count) {
             return Err(SnapshotError);
         }

@@ -6,7 +6,7 @@
 //! Each answer is tested on all examples, and positive examples that the answer misses join the subset. If
 //! the subset has no small hitting set, then the whole sample has none.
 //!
-//! Winnow uses the [`Verdict`] to check the assumption of its bound.
+//! Winnow uses the [`DisjunctionVerdict`] to check the assumption of its bound.
 
 use crate::bits::words_for;
 
@@ -27,7 +27,7 @@ const STEPS_MAX: u64 = 1 << 24;
 
 /// Result of the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum DisjunctionVerdict {
     /// A disjunction within the length limit labels every example.
     Fits,
     /// No disjunction of any length labels every example.
@@ -49,10 +49,10 @@ pub fn verdict(
     complements: bool,
     literals: u64,
     run: &Run,
-) -> Result<Verdict, Interrupt> {
+) -> Result<DisjunctionVerdict, Interrupt> {
     let features = if complements { 2 } else { 1 } * stream.n();
     let literals = usize::try_from(literals).unwrap_or(usize::MAX);
-    let mut seen = Seen {
+    let mut seen = ReadExamples {
         n: stream.n(),
         stream,
         examples,
@@ -65,15 +65,15 @@ pub fn verdict(
     let mut chosen = vec![0; candidates.len()];
     for _ in 0..PASSES_MAX {
         let missed = match seen.missed(&candidates, &chosen)? {
-            Missed::Hopeless => return Ok(Verdict::NoneAtAll),
+            Missed::Hopeless => return Ok(DisjunctionVerdict::NoneAtAll),
             Missed::Examples(missed) => missed,
         };
         if missed.is_empty() {
-            return Ok(Verdict::Fits);
+            return Ok(DisjunctionVerdict::Fits);
         }
         kept.extend(missed);
         if kept.len() > kept_max {
-            return Ok(Verdict::Open);
+            return Ok(DisjunctionVerdict::Open);
         }
         chosen.fill(0);
         let mut search = Search {
@@ -84,15 +84,15 @@ pub fn verdict(
         let all: Vec<_> = (0..kept.len()).collect();
         match search.hit(&all, literals, &mut chosen)? {
             Some(true) => {}
-            Some(false) => return Ok(Verdict::NoneSoShort),
-            None => return Ok(Verdict::Open),
+            Some(false) => return Ok(DisjunctionVerdict::NoneSoShort),
+            None => return Ok(DisjunctionVerdict::Open),
         }
     }
-    Ok(Verdict::Open)
+    Ok(DisjunctionVerdict::Open)
 }
 
 /// The examples of a stream that a run has read.
-struct Seen<'a> {
+struct ReadExamples<'a> {
     stream: &'a mut dyn Stream,
     n: usize,
     examples: u64,
@@ -108,7 +108,7 @@ enum Missed {
     Examples(Vec<Vec<u64>>),
 }
 
-impl Seen<'_> {
+impl ReadExamples<'_> {
     /// Passes the active features and the label of each row to `see` until `see` returns false.
     fn each(
         &mut self,
@@ -289,7 +289,7 @@ mod tests {
         Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
     }
 
-    fn judge(data: &Data, examples: u64, complements: bool, literals: u64) -> Verdict {
+    fn judge(data: &Data, examples: u64, complements: bool, literals: u64) -> DisjunctionVerdict {
         let mut sample = Presented::new(data, Presentation::Labelled);
         verdict(
             &mut sample,
@@ -317,19 +317,25 @@ mod tests {
             ("0010", true),
             ("0001", false),
         ]);
-        assert_eq!(judge(&apart, 4, false, 3), Verdict::Fits);
-        assert_eq!(judge(&apart, 4, false, 2), Verdict::NoneSoShort);
+        assert_eq!(judge(&apart, 4, false, 3), DisjunctionVerdict::Fits);
+        assert_eq!(judge(&apart, 4, false, 2), DisjunctionVerdict::NoneSoShort);
         // The complement of x4 alone suffices.
-        assert_eq!(judge(&apart, 4, true, 1), Verdict::Fits);
+        assert_eq!(judge(&apart, 4, true, 1), DisjunctionVerdict::Fits);
         let contradiction = text(&[("11", true), ("11", false)]);
-        assert_eq!(judge(&contradiction, 2, true, 2), Verdict::NoneAtAll);
+        assert_eq!(
+            judge(&contradiction, 2, true, 2),
+            DisjunctionVerdict::NoneAtAll
+        );
         // The second example is past the limit.
-        assert_eq!(judge(&contradiction, 1, true, 1), Verdict::Fits);
+        assert_eq!(judge(&contradiction, 1, true, 1), DisjunctionVerdict::Fits);
         let parity = text(&[("00", false), ("01", true), ("10", true), ("11", false)]);
-        assert_eq!(judge(&parity, 4, true, 4), Verdict::NoneAtAll);
+        assert_eq!(judge(&parity, 4, true, 4), DisjunctionVerdict::NoneAtAll);
         let empty = text(&[("00", true)]);
-        assert_eq!(judge(&empty, 1, false, 2), Verdict::NoneAtAll);
-        assert_eq!(judge(&text(&[("11", false)]), 1, false, 1), Verdict::Fits);
+        assert_eq!(judge(&empty, 1, false, 2), DisjunctionVerdict::NoneAtAll);
+        assert_eq!(
+            judge(&text(&[("11", false)]), 1, false, 1),
+            DisjunctionVerdict::Fits
+        );
     }
 
     #[test]
@@ -351,11 +357,14 @@ mod tests {
                 })
                 .collect();
             let sample = data(&rows);
-            assert_eq!(judge(&sample, 400, false, literals as u64), Verdict::Fits);
+            assert_eq!(
+                judge(&sample, 400, false, literals as u64),
+                DisjunctionVerdict::Fits
+            );
             let shorter = judge(&sample, 400, false, literals as u64 - 1);
-            assert_eq!(shorter, Verdict::NoneSoShort, "seed {seed}");
+            assert_eq!(shorter, DisjunctionVerdict::NoneSoShort, "seed {seed}");
             // Shorter disjunctions label five examples.
-            assert_eq!(judge(&sample, 5, true, 5), Verdict::Fits);
+            assert_eq!(judge(&sample, 5, true, 5), DisjunctionVerdict::Fits);
         }
     }
 
@@ -372,7 +381,13 @@ mod tests {
                 (row, true)
             })
             .collect();
-        assert_eq!(judge(&data(&rows), 400, false, 40), Verdict::Open);
-        assert_eq!(judge(&data(&rows), 400, false, 3), Verdict::NoneSoShort);
+        assert_eq!(
+            judge(&data(&rows), 400, false, 40),
+            DisjunctionVerdict::Open
+        );
+        assert_eq!(
+            judge(&data(&rows), 400, false, 3),
+            DisjunctionVerdict::NoneSoShort
+        );
     }
 }

@@ -44,13 +44,15 @@ use std::ops::Range;
 
 use crate::bits::words_for;
 
-use self::disjunction::Verdict;
+use self::disjunction::DisjunctionVerdict;
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::PowerTable;
 use crate::learners::arithmetic::power_sum::Base;
 use crate::learners::engine::bound::Bound;
-use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
-use crate::learners::engine::parameters::{Kind, Parameter, ParameterError};
+use crate::learners::engine::catalogue::{
+    DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
+};
+use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Rule, Update};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
@@ -65,7 +67,7 @@ use crate::learners::winnow::winnow_weights::WinnowWeights;
 pub const KIND: &str = "winnow";
 
 /// The entry of Winnow in the catalogue.
-pub static ENTRY: Entry = Entry {
+pub static ENTRY: LearnerEntry = LearnerEntry {
     name: KIND,
     title: "Winnow",
     learns: "A threshold of positive weights, exact powers of alpha: disjunctions of few among \
@@ -84,25 +86,25 @@ pub static ENTRY: Entry = Entry {
     parameters: &[
         Parameter {
             name: "alpha",
-            kind: Kind::Factor { default: 2.0 },
+            kind: ParameterKind::Factor { default: 2.0 },
             description: "Factor of a promotion and divisor of a demotion, exactly as the written \
                           decimal.",
         },
         Parameter {
             name: "theta",
-            kind: Kind::Decimal {
+            kind: ParameterKind::Decimal {
                 default: "the number of features, complements included",
             },
             description: "The threshold that the weights of the active features must reach.",
         },
         Parameter {
             name: "negated_literals",
-            kind: Kind::Flag { default: false },
+            kind: ParameterKind::Flag { default: false },
             description: "Whether the complement of each feature is also a feature.",
         },
         Parameter {
             name: "relevant",
-            kind: Kind::Count {
+            kind: ParameterKind::Count {
                 minimum: 1,
                 maximum: 2 << 20,
                 default: "none",
@@ -311,16 +313,16 @@ impl Rule for Winnow {
         let complements = self.weights.has_complements();
         let verdict = disjunction::verdict(stream, counts.examples, complements, relevant, run);
         Ok(Some(match verdict {
-            Ok(Verdict::Fits) => met(format!(
+            Ok(DisjunctionVerdict::Fits) => met(format!(
                 "a disjunction of at most {relevant} features labels every example read"
             )),
-            Ok(Verdict::NoneAtAll) => {
+            Ok(DisjunctionVerdict::NoneAtAll) => {
                 unmet("no disjunction of features gives these labels".to_owned())
             }
-            Ok(Verdict::NoneSoShort) => unmet(format!(
+            Ok(DisjunctionVerdict::NoneSoShort) => unmet(format!(
                 "no disjunction of at most {relevant} features gives these labels"
             )),
-            Ok(Verdict::Open) => open(format!(
+            Ok(DisjunctionVerdict::Open) => open(format!(
                 "the check could not decide whether at most {relevant} features are relevant; the \
                  examples do not contradict this number"
             )),
@@ -341,10 +343,10 @@ mod tests {
 
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
-    use crate::learners::engine::outcome::Outcome;
+    use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::{Purpose, Seed};
-    use crate::learners::engine::run::Limits;
+    use crate::learners::engine::run::RunLimits;
     use crate::learners::engine::task::{Input, Task, check};
     use crate::learners::engine::train::train;
     use crate::learners::sample::data::{Data, Features, Labels};
@@ -367,7 +369,7 @@ mod tests {
         data(&rows.iter().map(row).collect::<Vec<_>>())
     }
 
-    fn learn(params: &Value, data: &Data, limits: Limits) -> Outcome {
+    fn learn(params: &Value, data: &Data, limits: RunLimits) -> RunOutcome {
         let object = params.as_object().expect("an object");
         let task = Task {
             parameters: Parameters::from_json(ENTRY.parameters, object).expect("parameters"),
@@ -380,7 +382,7 @@ mod tests {
         train(&task, input, &Run::default()).expect("nobody suspends it")
     }
 
-    fn exponents(outcome: &Outcome) -> &[i32] {
+    fn exponents(outcome: &RunOutcome) -> &[i32] {
         match &outcome.hypothesis {
             Hypothesis::Winnow(weights) => weights.exponents(),
             other => unreachable!("{other:?}"),
@@ -392,7 +394,7 @@ mod tests {
         // theta = 3. 110 sums to 2: a mistake, promoted to 2 2 1. 011 sums to 3: a mistake, demoted to 2 1
         // 1/2. 100 sums to 2: a mistake, promoted to 4 1 1/2. Then a pass without a mistake follows.
         let sample = text(&[("110", true), ("011", false), ("100", true)]);
-        let outcome = learn(&json!({}), &sample, Limits::default());
+        let outcome = learn(&json!({}), &sample, RunLimits::default());
         assert_eq!(exponents(&outcome), [2, 0, -1]);
         assert_eq!(outcome.counts.mistakes, 3);
         assert_eq!(outcome.counts.passes, 2);
@@ -405,20 +407,20 @@ mod tests {
         // The target is the negation of x1.
         let sample = text(&[("00", true), ("01", true), ("10", false), ("11", false)]);
         let given = json!({"negated_literals": true, "relevant": 1});
-        let outcome = learn(&given, &sample, Limits::default());
+        let outcome = learn(&given, &sample, RunLimits::default());
         assert_eq!(outcome.termination.reason, Reason::Converged);
         assert_eq!(exponents(&outcome).len(), 4);
         assert_eq!(outcome.bound.expect("asked for").respected, Some(true));
-        let without = learn(&json!({}), &sample, Limits::default());
+        let without = learn(&json!({}), &sample, RunLimits::default());
         assert_eq!(without.termination.reason, Reason::Limit("max_passes"));
     }
 
     #[test]
     fn an_example_without_active_features_changes_nothing() {
         let sample = text(&[("00", true)]);
-        let limits = Limits {
+        let limits = RunLimits {
             max_passes: Some(3),
-            ..Limits::default()
+            ..RunLimits::default()
         };
         let outcome = learn(&json!({}), &sample, limits);
         assert_eq!((outcome.counts.mistakes, outcome.counts.updates), (3, 0));
@@ -430,9 +432,9 @@ mod tests {
         let theta = format!("0.{}1", "0".repeat(9_998));
         let sample = text(&[("1", false)]);
         let given = json!({"alpha": 4_294_967_296_u64, "theta": theta});
-        let limits = Limits {
+        let limits = RunLimits {
             max_passes: Some(20_000),
-            ..Limits::default()
+            ..RunLimits::default()
         };
         let outcome = learn(&given, &sample, limits);
         // 2^-32e falls below 10^-9999 before the exponent reaches its limit.
@@ -440,7 +442,7 @@ mod tests {
         assert_eq!(exponents(&outcome), [-1038]);
         let contradiction = text(&[("1", false), ("1", true), ("1", true)]);
         let given = json!({"alpha": 4_294_967_296_u64, "theta": "9".repeat(10_000)});
-        let outcome = learn(&given, &contradiction, Limits::default());
+        let outcome = learn(&given, &contradiction, RunLimits::default());
         assert_eq!(outcome.termination.reason, Reason::Limit("max_passes"));
     }
 
@@ -497,9 +499,9 @@ mod tests {
             let given = json!({
                 "alpha": alpha, "theta": theta, "negated_literals": negated, "relevant": literals
             });
-            let limits = Limits {
+            let limits = RunLimits {
                 max_passes: Some(8),
-                ..Limits::default()
+                ..RunLimits::default()
             };
             let outcome = learn(&given, &data(&rows), limits);
             let bound = outcome.bound.expect("asked for");
@@ -515,9 +517,9 @@ mod tests {
     #[test]
     fn a_broken_assumption_is_never_said_to_hold() {
         let verdict = |given: Value, sample: &Data| {
-            let limits = Limits {
+            let limits = RunLimits {
                 max_passes: Some(3),
-                ..Limits::default()
+                ..RunLimits::default()
             };
             let bound = learn(&given, sample, limits).bound.expect("asked for");
             (bound.respected, bound.detail.unwrap_or_default())
@@ -546,7 +548,7 @@ mod tests {
         let outcome = learn(
             &json!({"theta": theta, "relevant": 1}),
             &sample,
-            Limits::default(),
+            RunLimits::default(),
         );
         let bound = outcome.bound.expect("asked for");
         assert_eq!(

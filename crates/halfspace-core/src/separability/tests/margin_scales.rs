@@ -8,14 +8,14 @@ use crate::learners::engine::random::Generator;
 use crate::learners::engine::run::Run;
 use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
-use crate::separability::maximum_margin::{MaximumMargin, Outcome, RELATIVE_GAP_MAX, solve};
+use crate::separability::maximum_margin::{MarginOutcome, MaximumMargin, RELATIVE_GAP_MAX, solve};
 
 use super::samples::real;
 
 #[track_caller]
 fn optimum(data: &Data, bias: bool) -> MaximumMargin {
     match solve(data, bias, Reading::Signed, &Run::default()).unwrap() {
-        Outcome::Optimal(found) => found,
+        MarginOutcome::Optimal(found) => found,
         other => panic!("{other:?}"),
     }
 }
@@ -51,7 +51,7 @@ fn what_f64_cannot_write_is_told_with_its_bounds() {
     // The two values differ only in the last place of f64, so the bias can hardly separate them.
     let data = real(&[(&[1.0 + f64::EPSILON], true), (&[1.0], false)]);
     let outcome = solve(&data, true, Reading::Signed, &Run::default()).unwrap();
-    let Outcome::Approximate(found) = outcome else {
+    let MarginOutcome::Approximate(found) = outcome else {
         panic!("{outcome:?}");
     };
     let expected = f64::EPSILON / 2.0;
@@ -182,7 +182,7 @@ fn the_margin_is_found_at_every_scale() {
             );
             let (data, bias) = (sample(family, n, rows, &mut generator), round % 3 > 0);
             match solve(&data, bias, Reading::Signed, &Run::default()).unwrap() {
-                Outcome::Optimal(found) => {
+                MarginOutcome::Optimal(found) => {
                     optima += 1;
                     if bias && n <= 2 {
                         compared += 1;
@@ -190,13 +190,13 @@ fn the_margin_is_found_at_every_scale() {
                         assert!((ratio - 1.0).abs() < 2e-6, "{ratio} {found:?} {data:?}");
                     }
                 }
-                Outcome::Approximate(found) => {
+                MarginOutcome::Approximate(found) => {
                     rest += 1;
                     told += &format!("{found:?}\n");
                 }
-                Outcome::OneLabel(bound) => assert!(bound.relative_gap <= RELATIVE_GAP_MAX),
-                Outcome::NotSeparable(_) => {}
-                Outcome::Undecided(why) => panic!("{why} {data:?}"),
+                MarginOutcome::OneLabel(bound) => assert!(bound.relative_gap <= RELATIVE_GAP_MAX),
+                MarginOutcome::NotSeparable(_) => {}
+                MarginOutcome::Undecided(why) => panic!("{why} {data:?}"),
             }
         }
         told += &format!("{family:?}: {optima} optima, {rest} near them\n");

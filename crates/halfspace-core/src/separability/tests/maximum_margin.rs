@@ -6,12 +6,12 @@ use crate::bits::{BitMatrix, BitVector};
 use crate::learners::engine::catalogue;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::{Generator, Seed};
-use crate::learners::engine::run::{Interrupt, Limits, Run};
+use crate::learners::engine::run::{Interrupt, Run, RunLimits};
 use crate::learners::engine::task::{Input, Task};
 use crate::learners::engine::train::train;
 use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
-use crate::separability::maximum_margin::{MaximumMargin, Outcome, RELATIVE_GAP_MAX, solve};
+use crate::separability::maximum_margin::{MarginOutcome, MaximumMargin, RELATIVE_GAP_MAX, solve};
 use crate::separability::undecided::Undecided;
 
 use super::samples::{half_space, labelled, real};
@@ -21,7 +21,7 @@ const AND: [(&str, bool); 4] = [("00", false), ("01", false), ("10", false), ("1
 #[track_caller]
 fn optimum(data: &Data, bias: bool, reading: Reading) -> MaximumMargin {
     match solve(data, bias, reading, &Run::default()).unwrap() {
-        Outcome::Optimal(found) => found,
+        MarginOutcome::Optimal(found) => found,
         other => panic!("{other:?}"),
     }
 }
@@ -94,11 +94,11 @@ fn far_away_and_far_apart_examples_keep_their_margin() {
 fn what_has_no_maximum_margin_is_told() {
     let xor = labelled(&[("00", false), ("01", true), ("10", true), ("11", false)]);
     let outcome = solve(&xor, true, Reading::Signed, &Run::default()).unwrap();
-    assert!(matches!(outcome, Outcome::NotSeparable(_)));
+    assert!(matches!(outcome, MarginOutcome::NotSeparable(_)));
     let positive = half_space(&["110", "011"]);
     let outcome = solve(&positive, true, Reading::Unsigned, &Run::default()).unwrap();
     // The nearest point of the hull of (1, 1, 0, 1) and (0, 1, 1, 1) is the midpoint, whose square is 5/2.
-    let Outcome::OneLabel(bound) = outcome else {
+    let MarginOutcome::OneLabel(bound) = outcome else {
         panic!("{outcome:?}");
     };
     assert_near(bound.value, 3.0 / 2.5);
@@ -111,7 +111,7 @@ fn a_raised_flag_leaves_the_margin_undecided() {
     let run = Run::default();
     run.stop.raise(Interrupt::Cancelled);
     let outcome = solve(&labelled(&AND), true, Reading::Signed, &run);
-    assert_eq!(outcome, Ok(Outcome::Undecided(Undecided::Cancelled)));
+    assert_eq!(outcome, Ok(MarginOutcome::Undecided(Undecided::Cancelled)));
     run.stop.raise(Interrupt::Suspended);
     let outcome = solve(&labelled(&AND), true, Reading::Signed, &run);
     assert_eq!(outcome, Err(Interrupt::Suspended));
@@ -127,9 +127,9 @@ fn mistakes(data: &Data, bias: bool, reading: Reading) -> u64 {
     let parameters = Parameters::from_json(entry.parameters, parameters.as_object().unwrap());
     let task = Task {
         parameters: parameters.unwrap(),
-        limits: Limits {
+        limits: RunLimits {
             max_passes: Some(100_000),
-            ..Limits::default()
+            ..RunLimits::default()
         },
         ..Task::of(entry, Seed(1))
     };
@@ -196,7 +196,7 @@ fn the_bound_is_never_below_the_mistakes_of_a_perceptron() {
         );
         let data = separable(n, rows, bias, is_real, &mut generator);
         let value = match solve(&data, bias, reading, &Run::default()).unwrap() {
-            Outcome::Optimal(found) => {
+            MarginOutcome::Optimal(found) => {
                 // The geometric margin excludes the bias from the norm and is therefore at least as large.
                 assert!(
                     found.margin >= found.bound.margin * (1.0 - 1e-6),
@@ -205,12 +205,12 @@ fn the_bound_is_never_below_the_mistakes_of_a_perceptron() {
                 assert!(!found.support.is_empty());
                 found.bound.value
             }
-            Outcome::OneLabel(bound) => bound.value,
-            Outcome::Approximate(found) => panic!("{found:?} {data:?}"),
+            MarginOutcome::OneLabel(bound) => bound.value,
+            MarginOutcome::Approximate(found) => panic!("{found:?} {data:?}"),
             // A sample that is separable in the signed reading without a bias may not be separable in the
             // unsigned reading.
-            Outcome::NotSeparable(_) => continue,
-            Outcome::Undecided(why) => panic!("{why} {data:?}"),
+            MarginOutcome::NotSeparable(_) => continue,
+            MarginOutcome::Undecided(why) => panic!("{why} {data:?}"),
         };
         let mistakes = mistakes(&data, bias, reading);
         assert!(

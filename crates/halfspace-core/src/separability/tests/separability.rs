@@ -12,7 +12,8 @@ use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use crate::separability::alternative::exclude_separators;
 use crate::separability::attempt::attempt;
 use crate::separability::decision::{
-    Convention, Proposed, Question, Separator, Verdict, check, decide, lifted, propose, settle,
+    Convention, Proposed, SeparabilityQuestion, Separator, Verdict, check, decide, lifted, propose,
+    settle,
 };
 use crate::separability::duplicates::contradiction;
 use crate::separability::examples::SignedExamples;
@@ -24,15 +25,15 @@ use super::samples::{half_space, labelled, random, real};
 
 const XOR: [(&str, bool); 4] = [("00", false), ("01", true), ("10", true), ("11", false)];
 
-fn question(bias: bool, reading: Reading, convention: Convention) -> Question {
-    Question {
+fn question(bias: bool, reading: Reading, convention: Convention) -> SeparabilityQuestion {
+    SeparabilityQuestion {
         bias,
         reading,
         convention,
     }
 }
 
-fn all_questions() -> impl Iterator<Item = Question> {
+fn all_questions() -> impl Iterator<Item = SeparabilityQuestion> {
     [true, false].into_iter().flat_map(|bias| {
         [Reading::Signed, Reading::Unsigned]
             .into_iter()
@@ -44,7 +45,7 @@ fn all_questions() -> impl Iterator<Item = Question> {
 }
 
 /// Returns 4 y_i (x_i, 1) and whether the label is -1, computed independently of the code under test.
-fn rows(data: &Data, question: &Question) -> Vec<(Vec<i128>, bool)> {
+fn rows(data: &Data, question: &SeparabilityQuestion) -> Vec<(Vec<i128>, bool)> {
     let row = |index: usize| {
         let is_negative = matches!(data.labels(), Labels::Labelled(labels) if !labels.get(index));
         let mut row: Vec<i128> = match data.features() {
@@ -72,7 +73,7 @@ fn rows(data: &Data, question: &Question) -> Vec<(Vec<i128>, bool)> {
 
 /// Checks a certificate independently, and returns whether it is a separator.
 #[track_caller]
-fn certified(data: &Data, question: &Question, verdict: &Verdict) -> bool {
+fn certified(data: &Data, question: &SeparabilityQuestion, verdict: &Verdict) -> bool {
     let rows = rows(data, question);
     let is_strict = |negative| negative || question.convention == Convention::Strict;
     match verdict {
@@ -100,7 +101,7 @@ fn certified(data: &Data, question: &Question, verdict: &Verdict) -> bool {
 }
 
 #[track_caller]
-fn decided(data: &Data, question: &Question) -> bool {
+fn decided(data: &Data, question: &SeparabilityQuestion) -> bool {
     let verdict = decide(data, question, &Run::default()).unwrap();
     certified(data, question, &verdict)
 }
@@ -164,7 +165,7 @@ fn random_samples_are_decided_as_by_elimination() {
 /// Runs the later steps separately, because the perceptron decides most small samples before them. The steps
 /// are the quadratic program with its successors, and the exact simplex without proposed examples.
 #[track_caller]
-fn by_each_step(data: &Data, question: &Question) -> [bool; 2] {
+fn by_each_step(data: &Data, question: &SeparabilityQuestion) -> [bool; 2] {
     let run = Run::default();
     let examples = SignedExamples::new(data, question.reading, question.bias, &run).unwrap();
     let convention = question.convention;

@@ -1,55 +1,55 @@
-//! Statements of jobs with parts: storing them together, counting ended parts at the parent, and cancelling
+//! Statements of jobs with subjobs: storing them together, counting ended subjobs at the parent, and cancelling
 //! them together.
 //!
-//! A part is a job of its own. The transaction that ends a part also counts the part off at its parent. Rows
-//! are locked in one order, first the part and then the parent. A transaction that locks the parent first
-//! skips parts that other transactions have locked. Skipping them is safe, because only the parent's row says
-//! whether its parts are still wanted, and the claims and heartbeats of parts read that row.
+//! A subjob is a job of its own. The transaction that ends a subjob also counts the subjob off at its parent. Rows
+//! are locked in one order, first the subjob and then the parent. A transaction that locks the parent first
+//! skips subjobs that other transactions have locked. Skipping them is safe, because only the parent's row says
+//! whether its subjobs are still wanted, and the claims and heartbeats of subjobs read that row.
 
 use super::super::quota::Usage;
 use super::super::{CancelOutcome, Result, StoreError, history};
-use super::database::{Row, Statement, Transaction, Value, statement};
+use super::database::{Row, SqlValue, Statement, Transaction, statement};
 use super::digests::JOB_END;
 use super::events::{self, NewEvent};
-use super::queue::{self, Ending};
+use super::queue::{self, UnworkedEnd};
 use super::{Store, claims, idempotency, jobs, rows, shares, usage};
 use crate::records::{
-    Job, JobError, JobId, JobTree, KeyClaim, Owner, PartOutcome, Progress, Status, Timestamp,
+    Job, JobError, JobId, JobTree, KeyClaim, Owner, Progress, Status, SubjobOutcome, Timestamp,
 };
 
 /// Rows per statement. Both databases limit the number of values of a statement.
 const ROWS_AT_ONCE: usize = 500;
 
 impl Store {
-    /// Stores a job with its parts, all queued, each with its first event. The parts are numbered from 0, and
+    /// Stores a job with its subjobs, all queued, each with its first event. The subjobs are numbered from 0, and
     /// their ids have the same order.
     ///
-    /// Workers can claim the parts at once and the parent only after all parts have ended. Each part
-    /// decrements the parent's count in the transaction that ends the part. A part that fails also fails the
-    /// parent and makes the other parts unwanted.
+    /// Workers can claim the subjobs at once and the parent only after all subjobs have ended. Each subjob
+    /// decrements the parent's count in the transaction that ends the subjob. A subjob that fails also fails the
+    /// parent and makes the other subjobs unwanted.
     ///
     /// # Errors
     /// Those of [`Store::insert_job`].
-    pub async fn insert_parts(
+    pub async fn insert_subjobs(
         &self,
         parent: &Job,
-        parts: &[Job],
+        subjobs: &[Job],
         key: Option<&KeyClaim>,
     ) -> Result<()> {
         self.ensure_row_space().await?;
-        let calls = history::calls_of(parent, parts);
-        demand(parent, parts)?;
+        let calls = history::calls_of(parent, subjobs);
+        demand(parent, subjobs)?;
         let at = parent.created_at;
         let queued = [NewEvent::status(Status::Queued, 0, at)];
         let mut transaction = self.database.begin().await?;
         idempotency::claim(&mut transaction, key, &parent.owner, parent.id, at).await?;
         if jobs::insert(&mut transaction, parent, None, &queued).await? {
-            for some in parts.chunks(ROWS_AT_ONCE) {
+            for some in subjobs.chunks(ROWS_AT_ONCE) {
                 insert_some(&mut transaction, some).await?;
             }
             shares::activate(&mut transaction, &parent.owner).await?;
             let asked = Usage {
-                jobs_queued: 1 + parts.len() as u64,
+                jobs_queued: 1 + subjobs.len() as u64,
                 stored_bytes: parent.data_bytes,
                 ..Usage::default()
             };
@@ -59,13 +59,13 @@ impl Store {
         calls.into_iter().try_for_each(|call| call.answered(Ok(())))
     }
 
-    /// The outcomes of at most `limit` parts of a job, in their order, after the part `after`.
-    pub async fn parts(
+    /// The outcomes of at most `limit` subjobs of a job, in their order, after the subjob `after`.
+    pub async fn subjobs(
         &self,
         parent: JobId,
         after: Option<JobId>,
         limit: u32,
-    ) -> Result<Vec<PartOutcome>> {
+    ) -> Result<Vec<SubjobOutcome>> {
         let select = statement(OUTCOMES)
             .bind(parent.to_string())
             .bind(after.map_or_else(String::new, |after| after.to_string()))
@@ -73,9 +73,9 @@ impl Store {
         let found = self.database.all(select).await?;
         let outcome = |row: &Row| {
             JOB_END.check(row, "end_digest")?;
-            Ok(PartOutcome {
+            Ok(SubjobOutcome {
                 job: rows::parsed(row, "id")?,
-                part: rows::small(row, "part")?,
+                index: rows::small(row, "part")?,
                 status: rows::parsed(row, "status")?,
                 result: rows::from_json_if(row, "result")?,
             })
@@ -84,20 +84,20 @@ impl Store {
     }
 }
 
-/// Refuses jobs that are not a queued parent with all of its parts, which is a mistake in this program.
-fn demand(parent: &Job, parts: &[Job]) -> Result<()> {
-    let count = parts.len() as u64;
-    let is_parent = matches!(parent.lineage, JobTree::Parent { parts, left }
-        if u64::from(parts) == count && left == parts && count > 0);
-    let are_parts = parts.iter().zip(0..).all(|(job, number)| {
-        let lineage = JobTree::Part {
+/// Refuses jobs that are not a queued parent with all of its subjobs, which is a mistake in this program.
+fn demand(parent: &Job, subjobs: &[Job]) -> Result<()> {
+    let count = subjobs.len() as u64;
+    let is_parent = matches!(parent.lineage, JobTree::Parent { subjobs, left }
+        if u64::from(subjobs) == count && left == subjobs && count > 0);
+    let are_subjobs = subjobs.iter().zip(0..).all(|(job, number)| {
+        let lineage = JobTree::Subjob {
             parent: parent.id,
-            part: number,
+            index: number,
         };
         job.lineage == lineage && job.status == Status::Queued
     });
-    let are_in_order = parts.is_sorted_by(|one, next| one.id < next.id);
-    if parent.status == Status::Queued && is_parent && are_parts && are_in_order {
+    let are_in_order = subjobs.is_sorted_by(|one, next| one.id < next.id);
+    if parent.status == Status::Queued && is_parent && are_subjobs && are_in_order {
         return Ok(());
     }
     let detail = format!(
@@ -107,22 +107,22 @@ fn demand(parent: &Job, parts: &[Job]) -> Result<()> {
     Err(StoreError::other(detail))
 }
 
-/// Stores queued parts of one job with their first events. Their parent pins the dataset that they read.
-async fn insert_some(transaction: &mut Transaction, parts: &[Job]) -> Result<()> {
+/// Stores queued subjobs of one job with their first events. Their parent pins the dataset that they read.
+async fn insert_some(transaction: &mut Transaction, subjobs: &[Job]) -> Result<()> {
     let text = "INSERT INTO jobs (id, owner, task, learner, status, spec, data_sha256, seed, attempt, \
          priority, created_at, progress, cancel_requested, event_sequence, dataset, parent, part, \
          digest, level, expected_seconds, memory_bytes, spec_schema) VALUES";
-    let all = parts.iter().map(row_of).collect::<Result<Vec<_>>>()?;
+    let all = subjobs.iter().map(row_of).collect::<Result<Vec<_>>>()?;
     transaction.execute(Statement::of_rows(text, all)).await?;
-    let queued = parts.iter().map(|job| {
+    let queued = subjobs.iter().map(|job| {
         let queued = [NewEvent::status(Status::Queued, 0, job.created_at)];
         (job.id, job.owner.clone(), 1, queued)
     });
     events::write_each(transaction, queued).await
 }
 
-fn row_of(job: &Job) -> Result<[Value; 22]> {
-    let (parent, part) = lineage_columns(job.lineage);
+fn row_of(job: &Job) -> Result<[SqlValue; 22]> {
+    let (parent, subjob) = lineage_columns(job.lineage);
     Ok([
         job.id.to_string().into(),
         job.owner.as_str().into(),
@@ -140,7 +140,7 @@ fn row_of(job: &Job) -> Result<[Value; 22]> {
         1_i64.into(),
         job.dataset.map(|dataset| dataset.to_string()).into(),
         parent.into(),
-        part.into(),
+        subjob.into(),
         jobs::digest(job)?.into(),
         job.demand.level(0.0).into(),
         jobs::stored_seconds(job).into(),
@@ -151,12 +151,12 @@ fn row_of(job: &Job) -> Result<[Value; 22]> {
 
 pub(super) fn lineage_columns(lineage: JobTree) -> (Option<String>, Option<i64>) {
     match lineage {
-        JobTree::Part { parent, part } => (Some(parent.to_string()), Some(part.into())),
+        JobTree::Subjob { parent, index } => (Some(parent.to_string()), Some(index.into())),
         JobTree::Single | JobTree::Parent { .. } => (None, None),
     }
 }
 
-/// Records that a parent runs if this claim of a part is the first.
+/// Records that a parent runs if this claim of a subjob is the first.
 pub(super) async fn started(
     transaction: &mut Transaction,
     parent: JobId,
@@ -172,18 +172,18 @@ pub(super) async fn started(
     Ok(())
 }
 
-/// A part that ends in this transaction. Its row is locked.
-pub(super) struct EndedPart<'a> {
+/// A subjob that ends in this transaction. Its row is locked.
+pub(super) struct EndedSubjob<'a> {
     pub job: JobId,
     pub parent: JobId,
-    pub part: u32,
+    pub index: u32,
     pub error: Option<&'a JobError>,
     pub progress: Progress,
     pub at: Timestamp,
 }
 
-/// Counts off an ended part. The last part makes its parent claimable. A failed part fails its parent.
-pub(super) async fn ended(transaction: &mut Transaction, ended: &EndedPart<'_>) -> Result<()> {
+/// Counts off an ended subjob. The last subjob makes its parent claimable. A failed subjob fails its parent.
+pub(super) async fn ended(transaction: &mut Transaction, ended: &EndedSubjob<'_>) -> Result<()> {
     let Some(mut parent) = Parent::lock(transaction, ended.parent).await? else {
         return Ok(());
     };
@@ -206,12 +206,12 @@ pub(super) async fn ended(transaction: &mut Transaction, ended: &EndedPart<'_>) 
         Some(error) => {
             parent.left -= stop_queued(transaction, parent.id, ended.at).await?;
             parent.write(transaction).await?;
-            let (job, part, detail) = (ended.job, ended.part, &error.detail);
+            let (job, index, detail) = (ended.job, ended.index, &error.detail);
             let error = JobError {
                 code: error.code.clone(),
-                detail: format!("part {part} ({job}) failed: {detail}"),
+                detail: format!("part {index} ({job}) failed: {detail}"),
             };
-            let ending = Ending {
+            let ending = UnworkedEnd {
                 status: Status::Failed,
                 error: Some(error),
                 attempt: 0,
@@ -222,7 +222,7 @@ pub(super) async fn ended(transaction: &mut Transaction, ended: &EndedPart<'_>) 
     }
 }
 
-/// Cancels a parent that waits for its parts, and all of these parts. Queued parts end at once. Running parts
+/// Cancels a parent that waits for its subjobs, and all of these subjobs. Queued subjobs end at once. Running subjobs
 /// end when their workers see the cancel. The caller has locked the parent's row.
 pub(super) async fn cancel(
     mut transaction: Transaction,
@@ -251,7 +251,7 @@ pub(super) async fn cancel(
     Ok(CancelOutcome::Requested(job))
 }
 
-/// Cancels the queued parts that no other transaction has locked. Returns their number.
+/// Cancels the queued subjobs that no other transaction has locked. Returns their number.
 async fn stop_queued(transaction: &mut Transaction, parent: JobId, now: Timestamp) -> Result<u32> {
     let update = statement(
         "UPDATE jobs SET status = 'cancelled', cancel_requested = TRUE, finished_at = $2, \
@@ -284,10 +284,10 @@ async fn stop_queued(transaction: &mut Transaction, parent: JobId, now: Timestam
     Ok(stopped.len() as u32)
 }
 
-/// The columns of a locked parent that concern its parts.
+/// The columns of a locked parent that concern its subjobs.
 struct Parent {
     id: JobId,
-    parts: u32,
+    subjobs: u32,
     left: u32,
     progress: Progress,
     started_at: Option<i64>,
@@ -305,7 +305,7 @@ impl Parent {
         let read = |row: &Row| {
             Ok(Self {
                 id,
-                parts: rows::small(row, "parts")?,
+                subjobs: rows::small(row, "parts")?,
                 left: rows::small(row, "parts_left")?,
                 progress: rows::from_json_if(row, "progress")?.unwrap_or_default(),
                 started_at: row.get("started_at")?,
@@ -316,14 +316,14 @@ impl Parent {
         row.as_ref().map(read).transpose()
     }
 
-    /// Adds the counts of a part that succeeded. Returns whether the progress deserves an event, which is
-    /// once per per cent of the parts.
-    fn advance(&mut self, part: &EndedPart<'_>) -> bool {
-        let ended = self.parts - self.left;
-        let fraction = f64::from(ended) / f64::from(self.parts);
+    /// Adds the counts of a subjob that succeeded. Returns whether the progress deserves an event, which is
+    /// once per per cent of the subjobs.
+    fn advance(&mut self, subjob: &EndedSubjob<'_>) -> bool {
+        let ended = self.subjobs - self.left;
+        let fraction = f64::from(ended) / f64::from(self.subjobs);
         let left = f64::from(self.left);
-        let elapsed = |from: i64| (part.at.milliseconds() - from).max(0) as f64 / 1_000.0;
-        let counted = part.progress;
+        let elapsed = |from: i64| (subjob.at.milliseconds() - from).max(0) as f64 / 1_000.0;
+        let counted = subjob.progress;
         self.progress.examples += counted.examples;
         self.progress.mistakes += counted.mistakes;
         self.progress.passes += counted.passes;
@@ -332,7 +332,7 @@ impl Parent {
             .started_at
             .filter(|_| self.left > 0)
             .map(|from| elapsed(from) * left / f64::from(ended));
-        let percent = |ended: u32| u64::from(ended) * 100 / u64::from(self.parts);
+        let percent = |ended: u32| u64::from(ended) * 100 / u64::from(self.subjobs);
         percent(ended) > percent(ended - 1)
     }
 
@@ -349,7 +349,7 @@ impl Parent {
         transaction.execute(update).await.map(|_| ())
     }
 
-    /// Ends a cancelled parent if none of its parts ever began, so that no results remain to gather.
+    /// Ends a cancelled parent if none of its subjobs ever began, so that no results remain to gather.
     async fn end_if_cancelled(
         &self,
         transaction: &mut Transaction,
@@ -358,7 +358,7 @@ impl Parent {
         if self.has_ended || !self.cancel_requested || self.left > 0 || self.started_at.is_some() {
             return Ok(None);
         }
-        let ending = Ending {
+        let ending = UnworkedEnd {
             status: Status::Cancelled,
             error: None,
             attempt: 0,
@@ -368,6 +368,6 @@ impl Parent {
     }
 }
 
-/// The outcomes of the parts of a job after a given part, in order.
+/// The outcomes of the subjobs of a job after a given subjob, in order.
 pub(super) const OUTCOMES: &str = "SELECT id, part, status, result, error, model, finished_at, \
      end_digest FROM jobs WHERE parent = $1 AND id > $2 ORDER BY id LIMIT $3";

@@ -1,6 +1,6 @@
-//! Jobs with parts: how the parts of a parent job are stored, read and completed.
+//! Jobs with subjobs: how the subjobs of a parent job are stored, read and completed.
 //!
-//! A grid or an experiment is such a parent. The parts are ordinary jobs, and the parent is computed last to
+//! A grid or an experiment is such a parent. The subjobs are ordinary jobs, and the parent is computed last to
 //! gather their results.
 
 use std::sync::Arc;
@@ -9,30 +9,34 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::records::task::JobSpec;
-use crate::records::{Job, JobId, JobTree, PartOutcome, Progress, Status};
+use crate::records::{Job, JobId, JobTree, Progress, Status, SubjobOutcome};
 use crate::storage::{Blobs, JobEnd, StoreError, Usage};
 
 use super::submit::{JobDraft, is_asked_again};
 use crate::jobs::ids::Ids;
 use crate::jobs::service::{Jobs, JobsError};
 
-/// Parts per page when parts are read from the store.
+/// Subjobs per page when subjobs are read from the store.
 const PAGE: u32 = 100;
 
 impl Jobs {
-    /// Stores a parent with its parts, all queued. The parent holds no permit even for a waiting client,
-    /// because its parts may need every permit.
-    pub(crate) async fn enqueue_parts(&self, new: JobDraft, count: u32) -> Result<Job, JobsError> {
+    /// Stores a parent with its subjobs, all queued. The parent holds no permit even for a waiting client,
+    /// because its subjobs may need every permit.
+    pub(crate) async fn enqueue_subjobs(
+        &self,
+        new: JobDraft,
+        count: u32,
+    ) -> Result<Job, JobsError> {
         let all = Usage {
             jobs_queued: 1 + u64::from(count),
             ..Usage::default()
         };
-        self.check_room(&new.owner, &all).await?;
+        self.check_quota(&new.owner, &all).await?;
         let mut record = self.record(&new);
         self.keep_data(&mut record, &new.work).await?;
         let parent = Job {
             lineage: JobTree::Parent {
-                parts: count,
+                subjobs: count,
                 left: count,
             },
             progress: Progress {
@@ -42,9 +46,12 @@ impl Jobs {
             ..record
         };
         let (ids, spec, whole) = (Arc::clone(&self.ids), new.spec.clone(), parent.clone());
-        let parts = tokio::task::spawn_blocking(move || parts_of(&ids, &spec, &whole, count));
-        let parts = parts.await.map_err(|_| JobsError::Stopping)?;
-        let insert = || self.store.insert_parts(&parent, &parts, new.key.as_ref());
+        let subjobs = tokio::task::spawn_blocking(move || subjobs_of(&ids, &spec, &whole, count));
+        let subjobs = subjobs.await.map_err(|_| JobsError::Stopping)?;
+        let insert = || {
+            self.store
+                .insert_subjobs(&parent, &subjobs, new.key.as_ref())
+        };
         let asked_at = Instant::now();
         let mut stored = insert().await;
         let is_repeated = is_asked_again(&stored, asked_at);
@@ -59,24 +66,24 @@ impl Jobs {
         Ok(parent)
     }
 
-    /// The outcomes of the parts of a job so far, in the order of the parts.
+    /// The outcomes of the subjobs of a job so far, in the order of the subjobs.
     ///
     /// # Errors
     /// Errors of the store.
-    pub async fn parts(&self, parent: JobId) -> Result<Vec<PartOutcome>, StoreError> {
-        let mut all: Vec<PartOutcome> = Vec::new();
+    pub async fn subjobs(&self, parent: JobId) -> Result<Vec<SubjobOutcome>, StoreError> {
+        let mut all: Vec<SubjobOutcome> = Vec::new();
         loop {
-            let after = all.last().map(|part| part.job);
-            let mut some = self.store.parts(parent, after, PAGE).await?;
-            for part in &mut some {
-                forget_long(part);
+            let after = all.last().map(|subjob| subjob.job);
+            let mut some = self.store.subjobs(parent, after, PAGE).await?;
+            for subjob in &mut some {
+                forget_long(subjob);
             }
             let is_last = some.len() < PAGE as usize;
             all.extend(some);
             if all
                 .iter()
                 .zip(0..)
-                .any(|(part, number)| part.part != number)
+                .any(|(subjob, number)| subjob.index != number)
             {
                 let told =
                     format!("the parts of {parent} have other numbers than at their creation");
@@ -88,31 +95,33 @@ impl Jobs {
         }
     }
 
-    /// The key of the blob with the data that a client sent. A part without a dataset reads the blob of the
+    /// The key of the blob with the data that a client sent. A subjob without a dataset reads the blob of the
     /// parent.
     pub(crate) fn data_key_of(job: &Job) -> Option<String> {
         match job.lineage {
-            JobTree::Part { parent, .. } if job.data_sha256.is_some() && job.dataset.is_none() => {
+            JobTree::Subjob { parent, .. }
+                if job.data_sha256.is_some() && job.dataset.is_none() =>
+            {
                 Some(Blobs::data_key(parent, 0))
             }
             _ => job.data_key.clone(),
         }
     }
 
-    /// Wakes the scheduler and the waiters of the parent after a part has ended here. The last part makes the
+    /// Wakes the scheduler and the waiters of the parent after a subjob has ended here. The last subjob makes the
     /// parent claimable.
-    pub(crate) async fn after_part(&self, part: &Job) {
-        let JobTree::Part { parent, .. } = part.lineage else {
+    pub(crate) async fn after_subjob(&self, subjob: &Job) {
+        let JobTree::Subjob { parent, .. } = subjob.lineage else {
             return;
         };
         self.hub.work.notify_one();
         self.hub.changed(parent);
-        if part.status != Status::Failed {
+        if subjob.status != Status::Failed {
             return;
         }
-        // The failed part has failed the parent in the store, and no other process reports the end of the
+        // The failed subjob has failed the parent in the store, and no other process reports the end of the
         // parent.
-        match self.store.job(&part.owner, parent).await {
+        match self.store.job(&subjob.owner, parent).await {
             Ok(Some(parent)) if parent.status == Status::Failed => {
                 self.has_ended(&parent);
                 self.forget_data(parent.data_key.as_deref()).await;
@@ -123,18 +132,18 @@ impl Jobs {
     }
 }
 
-/// The parts of a job, in the order of their ids.
-fn parts_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> {
+/// The subjobs of a job, in the order of their ids.
+fn subjobs_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> {
     let mut numbered: Vec<JobId> = (0..count).map(|_| ids.id()).collect();
     numbered.sort_unstable();
-    // A part inherits the fields of its parent except the request. The request of the parent can be as long as
-    // all requests of its parts together.
-    let like = Job {
+    // A subjob inherits the fields of its parent except the request. The request of the parent can be as long as
+    // all requests of its subjobs together.
+    let shared = Job {
         spec: Value::Null,
         ..parent.clone()
     };
-    let part = |(id, part): (JobId, u32)| {
-        let (spec, seed) = whole.part(part, count)?;
+    let subjob = |(id, index): (JobId, u32)| {
+        let (spec, seed) = whole.subjob(index, count)?;
         Some(Job {
             id,
             task: spec.task.name().to_owned(),
@@ -146,27 +155,27 @@ fn parts_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> {
             seed: seed.unwrap_or(parent.seed),
             callback: None,
             progress: Progress::default(),
-            lineage: JobTree::Part {
+            lineage: JobTree::Subjob {
                 parent: parent.id,
-                part,
+                index,
             },
-            ..like.clone()
+            ..shared.clone()
         })
     };
-    numbered.into_iter().zip(0..).filter_map(part).collect()
+    numbered.into_iter().zip(0..).filter_map(subjob).collect()
 }
 
-/// Drops the hypothesis of a part. A hypothesis can be long and is not gathered.
-fn forget_long(part: &mut PartOutcome) {
-    if let Some(Value::Object(result)) = &mut part.result
+/// Drops the hypothesis of a subjob. A hypothesis can be long and is not gathered.
+fn forget_long(subjob: &mut SubjobOutcome) {
+    if let Some(Value::Object(result)) = &mut subjob.result
         && let Some(hypothesis) = result.get_mut("hypothesis")
     {
         *hypothesis = Value::Null;
     }
 }
 
-/// Removes the model and the trace from the end of a part. A parent does not keep the models and traces of its
-/// many parts.
+/// Removes the model and the trace from the end of a subjob. A parent does not keep the models and traces of its
+/// many subjobs.
 pub(crate) fn without_products(mut end: JobEnd) -> JobEnd {
     end.trace = None;
     if end.model.take().is_some()

@@ -1,4 +1,4 @@
-//! Jobs that have parts: claiming, counting, cancelling, gathering and deleting the parts.
+//! Jobs that have subjobs: claiming, counting, cancelling, gathering and deleting the subjobs.
 
 use halfspace::records::Callback;
 use halfspace::storage::BusyReceivers;
@@ -7,38 +7,41 @@ use super::*;
 
 const PARENT: i64 = 1;
 
-/// The job that waits for `parts` parts.
-fn parent(parts: u32) -> Job {
+/// The job that waits for `subjobs` subjobs.
+fn parent(subjobs: u32) -> Job {
     Job {
         task: "experiment".into(),
         learner: None,
-        lineage: JobTree::Parent { parts, left: parts },
+        lineage: JobTree::Parent {
+            subjobs,
+            left: subjobs,
+        },
         ..job(PARENT)
     }
 }
 
-/// The parts of the parent. Their numbers follow the parent's number.
-fn parts(count: u32) -> Vec<Job> {
-    let part = |part: u32| Job {
+/// The subjobs of the parent. Their numbers follow the parent's number.
+fn subjobs(count: u32) -> Vec<Job> {
+    let subjob = |index: u32| Job {
         name: None,
         data_key: None,
         created_at: at(PARENT),
-        lineage: JobTree::Part {
+        lineage: JobTree::Subjob {
             parent: parent(count).id,
-            part,
+            index,
         },
-        ..job(PARENT + 1 + i64::from(part))
+        ..job(PARENT + 1 + i64::from(index))
     };
-    (0..count).map(part).collect()
+    (0..count).map(subjob).collect()
 }
 
 pub(super) async fn stored(store: &Store, count: u32) -> Vec<Job> {
-    let parts = parts(count);
+    let subjobs = subjobs(count);
     store
-        .insert_parts(&parent(count), &parts, None)
+        .insert_subjobs(&parent(count), &subjobs, None)
         .await
         .unwrap();
-    parts
+    subjobs
 }
 
 async fn claimed_as(store: &Store, name: &str) -> Lease {
@@ -49,7 +52,7 @@ async fn finish(store: &Store, lease: &Lease, end: JobEnd) {
     assert_eq!(store.finish_job(lease, &end).await.unwrap(), Fenced::Done);
 }
 
-/// The end of a part, which stores no model.
+/// The end of a subjob, which stores no model.
 fn counted(result: u64) -> JobEnd {
     JobEnd {
         result: Some(json!(result)),
@@ -76,24 +79,25 @@ fn left(job: &Job) -> u32 {
 }
 
 async fn results(store: &Store) -> Vec<(u32, Status, Option<Value>)> {
-    let all = store.parts(parent(1).id, None, 1_000).await.unwrap();
-    let outcome =
-        |outcome: halfspace::records::PartOutcome| (outcome.part, outcome.status, outcome.result);
+    let all = store.subjobs(parent(1).id, None, 1_000).await.unwrap();
+    let outcome = |outcome: halfspace::records::SubjobOutcome| {
+        (outcome.index, outcome.status, outcome.result)
+    };
     all.into_iter().map(outcome).collect()
 }
 
-pub(super) async fn parts_are_taken_and_gathered_once(backend: &dyn Backend) {
+pub(super) async fn subjobs_are_taken_and_gathered_once(backend: &dyn Backend) {
     let store = open(backend).await;
-    let parts = stored(&store, 3).await;
-    for part in &parts {
-        assert_eq!(get(&store, part.id).await, *part);
-        assert_eq!(story(&store, part.id).await, ["queued"]);
+    let subjobs = stored(&store, 3).await;
+    for subjob in &subjobs {
+        assert_eq!(get(&store, subjob.id).await, *subjob);
+        assert_eq!(story(&store, subjob.id).await, ["queued"]);
     }
     assert_eq!(get(&store, parent(3).id).await, parent(3));
     let usage = store.usage(&owner()).await.unwrap();
     assert_eq!(usage.own.jobs_queued, 4);
     let first = claim(&store, "a", LONG).await.unwrap();
-    assert_eq!(first.job.id, parts[0].id);
+    assert_eq!(first.job.id, subjobs[0].id);
     let second = claimed_as(&store, "b").await;
     let running = get(&store, parent(3).id).await;
     assert_eq!((running.status, running.attempt), (Status::Running, 0));
@@ -116,10 +120,10 @@ pub(super) async fn parts_are_taken_and_gathered_once(backend: &dyn Backend) {
     let gathering = claim(&store, "c", LONG).await.unwrap();
     assert_eq!((gathering.job.id, left(&gathering.job)), (parent(3).id, 0));
     assert_eq!(claim(&store, "a", LONG).await, None);
-    let succeeded = |part: u32| (part, Status::Succeeded, Some(json!(part)));
+    let succeeded = |index: u32| (index, Status::Succeeded, Some(json!(index)));
     assert_eq!(results(&store).await, [0, 1, 2].map(succeeded));
-    let after = store.parts(parent(3).id, Some(parts[0].id), 1).await;
-    assert_eq!(after.unwrap()[0].job, parts[1].id);
+    let after = store.subjobs(parent(3).id, Some(subjobs[0].id), 1).await;
+    assert_eq!(after.unwrap()[0].job, subjobs[1].id);
     finish(&store, &gathering.lease, success(PARENT)).await;
     let story = story(&store, parent(3).id).await;
     let expected = [
@@ -129,7 +133,7 @@ pub(super) async fn parts_are_taken_and_gathered_once(backend: &dyn Backend) {
     assert_eq!(story[6..], ["succeeded", "result"]);
 }
 
-pub(super) async fn many_parts_are_counted_exactly(backend: &dyn Backend) {
+pub(super) async fn many_subjobs_are_counted_exactly(backend: &dyn Backend) {
     let stores = [open(backend).await, open(backend).await];
     let count = 60;
     stored(&stores[0], count).await;
@@ -164,26 +168,26 @@ pub(super) async fn many_parts_are_counted_exactly(backend: &dyn Backend) {
     assert_eq!((ended.status, left(&ended)), (Status::Succeeded, 0));
 }
 
-pub(super) async fn a_part_that_fails_fails_all(backend: &dyn Backend) {
+pub(super) async fn a_subjob_that_fails_fails_all(backend: &dyn Backend) {
     let store = open(backend).await;
-    let parts = stored(&store, 4).await;
+    let subjobs = stored(&store, 4).await;
     let (first, second) = (claimed_as(&store, "a").await, claimed_as(&store, "b").await);
     finish(&store, &second, failure()).await;
     let failed = get(&store, parent(4).id).await;
     assert_eq!((failed.status, left(&failed)), (Status::Failed, 1));
     let error = failed.error.unwrap();
     assert_eq!(error.code, "solver");
-    let expected = format!("part 1 ({}) failed: it did not converge", parts[1].id);
+    let expected = format!("part 1 ({}) failed: it did not converge", subjobs[1].id);
     assert_eq!(error.detail, expected);
     assert_eq!(
         story(&store, parent(4).id).await,
         ["queued", "running", "failed", "result"]
     );
-    for part in &parts[2..] {
+    for subjob in &subjobs[2..] {
         let expected = ["queued", "cancelled", "result"];
-        assert_eq!(story(&store, part.id).await, expected);
+        assert_eq!(story(&store, subjob.id).await, expected);
     }
-    // The worker of another part learns of the cancellation.
+    // The worker of another subjob learns of the cancellation.
     let beat = store
         .heartbeat(&first, &beating(None), at(101))
         .await
@@ -194,14 +198,14 @@ pub(super) async fn a_part_that_fails_fails_all(backend: &dyn Backend) {
     assert_eq!(claim(&store, "a", LONG).await, None);
     let failed = get(&store, parent(4).id).await;
     assert_eq!((failed.status, left(&failed)), (Status::Failed, 0));
-    // A part that has already failed is not marked as cancelled.
-    let other = get(&store, parts[1].id).await;
+    // A subjob that has already failed is not marked as cancelled.
+    let other = get(&store, subjobs[1].id).await;
     assert!(!other.cancel_requested && other.status == Status::Failed);
 }
 
-pub(super) async fn a_poisoned_part_fails_all(backend: &dyn Backend) {
+pub(super) async fn a_poisoned_subjob_fails_all(backend: &dyn Backend) {
     let store = open(backend).await;
-    let parts = stored(&store, 1).await;
+    let subjobs = stored(&store, 1).await;
     for _ in 0..5 {
         assert!(claim(&store, "a", NONE).await.is_some());
     }
@@ -209,13 +213,13 @@ pub(super) async fn a_poisoned_part_fails_all(backend: &dyn Backend) {
     let failed = get(&store, parent(1).id).await;
     assert_eq!(failed.status, Status::Failed);
     assert_eq!(failed.error.unwrap().code, JobError::POISONED);
-    assert_eq!(get(&store, parts[0].id).await.status, Status::Failed);
+    assert_eq!(get(&store, subjobs[0].id).await.status, Status::Failed);
 }
 
-pub(super) async fn parts_that_wait_are_cancelled_at_once(backend: &dyn Backend) {
+pub(super) async fn subjobs_that_wait_are_cancelled_at_once(backend: &dyn Backend) {
     let store = open(backend).await;
-    // More parts than one statement writes.
-    let parts = stored(&store, 501).await;
+    // More subjobs than one statement writes.
+    let subjobs = stored(&store, 501).await;
     let id = parent(501).id;
     let stranger = store.cancel_job(&Owner::new("other"), id, at(5)).await;
     assert_eq!(stranger.unwrap(), CancelOutcome::NotFound);
@@ -225,9 +229,9 @@ pub(super) async fn parts_that_wait_are_cancelled_at_once(backend: &dyn Backend)
     assert_eq!((ended.status, left(&ended)), (Status::Cancelled, 0));
     assert_eq!(ended.result, None);
     assert_eq!(story(&store, id).await, ["queued", "cancelled", "result"]);
-    for part in [&parts[0], &parts[499], &parts[500]] {
+    for subjob in [&subjobs[0], &subjobs[499], &subjobs[500]] {
         let expected = ["queued", "cancelled", "result"];
-        assert_eq!(story(&store, part.id).await, expected);
+        assert_eq!(story(&store, subjob.id).await, expected);
     }
     assert_eq!(claim(&store, "a", LONG).await, None);
     let usage = store.usage(&owner()).await.unwrap();
@@ -236,7 +240,7 @@ pub(super) async fn parts_that_wait_are_cancelled_at_once(backend: &dyn Backend)
     assert_eq!(again, CancelOutcome::AlreadyRequested(ended));
 }
 
-pub(super) async fn parts_that_run_are_cancelled_and_the_rest_is_gathered(backend: &dyn Backend) {
+pub(super) async fn subjobs_that_run_are_cancelled_and_the_rest_is_gathered(backend: &dyn Backend) {
     let store = open(backend).await;
     stored(&store, 4).await;
     let id = parent(4).id;
@@ -255,7 +259,7 @@ pub(super) async fn parts_that_run_are_cancelled_and_the_rest_is_gathered(backen
         .unwrap();
     let cancel_requested = true;
     assert_eq!(beat, Heartbeat::Held { cancel_requested });
-    // A cancelled part that is requeued ends at once.
+    // A cancelled subjob that is requeued ends at once.
     assert_eq!(
         store
             .requeue_job(&running, &Requeue::default(), at(102))
@@ -264,7 +268,7 @@ pub(super) async fn parts_that_run_are_cancelled_and_the_rest_is_gathered(backen
         Fenced::Done
     );
     assert_eq!(get(&store, running.job).await.status, Status::Cancelled);
-    // A part whose worker vanished ends too. Then a worker gathers the results.
+    // A subjob whose worker vanished ends too. Then a worker gathers the results.
     let gathering = claim(&store, "d", LONG).await.unwrap();
     assert_eq!(gathering.job.id, id);
     assert!(gathering.job.cancel_requested);
@@ -297,7 +301,7 @@ pub(super) async fn parts_that_run_are_cancelled_and_the_rest_is_gathered(backen
     );
 }
 
-pub(super) async fn cancelling_and_ending_parts_do_not_block_each_other(backend: &dyn Backend) {
+pub(super) async fn cancelling_and_ending_subjobs_do_not_block_each_other(backend: &dyn Backend) {
     let stores = [open(backend).await, open(backend).await];
     let count = 40;
     stored(&stores[0], count).await;
@@ -332,25 +336,25 @@ pub(super) async fn cancelling_and_ending_parts_do_not_block_each_other(backend:
     events(&stores[0], id).await;
 }
 
-pub(super) async fn a_part_ends_and_goes_with_its_parent_alone(backend: &dyn Backend) {
+pub(super) async fn a_subjob_ends_and_goes_with_its_parent_alone(backend: &dyn Backend) {
     let store = open(backend).await;
-    let parts = stored(&store, 2).await;
+    let subjobs = stored(&store, 2).await;
     let id = parent(2).id;
-    let part_of = CancelOutcome::PartOf { parent: id };
-    let outcome = store.cancel_job(&owner(), parts[0].id, at(5)).await;
-    assert_eq!(outcome.unwrap(), part_of);
+    let subjob_of = CancelOutcome::SubjobOf { parent: id };
+    let outcome = store.cancel_job(&owner(), subjobs[0].id, at(5)).await;
+    assert_eq!(outcome.unwrap(), subjob_of);
     let delete = async |id| store.delete_job(&owner(), id).await.unwrap();
-    let part_of = DeleteOutcome::PartOf { parent: id };
-    assert_eq!(delete(parts[0].id).await, part_of);
+    let subjob_of = DeleteOutcome::SubjobOf { parent: id };
+    assert_eq!(delete(subjobs[0].id).await, subjob_of);
     assert_eq!(delete(id).await, DeleteOutcome::NotEnded);
-    // Deleting a failed parent deletes a part that still runs.
+    // Deleting a failed parent deletes a subjob that still runs.
     let (first, running) = (claimed_as(&store, "a").await, claimed_as(&store, "b").await);
     finish(&store, &first, failure()).await;
-    assert_eq!(delete(parts[0].id).await, part_of);
+    assert_eq!(delete(subjobs[0].id).await, subjob_of);
     let data_key = parent(2).data_key;
     assert_eq!(delete(id).await, DeleteOutcome::Deleted { data_key });
-    for part in &parts {
-        assert_eq!(store.job(&owner(), part.id).await.unwrap(), None);
+    for subjob in &subjobs {
+        assert_eq!(store.job(&owner(), subjob.id).await.unwrap(), None);
     }
     let beat = store.heartbeat(&running, &beating(None), at(101)).await;
     assert_eq!(beat.unwrap(), Heartbeat::Lost);
@@ -360,11 +364,11 @@ pub(super) async fn a_part_ends_and_goes_with_its_parent_alone(backend: &dyn Bac
     );
 }
 
-pub(super) async fn a_lease_may_be_lost_while_parts_are_gathered(backend: &dyn Backend) {
+pub(super) async fn a_lease_may_be_lost_while_subjobs_are_gathered(backend: &dyn Backend) {
     let store = open(backend).await;
     stored(&store, 1).await;
-    let part = claimed_as(&store, "a").await;
-    finish(&store, &part, counted(0)).await;
+    let subjob = claimed_as(&store, "a").await;
+    finish(&store, &subjob, counted(0)).await;
     let stale = claim(&store, "a", NONE).await.unwrap().lease;
     assert_eq!(stale.job, parent(1).id);
     let held = claimed_as(&store, "b").await;
@@ -375,14 +379,14 @@ pub(super) async fn a_lease_may_be_lost_while_parts_are_gathered(backend: &dyn B
     assert_eq!(get(&store, held.job).await.status, Status::Succeeded);
 }
 
-pub(super) async fn parts_are_swept_with_their_parent(backend: &dyn Backend) {
+pub(super) async fn subjobs_are_swept_with_their_parent(backend: &dyn Backend) {
     let store = open(backend).await;
     stored(&store, 4).await;
     for _ in 0..4 {
-        let part = claimed_as(&store, "a").await;
-        finish(&store, &part, counted(0)).await;
+        let subjob = claimed_as(&store, "a").await;
+        finish(&store, &subjob, counted(0)).await;
     }
-    // The parts are needed until the parent has ended.
+    // The subjobs are needed until the parent has ended.
     let sweep = async |limit| store.sweep_jobs(at(1_000), limit).await.unwrap().jobs;
     assert_eq!(sweep(10).await, 0);
     let gathering = claimed_as(&store, "a").await;
@@ -398,9 +402,9 @@ pub(super) async fn parts_are_swept_with_their_parent(backend: &dyn Backend) {
     assert_eq!(store.job(&owner(), gathering.job).await.unwrap(), None);
 }
 
-pub(super) async fn lists_pass_over_parts(backend: &dyn Backend) {
+pub(super) async fn lists_pass_over_subjobs(backend: &dyn Backend) {
     let store = open(backend).await;
-    let parts = stored(&store, 3).await;
+    let subjobs = stored(&store, 3).await;
     let id = parent(3).id;
     let page = Page::new(10, None);
     let list = async |filter: JobFilter| {
@@ -413,7 +417,7 @@ pub(super) async fn lists_pass_over_parts(backend: &dyn Backend) {
     };
     assert_eq!(list(JobFilter::default()).await, [id]);
     assert_eq!(list(of_status(Status::Queued)).await, [id]);
-    let part = claimed_as(&store, "a").await;
+    let subjob = claimed_as(&store, "a").await;
     assert_eq!(list(of_status(Status::Queued)).await, []);
     assert_eq!(list(of_status(Status::Running)).await, [id]);
     let of_parent = |status| JobFilter {
@@ -421,35 +425,35 @@ pub(super) async fn lists_pass_over_parts(backend: &dyn Backend) {
         status,
         ..JobFilter::default()
     };
-    let newest_first: Vec<JobId> = parts.iter().rev().map(|part| part.id).collect();
+    let newest_first: Vec<JobId> = subjobs.iter().rev().map(|subjob| subjob.id).collect();
     assert_eq!(list(of_parent(None)).await, newest_first);
-    assert_eq!(list(of_parent(Some(Status::Running))).await, [part.job]);
+    assert_eq!(list(of_parent(Some(Status::Running))).await, [subjob.job]);
     let stranger = store
         .jobs(&Owner::new("other"), &of_parent(None), &page)
         .await;
     assert!(stranger.unwrap().items.is_empty());
 }
 
-pub(super) async fn parts_are_stored_with_their_parent_or_not_at_all(backend: &dyn Backend) {
+pub(super) async fn subjobs_are_stored_with_their_parent_or_not_at_all(backend: &dyn Backend) {
     let store = open(backend).await;
     let misfits = [
-        (parent(2), parts(3)),
-        (job(PARENT), parts(2)),
-        (parent(2), parts(2).into_iter().rev().collect()),
+        (parent(2), subjobs(3)),
+        (job(PARENT), subjobs(2)),
+        (parent(2), subjobs(2).into_iter().rev().collect()),
         (parent(1), vec![running_job(2)]),
     ];
-    for (parent, parts) in misfits {
-        assert!(store.insert_parts(&parent, &parts, None).await.is_err());
+    for (parent, subjobs) in misfits {
+        assert!(store.insert_subjobs(&parent, &subjobs, None).await.is_err());
     }
     let reading = Job {
         dataset: Some(dataset(1).summary.id),
         ..parent(2)
     };
-    let missing = store.insert_parts(&reading, &parts(2), None).await;
+    let missing = store.insert_subjobs(&reading, &subjobs(2), None).await;
     assert!(matches!(missing, Err(StoreError::DatasetMissing(_))));
     assert_eq!(store.job(&owner(), reading.id).await.unwrap(), None);
     assert_eq!(results(&store).await, []);
-    // Storing the parts again does not duplicate them.
+    // Storing the subjobs again does not duplicate them.
     for _ in 0..2 {
         stored(&store, 2).await;
     }
@@ -457,7 +461,7 @@ pub(super) async fn parts_are_stored_with_their_parent_or_not_at_all(backend: &d
     assert_eq!(story(&store, reading.id).await, ["queued"]);
 }
 
-pub(super) async fn no_end_of_all_parts_is_told_of_the_parts(backend: &dyn Backend) {
+pub(super) async fn no_end_of_all_subjobs_is_told_of_the_subjobs(backend: &dyn Backend) {
     let store = open(backend).await;
     let calling = |number: i64| Job {
         id: job(number).id,
@@ -473,19 +477,22 @@ pub(super) async fn no_end_of_all_parts_is_told_of_the_parts(backend: &dyn Backe
     };
     for (number, status) in [(100, Status::Failed), (200, Status::Cancelled)] {
         let parent = calling(number);
-        let lineage = JobTree::Part {
+        let lineage = JobTree::Subjob {
             parent: parent.id,
-            part: 0,
+            index: 0,
         };
-        let part = Job {
+        let subjob = Job {
             lineage,
             ..job(number + 1)
         };
-        store.insert_parts(&parent, &[part], None).await.unwrap();
+        store
+            .insert_subjobs(&parent, &[subjob], None)
+            .await
+            .unwrap();
         match status {
             Status::Failed => {
-                let part = claimed_as(&store, "a").await;
-                finish(&store, &part, failure()).await;
+                let subjob = claimed_as(&store, "a").await;
+                finish(&store, &subjob, failure()).await;
             }
             _ => drop(store.cancel_job(&owner(), parent.id, at(5)).await.unwrap()),
         }

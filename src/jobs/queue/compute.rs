@@ -214,8 +214,10 @@ impl Computation {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
+    #![cfg(target_os = "linux")]
+
     use rustix::process::getpriority_process;
 
     use super::*;

@@ -214,10 +214,9 @@ impl Computation {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[cfg(test)]
 mod tests {
-    #![cfg(target_os = "linux")]
-
     use rustix::process::getpriority_process;
 
     use super::*;

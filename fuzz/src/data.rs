@@ -5,7 +5,7 @@ use std::io::Cursor;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use halfspace_formats::{
-    BitOrder, DataForm, Format, FormatError, FormatErrorKind, Gathered, LabelsColumn, LineSteps,
+    BitOrder, DataForm, Format, FormatError, FormatErrorKind, ParsedRows, LabelsColumn, LineSteps,
     NdjsonPortions, Options, Parsed, Place, RowsKind, Spool, Supply, TextFormat, digest, gather,
     json as documents, parse, read_blocks, write_blocks, write_examples,
 };
@@ -209,7 +209,7 @@ fn through_a_spool(format: Format, input: &Input<'_>, whole: &Result<Parsed, For
             let mut spooled = Vec::new();
             let of_spool = gathered.data.store(&mut spooled, 1000).expect("memory");
             let mut held = Vec::new();
-            let mut data = Gathered::from(whole.data.clone());
+            let mut data = ParsedRows::from(whole.data.clone());
             let of_memory = data.store(&mut held, 1000).expect("memory");
             assert_eq!(of_spool, of_memory, "what is known of spooled rows");
             assert!(spooled == held, "spooled rows");

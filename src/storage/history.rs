@@ -24,42 +24,42 @@ const TARGET: &str = "halfspace::history";
 
 /// The worker parks a job and keeps the lease.
 pub fn parked(lease: &Lease) {
-    note(|| OperationFacts::of_lease("park", lease));
+    note(|| Facts::of_lease("park", lease));
 }
 
 /// The worker resumes a job that was parked.
 pub fn resumed(lease: &Lease) {
-    note(|| OperationFacts::of_lease("resume", lease));
+    note(|| Facts::of_lease("resume", lease));
 }
 
 /// The transaction of a claim is about to commit.
 pub(super) fn taken(lease: &Lease, seconds: u32) {
-    note(|| OperationFacts {
+    note(|| Facts {
         seconds: Some(seconds),
-        ..OperationFacts::of_lease("taken", lease)
+        ..Facts::of_lease("taken", lease)
     });
 }
 
 /// The store queues the job of a dead process, in a transaction that is not committed yet.
 pub(super) fn released(job: JobId, claim: u32) {
-    note(|| OperationFacts {
+    note(|| Facts {
         claim: Some(claim),
-        ..OperationFacts::of_job("released", job)
+        ..Facts::of_job("released", job)
     });
 }
 
 /// The store ends a job itself, in a transaction that is not committed yet. No worker finishes the job.
 pub(super) fn ended(job: JobId, status: Status, at: Timestamp) {
-    note(|| OperationFacts {
+    note(|| Facts {
         status: Some(status),
         finished_at: Some(at),
-        ..OperationFacts::of_job("ended", job)
+        ..Facts::of_job("ended", job)
     });
 }
 
 /// Known facts of an operation. Absent facts do not apply to the operation.
 #[derive(Default)]
-pub(super) struct OperationFacts<'a> {
+pub(super) struct Facts<'a> {
     pub operation: Option<&'static str>,
     pub job: Option<JobId>,
     pub parent: Option<JobId>,
@@ -81,7 +81,7 @@ pub(super) struct OperationFacts<'a> {
     pub outcome: Option<&'static str>,
 }
 
-impl<'a> OperationFacts<'a> {
+impl<'a> Facts<'a> {
     pub(super) fn of(operation: &'static str) -> Self {
         Self {
             operation: Some(operation),
@@ -168,13 +168,13 @@ impl<'a> OperationFacts<'a> {
     }
 }
 
-impl From<&()> for OperationFacts<'_> {
+impl From<&()> for Facts<'_> {
     fn from((): &()) -> Self {
         Self::outcome("done")
     }
 }
 
-impl From<&u64> for OperationFacts<'_> {
+impl From<&u64> for Facts<'_> {
     fn from(count: &u64) -> Self {
         Self {
             count: Some(*count),
@@ -183,13 +183,13 @@ impl From<&u64> for OperationFacts<'_> {
     }
 }
 
-impl From<&Swept> for OperationFacts<'_> {
+impl From<&Swept> for Facts<'_> {
     fn from(swept: &Swept) -> Self {
         Self::from(&swept.jobs)
     }
 }
 
-impl From<&Option<Vec<u8>>> for OperationFacts<'_> {
+impl From<&Option<Vec<u8>>> for Facts<'_> {
     fn from(body: &Option<Vec<u8>>) -> Self {
         Self {
             state: body.as_deref().map(digest),
@@ -198,7 +198,7 @@ impl From<&Option<Vec<u8>>> for OperationFacts<'_> {
     }
 }
 
-impl<'a> From<&'a Lease> for OperationFacts<'a> {
+impl<'a> From<&'a Lease> for Facts<'a> {
     fn from(lease: &'a Lease) -> Self {
         Self {
             outcome: Some("done"),
@@ -207,7 +207,7 @@ impl<'a> From<&'a Lease> for OperationFacts<'a> {
     }
 }
 
-impl<'a> From<&'a Option<Claim>> for OperationFacts<'a> {
+impl<'a> From<&'a Option<Claim>> for Facts<'a> {
     fn from(claim: &'a Option<Claim>) -> Self {
         match claim {
             Some(claim) => Self::from(&claim.lease),
@@ -216,7 +216,7 @@ impl<'a> From<&'a Option<Claim>> for OperationFacts<'a> {
     }
 }
 
-impl From<&Fenced> for OperationFacts<'_> {
+impl From<&Fenced> for Facts<'_> {
     fn from(fenced: &Fenced) -> Self {
         Self::outcome(match fenced {
             Fenced::Done => "done",
@@ -225,7 +225,7 @@ impl From<&Fenced> for OperationFacts<'_> {
     }
 }
 
-impl From<&Heartbeat> for OperationFacts<'_> {
+impl From<&Heartbeat> for Facts<'_> {
     fn from(heartbeat: &Heartbeat) -> Self {
         match *heartbeat {
             Heartbeat::Held { cancel_requested } => Self {
@@ -237,7 +237,7 @@ impl From<&Heartbeat> for OperationFacts<'_> {
     }
 }
 
-impl From<&CancelOutcome> for OperationFacts<'_> {
+impl From<&CancelOutcome> for Facts<'_> {
     fn from(outcome: &CancelOutcome) -> Self {
         match outcome {
             CancelOutcome::Cancelled(job) => Self::outcome("cancelled").with_end_of(job),
@@ -250,7 +250,7 @@ impl From<&CancelOutcome> for OperationFacts<'_> {
     }
 }
 
-impl From<&DeleteOutcome> for OperationFacts<'_> {
+impl From<&DeleteOutcome> for Facts<'_> {
     fn from(outcome: &DeleteOutcome) -> Self {
         Self::outcome(match outcome {
             DeleteOutcome::Deleted { .. } => "done",
@@ -267,7 +267,7 @@ pub(super) struct Call(Option<u64>);
 
 impl Call {
     /// Records the call.
-    pub(super) fn of<'a>(facts: impl FnOnce() -> OperationFacts<'a>) -> Self {
+    pub(super) fn of<'a>(facts: impl FnOnce() -> Facts<'a>) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         if !is_on() {
             return Self(None);
@@ -280,12 +280,12 @@ impl Call {
     /// Records the answer of the store and returns it.
     pub(super) fn answered<T>(self, answer: Result<T>) -> Result<T>
     where
-        for<'a> OperationFacts<'a>: From<&'a T>,
+        for<'a> Facts<'a>: From<&'a T>,
     {
         if self.0.is_some() {
             let facts = answer
                 .as_ref()
-                .map_or_else(|_| OperationFacts::outcome("error"), OperationFacts::from);
+                .map_or_else(|_| Facts::outcome("error"), Facts::from);
             emit("answer", self.0, &facts);
         }
         answer
@@ -294,11 +294,11 @@ impl Call {
 
 /// Runs an operation of the store and records the call and the answer.
 pub(super) async fn recorded<'a, T>(
-    facts: impl FnOnce() -> OperationFacts<'a>,
+    facts: impl FnOnce() -> Facts<'a>,
     operation: impl Future<Output = Result<T>>,
 ) -> Result<T>
 where
-    for<'b> OperationFacts<'b>: From<&'b T>,
+    for<'b> Facts<'b>: From<&'b T>,
 {
     let call = Call::of(facts);
     call.answered(operation.await)
@@ -310,21 +310,20 @@ pub(super) fn calls_of(parent: &Job, subjobs: &[Job]) -> Vec<Call> {
         return Vec::new();
     }
     let all = std::iter::once(parent).chain(subjobs);
-    all.map(|job| Call::of(|| OperationFacts::of_insert(job)))
-        .collect()
+    all.map(|job| Call::of(|| Facts::of_insert(job))).collect()
 }
 
 fn is_on() -> bool {
     tracing::enabled!(target: TARGET, Level::TRACE)
 }
 
-fn note<'a>(facts: impl FnOnce() -> OperationFacts<'a>) {
+fn note<'a>(facts: impl FnOnce() -> Facts<'a>) {
     if is_on() {
         emit("note", None, &facts());
     }
 }
 
-fn emit(stage: &'static str, number: Option<u64>, facts: &OperationFacts<'_>) {
+fn emit(stage: &'static str, number: Option<u64>, facts: &Facts<'_>) {
     tracing::trace!(
         target: TARGET,
         number,

@@ -3,7 +3,7 @@
 //! Checkpoints are rows and not blobs, so that the fence of the lease protects the bytes in the same
 //! transaction. The bytes of a stale worker are therefore never stored.
 
-use super::super::history::{self, OperationFacts};
+use super::super::history::{self, Facts};
 use super::super::{Fenced, Lease, Result};
 use super::Store;
 use super::database::{Transaction, statement};
@@ -15,26 +15,23 @@ impl Store {
     /// checkpoint is deleted when the job ends.
     pub async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced> {
         self.ensure_row_space().await?;
-        history::recorded(
-            || OperationFacts::of_checkpoint("save", lease, body),
-            async {
-                let mut transaction = self.database.begin().await?;
-                let select = concat!("SELECT 1 FROM jobs", fence!(), "{for update}");
-                let held = transaction.optional(fenced(select, lease)).await?;
-                if held.is_none() {
-                    return Ok(Fenced::Lost);
-                }
-                write(&mut transaction, lease.job, body).await?;
-                transaction.commit().await?;
-                Ok(Fenced::Done)
-            },
-        )
+        history::recorded(|| Facts::of_checkpoint("save", lease, body), async {
+            let mut transaction = self.database.begin().await?;
+            let select = concat!("SELECT 1 FROM jobs", fence!(), "{for update}");
+            let held = transaction.optional(fenced(select, lease)).await?;
+            if held.is_none() {
+                return Ok(Fenced::Lost);
+            }
+            write(&mut transaction, lease.job, body).await?;
+            transaction.commit().await?;
+            Ok(Fenced::Done)
+        })
         .await
     }
 
     /// The latest checkpoint of a job that has not ended.
     pub async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
-        history::recorded(|| OperationFacts::of_job("checkpoint", job), async {
+        history::recorded(|| Facts::of_job("checkpoint", job), async {
             let select =
                 statement("SELECT body FROM checkpoints WHERE job = $1").bind(job.to_string());
             let row = self.database.optional(select).await?;

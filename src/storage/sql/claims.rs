@@ -3,7 +3,7 @@
 //! The order is that of [`crate::records::schedule`]. First comes the active owner with the least virtual
 //! seconds. The jobs of this owner are ordered by priority, level and age.
 
-use super::super::history::{self, OperationFacts};
+use super::super::history::{self, Facts};
 use super::super::{Alone, Claim, ClaimTerms, Lease, Result, StoreError, WorkerId};
 use super::database::{Row, statement};
 use super::events::{self, NewEvent};
@@ -55,73 +55,70 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Claim>> {
         self.ensure_row_space().await?;
-        history::recorded(
-            || OperationFacts::of_claim(worker, terms.lease_seconds),
-            async {
-                let memory_bytes_max = bytes(terms.memory_bytes_max);
-                // Each iteration returns a job, fails a damaged job, or passes over an owner, so the loop ends.
-                let mut passed = (f64::MIN, String::new());
-                loop {
-                    let mut transaction = self.database.begin().await?;
-                    let next = statement(NEXT_OWNER)
-                        .bind(memory_bytes_max)
-                        .bind(passed.0)
-                        .bind(passed.1.clone());
-                    let Some(next) = transaction.optional(next).await? else {
-                        return Ok(None);
-                    };
-                    let owner: String = next.get("owner")?;
-                    let claims: u32 = rows::small(&next, "claims")?;
-                    let is_oldest = (claims + 1).is_multiple_of(CLAIMS_BETWEEN_OLDEST);
-                    let update = statement(if is_oldest { TAKE_OLDEST } else { TAKE_FIRST })
-                        .bind(memory_bytes_max)
-                        .bind(owner.as_str())
-                        .bind(worker.as_str())
-                        .bind(terms.lease_seconds)
-                        .bind(now.milliseconds());
-                    let Some(row) = transaction.optional(update).await? else {
-                        // Other workers have just taken all claimable jobs of this owner.
-                        passed = (next.get("virtual_seconds")?, owner);
+        history::recorded(|| Facts::of_claim(worker, terms.lease_seconds), async {
+            let memory_bytes_max = bytes(terms.memory_bytes_max);
+            // Each iteration returns a job, fails a damaged job, or passes over an owner, so the loop ends.
+            let mut passed = (f64::MIN, String::new());
+            loop {
+                let mut transaction = self.database.begin().await?;
+                let next = statement(NEXT_OWNER)
+                    .bind(memory_bytes_max)
+                    .bind(passed.0)
+                    .bind(passed.1.clone());
+                let Some(next) = transaction.optional(next).await? else {
+                    return Ok(None);
+                };
+                let owner: String = next.get("owner")?;
+                let claims: u32 = rows::small(&next, "claims")?;
+                let is_oldest = (claims + 1).is_multiple_of(CLAIMS_BETWEEN_OLDEST);
+                let update = statement(if is_oldest { TAKE_OLDEST } else { TAKE_FIRST })
+                    .bind(memory_bytes_max)
+                    .bind(owner.as_str())
+                    .bind(worker.as_str())
+                    .bind(terms.lease_seconds)
+                    .bind(now.milliseconds());
+                let Some(row) = transaction.optional(update).await? else {
+                    // Other workers have just taken all claimable jobs of this owner.
+                    passed = (next.get("virtual_seconds")?, owner);
+                    continue;
+                };
+                let job = match rows::job(&row) {
+                    Ok(job) => job,
+                    Err(StoreError::Corrupt(damage)) => {
+                        fail_damaged(&mut transaction, &row, &damage.to_string(), now).await?;
+                        transaction.commit().await?;
                         continue;
-                    };
-                    let job = match rows::job(&row) {
-                        Ok(job) => job,
-                        Err(StoreError::Corrupt(damage)) => {
-                            fail_damaged(&mut transaction, &row, &damage.to_string(), now).await?;
-                            transaction.commit().await?;
-                            continue;
-                        }
-                        Err(error) => return Err(error),
-                    };
-                    let lease = Lease {
-                        job: job.id,
-                        worker: worker.clone(),
-                        attempt: job.attempt,
-                        claim: rows::small(&row, "claims")?,
-                    };
-                    let running = [NewEvent::status(Status::Running, job.attempt, now)];
-                    events::append(&mut transaction, job.id, &running).await?;
-                    if let JobTree::Subjob { parent, .. } = job.lineage {
-                        subjobs::started(&mut transaction, parent, now).await?;
                     }
-                    shares::charge_claim(&mut transaction, &Owner::new(owner)).await?;
-                    history::taken(&lease, terms.lease_seconds);
-                    transaction.commit().await?;
-                    let alone = match row.get("alone")? {
-                        true => Some(Alone {
-                            death_seconds: row.get("death_seconds")?,
-                        }),
-                        false => None,
-                    };
-                    return Ok(Some(Claim {
-                        job,
-                        lease,
-                        alone,
-                        switch_seconds: row.get("switch_seconds")?,
-                    }));
+                    Err(error) => return Err(error),
+                };
+                let lease = Lease {
+                    job: job.id,
+                    worker: worker.clone(),
+                    attempt: job.attempt,
+                    claim: rows::small(&row, "claims")?,
+                };
+                let running = [NewEvent::status(Status::Running, job.attempt, now)];
+                events::append(&mut transaction, job.id, &running).await?;
+                if let JobTree::Subjob { parent, .. } = job.lineage {
+                    subjobs::started(&mut transaction, parent, now).await?;
                 }
-            },
-        )
+                shares::charge_claim(&mut transaction, &Owner::new(owner)).await?;
+                history::taken(&lease, terms.lease_seconds);
+                transaction.commit().await?;
+                let alone = match row.get("alone")? {
+                    true => Some(Alone {
+                        death_seconds: row.get("death_seconds")?,
+                    }),
+                    false => None,
+                };
+                return Ok(Some(Claim {
+                    job,
+                    lease,
+                    alone,
+                    switch_seconds: row.get("switch_seconds")?,
+                }));
+            }
+        })
         .await
     }
 

@@ -1,7 +1,7 @@
 //! Statements that store, read and delete jobs as records. The statements of their computation are in
 //! `queue`.
 
-use super::super::history::{self, OperationFacts};
+use super::super::history::{self, Facts};
 use super::super::quota::Usage;
 use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, WorkerId};
 use super::claims::SPEC_SCHEMA;
@@ -23,7 +23,7 @@ impl Store {
     /// job pins its dataset.
     pub async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()> {
         self.ensure_row_space().await?;
-        history::recorded(|| OperationFacts::of_insert(job), async {
+        history::recorded(|| Facts::of_insert(job), async {
             demand(job, job.status == Status::Queued)?;
             let queued = [NewEvent::status(
                 Status::Queued,
@@ -62,10 +62,10 @@ impl Store {
     ) -> Result<Lease> {
         self.ensure_row_space().await?;
         history::recorded(
-            || OperationFacts {
+            || Facts {
                 worker: Some(worker),
                 seconds: Some(lease_seconds),
-                ..OperationFacts::of_insert(job)
+                ..Facts::of_insert(job)
             },
             async {
                 demand(job, job.status == Status::Running && job.attempt == 1)?;
@@ -114,7 +114,7 @@ impl Store {
         key: Option<&KeyClaim>,
     ) -> Result<()> {
         self.ensure_row_space().await?;
-        history::recorded(|| OperationFacts::of_insert(job), async {
+        history::recorded(|| Facts::of_insert(job), async {
             let finished_at = job.finished_at.filter(|_| job.status.is_ended());
             demand(job, finished_at.is_some())?;
             let mut all = Vec::from(begun_events(job, job.attempt));
@@ -216,11 +216,7 @@ impl Store {
             transaction.commit().await?;
             Ok(DeleteOutcome::Deleted { data_key })
         };
-        history::recorded(
-            || OperationFacts::of_job("delete", id),
-            self.with_reserve(write),
-        )
-        .await
+        history::recorded(|| Facts::of_job("delete", id), self.with_reserve(write)).await
     }
 
     /// Deletes at most `limit` jobs of all owners that ended before `ended_before`, oldest first. Subjobs are
@@ -244,7 +240,7 @@ impl Store {
             }
             Ok(swept)
         };
-        history::recorded(|| OperationFacts::of("sweep"), self.with_reserve(write)).await
+        history::recorded(|| Facts::of("sweep"), self.with_reserve(write)).await
     }
 
     /// The trace of the owner's job, if any.

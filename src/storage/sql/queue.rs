@@ -4,7 +4,7 @@
 //! Every statement of a worker is fenced on (id, status, worker, attempt, claim). A lost lease matches no
 //! row, so nothing is written.
 
-use super::super::history::{self, OperationFacts};
+use super::super::history::{self, Facts};
 use super::super::{
     Beat, CancelOutcome, Fenced, Heartbeat, JobEnd, Lease, ReleaseTerms, Requeue, Result, Spent,
     StoreError,
@@ -38,11 +38,7 @@ impl Store {
             transaction.commit().await?;
             Ok(released)
         };
-        history::recorded(
-            || OperationFacts::of("release-expired"),
-            self.with_reserve(write),
-        )
-        .await
+        history::recorded(|| Facts::of("release-expired"), self.with_reserve(write)).await
     }
 
     /// Returns every running job to the queue, on the terms of [`Store::release_expired`], and makes every
@@ -56,11 +52,7 @@ impl Store {
             transaction.commit().await?;
             Ok(released)
         };
-        history::recorded(
-            || OperationFacts::of("release-all"),
-            self.with_reserve(write),
-        )
-        .await
+        history::recorded(|| Facts::of("release-all"), self.with_reserve(write)).await
     }
 
     /// Extends the lease.
@@ -70,9 +62,9 @@ impl Store {
         beat: &Beat<'_>,
         now: Timestamp,
     ) -> Result<Heartbeat> {
-        let recorded = || OperationFacts {
+        let recorded = || Facts {
             seconds: Some(beat.lease_seconds),
-            ..OperationFacts::of_lease("heartbeat", lease)
+            ..Facts::of_lease("heartbeat", lease)
         };
         history::recorded(recorded, async {
             match heartbeat(&self.database, lease, beat, now).await {
@@ -95,11 +87,7 @@ impl Store {
     /// has requested its cancel.
     pub async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
         let write = || finish(&self.database, lease, end);
-        history::recorded(
-            || OperationFacts::of_end(lease, end),
-            self.with_reserve(write),
-        )
-        .await
+        history::recorded(|| Facts::of_end(lease, end), self.with_reserve(write)).await
     }
 
     /// Returns the job to the queue. The attempt does not count unless `terms` says so. The same
@@ -113,12 +101,12 @@ impl Store {
     ) -> Result<Fenced> {
         let write = || requeue(&self.database, lease, terms, now);
         let Some(body) = terms.checkpoint else {
-            let facts = || OperationFacts::of_lease("requeue", lease);
+            let facts = || Facts::of_lease("requeue", lease);
             return history::recorded(facts, self.with_reserve(write)).await;
         };
         // A checkpoint only saves time and may be large, so it does not use the reserve.
         self.ensure_row_space().await?;
-        let facts = || OperationFacts::of_checkpoint("preempt", lease, body);
+        let facts = || Facts::of_checkpoint("preempt", lease, body);
         history::recorded(facts, write()).await
     }
 
@@ -131,11 +119,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<CancelOutcome> {
         let write = || cancel(&self.database, owner, id, now);
-        history::recorded(
-            || OperationFacts::of_job("cancel", id),
-            self.with_reserve(write),
-        )
-        .await
+        history::recorded(|| Facts::of_job("cancel", id), self.with_reserve(write)).await
     }
 }
 
@@ -383,9 +367,9 @@ async fn release(
         let has_products = is_parent || checkpoints::is_kept(transaction, id).await?;
         let ending = match is_unwanted {
             // The next worker keeps the results of a cancelled job and of its subjobs.
-            true if !has_products => Some(UnworkedEnd::cancelled(attempt)),
+            true if !has_products => Some(UnfinishedEnd::cancelled(attempt)),
             false if alone_deaths >= terms.deaths_max => {
-                Some(UnworkedEnd::poisoned(alone_deaths, attempt))
+                Some(UnfinishedEnd::poisoned(alone_deaths, attempt))
             }
             _ => None,
         };
@@ -422,7 +406,7 @@ async fn after_requeue(transaction: &mut Transaction, row: &Row, now: Timestamp)
         if checkpoints::is_kept(transaction, id).await? {
             return request_end(transaction, id).await;
         }
-        end_unfinished(transaction, id, UnworkedEnd::cancelled(attempt), now).await?;
+        end_unfinished(transaction, id, UnfinishedEnd::cancelled(attempt), now).await?;
     }
     Ok(())
 }
@@ -466,7 +450,7 @@ async fn cancel(
             Ok(CancelOutcome::Requested(job))
         }
         Status::Queued => {
-            let ending = UnworkedEnd::cancelled(job.attempt);
+            let ending = UnfinishedEnd::cancelled(job.attempt);
             let row = end_unfinished(&mut transaction, id, ending, now).await?;
             let job = rows::job(&row)?;
             transaction.commit().await?;
@@ -493,13 +477,13 @@ async fn request_end(transaction: &mut Transaction, id: JobId) -> Result<()> {
 }
 
 /// The end of a job that no worker finishes.
-pub(super) struct UnworkedEnd {
+pub(super) struct UnfinishedEnd {
     pub status: Status,
     pub error: Option<JobError>,
     pub attempt: u32,
 }
 
-impl UnworkedEnd {
+impl UnfinishedEnd {
     fn cancelled(attempt: u32) -> Self {
         Self {
             status: Status::Cancelled,
@@ -529,7 +513,7 @@ impl UnworkedEnd {
 async fn end_unfinished(
     transaction: &mut Transaction,
     id: JobId,
-    ending: UnworkedEnd,
+    ending: UnfinishedEnd,
     now: Timestamp,
 ) -> Result<Row> {
     let error = ending.error.clone();
@@ -559,7 +543,7 @@ pub(super) async fn fail_damaged(
         code: JobError::DATA_CORRUPT.to_owned(),
         detail: format!("the stored request is damaged: {damage}"),
     };
-    let ending = UnworkedEnd {
+    let ending = UnfinishedEnd {
         status: Status::Failed,
         error: Some(error),
         attempt: rows::small(row, "attempt")?,
@@ -574,7 +558,7 @@ pub(super) async fn fail_damaged(
 pub(super) async fn end_row(
     transaction: &mut Transaction,
     id: JobId,
-    ending: UnworkedEnd,
+    ending: UnfinishedEnd,
     now: Timestamp,
 ) -> Result<Row> {
     let update = concat!(

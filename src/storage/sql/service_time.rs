@@ -1,7 +1,7 @@
 //! Statements of service time and clock readings, and the repair of leases after a clock jump. Service time
 //! is the time for which some process ran, independent of the time of day.
 
-use super::super::history::{self, OperationFacts};
+use super::super::history::{self, Facts};
 use super::super::{Result, SECONDS_AHEAD_MAX, TimeNote};
 use super::database::{Transaction, statement};
 use super::{Store, rows};
@@ -75,9 +75,9 @@ impl Store {
             transaction.commit().await?;
             Ok(shortened)
         };
-        let facts = || OperationFacts {
+        let facts = || Facts {
             seconds: Some(lease_seconds),
-            ..OperationFacts::of("shorten-leases")
+            ..Facts::of("shorten-leases")
         };
         history::recorded(facts, self.with_reserve(write)).await
     }

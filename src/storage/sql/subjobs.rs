@@ -11,7 +11,7 @@ use super::super::{CancelOutcome, Result, StoreError, history};
 use super::database::{Row, SqlValue, Statement, Transaction, statement};
 use super::digests::JOB_END;
 use super::events::{self, NewEvent};
-use super::queue::{self, UnworkedEnd};
+use super::queue::{self, UnfinishedEnd};
 use super::{Store, claims, idempotency, jobs, rows, shares, usage};
 use crate::records::{
     Job, JobError, JobId, JobTree, KeyClaim, Owner, Progress, Status, SubjobOutcome, Timestamp,
@@ -211,7 +211,7 @@ pub(super) async fn ended(transaction: &mut Transaction, ended: &EndedSubjob<'_>
                 code: error.code.clone(),
                 detail: format!("part {index} ({job}) failed: {detail}"),
             };
-            let ending = UnworkedEnd {
+            let ending = UnfinishedEnd {
                 status: Status::Failed,
                 error: Some(error),
                 attempt: 0,
@@ -358,7 +358,7 @@ impl Parent {
         if self.has_ended || !self.cancel_requested || self.left > 0 || self.started_at.is_some() {
             return Ok(None);
         }
-        let ending = UnworkedEnd {
+        let ending = UnfinishedEnd {
             status: Status::Cancelled,
             error: None,
             attempt: 0,

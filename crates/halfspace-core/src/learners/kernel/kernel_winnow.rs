@@ -18,14 +18,14 @@
 //! ```
 //! use halfspace_core::learners::arithmetic::decimal::Decimal;
 //! use halfspace_core::learners::hypothesis::Score;
-//! use halfspace_core::learners::kernel::kernel_winnow_weights::{KernelWinnowWeights, Scratch};
+//! use halfspace_core::learners::kernel::kernel_winnow_weights::{KernelWinnowWeights, KernelWinnowScratch};
 //! use halfspace_core::learners::arithmetic::power_sum::Base;
 //!
 //! let alpha = Base::new(2.0).expect("above 1");
 //! let mut weights = KernelWinnowWeights::new(alpha, Decimal::from(8), 3, 20);
 //! // The promotion of the example x1 x2 doubles the weights of x1, x2 and x1 x2.
 //! weights.add(&[0, 1], 1).expect("room");
-//! let decision = weights.decide(&[0b011], &mut Scratch::default());
+//! let decision = weights.decide(&[0b011], &mut KernelWinnowScratch::default());
 //! assert_eq!((decision.score, decision.is_positive), (Score::Integer(6), false));
 //! ```
 

@@ -123,6 +123,8 @@ codes! {
         "GET /v1/learners lists all learners."
     NOT_ON_LINE "not-on-line" 422 "The learner needs the whole sample"
         "A session learns one example at a time. Train this learner in a job."
+    TABLE_OPTION "table-option" 422 "An option does not fit the table, or the table needs an option"
+        "The detail names the columns or values of the table and the query parameter that helps."
     UNKNOWN_DATASET "unknown-dataset" 422 "The dataset does not exist"
         "GET /v1/datasets lists all datasets. A deleted dataset cannot be read."
     UNKNOWN_MODEL "unknown-model" 422 "The model does not exist"

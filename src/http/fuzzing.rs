@@ -36,8 +36,8 @@ pub fn query_pairs(query: &str) -> Result<Vec<(String, String)>, Refused> {
 /// A query that is refused.
 pub fn train_query(name: &str, query: &str, limits: &ParseLimits) -> Result<Options, Refused> {
     let entry = learner(name).map_err(|_| refused(Problem::not_found("learner")))?;
-    let query = TrainQuery::read(Some(query), entry).map_err(refused)?;
-    Ok(query.options(limits))
+    let query = TrainQuery::read(Some(query), entry, limits).map_err(refused)?;
+    Ok(query.data.options)
 }
 
 /// Parses the query of a dataset upload.
@@ -48,7 +48,8 @@ pub fn dataset_query(
     query: &str,
     limits: &ParseLimits,
 ) -> Result<(Option<String>, Options), Refused> {
-    datasets::line_options(Some(query), limits).map_err(refused)
+    let (name, data) = datasets::line_options(Some(query), limits).map_err(refused)?;
+    Ok((name, data.options))
 }
 
 /// Parses the query of a prediction by a model of `n` features.
@@ -61,7 +62,8 @@ pub fn predict_query(
     n: usize,
     limits: &ParseLimits,
 ) -> Result<Options, Refused> {
-    options(Some(query), format, n, ExamplesUse::Predict, limits).map_err(refused)
+    let data = options(Some(query), format, n, None, ExamplesUse::Predict, limits);
+    Ok(data.map_err(refused)?.options)
 }
 
 /// Parses and checks a model file. Returns the name, the learner and the content.

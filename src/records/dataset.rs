@@ -7,6 +7,7 @@ use halfspace_formats::{Assume, LabelsKind, RowsKind};
 use serde::{Deserialize, Serialize};
 
 use super::id::DatasetId;
+use super::names::Names;
 use super::owner::Owner;
 use super::time::Timestamp;
 
@@ -14,10 +15,8 @@ use super::time::Timestamp;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dataset {
     pub summary: DatasetSummary,
-    /// The names of the features in order, if the client gave names. The list can be long.
-    pub features: Option<Vec<String>>,
-    /// The names of the labels -1 and +1, if the client gave names.
-    pub classes: Option<Vec<String>>,
+    /// The names of features and classes, and the encoding, if the client gave any. They can be long.
+    pub names: Names,
 }
 
 /// A dataset as in lists. A page holds many datasets, and the names of features can be long.

@@ -1,5 +1,7 @@
 //! The request and the result of an evaluation: the errors of a model on labelled examples.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 use utoipa::ToSchema;
@@ -7,6 +9,7 @@ use utoipa::ToSchema;
 use halfspace_core::learners::engine::evaluate::{Confusion, Evaluation, WrongExample};
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::hypothesis::Score;
+use halfspace_formats::TableEncoding;
 
 use super::hypothesis::NumberOrDecimal;
 use super::id::ModelId;
@@ -46,6 +49,10 @@ pub struct EvaluateResult {
     pub wrong: Vec<WrongDocument>,
     /// Whether all examples were counted. False if a time limit or a cancellation ended the evaluation.
     pub complete: bool,
+    /// The encoding of the table in the body of the request, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = TableEncoding)]
+    pub table: Option<Arc<TableEncoding>>,
 }
 
 /// An example with a wrong prediction.
@@ -99,6 +106,7 @@ impl EvaluateResult {
                 .map(|wrong| wrong_document(wrong, &mut bytes_left))
                 .collect(),
             complete: evaluation.interrupted.is_none(),
+            table: None,
         }
     }
 }

@@ -9,6 +9,7 @@
 //! is no signature: an attacker who alters a file can compute a new digest.
 
 use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -22,8 +23,16 @@ use super::id::{JobId, ModelId};
 use super::time::Timestamp;
 use super::train::{ModelDocument, SeedNumber};
 
-/// The format of written files. Only this format is read.
-pub const FORMAT: &str = "halfspace-model/1";
+use halfspace_formats::TableEncoding;
+
+/// The formats of files: of models without an encoding, and of models with one. A model without an encoding keeps the
+/// format that earlier releases read.
+pub const FORMATS: [&str; 2] = ["halfspace-model/1", "halfspace-model/2"];
+
+/// The format of the file of a model.
+pub fn format(model: &ModelDocument) -> &'static str {
+    FORMATS[usize::from(model.table.is_some())]
+}
 
 /// The format that a file claims. It is read before all other members.
 #[derive(Deserialize)]
@@ -37,9 +46,8 @@ pub struct ClaimedFormat {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFile {
-    /// The format of the file: `halfspace-model/1`.
-    #[allow(dead_code, reason = "looked at before, in `Claim`")]
-    format: String,
+    /// The format of the file: `halfspace-model/2` with the member `table`, or `halfspace-model/1` without.
+    pub format: String,
     /// The digest from the export.
     #[schema(pattern = "^[0-9a-f]{64}$")]
     pub sha256: String,
@@ -85,6 +93,10 @@ pub struct ModelFile {
     #[serde(default)]
     #[schema(value_type = Option<Vec<String>>, min_items = 2, max_items = 2)]
     pub classes: Option<[String; 2]>,
+    /// The encoding of the table that the training data came as.
+    #[serde(default)]
+    #[schema(value_type = Option<TableEncoding>)]
+    pub table: Option<Arc<TableEncoding>>,
     /// The hypothesis, with all data needed to predict. It is parsed only after its kind is known.
     #[schema(value_type = HypothesisDocument)]
     pub hypothesis: Box<RawValue>,
@@ -114,7 +126,7 @@ struct Covered<'a> {
 pub fn digest(learner: &str, model: &ModelDocument) -> [u8; 32] {
     let mut hash = BufWriter::new(Hashing(Sha256::new()));
     let covered = Covered {
-        format: FORMAT,
+        format: format(model),
         learner,
         model,
     };

@@ -1,5 +1,8 @@
 //! The names of features and classes. Models keep these names and compare them with the names of other data.
 
+use std::sync::Arc;
+
+use halfspace_formats::{Parsed, TableEncoding};
 use serde::{Deserialize, Serialize};
 
 /// The largest size of all names of features that a job and its model keep, in bytes.
@@ -8,8 +11,8 @@ pub const NAMES_BYTES_MAX: usize = 1 << 20;
 /// The largest number of characters of a name in an error message.
 const NAME_SHOWN_MAX: usize = 100;
 
-/// The names of features and classes, if there are any.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The names of features and classes, and the encoding that made the features, if there are any.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Names {
     /// One name per feature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -17,24 +20,54 @@ pub struct Names {
     /// The names of the labels -1 and +1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<[String; 2]>,
+    /// The encoding of the table that the features came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<Arc<TableEncoding>>,
 }
 
 impl Names {
-    /// Keeps the names that are at most [`NAMES_BYTES_MAX`] long together.
-    pub fn kept(features: Option<Vec<String>>, classes: Option<[String; 2]>) -> Self {
+    /// Returns the names that came with a body.
+    pub fn of<D>(parsed: &Parsed<D>) -> Self {
         Self {
-            features: features.filter(|names| is_short(names)),
-            classes: classes.filter(|names| is_short(names)),
+            features: parsed.feature_names.clone(),
+            classes: parsed.class_names.clone(),
+            table: parsed.table.clone(),
+        }
+    }
+
+    /// Keeps the names that are at most [`NAMES_BYTES_MAX`] long together. The encoding has a limit of its own.
+    #[must_use]
+    pub fn kept(self) -> Self {
+        Self {
+            features: self.features.filter(|names| is_short(names)),
+            classes: self.classes.filter(|names| is_short(names)),
+            table: self.table,
         }
     }
 
     /// Checks whether labelled data with the names `given` fit a model with these names.
     ///
     /// # Errors
-    /// The first feature or the classes with another name.
+    /// The first feature or the classes with another name, or another encoding.
     pub fn check(&self, given: &Self) -> Result<(), String> {
+        self.check_encoding(given)?;
         self.check_features(given.features.as_deref())?;
         self.check_classes(given.classes.as_ref())
+    }
+
+    /// Checks whether features were made by the same encoding. Features without an encoding always fit.
+    ///
+    /// # Errors
+    /// The option that makes the encodings equal.
+    pub fn check_encoding(&self, given: &Self) -> Result<(), String> {
+        match (&self.table, &given.table) {
+            (Some(own), Some(given)) if !own.fits(given) => Err(
+                "the columns of the data are encoded differently from those of the model; upload the data again \
+                 with the option `encoding` and the id of the model"
+                    .to_owned(),
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Checks whether the same number of features has the same names. Data without names always fit.
@@ -93,9 +126,17 @@ mod tests {
         texts.iter().map(|&text| text.to_owned()).collect()
     }
 
+    fn of(features: Option<Vec<String>>, classes: Option<[String; 2]>) -> Names {
+        Names {
+            features,
+            classes,
+            table: None,
+        }
+    }
+
     #[test]
     fn the_first_feature_of_another_name_is_told() {
-        let own = Names::kept(Some(names(&["a", "b", "c"])), None);
+        let own = of(Some(names(&["a", "b", "c"])), None);
         assert_eq!(own.check_features(None), Ok(()));
         assert_eq!(own.check_features(Some(&names(&["a", "b", "c"]))), Ok(()));
         let error = own.check_features(Some(&names(&["a", "c", "b"])));
@@ -108,7 +149,7 @@ mod tests {
     #[test]
     fn classes_the_other_way_round_are_told() {
         let pair = |texts: [&str; 2]| texts.map(str::to_owned);
-        let own = Names::kept(None, Some(pair(["no", "yes"])));
+        let own = of(None, Some(pair(["no", "yes"])));
         assert_eq!(own.check_classes(Some(&pair(["no", "yes"]))), Ok(()));
         assert!(own.check_classes(Some(&pair(["yes", "no"]))).is_err());
         assert_eq!(own.check_classes(None), Ok(()));
@@ -117,8 +158,8 @@ mod tests {
     #[test]
     fn long_names_are_not_kept() {
         let long = vec!["x".repeat(NAMES_BYTES_MAX / 2); 2];
-        assert!(Names::kept(Some(long.clone()), None).features.is_some());
+        assert!(of(Some(long.clone()), None).kept().features.is_some());
         let longer = [long, names(&["y"])].concat();
-        assert_eq!(Names::kept(Some(longer), None), Names::default());
+        assert_eq!(of(Some(longer), None).kept(), Names::default());
     }
 }

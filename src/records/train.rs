@@ -1,5 +1,7 @@
 //! The request of a training without its data, and the document of the resulting model.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
@@ -8,6 +10,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::engine::stopping::StopRule;
+
+use halfspace_formats::TableEncoding;
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
@@ -241,6 +245,10 @@ pub struct ModelDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Vec<String>, min_items = 2, max_items = 2)]
     pub classes: Option<[String; 2]>,
+    /// The encoding of the table that the training data came as. Raw rows of such a table can be predicted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = TableEncoding)]
+    pub table: Option<Arc<TableEncoding>>,
     /// The hypothesis, with all data needed to predict.
     pub hypothesis: HypothesisDocument,
 }

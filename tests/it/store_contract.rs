@@ -28,14 +28,14 @@ use halfspace::records::dataset::Repetitions;
 use halfspace::records::id::JobKind;
 use halfspace::records::{
     Dataset, DatasetId, DatasetSummary, Demand, Event, EventKind, Job, JobError, JobId, JobTree,
-    Model, ModelId, ModelSummary, Owner, Page, Progress, Status, Timestamp,
+    Model, ModelId, ModelSummary, Names, Owner, Page, Progress, Status, Timestamp,
 };
 use halfspace::storage::{
     Beat, CancelOutcome, Claim, ClaimTerms, DeleteDatasetOutcome, DeleteOutcome, Fenced, Heartbeat,
     JobEnd, JobFilter, Lease, ModelFilter, Quotas, ReleaseTerms, Requeue, Spent, Store, StoreError,
     Swept, WorkerId, postgres, sqlite,
 };
-use halfspace_formats::{Assume, LabelsKind, RowsKind};
+use halfspace_formats::{Assume, Format, LabelsKind, Options, RowsKind, TableEncoding, parse};
 use serde_json::{Value, json};
 use sqlx::ConnectOptions;
 
@@ -179,9 +179,21 @@ fn dataset(number: i64) -> Dataset {
             data_key: format!("datasets/{id}/data"),
             created_at: at(number),
         },
-        features: Some(vec!["one".into(), "two, \"quoted\"".into(), "".into()]),
-        classes: Some(vec!["no".into(), "yes".into()]),
+        names: Names {
+            features: Some(vec!["one".into(), "two, \"quoted\"".into(), "".into()]),
+            classes: Some(["no".into(), "yes".into()]),
+            table: Some(Arc::new(table())),
+        },
     }
+}
+
+/// The encoding of a table with one column of each kind.
+fn table() -> TableEncoding {
+    let body = "class,sound,odor,size\nno,true,n,1.5\nyes,,a,2.5\n";
+    let mut options = Options::default();
+    assert_eq!(options.set("numbers", "thermometer"), Ok(true));
+    let parsed = parse(Format::Csv, body.as_bytes(), &options).unwrap();
+    Arc::unwrap_or_clone(parsed.table.unwrap())
 }
 
 fn reading_job(number: i64, dataset_number: i64) -> Job {

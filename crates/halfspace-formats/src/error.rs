@@ -93,6 +93,8 @@ pub enum FormatErrorKind {
     Unsupported,
     /// The format or this body cannot meet an option of the request.
     BadOption,
+    /// An option does not fit the columns or values of the table, or the table needs an option.
+    TableOption,
     /// A limit is exceeded.
     TooLarge {
         /// The limit's name.
@@ -144,6 +146,7 @@ impl FormatErrorKind {
             Self::BadBase64 => "bad-base64",
             Self::Unsupported => "unsupported",
             Self::BadOption => "bad-option",
+            Self::TableOption => "table-option",
             Self::TooLarge { .. } => "too-large",
             Self::TooDeep { .. } => "too-deep",
             Self::Truncated => "truncated",

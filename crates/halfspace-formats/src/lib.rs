@@ -38,11 +38,13 @@ mod content_coding;
 mod error;
 mod extent;
 pub mod json;
+mod option_text;
 mod stored;
 mod tables;
 mod text;
 
 use std::io::Read;
+use std::sync::Arc;
 
 pub use binary::packed::BitOrder;
 pub use binary::tensor::{TensorList, read_tensor_octets};
@@ -55,6 +57,7 @@ pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, Repetition
 pub use json::data_forms::{Assume, DataForm};
 pub use json::generated::{GeneratedSpec, SamplingMethod};
 pub use json::target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
+pub use option_text::OPTION_NAMES;
 pub use stored::block_range::RowRange;
 pub use stored::blocks::{
     BlocksError, BlocksHeader, LabelsKind, RowsKind, read_blocks, write_blocks,
@@ -68,7 +71,9 @@ pub use tables::cell::DecimalMark;
 pub use tables::encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, TableEncoding,
 };
-pub use tables::options::{BINS_DEFAULT, KindName, Missing, Numbers, TableOptions, Unknown};
+pub use tables::options::{
+    BINS_DEFAULT, BINS_MAX, KindName, Missing, Numbers, TableOptions, Unknown,
+};
 pub use text::line_steps::{LineStep, LineSteps};
 pub use text::ndjson::{NdjsonPortions, Portion, Supply};
 pub use text::write_examples::{TextFormat, write_examples};
@@ -139,6 +144,11 @@ impl Format {
     /// text. In ARFF one word can stand for a million features.
     pub fn is_dense(self) -> bool {
         !matches!(self, Self::Libsvm | Self::Arff)
+    }
+
+    /// Whether a body is bytes instead of text.
+    pub fn is_binary(self) -> bool {
+        matches!(self, Self::Npy | Self::Octets)
     }
 
     /// Whether labels stand in a column that a body may lack. A prediction reads such labels only when the
@@ -327,7 +337,7 @@ pub struct Parsed<D = Data> {
     /// Names of the labels -1 and +1, if the body has names for them.
     pub class_names: Option<[String; 2]>,
     /// The encoding of a table.
-    pub table: Option<Box<TableEncoding>>,
+    pub table: Option<Arc<TableEncoding>>,
 }
 
 impl Parsed {

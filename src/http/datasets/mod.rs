@@ -3,13 +3,15 @@
 pub mod examples;
 pub mod resolve;
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_formats::{
-    self, Assume, DataForm, Format, FormatErrorKind, Header, LabelsKind, NotReserved, Options,
-    Parsed, Place, RowsKind, Spool, UnlabelledMeans, json,
+    self, Assume, DataForm, Format, FormatErrorKind, LabelsKind, NotReserved, Parsed, Place,
+    RowsKind, Spool, TableEncoding, json,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -24,7 +26,8 @@ use crate::http::App;
 use crate::http::document::data_schema;
 use crate::http::document::declared::{BODY, EXAMPLES, IN_PATH, KEYED, STORED, problems};
 use crate::http::extract::body::{self, Effort};
-use crate::http::extract::data_body::{DataBody, Octets, bit_order, header_option, labels};
+use crate::http::extract::data_body::{DataBody, Octets};
+use crate::http::extract::data_options::{self, DataOptions, DataParameters};
 use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use crate::http::extract::{Caller, NoQuery, PageQuery, PathId, Query, page, query_pairs};
 use crate::http::jobs::submission::check_name;
@@ -102,7 +105,13 @@ pub struct DatasetAnswer {
     /// `attribute=value`.
     features: Option<Vec<String>>,
     /// Names of the labels -1 and +1, if the labels came with names.
-    classes: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>, min_items = 2, max_items = 2)]
+    classes: Option<[String; 2]>,
+    /// Encoding of the table, if the data came as a table whose description takes at most 4 MiB.
+    #[schema(value_type = Option<TableEncoding>)]
+    table: Option<Arc<TableEncoding>>,
+    /// SHA-256 digest of the columns of the encoding. Tables with the same digest are encoded alike.
+    encoding_sha256: Option<String>,
 }
 
 impl From<DatasetSummary> for DatasetItem {
@@ -139,11 +148,16 @@ impl From<DatasetSummary> for DatasetItem {
 }
 
 impl From<Dataset> for DatasetAnswer {
-    fn from(dataset: Dataset) -> Self {
+    fn from(Dataset { summary, names }: Dataset) -> Self {
         Self {
-            item: dataset.summary.into(),
-            features: dataset.features,
-            classes: dataset.classes,
+            item: summary.into(),
+            encoding_sha256: names
+                .table
+                .as_ref()
+                .map(|table| hex::encode(table.sha256())),
+            features: names.features,
+            classes: names.classes,
+            table: names.table,
         }
     }
 }
@@ -156,29 +170,13 @@ impl From<Dataset> for DatasetAnswer {
 #[utoipa::path(post, path = "/v1/datasets", tag = "datasets",
     params(
         ("name" = Option<String>, Query, description = "Free text; not with JSON"),
-        ("labels" = Option<String>, Query, description = "Place of the labels. In CSV, ARFF and \
-                                                          .npy: `first`, `last`, `none` or the \
-                                                          name of a column; the default is `first` \
-                                                          in CSV and `last` in ARFF and .npy. In \
-                                                          octets: `none` (the default) or \
-                                                          `appended`, one bit after the bits of \
-                                                          each row"),
-        ("header" = Option<String>, Query, description = "Whether the first CSV line holds names: \
-                                                          `auto`, `true` or `false`"),
-        ("bit_order" = Option<String>, Query, description = "Order of the bits in octets. `big` \
-                                                             (the default): the most significant \
-                                                             bit comes first. `little`: it comes \
-                                                             last"),
-        ("n" = Option<u64>, Query, description = "Features per example; required for octets; not \
-                                                  with JSON"),
+        DataParameters,
         ("assume" = Option<String>, Query, description = "Declares that the data are fresh and \
                                                           independent: `uniform-positive`, \
                                                           `reflected` or `uniform`; not with JSON"),
         KeyHeader),
     request_body(
-        content((DatasetRequest = "application/json"), (String = "application/x-ndjson"),
-            (String = "text/csv"), (String = "text/x-libsvm"), (String = "text/x-arff"),
-            (Octets = "application/x-npy"), (Octets = "application/octet-stream")),
+        content((DatasetRequest = "application/json"), (Octets = "*/*")),
         description = "The data"),
     responses((status = 201, description = "The data are stored", body = DatasetAnswer)),
     extensions(("x-problems" = json!(problems(&[BODY, EXAMPLES, KEYED, STORED])))))]
@@ -239,12 +237,13 @@ async fn read_lines(
     reserved: Reservation,
 ) -> Result<Read, Problem> {
     body.limits = app.limits.of_datasets();
-    let (name, options) = line_options(body.parts.uri.query(), &body.limits)?;
+    let (name, data) = line_options(body.parts.uri.query(), &body.limits)?;
     check_name(app, name.as_deref(), |detail| {
         FieldError::at_parameter("name", detail)
     })?;
     // Checked before spooling, so that one upload does not take the rest of a full disk from others.
     app.jobs.store().ensure_space().await?;
+    let options = data.resolve(app, &owner).await?;
     let (format, effort, assume) = (body.format, body.effort(options.n), options.assume);
     let scratch = app.scratch.clone();
     let held = reserved.clone();
@@ -368,41 +367,24 @@ async fn drawn(
 pub fn line_options(
     query: Option<&str>,
     limits: &halfspace_formats::ParseLimits,
-) -> Result<(Option<String>, Options), Problem> {
+) -> Result<(Option<String>, DataOptions), Problem> {
     let mut name = None;
-    let mut options = Options {
-        header: Header::Auto,
-        unlabelled: UnlabelledMeans::HalfSpace,
-        limits: limits.clone(),
-        ..Options::default()
-    };
+    let mut data = DataOptions::new(limits);
     for (parameter, text) in query_pairs(query)? {
-        let wrong = |detail: &str| {
-            Problem::parameter(Code::INVALID_PARAMETER, &parameter, detail.to_owned())
-        };
         match parameter.as_str() {
             "name" => name = Some(text),
-            "labels" => options.labels = Some(labels(text)),
-            "header" => options.header = header_option(&text)?,
-            "bit_order" => options.bit_order = Some(bit_order(&text)?),
-            "n" => {
-                let n = text.parse().ok();
-                options.n = Some(n.ok_or_else(|| wrong("not a whole number"))?);
-            }
             "assume" => {
-                let assume = serde_json::from_value(text.into()).ok();
-                let known = "not one of uniform-positive, reflected, uniform";
-                options.assume = Some(assume.ok_or_else(|| wrong(known))?);
+                let assume = serde_json::from_value(text.into()).map_err(|_| {
+                    let known = "not one of uniform-positive, reflected, uniform";
+                    Problem::parameter(Code::INVALID_PARAMETER, "assume", known)
+                });
+                data.options.assume = Some(assume?);
             }
-            _ => {
-                return Err(wrong(
-                    "unknown parameter; the parameters are: name, labels, header, bit_order, n, \
-                     assume",
-                ));
-            }
+            parameter if data.set(parameter, &text)? => {}
+            parameter => return Err(data_options::unknown(parameter, &["name", "assume"])),
         }
     }
-    Ok((name, options))
+    Ok((name, data))
 }
 
 /// Refuses an `assume` that does not fit the data. Otherwise every job on the dataset would refuse to run.

@@ -62,7 +62,7 @@ pub async fn find_data(
             spec: DataSpec {
                 assume,
                 zero_bit_value: zero_bit_value(&parsed),
-                names: names(&parsed),
+                names: Names::of(&parsed).kept(),
                 ..DataSpec::default()
             },
             sample: Some(parsed.data.into()),
@@ -80,13 +80,12 @@ pub async fn find_data(
         }),
         DataForm::Dataset { id, assume } => {
             let (dataset, examples) = stored_examples(app, owner, &id, pointer).await?;
-            let names = dataset_names(&dataset);
-            let summary = dataset.summary;
+            let Dataset { summary, names } = dataset;
             Ok(JobData {
                 spec: DataSpec {
                     assume: assume.or(summary.assume),
                     zero_bit_value: summary.zero_bit_value,
-                    names,
+                    names: names.kept(),
                     seed: summary.seed,
                     repetitions: match summary.repetitions {
                         Repetitions::Counted {
@@ -103,18 +102,6 @@ pub async fn find_data(
             })
         }
     }
-}
-
-fn names(parsed: &Parsed) -> Names {
-    Names::kept(parsed.feature_names.clone(), parsed.class_names.clone())
-}
-
-/// Returns the names of a dataset that a model keeps.
-pub fn dataset_names(dataset: &Dataset) -> Names {
-    Names::kept(
-        dataset.features.clone(),
-        dataset.classes.as_deref().and_then(two),
-    )
 }
 
 /// Returns the value of a 0 bit in the body.
@@ -153,8 +140,4 @@ fn no_dataset(error: JobsError, pointer: &str) -> Problem {
         }
         error => error.into(),
     }
-}
-
-fn two(names: &[String]) -> Option<[String; 2]> {
-    names.to_vec().try_into().ok()
 }

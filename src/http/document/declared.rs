@@ -74,7 +74,9 @@ pub const EXAMPLES: &[Code] = &[
     Code::BAD_BASE64,
     Code::UNSUPPORTED,
     Code::BAD_OPTION,
+    Code::TABLE_OPTION,
     Code::UNKNOWN_DATASET,
+    Code::UNKNOWN_MODEL,
     Code::WRONG_DATA,
 ];
 

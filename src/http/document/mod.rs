@@ -21,6 +21,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::records::train::Positive;
 use halfspace_core::learners::engine::stopping::StopRule;
+use halfspace_formats::Format;
 
 use crate::http::document::schemas::schema_of;
 use crate::http::extract::format_name;
@@ -108,6 +109,7 @@ pub fn text(document: OpenApi, limits: &Limits) -> String {
             for (method, operation) in operations.into_iter().flatten() {
                 complete_parameters(operation, limits.n_max);
                 refuse_null(operation);
+                list_data_formats(operation);
                 declare_replays(operation);
                 if !needs_key(path) {
                     operation["security"] = json!([]);
@@ -135,6 +137,25 @@ fn refuse_null(operation: &mut Value) {
     }
 }
 
+/// Replaces the media type `*/*` of a body by every format of data but JSON, which has a schema of its own.
+fn list_data_formats(operation: &mut Value) {
+    let content = operation.pointer_mut("/requestBody/content");
+    let Some(content) = content.and_then(Value::as_object_mut) else {
+        return;
+    };
+    if content.remove("*/*").is_none() {
+        return;
+    }
+    for media_type in Format::media_types() {
+        let schema = match Format::from_media_type(media_type) {
+            Some(Format::Json) => continue,
+            Some(format) if format.is_binary() => json!({"type": "string", "format": "binary"}),
+            _ => json!({"type": "string"}),
+        };
+        content.insert(media_type.to_owned(), json!({"schema": schema}));
+    }
+}
+
 /// Adds the schemas of query parameters that spell out `stop`, the reading of a body, or the sampling.
 fn complete_parameters(operation: &mut Value, n_max: u64) {
     let content = operation.pointer("/responses/200/content");
@@ -158,6 +179,11 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
             // Clients would send a default, and formats without packed bits refuse the parameter.
             Some("bit_order") => json!({"type": "string", "enum": ["big", "little"]}),
             Some("labels") => json!({"type": "string", "minLength": 1}),
+            Some("numbers") => json!({"type": "string", "enum": ["real", "thermometer"]}),
+            Some("missing") => json!({"type": "string", "enum": ["value", "drop", "refuse"]}),
+            Some("unknown") => json!({"type": "string", "enum": ["refuse", "zero"]}),
+            Some("delimiter") => json!({"type": "string", "enum": ["auto", ",", ";", "tab"]}),
+            Some("decimal") => json!({"type": "string", "enum": [".", ","]}),
             Some("rule") => schema_of::<StopRule>(),
             Some("confidence") => json!({"type": "number",
                 "exclusiveMinimum": 0, "exclusiveMaximum": 1}),

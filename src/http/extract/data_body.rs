@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
-use halfspace_formats::{self, BitOrder, Format, FormatError, Header, LabelsColumn, json};
+use halfspace_formats::{self, Format, FormatError, json};
 
 use crate::http::App;
 use crate::http::extract::body::{self, Effort};
@@ -171,50 +171,6 @@ fn given(headers: &HeaderMap) -> Option<&str> {
 
 fn media_type(headers: &HeaderMap) -> Option<Format> {
     given(headers).and_then(Format::from_media_type)
-}
-
-/// The place of labels that the query parameter names.
-pub fn labels(text: String) -> LabelsColumn {
-    match text.as_str() {
-        "first" => LabelsColumn::First,
-        "last" => LabelsColumn::Last,
-        "none" => LabelsColumn::None,
-        "appended" => LabelsColumn::Appended,
-        _ => LabelsColumn::Named(text),
-    }
-}
-
-/// Whether a table begins with names, from the query parameter `header`.
-///
-/// # Errors
-/// 400 for any other text.
-pub fn header_option(text: &str) -> Result<Header, Problem> {
-    match text {
-        "auto" => Ok(Header::Auto),
-        "true" => Ok(Header::True),
-        "false" => Ok(Header::False),
-        other => {
-            let detail = format!("`{other}` is not one of auto, true, false");
-            let code = Code::INVALID_PARAMETER;
-            Err(Problem::parameter(code, "header", detail))
-        }
-    }
-}
-
-/// The first bit of an octet, from the query parameter `bit_order`.
-///
-/// # Errors
-/// 400 for any other text.
-pub fn bit_order(text: &str) -> Result<BitOrder, Problem> {
-    match text {
-        "big" => Ok(BitOrder::Big),
-        "little" => Ok(BitOrder::Little),
-        other => {
-            let detail = format!("`{other}` is not one of big, little");
-            let code = Code::INVALID_PARAMETER;
-            Err(Problem::parameter(code, "bit_order", detail))
-        }
-    }
 }
 
 /// A binary body.

@@ -2,6 +2,7 @@
 
 pub mod body;
 pub mod data_body;
+pub mod data_options;
 pub mod idempotency;
 pub mod work;
 

@@ -1,5 +1,6 @@
 //! The JSON document of a job, shared by all routes that return jobs.
 
+use halfspace_formats::TableEncoding;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -34,6 +35,9 @@ pub struct JobDocument {
     seed: u64,
     /// Digest of the canonical rows. Null for generated data and for jobs without data.
     data_sha256: Option<String>,
+    /// Encoding of the table that the job reads, if there is one. Lists leave the encoding out.
+    #[schema(value_type = Option<TableEncoding>)]
+    pub table: Option<Value>,
     /// Dataset of the job. The dataset may have been deleted after the end of the job.
     dataset: Option<DatasetId>,
     /// Place in the queue. Null unless the job is queued and the answer is about this job alone.
@@ -123,6 +127,7 @@ impl From<Job> for JobDocument {
             priority: job.priority,
             seed: job.seed,
             data_sha256: job.data_sha256,
+            table: job.spec.pointer_mut("/data/names/table").map(Value::take),
             dataset: job.dataset,
             queue: None,
             attempt: job.attempt,

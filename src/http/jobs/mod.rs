@@ -219,9 +219,16 @@ pub async fn list_jobs(
     };
     let slice = app.jobs.store().jobs(&owner, &filter, &page).await?;
     Ok(Json(JobList {
-        items: slice.items.into_iter().map(JobDocument::from).collect(),
+        items: slice.items.into_iter().map(listed).collect(),
         next_cursor: slice.next.map(|cursor| cursor.to_string()),
     }))
+}
+
+/// The document of a job in a list, where an encoding would be too long.
+fn listed(job: Job) -> JobDocument {
+    let mut document = JobDocument::from(job);
+    document.table = None;
+    document
 }
 
 /// Returns a job.

@@ -10,9 +10,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use halfspace_core::learners::engine::catalogue::LearnerEntry;
 use halfspace_core::learners::engine::parameters::insert_nested;
-use halfspace_formats::{
-    self, Assume, BitOrder, Header, LabelsColumn, Options, Place, UnlabelledMeans,
-};
+use halfspace_formats::{self, Place};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -23,11 +21,13 @@ use crate::records::{ModelId, Owner, Priority};
 
 use crate::http::App;
 use crate::http::datasets::resolve::{first_real, sha256};
+use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{
     BODY, EXAMPLES, IN_PATH, KEYED, STORED, SUBMITTED, problems,
 };
 use crate::http::document::learner_parameters::LearnerParameters;
-use crate::http::extract::data_body::{DataBody, Octets, bit_order, header_option, labels};
+use crate::http::extract::data_body::{DataBody, Octets};
+use crate::http::extract::data_options::{DataOptions, DataParameters};
 use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, once};
 use crate::http::extract::{Caller, PathText, PreferWait, query_pairs};
 use crate::http::jobs::document::JobDocument;
@@ -78,20 +78,7 @@ const STOP_FIELDS: [&str; 6] = [
         ("assume" = Option<String>, Query, description = "Declares that the data are fresh and \
                                                           independent: `uniform-positive`, \
                                                           `reflected` or `uniform`"),
-        ("labels" = Option<String>, Query, description = "Place of the labels. In CSV, ARFF and \
-                                                          .npy: `first`, `last`, `none` or the \
-                                                          name of a column; the default is `first` \
-                                                          in CSV and `last` in ARFF and .npy. In \
-                                                          octets: `none` (the default) or \
-                                                          `appended`, one bit after the bits of \
-                                                          each row"),
-        ("header" = Option<String>, Query, description = "Whether the first CSV line holds names: \
-                                                          `auto`, `true` or `false`"),
-        ("bit_order" = Option<String>, Query, description = "Order of the bits in octets. `big` \
-                                                             (the default): the most significant \
-                                                             bit comes first. `little`: it comes \
-                                                             last"),
-        ("n" = Option<u64>, Query, description = "Features per example; required for octets"),
+        DataParameters,
         ("warm_start" = Option<ModelId>, Query, description = "Model whose hypothesis starts the \
                                                                training"),
         ("callback" = Option<String>, Query, description = "URL that is notified when the job \
@@ -102,10 +89,7 @@ const STOP_FIELDS: [&str; 6] = [
                            priority run first; the default is 0"),
         LearnerParameters),
     request_body(
-        content((String = "application/x-ndjson"), (String = "text/csv"),
-            (String = "text/x-libsvm"), (crate::http::document::data_schema::Data = "application/json"),
-            (String = "text/x-arff"), (Octets = "application/x-npy"),
-            (Octets = "application/octet-stream")),
+        content((Data = "application/json"), (Octets = "*/*")),
         description = "The data"),
     responses(
         (status = 200, description = "The job ended within the wait", body = JobDocument),
@@ -137,9 +121,9 @@ async fn made(
     key: Keyed,
 ) -> Result<Response, NotMade> {
     let body = DataBody::new(&app, request)?;
-    let query = TrainQuery::read(body.parts.uri.query(), entry)?;
-    let (format, effort) = (body.format, body.effort(query.n));
-    let options = query.options(&body.limits);
+    let query = TrainQuery::read(body.parts.uri.query(), entry, &body.limits)?;
+    let (format, effort) = (body.format, body.effort(query.data.options.n));
+    let options = query.data.resolve(&app, &owner).await?;
     let read = body.read(&app, effort, move |reader| {
         let form = halfspace_formats::read(format, reader, &options)?;
         let sha256 = sha256(&form);
@@ -186,11 +170,8 @@ pub struct TrainQuery {
     name: Option<String>,
     callback: Option<String>,
     priority: Option<Priority>,
-    assume: Option<Assume>,
-    labels: Option<LabelsColumn>,
-    header: Header,
-    bit_order: Option<BitOrder>,
-    n: Option<usize>,
+    /// The options for reading the body.
+    pub data: DataOptions,
 }
 
 impl TrainQuery {
@@ -198,7 +179,11 @@ impl TrainQuery {
     ///
     /// # Errors
     /// A parameter of the service with an invalid value. Parameters of the learner are checked later.
-    pub fn read(query: Option<&str>, entry: &LearnerEntry) -> Result<Self, Problem> {
+    pub fn read(
+        query: Option<&str>,
+        entry: &LearnerEntry,
+        limits: &halfspace_formats::ParseLimits,
+    ) -> Result<Self, Problem> {
         let mut stop = Map::new();
         let mut read = Self {
             params: Map::new(),
@@ -210,11 +195,7 @@ impl TrainQuery {
             name: None,
             callback: None,
             priority: None,
-            assume: None,
-            labels: None,
-            header: Header::Auto,
-            bit_order: None,
-            n: None,
+            data: DataOptions::new(limits),
         };
         for (name, text) in query_pairs(query)? {
             let name = name.as_str();
@@ -226,14 +207,11 @@ impl TrainQuery {
                 "name" => read.name = Some(text),
                 "callback" => read.callback = Some(text),
                 "priority" => read.priority = Some(value(name, literal(&text))?),
-                "assume" => read.assume = Some(value(name, json!(text))?),
-                "labels" => read.labels = Some(labels(text)),
-                "header" => read.header = header_option(&text)?,
-                "bit_order" => read.bit_order = Some(bit_order(&text)?),
-                "n" => read.n = Some(value(name, literal(&text))?),
+                "assume" => read.data.options.assume = Some(value(name, json!(text))?),
                 name if STOP_FIELDS.contains(&name) => {
                     stop.insert(name.to_owned(), literal(&text));
                 }
+                name if read.data.set(name, &text)? => {}
                 name => read.learner_parameter(entry, name, &text),
             }
         }
@@ -251,20 +229,6 @@ impl TrainQuery {
             None => {
                 self.params.insert(name.to_owned(), json!(text));
             }
-        }
-    }
-
-    /// Returns the options for reading the body.
-    pub fn options(&self, limits: &halfspace_formats::ParseLimits) -> Options {
-        Options {
-            labels: self.labels.clone(),
-            header: self.header,
-            values: None,
-            n: self.n,
-            bit_order: self.bit_order,
-            unlabelled: UnlabelledMeans::HalfSpace,
-            assume: self.assume,
-            limits: limits.clone(),
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::http::extract::work::ExamplesWork;
 use crate::http::limits::Limits;
 use crate::http::models::answer_lines::{AnswerWriter, PIECE_BYTES};
 use crate::http::models::examples::{Origin, fit, fit_stored, misnamed, unread};
-use crate::http::models::predictions_text::{PredictionsText, push_line};
+use crate::http::models::predictions_text::{ClassTexts, PredictionsText, class_texts, push_line};
 use crate::http::models::time_limit::{begin, interrupted};
 use crate::http::problem::{Code, Problem};
 
@@ -47,6 +47,7 @@ enum PredictionSink {
     Lines {
         /// Lines that are not sent yet.
         text: Vec<u8>,
+        classes: Option<ClassTexts>,
         writer: AnswerWriter,
     },
 }
@@ -54,7 +55,8 @@ enum PredictionSink {
 impl Answering {
     /// Predictions as one document, computed in limited time.
     pub fn document(model: LoadedModel, limits: &Limits, stop: StopFlag) -> Self {
-        let document = PredictionsText::new(limits.prediction_bytes_max);
+        let classes = model.names.classes.as_ref().map(class_texts);
+        let document = PredictionsText::new(limits.prediction_bytes_max, classes);
         let timer = None;
         Self::new(
             model,
@@ -71,8 +73,12 @@ impl Answering {
         stop: StopFlag,
         writer: AnswerWriter,
     ) -> Self {
-        let text = Vec::new();
-        Self::new(model, limits, stop, PredictionSink::Lines { text, writer })
+        let sink = PredictionSink::Lines {
+            text: Vec::new(),
+            classes: model.names.classes.as_ref().map(class_texts),
+            writer,
+        };
+        Self::new(model, limits, stop, sink)
     }
 
     fn new(
@@ -144,6 +150,12 @@ impl Answering {
     /// left.
     pub fn take(&mut self, parsed: &Parsed, whence: Origin) -> Result<(), Problem> {
         fit(&self.model, parsed, whence)?;
+        if let (PredictionSink::Document { document, .. }, Some(table)) =
+            (&mut self.destination, &parsed.table)
+        {
+            let table = serde_json::to_string(table);
+            document.set_table(table.expect("strings and finite numbers"));
+        }
         self.begin();
         match self.decide(&parsed.data, parsed.zero_bit_value)? {
             Some(interrupt) => Err(interrupted(&self.limits, interrupt)),
@@ -160,8 +172,10 @@ impl Answering {
         dataset: &Dataset,
         stored: &StoredExamples,
     ) -> Result<(), Problem> {
-        let names = self.model.names.check_features(dataset.features.as_deref());
-        names.map_err(misnamed)?;
+        let (own, given) = (&self.model.names, &dataset.names);
+        let checked = own.check_encoding(given);
+        let checked = checked.and_then(|()| own.check_features(given.features.as_deref()));
+        checked.map_err(misnamed)?;
         self.begin();
         fit_stored(&self.model, stored, &self.limits, &self.stop)?;
         match self.decide(stored, dataset.summary.zero_bit_value.into())? {
@@ -228,8 +242,11 @@ impl PredictionSink {
                     false => Ok(()),
                 }
             }
-            Self::Lines { text, .. } => {
-                decisions.iter().for_each(|one| push_line(text, one));
+            Self::Lines { text, classes, .. } => {
+                let classes = classes.as_ref();
+                decisions
+                    .iter()
+                    .for_each(|one| push_line(text, one, classes));
                 match text.len() >= PIECE_BYTES {
                     true => self.send(),
                     false => Ok(()),
@@ -241,7 +258,7 @@ impl PredictionSink {
     /// Sends the waiting lines. A client may wait for an answer before sending the next example.
     fn send(&mut self) -> Result<(), Problem> {
         match self {
-            Self::Lines { text, writer } if !text.is_empty() => {
+            Self::Lines { text, writer, .. } if !text.is_empty() => {
                 Handle::current().block_on(writer.write(std::mem::take(text)))
             }
             _ => Ok(()),

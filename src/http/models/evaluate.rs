@@ -17,10 +17,12 @@ use crate::records::{Dataset, ModelId};
 
 use crate::http::App;
 
-use crate::http::datasets::resolve::{dataset_names, stored_examples};
+use crate::http::datasets::resolve::stored_examples;
+use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
 use crate::http::extract::body::{self, Effort};
 use crate::http::extract::data_body::{DataBody, Octets};
+use crate::http::extract::data_options::DataParameters;
 use crate::http::extract::work::ExamplesWork;
 use crate::http::extract::{Caller, PathId};
 use crate::http::jobs::document::JobResult;
@@ -38,22 +40,9 @@ use crate::http::problem::{Code, Problem};
 /// evaluations, submit a job with the task `evaluate`. The result of that job is the same document.
 #[utoipa::path(post, path = "/v1/models/{id}/evaluate", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
-        ("labels" = Option<String>, Query, description = "Place of the labels in CSV: `first` (the \
-                                                          default), `last`, `none` (each example \
-                                                          is positive) or the name of a column"),
-        ("header" = Option<String>, Query, description = "Whether the first CSV line holds names: \
-                                                          `auto`, `true` or `false`"),
-        ("bit_order" = Option<String>, Query, description = "Order of the bits in octets. `big` \
-                                                             (the default): the most significant \
-                                                             bit comes first. `little`: it comes \
-                                                             last"),
-        ("n" = Option<u64>, Query, description = "Features per example; by default the number of \
-                                                  the model")),
+        DataParameters),
     request_body(
-        content((String = "application/x-ndjson"), (String = "text/csv"),
-            (String = "text/x-libsvm"), (crate::http::document::data_schema::Data = "application/json"),
-            (String = "text/x-arff"), (Octets = "application/x-npy"),
-            (Octets = "application/octet-stream")),
+        content((Data = "application/json"), (Octets = "*/*")),
         description = "The examples with their labels"),
     responses((status = 200, description = "The evaluation of the model", body = EvaluateResult)),
     extensions(("x-problems" = json!(problems(&[IN_PATH, BODY, EXAMPLES, ANSWERED])))))]
@@ -67,7 +56,9 @@ pub async fn evaluate_model(
     let body = DataBody::new(&app, request)?;
     let (format, query) = (body.format, body.parts.uri.query());
     let n = model.hypothesis.n();
-    let options = options(query, format, n, ExamplesUse::Evaluate, &body.limits)?;
+    let table = model.names.table.as_ref();
+    let options = options(query, format, n, table, ExamplesUse::Evaluate, &body.limits)?;
+    let options = options.resolve(&app, &owner).await?;
     let effort = Effort::Bounded(ExamplesWork {
         format,
         n: Some(n),
@@ -122,7 +113,11 @@ impl PendingEvaluation {
         classes.map_err(misnamed)?;
         let _timer = begin(&self.limits, &self.run.stop);
         let result = self.against(&parsed.data, parsed.zero_bit_value)?;
-        result.map_err(|interrupt| interrupted(&self.limits, interrupt))
+        let result = result.map_err(|interrupt| interrupted(&self.limits, interrupt))?;
+        Ok(EvaluateResult {
+            table: parsed.table.clone(),
+            ..result
+        })
     }
 
     /// Verifies the digest of a dataset of any size, then evaluates the model while reading.
@@ -131,8 +126,7 @@ impl PendingEvaluation {
         dataset: &Dataset,
         stored: &StoredExamples,
     ) -> Result<EvaluateResult, Problem> {
-        let names = dataset_names(dataset);
-        self.model.names.check(&names).map_err(misnamed)?;
+        self.model.names.check(&dataset.names).map_err(misnamed)?;
         let _timer = begin(&self.limits, &self.run.stop);
         fit_stored(&self.model, stored, &self.limits, &self.run.stop)?;
         let result = self.against(stored, dataset.summary.zero_bit_value.into())?;

@@ -3,18 +3,20 @@
 //!
 //! Prediction, evaluation and on-line learning share this module. Their answers are made elsewhere.
 
+use std::sync::Arc;
+
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::predict::{Misfit, check_fit};
 use halfspace_formats::{
-    self, DataForm, Format, LabelsColumn, Options, Parsed, Place, StoredExamples, UnlabelledMeans,
+    self, DataForm, Format, LabelsColumn, Options, Parsed, Place, StoredExamples, TableEncoding,
+    UnlabelledMeans,
 };
 
 use crate::jobs::{JobsError, LoadedModel, ReadError};
 use crate::records::{ModelId, Owner};
 
 use crate::http::App;
-use crate::http::extract::data_body::{bit_order, header_option, labels};
-use crate::http::extract::query_pairs;
+use crate::http::extract::data_options::DataOptions;
 use crate::http::limits::Limits;
 use crate::http::models::time_limit::interrupted;
 use crate::http::problem::{Code, Problem, placed};
@@ -51,7 +53,7 @@ pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<Load
     })
 }
 
-/// Returns the options for reading a body for a model or a session with `n` features.
+/// Returns the options for reading a body for a model or a session with `n` features and the encoding `table`.
 ///
 /// A format that does not state the number of features uses `n`. For a prediction, a table has labels only
 /// if the query names them, and examples without labels have no class. For any other purpose, both follow
@@ -63,37 +65,23 @@ pub fn options(
     query: Option<&str>,
     format: Format,
     n: usize,
+    table: Option<&Arc<TableEncoding>>,
     purpose: ExamplesUse,
     limits: &halfspace_formats::ParseLimits,
-) -> Result<Options, Problem> {
+) -> Result<DataOptions, Problem> {
     let (table_labels, unlabelled) = match purpose {
         ExamplesUse::Predict => (Some(LabelsColumn::None), UnlabelledMeans::Nothing),
         ExamplesUse::Evaluate | ExamplesUse::Learn => (None, UnlabelledMeans::HalfSpace),
     };
-    let mut options = Options {
+    let mut data = DataOptions::new(limits);
+    data.options = Options {
         labels: table_labels.filter(|_| format.has_label_column()),
         n: format.leaves_n_open().then_some(n),
         unlabelled,
-        limits: limits.clone(),
-        ..Options::default()
+        ..data.options
     };
-    for (name, text) in query_pairs(query)? {
-        match name.as_str() {
-            "labels" => options.labels = Some(labels(text)),
-            "header" => options.header = header_option(&text)?,
-            "bit_order" => options.bit_order = Some(bit_order(&text)?),
-            "n" => {
-                let wrong =
-                    |_| Problem::parameter(Code::INVALID_PARAMETER, "n", "not a whole number");
-                options.n = Some(text.parse().map_err(wrong)?);
-            }
-            other => {
-                let detail = "unknown parameter; the parameters are: labels, header, bit_order, n";
-                return Err(Problem::parameter(Code::INVALID_PARAMETER, other, detail));
-            }
-        }
-    }
-    Ok(options)
+    data.options.table.encoding = table.cloned();
+    data.read(query)
 }
 
 /// The source of the examples of a request.

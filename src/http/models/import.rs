@@ -10,7 +10,7 @@ use halfspace_formats::{self, json};
 
 use crate::jobs::{ImportError, check_import};
 use crate::records::hypothesis::HypothesisDocument;
-use crate::records::model_file::{ClaimedFormat, FORMAT, ModelFile, unknown_member};
+use crate::records::model_file::{self, ClaimedFormat, FORMATS, ModelFile, unknown_member};
 use crate::records::names::{NAMES_BYTES_MAX, is_short};
 use crate::records::train::{ModelDocument, SeedNumber};
 use crate::records::{KeyRecord, Model, Owner};
@@ -99,9 +99,15 @@ pub fn checked(
     read.map_err(halfspace_formats::FormatError::from)?;
     // A file of a later format may have members that are unknown here, so the format is checked first.
     let claim: ClaimedFormat = json::from_reader(bytes.as_slice(), limits)?;
-    if let Some(format) = claim.format.filter(|format| format != FORMAT) {
+    if let Some(format) = claim
+        .format
+        .filter(|format| !FORMATS.contains(&format.as_str()))
+    {
         let shown: String = format.chars().take(100).collect();
-        let detail = format!("The model format {shown:?} is not supported; use {FORMAT}.");
+        let detail = format!(
+            "The model format {shown:?} is not supported; use {}.",
+            FORMATS.join(" or ")
+        );
         return Err(refused(Code::UNKNOWN_MODEL_FORMAT, "/format", detail));
     }
     let file: ModelFile = json::from_reader(bytes.as_slice(), limits)?;
@@ -117,6 +123,10 @@ pub fn checked(
         }
     }
     check_names(&file)?;
+    let checked = file.table.as_ref().map(|table| table.check(hypothesis.n()));
+    checked
+        .transpose()
+        .map_err(|detail| refused(Code::WRONG_MODEL, "/table", detail))?;
     let document = ModelDocument {
         params: file.params,
         seed: file.seed.get(),
@@ -132,8 +142,14 @@ pub fn checked(
         warm_start: file.warm_start,
         features: file.features,
         classes: file.classes,
+        table: file.table,
         hypothesis,
     };
+    let format = model_file::format(&document);
+    if file.format != format {
+        let detail = format!("A model file of these members has the format {format}.");
+        return Err(refused(Code::WRONG_MODEL, "/format", detail));
+    }
     let document = check_import(&file.learner, document, &file.sha256).map_err(unfit)?;
     Ok((file.name, file.learner, document))
 }

@@ -2,12 +2,14 @@
 //!
 //! The route of a session predicts by the same [`answer`].
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::run::CancelOnDrop;
-use halfspace_formats::{self, Format, Options};
+use halfspace_formats::{self, Format, Options, TableEncoding};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -22,9 +24,11 @@ use crate::http::models::answer_lines::answer_lines;
 use crate::http::models::answering::Answering;
 
 use crate::http::datasets::resolve::stored_examples;
+use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
 use crate::http::extract::body::{self, Effort};
 use crate::http::extract::data_body::{DataBody, Octets};
+use crate::http::extract::data_options::DataParameters;
 use crate::http::extract::{Caller, PathId, accepted};
 use crate::http::middleware::envelope::RequestId;
 use crate::http::middleware::keys::Access;
@@ -38,11 +42,17 @@ use crate::http::problem::{Code, Problem};
 pub struct Predictions {
     /// 1 or -1.
     predictions: Vec<i8>,
+    /// The names of the predicted classes. Null if the labels of the training had no names.
+    predicted_classes: Option<Vec<String>>,
     /// The exact scores of the predictions. A score is a whole number (a decimal string beyond 2^53), a
     /// fraction such as "2/3", or a number if the weights are real by definition. The score is null if such
     /// a sum overflows. The list is null if the answer would be too long with the scores.
     #[schema(value_type = Option<Vec<Option<NumberOrDecimal>>>)]
     scores: Option<Vec<Value>>,
+    /// The encoding of the table in the body. Absent if the body is no table, or if the answer would be too long.
+    #[schema(nullable = false, value_type = TableEncoding)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    table: Option<Arc<TableEncoding>>,
 }
 
 /// Predicts the labels of the examples in the body, which may have any accepted format.
@@ -60,28 +70,12 @@ pub struct Predictions {
 /// that is still too long, or that takes longer than `answer_seconds_max`, is refused.
 #[utoipa::path(post, path = "/v1/models/{id}/predict", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
-        ("labels" = Option<String>, Query, description = "Place of the labels, which a prediction \
-                                                          ignores. In CSV, ARFF and .npy: `first`, \
-                                                          `last`, `none` (the default) or the name \
-                                                          of a column. In octets: `none` (the \
-                                                          default) or `appended`, one bit after \
-                                                          the bits of each row"),
-        ("header" = Option<String>, Query, description = "Whether the first CSV line holds names: \
-                                                          `auto`, `true` or `false`"),
-        ("bit_order" = Option<String>, Query, description = "Order of the bits in octets. `big` \
-                                                             (the default): the most significant \
-                                                             bit comes first. `little`: it comes \
-                                                             last"),
-        ("n" = Option<u64>, Query, description = "Features per example; by default the number of \
-                                                  the model"),
+        DataParameters,
         ("Accept" = Option<String>, Header, description = "`application/json` or \
                                                            `application/x-ndjson`. A body in \
                                                            NDJSON gets an answer in NDJSON")),
     request_body(
-        content((String = "application/x-ndjson"), (String = "text/csv"),
-            (String = "text/x-libsvm"), (crate::http::document::data_schema::Data = "application/json"),
-            (String = "text/x-arff"), (Octets = "application/x-npy"),
-            (Octets = "application/octet-stream")),
+        content((Data = "application/json"), (Octets = "*/*")),
         description = "The examples. Labels are ignored"),
     responses((status = 200, description = "The predictions", content(
         (Predictions = "application/json"), (String = "application/x-ndjson")))),
@@ -121,9 +115,11 @@ pub async fn answer(
         query,
         format,
         model.hypothesis.n(),
+        model.names.table.as_ref(),
         ExamplesUse::Predict,
         limits,
     )?;
+    let options = options.resolve(app, owner).await?;
     let asked = PredictRequest {
         app: app.clone(),
         owner: owner.clone(),

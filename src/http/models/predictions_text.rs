@@ -7,54 +7,88 @@ use halfspace_core::learners::hypothesis::Decision;
 use crate::records::evaluation::score_value;
 
 const BEGIN: &str = "{\"predictions\":[";
-const BETWEEN: &str = "],\"scores\":[";
-const END: &str = "]}";
-const WITHOUT_SCORES: &str = "],\"scores\":null}";
+const CLASSES: &str = "],\"predicted_classes\":";
+const SCORES: &str = ",\"scores\":";
+const TABLE: &str = ",\"table\":";
+const END: &str = "}";
 
-/// A JSON document of predictions under construction, without scores if the scores would exceed the limit.
+/// The names of the labels -1 and +1 as JSON.
+pub type ClassTexts = [String; 2];
+
+/// Returns the names of the labels -1 and +1 as JSON.
+pub fn class_texts(names: &[String; 2]) -> ClassTexts {
+    names
+        .each_ref()
+        .map(|name| serde_json::Value::from(name.as_str()).to_string())
+}
+
+/// A JSON document of predictions under construction. The scores and then the table are left out if the document would
+/// exceed the limit with them.
 pub struct PredictionsText {
     /// Largest number of bytes in the document.
     pub bytes_max: u64,
     /// The document up to the latest prediction.
     text: String,
-    /// The text of the scores, which follow the predictions. `None` once the scores exceed the limit.
+    /// The text of the class names, and the name of each label.
+    classes: Option<(String, ClassTexts)>,
+    /// The text of the scores. `None` once the scores exceed the limit.
     scores: Option<String>,
+    /// The encoding of the table that was read, as JSON.
+    table: Option<String>,
 }
 
 /// Appends the prediction of one example as a line.
-pub fn push_line(text: &mut Vec<u8>, decision: &Decision) {
+pub fn push_line(text: &mut Vec<u8>, decision: &Decision, classes: Option<&ClassTexts>) {
     let Decision { score, is_positive } = decision;
     let prediction = if *is_positive { "1" } else { "-1" };
     let score = score_value(score);
     // Writing to memory does not fail.
-    let _ = writeln!(text, "{{\"prediction\":{prediction},\"score\":{score}}}");
+    let _ = match classes {
+        None => writeln!(text, "{{\"prediction\":{prediction},\"score\":{score}}}"),
+        Some(classes) => {
+            let class = &classes[usize::from(*is_positive)];
+            writeln!(
+                text,
+                "{{\"prediction\":{prediction},\"predicted_class\":{class},\"score\":{score}}}"
+            )
+        }
+    };
 }
 
 impl PredictionsText {
-    /// Creates an empty document of at most `bytes_max` bytes.
-    pub fn new(bytes_max: u64) -> Self {
+    /// Creates an empty document of at most `bytes_max` bytes, with the names of the classes if there are any.
+    pub fn new(bytes_max: u64, classes: Option<ClassTexts>) -> Self {
         Self {
             bytes_max,
             text: BEGIN.to_owned(),
+            classes: classes.map(|names| (String::new(), names)),
             scores: Some(String::new()),
+            table: None,
+        }
+    }
+
+    /// Adds the encoding of the table that was read, if the document has room for the text.
+    pub fn set_table(&mut self, table: String) {
+        self.table = Some(table);
+        if self.bytes() > self.bytes_max {
+            self.table = None;
         }
     }
 
     /// Adds the prediction of one example.
     pub fn push(&mut self, decision: &Decision) {
         let Decision { score, is_positive } = decision;
-        let prediction = if *is_positive { "1" } else { "-1" };
-        if self.text.len() > BEGIN.len() {
-            self.text.push(',');
+        push_item(
+            &mut self.text,
+            if *is_positive { "1" } else { "-1" },
+            BEGIN.len(),
+        );
+        if let Some((text, names)) = &mut self.classes {
+            push_item(text, &names[usize::from(*is_positive)], 0);
         }
-        self.text.push_str(prediction);
         if let Some(scores) = &mut self.scores {
-            if !scores.is_empty() {
-                scores.push(',');
-            }
-            scores.push_str(&score_value(score).to_string());
-            let whole = self.text.len() + BETWEEN.len() + scores.len() + END.len();
-            if whole as u64 > self.bytes_max {
+            push_item(scores, &score_value(score).to_string(), 0);
+            if self.bytes() > self.bytes_max {
                 self.scores = None;
             }
         }
@@ -62,28 +96,48 @@ impl PredictionsText {
 
     /// Returns whether the document exceeds its limit, after which no further prediction can help.
     pub fn is_too_long(&self) -> bool {
-        let end = match &self.scores {
-            Some(scores) => BETWEEN.len() + scores.len() + END.len(),
-            None => WITHOUT_SCORES.len(),
-        };
-        (self.text.len() + end) as u64 > self.bytes_max
+        self.bytes() > self.bytes_max
+    }
+
+    /// The size of the document.
+    fn bytes(&self) -> u64 {
+        let list = |text: Option<&String>| text.map_or("null".len(), |text| text.len() + 2);
+        let classes = list(self.classes.as_ref().map(|(text, _)| text));
+        let table = self
+            .table
+            .as_ref()
+            .map_or(0, |table| TABLE.len() + table.len());
+        let lists = CLASSES.len() + classes + SCORES.len() + list(self.scores.as_ref());
+        (self.text.len() + lists + table + END.len()) as u64
     }
 
     /// Returns the text of the document, or `None` if the document is too long.
-    pub fn finish(mut self) -> Option<String> {
+    pub fn finish(self) -> Option<String> {
         if self.is_too_long() {
             return None;
         }
-        match self.scores {
-            Some(scores) => {
-                self.text.push_str(BETWEEN);
-                self.text.push_str(&scores);
-                self.text.push_str(END);
-            }
-            None => self.text.push_str(WITHOUT_SCORES),
+        let list =
+            |text: Option<String>| text.map_or("null".to_owned(), |text| format!("[{text}]"));
+        let mut whole = self.text;
+        whole.push_str(CLASSES);
+        whole.push_str(&list(self.classes.map(|(text, _)| text)));
+        whole.push_str(SCORES);
+        whole.push_str(&list(self.scores));
+        if let Some(table) = self.table {
+            whole.push_str(TABLE);
+            whole.push_str(&table);
         }
-        Some(self.text)
+        whole.push_str(END);
+        Some(whole)
     }
+}
+
+/// Adds an item to a list whose items begin at byte `begin`.
+fn push_item(list: &mut String, item: &str, begin: usize) {
+    if list.len() > begin {
+        list.push(',');
+    }
+    list.push_str(item);
 }
 
 #[cfg(test)]
@@ -94,7 +148,7 @@ mod tests {
     use super::*;
 
     fn document(decisions: &[Decision], bytes_max: u64) -> Option<String> {
-        let mut writer = PredictionsText::new(bytes_max);
+        let mut writer = PredictionsText::new(bytes_max, None);
         for decision in decisions {
             writer.push(decision);
         }
@@ -104,9 +158,9 @@ mod tests {
     #[test]
     fn an_answer_is_never_longer_than_its_limit() {
         let scores = [(1_i64 << 53).into(), (-0.5).into(), (-7_i64).into()];
-        let whole = r#"{"predictions":[1,-1,-1],"scores":["9007199254740992",-0.5,-7]}"#;
-        let bare = r#"{"predictions":[1,-1,-1],"scores":null}"#;
-        for bytes_max in 0..80 {
+        let whole = r#"{"predictions":[1,-1,-1],"predicted_classes":null,"scores":["9007199254740992",-0.5,-7]}"#;
+        let bare = r#"{"predictions":[1,-1,-1],"predicted_classes":null,"scores":null}"#;
+        for bytes_max in 0..110 {
             let expected = [whole, bare]
                 .into_iter()
                 .find(|text| text.len() as u64 <= bytes_max);
@@ -132,15 +186,37 @@ mod tests {
         ];
         assert_eq!(
             document(&decisions, 1000).as_deref(),
-            Some(r#"{"predictions":[1,1,1],"scores":[-7,"-18446744073709551616","1/2"]}"#)
+            Some(
+                r#"{"predictions":[1,1,1],"predicted_classes":null,"scores":[-7,"-18446744073709551616","1/2"]}"#
+            )
         );
+    }
+
+    #[test]
+    fn classes_have_names_and_the_table_is_told_if_there_is_room() {
+        let names = class_texts(&["not \"so\"".to_owned(), "so".to_owned()]);
+        let whole = r#"{"predictions":[1,-1],"predicted_classes":["so","not \"so\""],"scores":[2,-3],"table":{}}"#;
+        for (bytes_max, expected) in [
+            (whole.len(), whole),
+            (whole.len() - 1, &whole.replace(r#","table":{}"#, "")),
+        ] {
+            let mut writer = PredictionsText::new(bytes_max as u64, Some(names.clone()));
+            writer.push(&2_i64.into());
+            writer.push(&(-3_i64).into());
+            writer.set_table("{}".to_owned());
+            assert_eq!(writer.finish().as_deref(), Some(expected));
+        }
+        let mut line = Vec::new();
+        push_line(&mut line, &(-7_i64).into(), Some(&names));
+        let expected = "{\"prediction\":-1,\"predicted_class\":\"not \\\"so\\\"\",\"score\":-7}\n";
+        assert_eq!(String::from_utf8(line).unwrap(), expected);
     }
 
     #[test]
     fn a_line_is_an_object() {
         let mut text = Vec::new();
-        push_line(&mut text, &(-7_i64).into());
-        push_line(&mut text, &0.5.into());
+        push_line(&mut text, &(-7_i64).into(), None);
+        push_line(&mut text, &0.5.into(), None);
         let expected = "{\"prediction\":-1,\"score\":-7}\n{\"prediction\":1,\"score\":0.5}\n";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
     }

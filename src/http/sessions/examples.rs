@@ -22,14 +22,15 @@ use crate::records::SessionId;
 use crate::records::id::SessionKind;
 
 use crate::http::App;
+use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{BODY, EXAMPLES, SESSION, STORED, problems};
 use crate::http::extract::data_body::{DataBody, Octets};
+use crate::http::extract::data_options::DataParameters;
 use crate::http::extract::{Caller, PathId};
 use crate::http::middleware::envelope::RequestId;
 use crate::http::models::examples::{ExamplesUse, options};
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Problem, placed};
-use crate::http::sessions::ReadingQuery;
 use crate::http::sessions::answers::{Answers, stream};
 use crate::http::sessions::stream::{Feed, Late};
 
@@ -88,12 +89,9 @@ impl ExampleAnswer {
     params(("id" = SessionId, Path, description = "The session"),
         ("If-Match" = Option<String>, Header, description = "Required position of the session: \
                                                              `\"<position>\"`"),
-        ReadingQuery),
+        DataParameters),
     request_body(
-        content((crate::http::document::data_schema::Data = "application/json"),
-            (String = "application/x-ndjson"), (String = "text/csv"),
-            (String = "text/x-libsvm"), (String = "text/x-arff"),
-            (Octets = "application/x-npy"), (Octets = "application/octet-stream")),
+        content((Data = "application/json"), (Octets = "*/*")),
         description = "The examples"),
     responses((status = 200, description = "The session learnt the examples", content(
         (ExampleAnswers = "application/json"), (String = "application/x-ndjson")))),
@@ -111,7 +109,15 @@ pub async fn learn_session_examples(
     let spec = app.jobs.session(&owner, id).await?.spec;
     let n = usize::try_from(spec.n).unwrap_or(usize::MAX);
     let query = body.parts.uri.query();
-    let mut options = options(query, body.format, n, ExamplesUse::Learn, &body.limits)?;
+    let options = options(
+        query,
+        body.format,
+        n,
+        None,
+        ExamplesUse::Learn,
+        &body.limits,
+    )?;
+    let mut options = options.resolve(&app, &owner).await?;
     options.values = Some(spec.values);
     let late = Late {
         path: body.parts.uri.path().to_owned(),

@@ -23,8 +23,10 @@ use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
 use crate::records::{KeyRecord, Model, Owner, SessionId, written};
 
 use crate::http::App;
+use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, KEYED, SESSION, STORED, problems};
 use crate::http::extract::data_body::{Octets, read_json};
+use crate::http::extract::data_options::DataParameters;
 use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use crate::http::extract::{Caller, NoQuery, PageQuery, PathId, Query, page};
 use crate::http::jobs::submission::{FieldPaths, check_name, nested, unresolvable};
@@ -52,23 +54,6 @@ pub struct SessionRequest {
     /// Conditions under which the session ends. A session has no limits on passes or time.
     #[serde(default, deserialize_with = "json::object")]
     stop: StopSpec,
-}
-
-/// Options for reading a body of examples.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "a shape: `model_examples` reads it")]
-pub struct ReadingQuery {
-    /// Place of the labels. In CSV, ARFF and .npy: `first`, `last`, `none` or the name of a column. In
-    /// octets: `none`, or `appended` for one bit after the bits of each row.
-    labels: Option<String>,
-    /// Whether CSV begins with names: `auto`, `true` or `false`.
-    header: Option<String>,
-    /// Bit order of octets: `big` for the most significant bit first (when absent), `little` for this bit
-    /// last.
-    bit_order: Option<String>,
-    /// Features per example; those of the session when absent.
-    n: Option<u64>,
 }
 
 /// Name of the saved model.
@@ -300,12 +285,9 @@ fn created_model(model: Model) -> Response {
 ///
 /// Formats, answers and limits are those of a prediction by a model. The session keeps its position.
 #[utoipa::path(post, path = "/v1/sessions/{id}/predict", tag = "sessions",
-    params(("id" = SessionId, Path, description = "The session"), ReadingQuery),
+    params(("id" = SessionId, Path, description = "The session"), DataParameters),
     request_body(
-        content((String = "application/x-ndjson"), (String = "text/csv"),
-            (String = "text/x-libsvm"), (crate::http::document::data_schema::Data = "application/json"),
-            (String = "text/x-arff"), (Octets = "application/x-npy"),
-            (Octets = "application/octet-stream")),
+        content((Data = "application/json"), (Octets = "*/*")),
         description = "The examples. Labels are ignored. A table has no labels unless `labels` \
                        names their column"),
     responses((status = 200, description = "The predictions", content(

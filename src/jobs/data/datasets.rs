@@ -16,7 +16,7 @@ use tokio::task::JoinError;
 
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
-use crate::records::{Dataset, DatasetId, DatasetSummary, KeyClaim, Owner, Timestamp};
+use crate::records::{Dataset, DatasetId, DatasetSummary, KeyClaim, Names, Owner, Timestamp};
 use crate::storage::{Blobs, DeleteDatasetOutcome, StoreError};
 
 use super::reservations::Reservation;
@@ -84,8 +84,7 @@ impl Jobs {
         let bytes = blob.finish().await?;
         let dataset = Dataset {
             summary: describe(id, created_at, &new, (&stored, compared_max), bytes),
-            features: new.parsed.feature_names,
-            classes: new.parsed.class_names.map(Vec::from),
+            names: Names::of(&new.parsed),
         };
         // From here on the row counts the bytes. A second count by the reservation could refuse another upload
         // that fits.

@@ -92,6 +92,7 @@ impl Jobs {
             names: Names {
                 features: document.features,
                 classes: document.classes,
+                table: document.table,
             },
             data_seeds,
         };

@@ -280,6 +280,7 @@ impl Jobs {
                 warm_start: None,
                 features: None,
                 classes: None,
+                table: None,
                 hypothesis,
             };
             Model {

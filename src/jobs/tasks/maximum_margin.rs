@@ -162,6 +162,7 @@ impl MaximumMarginTask {
             warm_start: None,
             features: self.names.features.clone(),
             classes: self.names.classes.clone(),
+            table: self.names.table.clone(),
             hypothesis,
         };
         Model {

@@ -317,6 +317,7 @@ impl Train {
             warm_start: self.warm_start,
             features: self.names.features.clone(),
             classes: self.names.classes.clone(),
+            table: self.names.table.clone(),
             hypothesis,
         };
         Model {

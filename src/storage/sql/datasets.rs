@@ -20,15 +20,16 @@ impl Store {
         let (owner, created_at) = (&summary.owner, summary.created_at);
         let mut transaction = self.database.begin().await?;
         idempotency::claim(&mut transaction, key, owner, summary.id, created_at).await?;
-        let (features, classes) = (
-            rows::json_if(dataset.features.as_ref())?,
-            rows::json_if(dataset.classes.as_ref())?,
-        );
+        let names = [
+            rows::json_if(dataset.names.features.as_ref())?,
+            rows::json_if(dataset.names.classes.as_ref())?,
+            rows::json_if(dataset.names.table.as_ref())?,
+        ];
         let insert = statement(
             "INSERT INTO datasets (id, owner, name, n, kind, value_kind, zero_bit_value, assume, \
              examples, positives, duplicates, contradictions, uncounted, sha256, bytes, data_key, \
-             created_at, features, classes, seed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
-             $12, $13, $14, $15, $16, $17, $18, $19, $20) ON CONFLICT (id) DO NOTHING",
+             created_at, features, classes, encoding, seed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
+             $12, $13, $14, $15, $16, $17, $18, $19, $20, $21) ON CONFLICT (id) DO NOTHING",
         )
         .bind(summary.id.to_string())
         .bind(summary.owner.as_str())
@@ -49,11 +50,12 @@ impl Store {
         .bind(rows::signed(summary.bytes)?)
         .bind(summary.data_key.as_str())
         .bind(summary.created_at.milliseconds())
-        .bind(features.clone())
-        .bind(classes.clone())
+        .bind(names[0].clone())
+        .bind(names[1].clone())
+        .bind(names[2].clone())
         .bind(signed_if(summary.seed)?);
         if transaction.execute(insert).await? == 1 {
-            write_digests(&mut transaction, summary, features, classes).await?;
+            write_digests(&mut transaction, summary, names).await?;
             let asked = Usage {
                 stored_bytes: summary.bytes,
                 ..Usage::default()
@@ -68,7 +70,7 @@ impl Store {
         let select = concat!(
             "SELECT ",
             dataset_columns!(),
-            ", features, classes FROM datasets WHERE id = $1 AND owner = $2"
+            ", features, classes, encoding FROM datasets WHERE id = $1 AND owner = $2"
         );
         let select = statement(select).bind(id.to_string()).bind(owner.as_str());
         let row = self.database.optional(select).await?;
@@ -136,12 +138,12 @@ impl Store {
 async fn write_digests(
     transaction: &mut Transaction,
     summary: &DatasetSummary,
-    features: Option<String>,
-    classes: Option<String>,
+    names: [Option<String>; 3],
 ) -> Result<()> {
     let (counted, uncounted) = counted(summary);
     let id = || SqlValue::from(summary.id.to_string());
-    let names = DATASET_NAMES.of([id(), features.into(), classes.into()]);
+    let [features, classes, encoding] = names.map(SqlValue::from);
+    let names = DATASET_NAMES.of([id(), features, classes, encoding]);
     let digest = DATASET.of([
         id(),
         summary.name.as_deref().into(),

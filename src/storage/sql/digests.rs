@@ -117,7 +117,12 @@ pub(super) const DATASET: DigestColumns = DigestColumns {
 
 pub(super) const DATASET_NAMES: DigestColumns = DigestColumns {
     kind: "names of dataset",
-    columns: &[Text("id"), Text("features"), Text("classes")],
+    columns: &[
+        Text("id"),
+        Text("features"),
+        Text("classes"),
+        Text("encoding"),
+    ],
 };
 
 /// The request of a session.

@@ -10,7 +10,7 @@ use crate::records::id::Kind;
 use crate::records::train::rename_bound;
 use crate::records::{
     Callback, Dataset, DatasetSummary, Demand, Event, EventKind, Job, JobTree, Model, ModelSummary,
-    Owner, Page, Rank, Status, Timestamp,
+    Names, Owner, Page, Rank, Status, Timestamp,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -259,8 +259,11 @@ pub(super) fn dataset(row: &Row) -> Result<Dataset> {
     DATASET_NAMES.check_beside(row, "names_digest")?;
     Ok(Dataset {
         summary: dataset_summary(row)?,
-        features: from_json_if(row, "features")?,
-        classes: from_json_if(row, "classes")?,
+        names: Names {
+            features: from_json_if(row, "features")?,
+            classes: from_json_if(row, "classes")?,
+            table: from_json_if(row, "encoding")?,
+        },
     })
 }
 

@@ -49,7 +49,9 @@ mod tests {
     use super::*;
     use crate::records::dataset::{DatasetSummary, Repetitions};
     use crate::records::task::{DataSpec, JobSpec, TaskSpec};
-    use crate::records::{Dataset, DatasetId, Job, JobId, ModelId, Owner, Status, Timestamp};
+    use crate::records::{
+        Dataset, DatasetId, Job, JobId, ModelId, Names, Owner, Status, Timestamp,
+    };
     use crate::storage::sqlite::connect;
     use crate::storage::{DeleteDatasetOutcome, sqlite};
 
@@ -119,8 +121,7 @@ mod tests {
                 data_key: format!("datasets/{id}/data"),
                 created_at: at,
             },
-            features: None,
-            classes: None,
+            names: Names::default(),
         }
     }
 

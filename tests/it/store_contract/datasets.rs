@@ -1,6 +1,7 @@
 //! Datasets, and the jobs that read them.
 
 use super::*;
+use halfspace::records::Names;
 use halfspace::records::id::DatasetKind;
 
 async fn one(store: &Store, number: i64) -> Option<Dataset> {
@@ -33,8 +34,7 @@ pub(super) async fn datasets_are_kept_listed_and_deleted(backend: &dyn Backend) 
             repetitions: Repetitions::Uncounted("too many".into()),
             ..dataset(2).summary
         },
-        features: None,
-        classes: None,
+        names: Names::default(),
     };
     let all = [dataset(1), bare, dataset(3)];
     for dataset in &all {

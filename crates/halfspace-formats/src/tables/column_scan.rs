@@ -156,7 +156,7 @@ impl ColumnScan {
                  `decimal=.` if the value is text",
                 excerpt(text)
             );
-            return Err(Fault::new(FormatErrorKind::BadOption, detail));
+            return Err(Fault::new(FormatErrorKind::TableOption, detail));
         }
         Ok(cell)
     }

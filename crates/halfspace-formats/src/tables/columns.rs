@@ -153,13 +153,22 @@ impl TableColumns {
             let Some(label) = &encoding.label else {
                 return Ok(None);
             };
-            return match self.has_header && encoding.header {
-                true => Ok(self
+            let found = match self.has_header && encoding.header {
+                true => self
                     .columns
                     .iter()
-                    .position(|column| column.name == label.column)),
-                false => Ok(Some(label.index as usize - 1).filter(|&at| at <= last)),
+                    .position(|column| column.name == label.column),
+                false => Some(label.index as usize - 1).filter(|&at| at <= last),
             };
+            let missing = || {
+                let detail = format!(
+                    "The table has no label column {}, which the encoding names; `labels=none` reads each row as a positive \
+                     example, and `labels=COLUMN` names another column.",
+                    excerpt(label.column.as_bytes())
+                );
+                Fault::new(FormatErrorKind::TableOption, detail)
+            };
+            return found.map(Some).ok_or_else(missing);
         }
         if !self.has_header {
             return Ok(Some(0));
@@ -184,7 +193,7 @@ impl TableColumns {
                     self.columns[last].name,
                     self.listed()
                 );
-                Err(Fault::new(FormatErrorKind::BadOption, detail))
+                Err(Fault::new(FormatErrorKind::TableOption, detail))
             }
         }
     }
@@ -206,7 +215,7 @@ impl TableColumns {
                 "The option `{option}` names the column `{name}`, which the table does not have; the columns are {}.",
                 self.listed()
             );
-            Fault::new(FormatErrorKind::BadOption, detail)
+            Fault::new(FormatErrorKind::TableOption, detail)
         })
     }
 
@@ -239,23 +248,28 @@ impl TableColumns {
         if self.has_header && encoding.header {
             return self.places_by_name(encoding);
         }
-        let all =
-            encoding.columns.len() + encoding.ignored.len() + usize::from(encoding.label.is_some());
+        let others = encoding.columns.len() + encoding.ignored.len();
+        let their_label = encoding
+            .label
+            .as_ref()
+            .map(|label| label.index as usize - 1);
         let count = self.columns.len();
-        let without_label = match &encoding.label {
-            Some(label) if count + 1 == all => Some(label.index as usize),
-            _ => None,
+        let own_label = match self.label {
+            None if count == others => None,
+            None => their_label,
+            label => label,
         };
-        if count != all && without_label.is_none() {
+        if count != others + usize::from(own_label.is_some()) {
             let detail = format!(
-                "The rows have {count} cells, but the encoding has {all} columns, the label included; send all \
-                 columns or all but the label."
+                "The rows have {count} cells, but the encoding has {others} columns beside the label."
             );
             return Err(Fault::new(FormatErrorKind::UnequalLength, detail));
         }
+        // The columns keep their order without the label.
         let place = |column: &ColumnEncoding| {
-            let index = column.index as usize;
-            index - 1 - usize::from(without_label.is_some_and(|label| index > label))
+            let index = column.place();
+            let rank = index - usize::from(their_label.is_some_and(|label| label < index));
+            rank + usize::from(own_label.is_some_and(|label| label <= rank))
         };
         Ok(encoding.columns.iter().map(place).collect())
     }
@@ -283,7 +297,7 @@ impl TableColumns {
                 "The encoding does not know the column {}; `ignore={name}` leaves the column out.",
                 excerpt(name.as_bytes())
             );
-            return Err(Fault::new(FormatErrorKind::BadOption, detail));
+            return Err(Fault::new(FormatErrorKind::TableOption, detail));
         }
         let place = |column: &ColumnEncoding| {
             find(&column.name).ok_or_else(|| {
@@ -292,7 +306,7 @@ impl TableColumns {
                     excerpt(column.name.as_bytes()),
                     self.listed()
                 );
-                Fault::new(FormatErrorKind::BadOption, detail)
+                Fault::new(FormatErrorKind::TableOption, detail)
             })
         };
         encoding.columns.iter().map(place).collect()
@@ -416,7 +430,7 @@ pub(crate) fn column_kind(
     }
     if is_number {
         return match numbers {
-            Numbers::Thermometer { .. } => Ok((
+            Numbers::Thermometer => Ok((
                 ColumnKind::Thermometer {
                     thresholds: Vec::new(),
                 },

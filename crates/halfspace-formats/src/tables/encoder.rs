@@ -2,7 +2,7 @@
 
 use super::cell::{Cell, DecimalMark};
 use super::columns::TableColumns;
-use super::encoding::{CellFeatures, ColumnKind, NoFeatures, TableEncoding};
+use super::encoding::{CellFeatures, ColumnKind, TableEncoding};
 use super::options::{Missing, Unknown};
 use super::table_builder::InColumn;
 use crate::building::parsed_rows::ParsedRows;
@@ -106,23 +106,7 @@ impl Encoder {
                 Ok(features) => self.put(features),
                 Err(_) if options.table.unknown == Unknown::Zero => {}
                 Err(why) => {
-                    let name = excerpt(table.columns[at].name.as_bytes());
-                    let shown = excerpt(text);
-                    let detail = match why {
-                        NoFeatures::Missing => format!(
-                            "The cell of column {name} in row {number} is missing, and the encoding has no feature for \
-                             a missing cell; `missing=drop` leaves such rows out, and `unknown=zero` reads them as 0."
-                        ),
-                        NoFeatures::Unknown => format!(
-                            "The encoding does not know the value {shown} of column {name} in row {number}; \
-                             `unknown=zero` allows such values."
-                        ),
-                        NoFeatures::NotANumber => format!(
-                            "The value {shown} of column {name} in row {number} is not a number; the column holds \
-                             numbers."
-                        ),
-                    };
-                    return Err((at, Fault::new(FormatErrorKind::BadValue, detail)));
+                    return Err((at, why.fault(&table.columns[at].name, number, text)));
                 }
             }
         }

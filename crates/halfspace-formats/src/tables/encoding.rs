@@ -3,13 +3,20 @@
 //! The encoding is the answer to the upload of a table. Datasets and models keep the encoding, so that later rows
 //! become the same features.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::cell::{Cell, DecimalMark};
 use super::options::Missing;
+use crate::error::{Fault, FormatErrorKind, excerpt};
 
 /// The spelling of a missing cell in the names of features.
 pub(crate) const MISSING_NAME: &str = "?";
+
+/// The largest size of the names and values of an encoding, in bytes. An encoding stands in the rows of the store.
+pub(crate) const DESCRIPTION_BYTES_MAX: usize = 4 << 20;
 
 /// How the columns of a table became features and labels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -132,6 +139,27 @@ pub(crate) enum NoFeatures {
     NotANumber,
 }
 
+impl NoFeatures {
+    /// Returns the fault of the cell with this text in row `row`, counted from 1.
+    pub(crate) fn fault(self, column: &str, row: u64, text: &[u8]) -> Fault {
+        let (column, shown) = (excerpt(column.as_bytes()), excerpt(text));
+        let detail = match self {
+            Self::Missing => format!(
+                "The cell of column {column} in row {row} is missing, and the encoding has no feature for a missing \
+                 cell; `missing=drop` leaves such rows out, and `unknown=zero` reads them as 0."
+            ),
+            Self::Unknown => format!(
+                "The encoding does not know the value {shown} of column {column} in row {row}; `unknown=zero` allows \
+                 such values."
+            ),
+            Self::NotANumber => format!(
+                "The value {shown} of column {column} in row {row} is not a number; the column holds numbers."
+            ),
+        };
+        Fault::new(FormatErrorKind::BadValue, detail)
+    }
+}
+
 impl TableEncoding {
     /// Returns the number of features.
     pub fn n(&self) -> usize {
@@ -148,6 +176,112 @@ impl TableEncoding {
             ColumnKind::Nominal { .. } | ColumnKind::Thermometer { .. } => false,
         };
         self.columns.iter().all(is_plain)
+    }
+
+    /// Returns the digest of the columns with features. Tables with the same digest are encoded alike.
+    pub fn sha256(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        for ColumnEncoding {
+            name,
+            kind,
+            missing,
+            ..
+        } in &self.columns
+        {
+            let column = serde_json::to_vec(&(name, kind, missing));
+            hash.update(column.expect("strings and finite numbers"));
+        }
+        hash.finalize().into()
+    }
+
+    /// Whether examples of the other encoding have the same features. Columns of numbers alone are compared by their
+    /// names elsewhere.
+    pub fn fits(&self, other: &Self) -> bool {
+        let alike = |(own, other): (&ColumnEncoding, &ColumnEncoding)| {
+            own.name == other.name && own.kind == other.kind && own.missing == other.missing
+        };
+        self.is_plain() && other.is_plain()
+            || self.columns.len() == other.columns.len()
+                && self.columns.iter().zip(&other.columns).all(alike)
+    }
+
+    /// Checks an encoding from a file: `n` features, one range of features after the other, and distinct values in
+    /// order.
+    ///
+    /// # Errors
+    /// The first column at fault.
+    pub fn check(&self, n: usize) -> Result<(), String> {
+        let mut next = 0;
+        for column in &self.columns {
+            let name = excerpt(column.name.as_bytes());
+            let features = match &column.kind {
+                ColumnKind::Boolean { .. } | ColumnKind::Number => 1,
+                ColumnKind::Nominal { values } => values.len(),
+                ColumnKind::Thermometer { thresholds } => thresholds.len(),
+            } + usize::from(column.missing);
+            let [from, to] = column.features.map(|at| at as usize);
+            if from != next || to != next + features {
+                return Err(format!(
+                    "The column {name} has the features {from} to {to}, but its values need {next} to {}.",
+                    next + features
+                ));
+            }
+            next = to;
+            let ascend = |thresholds: &[f64]| {
+                thresholds.iter().all(|threshold| threshold.is_finite())
+                    && thresholds.is_sorted_by(|low, high| low < high)
+            };
+            let is_ordered = match &column.kind {
+                ColumnKind::Boolean { values } => values[0] != values[1],
+                ColumnKind::Nominal { values } => {
+                    values.iter().collect::<HashSet<_>>().len() == values.len()
+                }
+                ColumnKind::Thermometer { thresholds } => ascend(thresholds),
+                ColumnKind::Number => true,
+            };
+            if !is_ordered || column.index == 0 {
+                return Err(format!(
+                    "The column {name} has repeated values, thresholds out of order or the index 0."
+                ));
+            }
+        }
+        let others = self.ignored.iter().map(|column| column.index);
+        let others = others.chain(self.label.as_ref().map(|label| label.index));
+        let all: HashSet<u32> = self
+            .columns
+            .iter()
+            .map(|column| column.index)
+            .chain(others)
+            .collect();
+        let count = self.columns.len() + self.ignored.len() + usize::from(self.label.is_some());
+        if all.len() != count
+            || all
+                .iter()
+                .any(|&index| index == 0 || index as usize > count)
+        {
+            return Err("The indices of the columns are not the numbers from 1.".to_owned());
+        }
+        match next == n {
+            true => Ok(()),
+            false => Err(format!(
+                "The columns have {next} features, but the hypothesis has {n}."
+            )),
+        }
+    }
+
+    /// The size of the names and values, with some bytes for each column and number.
+    pub(crate) fn description_bytes(&self) -> usize {
+        let column = |column: &ColumnEncoding| {
+            let values = match &column.kind {
+                ColumnKind::Boolean { .. } | ColumnKind::Number => 0,
+                ColumnKind::Nominal { values } => values.iter().map(|value| value.len() + 4).sum(),
+                ColumnKind::Thermometer { thresholds } => 24 * thresholds.len(),
+            };
+            column.name.len() + 64 + values
+        };
+        let ignored = |column: &IgnoredColumn| column.column.len() + 64;
+        self.columns.iter().map(column).sum::<usize>()
+            + self.ignored.iter().map(ignored).sum::<usize>()
     }
 
     /// Returns the names of the features in order.

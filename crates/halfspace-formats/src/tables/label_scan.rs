@@ -159,7 +159,7 @@ impl LabelScan {
             let mut rest = self.values.iter().filter(|value| value.text != *positive);
             if rest.clone().count() == self.values.len() {
                 let detail = format!("No label is {}: {}.", excerpt(positive), self.counted());
-                return Err(Fault::new(FormatErrorKind::BadOption, detail));
+                return Err(Fault::new(FormatErrorKind::TableOption, detail));
             }
             let negative = match (rest.next(), rest.next()) {
                 (Some(one), None) => Some(shown(&one.text)),
@@ -183,7 +183,7 @@ impl LabelScan {
                  another label column, as in `labels=last`.",
                 self.counted()
             );
-            return Err(Fault::new(FormatErrorKind::BadLabel, detail));
+            return Err(Fault::new(FormatErrorKind::TableOption, detail));
         };
         let is_positive = (0..self.values.len())
             .map(|code| Some(code) == positive)

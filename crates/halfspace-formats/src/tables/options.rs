@@ -8,6 +8,9 @@ use super::encoding::TableEncoding;
 /// The number of thresholds of a number column when the request names none.
 pub const BINS_DEFAULT: u32 = 8;
 
+/// The largest number of thresholds of a number column.
+pub const BINS_MAX: u32 = 255;
+
 /// Properties of a table that the request states.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableOptions {
@@ -19,6 +22,8 @@ pub struct TableOptions {
     pub kinds: Vec<(String, KindName)>,
     /// The coding of number columns.
     pub numbers: Numbers,
+    /// The largest number of thresholds per column, for [`Numbers::Thermometer`]. `None` means [`BINS_DEFAULT`].
+    pub bins: Option<u32>,
     /// The treatment of missing cells. `None` means a value of its own.
     pub missing: Option<Missing>,
     /// The treatment of values that the encoding does not know.
@@ -46,19 +51,6 @@ pub enum KindName {
     Ignored,
 }
 
-impl KindName {
-    /// Returns the kind of this name.
-    pub fn of(name: &str) -> Option<Self> {
-        match name {
-            "boolean" => Some(Self::Boolean),
-            "nominal" => Some(Self::Nominal),
-            "number" => Some(Self::Number),
-            "ignored" => Some(Self::Ignored),
-            _ => None,
-        }
-    }
-}
-
 /// The coding of number columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbers {
@@ -66,10 +58,7 @@ pub enum Numbers {
     #[default]
     Real,
     /// One bit per threshold.
-    Thermometer {
-        /// The largest number of thresholds per column.
-        bins: u32,
-    },
+    Thermometer,
 }
 
 /// The treatment of missing cells.

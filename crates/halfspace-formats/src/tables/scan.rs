@@ -9,7 +9,7 @@ use super::encoding::{
     CellFeatures, ColumnEncoding, ColumnKind, LabelEncoding, MissingCells, TableEncoding,
 };
 use super::label_scan::ReadLabels;
-use super::options::Numbers;
+use super::options::{BINS_DEFAULT, Numbers};
 use super::table_builder::InColumn;
 use super::thresholds::{PASSES, QuantileSearch};
 use crate::building::parsed_rows::ParsedRows;
@@ -106,7 +106,7 @@ impl TableScan {
         }
         let detail = "Each text of the first row is also a value of its column; say `header=false` if the row is an \
                       example, or `header=true` if it has the names.";
-        Err(Fault::new(FormatErrorKind::BadOption, detail))
+        Err(Fault::new(FormatErrorKind::TableOption, detail))
     }
 
     /// Returns the encoded sample and its encoding.
@@ -137,7 +137,8 @@ impl TableScan {
             cells: self.cells.finish().map_err(Fault::unspooled)?,
             columns: self.columns.len(),
         };
-        if let Numbers::Thermometer { bins } = options.table.numbers {
+        if options.table.numbers == Numbers::Thermometer {
+            let bins = options.table.bins.unwrap_or(BINS_DEFAULT);
             find_thresholds(&mut kinds, &self.columns, &mut rows, bins)?;
         }
         let (read, label) = labels.unzip();

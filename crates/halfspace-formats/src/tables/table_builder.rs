@@ -3,11 +3,16 @@
 //! A table begins plain: its cells are numbers, and the numbers are the features. The first other cell starts a scan,
 //! after which the encoding is known. Under a given encoding each row is encoded at once.
 
+use super::cell::DecimalMark;
+use std::sync::Arc;
+
 use super::columns::TableColumns;
 use super::encoder::{Encoder, decides_rows, is_missing};
-use super::encoding::{LabelEncoding, MissingCells, TableEncoding};
+use super::encoding::{
+    DESCRIPTION_BYTES_MAX, LabelEncoding, MissingCells, NoFeatures, TableEncoding,
+};
 use super::label_scan::{LabelScan, ReadLabels};
-use super::options::Missing;
+use super::options::{Missing, Numbers, Unknown};
 use super::scan::TableScan;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
@@ -31,8 +36,9 @@ pub(crate) struct TableBuilder<'o> {
 
 /// The form in which the rows are kept.
 enum Stage {
-    /// All cells so far are numbers, and the numbers are the features.
-    Plain(Box<SampleBuilder>),
+    /// All cells so far are numbers, and the numbers are the features. The second field has the columns of the features
+    /// in order.
+    Plain(Box<SampleBuilder>, Vec<usize>),
     /// The encoding is open.
     Scan(Box<TableScan>),
     /// The encoding is given, with the column of the table for each of its columns.
@@ -50,6 +56,10 @@ impl<'o> TableBuilder<'o> {
                 "labels=appended is for octets only; in a table a column holds the labels.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail));
         }
+        if options.table.bins.is_some() && options.table.numbers == Numbers::Real {
+            let detail = "The option `bins` is for `numbers=thermometer` only.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail));
+        }
         SampleBuilder::dense(&options.limits, options.n, None).map(drop)
     }
 
@@ -65,13 +75,27 @@ impl<'o> TableBuilder<'o> {
     ) -> Result<Self, FormatError> {
         let request = &options.table;
         let table = TableColumns::new(names, columns, options.labels.as_ref(), request)?;
+        let plain = |columns: Vec<usize>, spool| {
+            let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
+            Ok::<_, Fault>(Stage::Plain(
+                Box::new(builder.of_kind(options.values)?),
+                columns,
+            ))
+        };
         let stage = if let Some(encoding) = &request.encoding {
             let places = table.places(encoding)?;
-            let encoder = Encoder::new(encoding.as_ref().clone(), options, spool)?;
-            Stage::Encoded(Box::new(encoder), places)
+            let is_plain = encoding.is_plain()
+                && request.unknown == Unknown::Refuse
+                && request.decimal != Some(DecimalMark::Comma);
+            match is_plain {
+                true => plain(places, spool)?,
+                false => {
+                    let encoder = Encoder::new(encoding.as_ref().clone(), options, spool)?;
+                    Stage::Encoded(Box::new(encoder), places)
+                }
+            }
         } else if table.are_plain(request) {
-            let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
-            Stage::Plain(Box::new(builder.of_kind(options.values)?))
+            plain(table.features().collect(), spool)?
         } else {
             Stage::Scan(Box::new(TableScan::new(&table, options, None, spool)?))
         };
@@ -110,12 +134,22 @@ impl<'o> TableBuilder<'o> {
                 .map_err(|fault| placed((at, fault)))
         });
         let label = label.transpose()?;
-        if let Stage::Plain(builder) = &mut self.stage {
-            if plain_row(builder, &self.table, &cell, label, &place).map_err(placed)? {
-                return Ok(());
+        if let Stage::Plain(builder, columns) = &mut self.stage {
+            match plain_row(builder, columns, &cell, label, &place).map_err(placed)? {
+                None => return Ok(()),
+                Some(at) if self.options.table.encoding.is_some() => {
+                    let why = match is_missing(cell(at)) {
+                        true => NoFeatures::Missing,
+                        false => NoFeatures::NotANumber,
+                    };
+                    let name = &self.table.columns[at].name;
+                    return Err(placed((at, why.fault(name, self.rows, cell(at)))));
+                }
+                Some(_) => {
+                    builder.forget_row();
+                    self.scan()?;
+                }
             }
-            builder.forget_row();
-            self.scan()?;
         }
         let (table, number) = (&mut self.table, self.rows);
         let read = match &mut self.stage {
@@ -124,7 +158,7 @@ impl<'o> TableBuilder<'o> {
                 let label = label.map(|code| code == 1);
                 encoder.text_row(table, places, self.options, number, &cell, label)
             }
-            Stage::Plain(_) => Ok(()),
+            Stage::Plain(..) => Ok(()),
         };
         read.map_err(placed)
     }
@@ -156,9 +190,8 @@ impl<'o> TableBuilder<'o> {
     /// Starts the scan with the rows so far.
     fn scan(&mut self) -> Result<(), FormatError> {
         let unused = SampleBuilder::dense(&self.options.limits, None, None)?;
-        let Stage::Plain(builder) =
-            std::mem::replace(&mut self.stage, Stage::Plain(Box::new(unused)))
-        else {
+        let unused = Stage::Plain(Box::new(unused), Vec::new());
+        let Stage::Plain(builder, _) = std::mem::replace(&mut self.stage, unused) else {
             return Ok(());
         };
         let spool = builder.spool().map(Spool::fork);
@@ -194,7 +227,7 @@ impl<'o> TableBuilder<'o> {
         });
         let read = read.map(|(_, read)| read);
         let (mut parsed, encoding) = match self.stage {
-            Stage::Plain(mut builder) => {
+            Stage::Plain(mut builder, _) => {
                 if read
                     .as_ref()
                     .is_some_and(|read| read.is_positive.first() == Some(&true))
@@ -203,7 +236,14 @@ impl<'o> TableBuilder<'o> {
                 }
                 let parsed = builder.finish(options.unlabelled)?;
                 let kind = parsed.data.header().kind;
-                let encoding = table.describe_plain(label, kind, parsed.zero_bit_value, missing);
+                let encoding = match &options.table.encoding {
+                    None => table.describe_plain(label, kind, parsed.zero_bit_value, missing),
+                    Some(given) => TableEncoding {
+                        label,
+                        missing,
+                        ..given.as_ref().clone()
+                    },
+                };
                 (parsed, encoding)
             }
             Stage::Scan(scan) => scan.finish(&table, options, read.as_ref().zip(label), missing)?,
@@ -221,27 +261,35 @@ impl<'o> TableBuilder<'o> {
             parsed.feature_names = Some(encoding.feature_names());
         }
         parsed.class_names = read.as_ref().and_then(ReadLabels::class_names);
-        parsed.table = Some(Box::new(encoding));
+        if encoding.description_bytes() <= DESCRIPTION_BYTES_MAX {
+            parsed.table = Some(Arc::new(encoding));
+        } else if !encoding.is_plain() {
+            let detail = format!(
+                "The names and values of the columns take more than {DESCRIPTION_BYTES_MAX} bytes; `ignore=COLUMN,..` \
+                 leaves columns out."
+            );
+            return Err(Fault::new(FormatErrorKind::TableOption, detail).into());
+        }
         Ok(parsed)
     }
 }
 
-/// Reads a row whose cells are numbers. Returns false, with a part of the row read, at another cell.
+/// Reads a row whose cells are numbers. Returns the column of another cell, with a part of the row read.
 fn plain_row<'c>(
     builder: &mut SampleBuilder,
-    table: &TableColumns,
+    columns: &[usize],
     cell: &impl Fn(usize) -> &'c [u8],
     label: Option<u8>,
     place: &impl Fn(usize) -> Place,
-) -> Result<bool, InColumn> {
-    for at in (0..table.columns.len()).filter(|&at| table.label != Some(at)) {
+) -> Result<Option<usize>, InColumn> {
+    for &at in columns {
         let text = cell(at);
         let value = match parse_number(text) {
             // A leading zero may belong to a code such as 007, whose spelling must be kept.
-            Ok(_) if matches!(text, [b'0', b'0'..=b'9', ..]) => return Ok(false),
+            Ok(_) if matches!(text, [b'0', b'0'..=b'9', ..]) => return Ok(Some(at)),
             Ok(value) => value,
-            Err(NumberFault::NotANumber) => return Ok(false),
-            Err(_) if is_missing(text) => return Ok(false),
+            Err(NumberFault::NotANumber) => return Ok(Some(at)),
+            Err(_) if is_missing(text) => return Ok(Some(at)),
             Err(fault) => return Err((at, fault.of_value(text))),
         };
         if builder
@@ -254,7 +302,7 @@ fn plain_row<'c>(
     builder
         .end_row(label.map(|code| code == 1))
         .map_err(|fault| (0, fault))?;
-    Ok(true)
+    Ok(None)
 }
 
 /// Adds the option that makes numbers Boolean to the fault of a number.

@@ -1,6 +1,7 @@
 //! Tests of tables: kinds of columns, codings, missing cells, labels, and rows under a given encoding.
 
 use std::io::Cursor;
+use std::sync::Arc;
 
 use super::*;
 use crate::{
@@ -19,7 +20,7 @@ fn options(table: TableOptions) -> Options {
 fn read_table(body: &str, options: &Options) -> (Parsed, TableEncoding) {
     let parsed = parse(Format::Csv, body.as_bytes(), options).expect(body);
     let table = parsed.table.clone().expect("a table");
-    (parsed, *table)
+    (parsed, Arc::unwrap_or_clone(table))
 }
 
 fn refused(body: &str, options: &Options) -> String {
@@ -94,7 +95,8 @@ fn numbers_are_themselves_or_thresholds() {
     assert_eq!(rows(&parsed.data)[1], "[41.0, 1.0, 0.0]");
     assert_eq!(table.columns[0].kind, ColumnKind::Number);
     let bits = options(TableOptions {
-        numbers: Numbers::Thermometer { bins: 2 },
+        numbers: Numbers::Thermometer,
+        bins: Some(2),
         ..TableOptions::default()
     });
     let (parsed, table) = read_table(body, &bits);
@@ -136,7 +138,8 @@ fn missing_numbers_need_a_choice() {
         ("110", 1)
     );
     let thermometer = options(TableOptions {
-        numbers: Numbers::Thermometer { bins: 1 },
+        numbers: Numbers::Thermometer,
+        bins: Some(1),
         ..TableOptions::default()
     });
     let (parsed, _) = read_table(body, &thermometer);
@@ -361,7 +364,7 @@ fn spooled_tables_equal_tables_in_memory() {
         )
         .unwrap();
     }
-    for numbers in [Numbers::Real, Numbers::Thermometer { bins: 8 }] {
+    for numbers in [Numbers::Real, Numbers::Thermometer] {
         let options = options(TableOptions {
             numbers,
             ..TableOptions::default()

@@ -1,0 +1,230 @@
+//! The options of data by name, with values as text.
+//!
+//! Every request that states an option beside the data uses these names and spellings: a query, the fields of a form, and
+//! the members beside the rows of a JSON table.
+
+use std::str::FromStr;
+
+use crate::tables::cell::DecimalMark;
+use crate::tables::options::{BINS_MAX, KindName, Missing, Numbers, Unknown};
+use crate::{BitOrder, Header, LabelsColumn, Options};
+
+/// The names of all options of data.
+pub const OPTION_NAMES: [&str; 14] = [
+    "labels",
+    "positive",
+    "ignore",
+    "kinds",
+    "numbers",
+    "bins",
+    "missing",
+    "unknown",
+    "delimiter",
+    "decimal",
+    "sheet",
+    "header",
+    "bit_order",
+    "n",
+];
+
+impl Options {
+    /// Sets the option `name` to the value that `text` spells. Returns false if no option has the name.
+    ///
+    /// # Errors
+    /// The allowed spellings of the value.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<bool, String> {
+        let table = &mut self.table;
+        match name {
+            "labels" => self.labels = Some(LabelsColumn::of(text)),
+            "positive" => table.positive = Some(text.to_owned()),
+            "ignore" => table.ignore = list(text)?,
+            "kinds" => table.kinds = kinds(text)?,
+            "numbers" => {
+                table.numbers = one_of(
+                    text,
+                    [
+                        ("real", Numbers::Real),
+                        ("thermometer", Numbers::Thermometer),
+                    ],
+                )?;
+            }
+            "bins" => {
+                let bins = whole(text)?;
+                if !(1..=BINS_MAX).contains(&bins) {
+                    return Err(format!("`{bins}` is not from 1 to {BINS_MAX}"));
+                }
+                table.bins = Some(bins);
+            }
+            "missing" => {
+                let treatments = [
+                    ("value", Missing::Value),
+                    ("drop", Missing::Drop),
+                    ("refuse", Missing::Refuse),
+                ];
+                table.missing = Some(one_of(text, treatments)?);
+            }
+            "unknown" => {
+                table.unknown =
+                    one_of(text, [("refuse", Unknown::Refuse), ("zero", Unknown::Zero)])?;
+            }
+            "delimiter" => {
+                let delimiters = [
+                    ("auto", None),
+                    (",", Some(b',')),
+                    (";", Some(b';')),
+                    ("tab", Some(b'\t')),
+                ];
+                table.delimiter = one_of(text, delimiters)?;
+            }
+            "decimal" => {
+                let marks = [(".", DecimalMark::Point), (",", DecimalMark::Comma)];
+                table.decimal = Some(one_of(text, marks)?);
+            }
+            "sheet" => table.sheet = Some(text.to_owned()),
+            "header" => {
+                let headers = [
+                    ("auto", Header::Auto),
+                    ("true", Header::True),
+                    ("false", Header::False),
+                ];
+                self.header = one_of(text, headers)?;
+            }
+            "bit_order" => {
+                let orders = [("big", BitOrder::Big), ("little", BitOrder::Little)];
+                self.bit_order = Some(one_of(text, orders)?);
+            }
+            "n" => self.n = Some(whole(text)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+impl LabelsColumn {
+    /// Returns the position that the text names: `first`, `last`, `none`, `appended` or a column.
+    pub fn of(text: &str) -> Self {
+        match text {
+            "first" => Self::First,
+            "last" => Self::Last,
+            "none" => Self::None,
+            "appended" => Self::Appended,
+            _ => Self::Named(text.to_owned()),
+        }
+    }
+}
+
+/// Returns the value of the spelling.
+fn one_of<T, const N: usize>(text: &str, spellings: [(&str, T); N]) -> Result<T, String> {
+    let known = spellings
+        .each_ref()
+        .map(|(spelling, _)| *spelling)
+        .join(", ");
+    let mut spellings = spellings.into_iter();
+    let found = spellings.find(|(spelling, _)| *spelling == text);
+    let value = found.map(|(_, value)| value);
+    value.ok_or_else(|| format!("`{text}` is not one of {known}"))
+}
+
+/// Reads a whole number.
+fn whole<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "not a whole number".to_owned())
+}
+
+/// Splits a list at its commas. A name with a comma stands in quotes, as in CSV.
+fn list(text: &str) -> Result<Vec<String>, String> {
+    let mut items = Vec::new();
+    let mut item = String::new();
+    let mut quoted = false;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' if quoted && characters.next_if_eq(&'"').is_some() => item.push('"'),
+            '"' => quoted = !quoted,
+            ',' if !quoted => items.push(std::mem::take(&mut item)),
+            _ => item.push(character),
+        }
+    }
+    items.push(item);
+    match quoted {
+        true => Err("a quote is not closed".to_owned()),
+        false => Ok(items),
+    }
+}
+
+/// Reads a list of `column:kind`. The last colon of an item precedes the kind.
+fn kinds(text: &str) -> Result<Vec<(String, KindName)>, String> {
+    let kind = |item: String| {
+        let split = item.rsplit_once(':');
+        let (column, kind) = split.ok_or_else(|| format!("`{item}` is not column:kind"))?;
+        let kind = one_of(
+            kind,
+            [
+                ("boolean", KindName::Boolean),
+                ("nominal", KindName::Nominal),
+                ("number", KindName::Number),
+                ("ignored", KindName::Ignored),
+            ],
+        )?;
+        Ok((column.to_owned(), kind))
+    };
+    list(text)?.into_iter().map(kind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(name: &str, text: &str) -> Result<Options, String> {
+        let mut options = Options::default();
+        assert!(options.set(name, text)?);
+        Ok(options)
+    }
+
+    #[test]
+    fn every_name_is_an_option() {
+        let mut options = Options::default();
+        for name in OPTION_NAMES {
+            assert_ne!(options.set(name, "\u{1}"), Ok(false), "{name}");
+        }
+        assert_eq!(options.set("label", "first"), Ok(false));
+    }
+
+    #[test]
+    fn columns_with_commas_and_quotes_stand_in_quotes() {
+        let ignored = |text: &str| set("ignore", text).map(|options| options.table.ignore);
+        assert_eq!(
+            ignored("id,age"),
+            Ok(vec!["id".to_owned(), "age".to_owned()])
+        );
+        assert_eq!(
+            ignored(r#""a,b","say ""so""""#),
+            Ok(vec!["a,b".to_owned(), r#"say "so""#.to_owned()])
+        );
+        assert_eq!(ignored(r#""a,b"#), Err("a quote is not closed".to_owned()));
+    }
+
+    #[test]
+    fn the_last_colon_precedes_the_kind() {
+        let kinds = |text: &str| set("kinds", text).map(|options| options.table.kinds);
+        assert_eq!(
+            kinds(r#"age:number,"12:30, at night":nominal"#),
+            Ok(vec![
+                ("age".to_owned(), KindName::Number),
+                ("12:30, at night".to_owned(), KindName::Nominal)
+            ])
+        );
+        assert_eq!(kinds("age"), Err("`age` is not column:kind".to_owned()));
+        let expected = "`text` is not one of boolean, nominal, number, ignored";
+        assert_eq!(kinds("age:text"), Err(expected.to_owned()));
+    }
+
+    #[test]
+    fn values_out_of_range_are_told() {
+        assert_eq!(set("bins", "0").unwrap_err(), "`0` is not from 1 to 255");
+        assert_eq!(set("bins", "x").unwrap_err(), "not a whole number");
+        assert_eq!(
+            set("delimiter", "|").unwrap_err(),
+            "`|` is not one of auto, ,, ;, tab"
+        );
+    }
+}

@@ -1,0 +1,170 @@
+//! The query parameters of every route that takes data: the options for reading a body, and the encoding that a table
+//! must have.
+
+use std::str::FromStr;
+
+use halfspace_formats::{OPTION_NAMES, Options, ParseLimits};
+use utoipa::IntoParams;
+
+use crate::jobs::JobsError;
+use crate::records::{DatasetId, ModelId, Owner};
+
+use crate::http::App;
+use crate::http::extract::query_pairs;
+use crate::http::problem::{Code, FieldError, Problem};
+
+/// The documented query parameters.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "a shape: the query is read pair by pair")]
+pub struct DataParameters {
+    /// Label column of a table: the name or the number of a column (from 1, or from -1 at the end), `first`, `last` or
+    /// `none`. By default the label is the one column named label, class, target or y. Without a header the default is
+    /// the first column, and in ARFF and .npy the last. In octets: `none` (the default) or `appended`, one bit after the
+    /// bits of each row. A prediction reads labels only on request.
+    labels: Option<String>,
+    /// Label value that means +1. All other values mean -1.
+    positive: Option<String>,
+    /// Columns of a table that are no features, separated by commas. A name with a comma stands in quotes.
+    ignore: Option<String>,
+    /// Kinds of columns, such as `age:number,zip:nominal`. A kind is `boolean`, `nominal`, `number` or `ignored`.
+    kinds: Option<String>,
+    /// Coding of number columns: `real` (the default), or `thermometer` for one bit per threshold.
+    numbers: Option<String>,
+    /// Largest number of thresholds per column for `numbers=thermometer`; the default is 8.
+    #[param(minimum = 1, maximum = 255)]
+    bins: Option<u32>,
+    /// Treatment of missing cells: `value` (the default) makes a value of its own, `drop` leaves the rows out, and
+    /// `refuse` refuses the table.
+    missing: Option<String>,
+    /// Treatment of values that the encoding does not know: `refuse` (the default), or `zero` for features that are 0.
+    unknown: Option<String>,
+    /// Character between the fields of CSV: `auto` (the default), `,`, `;` or `tab`.
+    delimiter: Option<String>,
+    /// Decimal mark of CSV: `.` (the default) or `,`.
+    decimal: Option<String>,
+    /// Sheet of a workbook, by name or by number.
+    sheet: Option<String>,
+    /// Whether the first row of CSV holds names: `auto` (the default), `true` or `false`.
+    header: Option<String>,
+    /// Model or dataset whose encoding the table must have.
+    encoding: Option<String>,
+    /// Order of the bits in octets. `big` (the default): the most significant bit comes first. `little`: it comes last.
+    bit_order: Option<String>,
+    /// Features per example. Octets need this number.
+    n: Option<u64>,
+}
+
+/// The options for reading a body, from the query.
+pub struct DataOptions {
+    pub options: Options,
+    encoding: Option<EncodingSource>,
+}
+
+/// The thing whose encoding a table must have.
+enum EncodingSource {
+    Model(ModelId),
+    Dataset(DatasetId),
+}
+
+impl FromStr for EncodingSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let model = text.parse().map(Self::Model);
+        let either = model.or_else(|_| text.parse().map(Self::Dataset));
+        either.map_err(|_| format!("`{text}` is not the id of a model or a dataset"))
+    }
+}
+
+impl DataOptions {
+    /// The defaults under these limits.
+    pub fn new(limits: &ParseLimits) -> Self {
+        let options = Options {
+            limits: limits.clone(),
+            ..Options::default()
+        };
+        Self {
+            options,
+            encoding: None,
+        }
+    }
+
+    /// Reads a query with no other parameters.
+    ///
+    /// # Errors
+    /// An unknown parameter, or an invalid value.
+    pub fn read(mut self, query: Option<&str>) -> Result<Self, Problem> {
+        for (name, text) in query_pairs(query)? {
+            if !self.set(&name, &text)? {
+                return Err(unknown(&name, &[]));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Sets the parameter `name`. Returns false if the parameter is no option of data.
+    ///
+    /// # Errors
+    /// A problem that names the parameter and the allowed values.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<bool, Problem> {
+        let set = match name {
+            "encoding" => text.parse().map(|source| {
+                self.encoding = Some(source);
+                true
+            }),
+            _ => self.options.set(name, text),
+        };
+        set.map_err(|detail| Problem::parameter(Code::INVALID_PARAMETER, name, detail))
+    }
+
+    /// Loads the encoding that the query names.
+    ///
+    /// # Errors
+    /// An encoding that does not exist. Errors of the store pass through.
+    pub async fn resolve(mut self, app: &App, owner: &Owner) -> Result<Options, Problem> {
+        let found = match self.encoding {
+            None => return Ok(self.options),
+            Some(EncodingSource::Model(id)) => {
+                let model = app.jobs.load_model(owner, id).await;
+                model.map(|model| model.names.table)
+            }
+            Some(EncodingSource::Dataset(id)) => {
+                let dataset = app.jobs.dataset(owner, id).await;
+                dataset.map(|dataset| dataset.names.table)
+            }
+        };
+        let refuse = |code, detail: &str| {
+            let field = FieldError::at_parameter("encoding", detail.to_owned());
+            Problem::new(code, detail).with(field)
+        };
+        let found = found.map_err(|error| match error {
+            JobsError::ModelMissing => refuse(Code::UNKNOWN_MODEL, "There is no such model."),
+            JobsError::DatasetMissing => refuse(Code::UNKNOWN_DATASET, "There is no such dataset."),
+            error => error.into(),
+        })?;
+        let none = || {
+            refuse(
+                Code::BAD_OPTION,
+                "The data did not come as a table, so there is no encoding.",
+            )
+        };
+        self.options.table.encoding = Some(found.ok_or_else(none)?);
+        Ok(self.options)
+    }
+}
+
+/// The problem for an unknown parameter of a route with options of data and with the parameters `own`.
+pub fn unknown(name: &str, own: &[&str]) -> Problem {
+    let known: Vec<&str> = own
+        .iter()
+        .chain(&OPTION_NAMES)
+        .copied()
+        .chain(["encoding"])
+        .collect();
+    let detail = format!(
+        "unknown parameter; the parameters are: {}",
+        known.join(", ")
+    );
+    Problem::parameter(Code::INVALID_PARAMETER, name, detail)
+}

@@ -82,7 +82,8 @@ impl Names {
         match pairs.find(|(_, (own, given))| own != given) {
             None => Ok(()),
             Some((index, (own, given))) => Err(format!(
-                "feature {} is named {:?} in the data, but {:?} in the model",
+                "feature {} is named {:?} in the data, but {:?} in the model; the option `encoding` with the id of \
+                 the model matches columns by name",
                 index + 1,
                 shown(given),
                 shown(own)
@@ -140,8 +141,8 @@ mod tests {
         assert_eq!(own.check_features(None), Ok(()));
         assert_eq!(own.check_features(Some(&names(&["a", "b", "c"]))), Ok(()));
         let error = own.check_features(Some(&names(&["a", "c", "b"])));
-        let expected = "feature 2 is named \"c\" in the data, but \"b\" in the model";
-        assert_eq!(error, Err(expected.to_owned()));
+        let expected = "feature 2 is named \"c\" in the data, but \"b\" in the model;";
+        assert!(error.unwrap_err().starts_with(expected));
         let none = Names::default();
         assert_eq!(none.check_features(Some(&names(&["x"]))), Ok(()));
     }

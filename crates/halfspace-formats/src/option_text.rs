@@ -1,7 +1,7 @@
 //! The options of data by name, with values as text.
 //!
-//! Every request that states an option beside the data uses these names and spellings: a query, the fields of a form, and
-//! the members beside the rows of a JSON table.
+//! Every request that states an option beside the data uses these names and spellings: a query, the fields of a form,
+//! and the members beside the rows of a JSON table.
 
 use std::str::FromStr;
 

@@ -86,7 +86,7 @@ fn of_body(id: &str, media_type: &str) -> Vec<(&'static str, Value)> {
             "{\"x\":\"110\",\"y\":1}\n{\"x\":\"101\",\"y\":1}\n{\"x\":\"001\",\"y\":0}\n\
              {\"x\":\"010\",\"y\":0}\n"
         }
-        (_, CSV) => "y,a,b,c\n1,1,1,0\n1,1,0,1\n0,0,0,1\n0,0,1,0\n",
+        (_, CSV) => "id,y,a,b,c\n7,1,1,1,0\n3,1,1,0,1\n8,0,0,0,1\n5,0,0,1,0\n",
         (_, "text/x-libsvm") => "1 1:1 2:1\n1 1:1 3:1\n-1 3:1\n-1 2:1\n",
         (_, ARFF) => {
             "@relation majority\n@attribute a numeric\n@attribute b numeric\n@attribute c numeric\n\
@@ -228,7 +228,7 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
         "priority" => json!(1),
         "labels" => {
             let place = [
-                (CSV, "first"),
+                (CSV, "y"),
                 (ARFF, "last"),
                 (NPY, "last"),
                 (OCTETS, "appended"),
@@ -236,6 +236,15 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
             return place.map(|(name, place)| (name, place.into())).to_vec();
         }
         "header" => return vec![(CSV, json!("true"))],
+        "positive" => return vec![(CSV, json!("1"))],
+        "ignore" => return vec![(CSV, json!("id"))],
+        "kinds" => return vec![(CSV, json!("a:boolean"))],
+        "numbers" => return vec![(CSV, json!("thermometer"))],
+        "bins" => return vec![(CSV, json!(8))],
+        "missing" => return vec![(CSV, json!("drop"))],
+        "unknown" => return vec![(CSV, json!("refuse"))],
+        "delimiter" => return vec![(CSV, json!("auto"))],
+        "decimal" => return vec![(CSV, json!("."))],
         "bit_order" => return vec![(OCTETS, json!("big"))],
         "n" if !is_theory && id != "get_stopping_threshold" => return vec![(OCTETS, json!(3))],
         "assume" if id == "train_learner" => return vec![(DRIFT, json!("uniform"))],

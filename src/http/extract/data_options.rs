@@ -20,8 +20,8 @@ use crate::http::problem::{Code, FieldError, Problem};
 pub struct DataParameters {
     /// Label column of a table: the name or the number of a column (from 1, or from -1 at the end), `first`, `last` or
     /// `none`. By default the label is the one column named label, class, target or y. Without a header the default is
-    /// the first column, and in ARFF and .npy the last. In octets: `none` (the default) or `appended`, one bit after the
-    /// bits of each row. A prediction reads labels only on request.
+    /// the first column, and in ARFF and .npy the last. In octets: `none` (the default) or `appended`, one bit after
+    /// the bits of each row. A prediction reads labels only on request.
     labels: Option<String>,
     /// Label value that means +1. All other values mean -1.
     positive: Option<String>,
@@ -150,6 +150,7 @@ impl DataOptions {
             )
         };
         self.options.table.encoding = Some(found.ok_or_else(none)?);
+        self.options.table.numbers_only = false;
         Ok(self.options)
     }
 }

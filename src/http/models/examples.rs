@@ -80,6 +80,7 @@ pub fn options(
         unlabelled,
         ..data.options
     };
+    data.options.table.numbers_only = table.is_none();
     data.options.table.encoding = table.cloned();
     data.read(query)
 }

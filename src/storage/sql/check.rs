@@ -218,7 +218,7 @@ impl CheckedStore {
         let select = concat!(
             "SELECT ",
             dataset_columns!(),
-            ", features, classes FROM datasets WHERE id = $1"
+            ", features, classes, encoding FROM datasets WHERE id = $1"
         );
         let found = self.one(select, id).await?;
         let read = found.map(|row| read(rows::dataset(&row)?, &row, &["digest", "names_digest"]));

@@ -282,7 +282,13 @@ async fn a_bad_body_of_another_format_leaves_nothing_behind() {
         ("", "text/csv", "1,1,0,1,1\n", 422, "wrong-data"),
         ("", "text/csv", "1,1,0,0.5\n", 422, "wrong-data"),
         ("?labels=none", "text/csv", "1,0,1\n", 422, "wrong-data"),
-        ("?labels=middle", "text/csv", "1,0,1,1\n", 400, "bad-option"),
+        (
+            "?labels=middle",
+            "text/csv",
+            "1,0,1,1\n",
+            422,
+            "table-option",
+        ),
         (
             "?label=last",
             "text/csv",

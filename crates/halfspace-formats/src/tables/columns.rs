@@ -1,7 +1,7 @@
 //! The columns of a table: their names, their roles and the description of the finished table.
 
 use super::cell::Cell;
-use super::column_scan::ColumnScan;
+use super::column_scan::{ColumnScan, ColumnValue};
 use super::encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, TableEncoding,
 };
@@ -162,8 +162,8 @@ impl TableColumns {
             };
             let missing = || {
                 let detail = format!(
-                    "The table has no label column {}, which the encoding names; `labels=none` reads each row as a positive \
-                     example, and `labels=COLUMN` names another column.",
+                    "The table has no label column {}, which the encoding names; `labels=none` reads each row as a \
+                     positive example, and `labels=COLUMN` names another column.",
                     excerpt(label.column.as_bytes())
                 );
                 Fault::new(FormatErrorKind::TableOption, detail)
@@ -436,10 +436,13 @@ pub(crate) fn column_kind(
                 },
                 missing > 0,
             )),
-            Numbers::Real if missing > 0 => wrong(format!(
-                "holds numbers and has no number in row {missing_row}; `missing=drop` leaves such rows out, and \
+            Numbers::Real if missing > 0 => {
+                let detail = format!(
+                    "holds numbers and has no number in row {missing_row}; `missing=drop` leaves such rows out, and \
                  `numbers=thermometer` codes them"
-            )),
+                );
+                Err(Fault::new(FormatErrorKind::TableOption, detail))
+            }
             Numbers::Real => Ok((ColumnKind::Number, false)),
         };
     }
@@ -480,7 +483,7 @@ fn boolean(scan: &ColumnScan, stated: Option<KindName>) -> Option<[String; 2]> {
         Cell::Number(_) if is_in([0.0, 1.0]) => words("0", "1"),
         Cell::Number(_) if is_in([-1.0, 1.0]) => words("-1", "1"),
         Cell::Flag(family, flag) => {
-            let same = |value: &&super::column_scan::ColumnValue| matches!(value.cell, Cell::Flag(other, _) if other == family);
+            let same = |value: &&ColumnValue| matches!(value.cell, Cell::Flag(other, _) if other == family);
             let both = present
                 .iter()
                 .any(|value| value.cell == Cell::Flag(family, !flag));

@@ -65,6 +65,7 @@ pub struct ColumnEncoding {
     pub features: [u32; 2],
     /// The kind of the column and the values of its features.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(value_type = ColumnKindShape))]
     pub kind: ColumnKind,
     /// Whether the last feature of the column stands for a missing cell.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -73,7 +74,6 @@ pub struct ColumnEncoding {
 
 /// The kind of a column and the values of its features.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ColumnKind {
     /// One bit.
@@ -93,6 +93,34 @@ pub enum ColumnKind {
         /// The thresholds in ascending order.
         thresholds: Vec<f64>,
     },
+}
+
+/// The shape of a [`ColumnKind`]. Clients of an object with two optional lists are simpler than those of a union.
+#[cfg(feature = "schema")]
+#[derive(utoipa::ToSchema)]
+#[schema(as = ColumnKind)]
+#[expect(dead_code, reason = "a shape: see `ColumnKind`")]
+struct ColumnKindShape {
+    /// The kind of the column.
+    kind: ColumnKindName,
+    /// The values of a nominal column in the order of the features, or of the bits 0 and 1 of a boolean column.
+    #[schema(nullable = false)]
+    values: Option<Vec<String>>,
+    /// The thresholds of a thermometer column in ascending order. A bit tells whether the number is at least the
+    /// threshold.
+    #[schema(nullable = false)]
+    thresholds: Option<Vec<f64>>,
+}
+
+#[cfg(feature = "schema")]
+#[derive(Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "a shape: see `ColumnKind`")]
+enum ColumnKindName {
+    Boolean,
+    Nominal,
+    Number,
+    Thermometer,
 }
 
 /// A column without features.

@@ -179,8 +179,8 @@ impl LabelScan {
                 .first()
                 .map_or(String::new(), |value| shown(&value.text));
             let detail = format!(
-                "The label column has {number} {values}: {}. Say which value means +1, as in `positive={first}`, or name \
-                 another label column, as in `labels=last`.",
+                "The label column has {number} {values}: {}. Say which value means +1, as in `positive={first}`, or \
+                 name another label column, as in `labels=last`.",
                 self.counted()
             );
             return Err(Fault::new(FormatErrorKind::TableOption, detail));

@@ -5,8 +5,8 @@
 //! ([`encoding`]): one bit per boolean column and per nominal value, and a number or some thresholds per number column.
 //! A second pass encodes the kept cells (`scan`). A table of numbers alone needs no second pass.
 //!
-//! Later rows are encoded by the same encoding in one pass (`encoder`). The reader of a format splits rows into cells and
-//! passes them to a `TableBuilder`, which alone knows columns and labels.
+//! Later rows are encoded by the same encoding in one pass (`encoder`). The reader of a format splits rows into cells
+//! and passes them to a `TableBuilder`, which alone knows columns and labels.
 
 pub(crate) mod cell;
 mod cell_buffer;

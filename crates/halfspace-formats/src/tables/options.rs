@@ -34,6 +34,8 @@ pub struct TableOptions {
     pub decimal: Option<DecimalMark>,
     /// The sheet of a workbook, by name or by number. `None` means the first.
     pub sheet: Option<String>,
+    /// Whether the cells are the features themselves, so that each must be a number.
+    pub numbers_only: bool,
     /// The encoding of another table that this table must have.
     pub encoding: Option<Arc<TableEncoding>>,
 }

@@ -94,7 +94,7 @@ impl<'o> TableBuilder<'o> {
                     Stage::Encoded(Box::new(encoder), places)
                 }
             }
-        } else if table.are_plain(request) {
+        } else if request.numbers_only || table.are_plain(request) {
             plain(table.features().collect(), spool)?
         } else {
             Stage::Scan(Box::new(TableScan::new(&table, options, None, spool)?))
@@ -137,6 +137,10 @@ impl<'o> TableBuilder<'o> {
         if let Stage::Plain(builder, columns) = &mut self.stage {
             match plain_row(builder, columns, &cell, label, &place).map_err(placed)? {
                 None => return Ok(()),
+                Some(at) if self.options.table.numbers_only => {
+                    let fault = NumberFault::NotANumber.of_value(cell(at));
+                    return Err(placed((at, fault)));
+                }
                 Some(at) if self.options.table.encoding.is_some() => {
                     let why = match is_missing(cell(at)) {
                         true => NoFeatures::Missing,

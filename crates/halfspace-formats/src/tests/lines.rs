@@ -434,7 +434,7 @@ fn csv_headers_name_labels_and_features() {
         assert_eq!(labels(&parsed.data), "0");
         assert_eq!(parsed.feature_names.expect("names"), names);
     }
-    let kind = FormatErrorKind::BadOption;
+    let kind = FormatErrorKind::TableOption;
     let bad = Some(at(1, 1));
     check_bad(
         Format::Csv,
@@ -471,10 +471,10 @@ fn bad_csv_is_refused_at_its_place() {
             ("1,0\n1,0,1\n", Kind::UnequalLength, Some(at(2, 5))),
             ("1,0\n1,inf\n", Kind::BadValue, Some(at(2, 3))),
             ("1,0\n,0\n", Kind::BadLabel, Some(at(2, 1))),
-            ("0,0\n1,0\n-1,0\n", Kind::BadLabel, None),
-            ("1,0\nyes,0\nno,1\n", Kind::BadLabel, None),
-            ("a,b\nx,y\n", Kind::BadOption, Some(at(1, 1))),
-            ("1,0\n1,\"2,5\"\n", Kind::BadOption, Some(at(2, 3))),
+            ("0,0\n1,0\n-1,0\n", Kind::TableOption, None),
+            ("1,0\nyes,0\nno,1\n", Kind::TableOption, None),
+            ("a,b\nx,y\n", Kind::TableOption, Some(at(1, 1))),
+            ("1,0\n1,\"2,5\"\n", Kind::TableOption, Some(at(2, 3))),
             ("1,\"0\n1\",0\n", Kind::Syntax, Some(at(1, 3))),
         ],
     );

@@ -243,7 +243,7 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
         "bins" => return vec![(CSV, json!(8))],
         "missing" => return vec![(CSV, json!("drop"))],
         "unknown" => return vec![(CSV, json!("refuse"))],
-        "delimiter" => return vec![(CSV, json!("auto"))],
+        "delimiter" => return vec![(CSV, json!(","))],
         "decimal" => return vec![(CSV, json!("."))],
         "bit_order" => return vec![(OCTETS, json!("big"))],
         "n" if !is_theory && id != "get_stopping_threshold" => return vec![(OCTETS, json!(3))],

@@ -11,11 +11,13 @@
 //! - [`jobs`]: the claims, leases, computation, progress and cancellation of jobs.
 //! - [`http`]: all routes with their schemas and errors.
 //! - [`config`] and [`app`]: the settings, and the composition of the service.
+//! - [`commands`]: the command line.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub mod app;
 pub mod callbacks;
+pub mod commands;
 pub mod config;
 pub mod http;
 pub mod jobs;

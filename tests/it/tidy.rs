@@ -31,6 +31,7 @@ const PACKAGES: [(&str, &[&str]); 2] = [
             "http",
             "config",
             "app",
+            "commands",
         ],
     ),
 ];

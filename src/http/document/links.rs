@@ -21,7 +21,17 @@ const ENDED: &[Link] = &[
     ("job", "get_job", ID),
     ("model", "get_model", RESULT_MODEL),
     ("predict", "predict_model", RESULT_MODEL),
+    ("evaluate", "evaluate_model", RESULT_MODEL),
+    ("infer", "infer_model", RESULT_MODEL),
     ("trace", "get_job_trace", ID),
+];
+
+/// Links from a created model.
+const MODEL: &[Link] = &[
+    ("model", "get_model", ID),
+    ("predict", "predict_model", ID),
+    ("evaluate", "evaluate_model", ID),
+    ("infer", "infer_model", ID),
 ];
 
 /// Returns the links of a successful response.
@@ -34,13 +44,12 @@ fn links(operation: &str, status: &str) -> &'static [Link] {
             ("dataset", "get_dataset", ID),
             ("examples", "list_dataset_examples", ID),
         ],
-        ("import_model" | "save_session_model", "201") => {
-            &[("model", "get_model", ID), ("predict", "predict_model", ID)]
-        }
+        ("import_model" | "save_session_model", "201") => MODEL,
         ("create_session", "201") => &[
             ("session", "get_session", ID),
             ("learn", "learn_session_examples", ID),
             ("predict", "predict_session", ID),
+            ("save", "save_session_model", ID),
         ],
         ("construct_kernel_perceptron_adversary" | "construct_winnow_counting", "201") => {
             &[("dataset", "get_dataset", "$response.body#/data/dataset")]

@@ -7,6 +7,7 @@ use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix}
 use halfspace_formats::{Assume, RowsKind};
 
 use super::id::SessionId;
+use super::names::Names;
 use super::owner::Owner;
 use super::time::Timestamp;
 use super::train::{LearnerSpec, StopSpec};
@@ -18,6 +19,9 @@ pub struct SessionSpec {
     pub learner: LearnerSpec,
     /// Number of features.
     pub n: u64,
+    /// The names of features and classes, and the encoding of raw rows.
+    #[serde(default)]
+    pub names: Names,
     /// The kind of the features.
     pub values: RowsKind,
     /// The declared distribution of the examples.

@@ -36,6 +36,7 @@ mod serve;
 mod session_attacks;
 mod session_streams;
 mod sessions;
+mod tables;
 mod theory;
 mod trace;
 mod train;

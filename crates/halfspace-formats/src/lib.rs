@@ -69,7 +69,8 @@ pub use stored::spool::{NotReserved, Spool, SpoolFile};
 pub use stored::stored_examples::{Buffers, StoredExamples};
 pub use tables::cell::DecimalMark;
 pub use tables::encoding::{
-    ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, TableEncoding,
+    ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, StatedColumn,
+    StatedLabel, TableEncoding,
 };
 pub use tables::options::{
     BINS_DEFAULT, BINS_MAX, KindName, Missing, Numbers, TableOptions, Unknown,

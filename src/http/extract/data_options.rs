@@ -7,7 +7,7 @@ use halfspace_formats::{OPTION_NAMES, Options, ParseLimits};
 use utoipa::IntoParams;
 
 use crate::jobs::JobsError;
-use crate::records::{DatasetId, ModelId, Owner};
+use crate::records::{DatasetId, ModelId, Names, Owner};
 
 use crate::http::App;
 use crate::http::extract::query_pairs;
@@ -62,7 +62,7 @@ pub struct DataOptions {
 }
 
 /// The thing whose encoding a table must have.
-enum EncodingSource {
+pub enum EncodingSource {
     Model(ModelId),
     Dataset(DatasetId),
 }
@@ -123,35 +123,50 @@ impl DataOptions {
     /// # Errors
     /// An encoding that does not exist. Errors of the store pass through.
     pub async fn resolve(mut self, app: &App, owner: &Owner) -> Result<Options, Problem> {
-        let found = match self.encoding {
-            None => return Ok(self.options),
-            Some(EncodingSource::Model(id)) => {
-                let model = app.jobs.load_model(owner, id).await;
-                model.map(|model| model.names.table)
-            }
-            Some(EncodingSource::Dataset(id)) => {
-                let dataset = app.jobs.dataset(owner, id).await;
-                dataset.map(|dataset| dataset.names.table)
-            }
+        if let Some(source) = self.encoding {
+            let at = |detail| FieldError::at_parameter("encoding", detail);
+            let names = source.names(app, owner, at).await?;
+            self.options.table.encoding = names.table;
+            self.options.table.numbers_only = false;
+        }
+        Ok(self.options)
+    }
+}
+
+impl EncodingSource {
+    /// Loads the encoding and the names of the classes. `at` gives the place of the id in the request.
+    ///
+    /// # Errors
+    /// An encoding that does not exist. Errors of the store pass through.
+    pub async fn names(
+        self,
+        app: &App,
+        owner: &Owner,
+        at: impl Fn(String) -> FieldError,
+    ) -> Result<Names, Problem> {
+        let names = match self {
+            Self::Model(id) => app
+                .jobs
+                .load_model(owner, id)
+                .await
+                .map(|model| model.names),
+            Self::Dataset(id) => app
+                .jobs
+                .dataset(owner, id)
+                .await
+                .map(|dataset| dataset.names),
         };
-        let refuse = |code, detail: &str| {
-            let field = FieldError::at_parameter("encoding", detail.to_owned());
-            Problem::new(code, detail).with(field)
-        };
-        let found = found.map_err(|error| match error {
+        let refuse = |code, detail: &str| Problem::new(code, detail).with(at(detail.to_owned()));
+        let names = names.map_err(|error| match error {
             JobsError::ModelMissing => refuse(Code::UNKNOWN_MODEL, "There is no such model."),
             JobsError::DatasetMissing => refuse(Code::UNKNOWN_DATASET, "There is no such dataset."),
             error => error.into(),
         })?;
-        let none = || {
-            refuse(
-                Code::BAD_OPTION,
-                "The data did not come as a table, so there is no encoding.",
-            )
-        };
-        self.options.table.encoding = Some(found.ok_or_else(none)?);
-        self.options.table.numbers_only = false;
-        Ok(self.options)
+        if names.table.is_none() {
+            let detail = "The data did not come as a table, so there is no encoding.";
+            return Err(refuse(Code::TABLE_OPTION, detail));
+        }
+        Ok(names)
     }
 }
 
@@ -168,4 +183,22 @@ pub fn unknown(name: &str, own: &[&str]) -> Problem {
         known.join(", ")
     );
     Problem::parameter(Code::INVALID_PARAMETER, name, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use halfspace_core::learners::engine::catalogue::CATALOGUE;
+
+    use super::*;
+
+    #[test]
+    fn no_learner_has_a_parameter_of_the_same_name() {
+        for entry in CATALOGUE {
+            for parameter in entry.parameters {
+                let name = parameter.name;
+                let is_taken = OPTION_NAMES.contains(&name) || name == "encoding";
+                assert!(!is_taken, "{}: {name}", entry.name);
+            }
+        }
+    }
 }

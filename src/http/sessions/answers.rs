@@ -28,6 +28,8 @@ const ANSWER_BYTES: usize = 96;
 pub struct Answers(Arc<AnswerQueue>);
 
 struct AnswerQueue {
+    /// The names of the labels -1 and +1.
+    classes: Option<[String; 2]>,
     waiting: Mutex<WaitingAnswers>,
     changed: Notify,
 }
@@ -46,9 +48,10 @@ struct WaitingAnswers {
 }
 
 impl Answers {
-    /// Creates an empty list of answers.
-    pub fn new() -> Self {
+    /// Creates an empty list of answers with these names of the labels -1 and +1.
+    pub fn new(classes: Option<[String; 2]>) -> Self {
         Self(Arc::new(AnswerQueue {
+            classes,
             waiting: Mutex::default(),
             changed: Notify::new(),
         }))
@@ -120,7 +123,7 @@ impl Answers {
             {
                 let mut waiting = self.waiting();
                 if !waiting.answers.is_empty() {
-                    return Some(waiting.piece());
+                    return Some(waiting.piece(self.0.classes.as_ref()));
                 }
                 if let Some(last) = waiting.last.take() {
                     return Some(last);
@@ -140,12 +143,12 @@ impl Answers {
 }
 
 impl WaitingAnswers {
-    fn piece(&mut self) -> Bytes {
+    fn piece(&mut self, classes: Option<&[String; 2]>) -> Bytes {
         let count = self.answers.len().min(PIECE_MAX);
         let mut text = Vec::with_capacity(count * ANSWER_BYTES);
         for answered in self.answers.drain(..count) {
             self.position += 1;
-            let answer = ExampleAnswer::new(self.position, &answered);
+            let answer = ExampleAnswer::new(self.position, &answered, classes);
             // Writing to memory does not fail.
             let _ = serde_json::to_writer(&mut text, &answer);
             text.push(b'\n');

@@ -42,13 +42,17 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 pub const LINES_MAX: u64 = 1_000_000;
 
 /// The result of one example.
-#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-pub struct ExampleAnswer {
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ExampleAnswer<'a> {
     /// Position of the session after the example: the number of examples learnt.
     position: u64,
     /// Prediction before the example was learnt, 1 or -1. Null if a batch consumed the example without a
     /// test.
     prediction: Option<i8>,
+    /// Name of the predicted class. Absent if the classes of the session have no names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    predicted_class: Option<&'a str>,
     /// Whether the prediction was wrong.
     mistake: bool,
     /// Consistent examples since the last mistake.
@@ -59,17 +63,19 @@ pub struct ExampleAnswer {
 
 /// The results of the examples, in the order of the examples.
 #[derive(Serialize, ToSchema)]
-pub struct ExampleAnswers {
-    answers: Vec<ExampleAnswer>,
+pub struct ExampleAnswers<'a> {
+    answers: Vec<ExampleAnswer<'a>>,
 }
 
-impl ExampleAnswer {
-    /// Creates the result of the example that brought the session to `position`.
-    pub fn new(position: u64, answered: &Answered) -> Self {
+impl<'a> ExampleAnswer<'a> {
+    /// Creates the result of the example that brought the session to `position`, with the names of the classes.
+    pub fn new(position: u64, answered: &Answered, classes: Option<&'a [String; 2]>) -> Self {
+        let class = |is_positive| classes.map(|names| names[usize::from(is_positive)].as_str());
         let sign = |is_positive| if is_positive { 1 } else { -1 };
         Self {
             position,
             prediction: answered.prediction.map(sign),
+            predicted_class: answered.prediction.and_then(class),
             mistake: answered.is_mistake,
             run_length: answered.run_length,
             terminated: answered.is_last,
@@ -109,11 +115,12 @@ pub async fn learn_session_examples(
     let spec = app.jobs.session(&owner, id).await?.spec;
     let n = usize::try_from(spec.n).unwrap_or(usize::MAX);
     let query = body.parts.uri.query();
+    let table = spec.names.table.as_ref();
     let options = options(
         query,
         body.format,
         n,
-        None,
+        table,
         ExamplesUse::Learn,
         &body.limits,
     )?;
@@ -130,14 +137,14 @@ pub async fn learn_session_examples(
             let learnt = writer
                 .learn(parsed, position, WhenNotAll::LearnNone)
                 .await?;
-            Ok(document(&learnt))
+            Ok(document(&learnt, spec.names.classes.as_ref()))
         }
         Format::Ndjson => {
             options.n = Some(own_n(&options, n)?);
             let writer = app.jobs.write_session(&owner, id).await?;
             // Checks the session first, so that a refusal has its own status.
             let stands = writer.check(position).await?;
-            let answers = Answers::new();
+            let answers = Answers::new(spec.names.classes);
             let feed = Feed::new(&app, writer, body, &options, answers.clone())?;
             tokio::spawn(feed.at(position, stands).run(late));
             match timeout(STATUS_TIMEOUT, answers.begun()).await {
@@ -155,7 +162,7 @@ pub async fn learn_session_examples(
             drop(permit);
             let rest = learnt.rest.take();
             let stands = learnt.stands();
-            let answers = Answers::new();
+            let answers = Answers::new(spec.names.classes);
             answers.push(learnt);
             if let Some(error) = rest {
                 answers.fail(error.into(), &late, stands);
@@ -183,10 +190,10 @@ fn lines(answers: Answers) -> Response {
     (headers, Body::from_stream(stream(answers))).into_response()
 }
 
-fn document(learnt: &Learnt) -> Response {
+fn document(learnt: &Learnt, classes: Option<&[String; 2]>) -> Response {
     let positions = learnt.position + 1..;
     let answers = positions.zip(&learnt.answers);
-    let answers = answers.map(|(position, one)| ExampleAnswer::new(position, one));
+    let answers = answers.map(|(position, one)| ExampleAnswer::new(position, one, classes));
     let etag: [(HeaderName, String); 1] = [(header::ETAG, format!("\"{}\"", learnt.stands()))];
     let answers = answers.collect();
     (etag, Json(ExampleAnswers { answers })).into_response()

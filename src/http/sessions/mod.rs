@@ -7,12 +7,16 @@ pub mod documents;
 pub mod examples;
 pub mod stream;
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::task::TaskError;
-use halfspace_formats::{Assume, RowsKind, json};
+use halfspace_formats::{
+    Assume, LabelEncoding, RowsKind, StatedColumn, StatedLabel, TableEncoding, json,
+};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -20,13 +24,13 @@ use crate::jobs::SessionError;
 use crate::records::id::SessionKind;
 use crate::records::session::SessionSpec;
 use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
-use crate::records::{KeyRecord, Model, Owner, SessionId, written};
+use crate::records::{KeyRecord, Model, Names, Owner, SessionId, written};
 
 use crate::http::App;
 use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, KEYED, SESSION, STORED, problems};
 use crate::http::extract::data_body::{Octets, read_json};
-use crate::http::extract::data_options::DataParameters;
+use crate::http::extract::data_options::{DataParameters, EncodingSource};
 use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use crate::http::extract::{Caller, NoQuery, PageQuery, PathId, Query, page};
 use crate::http::jobs::submission::{FieldPaths, check_name, nested, unresolvable};
@@ -42,9 +46,11 @@ use crate::http::sessions::documents::{
 pub struct SessionRequest {
     #[serde(deserialize_with = "written::learner")]
     learner: LearnerSpec,
-    /// Features per example.
-    n: Positive,
-    /// Kind of the features; `boolean` when absent.
+    /// Features per example. Exactly one of `n` and `encoding` is present.
+    n: Option<Positive>,
+    /// Encoding of raw rows: the id of a model or a dataset, or columns.
+    encoding: Option<SessionEncoding>,
+    /// Kind of the features. By default `boolean`, or the kind that the encoding makes.
     values: Option<RowsKind>,
     /// Declares that the examples are fresh and independent draws from this distribution. Without the
     /// declaration the session claims no confidence.
@@ -54,6 +60,25 @@ pub struct SessionRequest {
     /// Conditions under which the session ends. A session has no limits on passes or time.
     #[serde(default, deserialize_with = "json::object")]
     stop: StopSpec,
+}
+
+/// The encoding of the rows of a session.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+enum SessionEncoding {
+    /// Id of a model or a dataset, whose encoding the session takes.
+    Of(String),
+    Columns(StatedColumns),
+}
+
+/// Columns of raw rows.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct StatedColumns {
+    /// Columns with features, in the order of the features.
+    columns: Vec<StatedColumn>,
+    /// Column with the labels. Without this column the labels are 1 and -1.
+    label: Option<StatedLabel>,
 }
 
 /// Name of the saved model.
@@ -152,7 +177,23 @@ pub async fn create_session(
 
 async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Response, NotMade> {
     let asked: SessionRequest = read_json(&app, request).await?;
-    let n = asked.n.get();
+    let (names, n) = match (asked.encoding, asked.n) {
+        (None, Some(n)) => (Names::default(), n.get()),
+        (Some(encoding), None) => {
+            let names = names(&app, &owner, encoding).await?;
+            let n = names.table.as_ref().map_or(0, |table| table.n());
+            (names, n as u64)
+        }
+        _ => {
+            let detail = "Exactly one of n and encoding must be present.";
+            return Err(Problem::new(Code::SCHEMA, detail).into());
+        }
+    };
+    let is_real = names.table.as_ref().is_some_and(|table| table.is_real());
+    let values = match is_real {
+        true => RowsKind::Real,
+        false => RowsKind::Boolean,
+    };
     if n > app.limits.n_max {
         let detail = format!("n is {n}, more than n_max: {}.", app.limits.n_max);
         let field = SessionPlace.task("n", detail.clone());
@@ -161,7 +202,8 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
     let spec = SessionSpec {
         learner: asked.learner,
         n,
-        values: asked.values.unwrap_or(RowsKind::Boolean),
+        names,
+        values: asked.values.unwrap_or(values),
         assume: asked.assume,
         seed: app.seed(asked.seed),
         stop: asked.stop,
@@ -172,6 +214,32 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
     let id = created.await?.id;
     let answer = app.jobs.look_at_session(&owner, id, answer).await?;
     Ok(created_session(answer))
+}
+
+/// The names and the encoding that a request states for its rows.
+async fn names(app: &App, owner: &Owner, encoding: SessionEncoding) -> Result<Names, Problem> {
+    let at = |detail: String| FieldError::at_pointer("/encoding", detail);
+    match encoding {
+        SessionEncoding::Of(id) => {
+            let source: Result<EncodingSource, String> = id.parse();
+            let source = source.map_err(|detail| {
+                Problem::new(Code::OUT_OF_RANGE, detail.clone()).with(at(detail))
+            })?;
+            Ok(source.names(app, owner, at).await?.kept())
+        }
+        SessionEncoding::Columns(StatedColumns { columns, label }) => {
+            let table = TableEncoding::stated(columns, label);
+            let table = table.map_err(|detail| {
+                Problem::new(Code::OUT_OF_RANGE, detail.clone()).with(at(detail))
+            })?;
+            let names = Names {
+                features: Some(table.feature_names()),
+                classes: table.label.as_ref().and_then(LabelEncoding::class_names),
+                table: Some(Arc::new(table)),
+            };
+            Ok(names.kept())
+        }
+    }
 }
 
 async fn reopened(app: App, owner: Owner, record: KeyRecord) -> Result<Option<Response>, Problem> {
@@ -300,6 +368,6 @@ pub async fn predict_session(
     PathId(id): PathId<SessionKind>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let hypothesis = app.jobs.session_hypothesis(&owner, id).await?;
-    crate::http::models::predict::answer(&app, &owner, hypothesis.into(), request).await
+    let model = app.jobs.session_model(&owner, id).await?;
+    crate::http::models::predict::answer(&app, &owner, model, request).await
 }

@@ -17,7 +17,6 @@ use std::time::Duration;
 use halfspace_core::learners::engine::run::{CancelOnDrop, Interrupt, Run};
 use halfspace_core::learners::engine::session::{Session, SessionEnd};
 use halfspace_core::learners::engine::task::TaskError;
-use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::memory::{Grant, NoMemory};
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 use tokio::time::Instant;
@@ -29,6 +28,7 @@ use crate::records::train::ModelDocument;
 use crate::records::{KeyClaim, Model, Owner, Page, SessionId, Slice};
 use crate::storage::{OverQuota, Store, StoreError};
 
+use crate::jobs::models::LoadedModel;
 use crate::jobs::queue::completion::json_text;
 use crate::jobs::service::Jobs;
 use crate::jobs::tasks::ResolveError;
@@ -278,9 +278,9 @@ impl Jobs {
                 held_out: None,
                 data_seeds: None,
                 warm_start: None,
-                features: None,
-                classes: None,
-                table: None,
+                features: record.spec.names.features.clone(),
+                classes: record.spec.names.classes.clone(),
+                table: record.spec.names.table.clone(),
                 hypothesis,
             };
             Model {
@@ -300,16 +300,19 @@ impl Jobs {
         Ok(made)
     }
 
-    /// The present hypothesis of the owner's session.
+    /// The present hypothesis of the owner's session, with the names and the encoding of the session.
     ///
     /// # Errors
     /// As for [`Self::look_at_session`].
-    pub async fn session_hypothesis(
+    pub async fn session_model(
         &self,
         owner: &Owner,
         id: SessionId,
-    ) -> Result<Hypothesis, SessionError> {
-        let look = |_: &SessionRecord, session: &Session| session.hypothesis();
+    ) -> Result<LoadedModel, SessionError> {
+        let look = |record: &SessionRecord, session: &Session| LoadedModel {
+            names: record.spec.names.clone(),
+            ..session.hypothesis().into()
+        };
         self.look_at_session(owner, id, look).await
     }
 

@@ -19,6 +19,7 @@ pub(super) fn session(number: i64) -> SessionRecord {
                 params: serde_json::Map::new(),
             },
             n: 3,
+            names: Names::default(),
             values: RowsKind::Boolean,
             assume: Some(Assume::Uniform),
             seed: (1 << 53) - 1,

@@ -149,10 +149,10 @@ impl TableColumns {
             Some(LabelsColumn::Named(name)) => return self.find(name, "labels").map(Some),
             Some(LabelsColumn::Appended) | None => {}
         }
-        if let Some(encoding) = &options.encoding {
-            let Some(label) = &encoding.label else {
-                return Ok(None);
-            };
+        let given = options.encoding.as_deref();
+        if let Some(encoding) = given
+            && let Some(label) = &encoding.label
+        {
             let found = match self.has_header && encoding.header {
                 true => self
                     .columns
@@ -171,16 +171,20 @@ impl TableColumns {
             return found.map(Some).ok_or_else(missing);
         }
         if !self.has_header {
-            return Ok(Some(0));
+            return Ok(given.is_none().then_some(0));
         }
+        let is_feature = |name: &str| {
+            given.is_some_and(|given| given.columns.iter().any(|column| column.name == name))
+        };
         let is_label = |column: &TableColumn| {
-            LABEL_NAMES
-                .iter()
-                .any(|name| column.name.eq_ignore_ascii_case(name))
+            let name = &column.name;
+            let mut names = LABEL_NAMES.iter();
+            names.any(|known| name.eq_ignore_ascii_case(known)) && !is_feature(name)
         };
         let mut found = (0..self.columns.len()).filter(|&at| is_label(&self.columns[at]));
         match (found.next(), found.next()) {
             (Some(at), None) => Ok(Some(at)),
+            (None, _) if given.is_some() => Ok(None),
             (first, _) => {
                 let how_many = if first.is_some() {
                     "Several columns are"
@@ -349,13 +353,8 @@ impl TableColumns {
     ) -> TableEncoding {
         let mut next = 0;
         let columns = kinds.into_iter().map(|(at, kind, missing)| {
-            let features = match &kind {
-                ColumnKind::Boolean { .. } | ColumnKind::Number => 1,
-                ColumnKind::Nominal { values } => values.len(),
-                ColumnKind::Thermometer { thresholds } => thresholds.len(),
-            };
             let from = next;
-            next += features as u32 + u32::from(missing);
+            next += kind.features() as u32 + u32::from(missing);
             ColumnEncoding {
                 name: self.columns[at].name.clone(),
                 index: at as u32 + 1,

@@ -72,6 +72,34 @@ pub struct ColumnEncoding {
     pub missing: bool,
 }
 
+/// A column with features, as a request states the column.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct StatedColumn {
+    /// The name of the column.
+    pub name: String,
+    /// The kind of the column and the values of its features.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(value_type = ColumnKindShape))]
+    pub kind: ColumnKind,
+    /// Whether a missing cell has a feature of its own.
+    #[serde(default)]
+    pub missing: bool,
+}
+
+/// A label column, as a request states the column.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct StatedLabel {
+    /// The name of the column.
+    pub column: String,
+    /// The value of label 1.
+    pub positive: String,
+    /// The value of label -1. Without this value every other value has the label -1.
+    pub negative: Option<String>,
+}
+
 /// The kind of a column and the values of its features.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -181,14 +209,80 @@ impl NoFeatures {
                  such values."
             ),
             Self::NotANumber => format!(
-                "The value {shown} of column {column} in row {row} is not a number; the column holds numbers."
+                "The value {shown} of column {column} in row {row} is not a number; the column holds numbers, and \
+                 `unknown=zero` reads other values as 0."
             ),
         };
-        Fault::new(FormatErrorKind::BadValue, detail)
+        Fault::new(FormatErrorKind::TableOption, detail)
+    }
+}
+
+impl LabelEncoding {
+    /// Returns the names of the labels -1 and +1, unless the labels are 1 and -1, or 1 and 0.
+    pub fn class_names(&self) -> Option<[String; 2]> {
+        let positive = &self.positive;
+        let negative = self.negative.clone();
+        let negative = negative.unwrap_or_else(|| format!("not {positive}"));
+        let is_plain = positive == "1" && matches!(negative.as_str(), "0" | "-1");
+        (!is_plain).then(|| [negative, positive.clone()])
     }
 }
 
 impl TableEncoding {
+    /// Returns the encoding of the stated columns. The label column comes last.
+    ///
+    /// # Errors
+    /// The first column at fault.
+    pub fn stated(columns: Vec<StatedColumn>, label: Option<StatedLabel>) -> Result<Self, String> {
+        let count = columns.len() as u32;
+        let mut next = 0;
+        let columns = columns.into_iter().zip(1..).map(|(column, index)| {
+            let StatedColumn {
+                name,
+                kind,
+                missing,
+            } = column;
+            let from = next;
+            next += kind.features() as u32 + u32::from(missing);
+            ColumnEncoding {
+                name,
+                index,
+                features: [from, next],
+                kind,
+                missing,
+            }
+        });
+        let encoding = Self {
+            columns: columns.collect(),
+            label: label.map(|label| LabelEncoding {
+                column: label.column,
+                index: count + 1,
+                positive: label.positive,
+                negative: label.negative,
+            }),
+            ignored: Vec::new(),
+            missing: MissingCells::default(),
+            header: true,
+        };
+        encoding.check(encoding.n())?;
+        let names = encoding.columns.iter().map(|column| &column.name);
+        let names = names.chain(encoding.label.iter().map(|label| &label.column));
+        match names.collect::<HashSet<_>>().len()
+            == count as usize + usize::from(encoding.label.is_some())
+        {
+            true if encoding.n() > 0 => Ok(encoding),
+            true => Err("The columns have no features.".to_owned()),
+            false => Err("Two columns have the same name.".to_owned()),
+        }
+    }
+
+    /// Whether the examples are real-valued.
+    pub fn is_real(&self) -> bool {
+        self.columns
+            .iter()
+            .any(|column| column.kind == ColumnKind::Number)
+    }
+
     /// Returns the number of features.
     pub fn n(&self) -> usize {
         self.columns
@@ -242,11 +336,7 @@ impl TableEncoding {
         let mut next = 0;
         for column in &self.columns {
             let name = excerpt(column.name.as_bytes());
-            let features = match &column.kind {
-                ColumnKind::Boolean { .. } | ColumnKind::Number => 1,
-                ColumnKind::Nominal { values } => values.len(),
-                ColumnKind::Thermometer { thresholds } => thresholds.len(),
-            } + usize::from(column.missing);
+            let features = column.kind.features() + usize::from(column.missing);
             let [from, to] = column.features.map(|at| at as usize);
             if from != next || to != next + features {
                 return Err(format!(
@@ -316,6 +406,17 @@ impl TableEncoding {
     pub fn feature_names(&self) -> Vec<String> {
         let names = self.columns.iter().flat_map(ColumnEncoding::feature_names);
         names.collect()
+    }
+}
+
+impl ColumnKind {
+    /// Returns the number of features without the one for missing cells.
+    pub(crate) fn features(&self) -> usize {
+        match self {
+            Self::Boolean { .. } | Self::Number => 1,
+            Self::Nominal { values } => values.len(),
+            Self::Thermometer { thresholds } => thresholds.len(),
+        }
     }
 }
 

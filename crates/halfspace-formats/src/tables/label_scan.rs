@@ -46,18 +46,6 @@ pub(crate) struct ReadLabels {
     pub(crate) negative: Option<String>,
 }
 
-impl ReadLabels {
-    /// Returns the values of the labels -1 and +1 unless they are 1 and -1, or 1 and 0.
-    pub(crate) fn class_names(&self) -> Option<[String; 2]> {
-        let negative = self
-            .negative
-            .clone()
-            .unwrap_or_else(|| format!("not {}", self.positive));
-        let is_plain = self.positive == "1" && matches!(negative.as_str(), "0" | "-1");
-        (!is_plain).then(|| [negative, self.positive.clone()])
-    }
-}
-
 impl LabelScan {
     /// Starts the labels. `positive` is the value that the request states, and `like` the labels of an encoding.
     pub(crate) fn new(positive: Option<&str>, like: Option<&LabelEncoding>) -> Self {

@@ -11,7 +11,7 @@ use super::encoder::{Encoder, decides_rows, is_missing};
 use super::encoding::{
     DESCRIPTION_BYTES_MAX, LabelEncoding, MissingCells, NoFeatures, TableEncoding,
 };
-use super::label_scan::{LabelScan, ReadLabels};
+use super::label_scan::LabelScan;
 use super::options::{Missing, Numbers, Unknown};
 use super::scan::TableScan;
 use crate::building::parsed_rows::ParsedRows;
@@ -264,7 +264,7 @@ impl<'o> TableBuilder<'o> {
         if encoding.header || !encoding.is_plain() {
             parsed.feature_names = Some(encoding.feature_names());
         }
-        parsed.class_names = read.as_ref().and_then(ReadLabels::class_names);
+        parsed.class_names = encoding.label.as_ref().and_then(LabelEncoding::class_names);
         if encoding.description_bytes() <= DESCRIPTION_BYTES_MAX {
             parsed.table = Some(Arc::new(encoding));
         } else if !encoding.is_plain() {

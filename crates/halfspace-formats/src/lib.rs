@@ -56,6 +56,7 @@ pub use extent::{Extent, extent};
 pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounts};
 pub use json::data_forms::{Assume, DataForm};
 pub use json::generated::{GeneratedSpec, SamplingMethod};
+pub use json::rows::JsonRows;
 pub use json::target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
 pub use option_text::OPTION_NAMES;
 pub use stored::block_range::RowRange;

@@ -23,6 +23,7 @@ use crate::records::train::SeedNumber;
 use crate::records::{Dataset, DatasetId, DatasetSummary, KeyRecord, Owner, Timestamp};
 
 use crate::http::App;
+use crate::http::datasets::resolve::read_rows;
 use crate::http::document::data_schema;
 use crate::http::document::declared::{BODY, EXAMPLES, IN_PATH, KEYED, STORED, problems};
 use crate::http::extract::body::{self, Effort};
@@ -305,6 +306,13 @@ async fn read_json(
         let field = at(pointer, detail.to_owned());
         Err(Problem::new(Code::WRONG_DATA, detail).with(field))
     };
+    let data = match data {
+        DataForm::Rows(rows) => DataForm::Sample {
+            parsed: read_rows(app, &owner, rows, "/data").await?,
+            assume: None,
+        },
+        data => data,
+    };
     match data {
         DataForm::Sample { parsed, assume } => {
             let new = NewDataset {
@@ -318,7 +326,9 @@ async fn read_json(
             };
             Ok((new, permit))
         }
-        DataForm::Generated(_) => unreachable!("`drawn` has drawn the examples"),
+        DataForm::Generated(_) | DataForm::Rows(_) => {
+            unreachable!("these forms are samples by now")
+        }
         DataForm::Dataset { .. } => refuse(
             "/data/dataset",
             "The data are already a stored dataset. To store another dataset, send examples.",
@@ -380,7 +390,7 @@ pub fn line_options(
                 });
                 data.options.assume = Some(assume?);
             }
-            parameter if data.set(parameter, &text)? => {}
+            parameter if data.parameter(parameter, &text)? => {}
             parameter => return Err(data_options::unknown(parameter, &["name", "assume"])),
         }
     }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use halfspace_core::learners::engine::run::StopFlag;
-use halfspace_formats::{DataForm, Parsed, Place, StoredExamples, digest};
+use halfspace_formats::{
+    Assume, DataForm, FormatError, JsonRows, Parsed, Place, StoredExamples, digest,
+};
 
 use crate::jobs::{JobSample, JobsError};
 use crate::records::dataset::Repetitions;
@@ -11,13 +13,15 @@ use crate::records::task::DataSpec;
 use crate::records::{Dataset, DatasetId, Names, Owner};
 
 use crate::http::App;
-use crate::http::problem::{Code, Problem, placed};
+use crate::http::extract::body;
+use crate::http::extract::data_options::DataOptions;
+use crate::http::problem::{Code, FieldError, Problem, placed};
 
 /// Returns the digest of a sample in hexadecimal. Generated data and datasets have none here.
 pub fn sha256(form: &DataForm) -> Option<String> {
     match form {
         DataForm::Sample { parsed, .. } => Some(hex::encode(digest(&parsed.data))),
-        DataForm::Generated(_) | DataForm::Dataset { .. } => None,
+        DataForm::Rows(_) | DataForm::Generated(_) | DataForm::Dataset { .. } => None,
     }
 }
 
@@ -25,7 +29,7 @@ pub fn sha256(form: &DataForm) -> Option<String> {
 pub fn first_real(form: &DataForm) -> Option<Place> {
     match form {
         DataForm::Sample { parsed, .. } => parsed.first_real.clone(),
-        DataForm::Generated(_) | DataForm::Dataset { .. } => None,
+        DataForm::Rows(_) | DataForm::Generated(_) | DataForm::Dataset { .. } => None,
     }
 }
 
@@ -40,6 +44,22 @@ pub struct JobData {
     pub sha256: Option<String>,
     /// Id of the dataset, if the sample is a dataset.
     pub dataset: Option<DatasetId>,
+}
+
+impl JobData {
+    fn of_sample(parsed: Parsed, assume: Option<Assume>, sha256: Option<String>) -> Self {
+        Self {
+            spec: DataSpec {
+                assume,
+                zero_bit_value: zero_bit_value(&parsed),
+                names: Names::of(&parsed).kept(),
+                ..DataSpec::default()
+            },
+            sample: Some(parsed.data.into()),
+            sha256,
+            dataset: None,
+        }
+    }
 }
 
 /// Separates the sample from the facts that are stored with the request, and opens the dataset if the data name
@@ -58,17 +78,12 @@ pub async fn find_data(
         return Ok(JobData::default());
     };
     match form {
-        DataForm::Sample { parsed, assume } => Ok(JobData {
-            spec: DataSpec {
-                assume,
-                zero_bit_value: zero_bit_value(&parsed),
-                names: Names::of(&parsed).kept(),
-                ..DataSpec::default()
-            },
-            sample: Some(parsed.data.into()),
-            sha256,
-            dataset: None,
-        }),
+        DataForm::Sample { parsed, assume } => Ok(JobData::of_sample(parsed, assume, sha256)),
+        DataForm::Rows(rows) => {
+            let parsed = read_rows(app, owner, rows, pointer).await?;
+            let sha256 = Some(hex::encode(digest(&parsed.data)));
+            Ok(JobData::of_sample(parsed, None, sha256))
+        }
         DataForm::Generated(spec) => Ok(JobData {
             spec: DataSpec {
                 generated: Some(spec),
@@ -102,6 +117,36 @@ pub async fn find_data(
             })
         }
     }
+}
+
+/// Reads the rows of a table that stand at `pointer` in a JSON body.
+///
+/// # Errors
+/// The fault of an option or of a row with its place.
+pub async fn read_rows(
+    app: &App,
+    owner: &Owner,
+    rows: JsonRows,
+    pointer: &str,
+) -> Result<Parsed, Problem> {
+    let at = |name: &str, detail| FieldError::at_pointer(format!("{pointer}/table/{name}"), detail);
+    let mut data = DataOptions::new(&app.limits.of_json());
+    for (name, text) in &rows.options {
+        data.set(name, text).map_err(|detail| {
+            Problem::new(Code::OUT_OF_RANGE, format!("{name}: {detail}")).with(at(name, detail))
+        })?;
+    }
+    let encoding = |detail| at("encoding", detail);
+    let options = data.resolve_at(app, owner, encoding).await?;
+    let pointer = pointer.to_owned();
+    let read = body::compute(None, move || {
+        let parsed = rows.parse(&options);
+        parsed.map_err(|error| {
+            let place = error.place.clone().map(|place| place.under(&pointer));
+            Problem::from(FormatError { place, ..error })
+        })
+    });
+    read.await
 }
 
 /// Returns the value of a 0 bit in the body.

@@ -2,8 +2,8 @@
 //! can describe them.
 
 use halfspace_core::learners::sample::target::WEIGHT_MAX;
-use halfspace_formats::LITERALS_MAX;
-use serde_json::{Value, json};
+use halfspace_formats::{LITERALS_MAX, OPTION_NAMES};
+use serde_json::{Map, Value, json};
 use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
@@ -39,11 +39,17 @@ pub fn components(n_max: u64) -> Value {
             "labelled": named("LabelledData"),
             "unlabelled": named("UnlabelledData"),
             "packed": named("PackedData"),
+            "rows": list("Row"),
+            "table": named("TableData"),
             "generated": named("GeneratedData"),
             "dataset": {"type": "string", "pattern": DatasetId::pattern(),
                 "description": "The id of a stored dataset"}})),
         "HalfSpaceData": object("Positive examples of a half-space", &["examples"], json!({
             "examples": list("Features"), "assume": or_null("HalfSpaceAssume")})),
+        "Row": {"type": "object", "minProperties": 1,
+            "description": "A row of a table: one member per column",
+            "additionalProperties": true},
+        "TableData": table_data(list("Row")),
         "HalfSpaceAssume": {"type": "string", "enum": ["uniform-positive", "reflected"]},
         "LabelledData": object("Examples with labels", &["examples"], json!({
             "examples": list("LabelledExample"), "assume": or_null("LabelledAssume")})),
@@ -80,6 +86,22 @@ pub fn components(n_max: u64) -> Value {
         components[name] = target;
     }
     components
+}
+
+/// Rows and the options of data, which have the names of the query parameters.
+fn table_data(rows: Value) -> Value {
+    let names = OPTION_NAMES.into_iter().chain(["encoding"]);
+    let option = |name| {
+        let number = matches!(name, "n" | "bins");
+        (
+            name.to_owned(),
+            json!({"type": if number { "integer" } else { "string" }}),
+        )
+    };
+    let mut properties: Map<String, Value> = names.map(option).collect();
+    properties.insert("rows".to_owned(), rows);
+    let description = "Rows of a table. The other properties mean the same as the query parameters";
+    object(description, &["rows"], properties.into())
 }
 
 /// The schemas of the target concept of generated data: one property per class of concepts.

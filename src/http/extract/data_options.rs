@@ -96,35 +96,54 @@ impl DataOptions {
     /// An unknown parameter, or an invalid value.
     pub fn read(mut self, query: Option<&str>) -> Result<Self, Problem> {
         for (name, text) in query_pairs(query)? {
-            if !self.set(&name, &text)? {
+            if !self.parameter(&name, &text)? {
                 return Err(unknown(&name, &[]));
             }
         }
         Ok(self)
     }
 
-    /// Sets the parameter `name`. Returns false if the parameter is no option of data.
+    /// Sets the query parameter `name`. Returns false if the parameter is no option of data.
     ///
     /// # Errors
     /// A problem that names the parameter and the allowed values.
-    pub fn set(&mut self, name: &str, text: &str) -> Result<bool, Problem> {
-        let set = match name {
-            "encoding" => text.parse().map(|source| {
-                self.encoding = Some(source);
-                true
-            }),
-            _ => self.options.set(name, text),
-        };
+    pub fn parameter(&mut self, name: &str, text: &str) -> Result<bool, Problem> {
+        let set = self.set(name, text);
         set.map_err(|detail| Problem::parameter(Code::INVALID_PARAMETER, name, detail))
+    }
+
+    /// Sets the option `name`. Returns false if no option has the name.
+    ///
+    /// # Errors
+    /// The allowed values.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<bool, String> {
+        if name != "encoding" {
+            return self.options.set(name, text);
+        }
+        self.encoding = Some(text.parse()?);
+        Ok(true)
     }
 
     /// Loads the encoding that the query names.
     ///
     /// # Errors
     /// An encoding that does not exist. Errors of the store pass through.
-    pub async fn resolve(mut self, app: &App, owner: &Owner) -> Result<Options, Problem> {
+    pub async fn resolve(self, app: &App, owner: &Owner) -> Result<Options, Problem> {
+        let at = |detail| FieldError::at_parameter("encoding", detail);
+        self.resolve_at(app, owner, at).await
+    }
+
+    /// Loads the encoding that stands at a place of the request.
+    ///
+    /// # Errors
+    /// As for [`Self::resolve`].
+    pub async fn resolve_at(
+        mut self,
+        app: &App,
+        owner: &Owner,
+        at: impl Fn(String) -> FieldError,
+    ) -> Result<Options, Problem> {
         if let Some(source) = self.encoding {
-            let at = |detail| FieldError::at_parameter("encoding", detail);
             let names = source.names(app, owner, at).await?;
             self.options.table.encoding = names.table;
             self.options.table.numbers_only = false;

@@ -211,7 +211,7 @@ impl TrainQuery {
                 name if STOP_FIELDS.contains(&name) => {
                     stop.insert(name.to_owned(), literal(&text));
                 }
-                name if read.data.set(name, &text)? => {}
+                name if read.data.parameter(name, &text)? => {}
                 name => read.learner_parameter(entry, name, &text),
             }
         }

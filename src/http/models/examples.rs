@@ -75,7 +75,10 @@ pub fn options(
     };
     let mut data = DataOptions::new(limits);
     data.options = Options {
-        labels: table_labels.filter(|_| format.has_label_column()),
+        labels: table_labels.filter(|_| {
+            let has_rows = matches!(format, Format::Ndjson | Format::Json) && table.is_some();
+            has_rows || format.has_label_column()
+        }),
         n: format.leaves_n_open().then_some(n),
         unlabelled,
         ..data.options
@@ -108,7 +111,7 @@ pub fn examples(form: DataForm) -> Result<RequestExamples, Problem> {
             let detail = "`assume` is only for trainings; remove `assume` from this request.";
             Err(Problem::new(Code::BAD_OPTION, detail))
         }
-        DataForm::Generated(_) => {
+        DataForm::Rows(_) | DataForm::Generated(_) => {
             let detail =
                 "Only jobs draw generated data. Send examples, or use the task `evaluate`.";
             Err(Problem::new(Code::WRONG_DATA, detail))

@@ -247,7 +247,7 @@ async fn read(
             let detail = "`assume` belongs to the request that creates the session.";
             return Err(Problem::new(Code::BAD_OPTION, detail));
         }
-        DataForm::Generated(_) | DataForm::Dataset { .. } => {
+        DataForm::Rows(_) | DataForm::Generated(_) | DataForm::Dataset { .. } => {
             let detail = "A session learns only from examples in the body.";
             return Err(Problem::new(Code::WRONG_DATA, detail));
         }

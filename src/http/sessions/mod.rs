@@ -68,7 +68,7 @@ pub struct SessionRequest {
 enum SessionEncoding {
     /// Id of a model or a dataset, whose encoding the session takes.
     Of(String),
-    Columns(StatedColumns),
+    Columns(#[schema(inline)] StatedColumns),
 }
 
 /// Columns of raw rows.

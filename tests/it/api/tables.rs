@@ -597,3 +597,132 @@ async fn an_exported_model_keeps_its_encoding() {
         "model-altered"
     );
 }
+
+/// The rows of `TOYS` as JSON objects.
+fn toys() -> Value {
+    json!([
+        {"class": "p", "odor": "foul", "size": 2.5, "wet": true},
+        {"class": "e", "odor": "none", "size": 1.5, "wet": false},
+        {"class": "e", "odor": "none", "size": 3.5, "wet": true},
+        {"class": "p", "odor": "foul", "size": 0.5, "wet": null}])
+}
+
+/// One table has one digest in CSV, in JSON rows and in lines of objects.
+#[tokio::test]
+async fn rows_are_objects_too() {
+    let service = Service::start().await;
+    let stored = service
+        .post_as("/v1/datasets?numbers=thermometer", CSV, TOYS)
+        .await
+        .expect(201)
+        .json();
+    let lines: String = toys()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| format!("{row}\n"))
+        .collect();
+    let by_lines = service
+        .post_as("/v1/datasets?numbers=thermometer", NDJSON, lines.clone())
+        .await;
+    let table = json!({"table": {"rows": toys(), "numbers": "thermometer"}});
+    let body = json!({"data": table});
+    let by_rows = service.post_json("/v1/datasets", &body).await;
+    for answer in [by_lines, by_rows] {
+        let answer = answer.expect(201).json();
+        assert_eq!(answer["sha256"], stored["sha256"]);
+        assert_eq!(answer["features"], stored["features"]);
+    }
+    let job = json!({"train": {"learner": {"name": "perceptron"}, "data": table}});
+    let job = service.run(&job).await;
+    assert_eq!(job["data_sha256"], stored["sha256"]);
+    let model = format!("/v1/models/{}", job["result"]["model"].as_str().unwrap());
+    let raw = json!([{"size": 9, "odor": "none", "wet": false}, {"odor": "foul", "size": 1}]);
+    let predicted = service
+        .post_json(&format!("{model}/predict"), &json!({"rows": raw}))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(predicted["predicted_classes"], json!(["e", "p"]));
+    let raw: String = raw
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| format!("{row}\n"))
+        .collect();
+    let predicted = service
+        .post_as(&format!("{model}/predict"), NDJSON, raw)
+        .await
+        .expect(200);
+    let classes: Vec<Value> = predicted
+        .text()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(classes[0]["predicted_class"], "e");
+    assert_eq!(classes[1]["predicted_class"], "p");
+    let evaluated = service
+        .post_as(&format!("{model}/evaluate"), NDJSON, lines.clone())
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&evaluated["errors"], &evaluated["examples"]),
+        (&json!(0), &json!(4))
+    );
+    // A session learns lines of objects one by one.
+    let asked = json!({"learner": {"name": "perceptron"}, "encoding": job["result"]["model"]});
+    let session = service
+        .post_json("/v1/sessions", &asked)
+        .await
+        .expect(201)
+        .id();
+    let answers = service
+        .post_as(&format!("/v1/sessions/{session}/examples"), NDJSON, lines)
+        .await
+        .expect(200);
+    assert_eq!(answers.text().lines().count(), 4, "{}", answers.text());
+    assert!(answers.text().contains("predicted_class"));
+    for (body, status, code, place) in [
+        (json!({"data": {"rows": []}}), 400, "empty-data", ""),
+        (
+            json!({"data": {"rows": [{"y": 1, "a": [1]}]}}),
+            400,
+            "schema",
+            "/data/rows/0/a",
+        ),
+        (
+            json!({"data": {"rows": [{"y": 1, "a": 1}, {"y": 0, "b": 1}]}}),
+            422,
+            "table-option",
+            "/data/rows/1/b",
+        ),
+        (
+            json!({"data": {"table": {"rows": [{"y": 1, "a": 1}], "bins": 0}}}),
+            400,
+            "out-of-range",
+            "/data/table/bins",
+        ),
+        (
+            json!({"data": {"table": {"rows": [{"y": 1, "a": 1}], "bin": 3}}}),
+            400,
+            "schema",
+            "/data/table",
+        ),
+        (
+            json!({"data": {"rows": [{"y": 1, "a": 1}], "dataset": "ds_1"}}),
+            400,
+            "schema",
+            "/data",
+        ),
+        (json!({"data": {"table": {}}}), 400, "schema", "/data/table"),
+    ] {
+        let refused = service.post_json("/v1/datasets", &body).await;
+        assert_eq!(refused.problem(status), code, "{body}");
+        let errors = &refused.json()["errors"];
+        assert!(
+            place.is_empty() || errors[0]["pointer"].as_str().unwrap().starts_with(place),
+            "{errors}"
+        );
+    }
+}

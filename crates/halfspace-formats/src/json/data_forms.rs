@@ -12,13 +12,14 @@ use serde::{Deserialize, Serialize};
 use crate::binary::packed::PackedSample;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
-use crate::error::{Fault, FormatError, FormatErrorKind};
+use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json;
 use crate::json::examples::{ExampleKind, ExamplesReader};
 use crate::json::generated::GeneratedSpec;
+use crate::json::rows::JsonRows;
 use crate::json::scope;
 use crate::stored::spool::Spool;
-use crate::{Options, Parsed, UnlabelledMeans};
+use crate::{LabelsColumn, Options, Parsed, UnlabelledMeans};
 
 /// Data in a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +31,8 @@ pub enum DataForm {
         /// Distribution that the sender declares for the examples.
         assume: Option<Assume>,
     },
+    /// Rows of a table in the request itself, which become examples by an encoding.
+    Rows(JsonRows),
     /// Examples to be drawn.
     Generated(GeneratedSpec),
     /// Examples in a stored dataset.
@@ -57,10 +60,33 @@ pub enum Assume {
 /// Reads a body that is one [`DataForm`]. An option that contradicts the form is refused. The options
 /// `values` and `unlabelled` are ignored.
 pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm, FormatError> {
-    options.refuse_header("JSON")?;
-    options.refuse_labels("JSON")?;
     options.refuse_bit_order("JSON")?;
+    if options.labels == Some(LabelsColumn::Appended) {
+        options.refuse_labels("JSON")?;
+    }
     let mut form = json::from_reader(reader, &options.limits)?;
+    if let DataForm::Rows(rows) = &form {
+        let mut options = options.clone();
+        for (name, text) in &rows.options {
+            let wrong = |detail| {
+                let place = Place::Pointer(format!("/table/{name}"));
+                Fault::new(FormatErrorKind::OutOfRange, detail).placed(Some(place))
+            };
+            if !options.set(name, text).map_err(wrong)? {
+                return Err(wrong(
+                    "The encoding belongs in the query of this request.".to_owned(),
+                ));
+            }
+        }
+        let assume = options.assume;
+        let parsed = rows.parse(&options)?;
+        return Ok(DataForm::Sample { parsed, assume });
+    }
+    // An encoding is for rows, and so are the options beside the encoding.
+    if options.table.encoding.is_none() {
+        options.refuse_header("JSON")?;
+        options.refuse_labels("JSON")?;
+    }
     let n = match &mut form {
         DataForm::Sample { parsed, assume } => {
             *assume = options.assume.or(*assume);
@@ -71,6 +97,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
                           generated data is known.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
+        DataForm::Rows(_) => unreachable!("rows were read above"),
         DataForm::Generated(spec) => spec.n,
         DataForm::Dataset { .. } if options.n.is_some() => {
             let detail = "The option n is only for data that you send; a dataset has its own n.";
@@ -100,6 +127,7 @@ pub(crate) fn parse(
             assume: Some(_), ..
         } => refuse("The field assume is not allowed here."),
         DataForm::Sample { parsed, .. } => Ok(parsed.into()),
+        DataForm::Rows(_) => unreachable!("`read` returns rows as a sample"),
     }
 }
 
@@ -110,6 +138,8 @@ enum Tag {
     Labelled,
     Unlabelled,
     Packed,
+    Rows,
+    Table,
     Generated,
     Dataset,
 }
@@ -132,7 +162,7 @@ impl<'de> Visitor<'de> for FormVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DataForm, A::Error> {
         let choice = || {
             let detail = "Data must have exactly one of the properties half_space, labelled, \
-                          unlabelled, packed, generated and dataset.";
+                          unlabelled, packed, rows, table, generated and dataset.";
             scope::raise(Fault::new(FormatErrorKind::Schema, detail))
         };
         let Some(tag) = map.next_key()? else {
@@ -146,6 +176,8 @@ impl<'de> Visitor<'de> for FormVisitor {
                 let PackedSample { parsed, assume } = map.next_value()?;
                 DataForm::Sample { parsed, assume }
             }
+            Tag::Rows => DataForm::Rows(JsonRows::alone(map.next_value()?)),
+            Tag::Table => DataForm::Rows(map.next_value()?),
             Tag::Generated => DataForm::Generated(map.next_value()?),
             Tag::Dataset => DataForm::Dataset {
                 id: map.next_value()?,

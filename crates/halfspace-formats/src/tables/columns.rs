@@ -13,6 +13,9 @@ use crate::{LabelsColumn, RowsKind};
 /// Names of the column that holds the labels if the request names no column.
 const LABEL_NAMES: [&str; 4] = ["label", "class", "target", "y"];
 
+/// The longest name that an error repeats as the value of an option, in bytes.
+const SAID_BYTES_MAX: usize = 100;
+
 /// The number of columns that an error lists.
 const LISTED_MAX: usize = 40;
 
@@ -194,7 +197,7 @@ impl TableColumns {
                 let detail = format!(
                     "{how_many} named label, class, target or y. Name the label column, as in `labels={}`; the \
                      columns are {}.",
-                    self.columns[last].name,
+                    self.said(last),
                     self.listed()
                 );
                 Err(Fault::new(FormatErrorKind::TableOption, detail))
@@ -223,6 +226,24 @@ impl TableColumns {
         })
     }
 
+    /// The column as the value of an option: the name, or the number if the name is empty or long.
+    fn said(&self, at: usize) -> String {
+        let name = &self.columns[at].name;
+        match self.has_header && (1..=SAID_BYTES_MAX).contains(&name.len()) {
+            true => name.clone(),
+            false => (at + 1).to_string(),
+        }
+    }
+
+    /// The column as an item of a list, where a name with a comma or a quote stands in quotes.
+    fn listed_as(&self, at: usize) -> String {
+        let name = self.said(at);
+        match name.contains([',', '"']) {
+            true => format!("\"{}\"", name.replace('"', "\"\"")),
+            false => name,
+        }
+    }
+
     fn listed(&self) -> String {
         let names = self.columns.iter().take(LISTED_MAX);
         let mut names: Vec<String> = names
@@ -239,7 +260,8 @@ impl TableColumns {
         let name = excerpt(self.columns[at].name.as_bytes());
         let detail = format!(
             "The column {name} {}; `ignore={}` leaves the column out.",
-            fault.detail, self.columns[at].name
+            fault.detail,
+            self.listed_as(at)
         );
         Fault::new(fault.kind, detail)
     }
@@ -296,10 +318,10 @@ impl TableColumns {
             self.label != Some(at) && column.ignored.is_none() && !known(&column.name)
         });
         if let Some(at) = surplus {
-            let name = &self.columns[at].name;
             let detail = format!(
-                "The encoding does not know the column {}; `ignore={name}` leaves the column out.",
-                excerpt(name.as_bytes())
+                "The encoding does not know the column {}; `ignore={}` leaves the column out.",
+                excerpt(self.columns[at].name.as_bytes()),
+                self.listed_as(at)
             );
             return Err(Fault::new(FormatErrorKind::TableOption, detail));
         }

@@ -15,6 +15,7 @@ mod columns;
 mod encoder;
 pub(crate) mod encoding;
 mod label_scan;
+pub(crate) mod objects;
 pub(crate) mod options;
 mod scan;
 pub(crate) mod table_builder;

@@ -482,8 +482,12 @@ fn bad_csv_is_refused_at_its_place() {
         header: Header::False,
         ..Options::default()
     };
-    for format in [Format::Ndjson, Format::Libsvm, Format::Json] {
-        check_bad(format, &header_false, &[("", Kind::BadOption, None)]);
+    for (format, body) in [
+        (Format::Ndjson, ""),
+        (Format::Libsvm, ""),
+        (Format::Json, r#"{"half_space": {"examples": ["1"]}}"#),
+    ] {
+        check_bad(format, &header_false, &[(body, Kind::BadOption, None)]);
     }
 }
 

@@ -1,6 +1,7 @@
-//! NDJSON: each line is `{"x": ..., "y": ...}`, `{"x": ...}`, or a bit string, quoted or bare.
+//! NDJSON: each line is `{"x": ..., "y": ...}`, `{"x": ...}`, a bit string, quoted or bare, or a row of a table.
 //!
-//! All lines of a body are of the same one of these three kinds. Blank lines are skipped. A body is read as a
+//! All lines of a body are of the same one of these four kinds. A row is an object with one member per column. An
+//! object whose only members are x, a bit string or an array, and perhaps y is an example instead. Blank lines are skipped. A body is read as a
 //! whole, or in portions while it arrives.
 
 use std::io::{self, ErrorKind, Read};
@@ -17,6 +18,7 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::json;
 use crate::json::depth::{self, DepthCounter};
 use crate::stored::spool::Spool;
+use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
 use crate::text::lines::{Line, LineReader};
 use crate::text::numbers::parse_number;
 use crate::{Options, ParseLimits, Parsed, UnlabelledMeans};
@@ -33,6 +35,7 @@ enum LineKind {
     Labelled,
     Unlabelled,
     BitString,
+    Row,
 }
 
 impl LineKind {
@@ -41,6 +44,7 @@ impl LineKind {
             Self::Labelled => "an object with x and y",
             Self::Unlabelled => "an object with only x",
             Self::BitString => "a bit string",
+            Self::Row => "a row of a table",
         }
     }
 }
@@ -66,24 +70,167 @@ pub(crate) fn parse(
     options: &Options,
     spool: Option<Spool>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    let mut portions = NdjsonPortions::begin(reader, options, spool)?;
-    // A whole body is one portion without a bound.
-    portions.lines.source().left = u64::MAX;
-    while portions.read_line(u64::MAX)? {
-        // No caller takes these line numbers.
-        portions.lines_of_examples.clear();
+    options.refuse_bit_order("NDJSON")?;
+    let named = with_names(options);
+    let mut spool = Some(spool);
+    let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
+    let mut body = None;
+    while let Some(line) = lines.next_line()? {
+        let text = line.text.trim_ascii_end();
+        if text.is_empty() {
+            lines.pass_empty_lines(u64::MAX);
+            continue;
+        }
+        let line = Line { text, ..line };
+        let body = match &mut body {
+            Some(body) => body,
+            none => none.insert(Body::of(line, options, &named, spool.take().flatten())?),
+        };
+        match body {
+            Body::Examples(examples) => examples.read(line, None)?,
+            Body::Rows(rows) => read_row(line, rows)?,
+        }
     }
-    Ok(portions.builder.finish(options.unlabelled)?)
+    match body {
+        Some(Body::Rows(rows)) => rows.finish(),
+        Some(Body::Examples(examples)) => Ok(examples.builder.finish(options.unlabelled)?),
+        None => {
+            let empty = ExampleLines::new(options, None)?;
+            Ok(empty.builder.finish(options.unlabelled)?)
+        }
+    }
+}
+
+/// A body, as its first line tells the kind.
+enum Body<'o> {
+    Examples(ExampleLines),
+    Rows(ObjectRows<'o>),
+}
+
+impl<'o> Body<'o> {
+    fn of(
+        first: Line<'_>,
+        options: &Options,
+        named: &'o Options,
+        spool: Option<Spool>,
+    ) -> Result<Self, FormatError> {
+        if is_row(first.text) {
+            return Ok(Self::Rows(ObjectRows::new(named, spool)?));
+        }
+        Ok(Self::Examples(ExampleLines::new(options, spool)?))
+    }
+}
+
+/// Whether a line is a row of a table: an object with a member besides x and y, but without bits in x.
+fn is_row(text: &[u8]) -> bool {
+    if text.trim_ascii_start().first() != Some(&b'{') {
+        return false;
+    }
+    let Ok(ObjectRow(members)) = serde_json::from_slice::<ObjectRow<'_>>(text) else {
+        return false;
+    };
+    let is_bits = |value: &RawValue| match value.get().as_bytes() {
+        [b'"', bits @ .., b'"'] => bits.iter().all(|bit| b"01".contains(bit)),
+        value => value.starts_with(b"["),
+    };
+    let has_bits = members
+        .iter()
+        .any(|(name, value)| name == "x" && is_bits(value));
+    !has_bits && members.iter().any(|(name, _)| name != "x" && name != "y")
+}
+
+/// Reads a row of a table.
+fn read_row(line: Line<'_>, rows: &mut ObjectRows<'_>) -> Result<(), FormatError> {
+    let row = serde_json::from_slice::<ObjectRow<'_>>(line.text);
+    let row = row.map_err(|error| {
+        let detail = format!(
+            "The line is not a row of a table: {}.",
+            json::message(&error)
+        );
+        let kind = match error.classify() {
+            Category::Data => FormatErrorKind::Schema,
+            _ => FormatErrorKind::Syntax,
+        };
+        Fault::new(kind, detail).at(line.number, error.column().saturating_sub(1))
+    })?;
+    rows.row(&row, |member| {
+        let value = row
+            .0
+            .get(member)
+            .map_or(line.text.as_ptr(), |(_, value)| value.get().as_ptr());
+        Place::Line {
+            line: line.number,
+            column: (value as usize - line.text.as_ptr() as usize) as u64 + 1,
+        }
+    })
+}
+
+/// The examples of some lines, which are of one kind.
+struct ExampleLines {
+    builder: SampleBuilder,
+    /// Kind of the first line.
+    first: Option<LineKind>,
+    limits: ParseLimits,
+}
+
+impl ExampleLines {
+    fn new(options: &Options, spool: Option<Spool>) -> Result<Self, FormatError> {
+        // An encoding is for rows, and so are the options beside the encoding.
+        if options.table.encoding.is_none() {
+            options.refuse_header("NDJSON")?;
+            options.refuse_labels("NDJSON")?;
+        }
+        let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
+        Ok(Self {
+            builder: builder.of_kind(options.values)?,
+            first: None,
+            limits: options.limits.clone(),
+        })
+    }
+
+    /// Reads a line that is not blank. With options that have an encoding, the line may be a row.
+    fn read(&mut self, line: Line<'_>, encoded: Option<&Options>) -> Result<(), FormatError> {
+        let start = line.text.len() - line.text.trim_ascii_start().len();
+        if let Some(options) = encoded.filter(|_| is_row(line.text)) {
+            let kind = check_kind(&mut self.first, LineKind::Row);
+            kind.map_err(|fault| fault.at(line.number, start))?;
+            return self.read_encoded(line, options);
+        }
+        let (first, builder) = (&mut self.first, &mut self.builder);
+        let read = match line.text[start] {
+            b'{' => read_object(line, first, builder),
+            _ => read_bit_string(line, start, first, builder),
+        };
+        read.map_err(|misplaced| {
+            let (offset, fault) = too_deep(line.text, &self.limits).unwrap_or(misplaced);
+            fault.at(line.number, offset)
+        })
+    }
+
+    /// Encodes a row by itself.
+    fn read_encoded(&mut self, line: Line<'_>, options: &Options) -> Result<(), FormatError> {
+        let mut rows = ObjectRows::new(options, None)?;
+        read_row(line, &mut rows)?;
+        let mut encoded = rows.finish()?;
+        let builder = &mut self.builder;
+        encoded
+            .data
+            .for_each_row(encoded.zero_bit_value, |values, label| {
+                for &value in values {
+                    builder.value(value)?;
+                }
+                Ok(builder.end_row(label)?)
+            })
+    }
 }
 
 /// Reader of a body in portions, for callers that cannot wait for its end. The rules against mixed lines,
 /// labels and values hold across all portions.
 pub struct NdjsonPortions<R> {
     lines: LineReader<Ration<R>>,
-    builder: SampleBuilder,
-    /// Kind of the first line.
-    first: Option<LineKind>,
-    limits: ParseLimits,
+    examples: ExampleLines,
+    /// The options for rows, if there is an encoding.
+    encoded: Option<Options>,
     unlabelled: UnlabelledMeans,
     /// Number of lines read.
     read: u64,
@@ -137,20 +284,17 @@ impl<R: Read> NdjsonPortions<R> {
     /// # Errors
     /// When the options do not fit NDJSON or exceed a limit.
     pub fn new(reader: R, options: &Options) -> Result<Self, FormatError> {
-        Self::begin(reader, options, None)
-    }
-
-    fn begin(reader: R, options: &Options, spool: Option<Spool>) -> Result<Self, FormatError> {
-        options.refuse_header("NDJSON")?;
-        options.refuse_labels("NDJSON")?;
         options.refuse_bit_order("NDJSON")?;
-        let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
+        let encoded = options
+            .table
+            .encoding
+            .is_some()
+            .then(|| with_names(options));
         let ration = Ration { reader, left: 0 };
         Ok(Self {
             lines: LineReader::new(ration, options.limits.line_bytes_max),
-            builder: builder.of_kind(options.values)?,
-            first: None,
-            limits: options.limits.clone(),
+            examples: ExampleLines::new(options, None)?,
+            encoded,
             unlabelled: options.unlabelled,
             read: 0,
             lines_of_examples: Vec::new(),
@@ -190,11 +334,12 @@ impl<R: Read> NdjsonPortions<R> {
     /// # Errors
     /// When a limit is exceeded.
     pub fn take(&mut self) -> Result<Option<Portion>, FormatError> {
-        if self.builder.rows() == 0 {
+        if self.examples.builder.rows() == 0 {
             return Ok(None);
         }
-        let rest = self.builder.for_the_rest()?;
-        let gathered = std::mem::replace(&mut self.builder, rest).finish(self.unlabelled)?;
+        let rest = self.examples.builder.for_the_rest()?;
+        let gathered =
+            std::mem::replace(&mut self.examples.builder, rest).finish(self.unlabelled)?;
         let parsed = gathered.in_memory();
         let mut lines = std::mem::take(&mut self.lines_of_examples);
         // The last line has no example if it was refused.
@@ -209,27 +354,14 @@ impl<R: Read> NdjsonPortions<R> {
         };
         self.read = line.number;
         let text = line.text.trim_ascii_end();
-        let start = text.len() - text.trim_ascii_start().len();
-        let Some(&byte) = text.get(start) else {
+        if text.is_empty() {
             self.lines.pass_empty_lines(last - self.read);
             self.read = self.lines.number();
             return Ok(true);
-        };
+        }
         self.lines_of_examples.push(line.number);
-        let read = if byte == b'{' {
-            read_object(Line { text, ..line }, &mut self.first, &mut self.builder)
-        } else {
-            read_bit_string(
-                Line { text, ..line },
-                start,
-                &mut self.first,
-                &mut self.builder,
-            )
-        };
-        read.map_err(|misplaced| {
-            let (offset, fault) = too_deep(text, &self.limits).unwrap_or(misplaced);
-            fault.at(line.number, offset)
-        })?;
+        self.examples
+            .read(Line { text, ..line }, self.encoded.as_ref())?;
         Ok(true)
     }
 }

@@ -1,0 +1,187 @@
+//! Rows that are JSON objects: each member is a cell, and the first object names the columns.
+//!
+//! A member that a later object lacks is a missing cell. Numbers and truth values are read as their text.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::table_builder::TableBuilder;
+use crate::building::parsed_rows::ParsedRows;
+use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::stored::spool::Spool;
+use crate::{Header, Options, Parsed};
+
+/// One object. The values borrow from its text.
+pub(crate) struct ObjectRow<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for ObjectRow<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RowVisitor)
+    }
+}
+
+struct RowVisitor;
+
+/// A name that borrows from the text if the name has no escapes.
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de> Visitor<'de> for RowVisitor {
+    type Value = ObjectRow<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with one member per column")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ObjectRow<'de>, A::Error> {
+        let mut members: Vec<(Cow<'de, str>, &RawValue)> = Vec::new();
+        while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &RawValue>()? {
+            members.push((name, value));
+        }
+        let mut names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(de::Error::custom(format_args!(
+                "duplicate field `{}`",
+                pair[0]
+            )));
+        }
+        Ok(ObjectRow(members))
+    }
+}
+
+/// A table of objects under construction.
+pub(crate) struct ObjectRows<'o> {
+    options: &'o Options,
+    spool: Option<Spool>,
+    table: Option<TableBuilder<'o>>,
+    columns: HashMap<String, usize>,
+    /// The cells of the row being read.
+    cells: Vec<Cell>,
+}
+
+/// The text of a cell, and the place of the member in the row.
+#[derive(Clone, Default)]
+struct Cell {
+    text: String,
+    member: usize,
+}
+
+/// The options of a table whose names are certain.
+pub(crate) fn with_names(options: &Options) -> Options {
+    Options {
+        header: Header::True,
+        ..options.clone()
+    }
+}
+
+impl<'o> ObjectRows<'o> {
+    /// Starts a table with the options of [`with_names`].
+    ///
+    /// # Errors
+    /// As for [`TableBuilder::check`].
+    pub(crate) fn new(options: &'o Options, spool: Option<Spool>) -> Result<Self, Fault> {
+        TableBuilder::check(options)?;
+        Ok(Self {
+            options,
+            spool,
+            table: None,
+            columns: HashMap::new(),
+            cells: Vec::new(),
+        })
+    }
+
+    /// Reads a row. `place` returns the place of a member, counted from 0.
+    ///
+    /// # Errors
+    /// The fault with its place.
+    pub(crate) fn row(
+        &mut self,
+        row: &ObjectRow<'_>,
+        place: impl Fn(usize) -> Place,
+    ) -> Result<(), FormatError> {
+        let table = match &mut self.table {
+            Some(table) => table,
+            none => {
+                let names: Vec<String> = row.0.iter().map(|(name, _)| name.to_string()).collect();
+                let count = names.len();
+                if count == 0 || count > self.options.limits.n_max {
+                    let fault = match count {
+                        0 => {
+                            Fault::new(FormatErrorKind::EmptyData, "The first row has no members.")
+                        }
+                        _ => {
+                            let limit = self.options.limits.n_max as u64;
+                            Fault::too_large("The row has too many members", "n_max", limit)
+                        }
+                    };
+                    return Err(fault.placed(Some(place(0))));
+                }
+                self.columns = names.iter().cloned().zip(0..).collect();
+                self.cells.resize(count, Cell::default());
+                let begun = TableBuilder::new(self.options, Some(names), count, self.spool.take());
+                none.insert(begun?)
+            }
+        };
+        for cell in &mut self.cells {
+            cell.text.clear();
+            cell.member = 0;
+        }
+        for (member, (name, value)) in row.0.iter().enumerate() {
+            let Some(&at) = self.columns.get(&**name) else {
+                let detail = format!(
+                    "The first row has no member {}; name every column in the first row.",
+                    excerpt(name.as_bytes())
+                );
+                let fault = Fault::new(FormatErrorKind::TableOption, detail);
+                return Err(fault.placed(Some(place(member))));
+            };
+            let text = text_of(value).map_err(|fault| fault.placed(Some(place(member))))?;
+            self.cells[at].text.push_str(text.trim());
+            self.cells[at].member = member;
+        }
+        let cells = &self.cells;
+        table.row(|at| cells[at].text.as_bytes(), |at| place(cells[at].member))
+    }
+
+    /// Returns the sample of all rows.
+    ///
+    /// # Errors
+    /// As for [`TableBuilder::finish`].
+    pub(crate) fn finish(self) -> Result<Parsed<ParsedRows>, FormatError> {
+        match self.table {
+            Some(table) => table.finish(),
+            None => {
+                let detail = "The data have no examples; send at least one.";
+                Err(Fault::new(FormatErrorKind::EmptyData, detail).into())
+            }
+        }
+    }
+}
+
+/// Returns the text of a cell. A null is a missing cell.
+fn text_of(value: &RawValue) -> Result<Cow<'_, str>, Fault> {
+    let text = value.get();
+    match text.as_bytes() {
+        [b'"', ..] => {
+            let Name(text) = serde_json::from_str(text).map_err(|error| {
+                Fault::new(
+                    FormatErrorKind::Syntax,
+                    format!("The text is not valid: {error}."),
+                )
+            })?;
+            Ok(text)
+        }
+        [b'[' | b'{', ..] => {
+            let detail = "A cell is a text, a number, true, false or null.";
+            Err(Fault::new(FormatErrorKind::Schema, detail))
+        }
+        b"null" => Ok("".into()),
+        _ => Ok(text.into()),
+    }
+}

@@ -301,8 +301,8 @@ async fn trained(service: &Service, query: &str, media_type: &str, body: String)
     answer.expect(200).json()
 }
 
-/// A training on raw rows equals the training on bits that are encoded by hand, and raw rows in another column order are
-/// predicted with the names of their classes.
+/// A training on raw rows equals the training on bits that are encoded by hand, and raw rows in another column order
+/// are predicted with the names of their classes.
 async fn is_learnt_and_predicted(table: Table) {
     let service = Service::start().await;
     let all: Vec<usize> = (0..table.rows[0].len()).collect();
@@ -725,4 +725,21 @@ async fn rows_are_objects_too() {
             "{errors}"
         );
     }
+}
+
+/// A model of ARFF data predicts raw rows of CSV.
+#[tokio::test]
+async fn a_model_of_arff_predicts_raw_rows() {
+    let service = Service::start().await;
+    let arff = "@relation m\n@attribute odor {foul, none}\n@attribute size numeric\n@attribute class {p, e}\n\
+        @data\nfoul,2.5,p\nnone,1.5,e\nnone,3.5,e\nfoul,0.5,p\n";
+    let job = trained(&service, "", "text/x-arff", arff.to_owned()).await;
+    let model = format!("/v1/models/{}", job["result"]["model"].as_str().unwrap());
+    let raw = "size,odor\n9,none\n1,foul\n";
+    let predicted = service
+        .post_as(&format!("{model}/predict"), CSV, raw)
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(predicted["predicted_classes"], json!(["e", "p"]));
 }

@@ -9,6 +9,7 @@
 //! rows of one file are therefore the same data. Source: the `ARFF` page of the `Weka` manual.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use halfspace_core::bits::{WORD_BITS, words_for};
 
@@ -17,11 +18,14 @@ use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::stored::spool::Spool;
+use crate::tables::encoding::{
+    ColumnEncoding, ColumnKind, DESCRIPTION_BYTES_MAX, LabelEncoding, MissingCells, TableEncoding,
+};
 use crate::text::arff_header::{self, Attribute, AttributeKind, Nominal};
 use crate::text::arff_scanner::{Misplaced, Scanner, Word};
 use crate::text::lines::{Line, LineReader};
 use crate::text::numbers::parse_number;
-use crate::{LabelsColumn, Options, Parsed};
+use crate::{LabelsColumn, Options, Parsed, RowsKind};
 
 pub(crate) fn parse(
     reader: &mut dyn Read,
@@ -45,6 +49,7 @@ pub(crate) fn parse(
     }
     let mut parsed = builder.finish(options.unlabelled)?;
     parsed.feature_names = Some(table.feature_names());
+    parsed.table = table.encoding(&parsed).map(Arc::new);
     parsed.class_names = table.class.and_then(|class| class.names);
     Ok(parsed)
 }
@@ -188,6 +193,69 @@ impl ArffLayout {
             }
         }
         names
+    }
+
+    /// Describes the attributes as the columns of a table. `None` if the description is too long.
+    fn encoding(&self, parsed: &Parsed<ParsedRows>) -> Option<TableEncoding> {
+        let texts = |nominal: &Nominal| {
+            let values = nominal.values();
+            let values = values.map(|value| String::from_utf8_lossy(value).into_owned());
+            values.collect::<Vec<_>>()
+        };
+        let low = if parsed.zero_bit_value < 0.0 {
+            "-1"
+        } else {
+            "0"
+        };
+        let column = |at: usize| {
+            let Attribute { name, kind, .. } = &self.attributes[at];
+            ColumnEncoding {
+                name: name.clone(),
+                index: at as u32 + 1,
+                features: [self.first_features[at], self.first_features[at + 1]]
+                    .map(|at| at as u32),
+                kind: match kind {
+                    AttributeKind::Nominal(nominal) => ColumnKind::Nominal {
+                        values: texts(nominal),
+                    },
+                    AttributeKind::Numeric if parsed.data.header().kind == RowsKind::Real => {
+                        ColumnKind::Number
+                    }
+                    AttributeKind::Numeric => ColumnKind::Boolean {
+                        values: [low, "1"].map(str::to_owned),
+                    },
+                },
+                missing: false,
+            }
+        };
+        let label = self.class.as_ref().map(|class| {
+            let attribute = &self.attributes[class.index];
+            let [negative, positive] = match &attribute.kind {
+                AttributeKind::Numeric => ["-1", "1"].map(str::to_owned),
+                AttributeKind::Nominal(nominal) => {
+                    let values = texts(nominal);
+                    [1 - class.positive, class.positive].map(|at| values[at].clone())
+                }
+            };
+            LabelEncoding {
+                column: attribute.name.clone(),
+                index: class.index as u32 + 1,
+                positive,
+                negative: Some(negative),
+            }
+        });
+        let class = self.class.as_ref().map(|class| class.index);
+        let encoding = TableEncoding {
+            label,
+            columns: (0..self.attributes.len())
+                .filter(|&at| Some(at) != class)
+                .map(column)
+                .collect(),
+            ignored: Vec::new(),
+            missing: MissingCells::default(),
+            header: true,
+        };
+        Some(encoding).filter(|encoding| encoding.description_bytes() <= DESCRIPTION_BYTES_MAX)
     }
 
     fn read_row(&self, line: Line<'_>, builder: &mut SampleBuilder) -> Result<(), Misplaced> {

@@ -1,8 +1,8 @@
 //! NDJSON: each line is `{"x": ..., "y": ...}`, `{"x": ...}`, a bit string, quoted or bare, or a row of a table.
 //!
 //! All lines of a body are of the same one of these four kinds. A row is an object with one member per column. An
-//! object whose only members are x, a bit string or an array, and perhaps y is an example instead. Blank lines are skipped. A body is read as a
-//! whole, or in portions while it arrives.
+//! object with bits or an array in x is an example instead. Blank lines are skipped. A body is read as a whole, or in
+//! portions while it arrives.
 
 use std::io::{self, ErrorKind, Read};
 

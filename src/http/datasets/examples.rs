@@ -4,12 +4,12 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::bits::BLOCK_ROWS;
-use halfspace_formats::{self, TextFormat};
+use halfspace_formats::{self, LabelsKind, TextFormat, write_csv_header};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::records::id::DatasetKind;
-use crate::records::{DatasetId, DatasetSummary};
+use crate::records::{Dataset, DatasetId, DatasetSummary};
 
 use crate::http::App;
 use crate::http::datasets::in_path;
@@ -74,7 +74,8 @@ pub struct ExamplePage {
 ///
 /// `Accept` or `format` selects the format.
 /// You can upload an answer in a line format again and get the same data. In CSV and LIBSVM the label comes
-/// first. Upload CSV or LIBSVM without labels with `labels=none`. LIBSVM omits zeros, so also pass `n`.
+/// first. CSV has a row of names if the features have names; upload such a page with `labels=first&header=true`. Upload
+/// CSV or LIBSVM without labels with `labels=none`. LIBSVM omits zeros, so also pass `n`.
 #[utoipa::path(get, path = "/v1/datasets/{id}/examples", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset"), ExamplesQuery,
         ("Accept" = Option<String>, Header, description = "`application/json`, \
@@ -95,7 +96,10 @@ pub async fn list_dataset_examples(
     let chosen = |format: &TextFormat| format.media_type() == media_type;
     let format = TextFormat::ALL.into_iter().find(chosen);
     let format = format.unwrap_or(TextFormat::Json);
-    let dataset = app.jobs.dataset(&owner, id).await.map_err(in_path)?.summary;
+    let Dataset {
+        summary: dataset,
+        names,
+    } = app.jobs.dataset(&owner, id).await.map_err(in_path)?;
     let offset = query.offset.unwrap_or(0);
     let limit = page_limit(&app, &dataset, query.limit)?;
     // Reading a row reads the whole block of the row.
@@ -121,6 +125,13 @@ pub async fn list_dataset_examples(
         }
     };
     let text = match format {
+        TextFormat::Csv => {
+            let has_label = dataset.kind == LabelsKind::Labelled;
+            let header = names
+                .features
+                .map(|names| write_csv_header(&names, has_label));
+            header.unwrap_or_default() + &text
+        }
         TextFormat::Json => {
             let next = offset.saturating_add(limit.into());
             let next = (next < dataset.examples).then_some(next);

@@ -743,3 +743,52 @@ async fn a_model_of_arff_predicts_raw_rows() {
         .json();
     assert_eq!(predicted["predicted_classes"], json!(["e", "p"]));
 }
+
+/// A dataset that is read back as CSV and uploaded again has the same digest.
+#[tokio::test]
+async fn a_dataset_is_read_back_with_its_names() {
+    let service = Service::start().await;
+    for (body, query, header) in [
+        (
+            TOYS.to_owned(),
+            "numbers=thermometer&bins=2",
+            "label,odor=foul,odor=none,size>=1.5,size>=2.5,wet,wet=?",
+        ),
+        (
+            TOYS.replace("odor", "label"),
+            "labels=class&ignore=wet",
+            "label,label=foul,label=none,size",
+        ),
+        (
+            TOYS.replace("size", "label"),
+            "labels=class&ignore=wet",
+            "label_1,odor=foul,odor=none,label",
+        ),
+        (
+            "\"a,b\",\" say \"\"so\"\" \"\n1,0\n0,1\n".to_owned(),
+            "labels=none&header=true",
+            "\"a,b\",\"say \"\"so\"\"\"",
+        ),
+    ] {
+        let stored = service
+            .post_as(&format!("/v1/datasets?{query}"), CSV, body)
+            .await
+            .expect(201)
+            .json();
+        let path = format!(
+            "/v1/datasets/{}/examples?format=csv",
+            stored["id"].as_str().unwrap()
+        );
+        let text = service.get(&path).await.expect(200).text().to_owned();
+        assert_eq!(text.lines().next(), Some(header));
+        let labels = if stored["kind"] == "labelled" {
+            "first"
+        } else {
+            "none"
+        };
+        let path = format!("/v1/datasets?labels={labels}&header=true");
+        let again = service.post_as(&path, CSV, text).await.expect(201).json();
+        assert_eq!(again["sha256"], stored["sha256"]);
+        assert_eq!(again["features"], stored["features"]);
+    }
+}

@@ -77,6 +77,26 @@ pub fn write_examples(
     Some(text)
 }
 
+/// Writes the row of names above examples in CSV. The label comes first and is named `label`, or `label_1` and so on if
+/// a feature has that name.
+pub fn write_csv_header(features: &[String], has_label: bool) -> String {
+    let is_free = |name: &String| !features.contains(name);
+    let numbered = (1..).map(|number| format!("label_{number}"));
+    let label = ["label".to_owned()]
+        .into_iter()
+        .chain(numbered)
+        .find(is_free);
+    let names = label.iter().filter(|_| has_label).chain(features);
+    let quoted =
+        names.map(
+            |name| match name.contains([',', '"', '\n', '\r']) || name.trim() != name {
+                true => format!("\"{}\"", name.replace('"', "\"\"")),
+                false => name.clone(),
+            },
+        );
+    quoted.collect::<Vec<_>>().join(",") + "\n"
+}
+
 /// The features of one example.
 enum Values<'a> {
     /// Bits, and the value that a 0 bit had in the body.

@@ -223,10 +223,15 @@ impl TableColumns {
 
     /// Names the column in a fault about its cells.
     pub(crate) fn about(&self, at: usize, fault: Fault) -> Fault {
-        let name = excerpt(self.columns[at].name.as_bytes());
+        let name = &self.columns[at].name;
+        let option = match self.has_header && !name.is_empty() {
+            true => name.clone(),
+            false => (at + 1).to_string(),
+        };
         let detail = format!(
-            "The column {name} {}; `ignore={}` leaves the column out.",
-            fault.detail, self.columns[at].name
+            "The column {} {}; `ignore={option}` leaves the column out.",
+            excerpt(name.as_bytes()),
+            fault.detail
         );
         Fault::new(fault.kind, detail)
     }

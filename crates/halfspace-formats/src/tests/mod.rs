@@ -1,6 +1,7 @@
 //! Tests of every rule and every bad input, with the exact place of each fault.
 
 mod arff;
+mod bad_workbooks;
 mod binary;
 mod blocks;
 mod coding;
@@ -11,6 +12,7 @@ mod portions;
 mod properties;
 mod spool;
 mod tables;
+mod workbooks;
 
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
@@ -61,6 +63,10 @@ fn media_types_name_formats() {
         ("text/x-arff", Some(Format::Arff)),
         ("application/x-npy", Some(Format::Npy)),
         ("application/octet-stream", Some(Format::Octets)),
+        (
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            Some(Format::Xlsx),
+        ),
         ("text/plain", None),
         ("", None),
     ];

@@ -109,7 +109,7 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
         Ok(false)
     }
 
-    /// Passes each range of merged cells to `see`. The ranges follow the rows.
+    /// Passes each range of merged cells to `see`, and reads the rest of the part. The ranges follow the rows.
     ///
     /// # Errors
     /// When the part is wrong, or the first error of `see`.
@@ -131,7 +131,7 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
                 self.xml.skip()?;
             }
         }
-        Ok(())
+        self.xml.end()
     }
 
     fn read_row(&mut self, row: &mut SheetRow) -> Result<(), FormatError> {

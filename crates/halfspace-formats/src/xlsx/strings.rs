@@ -53,6 +53,7 @@ impl SharedStrings {
                 end += text.len() as u64;
                 count += 1;
             }
+            xml.end()?;
         }
         offsets
             .write_all(&end.to_le_bytes())

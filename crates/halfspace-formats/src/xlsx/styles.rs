@@ -50,6 +50,7 @@ impl Styles {
                 xml.skip()?;
             }
         }
+        xml.end()?;
         Ok(styles)
     }
 

@@ -25,6 +25,7 @@ pub(super) fn read(
 ) -> Result<Option<Parsed<ParsedRows>>, FormatError> {
     let mut first = SheetRow::default();
     if !sheet.next_row(&mut first)? {
+        sheet.for_each_merge(|_, _| Ok(()))?;
         return Ok(None);
     }
     let mut row = SheetRow {

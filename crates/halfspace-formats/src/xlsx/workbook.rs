@@ -79,6 +79,7 @@ impl Workbook {
                 xml.skip()?;
             }
         }
+        xml.end()?;
         Ok(Self {
             sheets,
             shared_strings: part("sharedStrings"),
@@ -160,6 +161,7 @@ fn relationships(package: &mut Package<'_>, of: &str) -> Result<Vec<Relationship
         }
         xml.skip()?;
     }
+    xml.end()?;
     Ok(found)
 }
 

@@ -86,6 +86,20 @@ impl<'p, 'o> XmlPart<'p, 'o> {
         }
     }
 
+    /// Reads the rest of the part after the root, because the sum of the part's bytes is checked at the end.
+    ///
+    /// # Errors
+    /// When another element follows, or the bytes are damaged.
+    pub(super) fn end(&mut self) -> Result<(), FormatError> {
+        loop {
+            match self.step(None)? {
+                Step::Text => {}
+                Step::End => return Ok(()),
+                Step::Start => return Err(self.wrong("an element follows the root")),
+            }
+        }
+    }
+
     /// Moves behind the current element.
     ///
     /// # Errors
@@ -194,6 +208,7 @@ impl<'p, 'o> XmlPart<'p, 'o> {
                 Event::DocType(_) => {
                     return Err(self.wrong("a document type declaration is not allowed"));
                 }
+                Event::Eof if self.depth == 0 && self.name_bytes > 0 => return Ok(Step::End),
                 Event::Eof => return Err(self.wrong("the part ends too early")),
                 Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) => continue,
             };

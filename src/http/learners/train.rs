@@ -11,7 +11,7 @@ use axum::response::Response;
 use halfspace_core::learners::engine::catalogue::LearnerEntry;
 use halfspace_core::learners::engine::parameters::insert_nested;
 use halfspace_formats::{
-    self, Assume, BitOrder, Header, LabelsColumn, Options, Place, UnlabelledMeans,
+    self, Assume, BitOrder, Header, LabelsColumn, Options, Place, TableOptions, UnlabelledMeans,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -263,6 +263,7 @@ impl TrainQuery {
             n: self.n,
             bit_order: self.bit_order,
             unlabelled: UnlabelledMeans::HalfSpace,
+            table: TableOptions::default(),
             assume: self.assume,
             limits: limits.clone(),
         }

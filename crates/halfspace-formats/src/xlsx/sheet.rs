@@ -55,10 +55,37 @@ impl SheetRow {
 
 /// The attributes of a cell, and the elements inside.
 struct RawCell {
-    kind: String,
+    kind: CellKind,
     style: usize,
     has_formula: bool,
     has_value: bool,
+}
+
+/// The type of the value of a cell.
+#[derive(Clone, Copy)]
+enum CellKind {
+    Number,
+    /// The number of a shared string.
+    Shared,
+    Text,
+    Boolean,
+    Error,
+    Date,
+    Unknown,
+}
+
+impl CellKind {
+    fn of(kind: Option<&str>) -> Self {
+        match kind {
+            None | Some("n") => Self::Number,
+            Some("s") => Self::Shared,
+            Some("str" | "inlineStr") => Self::Text,
+            Some("b") => Self::Boolean,
+            Some("e") => Self::Error,
+            Some("d") => Self::Date,
+            Some(_) => Self::Unknown,
+        }
+    }
 }
 
 impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
@@ -123,7 +150,8 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
                 continue;
             }
             while self.xml.child()? {
-                let name = self.xml.attribute("ref")?.unwrap_or_default();
+                let [name] = self.xml.attributes(["ref"])?;
+                let name = name.unwrap_or_default();
                 let Some(range) = parse_range(&name) else {
                     return Err(self.xml.wrong("a merged range is no range of cells"));
                 };
@@ -136,16 +164,14 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
 
     fn read_row(&mut self, row: &mut SheetRow) -> Result<(), FormatError> {
         let after = row.number;
-        let number = match self.xml.attribute("r")? {
-            None => None,
-            Some(number) => match number.parse::<u32>() {
-                Ok(number) => Some(u64::from(number)),
-                Err(_) => return Err(self.xml.wrong("the number of a row is no number")),
-            },
+        let [number] = self.xml.attributes(["r"])?;
+        let number = number.map(|number| number.parse::<u32>()).transpose();
+        let Ok(number) = number else {
+            return Err(self.xml.wrong("the number of a row is no number"));
         };
         row.cells.clear();
         row.text.clear();
-        row.number = number.unwrap_or(after + 1);
+        row.number = number.map_or(after + 1, u64::from);
         // A row without a number has the number of the first cell with a name.
         let mut is_numbered = number.is_some();
         let mut last = 0;
@@ -154,7 +180,8 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
                 self.xml.skip()?;
                 continue;
             }
-            let column = match self.xml.attribute("r")? {
+            let [name, style, kind] = self.xml.attributes(["r", "s", "t"])?;
+            let column = match name {
                 None => last + 1,
                 Some(name) => match parse(&name) {
                     Some((number, column)) if number == row.number || !is_numbered => {
@@ -169,10 +196,18 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
                 return Err(self.xml.wrong("the cells of a row do not ascend"));
             }
             last = column;
+            let style = style.and_then(|style| style.parse().ok()).unwrap_or(0);
+            let mut cell = RawCell {
+                kind: CellKind::of(kind.as_deref()),
+                style,
+                has_formula: false,
+                has_value: false,
+            };
+            self.read_cell(&mut cell)?;
             let start = row.text.len();
-            let cell = self.read_raw()?;
-            let place = (row.number, column);
-            let refused = self.append(&cell, &mut row.text, place)?;
+            let placed =
+                |fault: Fault| fault.placed(Some(Place::in_sheet(self.name, row.number, column)));
+            let refused = self.append(&cell, &mut row.text).map_err(placed)?;
             if refused.is_some() || row.text.len() > start {
                 row.cells.push(SheetCell {
                     column,
@@ -181,8 +216,7 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
                 });
             }
             if row.text.len() + row.cells.len() > self.line_bytes_max {
-                return Err(too_long(self.line_bytes_max)
-                    .placed(Some(Place::in_sheet(self.name, row.number, column))));
+                return Err(placed(too_long(self.line_bytes_max)));
             }
         }
         match row.number > after {
@@ -191,18 +225,8 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
         }
     }
 
-    /// Reads a cell. The text of the value is then in `self.value`.
-    fn read_raw(&mut self) -> Result<RawCell, FormatError> {
-        let style = self.xml.attribute("s")?;
-        let mut cell = RawCell {
-            style: style.and_then(|style| style.parse().ok()).unwrap_or(0),
-            kind: self
-                .xml
-                .attribute("t")?
-                .map_or_else(|| "n".to_owned(), |kind| kind.into_owned()),
-            has_formula: false,
-            has_value: false,
-        };
+    /// Reads the elements of a cell. The text of the value is then in `self.value`.
+    fn read_cell(&mut self, cell: &mut RawCell) -> Result<(), FormatError> {
         self.value.clear();
         while self.xml.child()? {
             match self.xml.name() {
@@ -218,68 +242,55 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
                 _ => self.xml.skip()?,
             }
         }
-        Ok(cell)
+        Ok(())
     }
 
     /// Appends the text of the cell that was read last, or returns the reason why a table cannot hold the value.
-    fn append(
-        &mut self,
-        cell: &RawCell,
-        text: &mut Vec<u8>,
-        (row, column): (u64, usize),
-    ) -> Result<Option<String>, FormatError> {
+    fn append(&mut self, cell: &RawCell, text: &mut Vec<u8>) -> Result<Option<String>, Fault> {
         let value = self.value.trim_ascii();
-        let is_text = matches!(cell.kind.as_str(), "str" | "inlineStr");
-        // The stored value of a formula may be an empty text.
-        if value.is_empty() && !(is_text && cell.has_value) {
-            let reason =
-                "has a formula without a stored value, which a spreadsheet stores with the file";
-            return Ok(cell.has_formula.then(|| reason.to_owned()));
-        }
-        let date = || {
-            Ok(Some(
-                "has a date, which needs the format of a number or of text".to_owned(),
-            ))
-        };
-        let name = self.name;
-        let place = || Place::in_sheet(name, row, column);
-        let wrong =
-            |detail: String| Err(Fault::new(FormatErrorKind::Syntax, detail).placed(Some(place())));
-        match cell.kind.as_str() {
-            "n" if self.styles.is_date(cell.style) => return date(),
-            "n" => {
-                if let Err(fault) = append_number(value, self.decimal, text) {
-                    return Err(fault.placed(Some(place())));
-                }
+        let wrong = |detail: String| Err(Fault::new(FormatErrorKind::Syntax, detail));
+        let refused = match cell.kind {
+            // The stored value of a formula may be an empty text.
+            CellKind::Text if cell.has_value || !value.is_empty() => {
+                text.extend_from_slice(unescaped(&mut self.value));
+                return Ok(None);
             }
-            "s" => {
+            _ if value.is_empty() && cell.has_formula => {
+                "has a formula without a stored value, which a spreadsheet program adds to the file"
+            }
+            _ if value.is_empty() => return Ok(None),
+            CellKind::Number if !self.styles.is_date(cell.style) => {
+                return append_number(value, self.decimal, text).map(|()| None);
+            }
+            CellKind::Number | CellKind::Date => {
+                "has a date, which needs the format of a number or of text"
+            }
+            CellKind::Error => return Ok(Some(format!("has the error {}", excerpt(value)))),
+            CellKind::Shared => {
                 let index = str::from_utf8(value)
                     .ok()
                     .and_then(|index| index.parse().ok());
-                if !self.strings.append(index.unwrap_or(u64::MAX), text)? {
-                    return wrong(format!(
-                        "{} is the number of no shared string; the workbook has {}.",
-                        excerpt(value),
-                        self.strings.count
-                    ));
+                if self.strings.append(index.unwrap_or(u64::MAX), text)? {
+                    return Ok(None);
                 }
-            }
-            "str" | "inlineStr" => text.extend_from_slice(unescaped(&mut self.value)),
-            "b" => match value {
-                b"1" | b"true" => text.extend_from_slice(b"TRUE"),
-                b"0" | b"false" => text.extend_from_slice(b"FALSE"),
-                _ => return wrong(format!("{} is no truth value.", excerpt(value))),
-            },
-            "e" => return Ok(Some(format!("has the error {}", excerpt(value)))),
-            "d" => return date(),
-            kind => {
+                let (shown, count) = (excerpt(value), self.strings.count);
                 return wrong(format!(
-                    "{} is no type of a cell.",
-                    excerpt(kind.as_bytes())
+                    "The workbook has no shared string {shown}, but {count} strings from 0."
                 ));
             }
-        }
-        Ok(None)
+            CellKind::Boolean => {
+                text.extend_from_slice(match value {
+                    b"1" | b"true" => b"TRUE".as_slice(),
+                    b"0" | b"false" => b"FALSE",
+                    _ => return wrong(format!("{} is no truth value.", excerpt(value))),
+                });
+                return Ok(None);
+            }
+            CellKind::Text | CellKind::Unknown => {
+                return wrong("The type of the cell is unknown.".to_owned());
+            }
+        };
+        Ok(Some(refused.to_owned()))
     }
 }
 

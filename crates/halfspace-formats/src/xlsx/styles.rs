@@ -32,11 +32,10 @@ impl Styles {
                 continue;
             }
             while xml.child()? {
-                let id = xml.attribute("numFmtId")?;
+                let [id, code] = xml.attributes(["numFmtId", "formatCode"])?;
                 let id = id.and_then(|id| id.parse::<u32>().ok()).unwrap_or(0);
                 if is_formats {
-                    let code = xml.attribute("formatCode")?.unwrap_or_default();
-                    formats.insert(id, is_date_code(&code));
+                    formats.insert(id, is_date_code(&code.unwrap_or_default()));
                 } else {
                     let is_date = formats.get(&id).copied();
                     styles

@@ -60,14 +60,14 @@ impl Workbook {
                 continue;
             }
             while xml.child()? {
-                let name = xml.attribute("name")?.unwrap_or_default().into_owned();
-                let state = xml.attribute("state")?;
+                let [name, state, id] = xml.attributes(["name", "state", ":id"])?;
                 let is_hidden = matches!(state.as_deref(), Some("hidden" | "veryHidden"));
-                let id = xml.attribute(":id")?.unwrap_or_default();
+                let id = id.unwrap_or_default();
                 let found = related
                     .iter()
                     .find(|found| found.id == id && found.kind == "worksheet");
                 let part = found.map(|found| found.part.clone());
+                let name = name.unwrap_or_default().into_owned();
                 push(
                     &mut sheets,
                     Sheet {
@@ -147,15 +147,15 @@ fn relationships(package: &mut Package<'_>, of: &str) -> Result<Vec<Relationship
     }
     let mut xml = XmlPart::new(package.part(&list)?, b"Relationships")?;
     while xml.child()? {
-        let kind = xml.attribute("Type")?.unwrap_or_default();
-        let kind = kind.rsplit('/').next().unwrap_or_default();
+        let [id, kind, target, mode] = xml.attributes(["Id", "Type", "Target", "TargetMode"])?;
+        let kind = kind.as_deref().and_then(|kind| kind.rsplit('/').next());
         let wanted = ["officeDocument", "worksheet", "sharedStrings", "styles"];
-        let is_inside = xml.attribute("TargetMode")?.as_deref() != Some("External");
-        if wanted.contains(&kind) && is_inside {
+        let kind = kind.filter(|kind| wanted.contains(kind) && mode.as_deref() != Some("External"));
+        if let Some(kind) = kind {
             let relationship = Relationship {
-                id: xml.attribute("Id")?.unwrap_or_default().into_owned(),
+                id: id.unwrap_or_default().into_owned(),
                 kind: kind.to_owned(),
-                part: resolve(folder, &xml.attribute("Target")?.unwrap_or_default()),
+                part: resolve(folder, &target.unwrap_or_default()),
             };
             push(&mut found, relationship)?;
         }

@@ -131,29 +131,31 @@ impl<'p, 'o> XmlPart<'p, 'o> {
         local(&self.tag.as_bytes()[..self.name_bytes])
     }
 
-    /// Returns the attribute with this name of the element whose start was read last. A name without a prefix does not
-    /// name a prefixed attribute. A name that begins with a colon names any prefixed attribute.
+    /// Returns the attributes with these names of the element whose start was read last. A name without a prefix does
+    /// not name a prefixed attribute. A name that begins with a colon names any prefixed attribute.
     ///
     /// # Errors
     /// When the attributes are not well-formed.
-    pub(super) fn attribute(&self, name: &str) -> Result<Option<Cow<'_, str>>, FormatError> {
+    pub(super) fn attributes<const N: usize>(
+        &self,
+        names: [&str; N],
+    ) -> Result<[Option<Cow<'_, str>>; N], FormatError> {
+        let mut values = [const { None }; N];
         let mut attributes = Attributes::new(&self.tag, self.name_bytes);
         // The check for duplicates takes time that is quadratic in the number of attributes.
         for attribute in attributes.with_checks(false) {
             let attribute = attribute.map_err(|error| self.wrong(&error.to_string()))?;
             let key = attribute.key.as_ref();
-            let is_named = match name.strip_prefix(':') {
+            let is_named = |name: &&str| match name.strip_prefix(':') {
                 Some(name) => key.contains(&b':') && local(key) == name.as_bytes(),
                 None => key == name.as_bytes(),
             };
-            if is_named {
+            if let Some(at) = names.iter().position(is_named) {
                 let value = attribute.normalized_value(quick_xml::XmlVersion::Implicit1_0);
-                return value
-                    .map(Some)
-                    .map_err(|error| self.wrong(&error.to_string()));
+                values[at] = Some(value.map_err(|error| self.wrong(&error.to_string()))?);
             }
         }
-        Ok(None)
+        Ok(values)
     }
 
     /// Makes the error of XML that no workbook has.

@@ -26,6 +26,7 @@ pub fn arff(bytes: &[u8]) {
 
 pub fn csv(bytes: &[u8]) {
     body(Format::Csv, bytes);
+    body(Format::Tsv, bytes);
 }
 
 pub fn libsvm(bytes: &[u8]) {

@@ -13,7 +13,7 @@ mod query;
 mod tensor;
 
 use halfspace_formats::{
-    BitOrder, Header, LabelsColumn, ParseLimits, Options, RowsKind, UnlabelledMeans,
+    BitOrder, Header, LabelsColumn, Options, ParseLimits, RowsKind, TableOptions, UnlabelledMeans,
 };
 
 pub use coding::coding;

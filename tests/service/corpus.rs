@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use halfspace::http::fuzzing;
 use halfspace_core::learners::engine::catalogue::CATALOGUE;
 use halfspace_formats::{
-    BitOrder, Format, Header, LabelsColumn, Options, ParseLimits, RowsKind, UnlabelledMeans,
+    BitOrder, Format, Header, LabelsColumn, Options, ParseLimits, RowsKind, TableOptions,
+    UnlabelledMeans,
 };
 use serde_json::Value;
 use sha2::{Digest, Sha256};

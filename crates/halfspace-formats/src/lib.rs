@@ -99,6 +99,11 @@ const FORMATS: &[(Format, &str, Parse)] = &[
         "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         xlsx::parse,
     ),
+    (
+        Format::Tsv,
+        "text/tab-separated-values",
+        text::csv::parse_tabs,
+    ),
 ];
 
 const _: () = {
@@ -128,6 +133,8 @@ pub enum Format {
     Octets,
     /// A workbook of Office Open XML. One sheet is read as a table.
     Xlsx,
+    /// CSV with tabs between fields, unless the request states another delimiter.
+    Tsv,
 }
 
 impl Format {
@@ -153,7 +160,10 @@ impl Format {
     /// Whether labels stand in a column that a body may lack. A prediction reads such labels only when the
     /// request asks for them.
     pub fn has_label_column(self) -> bool {
-        matches!(self, Self::Csv | Self::Arff | Self::Npy | Self::Xlsx)
+        matches!(
+            self,
+            Self::Csv | Self::Tsv | Self::Arff | Self::Npy | Self::Xlsx
+        )
     }
 
     /// Whether the number of features per example does not follow from the body.

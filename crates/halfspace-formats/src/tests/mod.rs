@@ -58,6 +58,7 @@ fn media_types_name_formats() {
     let cases = [
         ("application/x-ndjson", Some(Format::Ndjson)),
         ("text/csv; charset=utf-8", Some(Format::Csv)),
+        ("text/tab-separated-values", Some(Format::Tsv)),
         ("Text/X-LibSVM", Some(Format::Libsvm)),
         ("application/json;charset=utf-8", Some(Format::Json)),
         ("text/x-arff", Some(Format::Arff)),

@@ -24,6 +24,25 @@ pub(crate) fn parse(
     options: &Options,
     spool: Option<Spool>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
+    parse_delimited(reader, options, options.table.delimiter, spool)
+}
+
+/// Reads a body of the media type of tab-separated values.
+pub(crate) fn parse_tabs(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    let delimiter = options.table.delimiter.unwrap_or(b'\t');
+    parse_delimited(reader, options, Some(delimiter), spool)
+}
+
+fn parse_delimited(
+    reader: &mut dyn Read,
+    options: &Options,
+    stated: Option<u8>,
+    spool: Option<Spool>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_bit_order("CSV")?;
     options.refuse_sheet("CSV")?;
     TableBuilder::check(options)?;
@@ -37,7 +56,8 @@ pub(crate) fn parse(
             continue;
         }
         let placed = |(offset, fault): Misplaced| fault.at(line.number, offset);
-        let fields = fields.get_or_insert_with(|| Fields::new(delimiter(line.text, options)));
+        let fields = fields
+            .get_or_insert_with(|| Fields::new(stated.unwrap_or_else(|| delimiter(line.text))));
         fields
             .split(line.text, options.limits.n_max)
             .map_err(placed)?;
@@ -73,12 +93,8 @@ pub(crate) fn parse(
     }
 }
 
-/// Returns the byte between fields: the stated one, or the one of `,`, `;` and tab that the first line has most often
-/// outside quotes.
-fn delimiter(line: &[u8], options: &Options) -> u8 {
-    if let Some(delimiter) = options.table.delimiter {
-        return delimiter;
-    }
+/// Returns the byte between fields: the one of `,`, `;` and tab that the first line has most often outside quotes.
+fn delimiter(line: &[u8]) -> u8 {
     let mut quoted = false;
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0)];
     for &byte in line {

@@ -367,7 +367,7 @@ fn limit(error: &FormatError) -> &'static str {
     }
 }
 
-/// Reads a workbook with a spool in memory-less files, and returns the outcome and the peak of the memory.
+/// Reads a workbook with a spool in files, and returns the outcome and the peak of the memory.
 fn measured(book: &Book, options: &Options) -> (Result<(), FormatError>, u64) {
     let body = book.bytes();
     let grant = MemoryBudget::unlimited()
@@ -654,6 +654,13 @@ fn a_source_or_a_spool_that_fails_is_told_from_a_bad_body() {
     let budget = MemoryBudget::new(1 << 20);
     let grant = budget.try_take(1000).expect("a little");
     let long = [body, vec![0; 4 << 20]].concat();
+    let read = grant.within(|| crate::parse(Format::Xlsx, long.as_slice(), &Options::default()));
+    assert!(matches!(
+        read.expect_err("full").kind,
+        FormatErrorKind::NoMemory(_)
+    ));
+    let text = "x".repeat(4 << 20);
+    let long = Book::of(&format!(r#"<row><c t="str"><v>{text}</v></c></row>"#)).bytes();
     let read = grant.within(|| crate::parse(Format::Xlsx, long.as_slice(), &Options::default()));
     assert!(matches!(
         read.expect_err("full").kind,

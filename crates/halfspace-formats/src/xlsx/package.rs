@@ -293,10 +293,10 @@ impl Read for Part<'_, '_> {
             Err(error) if error.kind() == ErrorKind::Interrupted => return Err(error),
             read => read.map_err(|error| bad_read(error, &self.name).into_io())?,
         };
-        let counted = self
-            .inflated
-            .add(read as u64)
-            .and_then(|()| self.total.add(read as u64));
+        let counted = self.inflated.add(read as u64);
+        let counted = counted.and_then(|()| self.total.add(read as u64));
+        // Texts grow while their bytes are inflated.
+        let counted = counted.and_then(|()| Ok(memory::check()?));
         counted.map_err(Fault::into_io)?;
         Ok(read)
     }

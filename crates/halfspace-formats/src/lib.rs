@@ -3,13 +3,13 @@
 //! A body of examples arrives as a stream of bytes in one of several formats. This crate turns the stream into
 //! the [`Data`] that the learners of [`halfspace_core`] read. The crate owns the line formats (NDJSON, CSV,
 //! LIBSVM, ARFF), XLSX workbooks, the JSON forms of data, the binary formats (`.npy`, octets, tensors), the
-//! content codings, the stored form with its digest, and the spool for rows beyond the memory budget. The crate does not know
-//! the source of the bytes or the request that sent them.
+//! content codings, the stored form with its digest, and the spool for rows beyond the memory budget. The crate
+//! does not know the source of the bytes or the request that sent them.
 //!
 //! Every reader takes a synchronous [`std::io::Read`]. Memory holds the packed examples, one read buffer and
 //! one line or row, but not the whole body. Only the strings of the JSON form `packed` and, without a
-//! [`Spool`], a workbook are held whole. With a [`Spool`] memory does not hold all examples either. Every reader passes its values to one `SampleBuilder`,
-//! which alone decides whether the data are Boolean or real.
+//! [`Spool`], a workbook are held whole. With a [`Spool`] memory does not hold all examples either. Every reader
+//! passes its values to one `SampleBuilder`, which alone decides whether the data are Boolean or real.
 //!
 //! A fault names its place: a line and a column in text, a pointer in JSON, a row in a binary body, a cell in a
 //! workbook.

@@ -48,7 +48,8 @@ fn with_cell(cell: &str) -> Book {
     ];
     let mut book = Book::of(&rows.concat());
     book.styles = concat!(
-        r#"<numFmts><numFmt numFmtId="164" formatCode="yyyy\-mm\-dd"/><numFmt numFmtId="165" formatCode="0 &quot;d&quot;"/></numFmts>"#,
+        r#"<numFmts><numFmt numFmtId="164" formatCode="yyyy\-mm\-dd"/>"#,
+        r#"<numFmt numFmtId="165" formatCode="0 &quot;d&quot;"/></numFmts>"#,
         r#"<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>"#,
         r#"<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="165"/></cellXfs>"#,
     )

@@ -1,6 +1,6 @@
 //! Bodies of data, in every format.
 
-use std::io::Cursor;
+use std::io::{Cursor, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,6 +10,8 @@ use halfspace_formats::{
     json as documents, parse, read_blocks, write_blocks, write_examples,
 };
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
 
 use super::Header;
 use super::input::Input;
@@ -24,6 +26,7 @@ pub fn arff(bytes: &[u8]) {
 
 pub fn csv(bytes: &[u8]) {
     body(Format::Csv, bytes);
+    body(Format::Tsv, bytes);
 }
 
 pub fn libsvm(bytes: &[u8]) {
@@ -32,6 +35,39 @@ pub fn libsvm(bytes: &[u8]) {
 
 pub fn npy(bytes: &[u8]) {
     body(Format::Npy, bytes);
+}
+
+/// Workbooks: any bytes, and an archive whose parts are the body, separated by bytes 0xFF.
+pub fn xlsx(bytes: &[u8]) {
+    body(Format::Xlsx, bytes);
+    let Some((prefix, parts)) = bytes.split_first_chunk::<6>() else {
+        return;
+    };
+    const NAMES: [&str; 5] = [
+        "xl/worksheets/sheet1.xml",
+        "xl/sharedStrings.xml",
+        "xl/styles.xml",
+        "xl/_rels/workbook.xml.rels",
+        "xl/workbook.xml",
+    ];
+    const RELATED: &[u8] = br#"<Relationships><Relationship Id="r1" Type="/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Type="/sharedStrings" Target="sharedStrings.xml"/><Relationship Id="r3" Type="/styles" Target="styles.xml"/></Relationships>"#;
+    const USUAL: [&[u8]; 5] = [
+        b"<worksheet/>",
+        b"<sst/>",
+        b"<styleSheet/>",
+        RELATED,
+        br#"<workbook><sheets><sheet name="s" r:id="r1"/></sheets></workbook>"#,
+    ];
+    let mut given = parts.split(|&byte| byte == 0xFF);
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    for (name, usual) in NAMES.into_iter().zip(USUAL) {
+        let part = given.next().filter(|part| !part.is_empty()).unwrap_or(usual);
+        writer.start_file(name, options).expect("memory");
+        writer.write_all(part).expect("memory");
+    }
+    let archive = writer.finish().expect("memory").into_inner();
+    body(Format::Xlsx, &[prefix, archive.as_slice()].concat());
 }
 
 /// JSON, as a whole body and as a form in a document.
@@ -145,6 +181,7 @@ fn stands_in(error: &FormatError, body: &[u8]) {
         }
         Some(Place::Byte(offset)) => assert!(*offset <= body.len() as u64, "{error}"),
         Some(Place::Cell { row, column }) => assert!(*row > 0 && *column > 0, "{error}"),
+        Some(Place::SheetCell(cell)) => assert!(cell.contains('!'), "{error}"),
         Some(Place::Pointer(pointer)) => {
             assert!(pointer.is_empty() || pointer.starts_with('/'), "{error}");
         }

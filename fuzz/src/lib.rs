@@ -13,11 +13,11 @@ mod query;
 mod tensor;
 
 use halfspace_formats::{
-    BitOrder, Header, LabelsColumn, ParseLimits, Options, RowsKind, UnlabelledMeans,
+    BitOrder, Header, LabelsColumn, Options, ParseLimits, RowsKind, TableOptions, UnlabelledMeans,
 };
 
 pub use coding::coding;
-pub use data::{arff, csv, json, libsvm, ndjson, npy, octets};
+pub use data::{arff, csv, json, libsvm, ndjson, npy, octets, xlsx};
 pub use model::model;
 pub use query::query;
 pub use tensor::tensor;

@@ -262,6 +262,10 @@ pub fn placed(place: Option<Place>, detail: String) -> FieldError {
             column: Some(column),
             ..error
         },
+        Some(Place::SheetCell(cell)) => FieldError {
+            detail: format!("{cell}: {}", error.detail),
+            ..error
+        },
     }
 }
 

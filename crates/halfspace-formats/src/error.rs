@@ -30,6 +30,8 @@ pub enum Place {
         /// The column.
         column: u64,
     },
+    /// A cell of a workbook, such as `Sheet1!C7`.
+    SheetCell(String),
 }
 
 impl Place {
@@ -48,7 +50,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line { line, column } => write!(f, "line {line}, column {column}"),
-            Self::Pointer(pointer) => f.write_str(pointer),
+            Self::Pointer(text) | Self::SheetCell(text) => f.write_str(text),
             Self::Byte(offset) => write!(f, "byte {offset}"),
             Self::Cell { row, column } => write!(f, "row {row}, column {column}"),
         }
@@ -214,8 +216,12 @@ impl Fault {
         Self::new(FormatErrorKind::BadBit, detail)
     }
 
-    /// Makes the fault of a spool that failed.
+    /// Makes the fault of a spool that failed, or returns the fault that the error wraps.
     pub(crate) fn unspooled(error: io::Error) -> Self {
+        let error = match error.downcast::<Self>() {
+            Ok(fault) => return fault,
+            Err(error) => error,
+        };
         let detail = format!("The examples cannot be written to the spool: {error}.");
         Self::new(FormatErrorKind::Spool(error.kind()), detail)
     }

@@ -2,16 +2,17 @@
 //!
 //! A body of examples arrives as a stream of bytes in one of several formats. This crate turns the stream into
 //! the [`Data`] that the learners of [`halfspace_core`] read. The crate owns the line formats (NDJSON, CSV,
-//! LIBSVM, ARFF), the JSON forms of data, the binary formats (`.npy`, octets, tensors), the content codings,
-//! the stored form with its digest, and the spool for rows beyond the memory budget. The crate does not know
-//! the source of the bytes or the request that sent them.
+//! LIBSVM, ARFF), XLSX workbooks, the JSON forms of data, the binary formats (`.npy`, octets, tensors), the
+//! content codings, the stored form with its digest, and the spool for rows beyond the memory budget. The crate
+//! does not know the source of the bytes or the request that sent them.
 //!
 //! Every reader takes a synchronous [`std::io::Read`]. Memory holds the packed examples, one read buffer and
-//! one line or row, but not the whole body. Only the strings of the JSON form `packed` are held whole. With a
-//! [`Spool`] memory does not hold all examples either. Every reader passes its values to one `SampleBuilder`,
-//! which alone decides whether the data are Boolean or real.
+//! one line or row, but not the whole body. Only the strings of the JSON form `packed` and, without a
+//! [`Spool`], a workbook are held whole. With a [`Spool`] memory does not hold all examples either. Every reader
+//! passes its values to one `SampleBuilder`, which alone decides whether the data are Boolean or real.
 //!
-//! A fault names its place: a line and a column in text, a pointer in JSON, a row in a binary body.
+//! A fault names its place: a line and a column in text, a pointer in JSON, a row in a binary body, a cell in a
+//! workbook.
 //!
 //! ```
 //! use halfspace_formats::{Format, Options, Place, parse};
@@ -42,6 +43,7 @@ mod option_text;
 mod stored;
 mod tables;
 mod text;
+mod xlsx;
 
 use std::io::Read;
 use std::sync::Arc;
@@ -99,6 +101,16 @@ const FORMATS: &[(Format, &str, Parse)] = &[
         "application/octet-stream",
         binary::octets::parse,
     ),
+    (
+        Format::Xlsx,
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        xlsx::parse,
+    ),
+    (
+        Format::Tsv,
+        "text/tab-separated-values",
+        text::csv::parse_tabs,
+    ),
 ];
 
 const _: () = {
@@ -126,6 +138,10 @@ pub enum Format {
     Npy,
     /// Packed bits, each row padded to whole bytes.
     Octets,
+    /// A workbook of Office Open XML. One sheet is read as a table.
+    Xlsx,
+    /// CSV with tabs between fields, unless the request states another delimiter.
+    Tsv,
 }
 
 impl Format {
@@ -143,20 +159,23 @@ impl Format {
     }
 
     /// Whether a body writes out every feature, so that examples in memory take a small multiple of their
-    /// text. In ARFF one word can stand for a million features.
+    /// text. In ARFF one word can stand for a million features, and XLSX is compressed.
     pub fn is_dense(self) -> bool {
-        !matches!(self, Self::Libsvm | Self::Arff)
+        !matches!(self, Self::Libsvm | Self::Arff | Self::Xlsx)
     }
 
     /// Whether a body is bytes instead of text.
     pub fn is_binary(self) -> bool {
-        matches!(self, Self::Npy | Self::Octets)
+        matches!(self, Self::Npy | Self::Octets | Self::Xlsx)
     }
 
     /// Whether labels stand in a column that a body may lack. A prediction reads such labels only when the
     /// request asks for them.
     pub fn has_label_column(self) -> bool {
-        matches!(self, Self::Csv | Self::Arff | Self::Npy)
+        matches!(
+            self,
+            Self::Csv | Self::Tsv | Self::Arff | Self::Npy | Self::Xlsx
+        )
     }
 
     /// Whether the number of features per example does not follow from the body.
@@ -288,6 +307,24 @@ impl Options {
             return Ok(());
         }
         let detail = format!("The option header is for CSV only; {format} has no such header.");
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
+    /// Refuses the option `delimiter` for a table without text between cells.
+    fn refuse_delimiter(&self, format: &str) -> Result<(), Fault> {
+        if self.table.delimiter.is_none() {
+            return Ok(());
+        }
+        let detail = format!("The option delimiter is for CSV only; {format} has no delimiter.");
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
+    /// Refuses the option `sheet` for a table without sheets.
+    fn refuse_sheet(&self, format: &str) -> Result<(), Fault> {
+        if self.table.sheet.is_none() {
+            return Ok(());
+        }
+        let detail = format!("The option sheet is for XLSX only; {format} has no sheets.");
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 

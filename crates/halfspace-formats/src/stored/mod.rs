@@ -4,6 +4,7 @@ pub(crate) mod block_range;
 pub(crate) mod blocks;
 pub(crate) mod digest;
 pub(crate) mod layout;
+pub(crate) mod overflow;
 pub(crate) mod parts;
 pub(crate) mod read_at;
 pub(crate) mod spool;

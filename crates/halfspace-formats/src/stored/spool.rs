@@ -57,7 +57,8 @@ pub struct Spool {
 
 impl Spool {
     /// Makes a spool for rows that take more than `memory_bytes_max` bytes in memory. `open` returns the
-    /// empty file. It is called at most once for the rows, and once for the cells of a table.
+    /// empty file. It is called at most once for the rows, once for the cells of a table, and three times for a
+    /// workbook.
     pub fn new<F: SpoolFile + 'static>(
         memory_bytes_max: u64,
         open: impl Fn() -> io::Result<F> + Send + Sync + 'static,
@@ -98,6 +99,11 @@ impl Spool {
     /// Returns the bytes that may stay in memory, and the source of files.
     pub(crate) fn opener(&self) -> (u64, OpenSpool) {
         (self.memory_bytes_max, Arc::clone(&self.open))
+    }
+
+    /// Returns the bytes of a workbook that may stay in memory beside the rows, and the source of files.
+    pub(crate) fn workbook_opener(&self) -> (u64, OpenSpool) {
+        (self.memory_bytes_max / 4, Arc::clone(&self.open))
     }
 
     /// Reserves bytes for the stored form if rows of that size may be spooled.

@@ -3,14 +3,13 @@
 //! A piece holds at most 64 rows: one code per cell, and a number for each cell of a column of numbers. A piece begins
 //! with a word for the number of its rows and one bit per column for the columns of numbers.
 
-use std::io::{self, Read, Write};
+use std::io;
 
 use halfspace_core::bits::{BLOCK_ROWS, WORD_BITS};
-use halfspace_core::memory;
 
 use super::column_scan::KeptCell;
-use crate::error::Fault;
-use crate::stored::spool::{OpenSpool, SpoolFile};
+use crate::stored::overflow::Overflow;
+use crate::stored::spool::OpenSpool;
 use crate::stored::words::{WordReader, WordWriter};
 
 /// The rows so far.
@@ -41,11 +40,7 @@ impl CellBuffer {
                 is_numbers: vec![0; columns.div_ceil(WORD_BITS)],
                 ..Piece::default()
             },
-            words: WordWriter::new(Overflow {
-                memory: Vec::new(),
-                open,
-                file: None,
-            }),
+            words: WordWriter::new(Overflow::new(open)),
             rows: 0,
         }
     }
@@ -189,49 +184,4 @@ impl Cells {
 
 fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "a spooled table is damaged")
-}
-
-/// Bytes in memory up to a limit, and in a file beyond the limit.
-struct Overflow {
-    memory: Vec<u8>,
-    /// The limit, and the source of the file.
-    open: Option<(u64, OpenSpool)>,
-    file: Option<Box<dyn SpoolFile>>,
-}
-
-impl Overflow {
-    fn reader(&mut self) -> io::Result<Box<dyn Read + '_>> {
-        match &mut self.file {
-            Some(file) => {
-                file.rewind()?;
-                Ok(Box::new(file))
-            }
-            None => Ok(Box::new(self.memory.as_slice())),
-        }
-    }
-}
-
-impl Write for Overflow {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Some(file) = &mut self.file {
-            return file.write(bytes);
-        }
-        let length = (self.memory.len() + bytes.len()) as u64;
-        match &self.open {
-            Some((limit, open)) if length > *limit => {
-                let mut file = open()?;
-                file.write_all(&std::mem::take(&mut self.memory))?;
-                self.file.insert(file).write(bytes)
-            }
-            _ => {
-                memory::need(2 * length).map_err(|full| Fault::from(full).into_io())?;
-                self.memory.extend_from_slice(bytes);
-                Ok(bytes.len())
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.as_mut().map_or(Ok(()), Write::flush)
-    }
 }

@@ -14,6 +14,7 @@ mod column_scan;
 mod columns;
 mod encoder;
 pub(crate) mod encoding;
+pub(crate) mod header;
 mod label_scan;
 pub(crate) mod objects;
 pub(crate) mod options;

@@ -32,7 +32,8 @@ pub struct TableOptions {
     pub delimiter: Option<u8>,
     /// The decimal mark. `None` means a point, and a number with a comma is refused.
     pub decimal: Option<DecimalMark>,
-    /// The sheet of a workbook, by name or by number. `None` means the first.
+    /// The sheet of a workbook, by name or by number from 1. Hidden sheets count. `None` means the first visible
+    /// sheet with a value.
     pub sheet: Option<String>,
     /// Whether the cells are the features themselves, so that each must be a number.
     pub numbers_only: bool,

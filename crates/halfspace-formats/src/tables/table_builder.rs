@@ -167,6 +167,20 @@ impl<'o> TableBuilder<'o> {
         read.map_err(placed)
     }
 
+    /// Whether cells of a column are read.
+    pub(crate) fn reads(&self, at: usize) -> bool {
+        match &self.stage {
+            Stage::Encoded(_, places) => self.table.label == Some(at) || places.contains(&at),
+            Stage::Plain(..) | Stage::Scan(_) => self.table.columns[at].ignored.is_none(),
+        }
+    }
+
+    /// Makes the fault of a cell without a value. `reason` continues a sentence on the column.
+    pub(crate) fn no_value(&self, at: usize, reason: &str) -> Fault {
+        self.table
+            .about(at, Fault::new(FormatErrorKind::BadValue, reason))
+    }
+
     /// Whether a missing cell leaves the row out.
     fn leaves_out<'c>(&self, cell: &impl Fn(usize) -> &'c [u8]) -> Result<bool, InColumn> {
         let missing = self.options.table.missing;

@@ -1,6 +1,7 @@
 //! Tests of every rule and every bad input, with the exact place of each fault.
 
 mod arff;
+mod bad_workbooks;
 mod binary;
 mod blocks;
 mod coding;
@@ -11,6 +12,7 @@ mod portions;
 mod properties;
 mod spool;
 mod tables;
+mod workbooks;
 
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
@@ -56,11 +58,16 @@ fn media_types_name_formats() {
     let cases = [
         ("application/x-ndjson", Some(Format::Ndjson)),
         ("text/csv; charset=utf-8", Some(Format::Csv)),
+        ("text/tab-separated-values", Some(Format::Tsv)),
         ("Text/X-LibSVM", Some(Format::Libsvm)),
         ("application/json;charset=utf-8", Some(Format::Json)),
         ("text/x-arff", Some(Format::Arff)),
         ("application/x-npy", Some(Format::Npy)),
         ("application/octet-stream", Some(Format::Octets)),
+        (
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            Some(Format::Xlsx),
+        ),
         ("text/plain", None),
         ("", None),
     ];

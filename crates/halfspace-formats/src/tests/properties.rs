@@ -314,6 +314,7 @@ fn try_everything(bytes: &[u8]) {
         Format::Arff,
         Format::Npy,
         Format::Octets,
+        Format::Xlsx,
     ] {
         for labels in labels.clone() {
             for n in [None, Some(3)] {

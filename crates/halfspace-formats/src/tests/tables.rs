@@ -410,3 +410,22 @@ fn too_many_words_are_refused_at_once() {
         "{detail}"
     );
 }
+
+#[test]
+fn tab_separated_values_are_csv_with_tabs() {
+    let read = |format, body: &str, delimiter| {
+        let options = options(TableOptions {
+            delimiter,
+            ..TableOptions::default()
+        });
+        parse(format, body.as_bytes(), &options).expect(body)
+    };
+    let expected = read(Format::Csv, "y;a\n1;\"p,q,r\"\n0;s\n", None);
+    let tabs = "y\ta\n1\tp,q,r\n0\ts\n";
+    assert_eq!(read(Format::Tsv, tabs, None), expected);
+    // Commas in the first line do not matter.
+    let parsed = read(Format::Tsv, "y\ta,b,c\n1\t0\n0\t1\n", None);
+    assert_eq!(names(&parsed), ["a,b,c"]);
+    let semicolons = "y;a\n1;p,q,r\n0;s\n";
+    assert_eq!(read(Format::Tsv, semicolons, Some(b';')), expected);
+}

@@ -2,7 +2,6 @@
 //!
 //! A quoted field must end on its line. Blanks around a field are ignored, and so are blank lines.
 
-use std::collections::HashSet;
 use std::io::Read;
 use std::ops::Range;
 
@@ -12,10 +11,10 @@ use memchr::memchr;
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::stored::spool::Spool;
+use crate::tables::header;
 use crate::tables::table_builder::TableBuilder;
 use crate::text::lines::LineReader;
-use crate::text::numbers::{NumberFault, parse_number};
-use crate::{Header, LabelsColumn, Options, Parsed};
+use crate::{Options, Parsed};
 
 /// A fault and its byte in the line, from 0.
 type Misplaced = (usize, Fault);
@@ -25,7 +24,27 @@ pub(crate) fn parse(
     options: &Options,
     spool: Option<Spool>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
+    parse_delimited(reader, options, options.table.delimiter, spool)
+}
+
+/// Reads a body of the media type of tab-separated values.
+pub(crate) fn parse_tabs(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    let delimiter = options.table.delimiter.unwrap_or(b'\t');
+    parse_delimited(reader, options, Some(delimiter), spool)
+}
+
+fn parse_delimited(
+    reader: &mut dyn Read,
+    options: &Options,
+    stated: Option<u8>,
+    spool: Option<Spool>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_bit_order("CSV")?;
+    options.refuse_sheet("CSV")?;
     TableBuilder::check(options)?;
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let mut spool = Some(spool);
@@ -37,7 +56,8 @@ pub(crate) fn parse(
             continue;
         }
         let placed = |(offset, fault): Misplaced| fault.at(line.number, offset);
-        let fields = fields.get_or_insert_with(|| Fields::new(delimiter(line.text, options)));
+        let fields = fields
+            .get_or_insert_with(|| Fields::new(stated.unwrap_or_else(|| delimiter(line.text))));
         fields
             .split(line.text, options.limits.n_max)
             .map_err(placed)?;
@@ -45,10 +65,8 @@ pub(crate) fn parse(
             Some(table) => table,
             none => {
                 let columns = fields.len();
-                let names = has_header(fields, options)
-                    .then(|| names(fields))
-                    .transpose()
-                    .map_err(placed)?;
+                let names = header::names(columns, |at| fields.get(at), options)
+                    .map_err(|(at, fault)| placed((fields.start(at), fault)))?;
                 let is_header = names.is_some();
                 let begun = TableBuilder::new(options, names, columns, spool.take().flatten());
                 let begun =
@@ -75,12 +93,8 @@ pub(crate) fn parse(
     }
 }
 
-/// Returns the byte between fields: the stated one, or the one of `,`, `;` and tab that the first line has most often
-/// outside quotes.
-fn delimiter(line: &[u8], options: &Options) -> u8 {
-    if let Some(delimiter) = options.table.delimiter {
-        return delimiter;
-    }
+/// Returns the byte between fields: the one of `,`, `;` and tab that the first line has most often outside quotes.
+fn delimiter(line: &[u8]) -> u8 {
     let mut quoted = false;
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0)];
     for &byte in line {
@@ -97,29 +111,6 @@ fn delimiter(line: &[u8], options: &Options) -> u8 {
             |best, next| if next.1 > best.1 { next } else { best },
         )
         .0
-}
-
-/// Whether the first line holds the names of the columns: distinct texts, none of which is a number.
-fn has_header(fields: &Fields, options: &Options) -> bool {
-    let texts = || (0..fields.len()).map(|index| fields.get(index));
-    match options.header {
-        Header::True => true,
-        Header::False => false,
-        Header::Auto => {
-            // A first row with some numbers is data instead of names, and must not vanish.
-            let is_number = |text| parse_number(text) != Err(NumberFault::NotANumber);
-            let is_named = match &options.labels {
-                Some(LabelsColumn::Named(name)) if name.parse::<i64>().is_err() => {
-                    texts().any(|text| text == name.as_bytes())
-                }
-                _ => false,
-            };
-            let mut seen = HashSet::new();
-            is_named
-                || !texts().any(is_number)
-                    && texts().all(|text| text.is_empty() || seen.insert(text))
-        }
-    }
 }
 
 /// Fields of one line. The buffers are reused.
@@ -281,23 +272,4 @@ impl Fields {
             format!("The line has {found} columns, but the lines before it have {expected}.");
         Err((at, Fault::new(FormatErrorKind::UnequalLength, detail)))
     }
-}
-
-/// Returns the names of a header line. Duplicate names are refused, since one column could be mistaken for
-/// another.
-fn names(fields: &Fields) -> Result<Vec<String>, Misplaced> {
-    let mut seen = HashSet::new();
-    let name = |index: usize| {
-        let wrong = |detail: String| {
-            let fault = Fault::new(FormatErrorKind::Schema, detail);
-            (fields.start(index), fault)
-        };
-        let name = str::from_utf8(fields.get(index))
-            .map_err(|_| wrong(format!("The name of column {} is not UTF-8.", index + 1)))?;
-        if !name.is_empty() && !seen.insert(name) {
-            return Err(wrong(format!("The name {name:?} occurs twice.")));
-        }
-        Ok(name.to_owned())
-    };
-    (0..fields.len()).map(name).collect()
 }

@@ -1,0 +1,73 @@
+//! XLSX, the workbooks of Office Open XML (ISO/IEC 29500): one sheet is read as a table.
+//!
+//! - Without the option `sheet` the first visible sheet with a value is read.
+//! - Rows and columns without values around the table are no part of the table, and neither are empty rows inside.
+//!   Cells count if they have values. Formats of cells do not matter.
+//! - The first two rows with values determine the columns, so a column of row numbers needs no name. A value outside
+//!   these columns is refused.
+//! - Numbers, truth values and texts are cells as CSV has them: `0.5`, `TRUE`, and text without blanks around. A formula
+//!   is the value that the workbook stores with the formula.
+//! - Dates, errors, formulas without a stored value and merged cells are refused, unless the option `ignore` names the
+//!   column. Hidden rows and columns are read.
+//!
+//! A row counts as many bytes as a line of CSV has, against the limits of lines and of the body.
+
+mod cell_name;
+mod package;
+mod sheet;
+mod strings;
+mod styles;
+mod table;
+mod workbook;
+mod xml;
+
+use std::io::Read;
+
+use crate::building::parsed_rows::ParsedRows;
+use crate::error::{Fault, FormatError, FormatErrorKind};
+use crate::stored::spool::Spool;
+use crate::tables::table_builder::TableBuilder;
+use crate::{Options, Parsed};
+use package::Package;
+use sheet::SheetReader;
+use strings::SharedStrings;
+use styles::Styles;
+use workbook::Workbook;
+use xml::XmlPart;
+
+pub(crate) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    mut spool: Option<Spool>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    options.refuse_bit_order("XLSX")?;
+    options.refuse_delimiter("XLSX")?;
+    TableBuilder::check(options)?;
+    let open = spool.as_ref().map(Spool::workbook_opener);
+    let mut package = Package::new(reader, &options.limits, open.clone())?;
+    let workbook = Workbook::read(&mut package)?;
+    let sheets = workbook.chosen(options.table.sheet.as_deref())?;
+    let styles = match &workbook.styles {
+        Some(part) => Styles::read(&mut package, part)?,
+        None => Styles::default(),
+    };
+    let mut strings = SharedStrings::read(&mut package, workbook.shared_strings.as_deref(), open)?;
+    for sheet in sheets {
+        let Some(part) = &sheet.part else { continue };
+        let expansion = package.expansion();
+        let xml = XmlPart::new(package.part(part)?, b"worksheet")?;
+        let mut rows = SheetReader::new(xml, &sheet.name, options, &styles, &mut strings);
+        if let Some(parsed) = table::read(&mut rows, options, expansion, &mut spool)? {
+            return Ok(parsed);
+        }
+    }
+    let what = match options.table.sheet {
+        Some(_) => "The sheet has no value",
+        None => "No visible sheet has a value",
+    };
+    let detail = format!(
+        "{what}; `sheet=` names one of the sheets {}.",
+        workbook.listed()
+    );
+    Err(Fault::new(FormatErrorKind::EmptyData, detail).into())
+}

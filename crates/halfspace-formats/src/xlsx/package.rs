@@ -1,0 +1,352 @@
+//! The parts of an XLSX file: members of a zip archive, inflated within the limits of a body.
+//!
+//! The directory of an archive stands at the end, so the body is kept before the first part is read. The module does
+//! not know XML.
+
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+
+use halfspace_core::memory;
+use memchr::memmem;
+use zip::ZipArchive;
+use zip::read::{ArchiveOffset, Config, ZipFile};
+use zip::result::ZipError;
+
+use crate::ParseLimits;
+use crate::error::{Fault, FormatError, FormatErrorKind};
+use crate::stored::overflow::Overflow;
+use crate::stored::spool::{OpenSpool, SpoolFile};
+
+/// Largest number of parts in an archive, and of records in a list inside a part.
+pub(super) const RECORDS_MAX: usize = 10_000;
+
+/// Largest number of bytes of the archive's directory.
+const DIRECTORY_BYTES_MAX: u64 = 16 << 20;
+
+/// The last bytes of an archive that can hold the end of the directory: the record and a comment.
+const END_BYTES_MAX: u64 = 22 + u16::MAX as u64;
+
+/// The records of ZIP64 before the end of the directory.
+const END64_BYTES: u64 = 56;
+const LOCATOR_BYTES: u64 = 20;
+
+/// First bytes of an OLE container.
+const OLE: &[u8] = b"\xd0\xcf\x11\xe0";
+
+/// First bytes of the first member of an archive.
+const MEMBER: &[u8] = b"PK\x03\x04";
+
+/// The parts of a workbook.
+pub(super) struct Package<'o> {
+    archive: ZipArchive<KeptBody>,
+    limits: &'o ParseLimits,
+    body_bytes: u64,
+    /// The inflated bytes of all parts.
+    inflated: Expansion<'o>,
+}
+
+impl<'o> Package<'o> {
+    /// Keeps the body and reads the directory of the archive.
+    ///
+    /// # Errors
+    /// When the body is no archive, or the errors of the source.
+    pub(super) fn new(
+        reader: &mut dyn Read,
+        limits: &'o ParseLimits,
+        open: Option<(u64, OpenSpool)>,
+    ) -> Result<Self, FormatError> {
+        let (mut body, body_bytes) = keep(reader, limits, open)?;
+        check_directory(&mut body, body_bytes)?;
+        let config = Config {
+            archive_offset: ArchiveOffset::Known(0),
+        };
+        let archive = ZipArchive::with_config(config, body).map_err(bad_archive)?;
+        memory::check()?;
+        if archive.has_duplicate_names() {
+            let detail = "Two parts of the workbook have one name.";
+            return Err(Fault::new(FormatErrorKind::Syntax, detail).into());
+        }
+        Ok(Self {
+            archive,
+            limits,
+            body_bytes,
+            inflated: Expansion::new(body_bytes, limits),
+        })
+    }
+
+    /// Starts a count of bytes that the whole body stands for.
+    pub(super) fn expansion(&self) -> Expansion<'o> {
+        Expansion::new(self.body_bytes, self.limits)
+    }
+
+    /// Whether the workbook has a part.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// Returns a part for reading.
+    ///
+    /// # Errors
+    /// When the part is missing or encrypted.
+    pub(super) fn part(&mut self, name: &str) -> Result<Part<'_, 'o>, FormatError> {
+        let Some(index) = self.find(name) else {
+            let detail = format!("The file has no part `{name}`, which a workbook needs.");
+            return Err(Fault::new(FormatErrorKind::Syntax, detail).into());
+        };
+        let member = self.archive.by_index(index).map_err(bad_archive)?;
+        // The declared size may be beyond the end of the body.
+        let compressed = member.compressed_size().min(self.body_bytes);
+        Ok(Part {
+            member,
+            name: name.to_owned(),
+            limits: self.limits,
+            inflated: Expansion::new(compressed, self.limits),
+            total: &mut self.inflated,
+        })
+    }
+
+    /// Finds a part. The case of letters and the direction of slashes do not matter.
+    fn find(&self, name: &str) -> Option<usize> {
+        let is_name = |raw: &[u8]| {
+            let raw = raw.strip_prefix(b"/").unwrap_or(raw);
+            let slashed = raw
+                .iter()
+                .map(|&byte| if byte == b'\\' { b'/' } else { byte });
+            slashed
+                .map(|byte| byte.to_ascii_lowercase())
+                .eq(name.bytes().map(|byte| byte.to_ascii_lowercase()))
+        };
+        let exact = self.archive.index_for_name(name);
+        exact.or_else(|| self.archive.file_names_raw().position(is_name))
+    }
+}
+
+/// Copies the body to memory, or to a file if the body is long. Returns the body and its length.
+fn keep(
+    reader: &mut dyn Read,
+    limits: &ParseLimits,
+    open: Option<(u64, OpenSpool)>,
+) -> Result<(KeptBody, u64), FormatError> {
+    let mut kept = Overflow::new(open);
+    let mut buffer = vec![0; 64 * 1024];
+    let mut bytes = 0;
+    loop {
+        let read = match reader.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error.into()),
+        };
+        bytes += read as u64;
+        if bytes > limits.body_bytes_max {
+            let (name, limit) = (limits.body_limit_name, limits.body_bytes_max);
+            return Err(Fault::too_large("The body is too large", name, limit).into());
+        }
+        let written = io::Write::write_all(&mut kept, &buffer[..read]);
+        written.map_err(Fault::unspooled)?;
+    }
+    Ok((KeptBody(kept.into_file()), bytes))
+}
+
+/// Checks that the body is an archive with a directory of bounded size, since the archive's reader trusts the numbers
+/// in the directory.
+fn check_directory(body: &mut KeptBody, bytes: u64) -> Result<(), FormatError> {
+    let wrong = |kind, detail: &str| Err(Fault::new(kind, detail).into());
+    let start = body.read_up_to(0, 4)?;
+    let tail_start = bytes.saturating_sub(END_BYTES_MAX + LOCATOR_BYTES);
+    let tail = body.read_up_to(tail_start, END_BYTES_MAX + LOCATOR_BYTES)?;
+    let mut has_end = false;
+    for at in memmem::find_iter(&tail, b"PK\x05\x06") {
+        let Some(end) = tail[at..].first_chunk::<22>() else {
+            continue;
+        };
+        has_end = true;
+        let end_start = tail_start + at as u64;
+        let count = u64::from(u16::from_le_bytes([end[10], end[11]]));
+        let first = u64::from(u32::from_le_bytes([end[16], end[17], end[18], end[19]]));
+        let mut directories = vec![(count, first)];
+        let before = tail[..at].last_chunk::<20>();
+        if let Some(locator) = before.filter(|locator| locator.starts_with(b"PK\x06\x07")) {
+            let end64_start = word(locator, 8);
+            let end64 = body.read_up_to(end64_start, END64_BYTES)?;
+            let is_adjacent =
+                end64_start.checked_add(END64_BYTES + LOCATOR_BYTES) == Some(end_start);
+            if !is_adjacent || end64.len() as u64 != END64_BYTES {
+                return wrong(FormatErrorKind::Syntax, "The zip directory is damaged.");
+            }
+            directories.retain(|&(count, first)| {
+                count != u64::from(u16::MAX) && first != u64::from(u32::MAX)
+            });
+            directories.push((word(&end64, 32), word(&end64, 48)));
+        }
+        for (count, first) in directories {
+            if count > RECORDS_MAX as u64 || end_start.saturating_sub(first) > DIRECTORY_BYTES_MAX {
+                let detail = format!("The zip directory is too large for {RECORDS_MAX} parts.");
+                return wrong(FormatErrorKind::Unsupported, &detail);
+            }
+        }
+    }
+    match start.as_slice() {
+        _ if has_end => Ok(()),
+        [] => wrong(
+            FormatErrorKind::EmptyData,
+            "The body is empty; send a workbook.",
+        ),
+        OLE => wrong(
+            FormatErrorKind::Unsupported,
+            "The workbook is encrypted or has the old format .xls; save the workbook as .xlsx without a password.",
+        ),
+        MEMBER => wrong(
+            FormatErrorKind::Truncated,
+            "The workbook is truncated: the directory at the end of the file is missing.",
+        ),
+        _ => wrong(
+            FormatErrorKind::Syntax,
+            "The body is not a workbook in the format .xlsx, which is a zip archive.",
+        ),
+    }
+}
+
+/// Returns the 64-bit number at `at`.
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let bytes = bytes[at..].first_chunk().copied();
+    bytes.map_or(u64::MAX, u64::from_le_bytes)
+}
+
+fn bad_archive(error: ZipError) -> FormatError {
+    let (kind, detail) = match error {
+        ZipError::Io(error) => return bad_read(error, "directory").into(),
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => (
+            FormatErrorKind::Unsupported,
+            "The workbook is encrypted; save the workbook without a password.".to_owned(),
+        ),
+        error @ (ZipError::UnsupportedArchive(_) | ZipError::CompressionMethodNotSupported(_)) => (
+            FormatErrorKind::Unsupported,
+            format!("The zip archive cannot be read: {error}."),
+        ),
+        error => (
+            FormatErrorKind::Syntax,
+            format!("The zip archive is damaged: {error}."),
+        ),
+    };
+    Fault::new(kind, detail).into()
+}
+
+/// Separates damage of a part from errors of the file that keeps the body.
+fn bad_read(error: io::Error, part: &str) -> Fault {
+    match error.downcast::<Fault>() {
+        Ok(fault) => fault,
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+            let detail = format!("The part `{part}` of the workbook is truncated.");
+            Fault::new(FormatErrorKind::Truncated, detail)
+        }
+        Err(error) => {
+            let detail = format!("The part `{part}` of the workbook is damaged: {error}.");
+            Fault::new(FormatErrorKind::BadCoding, detail)
+        }
+    }
+}
+
+/// The body in memory or in a file. Errors of the file are faults of the spool.
+struct KeptBody(Box<dyn SpoolFile>);
+
+impl KeptBody {
+    /// Reads at most `bytes` bytes at a place.
+    fn read_up_to(&mut self, place: u64, bytes: u64) -> Result<Vec<u8>, FormatError> {
+        let mut read = Vec::new();
+        self.seek(SeekFrom::Start(place))?;
+        self.take(bytes).read_to_end(&mut read)?;
+        Ok(read)
+    }
+}
+
+fn marked(error: io::Error) -> io::Error {
+    match error.kind() {
+        ErrorKind::Interrupted => error,
+        _ => Fault::unspooled(error).into_io(),
+    }
+}
+
+impl Read for KeptBody {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(marked)
+    }
+}
+
+impl Seek for KeptBody {
+    fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
+        self.0.seek(place).map_err(marked)
+    }
+}
+
+/// A part while it is read. A read fails once a limit is exceeded.
+pub(super) struct Part<'p, 'o> {
+    member: ZipFile<'p, KeptBody>,
+    pub(super) name: String,
+    pub(super) limits: &'o ParseLimits,
+    inflated: Expansion<'o>,
+    total: &'p mut Expansion<'o>,
+}
+
+impl Read for Part<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = match self.member.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => return Err(error),
+            read => read.map_err(|error| bad_read(error, &self.name).into_io())?,
+        };
+        let counted = self.inflated.add(read as u64);
+        let counted = counted.and_then(|()| self.total.add(read as u64));
+        // Texts grow while their bytes are inflated.
+        let counted = counted.and_then(|()| Ok(memory::check()?));
+        counted.map_err(Fault::into_io)?;
+        Ok(read)
+    }
+}
+
+/// A count of bytes that compressed bytes stand for, under the limits of a decompressed body.
+pub(super) struct Expansion<'o> {
+    compressed: u64,
+    bytes: u64,
+    limits: &'o ParseLimits,
+}
+
+impl<'o> Expansion<'o> {
+    fn new(compressed: u64, limits: &'o ParseLimits) -> Self {
+        Self {
+            compressed,
+            bytes: 0,
+            limits,
+        }
+    }
+
+    /// Counts bytes.
+    ///
+    /// # Errors
+    /// When the bytes exceed the limit of a body or the limit of their ratio.
+    pub(super) fn add(&mut self, bytes: u64) -> Result<(), Fault> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        let limits = self.limits;
+        if self.bytes > limits.body_bytes_max {
+            let what = "The workbook is too large (counted after decompression)";
+            return Err(Fault::too_large(
+                what,
+                limits.body_limit_name,
+                limits.body_bytes_max,
+            ));
+        }
+        let ratio_max = limits.decompression_ratio_max;
+        if self.bytes <= limits.decompressed_bytes_free
+            || self.bytes <= self.compressed.saturating_mul(ratio_max)
+        {
+            return Ok(());
+        }
+        let what = format!(
+            "{} compressed bytes of the workbook expand to {} bytes or more; above {} bytes the ratio is limited",
+            self.compressed, self.bytes, limits.decompressed_bytes_free
+        );
+        Err(Fault::too_large(
+            &what,
+            "decompression_ratio_max",
+            ratio_max,
+        ))
+    }
+}

@@ -21,6 +21,8 @@ const BASE64: &str = "base64";
 const OCTETS: &str = "application/octet-stream";
 const NPY: &str = "application/x-npy";
 const CSV: &str = "text/csv";
+const TSV: &str = "text/tab-separated-values";
+const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const ARFF: &str = "text/x-arff";
 /// A learner of any labelled data.
 const PERCEPTRON: &str = perceptron::ENTRY.name;
@@ -34,6 +36,9 @@ const SESSION: &str = "ses_0198c1a5e0f77b3c9d2e4f5061728394";
 
 /// A model file as `GET /v1/models/{id}` exports one.
 const MODEL_FILE: &str = include_str!("example_model.json");
+
+/// The table of the other examples as a workbook of one sheet.
+const WORKBOOK: &[u8] = include_bytes!("majority.xlsx");
 
 /// Adds the examples of the body and of the parameters.
 pub fn complete(operation: &mut Value) {
@@ -86,6 +91,8 @@ fn of_body(id: &str, media_type: &str) -> Vec<(&'static str, Value)> {
             "{\"x\":\"110\",\"y\":1}\n{\"x\":\"101\",\"y\":1}\n{\"x\":\"001\",\"y\":0}\n\
              {\"x\":\"010\",\"y\":0}\n"
         }
+        (_, TSV) => "id\ty\ta\tb\tc\n7\t1\t1\t1\t0\n3\t1\t1\t0\t1\n8\t0\t0\t0\t1\n5\t0\t0\t1\t0\n",
+        (_, XLSX) => return bytes(WORKBOOK.to_vec()),
         (_, CSV) => "id,y,a,b,c\n7,1,1,1,0\n3,1,1,0,1\n8,0,0,0,1\n5,0,0,1,0\n",
         (_, "text/x-libsvm") => "1 1:1 2:1\n1 1:1 3:1\n-1 3:1\n-1 2:1\n",
         (_, ARFF) => {
@@ -229,15 +236,18 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
         "labels" => {
             let place = [
                 (CSV, "y"),
+                (TSV, "y"),
+                (XLSX, "y"),
                 (ARFF, "last"),
                 (NPY, "last"),
                 (OCTETS, "appended"),
             ];
             return place.map(|(name, place)| (name, place.into())).to_vec();
         }
-        "header" => return vec![(CSV, json!("true"))],
+        "header" => return [CSV, TSV, XLSX].map(|name| (name, "true".into())).to_vec(),
         "positive" => return vec![(CSV, json!("1"))],
-        "ignore" => return vec![(CSV, json!("id"))],
+        "ignore" => return [CSV, TSV, XLSX].map(|name| (name, "id".into())).to_vec(),
+        "sheet" => return vec![(XLSX, json!("majority"))],
         "kinds" => return vec![(CSV, json!("a:boolean"))],
         "numbers" => return vec![(CSV, json!("thermometer"))],
         "bins" => return vec![(CSV, json!(8))],

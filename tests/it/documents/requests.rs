@@ -24,7 +24,7 @@ const SCRIPTED: [(&str, usize); 5] = [
     ("docs/tutorial.md", 23),
     ("docs/how-to/sessions.md", 4),
     ("docs/how-to/sweeps.md", 2),
-    ("docs/how-to/tables.md", 4),
+    ("docs/how-to/tables.md", 6),
 ];
 
 /// A running service, which ends with the test that started it.

@@ -619,7 +619,7 @@ fn options_of_other_formats_are_refused() {
     for options in options {
         assert_eq!(
             refused_with(&book, &options).kind,
-            FormatErrorKind::TableOption
+            FormatErrorKind::BadOption
         );
     }
     let sheet = Options {
@@ -630,7 +630,7 @@ fn options_of_other_formats_are_refused() {
         ..Options::default()
     };
     let error = parse(Format::Csv, b"1,0\n".as_slice(), &sheet).expect_err("no sheets");
-    assert_eq!(error.kind, FormatErrorKind::TableOption);
+    assert_eq!(error.kind, FormatErrorKind::BadOption);
 }
 
 #[test]

@@ -103,8 +103,8 @@ pub(crate) fn parse(
 
 /// A body, as its first line tells the kind.
 enum Body<'o> {
-    Examples(ExampleLines),
-    Rows(ObjectRows<'o>),
+    Examples(Box<ExampleLines>),
+    Rows(Box<ObjectRows<'o>>),
 }
 
 impl<'o> Body<'o> {
@@ -115,9 +115,9 @@ impl<'o> Body<'o> {
         spool: Option<Spool>,
     ) -> Result<Self, FormatError> {
         if is_row(first.text) {
-            return Ok(Self::Rows(ObjectRows::new(named, spool)?));
+            return Ok(Self::Rows(Box::new(ObjectRows::new(named, spool)?)));
         }
-        Ok(Self::Examples(ExampleLines::new(options, spool)?))
+        Ok(Self::Examples(Box::new(ExampleLines::new(options, spool)?)))
     }
 }
 

@@ -10,6 +10,7 @@ mod json;
 mod lines;
 mod portions;
 mod properties;
+mod spellings;
 mod spool;
 mod tables;
 mod workbooks;

@@ -43,6 +43,7 @@ mod text;
 
 use std::io::Read;
 
+pub use binary::npy_header::npy_header;
 pub use binary::packed::BitOrder;
 pub use binary::tensor::{TensorList, read_tensor_octets};
 pub use binary::tensor_datatype::Datatype;

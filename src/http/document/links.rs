@@ -21,6 +21,7 @@ const ENDED: &[Link] = &[
     ("job", "get_job", ID),
     ("model", "get_model", RESULT_MODEL),
     ("predict", "predict_model", RESULT_MODEL),
+    ("explanation", "get_model_explanation", RESULT_MODEL),
     ("trace", "get_job_trace", ID),
 ];
 
@@ -34,9 +35,11 @@ fn links(operation: &str, status: &str) -> &'static [Link] {
             ("dataset", "get_dataset", ID),
             ("examples", "list_dataset_examples", ID),
         ],
-        ("import_model" | "save_session_model", "201") => {
-            &[("model", "get_model", ID), ("predict", "predict_model", ID)]
-        }
+        ("import_model" | "save_session_model", "201") => &[
+            ("model", "get_model", ID),
+            ("predict", "predict_model", ID),
+            ("explanation", "get_model_explanation", ID),
+        ],
         ("create_session", "201") => &[
             ("session", "get_session", ID),
             ("learn", "learn_session_examples", ID),

@@ -242,18 +242,19 @@ pub fn kernel(
         .unwrap_or(u64::MAX)
         .min(LITERALS_MAX.min(kernel.n()) as u64);
     let norm_words = expansion.words_of_norm();
-    let norm = match norm_words <= request.words_max / 2 {
-        true => Some(expansion.norm_squared(stop)?),
-        false => None,
-    };
+    let has_norm = norm_words <= request.words_max / 2;
     let limits = SearchLimits {
         top: request.top,
         rank: Rank::Magnitude,
         sizes: (0, most as usize),
-        words_max: request.words_max - norm.as_ref().map_or(0, |_| norm_words),
+        words_max: request.words_max - if has_norm { norm_words } else { 0 },
         stop,
     };
     let found = heaviest(&vectors, limits)?;
+    let norm = match has_norm.then(|| expansion.norm_squared(stop)) {
+        None | Some(Err(Interrupt::TimeLimit)) => None,
+        Some(norm) => Some(norm?),
+    };
     let shown = squares(found.conjunctions.iter().map(|found| found.sums.weight()));
     let no_share = norm.is_none().then(|| {
         "The share of the squared weights would take more computing time than answer_seconds_max \

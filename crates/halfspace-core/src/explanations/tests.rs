@@ -1,5 +1,8 @@
 //! Explanations against their definition, and of targets whose heaviest terms are known.
 
+#[path = "../../../../examples/tic_tac_toe/boards.rs"]
+mod boards;
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
@@ -79,41 +82,13 @@ const LINES: [[usize; 3]; 8] = [
     [2, 4, 6],
 ];
 
-fn has_line(board: &[u8; 9], player: u8) -> bool {
-    LINES
-        .iter()
-        .any(|line| line.iter().all(|&cell| board[cell] == player))
-}
-
-/// Adds all ends of the games that begin at a board where `player` moves.
-fn end_boards(board: [u8; 9], player: u8, ends: &mut BTreeSet<[u8; 9]>) {
-    if has_line(&board, b'x') || has_line(&board, b'o') || !board.contains(&b'b') {
-        ends.insert(board);
-        return;
-    }
-    for cell in (0..9).filter(|&cell| board[cell] == b'b') {
-        let mut next = board;
-        next[cell] = player;
-        end_boards(next, if player == b'x' { b'o' } else { b'x' }, ends);
-    }
-}
-
 #[test]
 fn the_lines_of_x_explain_the_ends_of_tic_tac_toe() {
-    let mut ends = BTreeSet::new();
-    end_boards([b'b'; 9], b'x', &mut ends);
-    assert_eq!(ends.len(), 958);
-    let values = [b'x', b'o', b'b'];
-    let examples = ends.iter().map(|board| {
-        let mut bits = BitVector::zeros(27);
-        for (cell, &mark) in board.iter().enumerate() {
-            let value = values
-                .iter()
-                .position(|&value| value == mark)
-                .expect("a mark");
-            bits.set(3 * cell + value, true);
-        }
-        (bits, has_line(board, b'x'))
+    let boards = boards::end_boards();
+    assert_eq!(boards.len(), 958);
+    let examples = boards.iter().map(|board| {
+        let bits = BitVector::from_bit_string(board.bit_string().as_bytes()).expect("bits");
+        (bits, board.has_won(b'x'))
     });
     let examples: Vec<_> = examples.collect();
     assert_eq!(examples.iter().filter(|example| example.1).count(), 626);
@@ -398,68 +373,4 @@ fn names_are_cut_and_control_characters_shown_as_spaces() {
     let text = explanation.to_string();
     let table: Vec<_> = text.lines().skip(2).take(2).collect();
     assert_eq!(table, ["weight  term", "     2  a b"]);
-}
-
-/// Writes charts for a look: `cargo test -p halfspace-core charts_to_look_at -- --ignored`.
-#[test]
-#[ignore]
-fn charts_to_look_at() {
-    let dir = std::env::temp_dir();
-    let write = |name: &str, e: &Explanation| {
-        std::fs::write(dir.join(format!("explain-{name}.svg")), e.to_svg()).unwrap()
-    };
-    let linear = |w: Vec<i64>, b| {
-        Hypothesis::Linear(LinearWeights::Integer(IntegerWeights::new(
-            Reading::Signed,
-            w,
-            b,
-        )))
-    };
-    let names: Vec<String> = ["odor=foul", "a", "stalk-surface-above-ring=silky"]
-        .map(str::to_owned)
-        .into();
-    write(
-        "three",
-        &explained(&linear(vec![12, -3, 7], Some(-2)), Some(&names), 20),
-    );
-    write("one", &explained(&linear(vec![12], Some(-2)), None, 20));
-    write("none", &explained(&linear(vec![0], None), None, 20));
-    let long: Vec<String> = (0..100)
-        .map(|i| {
-            format!(
-                "{}-{i}",
-                "a very long name of a feature ".repeat(i / 10 + 1)
-            )
-        })
-        .collect();
-    let w: Vec<i64> = (0..100).map(|i| (i - 40) * 27_487_790_694 / 2).collect();
-    write(
-        "hundred",
-        &explained(&linear(w, Some(-2)), Some(&long), 100),
-    );
-    write(
-        "hundred-short",
-        &explained(
-            &linear((1..=100).map(|i| i % 37 - 12).collect(), Some(-2)),
-            None,
-            100,
-        ),
-    );
-    let bin = BitVector::from_words(101, vec![0x1234_5678_9abc_def0, 0x1_1234_5678]);
-    write(
-        "binary",
-        &explained(&Hypothesis::BinaryWeights(bin.clone()), None, 20),
-    );
-    write(
-        "binary-all",
-        &explained(&Hypothesis::BinaryWeights(bin), None, 101),
-    );
-    let real = RealWeights::new(None, vec![0.000_012_5, -0.000_3, 0.000_1, 0.1 + 0.2], None);
-    write(
-        "real",
-        &explained(&Hypothesis::Linear(LinearWeights::Real(real)), None, 9),
-    );
-    let base = Base::new(2.0).expect("a base");
-    let weights = WinnowWeights::new(base, Decimal::from(2), 4, vec![0, -3, 7, 400]);
-    write("winnow", &explained(&Hypothesis::Winnow(weights), None, 3));
 }

@@ -14,8 +14,8 @@ const MARGIN: f64 = 16.0;
 const THICKNESS: f64 = 11.0;
 /// Width of a character, at most, in pixels.
 const CHARACTER: f64 = 7.0;
-/// The longest label, in characters. A longer label loses characters in the middle.
-const LABEL_CHARACTERS: usize = 60;
+/// The longest label, in columns. A longer label loses characters in the middle.
+const LABEL_COLUMNS: usize = 60;
 /// The longest line of a note, and the longest note, in characters.
 const NOTE_CHARACTERS: usize = 140;
 const NOTE_CHARACTERS_MAX: usize = 700;
@@ -44,18 +44,10 @@ pub struct Bar {
 impl BarChart {
     /// Draws the chart. The same chart always gives the same bytes.
     pub fn to_svg(&self) -> String {
-        let labels: Vec<_> = self
-            .bars
-            .iter()
-            .map(|bar| shortened(&bar.label, LABEL_CHARACTERS))
-            .collect();
-        let wide = |texts: &mut dyn Iterator<Item = &str>| {
-            let characters = texts.map(|text| text.chars().count()).max();
-            CHARACTER * characters.unwrap_or(0) as f64
-        };
-        let values = self.bars.iter().map(|bar| &*bar.text);
-        let left = 2.0 * MARGIN + wide(&mut labels.iter().map(|label| &**label));
-        let right = WIDTH - 2.0 * MARGIN - wide(&mut values.clone());
+        let labels: Vec<_> = self.bars.iter().map(|bar| label(&bar.label)).collect();
+        let values = || self.bars.iter().map(|bar| &*bar.text);
+        let left = 2.0 * MARGIN + widest(labels.iter().map(|label| &**label));
+        let right = WIDTH - 2.0 * MARGIN - widest(values());
         let bottom = TOP + LINE * self.bars.len().max(1) as f64 + 6.0;
         let notes: Vec<_> = self
             .notes
@@ -69,7 +61,7 @@ impl BarChart {
         let height = bottom + 72.0 + LINE * notes.len() as f64;
         let told = labels
             .iter()
-            .zip(values)
+            .zip(values())
             .map(|(label, value)| format!(" {label}: {value}."));
         let mut svg = begin(
             height,
@@ -108,6 +100,29 @@ impl BarChart {
         svg.push_str("</svg>\n");
         svg
     }
+}
+
+/// The columns of a text. Ideographs and their like take two.
+fn columns(text: &str) -> usize {
+    let columns = |character: char| if character < '\u{1100}' { 1 } else { 2 };
+    text.chars().map(columns).sum()
+}
+
+/// The width of the widest text, in pixels.
+fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> f64 {
+    CHARACTER * texts.map(columns).max().unwrap_or(0) as f64
+}
+
+fn label(text: &str) -> String {
+    let is_narrow = columns(text) == text.chars().count();
+    shortened(
+        text,
+        if is_narrow {
+            LABEL_COLUMNS
+        } else {
+            LABEL_COLUMNS / 2
+        },
+    )
 }
 
 /// Draws the grid and the numbers below. Numbers that would touch their neighbours are left out.

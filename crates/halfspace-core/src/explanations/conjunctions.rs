@@ -16,6 +16,9 @@ use crate::learners::kernel::conjunction_kernel::Conjunctions;
 /// The most literals of a conjunction in an explanation.
 pub const LITERALS_MAX: usize = 3;
 
+/// The work of extending a conjunction by a literal besides the words of the cover, in words.
+const WORDS_BESIDE: usize = 8;
+
 /// Vectors with their counts.
 pub struct CountedVectors<'a> {
     pub rows: &'a BitMatrix,
@@ -443,7 +446,7 @@ impl Search<'_> {
     /// Counts the work of extending a member by the later members.
     fn charge(&mut self, class: &Class, member: usize) -> Result<(), SearchEnd> {
         let later = (class.literals.len() - member) as u64;
-        let words = later * (class.words_per_literal() as u64 + 1);
+        let words = later * (class.words_per_literal() + WORDS_BESIDE) as u64;
         let left = self.words_left.checked_sub(words);
         self.words_left = left.ok_or(SearchEnd::Words)?;
         self.limits

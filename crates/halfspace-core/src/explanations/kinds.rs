@@ -58,8 +58,8 @@ fn of_feature(literal: Literal, weight: TermWeight) -> Term {
 pub fn binary(weights: &BitVector, request: ExplanationRequest<'_>) -> Explanation {
     let n = weights.n();
     let terms = (0..n.min(request.top)).map(|feature| {
-        let weight = if weights.get(feature) { 1 } else { -1 };
-        of_feature(request.literal(feature, false), TermWeight::Integer(weight))
+        let weight = if weights.get(feature) { 1_i64 } else { -1 };
+        of_feature(request.literal(feature, false), weight.into())
     });
     let terms: Vec<_> = terms.collect();
     let conditions = if n == terms.len() {
@@ -110,8 +110,8 @@ type LinearTerms = (Vec<Term>, Option<TermWeight>, Option<Share>);
 
 fn integer(own: &IntegerWeights, request: ExplanationRequest<'_>) -> LinearTerms {
     let weight = |count| match own.unit() {
-        Unit::ONE => TermWeight::Integer(count),
-        unit => TermWeight::Real(unit.times(count)),
+        Unit::ONE => TermWeight::from(count),
+        unit => unit.times(count).into(),
     };
     let counts = own.weights();
     let keys = counts
@@ -127,7 +127,7 @@ fn integer(own: &IntegerWeights, request: ExplanationRequest<'_>) -> LinearTerms
 
 fn real(own: &RealWeights, request: ExplanationRequest<'_>) -> LinearTerms {
     let terms = real_terms(own.weights().iter().copied(), request);
-    (terms, own.bias().map(TermWeight::Real), None)
+    (terms, own.bias().map(TermWeight::from), None)
 }
 
 fn real_terms(
@@ -140,7 +140,7 @@ fn real_terms(
         .map(|weight| Some(weight.abs().to_bits()).filter(|&key| key > 0));
     let shown = largest(keys, request.top);
     let weights: Vec<_> = weights.collect();
-    let term = |at: usize| of_feature(request.literal(at, false), TermWeight::Real(weights[at]));
+    let term = |at: usize| of_feature(request.literal(at, false), weights[at].into());
     shown.into_iter().map(term).collect()
 }
 
@@ -269,7 +269,7 @@ pub fn kernel(
         detail: Some(detail).filter(|detail| !detail.is_empty()),
         ..Explanation::of_features(
             kernel_rule(kernel),
-            terms(&found, request, TermWeight::Integer),
+            terms(&found, request, TermWeight::from),
         )
     })
 }

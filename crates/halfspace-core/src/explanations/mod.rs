@@ -20,6 +20,7 @@ mod text;
 use num_bigint::BigUint;
 use num_integer::Integer;
 use serde::Serialize;
+use serde_json::Number;
 
 use crate::learners::engine::bound::ratio;
 use crate::learners::engine::run::{Interrupt, StopFlag};
@@ -99,13 +100,25 @@ pub struct Literal {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum TermWeight {
-    /// An exact whole number.
-    Integer(i64),
-    /// A number that is real by definition, or the double nearest to a multiple of the unit.
-    Real(f64),
+    /// An exact integer, or a double. A double is real by definition, or the double nearest to a multiple of
+    /// the learning rate.
+    #[cfg_attr(feature = "schema", schema(value_type = f64))]
+    Number(Number),
     /// A power such as `2^5`.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     Power(Power),
+}
+
+impl From<i64> for TermWeight {
+    fn from(weight: i64) -> Self {
+        Self::Number(weight.into())
+    }
+}
+
+impl From<f64> for TermWeight {
+    fn from(weight: f64) -> Self {
+        Self::Number(Number::from_f64(weight).expect("weights are finite"))
+    }
 }
 
 /// A power of a base.

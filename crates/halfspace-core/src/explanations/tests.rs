@@ -250,7 +250,7 @@ fn a_kernel_by_hand() {
     assert_eq!((&*share.fraction, share.decimal), ("1/2", 0.5));
     let whole = explained(&hypothesis, None, 20);
     assert_eq!(conditions(&whole), ["always", "x1 and x2"]);
-    assert_eq!(whole.terms[1].weight, TermWeight::Integer(1));
+    assert_eq!(whole.terms[1].weight, TermWeight::from(1_i64));
     assert_eq!(
         whole.terms.iter().map(|term| term.uses).collect::<Vec<_>>(),
         [Some(3), Some(1)]
@@ -285,7 +285,7 @@ fn too_much_work_leaves_out_literals_and_says_so() {
         )
     };
     assert_eq!(most(PLENTY), (Some(3), true, false));
-    assert_eq!(most(10_000), (Some(2), false, true));
+    assert_eq!(most(20_000), (Some(2), false, true));
     assert_eq!(most(0), (Some(1), false, true));
     let detail = with(0, &free)
         .expect("nobody stops it")
@@ -324,12 +324,12 @@ fn linear_weights_stand_by_magnitude_and_zeros_are_left_out() {
     let linear = |own| Hypothesis::Linear(LinearWeights::Integer(own));
     let explanation = explained(&linear(weights(Reading::Signed)), None, 2);
     assert_eq!(conditions(&explanation), ["x3", "x1"]);
-    assert_eq!(explanation.terms[0].weight, TermWeight::Integer(-4));
-    assert_eq!(explanation.bias, Some(TermWeight::Integer(1)));
+    assert_eq!(explanation.terms[0].weight, TermWeight::from(-4_i64));
+    assert_eq!(explanation.bias, Some(TermWeight::from(1_i64)));
     assert_eq!(explanation.share.expect("integers").fraction, "25/34");
     let tenths = weights(Reading::Unsigned).of_unit(Unit::new(0.1).expect("positive"));
     let explanation = explained(&linear(tenths), None, 9);
-    assert_eq!(explanation.terms[1].weight, TermWeight::Real(0.3));
+    assert_eq!(explanation.terms[1].weight, TermWeight::from(0.3));
     assert_eq!(explanation.share.expect("counts").fraction, "1/1");
     let real = RealWeights::new(None, vec![0.5, -0.0, -2.5], None);
     let explanation = explained(&Hypothesis::Linear(LinearWeights::Real(real)), None, 9);
@@ -338,7 +338,7 @@ fn linear_weights_stand_by_magnitude_and_zeros_are_left_out() {
     let bounded = BoundedWeights::new(vec![0.5, 0.25, 1.0], 0.5, 0.0);
     let explanation = explained(&Hypothesis::Bounded(bounded), None, 9);
     assert_eq!(conditions(&explanation), ["x3", "x2"]);
-    assert_eq!(explanation.terms[1].weight, TermWeight::Real(-0.25));
+    assert_eq!(explanation.terms[1].weight, TermWeight::from(-0.25));
 }
 
 #[test]
@@ -371,6 +371,11 @@ fn names_are_cut_and_control_characters_shown_as_spaces() {
     assert_eq!(explanation.terms[0].literals[0].name, "a\nb");
     assert_eq!(conditions(&explanation)[1].len(), NAME_CHARACTERS_MAX);
     let text = explanation.to_string();
-    let table: Vec<_> = text.lines().skip(2).take(2).collect();
+    let table: Vec<_> = text
+        .lines()
+        .skip_while(|line| !line.is_empty())
+        .skip(1)
+        .take(2)
+        .collect();
     assert_eq!(table, ["weight  term", "     2  a b"]);
 }

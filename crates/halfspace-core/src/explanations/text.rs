@@ -4,7 +4,10 @@ use std::fmt;
 
 use super::{Explanation, Literal, Power, Term, TermWeight};
 use crate::experiments::plot::bars::{Bar, BarChart};
-use crate::experiments::plot::words::plain_number;
+use crate::experiments::plot::words::{plain_number, wrapped};
+
+/// The longest line of prose, in characters.
+const LINE_CHARACTERS: usize = 100;
 
 impl fmt::Display for Literal {
     /// The name, with every control character as a space.
@@ -18,9 +21,18 @@ impl fmt::Display for Literal {
 impl fmt::Display for TermWeight {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Integer(weight) => write!(to, "{weight}"),
-            Self::Real(weight) => write!(to, "{weight}"),
+            Self::Number(weight) => write!(to, "{weight}"),
             Self::Power(power) => write!(to, "{}", String::from(power.clone())),
+        }
+    }
+}
+
+impl TermWeight {
+    /// The length of the bar: the number, or the exponent of the power.
+    fn length(&self) -> f64 {
+        match self {
+            Self::Number(number) => number.as_f64().unwrap_or_default(),
+            Self::Power(power) => power.exponent as f64,
         }
     }
 }
@@ -38,7 +50,10 @@ impl Term {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(to, "{}\n", self.rule)?;
+        for line in wrapped(&self.rule, LINE_CHARACTERS) {
+            writeln!(to, "{line}")?;
+        }
+        writeln!(to)?;
         let rows = self.terms.iter().map(|term| {
             let uses = term.uses.map_or_else(String::new, |uses| uses.to_string());
             (term.weight.to_string(), uses, term.condition())
@@ -95,14 +110,10 @@ impl Explanation {
         });
         let bars = self.terms.iter().map(|term| Bar {
             label: term.condition(),
-            value: match term.weight {
-                TermWeight::Integer(weight) => weight as f64,
-                TermWeight::Real(weight) => weight,
-                TermWeight::Power(Power { exponent, .. }) => exponent as f64,
-            },
-            text: match term.weight {
-                TermWeight::Real(weight) => plain_number(weight),
-                _ => term.weight.to_string(),
+            value: term.weight.length(),
+            text: match &term.weight {
+                TermWeight::Number(number) if number.is_f64() => plain_number(term.weight.length()),
+                weight => weight.to_string(),
             },
         });
         let bias = self.bias.iter().map(|bias| format!("The bias is {bias}."));

@@ -8,6 +8,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::super::outcome::{Axis, AxisMark, Chart, Curve, Point, Scale, Series};
+use super::bars::{Bar, BarChart};
 use super::*;
 
 /// An XML element with its name, attributes and text.

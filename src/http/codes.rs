@@ -140,6 +140,9 @@ codes! {
     WRONG_DATA "wrong-data" 422 "The data do not fit the learner or the model"
         "GET /v1/learners lists the data that each learner accepts. A model accepts data with its \
          own n and kind."
+    NO_FEATURE_WEIGHTS "no-feature-weights" 422 "The model has no linear weights"
+        "Only the kinds `binary-weights` and `linear` have one weight per feature. The detail gives the \
+         reason."
     ANSWER_TOO_LONG "answer-too-long" 422 "The answer would be too long"
         "Store the data as a dataset with `\"store\": true`. The answer then names the dataset."
     INTRACTABLE "intractable" 422 "The request would take too long"

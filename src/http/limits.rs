@@ -163,7 +163,7 @@ pub struct Limits {
     /// Seconds that `Prefer: wait` may ask for.
     #[arg(skip = WAIT_SECONDS_MAX)]
     pub wait_seconds_max: u64,
-    /// Seconds of computing for one answer: an evaluation, or predictions in one JSON document.
+    /// Seconds of computing for one answer: an evaluation, an explanation, or predictions in one JSON document.
     #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = 60.0, global = true,
         value_parser = positive)]
     pub answer_seconds_max: f64,

@@ -103,6 +103,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(models::get_model, models::delete_model))
         .routes(routes!(models::predict::predict_model))
         .routes(routes!(models::evaluate::evaluate_model))
+        .routes(routes!(models::explanation::get_model_explanation))
+        .routes(routes!(models::weights::get_model_weights))
         .routes(routes!(sessions::create_session, sessions::list_sessions))
         .routes(routes!(sessions::get_session, sessions::delete_session))
         .routes(routes!(sessions::examples::learn_session_examples))

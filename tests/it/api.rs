@@ -11,6 +11,7 @@ mod datasets;
 mod evaluate;
 mod events;
 mod experiments;
+mod explanation;
 mod formats;
 mod grids;
 mod holdout;

@@ -18,6 +18,7 @@ const PACKAGES: [(&str, &[&str]); 2] = [
             "constructions",
             "separability",
             "experiments",
+            "explanations",
         ],
     ),
     (

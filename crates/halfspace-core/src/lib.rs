@@ -21,6 +21,7 @@
 //! rules. [`separability`] decides whether a hyperplane separates a sample, and returns a hyperplane or a
 //! proof that none exists. Floating point proposes there and never decides. [`constructions`] builds the
 //! hypotheses and samples of the papers' proofs. [`experiments`] compares measurements with the theory.
+//! [`explanations`] puts hypotheses into words.
 //!
 //! [`memory`] limits the memory of a piece of work. A program that wants the limits installs
 //! [`memory::CountingAllocator`] as the global allocator. Without that allocator no limit applies.
@@ -60,6 +61,7 @@
 pub mod bits;
 pub mod constructions;
 pub mod experiments;
+pub mod explanations;
 pub mod learners;
 pub mod memory;
 pub mod separability;

@@ -48,6 +48,7 @@ mod xlsx;
 use std::io::Read;
 use std::sync::Arc;
 
+pub use binary::npy_header::npy_header;
 pub use binary::packed::BitOrder;
 pub use binary::tensor::{TensorList, read_tensor_octets};
 pub use binary::tensor_datatype::Datatype;

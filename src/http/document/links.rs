@@ -23,6 +23,7 @@ const ENDED: &[Link] = &[
     ("predict", "predict_model", RESULT_MODEL),
     ("evaluate", "evaluate_model", RESULT_MODEL),
     ("infer", "infer_model", RESULT_MODEL),
+    ("explanation", "get_model_explanation", RESULT_MODEL),
     ("trace", "get_job_trace", ID),
 ];
 
@@ -32,6 +33,7 @@ const MODEL: &[Link] = &[
     ("predict", "predict_model", ID),
     ("evaluate", "evaluate_model", ID),
     ("infer", "infer_model", ID),
+    ("explanation", "get_model_explanation", ID),
 ];
 
 /// Returns the links of a successful response.

@@ -10,6 +10,7 @@ use halfspace_core::learners::drift::directed_drift;
 use halfspace_core::learners::engine::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::parameters::ParameterKind;
 use halfspace_core::learners::linear::perceptron;
+use halfspace_formats::npy_header;
 use serde_json::{Map, Value, json};
 
 /// Name of an example that fits every request of its operation.
@@ -113,16 +114,8 @@ fn bytes(bytes: Vec<u8>) -> Vec<(&'static str, Value)> {
 
 /// A matrix of bytes with the labels in the last column.
 fn npy() -> Vec<u8> {
-    let head = "{'descr': '|u1', 'fortran_order': False, 'shape': (4, 4), }";
-    // Magic string, version and length take 10 bytes. The data begin at a multiple of 64.
-    let head = format!("{head:117}\n");
     let rows = [[1, 1, 0, 1], [1, 0, 1, 1], [0, 0, 1, 0], [0, 1, 0, 0]];
-    [
-        b"\x93NUMPY\x01\x00\x76\x00",
-        head.as_bytes(),
-        &rows.concat(),
-    ]
-    .concat()
+    [npy_header("|u1", &[4, 4]), rows.concat()].concat()
 }
 
 fn of_json(id: &str) -> Vec<(&'static str, Value)> {
@@ -202,6 +195,7 @@ fn of_parameter(id: &str, parameter: &Value) -> Vec<(&'static str, Value)> {
         ("header", "Inference-Header-Content-Length") => return vec![(OCTETS, json!(94))],
         ("header", "Accept") => match id {
             "get_job_trace" | "get_job_figure" => json!("image/svg+xml"),
+            "get_model_explanation" => json!("text/plain"),
             "list_dataset_examples" => json!("text/csv"),
             _ => json!("application/x-ndjson"),
         },
@@ -215,9 +209,11 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
     let example = match name {
         "format" => match id {
             "list_dataset_examples" => json!("ndjson"),
+            "get_model_explanation" => json!("plain"),
             _ => json!("csv"),
         },
         "limit" => json!(10),
+        "top" => json!(5),
         "offset" => json!(2),
         "status" => json!("succeeded"),
         "task" => json!("train"),

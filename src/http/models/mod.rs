@@ -5,10 +5,12 @@ pub mod answer_lines;
 pub mod answering;
 pub mod evaluate;
 pub mod examples;
+pub mod explanation;
 pub mod import;
 pub mod predict;
 pub mod predictions_text;
 pub mod time_limit;
+pub mod weights;
 
 use axum::Json;
 use axum::extract::State;

@@ -19,9 +19,10 @@ use super::{page, pages};
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The pages with scripts, and the number of their scripts.
-const SCRIPTED: [(&str, usize); 5] = [
+const SCRIPTED: [(&str, usize); 6] = [
     ("README.md", 3),
     ("docs/tutorial.md", 23),
+    ("docs/how-to/explain-a-model.md", 3),
     ("docs/how-to/sessions.md", 4),
     ("docs/how-to/sweeps.md", 2),
     ("docs/how-to/tables.md", 6),

@@ -1,4 +1,4 @@
-//! Header of a `.npy` file: the kind of the values and the shape of the array.
+//! Header of a `.npy` file: the kind of the values and the shape of the array, read and written.
 //!
 //! A header consists of the magic, a version, a length, and the text of a Python dictionary with exactly the
 //! keys `descr`, `fortran_order` and `shape`. Versions 1.0 to 3.0 differ in the size of the length and in the
@@ -85,6 +85,25 @@ impl ValueKind {
             _ => Err(unsupported_dtype(dtype, name)),
         }
     }
+}
+
+/// Returns the header of an array in C order, version 1.0. The values follow the header. `dtype` names their
+/// type, such as `<f8`.
+pub fn npy_header(dtype: &str, shape: &[usize]) -> Vec<u8> {
+    let lengths: Vec<_> = shape.iter().map(usize::to_string).collect();
+    // Python reads one number in parentheses as a number, unless a comma follows.
+    let comma = if shape.len() == 1 { "," } else { "" };
+    let shape = lengths.join(", ");
+    let text =
+        format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({shape}{comma}), }}");
+    // The magic, the version and the length take 10 bytes. The values begin at a multiple of 64.
+    let length = (text.len() + 11).next_multiple_of(64) - 10;
+    let text = format!("{text:width$}\n", width = length - 1);
+    let mut header = MAGIC.to_vec();
+    header.extend([1, 0]);
+    header.extend((length as u16).to_le_bytes());
+    header.extend(text.into_bytes());
+    header
 }
 
 fn unsupported(detail: String) -> Fault {

@@ -21,6 +21,17 @@ pub(crate) fn npy(dtype: &str, rows: usize, columns: usize, values: &[u8]) -> Ve
     npy_of([1, 0], &format!("{dictionary:padded$}\n"), values)
 }
 
+#[test]
+fn a_written_header_is_that_of_numpy() {
+    assert_eq!(npy_header("<f8", &[3, 127]), npy("<f8", 3, 127, &[]));
+    let one = "{'descr': '|i1', 'fortran_order': False, 'shape': (7,), }";
+    let one = npy_of([1, 0], &format!("{one:117}\n"), &[]);
+    assert_eq!(npy_header("|i1", &[7]), one);
+    // The longest header of an array of numbers.
+    let most = npy_header("<i8", &[usize::MAX, usize::MAX]);
+    assert_eq!(most.len() % 64, 0);
+}
+
 fn with_labels(labels: LabelsColumn) -> Options {
     Options {
         labels: Some(labels),

@@ -9,9 +9,10 @@
 //! pixels.
 
 mod axis;
+pub mod bars;
 mod curve;
 mod marker;
-mod words;
+pub mod words;
 
 use std::fmt::Write;
 
@@ -85,16 +86,7 @@ pub fn picture(chart: &Chart) -> String {
         .collect();
     let below = BOTTOM + 76.0 + LINE * notes.len() as f64;
     let height = below.max(TOP + LINE * (legend + 1) as f64).max(HEIGHT);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
-         viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-         aria-labelledby=\"figure-title figure-description\" \
-         font-family=\"sans-serif\" font-size=\"13\" fill=\"#000\">\n\
-         <title id=\"figure-title\">{}</title>\n<desc id=\"figure-description\">{}</desc>\n\
-         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n",
-        escaped(&chart.title),
-        escaped(&words::description(chart)),
-    );
+    let mut svg = begin(height, &chart.title, &words::description(chart));
     let frame = Frame::new(chart);
     let title = Text::new(LEFT, TOP - 22.0).with(" font-size=\"16\" font-weight=\"bold\"");
     title.write(&mut svg, &chart.title);
@@ -110,6 +102,20 @@ pub fn picture(chart: &Chart) -> String {
     }
     svg.push_str("</svg>\n");
     svg
+}
+
+/// The beginning of a picture: title and description for readers who cannot see the picture, and white paper.
+fn begin(height: f64, title: &str, description: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
+         viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+         aria-labelledby=\"figure-title figure-description\" \
+         font-family=\"sans-serif\" font-size=\"13\" fill=\"#000\">\n\
+         <title id=\"figure-title\">{}</title>\n<desc id=\"figure-description\">{}</desc>\n\
+         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n",
+        escaped(title),
+        escaped(description),
+    )
 }
 
 /// Start and look of a text.

@@ -8,6 +8,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::super::outcome::{Axis, AxisMark, Chart, Curve, Point, Scale, Series};
+use super::bars::{Bar, BarChart};
 use super::*;
 
 /// An XML element with its name, attributes and text.
@@ -255,6 +256,40 @@ fn a_hundred_thousand_points_make_a_small_picture() {
     let svg = picture(&chart);
     assert!(svg.len() < 100_000, "{} bytes", svg.len());
     assert_within(&elements(&svg));
+}
+
+#[test]
+fn bars_and_their_labels_stay_within_the_picture() {
+    let bar = |at: usize| Bar {
+        label: ["name & <sign> ", "\u{8a9e}"][at % 2].repeat(at),
+        value: (at as f64 - 30.0) * 1e9,
+        text: format!("{}", at as i64 - 30),
+    };
+    for count in [0, 1, 100] {
+        let chart = BarChart {
+            title: "Weights".to_owned(),
+            axis: "weight".to_owned(),
+            bars: (0..count).map(bar).collect(),
+            notes: vec!["A note. ".repeat(200)],
+        };
+        let svg = chart.to_svg();
+        let all = elements(&svg);
+        let bars: Vec<_> = all
+            .iter()
+            .filter(|one| one.get("class") == Some("bar"))
+            .collect();
+        assert_eq!(bars.len(), count);
+        for bar in bars {
+            let (x, width) = (bar.number("x"), bar.number("width"));
+            assert!(x >= 0.0 && width >= 0.0 && x + width <= WIDTH, "{bar:?}");
+        }
+        assert!(!svg.contains(">1e"), "powers of ten: {svg}");
+        // A hollow bar is below 0.
+        let hollow = all
+            .iter()
+            .filter(|one| one.get("class") == Some("bar") && one.get("fill") == Some("#fff"));
+        assert_eq!(hollow.count(), count.min(30));
+    }
 }
 
 fn numbers() -> impl Strategy<Value = f64> {

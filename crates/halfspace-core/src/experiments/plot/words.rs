@@ -36,6 +36,30 @@ pub fn number(value: f64) -> String {
     format!("{digits}e{power}")
 }
 
+/// Writes a number with four significant digits. Only values below 10^-6 or from 10^15 on use powers of ten.
+pub fn plain_number(value: f64) -> String {
+    let magnitude = value.abs();
+    if (1e-6..1e-3).contains(&magnitude) {
+        let text = format!("{value:.9}");
+        return text.trim_end_matches('0').to_owned();
+    }
+    match (1e5..1e15).contains(&magnitude) {
+        true => format!("{value:.0}"),
+        false => number(value),
+    }
+}
+
+/// A text of at most `characters` characters. A longer text loses characters in the middle.
+pub fn shortened(text: &str, characters: usize) -> String {
+    let count = text.chars().count();
+    if count <= characters {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(characters / 2).collect();
+    let tail: String = text.chars().skip(count - (characters - 1) / 2).collect();
+    format!("{head}\u{2026}{tail}")
+}
+
 /// Describes a chart in sentences with numbers.
 pub fn description(chart: &Chart) -> String {
     let mut text = format!(
@@ -125,6 +149,26 @@ mod tests {
             "0", "1", "0.3", "1235", "12346", "-0.00123", "1e-5", "2.5e7", "100000",
         ];
         assert_eq!(written.map(number), expected);
+    }
+
+    #[test]
+    fn plain_numbers_have_no_powers_of_ten() {
+        let written = [0.0, 1e-6, -0.00123, 2.5e7, -1_099_511_627_776.0, 1e15];
+        let expected = [
+            "0",
+            "0.000001",
+            "-0.00123",
+            "25000000",
+            "-1099511627776",
+            "1e15",
+        ];
+        assert_eq!(written.map(plain_number), expected);
+    }
+
+    #[test]
+    fn a_long_text_keeps_both_ends() {
+        assert_eq!(shortened("abcdefgh", 8), "abcdefgh");
+        assert_eq!(shortened("abcdefghi", 6), "abc\u{2026}hi");
     }
 
     #[test]

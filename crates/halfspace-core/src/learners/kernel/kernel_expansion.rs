@@ -7,10 +7,12 @@
 
 use std::ops::Range;
 
+use num_bigint::{BigInt, BigUint};
+
 use crate::bits::{BLOCK_ROWS, BitMatrix, words_for};
 
 use crate::learners::arithmetic::wide::Wide;
-use crate::learners::engine::run::StopFlag;
+use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::hypothesis::{Decision, Score};
 use crate::learners::kernel::conjunction_kernel::{Histogram, Kernel};
 use crate::learners::sample::block::Block;
@@ -24,6 +26,9 @@ pub const CHARACTERS_MAX: usize = 1 << 28;
 
 /// Characters of a support vector in a document besides its bits.
 const CHARACTERS_BESIDE: usize = 20;
+
+/// Values that a histogram collects at most for one wide sum.
+const VALUES_PER_SUM: usize = (1 << 20) - 1;
 
 /// Words compared between two looks at the stop flag.
 const WORDS_BETWEEN_LOOKS: usize = 1 << 20;
@@ -132,6 +137,49 @@ impl KernelExpansion {
         compared + self.kernel.words_of_sum()
     }
 
+    /// The approximate number of words of work of [`Self::norm_squared`].
+    pub fn words_of_norm(&self) -> u64 {
+        let pairs = self.len() as u64 * self.len() as u64;
+        let sums = pairs / VALUES_PER_SUM as u64 + 1;
+        // A pair also changes one entry of the histogram.
+        let compared = pairs.saturating_mul(self.support.words_per_row() as u64 + 1);
+        compared.saturating_add(sums * self.kernel.words_of_sum())
+    }
+
+    /// The sum of L(u) L(v) K(u, v) over all pairs of support vectors: the squared weights of all conjunctions.
+    ///
+    /// # Errors
+    /// The interrupt that stopped the sum.
+    pub fn norm_squared(&self, stop: &StopFlag) -> Result<BigUint, Interrupt> {
+        let mut scratch = self.scratch();
+        let (mut norm, mut values) = (BigInt::ZERO, 0);
+        for row in 0..self.len() {
+            let block = self.support.block(row / BLOCK_ROWS);
+            block.copy_row(row % BLOCK_ROWS, &mut scratch.example);
+            let negated = if self.is_positive(row) { 0 } else { u64::MAX };
+            for (block, labels) in self.support.blocks().zip(&self.positives) {
+                let (example, histogram) = (&scratch.example, &mut scratch.histogram);
+                self.kernel
+                    .count(block, 0, labels ^ negated, example, histogram);
+            }
+            values += self.len();
+            if values + self.len() > VALUES_PER_SUM || row + 1 == self.len() {
+                let (histogram, score) = (&mut scratch.histogram, &mut scratch.score);
+                if !self.kernel.add(histogram, score, stop) {
+                    break;
+                }
+                norm += score.to_big();
+                score.clear();
+                values = 0;
+            }
+            if stop.raised().is_some() {
+                break;
+            }
+        }
+        // The sum is a squared norm, so the magnitude is the sum itself.
+        stop.raised().map_or(Ok(norm.into_parts().1), Err)
+    }
+
     /// Memory for scoring one example.
     pub fn scratch(&self) -> ExpansionScratch {
         ExpansionScratch {
@@ -227,11 +275,9 @@ impl ExpansionScratch {
 mod tests {
     use super::*;
     use crate::bits::BitVector;
-    use crate::learners::engine::run::Interrupt;
     use crate::learners::kernel::conjunction_kernel::Conjunctions;
     use crate::learners::kernel::kernel_scores::KernelScores;
     use crate::learners::sample::block::BlockFeatures;
-    use num_bigint::BigInt;
     use proptest::prelude::*;
 
     /// K for each number of shared literals, from sums over the rows of Pascal's triangle.
@@ -339,6 +385,12 @@ mod tests {
                     prop_assert_eq!(decision.score, Score::from(expected));
                 }
             }
+            let examples = support.iter().map(|(x, is_positive)| {
+                let score = naive(&kernel, &values, &support, x);
+                if *is_positive { score } else { -score }
+            });
+            let norm = expansion.norm_squared(&stop).expect("nobody stops it");
+            prop_assert_eq!(BigInt::from(norm), examples.sum::<BigInt>());
             for (x, _) in &support {
                 let itself = naive(&kernel, &values, &[(x.clone(), true)], x);
                 prop_assert_eq!(BigInt::from(kernel.of_itself(x.words())), itself);

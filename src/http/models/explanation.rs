@@ -1,0 +1,98 @@
+//! `GET /v1/models/{id}/explanation`: the heaviest terms of a model as JSON, as text or as a bar chart.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use halfspace_core::explanations::{
+    Explanation, ExplanationRequest, TERMS_MAX, WORDS_PER_SECOND, explain,
+};
+use halfspace_core::learners::engine::run::CancelOnDrop;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::records::ModelId;
+use crate::records::id::ModelKind;
+
+use crate::http::App;
+use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
+use crate::http::extract::{Caller, PathId, Query, body, chosen};
+use crate::http::models::examples::model_in_path;
+use crate::http::models::time_limit::{begin, interrupted};
+use crate::http::problem::{Code, Problem};
+
+/// Terms of an answer unless the request gives their number.
+const TERMS_DEFAULT: u32 = 20;
+
+/// Selects the terms and the format of an explanation.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ExplanationQuery {
+    /// Terms to show; 20 when absent.
+    #[param(minimum = 1, maximum = 100)]
+    top: Option<u32>,
+    /// Format of the answer. A media type without a wildcard in `Accept` overrides the parameter.
+    format: Option<String>,
+}
+
+impl ExplanationQuery {
+    fn top(&self) -> Result<usize, Problem> {
+        let top = self.top.unwrap_or(TERMS_DEFAULT) as usize;
+        if !(1..=TERMS_MAX).contains(&top) {
+            let detail = format!("{top} is not from 1 to {TERMS_MAX}");
+            return Err(Problem::parameter(Code::INVALID_PARAMETER, "top", detail));
+        }
+        Ok(top)
+    }
+}
+
+/// Explains a model: the decision rule in words, and the heaviest terms with their names and exact weights.
+///
+/// The terms of a kernel are conjunctions of at most 3 literals. Of the conjunctions that the same support
+/// vectors satisfy, the answer shows the shortest one. If the search would take longer than
+/// `answer_seconds_max`, the answer compares conjunctions of fewer literals, and `detail` says so.
+///
+/// `Accept` or `format` selects the format.
+#[utoipa::path(get, path = "/v1/models/{id}/explanation", tag = "models",
+    params(("id" = ModelId, Path, description = "The model"), ExplanationQuery,
+        ("Accept" = Option<String>, Header,
+            description = "`application/json`, `text/plain` or `image/svg+xml`")),
+    responses((status = 200, description = "The explanation",
+        content((Explanation = "application/json"), (String = "text/plain"),
+            (String = "image/svg+xml")))),
+    extensions(("x-problems" = json!(problems(&[
+        IN_PATH, COMPUTED, &[Code::NOT_ACCEPTABLE, Code::TOO_MUCH_WORK]])))))]
+pub async fn get_model_explanation(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    Query(query): Query<ExplanationQuery>,
+    PathId(id): PathId<ModelKind>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let media_types = ["application/json", "text/plain", "image/svg+xml"];
+    let media_type = chosen(query.format.as_deref(), &headers, &media_types)?;
+    let top = query.top()?;
+    let model = model_in_path(&app, &owner, id).await?;
+    let permit = app.permits.uploads.take(&owner).await?;
+    let (memory, limits) = (app.memory().try_take(0)?, app.limits.clone());
+    let cancel_on_drop = CancelOnDrop::default();
+    let stop = cancel_on_drop.flag();
+    let work = move || {
+        let _timer = begin(&limits, &stop);
+        let request = ExplanationRequest {
+            names: model.names.features.as_deref(),
+            top,
+            words_max: (limits.answer_seconds_max * WORDS_PER_SECOND) as u64,
+        };
+        let explained = memory.settled(|| explain(&model.hypothesis, request, &stop));
+        explained.map_err(|interrupt| interrupted(&limits, interrupt))
+    };
+    let explanation = body::compute(Some(permit), work).await?;
+    let (content_type, text) = match media_type {
+        "text/plain" => ("text/plain; charset=utf-8", explanation.to_string()),
+        "image/svg+xml" => (media_type, explanation.to_svg()),
+        _ => return Ok(Json(explanation).into_response()),
+    };
+    Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
+}

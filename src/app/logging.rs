@@ -2,7 +2,10 @@
 
 use std::io::IsTerminal;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{LogFormat, Settings};
 
@@ -11,18 +14,17 @@ use crate::config::{LogFormat, Settings};
 /// # Errors
 /// The directives of `--log` are invalid.
 pub fn log_to_stderr(settings: &Settings) -> Result<(), String> {
-    let filter = EnvFilter::try_new(&settings.log);
+    let filter = settings.log.parse::<Targets>();
     let filter = filter.map_err(|error| format!("--log {}: {error}", settings.log))?;
-    let mut builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+    let mut lines = fmt::layer().with_writer(std::io::stderr);
     if !std::io::stderr().is_terminal() {
-        builder = builder.with_ansi(false);
+        lines.set_ansi(false);
     }
+    let filtered = tracing_subscriber::registry().with(filter);
     match settings.log_format {
-        LogFormat::Text => builder.init(),
+        LogFormat::Text => filtered.with(lines).init(),
         LogFormat::Json => {
-            builder.json().init();
+            filtered.with(lines.json()).init();
             // The log of a panic is one JSON line instead of three lines of plain text.
             std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a defect")));
         }

@@ -56,6 +56,9 @@ codes! {
         "LIBSVM indices go from 1 to n. Indices of sparse ARFF rows go from 0 to n - 1."
     INDEX_ORDER "index-order" 400 "The indices do not ascend"
         "The indices of a LIBSVM line or of a sparse ARFF row must ascend strictly."
+    BAD_FORM "bad-form" 400 "The form does not hold one file after its fields"
+        "Put the fields before the file or into the query, and send one file: \
+         `curl -F labels=class -F file=@data.csv`."
     BAD_BASE64 "bad-base64" 400 "A base64 text is invalid"
         "Encode packed rows as standard base64 with padding."
     UNSUPPORTED "unsupported" 400 "The body uses an unsupported feature of its format"

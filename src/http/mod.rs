@@ -25,6 +25,7 @@ mod sessions;
 
 use std::sync::Arc;
 
+use axum::middleware::from_fn;
 use axum::response::Redirect;
 use axum::routing::get;
 use axum::{Extension, Router};
@@ -87,7 +88,6 @@ fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(document::base())
         .routes(routes!(learners::list_learners))
         .routes(routes!(learners::get_learner))
-        .routes(routes!(learners::train::train_learner))
         .routes(routes!(jobs::create_job, jobs::list_jobs))
         .routes(routes!(jobs::get_job, jobs::delete_job))
         .routes(routes!(jobs::cancel_job))
@@ -96,19 +96,14 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::experiments::get_job_figure))
         .routes(routes!(jobs::experiments::list_figures))
         .routes(routes!(jobs::experiments::run_figure))
-        .routes(routes!(datasets::create_dataset, datasets::list_datasets))
         .routes(routes!(datasets::get_dataset, datasets::delete_dataset))
         .routes(routes!(datasets::examples::list_dataset_examples))
         .routes(routes!(models::list_models, models::import::import_model))
         .routes(routes!(models::get_model, models::delete_model))
-        .routes(routes!(models::predict::predict_model))
-        .routes(routes!(models::evaluate::evaluate_model))
         .routes(routes!(models::explanation::get_model_explanation))
         .routes(routes!(models::weights::get_model_weights))
         .routes(routes!(sessions::create_session, sessions::list_sessions))
         .routes(routes!(sessions::get_session, sessions::delete_session))
-        .routes(routes!(sessions::examples::learn_session_examples))
-        .routes(routes!(sessions::predict_session))
         .routes(routes!(sessions::save_session_model))
         .routes(routes!(learners::theory::count_dichotomies))
         .routes(routes!(learners::theory::analyse_directed_drift))
@@ -130,9 +125,22 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(inference::check_inference_model_version))
         .routes(routes!(inference::infer::infer_model_version))
         .routes(routes!(limits::get_limits))
+        .merge(data_routes())
         .merge(operations())
         .routes(routes!(operations::get_openapi_document))
         .routes(routes!(operations::get_problem_page))
+}
+
+/// Returns the routes that take data in every format, also as a file in a form.
+fn data_routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(learners::train::train_learner))
+        .routes(routes!(datasets::create_dataset, datasets::list_datasets))
+        .routes(routes!(models::predict::predict_model))
+        .routes(routes!(models::evaluate::evaluate_model))
+        .routes(routes!(sessions::examples::learn_session_examples))
+        .routes(routes!(sessions::predict_session))
+        .route_layer(from_fn(extract::form::unfold))
 }
 
 /// Returns the routes for operators: probes, metrics and the version.

@@ -7,6 +7,7 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::BoxError;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::memory::NoMemory;
@@ -26,7 +27,8 @@ use super::extract::idempotency::in_flight;
 const FULL_STORE_TOLD_EVERY: Duration = Duration::from_secs(60);
 
 /// An error response without the path and the id of its request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{detail}")]
 pub struct Problem {
     code: Code,
     detail: String,
@@ -113,6 +115,21 @@ impl Problem {
             errors: Vec::new(),
             errors_found: 0,
             position: None,
+        }
+    }
+
+    /// Returns the problem that a body carries as its error. Any other error is a broken connection.
+    pub fn of_body(mut error: BoxError) -> Self {
+        while error.is::<axum::Error>() {
+            error = match error.downcast::<axum::Error>() {
+                Ok(outer) => outer.into_inner(),
+                Err(other) => other,
+            };
+        }
+        let broken = "The connection broke before the end of the body.";
+        match error.downcast::<Self>() {
+            Ok(problem) => *problem,
+            Err(_) => Self::new(Code::UNREADABLE, broken),
         }
     }
 

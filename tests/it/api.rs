@@ -13,6 +13,7 @@ mod events;
 mod experiments;
 mod explanation;
 mod formats;
+mod forms;
 mod grids;
 mod holdout;
 mod idempotency;

@@ -89,27 +89,72 @@ use halfspace_core::learners::sample::data::Data;
 /// Reads a whole body of one format. Examples beyond the memory budget go to the spool, if there is one.
 type Parse = fn(&mut dyn Read, &Options, Option<Spool>) -> Result<Parsed<ParsedRows>, FormatError>;
 
-/// Every format with its media type and its reader, in the order of [`Format`].
-const FORMATS: &[(Format, &str, Parse)] = &[
-    (Format::Ndjson, "application/x-ndjson", text::ndjson::parse),
-    (Format::Csv, "text/csv", text::csv::parse),
-    (Format::Libsvm, "text/x-libsvm", text::libsvm::parse),
-    (Format::Json, "application/json", json::data_forms::parse),
-    (Format::Arff, "text/x-arff", text::arff::parse),
-    (Format::Npy, "application/x-npy", binary::npy::parse),
-    (
+/// A format with its reader.
+struct FormatEntry {
+    format: Format,
+    media_type: &'static str,
+    file_extensions: &'static [&'static str],
+    parse: Parse,
+}
+
+const fn entry(
+    format: Format,
+    media_type: &'static str,
+    file_extensions: &'static [&'static str],
+    parse: Parse,
+) -> FormatEntry {
+    FormatEntry {
+        format,
+        media_type,
+        file_extensions,
+        parse,
+    }
+}
+
+/// Every format, in the order of [`Format`].
+const FORMATS: &[FormatEntry] = &[
+    entry(
+        Format::Ndjson,
+        "application/x-ndjson",
+        &["ndjson", "jsonl"],
+        text::ndjson::parse,
+    ),
+    entry(Format::Csv, "text/csv", &["csv"], text::csv::parse),
+    entry(
+        Format::Libsvm,
+        "text/x-libsvm",
+        &["libsvm", "svm"],
+        text::libsvm::parse,
+    ),
+    entry(
+        Format::Json,
+        "application/json",
+        &["json"],
+        json::data_forms::parse,
+    ),
+    entry(Format::Arff, "text/x-arff", &["arff"], text::arff::parse),
+    entry(
+        Format::Npy,
+        "application/x-npy",
+        &["npy"],
+        binary::npy::parse,
+    ),
+    entry(
         Format::Octets,
         "application/octet-stream",
+        &["bin"],
         binary::octets::parse,
     ),
-    (
+    entry(
         Format::Xlsx,
         "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        &["xlsx"],
         xlsx::parse,
     ),
-    (
+    entry(
         Format::Tsv,
         "text/tab-separated-values",
+        &["tsv", "tab"],
         text::csv::parse_tabs,
     ),
 ];
@@ -117,7 +162,10 @@ const FORMATS: &[(Format, &str, Parse)] = &[
 const _: () = {
     let mut index = 0;
     while index < FORMATS.len() {
-        assert!(FORMATS[index].0 as usize == index, "the order of Format");
+        assert!(
+            FORMATS[index].format as usize == index,
+            "the order of Format"
+        );
         index += 1;
     }
 };
@@ -149,14 +197,30 @@ impl Format {
     /// Returns the format of a Content-Type. Parameters such as `; charset=utf-8` are ignored.
     pub fn from_media_type(content_type: &str) -> Option<Self> {
         let essence = content_type.split(';').next().unwrap_or_default().trim();
-        let named =
-            |(_, media_type, _): &&(Self, &str, Parse)| media_type.eq_ignore_ascii_case(essence);
-        FORMATS.iter().find(named).map(|(format, _, _)| *format)
+        let mut formats = FORMATS.iter();
+        let named = formats.find(|entry| entry.media_type.eq_ignore_ascii_case(essence));
+        named.map(|entry| entry.format)
+    }
+
+    /// Returns the format of a file by the extension of the name.
+    ///
+    /// ```
+    /// use halfspace_formats::Format;
+    ///
+    /// assert_eq!(Format::from_file_name("Data.CSV"), Some(Format::Csv));
+    /// assert_eq!(Format::from_file_name("csv"), None);
+    /// ```
+    pub fn from_file_name(name: &str) -> Option<Self> {
+        let (_, extension) = name.rsplit_once('.')?;
+        let is_own = |known: &&str| known.eq_ignore_ascii_case(extension);
+        let mut formats = FORMATS.iter();
+        let named = formats.find(|entry| entry.file_extensions.iter().any(is_own));
+        named.map(|entry| entry.format)
     }
 
     /// Returns the media type of the format.
     pub fn media_type(self) -> &'static str {
-        self.entry().1
+        self.entry().media_type
     }
 
     /// Whether a body writes out every feature, so that examples in memory take a small multiple of their
@@ -186,10 +250,18 @@ impl Format {
 
     /// Returns every accepted media type.
     pub fn media_types() -> impl Iterator<Item = &'static str> {
-        FORMATS.iter().map(|(_, media_type, _)| *media_type)
+        FORMATS.iter().map(|entry| entry.media_type)
     }
 
-    fn entry(self) -> &'static (Self, &'static str, Parse) {
+    /// Returns every known file extension.
+    pub fn file_extensions() -> impl Iterator<Item = &'static str> {
+        FORMATS
+            .iter()
+            .flat_map(|entry| entry.file_extensions)
+            .copied()
+    }
+
+    fn entry(self) -> &'static FormatEntry {
         &FORMATS[self as usize]
     }
 }
@@ -450,7 +522,7 @@ pub fn parse(
     mut reader: impl Read,
     options: &Options,
 ) -> Result<Parsed, FormatError> {
-    let parsed = (format.entry().2)(&mut reader, options, None)?;
+    let parsed = (format.entry().parse)(&mut reader, options, None)?;
     Ok(parsed.in_memory())
 }
 
@@ -465,7 +537,7 @@ pub fn gather(
     options: &Options,
     spool: Spool,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    (format.entry().2)(&mut reader, options, Some(spool))
+    (format.entry().parse)(&mut reader, options, Some(spool))
 }
 
 #[cfg(test)]

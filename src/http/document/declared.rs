@@ -62,6 +62,7 @@ pub const BODY: &[Code] = &[
 
 /// Errors of examples in a body or in a dataset.
 pub const EXAMPLES: &[Code] = &[
+    Code::BAD_FORM,
     Code::UNEQUAL_LENGTH,
     Code::EMPTY_DATA,
     Code::BAD_BIT,

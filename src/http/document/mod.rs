@@ -137,7 +137,7 @@ fn refuse_null(operation: &mut Value) {
     }
 }
 
-/// Replaces the media type `*/*` of a body by every format of data but JSON, which has a schema of its own.
+/// Replaces the media type `*/*` of a body by forms and by every format of data but JSON, which has a schema of its own.
 fn list_data_formats(operation: &mut Value) {
     let content = operation.pointer_mut("/requestBody/content");
     let Some(content) = content.and_then(Value::as_object_mut) else {
@@ -154,6 +154,8 @@ fn list_data_formats(operation: &mut Value) {
         };
         content.insert(media_type.to_owned(), json!({"schema": schema}));
     }
+    // Generators of clients would demand the fields of a schema in a fixed order.
+    content.insert("multipart/form-data".to_owned(), json!({}));
 }
 
 /// Adds the schemas of query parameters that spell out `stop`, the reading of a body, or the sampling.

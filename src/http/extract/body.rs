@@ -279,13 +279,7 @@ impl Frames {
             return Err(Problem::new(Code::TIMEOUT, detail));
         };
         let Some(frame) = frame else { return Ok(None) };
-        let broken = |_| {
-            Problem::new(
-                Code::UNREADABLE,
-                "The connection broke before the end of the body.",
-            )
-        };
-        let frame = frame.map_err(broken)?;
+        let frame = frame.map_err(|error| Problem::of_body(error.into()))?;
         self.window_bytes += frame.len() as u64;
         if self.window_bytes >= WINDOW_BYTES_MIN {
             self.window_began = Instant::now();

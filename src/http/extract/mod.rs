@@ -3,6 +3,7 @@
 pub mod body;
 pub mod data_body;
 pub mod data_options;
+pub mod form;
 pub mod idempotency;
 pub mod work;
 

@@ -367,6 +367,13 @@ fn unfit(error: TaskError, at: &impl FieldPaths) -> Problem {
             let field = at.data(detail.clone());
             Problem::new(Code::WRONG_DATA, detail).with(field)
         }
+        TaskError::NotBoolean { .. } => {
+            let detail = format!(
+                "{summary}. Upload a table of numbers with numbers=thermometer, which makes bits of the numbers."
+            );
+            let field = at.data(summary);
+            Problem::new(Code::WRONG_DATA, detail).with(field)
+        }
         TaskError::Intractable(detail) => {
             let field = at.data(detail.clone());
             Problem::new(Code::INTRACTABLE, detail).with(field)

@@ -483,6 +483,14 @@ async fn a_pasted_parameter_mends_the_request() {
             .await;
         mended.expect(200);
     }
+    // Reals are refused by the learner, not by the table.
+    let (path, body) = ("/v1/learners/winnow2/train?a=1", "a,class\n1.5,x\n2.5,y\n");
+    let refused = service.post_as(path, CSV, body).await;
+    assert_eq!(refused.problem(422), "wrong-data");
+    let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("numbers=thermometer"), "{detail}");
+    let mended = format!("{path}&numbers=thermometer");
+    service.post_as(&mended, CSV, body).await.expect(200);
 }
 
 /// A session takes the encoding of a model, and columns of its own.

@@ -1,6 +1,7 @@
 //! Tests of `.npy` and octets.
 
 use super::*;
+use crate::npy_header;
 
 /// Makes a `.npy` file from the exact dictionary text and the bytes of the values.
 fn npy_of(version: [u8; 2], dictionary: &str, values: &[u8]) -> Vec<u8> {

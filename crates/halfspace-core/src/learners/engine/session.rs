@@ -409,8 +409,7 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
         return Err(TaskError::NotOnLine(detail));
     }
     if plan.real && !entry.data.real {
-        let detail = format!("{name} accepts Boolean examples only");
-        return Err(TaskError::WrongData(detail));
+        return Err(TaskError::NotBoolean { learner: name });
     }
     let wrong_stop = |field, detail: &str| {
         let detail = detail.to_owned();

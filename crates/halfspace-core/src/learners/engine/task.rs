@@ -126,6 +126,9 @@ pub enum TaskError {
     /// The learner does not accept this kind of data.
     #[error("{0}")]
     WrongData(String),
+    /// The learner accepts only Boolean examples, and a value is neither 0 nor 1, or neither -1 nor 1.
+    #[error("{learner} accepts Boolean examples only: values all 0/1 or all -1/1")]
+    NotBoolean { learner: &'static str },
     /// The learner's time on these data would have no reasonable bound.
     #[error("{0}")]
     Intractable(String),
@@ -246,8 +249,7 @@ pub(crate) fn check_data(entry: &LearnerEntry, input: Input<'_>) -> Result<(), T
     };
     let name = entry.name;
     if real && !entry.data.real {
-        let detail = format!("{name} accepts Boolean examples only: values all 0/1 or all -1/1");
-        return Err(TaskError::WrongData(detail));
+        return Err(TaskError::NotBoolean { learner: name });
     }
     if labelled && !entry.data.labelled {
         let detail = format!("{name} accepts half-space examples only");

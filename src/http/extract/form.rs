@@ -80,7 +80,7 @@ async fn unfolded(request: Request, boundary: String) -> Result<Request, Problem
         room: room.clone(),
     };
     let mut form = Multipart::new(frames, boundary);
-    let mut query = Serializer::new(parts.uri.query().unwrap_or_default().to_owned());
+    let mut fields = Vec::new();
     let file = loop {
         let field = form.next_field().await.map_err(malformed)?;
         let field = field.ok_or_else(|| {
@@ -93,14 +93,14 @@ async fn unfolded(request: Request, boundary: String) -> Result<Request, Problem
         let text = field.bytes().await.map_err(malformed)?;
         let text = str::from_utf8(&text)
             .map_err(|_| wrong(format!("The field `{name}` is not UTF-8.")))?;
-        query.append_pair(&name, text);
+        fields.push((name, text.to_owned()));
     };
     parts
         .headers
         .insert(header::CONTENT_TYPE, content_type(&file)?);
     // The length of the form is not the length of the file.
     parts.headers.remove(header::CONTENT_LENGTH);
-    set_query(&mut parts, &query.finish())?;
+    add_to_query(&mut parts, &fields)?;
     room.0.store(u64::MAX, Ordering::Relaxed);
     Ok(Request::from_parts(
         parts,
@@ -183,10 +183,12 @@ fn content_type(file: &Field) -> Result<HeaderValue, Problem> {
     Ok(HeaderValue::from_static(format.media_type()))
 }
 
-fn set_query(parts: &mut Parts, query: &str) -> Result<(), Problem> {
-    if query.is_empty() {
+fn add_to_query(parts: &mut Parts, fields: &[(String, String)]) -> Result<(), Problem> {
+    if fields.is_empty() {
         return Ok(());
     }
+    let query = parts.uri.query().unwrap_or_default().to_owned();
+    let query = Serializer::new(query).extend_pairs(fields).finish();
     let mut uri = parts.uri.clone().into_parts();
     let path = format!("{}?{query}", parts.uri.path());
     let long = |_| wrong("The fields of the form are longer than a URL may be.");

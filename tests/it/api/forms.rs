@@ -123,7 +123,7 @@ async fn every_route_of_data_takes_a_form() {
     assert_eq!(evaluated.expect(200).json()["mistakes"], 0);
     let session = json!({"learner": {"name": "perceptron"}, "n": 3});
     let session = service
-        .post("/v1/sessions", session)
+        .post_as("/v1/sessions", "application/json", session.to_string())
         .await
         .expect(201)
         .json();
@@ -138,12 +138,9 @@ async fn every_route_of_data_takes_a_form() {
     );
     let learnt = post(&service, &path, &[lines]).await.expect(200);
     assert_eq!(learnt.text().lines().count(), 3, "{}", learnt.text());
-    let inputs =
-        json!({"inputs": [{"name": "x", "shape": [1, 3], "datatype": "FP64", "data": [1, 0, 2]}]});
-    let tensors = file("tensors.json", "application/json", &inputs.to_string());
-    post(&service, &format!("/v2/models/{model}/infer"), &[tensors])
-        .await
-        .expect(200);
+    let path = path.replace("examples", "predict");
+    let bits = file("rows.csv", "", "1,0,1\n");
+    post(&service, &path, &[bits]).await.expect(200);
 }
 
 /// The fingerprint covers the fields and the bytes of the file, but not the boundary.

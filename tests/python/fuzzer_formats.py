@@ -7,7 +7,12 @@ import schemathesis
 from schemathesis.transport.serialization import serialize_binary
 
 
-@schemathesis.serializer("application/octet-stream", "application/x-ndjson", "application/x-npy")
+WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+@schemathesis.serializer(
+    "application/octet-stream", "application/x-ndjson", "application/x-npy", WORKBOOK
+)
 def body(context, value):
     """Returns the bytes of a generated value. The document gives examples of bytes in base64."""
     if context.case.media_type != "application/x-ndjson" and isinstance(value, str):

@@ -129,7 +129,12 @@ impl Example<'_> {
             }
         }
         let mut body = Vec::new();
-        if let Some((media_type, name, value)) = self.body {
+        if let Some(("multipart/form-data", _, value)) = self.body {
+            let form = value["file"].as_str().unwrap();
+            let head = "--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.csv\"";
+            body = format!("{head}\r\n\r\n{form}\r\n--b--\r\n").into_bytes();
+            headers.push(("content-type", "multipart/form-data; boundary=b".to_owned()));
+        } else if let Some((media_type, name, value)) = self.body {
             headers.push(("content-type", media_type.to_owned()));
             body = match value {
                 Value::String(text) if name == "base64" => BASE64_STANDARD.decode(text).unwrap(),

@@ -137,7 +137,8 @@ fn refuse_null(operation: &mut Value) {
     }
 }
 
-/// Replaces the media type `*/*` of a body by forms and by every format of data but JSON, which has a schema of its own.
+/// Replaces the media type `*/*` of a body by forms and by every format of data but JSON, which has a schema of its
+/// own.
 fn list_data_formats(operation: &mut Value) {
     let content = operation.pointer_mut("/requestBody/content");
     let Some(content) = content.and_then(Value::as_object_mut) else {

@@ -22,6 +22,7 @@ const BASE64: &str = "base64";
 const OCTETS: &str = "application/octet-stream";
 const NPY: &str = "application/x-npy";
 const CSV: &str = "text/csv";
+const FORM: &str = "multipart/form-data";
 const TSV: &str = "text/tab-separated-values";
 const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const ARFF: &str = "text/x-arff";
@@ -95,6 +96,16 @@ fn of_body(id: &str, media_type: &str) -> Vec<(&'static str, Value)> {
         (_, TSV) => "id\ty\ta\tb\tc\n7\t1\t1\t1\t0\n3\t1\t1\t0\t1\n8\t0\t0\t0\t1\n5\t0\t0\t1\t0\n",
         (_, XLSX) => return bytes(WORKBOOK.to_vec()),
         (_, CSV) => "id,y,a,b,c\n7,1,1,1,0\n3,1,1,0,1\n8,0,0,0,1\n5,0,0,1,0\n",
+        // A prediction reads labels only on request.
+        ("predict_model" | "predict_session", FORM) => {
+            return vec![(ANY, json!({"file": "a,b,c\n1,1,0\n1,0,1\n0,0,1\n0,1,0\n"}))];
+        }
+        (_, FORM) => {
+            return vec![(
+                ANY,
+                json!({"file": "y,a,b,c\n1,1,1,0\n1,1,0,1\n0,0,0,1\n0,0,1,0\n"}),
+            )];
+        }
         (_, "text/x-libsvm") => "1 1:1 2:1\n1 1:1 3:1\n-1 3:1\n-1 2:1\n",
         (_, ARFF) => {
             "@relation majority\n@attribute a numeric\n@attribute b numeric\n@attribute c numeric\n\

@@ -484,12 +484,19 @@ async fn a_pasted_parameter_mends_the_request() {
         mended.expect(200);
     }
     // Reals are refused by the learner, not by the table.
-    let (path, body) = ("/v1/learners/winnow2/train?a=1", "a,class\n1.5,x\n2.5,y\n");
+    let (path, body) = (
+        "/v1/learners/directed-drift-sync/train?",
+        "a,class\n1.5,x\n2.5,y\n3.5,y\n",
+    );
     let refused = service.post_as(path, CSV, body).await;
     assert_eq!(refused.problem(422), "wrong-data");
     let detail = refused.json()["detail"].as_str().unwrap().to_owned();
     assert!(detail.contains("numbers=thermometer"), "{detail}");
+    let constant = "a,class\n1.5,x\n1.5,y\n";
     let mended = format!("{path}&numbers=thermometer");
+    let refused = service.post_as(&mended, CSV, constant).await;
+    assert_eq!(refused.problem(400), "empty-data");
+    assert!(refused.text().contains("constant"), "{}", refused.text());
     service.post_as(&mended, CSV, body).await.expect(200);
 }
 

@@ -49,6 +49,19 @@ impl Encoder {
         } else {
             RowsKind::Boolean
         };
+        if n == 0 {
+            let names: Vec<_> = encoding
+                .columns
+                .iter()
+                .map(|column| column.name.as_str())
+                .collect();
+            let detail = format!(
+                "The table has no features. A thermometer has no bit for a constant or nearly constant column. The \
+                 columns are: {}.",
+                names.join(", ")
+            );
+            return Err(Fault::new(FormatErrorKind::EmptyData, detail));
+        }
         let builder = SampleBuilder::dense(&options.limits, Some(n), spool)?;
         Ok(Self {
             values: vec![0.0; if is_real { n } else { 0 }],

@@ -40,6 +40,7 @@ mod error;
 mod extent;
 pub mod json;
 mod option_text;
+pub mod programs;
 mod stored;
 mod tables;
 mod text;

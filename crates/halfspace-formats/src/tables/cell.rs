@@ -3,7 +3,7 @@
 use crate::text::numbers::{NumberFault, parse_number};
 
 /// Spellings of a missing cell, beside an empty one.
-const MISSING: [&[u8]; 6] = [b"?", b"NA", b"NaN", b"nan", b"null", b"NULL"];
+pub(crate) const MISSING: [&[u8]; 6] = [b"?", b"NA", b"NaN", b"nan", b"null", b"NULL"];
 
 /// The content of a cell, as its spelling tells it.
 #[derive(Clone, Copy, Debug, PartialEq)]

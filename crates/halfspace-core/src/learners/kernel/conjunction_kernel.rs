@@ -114,6 +114,11 @@ impl Kernel {
         self.max_literals
     }
 
+    /// The value of the kernel for two examples that share `literals` satisfied literals.
+    pub fn value(&self, literals: u64) -> BigUint {
+        value(literals, self.max_literals)
+    }
+
     /// The limit on literals, if the limit excludes any conjunction.
     fn literals_below_n(&self) -> Option<u64> {
         self.max_literals.filter(|&k| k < self.n as u64)

@@ -1,0 +1,175 @@
+//! Hypotheses as stand-alone programs: source text that turns raw rows into predictions without the service.
+//!
+//! A program has the encoding of the table and the hypothesis in one file, and answers exactly like a prediction of the
+//! service. [`Computation`] describes the program without terms of a language. Each language is one file, which
+//! writes the description as source text, and one entry in [`Language`].
+//!
+//! | language | hypotheses |
+//! |---|---|
+//! | Python | all |
+//! | PostgreSQL | integral ones, in `numeric` |
+//! | C, Rust | integral ones whose absolute sum fits into 64 bits, and real ones in the order of the service |
+//! | SQLite | integral ones whose absolute sum fits into 64 bits |
+//! | Excel | integral ones whose absolute sum is below 2^53, with a formula of at most 8,192 characters |
+//!
+//! Integral hypotheses are sums of weights and conjunction kernels: their score is a whole number, or a fraction with a
+//! denominator that all rows share. A value that the service refuses gives no label: a program in Python, C or Rust
+//! ends with an error, SQL gives NULL, and Excel gives #N/A.
+//!
+//! ```
+//! use halfspace_core::bits::BitVector;
+//! use halfspace_core::learners::hypothesis::Hypothesis;
+//! use halfspace_formats::programs::{Language, Program};
+//!
+//! let mut weights = BitVector::zeros(3);
+//! weights.set(0, true);
+//! let hypothesis = Hypothesis::BinaryWeights(weights);
+//! let program = Program { title: "majority", hypothesis: &hypothesis, table: None, features: None, classes: None };
+//! let source = program.source(Language::Sqlite).expect("small weights");
+//! assert!(source.contains("AS predicted"));
+//! ```
+
+mod c;
+mod computation;
+mod excel;
+mod python;
+mod rust;
+mod sql;
+#[cfg(test)]
+mod tests;
+
+use halfspace_core::learners::hypothesis::Hypothesis;
+
+use crate::TableEncoding;
+use computation::Computation;
+
+/// The longest program in bytes.
+pub const SOURCE_BYTES_MAX: usize = 16 << 20;
+
+/// A language of programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// A module of Python 3.8 without dependencies.
+    Python,
+    /// A file of C99.
+    C,
+    /// A file of Rust without dependencies.
+    Rust,
+    /// A query of SQLite 3.38.
+    Sqlite,
+    /// A query of PostgreSQL 12.
+    Postgresql,
+    /// A formula of Excel 2010.
+    Excel,
+}
+
+/// A hypothesis with everything that a program says about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    /// One line of text for the head of the program.
+    pub title: &'a str,
+    /// The hypothesis.
+    pub hypothesis: &'a Hypothesis,
+    /// The encoding of raw rows. Without an encoding a row has one number per feature.
+    pub table: Option<&'a TableEncoding>,
+    /// The names of the features, for rows without an encoding.
+    pub features: Option<&'a [String]>,
+    /// The names of the labels -1 and +1.
+    pub classes: Option<&'a [String; 2]>,
+}
+
+/// The reason why a language cannot state a hypothesis exactly.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{language} cannot state this hypothesis exactly: {limit}", language = .language.title())]
+pub struct Inexact {
+    /// The language.
+    pub language: Language,
+    /// The limit of the language.
+    pub limit: String,
+}
+
+type Write = fn(&Computation, title: &str) -> Result<String, String>;
+
+impl Language {
+    /// Every language.
+    pub const ALL: [Self; 6] = [
+        Self::Python,
+        Self::C,
+        Self::Rust,
+        Self::Sqlite,
+        Self::Postgresql,
+        Self::Excel,
+    ];
+
+    /// Returns the name in requests, the name in prose, the media type, the file extension and the writer.
+    fn entry(
+        self,
+    ) -> (
+        &'static str,
+        &'static str,
+        &'static str,
+        &'static str,
+        Write,
+    ) {
+        match self {
+            Self::Python => ("python", "Python", "text/x-python", "py", python::write),
+            Self::C => ("c", "C", "text/x-c", "c", c::write),
+            Self::Rust => ("rust", "Rust", "text/x-rust", "rs", rust::write),
+            Self::Sqlite => (
+                "sqlite",
+                "SQLite",
+                "application/sql",
+                "sql",
+                sql::write_sqlite,
+            ),
+            Self::Postgresql => (
+                "postgresql",
+                "PostgreSQL",
+                "application/sql",
+                "sql",
+                sql::write_postgresql,
+            ),
+            Self::Excel => ("excel", "Excel", "text/plain", "txt", excel::write),
+        }
+    }
+
+    /// Returns the name in requests.
+    pub fn name(self) -> &'static str {
+        self.entry().0
+    }
+
+    /// Returns the name in prose.
+    pub fn title(self) -> &'static str {
+        self.entry().1
+    }
+
+    /// Returns the media type of the source text.
+    pub fn media_type(self) -> &'static str {
+        self.entry().2
+    }
+
+    /// Returns the extension of a file with the source text.
+    pub fn file_extension(self) -> &'static str {
+        self.entry().3
+    }
+}
+
+impl Program<'_> {
+    /// Returns the source text.
+    ///
+    /// # Errors
+    /// The limit of the language that the hypothesis exceeds.
+    pub fn source(&self, language: Language) -> Result<String, Inexact> {
+        let write = language.entry().4;
+        let source = Computation::new(self).and_then(|computation| write(&computation, self.title));
+        let source = source.and_then(|source| match source.len() <= SOURCE_BYTES_MAX {
+            true => Ok(source),
+            false => Err(too_long()),
+        });
+        source.map_err(|limit| Inexact { language, limit })
+    }
+}
+
+fn too_long() -> String {
+    format!("a program has at most {SOURCE_BYTES_MAX} bytes")
+}

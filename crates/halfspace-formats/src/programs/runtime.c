@@ -1,0 +1,183 @@
+
+static const char *const MISSING[] = {"", "?", "NA", "NaN", "nan", "null", "NULL", 0};
+
+/* Reads the finite number that a text spells. Returns 0 for other texts. */
+static int number(const char *text, double *value) {
+    const char *at = text + (*text == '+' || *text == '-');
+    size_t digits = strspn(at, "0123456789");
+    at += digits;
+    if (*at == '.') {
+        size_t fraction = strspn(at + 1, "0123456789");
+        digits += fraction;
+        at += 1 + fraction;
+    }
+    if (digits == 0) return 0;
+    if (*at == 'e' || *at == 'E') {
+        at += 1 + (at[1] == '+' || at[1] == '-');
+        size_t exponent = strspn(at, "0123456789");
+        if (exponent == 0) return 0;
+        at += exponent;
+    }
+    if (*at != 0) return 0;
+    *value = strtod(text, 0);
+    return *value - *value == 0;
+}
+
+static int is_word(const char *cell, const struct word *words) {
+    double value;
+    for (; words->kind != 0; words++) {
+        if (words->kind == 'n') {
+            if (number(cell, &value) && value == words->number) return 1;
+            continue;
+        }
+        const char *a = cell, *b = words->text;
+        for (; *a != 0 && *b != 0; a++, b++)
+            if (*a != *b && !(words->kind == 'a' && *a >= 'A' && *a <= 'Z' && *a + 32 == *b)) break;
+        if (*a == 0 && *b == 0) return 1;
+    }
+    return 0;
+}
+
+/* Sets the features of a cell. Returns the fault of the cell, or 0. */
+static const char *encode(const struct column *column, const char *cell, double *x) {
+    double value;
+    for (const char *const *missing = MISSING; *missing != 0; missing++) {
+        if (strcmp(cell, *missing) != 0) continue;
+        if (column->missing < 0) return "a cell is missing";
+        x[column->missing] = 1;
+        return 0;
+    }
+    switch (column->kind) {
+    case 'v':
+        for (size_t i = 0; i < column->count; i++) {
+            if (strcmp(cell, column->values[i]) == 0) {
+                x[column->first + i] = 1;
+                return 0;
+            }
+        }
+        return "the value is unknown";
+    case 'f':
+        if (is_word(cell, column->on)) x[column->first] = 1;
+        else if (is_word(cell, column->off)) x[column->first] = column->off_value;
+        else return "the value is unknown";
+        return 0;
+    default:
+        if (!number(cell, &value)) return "the value is not a number";
+        if (column->kind == 'n') x[column->first] = value;
+        else
+            for (size_t i = 0; i < column->count && value >= column->thresholds[i]; i++) x[column->first + i] = 1;
+        return 0;
+    }
+}
+
+/* Labels a row, given by the cells of the columns of TABLE. Returns 0 and sets the fault and the column if a cell has no
+ * features. */
+const char *predict(const char *const *cells, const char **fault, size_t *column) {
+    static double x[FEATURES];
+    for (size_t j = 0; j < FEATURES; j++) x[j] = REST;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        *fault = encode(&TABLE[i], cells[i], x);
+        *column = i;
+        if (*fault != 0) return 0;
+    }
+    return CLASSES[decide(x)];
+}
+
+static char *trimmed(char *text) {
+    text += strspn(text, " \t\n\r\f");
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t\n\r\f", text[length - 1]) != 0) length--;
+    text[length] = 0;
+    return text;
+}
+
+/* Splits a row of CSV in place. Returns the place after the row, and counts the cells. */
+static char *split(char *text, char ***cells, size_t *count, size_t *room) {
+    *count = 0;
+    for (;;) {
+        char *begin = text, *out = text;
+        int is_quoted = 0;
+        for (; *text != 0; text++) {
+            if (*text == '"' && is_quoted && text[1] == '"') *out++ = *text++;
+            else if (*text == '"' && (is_quoted || out == begin)) is_quoted = !is_quoted;
+            else if (!is_quoted && (*text == ',' || *text == '\n')) break;
+            else *out++ = *text;
+        }
+        if (*count == *room) {
+            *room = 2 * *room + 16;
+            *cells = realloc(*cells, *room * sizeof **cells);
+            if (*cells == 0) exit(2);
+        }
+        char end = *text;
+        *out = 0;
+        (*cells)[(*count)++] = trimmed(begin);
+        if (end != 0) text++;
+        if (end != ',') return text;
+    }
+}
+
+static char *read_all(void) {
+    size_t length = 0, room = 1 << 16;
+    char *text = malloc(room + 1);
+    while (text != 0) {
+        size_t got = fread(text + length, 1, room - length, stdin);
+        if (got == 0) break;
+        length += got;
+        if (length == room) text = realloc(text, (room *= 2) + 1);
+    }
+    if (text == 0) exit(2);
+    text[length] = 0;
+    return text;
+}
+
+/* Finds the columns of TABLE in a file whose first row this is. */
+static void find(char **cells, size_t count, size_t *places) {
+    for (size_t i = 0; i < COLUMNS; i++) {
+        places[i] = count == FILE_COLUMNS ? TABLE[i].place : i;
+        if (!HAS_NAMES) continue;
+        for (places[i] = 0; places[i] < count && strcmp(cells[places[i]], TABLE[i].name) != 0;) places[i]++;
+        if (places[i] == count) {
+            fprintf(stderr, "the file has no column %s\n", TABLE[i].name);
+            exit(1);
+        }
+    }
+    if (!HAS_NAMES && count != FILE_COLUMNS && count != COLUMNS) {
+        fprintf(stderr, "a row has %zu cells instead of %d or %d\n", count, FILE_COLUMNS, COLUMNS);
+        exit(1);
+    }
+}
+
+int main(void) {
+    setlocale(LC_ALL, "C");
+    char *text = read_all(), **cells = 0;
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) text += 3;
+    size_t count, room = 0, row = 0, places[COLUMNS];
+    const char *own[COLUMNS];
+    int is_first = 1;
+    while (*text != 0) {
+        text = split(text, &cells, &count, &room);
+        if (count == 1 && *cells[0] == 0) continue;
+        if (is_first) {
+            find(cells, count, places);
+            is_first = 0;
+            if (HAS_NAMES) continue;
+        }
+        row++;
+        for (size_t i = 0; i < COLUMNS; i++) {
+            if (places[i] >= count) {
+                fprintf(stderr, "row %zu: the row has %zu cells\n", row, count);
+                return 1;
+            }
+            own[i] = cells[places[i]];
+        }
+        const char *fault;
+        size_t column;
+        const char *label = predict(own, &fault, &column);
+        if (label == 0) {
+            fprintf(stderr, "row %zu: column %s: %s: %s\n", row, TABLE[column].name, fault, own[column]);
+            return 1;
+        }
+        puts(label);
+    }
+    return 0;
+}

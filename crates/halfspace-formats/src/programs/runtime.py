@@ -1,0 +1,104 @@
+
+
+MISSING = ["", "?", "NA", "NaN", "nan", "null", "NULL"]
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def text(cell):
+    """Returns the text of a cell. None is a missing cell."""
+    if cell is None:
+        return ""
+    return str(cell).strip(" \t\n\r\f")
+
+
+def number(cell):
+    """Returns the finite number that a text spells, or None."""
+    value = float(cell) if NUMBER.fullmatch(cell) else math.inf
+    return value if math.isfinite(value) else None
+
+
+def is_word(cell, words):
+    """Whether a text is one of the words."""
+    for kind, word in words:
+        if kind == "number":
+            if number(cell) == word:
+                return True
+        elif word == (cell.lower() if kind == "any case" else cell):
+            return True
+    return False
+
+
+def encode(column, cell, x):
+    """Sets the features of a cell."""
+    first = column["first"]
+    value = number(cell)
+    if cell in MISSING:
+        if column["missing"] is None:
+            raise ValueError(f"column {column['name']!r}: a cell is missing")
+        x[column["missing"]] = 1
+    elif "values" in column:
+        if cell not in column["values"]:
+            raise ValueError(f"column {column['name']!r}: the value {cell!r} is unknown")
+        x[first + column["values"].index(cell)] = 1
+    elif "on" in column:
+        if is_word(cell, column["on"]):
+            x[first] = 1
+        elif is_word(cell, column["off"]):
+            x[first] = column.get("off_value", REST)
+        else:
+            raise ValueError(f"column {column['name']!r}: the value {cell!r} is unknown")
+    elif value is None:
+        raise ValueError(f"column {column['name']!r}: {cell!r} is not a number")
+    elif "number" in column:
+        x[first] = value
+    else:
+        for at, threshold in enumerate(column["thresholds"]):
+            if value >= threshold:
+                x[first + at] = 1
+
+
+def predict(row):
+    """Returns the label of a row, which is a mapping from column names to cells, or a list of the cells of COLUMNS."""
+    x = [REST] * FEATURES
+    for at, column in enumerate(COLUMNS):
+        cell = row[column["name"]] if isinstance(row, dict) else row[at]
+        encode(column, text(cell), x)
+    return CLASSES[score(x) >= 0]
+
+
+def places(row):
+    """Returns the places of the columns in a file whose first row this is."""
+    if HAS_NAMES:
+        names = [text(name) for name in row]
+        absent = [column["name"] for column in COLUMNS if column["name"] not in names]
+        if absent:
+            raise ValueError(f"the file has no column {absent[0]!r}")
+        return [names.index(column["name"]) for column in COLUMNS]
+    if len(row) == FILE_COLUMNS:
+        return [column["place"] for column in COLUMNS]
+    if len(row) == len(COLUMNS):
+        return list(range(len(COLUMNS)))
+    raise ValueError(f"a row has {len(row)} cells instead of {FILE_COLUMNS} or {len(COLUMNS)}")
+
+
+def main():
+    sys.stdin.reconfigure(encoding="utf-8-sig", newline="")
+    at, number_of_row = None, 0
+    for row in csv.reader(sys.stdin):
+        if len(row) <= 1 and not "".join(row).strip():
+            continue
+        try:
+            if at is None:
+                at = places(row)
+                if HAS_NAMES:
+                    continue
+            number_of_row += 1
+            if max(at) >= len(row):
+                raise ValueError(f"the row has {len(row)} cells")
+            print(predict([row[place] for place in at]))
+        except ValueError as error:
+            sys.exit(f"row {number_of_row}: {error}")
+
+
+if __name__ == "__main__":
+    main()

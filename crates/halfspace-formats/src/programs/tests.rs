@@ -1,0 +1,566 @@
+//! Every language and every kind of hypothesis: the program predicts 10,000 rows in its own engine, and each label must
+//! be the label of the service.
+//!
+//! The tests of an engine that the machine lacks print a line and pass. PostgreSQL is found by the variable
+//! `HALFSPACE_TEST_POSTGRES` of `scripts/with-postgres`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+
+use halfspace_core::bits::BitVector;
+use halfspace_core::learners::arithmetic::decimal::Decimal;
+use halfspace_core::learners::arithmetic::power_sum::Base;
+use halfspace_core::learners::kernel::conjunction_kernel::{Conjunctions, Kernel};
+use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
+use halfspace_core::learners::kernel::kernel_winnow_weights::KernelWinnowWeights;
+use halfspace_core::learners::linear::bounded::BoundedWeights;
+use halfspace_core::learners::linear::linear_weights::{
+    IntegerWeights, LinearWeights, Reading, RealWeights,
+};
+use halfspace_core::learners::predict::for_each_decisions;
+use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::*;
+use crate::{Format, LabelsColumn, Numbers, Options, Parsed, TableOptions};
+
+const ROWS: usize = 10_000;
+
+/// Values that need escapes in some language.
+const COLOURS: [&str; 6] = [
+    "red",
+    "Red",
+    "it's \"x\"",
+    "back\\slash?",
+    "comma, \u{e4}\u{1F600}",
+    "</*-- #{%",
+];
+
+/// A table with every kind of column: the first row is the header, and every value occurs in the first rows.
+fn table(rng: &mut StdRng, rows: usize, is_real: bool) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let mut csv = format!(
+        "id,{},wet,\"Size, in cm\",sign,class\n",
+        quoted("the \"colour\"'s \\name")
+    );
+    for row in 0..rows {
+        let colour = match row % 7 {
+            6 if !is_real => "?".to_owned(),
+            at => quoted(COLOURS[at % 6]),
+        };
+        let wet = ["yes", "no", "YES", "No", "NA"][if is_real { row % 4 } else { row % 5 }];
+        let size = match row % 11 {
+            10 if !is_real => String::new(),
+            _ => format!("{}", f64::from(rng.random_range(-400..400)) / 16.0),
+        };
+        let sign = ["1", "-1", "1.0"][rng.random_range(0..3)];
+        let class = ["it's", "not"][rng.random_range(0..2)];
+        let _ = writeln!(csv, "{row},{colour},{wet},{size},{sign},{class}");
+    }
+    csv
+}
+
+/// Reads rows under the options of a training or a prediction.
+fn parsed(csv: &str, table: TableOptions) -> Parsed {
+    let labels = Some(if table.encoding.is_some() {
+        LabelsColumn::None
+    } else {
+        LabelsColumn::Last
+    });
+    let options = Options {
+        labels,
+        table,
+        ..Options::default()
+    };
+    crate::parse(Format::Csv, csv.as_bytes(), &options).expect("a table")
+}
+
+/// The encoding of a table, and 10,000 other rows with their CSV text.
+fn held_rows(is_real: bool) -> (Arc<TableEncoding>, Parsed, String) {
+    let mut rng = StdRng::seed_from_u64(7);
+    let mut options = TableOptions {
+        ignore: vec!["id".to_owned()],
+        ..TableOptions::default()
+    };
+    options.numbers = if is_real {
+        Numbers::Real
+    } else {
+        Numbers::Thermometer
+    };
+    let trained = parsed(&table(&mut rng, 500, is_real), options);
+    let encoding = trained.table.expect("a table");
+    let csv = table(&mut rng, ROWS, is_real);
+    let options = TableOptions {
+        encoding: Some(encoding.clone()),
+        ..TableOptions::default()
+    };
+    let held = parsed(&csv, options);
+    (encoding, held, csv)
+}
+
+fn labels_of(hypothesis: &Hypothesis, held: &Parsed) -> Vec<bool> {
+    let mut labels = Vec::new();
+    for_each_decisions(hypothesis, &held.data, held.zero_bit_value, |decisions| {
+        labels.extend(decisions.iter().map(|decision| decision.is_positive));
+        ControlFlow::Continue(())
+    });
+    labels
+}
+
+fn bits(rng: &mut StdRng, n: usize) -> BitVector {
+    let mut bits = BitVector::zeros(n);
+    (0..n).for_each(|at| bits.set(at, rng.random()));
+    bits
+}
+
+fn expansion(
+    rng: &mut StdRng,
+    n: usize,
+    conjunctions: Conjunctions,
+    literals: Option<u64>,
+) -> Hypothesis {
+    let mut expansion =
+        KernelExpansion::new(Kernel::new(n, conjunctions, literals).expect("small"));
+    for _ in 0..9 {
+        let example = bits(rng, n);
+        expansion.push(example.words(), rng.random()).expect("room");
+        expansion.push(example.words(), rng.random()).expect("room");
+    }
+    Hypothesis::Kernel(expansion)
+}
+
+fn decimal(text: &str) -> Decimal {
+    Decimal::parse(text).expect("a decimal")
+}
+
+fn exponents(rng: &mut StdRng, count: usize, most: i32) -> Vec<i32> {
+    (0..count).map(|_| rng.random_range(-most..=most)).collect()
+}
+
+fn base(text: &str) -> Base {
+    Base::of_decimal(&decimal(text)).expect("a base")
+}
+
+fn integers(
+    rng: &mut StdRng,
+    reading: Reading,
+    n: usize,
+    most: i64,
+    bias: Option<i64>,
+) -> Hypothesis {
+    let weights = (0..n).map(|_| rng.random_range(-most..=most)).collect();
+    Hypothesis::Linear(LinearWeights::Integer(IntegerWeights::new(
+        reading, weights, bias,
+    )))
+}
+
+fn monomials(rng: &mut StdRng, n: usize) -> Hypothesis {
+    let theta = decimal(&format!("{}.5", rng.random_range(10..400)));
+    let mut weights = KernelWinnowWeights::new(base("1.5"), theta, n, 14);
+    for _ in 0..6 {
+        let example = bits(rng, n);
+        let active: Vec<u32> = (0..n as u32)
+            .filter(|&at| example.get(at as usize))
+            .take(6)
+            .collect();
+        weights
+            .add(&active, rng.random_range(-2..=2))
+            .expect("room");
+    }
+    Hypothesis::KernelWinnow(weights)
+}
+
+fn reals(rng: &mut StdRng, n: usize) -> Vec<f64> {
+    (0..n).map(|_| rng.random_range(-1.0..1.0)).collect()
+}
+
+type Make = fn(&mut StdRng, usize) -> Hypothesis;
+
+/// Makers of hypotheses of each kind over `n` bits. Weights of 1 and -1 tie often.
+const KINDS: [(&str, Make); 12] = [
+    ("binary weights", |rng, n| {
+        Hypothesis::BinaryWeights(bits(rng, n))
+    }),
+    ("signed weights", |rng, n| {
+        integers(rng, Reading::Signed, n, 9, Some(2))
+    }),
+    ("ties", |rng, n| {
+        integers(rng, Reading::Unsigned, n, 1, None)
+    }),
+    ("large weights", |rng, n| {
+        integers(rng, Reading::Signed, n, 1 << 40, Some(-7))
+    }),
+    ("Winnow", |rng, n| {
+        Hypothesis::Winnow(WinnowWeights::new(
+            base("2"),
+            decimal("3.5"),
+            n,
+            exponents(rng, n, 3),
+        ))
+    }),
+    ("Winnow beyond 64 bits", |rng, n| {
+        let theta = decimal(&format!("{}.25", rng.random_range(1..5_000)));
+        Hypothesis::Winnow(WinnowWeights::new(
+            base("1.1"),
+            theta,
+            n,
+            exponents(rng, 2 * n, 40),
+        ))
+    }),
+    ("monotone conjunctions", |rng, n| {
+        expansion(rng, n, Conjunctions::Monotone, None)
+    }),
+    ("all conjunctions", |rng, n| {
+        expansion(rng, n, Conjunctions::All, None)
+    }),
+    ("two literals", |rng, n| {
+        expansion(rng, n, Conjunctions::All, Some(2))
+    }),
+    ("monomials", monomials),
+    ("real weights", |rng, n| {
+        let weights = RealWeights::new(Some(Reading::Signed), reals(rng, n), Some(0.1));
+        Hypothesis::Linear(LinearWeights::Real(weights))
+    }),
+    ("bounded weights", |rng, n| {
+        let weights = reals(rng, n).into_iter().map(f64::abs).collect();
+        Hypothesis::Bounded(BoundedWeights::new(
+            weights,
+            0.3,
+            rng.random_range(0.0..0.1),
+        ))
+    }),
+];
+
+/// A hypothesis that gives both labels to at least a hundredth of the rows, with the labels.
+fn balanced(make: Make, held: &Parsed) -> (Hypothesis, Vec<bool>) {
+    let of_seed = |seed| {
+        let hypothesis = make(&mut StdRng::seed_from_u64(seed), held.data.n());
+        let labels = labels_of(&hypothesis, held);
+        (hypothesis, labels)
+    };
+    let is_balanced = |(_, labels): &(_, Vec<bool>)| {
+        let positives = labels.iter().filter(|&&label| label).count();
+        (ROWS / 100..ROWS - ROWS / 100).contains(&positives)
+    };
+    (0..100)
+        .map(of_seed)
+        .find(is_balanced)
+        .expect("one of a hundred")
+}
+
+/// A directory that is removed at the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("halfspace-programs-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a directory");
+        Self(path)
+    }
+
+    fn with(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, text).expect("a file");
+        path
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs a command with this input. None if the machine lacks the program.
+fn run(command: &mut Command, input: &str) -> Option<Output> {
+    let pipes = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = match pipes.spawn() {
+        Ok(child) => child,
+        Err(_) => {
+            println!("skipped: {command:?} does not start");
+            return None;
+        }
+    };
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let input = input.to_owned();
+    let fed = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().expect("an end");
+    let _ = fed.join();
+    Some(output)
+}
+
+/// Runs a command that must succeed, and returns the lines.
+fn lines(command: &mut Command, input: &str) -> Option<Vec<String>> {
+    let output = run(command, input)?;
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command:?}: {told}");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    Some(text.lines().map(str::to_owned).collect())
+}
+
+/// A program that reads CSV: the command after the program is compiled. None if the machine lacks the compiler.
+fn command(language: Language, place: &Place, source: &str) -> Option<Command> {
+    let file = place.with(&format!("model.{}", language.file_extension()), source);
+    let binary = place.0.join("model");
+    let (compiler, options): (_, &[&str]) = match language {
+        Language::C => ("cc", &["-std=c99", "-Wall", "-Wextra", "-Werror"]),
+        Language::Rust => (
+            "rustc",
+            &["--edition", "2021", "-D", "warnings", "-A", "dead_code"],
+        ),
+        _ => {
+            let mut python = Command::new("python3");
+            python.arg(file);
+            return Some(python);
+        }
+    };
+    let mut compiler = Command::new(compiler);
+    lines(compiler.args(options).arg("-o").arg(&binary).arg(&file), "")?;
+    Some(Command::new(binary))
+}
+
+const SQLITE: &str = "import csv, sqlite3, sys\n\
+    rows = list(csv.reader(open(sys.argv[1], encoding='utf-8')))\n\
+    base = sqlite3.connect(':memory:')\n\
+    name = lambda text: '\"' + text.replace('\"', '\"\"') + '\"'\n\
+    base.execute('CREATE TABLE \"rows\" (' + ', '.join(map(name, rows[0])) + ')')\n\
+    base.executemany('INSERT INTO \"rows\" VALUES (' + ', '.join('?' * len(rows[0])) + ')', rows[1:])\n\
+    for row in base.execute(open(sys.argv[2], encoding='utf-8').read()):\n    print(row[-1])\n";
+
+/// Runs a query over a table with the rows of a CSV file.
+fn queried(language: Language, place: &Place, source: &str, csv: &str) -> Option<Vec<String>> {
+    let (rows, query) = (place.with("rows.csv", csv), place.with("model.sql", source));
+    if language == Language::Sqlite {
+        let script = place.with("sqlite.py", SQLITE);
+        return lines(Command::new("python3").arg(script).arg(rows).arg(query), "");
+    }
+    let Some(url) = std::env::var_os("HALFSPACE_TEST_POSTGRES") else {
+        println!("skipped: HALFSPACE_TEST_POSTGRES names no database");
+        return None;
+    };
+    let header = csv.lines().next().expect("a header");
+    let reader = csv::names(header);
+    let columns: Vec<_> = reader
+        .iter()
+        .map(|name| format!("\"{}\"", name.replace('"', "\"\"")))
+        .collect();
+    let typed: Vec<_> = columns
+        .iter()
+        .map(|column| format!("{column} text"))
+        .collect();
+    let script = format!(
+        "CREATE TEMP TABLE \"rows\" ({});\n\\copy \"rows\" FROM '{}' CSV HEADER\n\
+         SELECT coalesce(predicted, 'None') FROM (\n{}) AS answers;\n",
+        typed.join(", "),
+        rows.display(),
+        source.trim_end().trim_end_matches(';')
+    );
+    let script = place.with("script.sql", &script);
+    let mut psql = Command::new("psql");
+    lines(
+        psql.arg(url)
+            .args(["-X", "-q", "-At", "-v", "ON_ERROR_STOP=1", "-f"])
+            .arg(script),
+        "",
+    )
+}
+
+mod csv {
+    /// The names of a header line.
+    pub(super) fn names(line: &str) -> Vec<String> {
+        let (mut names, mut name, mut is_quoted) = (Vec::new(), String::new(), false);
+        let mut characters = line.chars().peekable();
+        while let Some(character) = characters.next() {
+            match character {
+                '"' if is_quoted && characters.peek() == Some(&'"') => {
+                    name.extend(characters.next())
+                }
+                '"' => is_quoted = !is_quoted,
+                ',' if !is_quoted => names.push(std::mem::take(&mut name)),
+                other => name.push(other),
+            }
+        }
+        names.push(name);
+        names
+    }
+}
+
+/// The labels that a program gives to the rows of a CSV file. None if the machine lacks the engine.
+fn answers(language: Language, place: &Place, source: &str, csv: &str) -> Option<Vec<String>> {
+    match language {
+        Language::Sqlite | Language::Postgresql => queried(language, place, source, csv),
+        Language::Excel => calculated(place, source, csv),
+        _ => lines(&mut command(language, place, source)?, csv),
+    }
+}
+
+/// Calculates the formula in each row of a sheet with LibreOffice.
+fn calculated(place: &Place, source: &str, csv: &str) -> Option<Vec<String>> {
+    let formula = source.trim_end();
+    let mut sheet = String::new();
+    for (row, line) in csv.lines().enumerate() {
+        let cell = match row {
+            0 => "predicted".to_owned(),
+            _ => format!("\"{}\"", of_row(formula, row + 1).replace('"', "\"\"")),
+        };
+        let _ = writeln!(sheet, "{line},{cell}");
+    }
+    let file = place.with("sheet.csv", &sheet);
+    // 44 is the comma, 34 the quote, 76 UTF-8; formulas are evaluated.
+    let output = place.0.join("out");
+    let mut office = Command::new("soffice");
+    office.args([
+        "--headless",
+        "--convert-to",
+        "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1",
+    ]);
+    office.arg("--infilter=CSV:44,34,76,1,,0,false,false,false,false,true");
+    lines(office.arg("--outdir").arg(&output).arg(file), "")?;
+    let calculated = fs::read_dir(&output).ok()?.next()?.ok()?.path();
+    let text = fs::read_to_string(calculated).expect("a sheet");
+    let last = |line: &str| csv::names(line).pop().unwrap_or_default();
+    Some(text.lines().skip(1).map(last).collect())
+}
+
+/// The formula of the second row for another row.
+fn of_row(formula: &str, row: usize) -> String {
+    let (mut moved, mut is_text) = (String::new(), false);
+    let characters: Vec<char> = formula.chars().collect();
+    for (at, &character) in characters.iter().enumerate() {
+        is_text ^= character == '"';
+        let is_reference = !is_text
+            && character == '2'
+            && at > 0
+            && characters[at - 1].is_ascii_uppercase()
+            && !characters.get(at + 1).is_some_and(char::is_ascii_digit)
+            && !(at > 1 && characters[at - 2].is_ascii_digit());
+        match is_reference {
+            true => moved += &row.to_string(),
+            false => moved.push(character),
+        }
+    }
+    moved
+}
+
+/// Predicts the held rows with every hypothesis that the language can state. Returns the number of hypotheses.
+fn predicts_every_row(language: Language, name: &str, is_real: bool) -> Vec<&'static str> {
+    let (encoding, held, csv) = held_rows(is_real);
+    let place = Place::new(name);
+    let names = encoding
+        .label
+        .as_ref()
+        .expect("a label")
+        .class_names()
+        .expect("classes");
+    let mut stated = Vec::new();
+    for (kind, make) in KINDS
+        .into_iter()
+        .filter(|(kind, _)| !is_real || *kind == REALS[1])
+    {
+        let (hypothesis, expected) = balanced(make, &held);
+        let program = Program {
+            title: "a test",
+            hypothesis: &hypothesis,
+            table: Some(&encoding),
+            features: None,
+            classes: Some(&names),
+        };
+        let Ok(source) = program.source(language) else {
+            continue;
+        };
+        let Some(labels) = answers(language, &place, &source, &csv) else {
+            return vec!["skipped"];
+        };
+        assert_eq!(labels.len(), ROWS, "{kind}");
+        for (row, (label, &is_positive)) in labels.iter().zip(&expected).enumerate() {
+            assert_eq!(*label, names[usize::from(is_positive)], "{kind}, row {row}");
+        }
+        stated.push(kind);
+    }
+    stated
+}
+
+const SUMS: [&str; 5] = [
+    "binary weights",
+    "signed weights",
+    "ties",
+    "large weights",
+    "Winnow",
+];
+const KERNELS: [&str; 3] = ["monotone conjunctions", "all conjunctions", "two literals"];
+const REALS: [&str; 2] = ["real weights", "bounded weights"];
+
+fn is_skipped(stated: &[&str]) -> bool {
+    stated == ["skipped"]
+}
+
+#[test]
+fn python_states_every_hypothesis() {
+    let stated = predicts_every_row(Language::Python, "python", false);
+    if !is_skipped(&stated) {
+        assert_eq!(stated, KINDS.map(|(kind, _)| kind));
+    }
+}
+
+#[test]
+fn postgresql_states_integral_hypotheses() {
+    let stated = predicts_every_row(Language::Postgresql, "postgresql", false);
+    if !is_skipped(&stated) {
+        assert_eq!(
+            stated,
+            [&SUMS[..], &["Winnow beyond 64 bits"], &KERNELS].concat()
+        );
+    }
+}
+
+#[test]
+fn sqlite_states_sums_of_64_bits() {
+    let stated = predicts_every_row(Language::Sqlite, "sqlite", false);
+    if !is_skipped(&stated) {
+        assert_eq!(stated, [&SUMS[..], &KERNELS].concat());
+    }
+}
+
+#[test]
+fn c_states_sums_of_64_bits_and_reals() {
+    let stated = predicts_every_row(Language::C, "c", false);
+    if !is_skipped(&stated) {
+        assert_eq!(stated, [&SUMS[..], &KERNELS, &REALS].concat());
+    }
+}
+
+#[test]
+fn rust_states_sums_of_64_bits_and_reals() {
+    let stated = predicts_every_row(Language::Rust, "rust", false);
+    if !is_skipped(&stated) {
+        assert_eq!(stated, [&SUMS[..], &KERNELS, &REALS].concat());
+    }
+}
+
+#[test]
+fn excel_states_small_formulas() {
+    let stated = predicts_every_row(Language::Excel, "excel", false);
+    if !is_skipped(&stated) {
+        assert_eq!(stated, SUMS);
+    }
+}
+
+/// Columns of numbers stay numbers.
+#[test]
+fn real_rows_are_read_like_the_service_reads_them() {
+    for language in [Language::Python, Language::C, Language::Rust] {
+        let name = format!("real-{}", language.name());
+        let stated = predicts_every_row(language, &name, true);
+        assert!(is_skipped(&stated) || stated == REALS[1..], "{stated:?}");
+    }
+}

@@ -20,6 +20,7 @@ mod models;
 mod operations;
 mod permits;
 mod problem;
+mod samples;
 mod serve;
 mod sessions;
 
@@ -99,6 +100,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(datasets::create_dataset, datasets::list_datasets))
         .routes(routes!(datasets::get_dataset, datasets::delete_dataset))
         .routes(routes!(datasets::examples::list_dataset_examples))
+        .routes(routes!(samples::list_samples))
+        .routes(routes!(samples::get_sample))
         .routes(routes!(models::list_models, models::import::import_model))
         .routes(routes!(models::get_model, models::delete_model))
         .routes(routes!(models::predict::predict_model))

@@ -36,7 +36,7 @@ pub static SAMPLES: [Sample; 7] = [
     random::DNF,
 ];
 
-/// A table that the service makes.
+/// A table and its definition.
 #[derive(Debug)]
 pub struct Sample {
     /// Name in requests.
@@ -191,7 +191,7 @@ mod tests {
         for row in table("tic-tac-toe", SampleParameters::default()).rows {
             let count = |value| row.iter().filter(|&&cell| cell == value).count();
             let (x, o) = (count("x"), count("o"));
-            // The player of the last move is the only one who can have a line of three.
+            // Only the player of the last move can have a line of three.
             assert!(x == o + 1 || x == o && row[9] == CLASSES[0], "{row:?}");
         }
     }

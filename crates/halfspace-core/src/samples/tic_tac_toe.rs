@@ -50,7 +50,7 @@ fn end_boards() -> Rows {
     }
 }
 
-/// Adds all boards that can follow.
+/// Adds the board and all boards of its continuations.
 fn play(board: Board, player: &'static str, other: &'static str, reached: &mut BTreeSet<Board>) {
     if !reached.insert(board) || is_end(&board) {
         return;

@@ -9,24 +9,35 @@ use halfspace_core::constructions::kernel_perceptron_adversary as adversary;
 use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::engine::task::Input;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
+use halfspace_core::samples::{CLASSES, Sample, SampleParameters};
 use serde_json::json;
 
-use super::{Read, boards, compare, run_with};
+use super::{Read, compare, run_with};
 
 const LEARNER: &str = "kernel-perceptron";
 
 /// Learns all conjunctions over the 958 end boards until a clean pass. The library's run also counts the errors
 /// of the hypothesis and computes the bound. Each of these visits all pairs once more.
 pub fn tic_tac_toe() {
-    let boards = boards::end_boards();
+    let sample = Sample::find("tic-tac-toe").expect("a sample");
+    let boards = sample
+        .table(&SampleParameters::default())
+        .expect("defaults");
     let mut matrix = BitMatrix::new(27);
-    let mut labels = BitVector::zeros(boards.len());
-    for (row, board) in boards.iter().enumerate() {
-        let bits = BitVector::from_bit_string(board.bit_string().as_bytes()).expect("bits");
+    let mut labels = BitVector::zeros(boards.rows.len());
+    for (row, board) in boards.rows.iter().enumerate() {
+        let (class, squares) = board.split_last().expect("a class");
+        let ones = squares.iter().map(|square| match *square {
+            "x" => "100",
+            "o" => "010",
+            _ => "001",
+        });
+        let bits = ones.collect::<String>();
+        let bits = BitVector::from_bit_string(bits.as_bytes()).expect("bits");
         matrix.push_row(bits.words());
-        labels.set(row, board.has_won(b'x'));
+        labels.set(row, *class == CLASSES[1]);
     }
-    let rows: Vec<(u64, bool)> = (0..boards.len())
+    let rows: Vec<(u64, bool)> = (0..boards.rows.len())
         .map(|row| (matrix.row(row).words()[0], labels.get(row)))
         .collect();
     let data = Data::new(Features::Boolean(matrix), Labels::Labelled(labels));

@@ -5,8 +5,6 @@
 //! alternate. Each round has separate seeds, and the benchmark prints medians over the rounds. The number of
 //! examples of a drift run depends on its seed, so the benchmark compares examples per second.
 
-#[path = "../../examples/tic_tac_toe/boards.rs"]
-mod boards;
 mod bytes;
 mod kernel;
 

@@ -20,6 +20,7 @@ mod models;
 mod operations;
 mod permits;
 mod problem;
+mod samples;
 mod serve;
 mod sessions;
 
@@ -98,6 +99,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::experiments::run_figure))
         .routes(routes!(datasets::get_dataset, datasets::delete_dataset))
         .routes(routes!(datasets::examples::list_dataset_examples))
+        .routes(routes!(samples::list_samples))
+        .routes(routes!(samples::get_sample))
         .routes(routes!(models::list_models, models::import::import_model))
         .routes(routes!(models::get_model, models::delete_model))
         .routes(routes!(models::explanation::get_model_explanation))

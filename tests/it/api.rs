@@ -2,8 +2,6 @@
 
 mod amplification;
 mod bad_input;
-#[path = "../../examples/tic_tac_toe/boards.rs"]
-mod boards;
 mod bounded_perceptron;
 mod certificates;
 mod constructions;
@@ -34,6 +32,7 @@ mod permits;
 mod predict;
 mod problems;
 mod quotas;
+mod samples;
 mod serve;
 mod session_attacks;
 mod session_streams;

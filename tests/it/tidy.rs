@@ -15,6 +15,7 @@ const PACKAGES: [(&str, &[&str]); 2] = [
             "bits",
             "learners",
             "theory",
+            "samples",
             "constructions",
             "separability",
             "experiments",

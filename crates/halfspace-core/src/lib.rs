@@ -20,8 +20,8 @@
 //! A result states its grounds. [`theory`] computes the mistake bounds and the confidence of the stopping
 //! rules. [`separability`] decides whether a hyperplane separates a sample, and returns a hyperplane or a
 //! proof that none exists. Floating point proposes there and never decides. [`constructions`] builds the
-//! hypotheses and samples of the papers' proofs. [`experiments`] compares measurements with the theory.
-//! [`explanations`] puts hypotheses into words.
+//! hypotheses and samples of the papers' proofs. [`samples`] makes tables to try. [`experiments`] compares
+//! measurements with the theory. [`explanations`] puts hypotheses into words.
 //!
 //! [`memory`] limits the memory of a piece of work. A program that wants the limits installs
 //! [`memory::CountingAllocator`] as the global allocator. Without that allocator no limit applies.
@@ -64,5 +64,6 @@ pub mod experiments;
 pub mod explanations;
 pub mod learners;
 pub mod memory;
+pub mod samples;
 pub mod separability;
 pub mod theory;

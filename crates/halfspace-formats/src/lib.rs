@@ -82,7 +82,7 @@ pub use tables::options::{
 };
 pub use text::line_steps::{LineStep, LineSteps};
 pub use text::ndjson::{NdjsonPortions, Portion, Supply};
-pub use text::write_examples::{TextFormat, write_csv_header, write_examples};
+pub use text::write_examples::{TextFormat, push_csv_line, write_csv_header, write_examples};
 
 use error::Fault;
 use halfspace_core::learners::sample::data::Data;

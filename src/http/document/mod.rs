@@ -33,7 +33,7 @@ use crate::http::middleware::keys::needs_key;
 const SCHEME: &str = "bearer";
 
 /// The tags of the operations.
-const TAGS: [(&str, &str); 10] = [
+const TAGS: [(&str, &str); 11] = [
     ("constructions", "Examples and formulas from proofs."),
     ("datasets", "Stored examples."),
     ("experiments", "Ready-made figures."),
@@ -47,6 +47,7 @@ const TAGS: [(&str, &str); 10] = [
         "The catalogue of learners and trainings of one learner.",
     ),
     ("models", "Stored hypotheses, which predict."),
+    ("samples", "Tables to try."),
     ("service", "State, limits and documents of the service."),
     (
         "sessions",
@@ -192,6 +193,14 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
                 "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
             Some("max_passes" | "max_mistakes" | "max_examples") => schema_of::<Positive>(),
             Some("max_seconds") => json!({"type": "number", "exclusiveMinimum": 0}),
+            // Clients would send a default, and samples without the parameter refuse it.
+            Some("n" | "m" | "terms") if parameter["schema"]["default"].is_number() => {
+                let mut schema = parameter["schema"].clone();
+                schema
+                    .as_object_mut()
+                    .map(|schema| schema.remove("default"));
+                schema
+            }
             // A theory route may have a lower maximum than an example.
             Some("n") if parameter["schema"]["maximum"].is_null() => {
                 json!({"type": "integer", "minimum": 1, "maximum": n_max})

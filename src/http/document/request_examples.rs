@@ -195,6 +195,7 @@ fn of_parameter(id: &str, parameter: &Value) -> Vec<(&'static str, Value)> {
                 _ => MODEL.into(),
             }
         }
+        ("path", "name") if id == "get_sample" => json!("dnf"),
         ("path", "name") => json!(PERCEPTRON),
         ("path", "figure") => json!("cover-figure-1"),
         ("path", "code") => json!("not-found"),
@@ -217,6 +218,7 @@ fn of_parameter(id: &str, parameter: &Value) -> Vec<(&'static str, Value)> {
 
 fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
     let is_theory = id.starts_with("bound_") || id.starts_with("analyse_");
+    let has_own_n = is_theory || ["get_stopping_threshold", "get_sample"].contains(&id);
     let example = match name {
         "format" => match id {
             "list_dataset_examples" => json!("ndjson"),
@@ -263,7 +265,7 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
         "delimiter" => return vec![(CSV, json!(","))],
         "decimal" => return vec![(CSV, json!("."))],
         "bit_order" => return vec![(OCTETS, json!("big"))],
-        "n" if !is_theory && id != "get_stopping_threshold" => return vec![(OCTETS, json!(3))],
+        "n" if !has_own_n => return vec![(OCTETS, json!(3))],
         "assume" if id == "train_learner" => return vec![(DRIFT, json!("uniform"))],
         "assume" => return vec![(CSV, json!("uniform"))],
         "rule" => return vec![(DRIFT, json!("anytime"))],
@@ -273,6 +275,9 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
         "hypothesis" => json!(1),
         "delta" => json!(0.01),
         "n" => json!(11),
+        "m" => json!(100),
+        "terms" => json!(4),
+        "noise" => json!(0.05),
         "points" => json!(20),
         "dimension" => json!(10),
         "alpha" if is_theory => json!(2),

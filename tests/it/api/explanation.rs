@@ -3,7 +3,6 @@
 
 use serde_json::{Value, json};
 
-use super::boards;
 use crate::service::{Service, request};
 
 const CSV: &str = "text/csv";
@@ -38,29 +37,26 @@ fn conditions(explanation: &Value) -> Vec<String> {
     terms.iter().map(condition).collect()
 }
 
-/// The end boards as a table with named features.
-fn boards_table() -> String {
-    let cells = (1..=9).flat_map(|cell| ["x", "o", "b"].map(|mark| format!("c{cell}={mark}")));
-    let mut table = format!("label,{}\n", cells.collect::<Vec<_>>().join(","));
-    for board in boards::end_boards() {
-        let label = if board.has_won(b'x') { "1" } else { "-1" };
-        let bits = board.features().map(|bit| if bit { "1" } else { "0" });
-        table.push_str(&format!("{label},{}\n", bits.join(",")));
-    }
-    table
-}
-
 #[tokio::test]
 async fn the_lines_of_x_explain_tic_tac_toe() {
     let service = Service::start().await;
     let learner = "kernel-perceptron/train?kernel.conjunctions=monotone";
-    let path = trained(&service, learner, &boards_table()).await;
+    let boards = service.get("/v1/samples/tic-tac-toe").await.expect(200);
+    let path = trained(&service, learner, boards.text()).await;
     let explanation = explained(&service, &path, "").await;
     let found = conditions(&explanation);
     assert_eq!(found.len(), 20);
     for line in ["123", "456", "789", "147", "258", "369", "159", "357"] {
-        let cells: Vec<_> = line.chars().map(|cell| format!("c{cell}=x")).collect();
-        let line = cells.join(" and ");
+        let square = |at: u8| {
+            let (row, column) = (at - b'1', (at - b'1') % 3);
+            let (rows, columns) = (["top", "middle", "bottom"], ["left", "middle", "right"]);
+            format!(
+                "{}-{}=x",
+                rows[usize::from(row / 3)],
+                columns[usize::from(column)]
+            )
+        };
+        let line = line.bytes().map(square).collect::<Vec<_>>().join(" and ");
         assert!(found.contains(&line), "{line} is not in {found:?}");
     }
     assert_eq!(explanation["max_literals"], 3);

@@ -7,10 +7,10 @@ use std::path::Path;
 use num_bigint::BigInt;
 use serde_json::{Value, json};
 
-use super::boards;
 use crate::service::{Service, request};
 
 const NDJSON: &str = "application/x-ndjson";
+const CSV: &str = "text/csv";
 const ARFF: &str = "text/x-arff";
 
 /// Queries for the three kernels of the documented figures.
@@ -55,20 +55,14 @@ fn lines(examples: &[(String, bool)]) -> String {
 
 #[tokio::test]
 async fn who_won_at_tic_tac_toe_is_learnt_in_the_documented_figures() {
-    let boards = boards::end_boards();
-    assert_eq!(boards.len(), 958);
-    let examples: Vec<_> = boards
-        .iter()
-        .map(|board| (board.bit_string(), board.has_won(b'x')))
-        .collect();
-    assert_eq!(examples.iter().filter(|(_, won)| *won).count(), 626);
     let service = Service::start().await;
+    let boards = service.get("/v1/samples/tic-tac-toe").await.expect(200);
     for (query, expected) in [
         (MONOTONE, [187, 8, 0]),
         (ALL, [156, 4, 0]),
         (MONOTONE_3, [305, 17, 0]),
     ] {
-        let job = train(&service, query, lines(&examples)).await;
+        let job = train_as(&service, query, CSV, boards.body.to_vec()).await;
         assert_eq!(figures(&job), expected, "{query}");
     }
 }

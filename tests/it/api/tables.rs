@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use halfspace_core::samples::{Sample, SampleParameters};
 use serde_json::{Value, json};
 
 use crate::service::Service;
@@ -107,36 +108,12 @@ fn votes() -> Table {
 
 /// Nine squares with x, o or b. The class tells whether x has a row, a column or a diagonal.
 fn tic_tac_toe() -> Table {
-    const LINES: [[usize; 3]; 8] = [
-        [0, 1, 2],
-        [3, 4, 5],
-        [6, 7, 8],
-        [0, 3, 6],
-        [1, 4, 7],
-        [2, 5, 8],
-        [0, 4, 8],
-        [2, 4, 6],
-    ];
-    let board = |number: usize| {
-        let mut row: Vec<_> = (0..9)
-            .map(|square| ["x", "o", "b"][number / 3_usize.pow(square) % 3].to_owned())
-            .collect();
-        let wins = LINES
-            .iter()
-            .any(|line| line.iter().all(|&square| row[square] == "x"));
-        row.push(if wins { "positive" } else { "negative" }.to_owned());
-        row
-    };
-    let names = ["left", "middle", "right"]
-        .map(|column| ["top", "middle", "bottom"].map(|row| format!("{row}-{column}")));
+    let sample = Sample::find("tic-tac-toe").unwrap();
+    let table = sample.table(&SampleParameters::default()).unwrap();
     Table {
         query: "",
-        names: names
-            .concat()
-            .into_iter()
-            .chain(["class".to_owned()])
-            .collect(),
-        rows: (0..19_683).step_by(23).map(board).collect(),
+        names: table.columns,
+        rows: table.rows.iter().map(|row| texts(row)).collect(),
         label: 9,
         positive: "positive",
         ignored: Vec::new(),

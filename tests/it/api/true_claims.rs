@@ -3,7 +3,6 @@
 
 use serde_json::{Value, json};
 
-use super::boards;
 use crate::service::{Service, request, train};
 
 async fn result(service: &Service, job: &Value) -> Value {
@@ -30,17 +29,14 @@ fn detail(result: &Value) -> &str {
 #[tokio::test]
 async fn a_limit_ends_with_the_last_hypothesis_and_the_best_stands_beside_it() {
     let service = Service::start().await;
-    let mut boards = boards::end_boards();
+    let boards = service.get("/v1/samples/tic-tac-toe").await.expect(200);
+    let (names, boards) = boards.text().split_once('\n').unwrap();
     // The file in the UCI repository lists the boards that x has won first.
-    boards.sort_by_key(|board| !board.has_won(b'x'));
-    let examples: Vec<_> = boards
-        .iter()
-        .map(|board| {
-            let y = if board.has_won(b'x') { 1 } else { -1 };
-            json!({"x": board.bit_string(), "y": y})
-        })
-        .collect();
-    let data = json!({"labelled": {"examples": examples}});
+    let mut boards: Vec<_> = boards.lines().collect();
+    boards.sort_by_key(|board| board.ends_with("negative"));
+    let csv = format!("{names}\n{}\n", boards.join("\n"));
+    let dataset = service.post_as("/v1/datasets", "text/csv", csv).await;
+    let data = json!({"dataset": dataset.expect(201).json()["id"]});
     let found = result(
         &service,
         &train(json!({"name": "perceptron"}), data.clone()),

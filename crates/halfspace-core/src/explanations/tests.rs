@@ -1,8 +1,5 @@
 //! Explanations against their definition, and of targets whose heaviest terms are known.
 
-#[path = "../../../../examples/tic_tac_toe/boards.rs"]
-mod boards;
-
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
@@ -30,6 +27,7 @@ use crate::learners::linear::linear_weights::{
 };
 use crate::learners::sample::data::{Data, Features, Labels};
 use crate::learners::winnow::winnow_weights::WinnowWeights;
+use crate::samples::{Sample, SampleParameters};
 
 const PLENTY: u64 = 1 << 40;
 
@@ -84,11 +82,19 @@ const LINES: [[usize; 3]; 8] = [
 
 #[test]
 fn the_lines_of_x_explain_the_ends_of_tic_tac_toe() {
-    let boards = boards::end_boards();
-    assert_eq!(boards.len(), 958);
-    let examples = boards.iter().map(|board| {
-        let bits = BitVector::from_bit_string(board.bit_string().as_bytes()).expect("bits");
-        (bits, board.has_won(b'x'))
+    let sample = Sample::find("tic-tac-toe").expect("a sample");
+    let boards = sample
+        .table(&SampleParameters::default())
+        .expect("no limit");
+    assert_eq!(boards.rows.len(), 958);
+    let examples = boards.rows.iter().map(|row| {
+        let (class, squares) = row.split_last().expect("a class");
+        let bits = squares
+            .iter()
+            .flat_map(|square| ["x", "o", "b"].map(|mark| mark == *square));
+        let mut example = BitVector::zeros(27);
+        bits.enumerate().for_each(|(at, bit)| example.set(at, bit));
+        (example, *class == "positive")
     });
     let examples: Vec<_> = examples.collect();
     assert_eq!(examples.iter().filter(|example| example.1).count(), 626);

@@ -87,14 +87,23 @@ pub fn write_csv_header(features: &[String], has_label: bool) -> String {
         .chain(numbered)
         .find(is_free);
     let names = label.iter().filter(|_| has_label).chain(features);
-    let quoted =
-        names.map(
-            |name| match name.contains([',', '"', '\n', '\r']) || name.trim() != name {
-                true => format!("\"{}\"", name.replace('"', "\"\"")),
-                false => name.clone(),
-            },
-        );
-    quoted.collect::<Vec<_>>().join(",") + "\n"
+    let mut line = String::new();
+    push_csv_line(&mut line, names.map(String::as_str));
+    line
+}
+
+/// Appends texts as one line of CSV, quoted where necessary.
+pub fn push_csv_line<'t>(text: &mut String, cells: impl IntoIterator<Item = &'t str>) {
+    for (at, cell) in cells.into_iter().enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        match cell.contains([',', '"', '\n', '\r']) || cell.trim() != cell {
+            true => text.extend(["\"", &cell.replace('"', "\"\""), "\""]),
+            false => text.push_str(cell),
+        }
+    }
+    text.push('\n');
 }
 
 /// The features of one example.

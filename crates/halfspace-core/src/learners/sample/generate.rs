@@ -61,6 +61,12 @@ pub fn random_vector(n: usize, generator: &mut Generator) -> BitVector {
     BitVector::from_words(n, words.collect())
 }
 
+/// Decides whether an example is noisy. Noise above 0 takes one uniform draw in [0, 1) per example.
+pub fn is_noisy(noise: f64, random: &mut Generator) -> bool {
+    let places = (1_u64 << 53) as f64;
+    noise > 0.0 && ((random.next_u64() >> 11) as f64 / places) < noise
+}
+
 /// The stream of a plan and a seed.
 #[derive(Debug)]
 pub struct Generated {
@@ -252,16 +258,10 @@ impl Generated {
         }
     }
 
-    /// Returns the mask of noisy rows. Each row takes one uniform draw in [0, 1).
+    /// Returns the mask of noisy rows.
     fn noisy_rows(&mut self, rows: usize) -> u64 {
-        if self.plan.noise == 0.0 {
-            return 0;
-        }
-        let places = (1_u64 << 53) as f64;
-        (0..rows).fold(0, |mask, row| {
-            let uniform = (self.next.noise.next_u64() >> 11) as f64 / places;
-            mask | u64::from(uniform < self.plan.noise) << row
-        })
+        let noisy = |row| u64::from(is_noisy(self.plan.noise, &mut self.next.noise)) << row;
+        (0..rows).map(noisy).fold(0, |mask, row| mask | row)
     }
 }
 

@@ -1,0 +1,342 @@
+//! Labelled tables to try, each made from its definition.
+//!
+//! A table has named columns of text values. The last column is `class`. The module does not know how tables are
+//! written or encoded as examples.
+
+mod monks;
+mod random;
+mod tic_tac_toe;
+
+use std::ops::RangeInclusive;
+
+use crate::learners::engine::random::{Purpose, SEED_MAX, Seed};
+use crate::learners::sample::generate::is_noisy;
+use crate::theory::OutOfRange;
+
+/// Largest number of features `n`.
+pub const N_MAX: u64 = 50;
+/// Largest number of rows `m`.
+pub const M_MAX: u64 = 10_000;
+/// Largest number of terms of a DNF.
+pub const TERMS_MAX: u64 = 100;
+/// Largest noise. With more noise the labels would follow the negated concept.
+pub const NOISE_MAX: f64 = 0.5;
+
+/// The names of the classes -1 and +1.
+pub const CLASSES: [&str; 2] = ["negative", "positive"];
+
+/// All samples.
+pub static SAMPLES: [Sample; 7] = [
+    tic_tac_toe::SAMPLE,
+    monks::FIRST,
+    monks::SECOND,
+    monks::THIRD,
+    random::PARITY,
+    random::MAJORITY,
+    random::DNF,
+];
+
+/// A table and its definition.
+#[derive(Debug)]
+pub struct Sample {
+    /// Name in requests.
+    pub name: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// The rows and the rule of the class.
+    pub description: &'static str,
+    /// The origin of the definition.
+    pub source: &'static str,
+    /// Names of the parameters.
+    pub parameters: &'static [&'static str],
+    /// A learner that classifies the table without errors.
+    pub learner: &'static str,
+    /// Parameters of the learner.
+    pub learner_parameters: &'static [(&'static str, &'static str)],
+    /// Makes the rows without noise.
+    rows: fn(&Settings) -> Rows,
+}
+
+/// The parameters of a request. An absent parameter takes the default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SampleParameters {
+    /// Features of a drawn table.
+    pub n: Option<u64>,
+    /// Rows of a drawn table.
+    pub m: Option<u64>,
+    /// Terms of a drawn DNF.
+    pub terms: Option<u64>,
+    /// Probability that a class is flipped.
+    pub noise: Option<f64>,
+    /// Seed of every random choice.
+    pub seed: Option<u64>,
+}
+
+/// Columns and rows of text. The last column is `class`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleTable {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// One value per column in each row.
+    pub rows: Vec<Vec<&'static str>>,
+}
+
+/// Checked parameters.
+#[derive(Debug)]
+struct Settings {
+    n: usize,
+    m: u64,
+    terms: usize,
+    seed: Seed,
+}
+
+/// The features and the class of each row.
+struct Rows {
+    columns: Vec<String>,
+    rows: Vec<(Vec<&'static str>, bool)>,
+}
+
+impl Sample {
+    /// The sample of this name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        SAMPLES.iter().find(|sample| sample.name == name)
+    }
+
+    /// Makes the table. Equal parameters make equal tables.
+    ///
+    /// # Errors
+    /// A parameter out of range, or one that the sample does not have.
+    pub fn table(&self, given: &SampleParameters) -> Result<SampleTable, OutOfRange> {
+        let settings = Settings {
+            n: self.checked("n", given.n, 1..=N_MAX, 11)? as usize,
+            m: self.checked("m", given.m, 1..=M_MAX, 500)?,
+            terms: self.checked("terms", given.terms, 1..=TERMS_MAX, 3)? as usize,
+            seed: Seed(self.checked("seed", given.seed, 0..=SEED_MAX, 1)?),
+        };
+        let noise = self.checked("noise", given.noise, 0.0..=NOISE_MAX, 0.0)?;
+        let Rows { mut columns, rows } = (self.rows)(&settings);
+        columns.push("class".to_owned());
+        let mut random = settings.seed.generator(Purpose::Noise);
+        let rows = rows.into_iter().map(|(mut cells, is_positive)| {
+            let is_positive = is_positive ^ is_noisy(noise, &mut random);
+            cells.push(CLASSES[usize::from(is_positive)]);
+            cells
+        });
+        Ok(SampleTable {
+            rows: rows.collect(),
+            columns,
+        })
+    }
+
+    fn checked<T: PartialOrd + std::fmt::Display>(
+        &self,
+        parameter: &'static str,
+        given: Option<T>,
+        range: RangeInclusive<T>,
+        default: T,
+    ) -> Result<T, OutOfRange> {
+        let Some(value) = given else {
+            return Ok(default);
+        };
+        let detail = if !self.parameters.contains(&parameter) {
+            format!(
+                "the sample {} has no such parameter; the parameters are: {}",
+                self.name,
+                self.parameters.join(", ")
+            )
+        } else if !range.contains(&value) {
+            format!("{value} is not from {} to {}", range.start(), range.end())
+        } else {
+            return Ok(value);
+        };
+        Err(OutOfRange { parameter, detail })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(name: &str, given: SampleParameters) -> SampleTable {
+        let sample = Sample::find(name).expect(name);
+        sample.table(&given).expect(name)
+    }
+
+    fn positives(table: &SampleTable) -> usize {
+        let is_positive = |row: &&Vec<&str>| row.last() == Some(&CLASSES[1]);
+        table.rows.iter().filter(is_positive).count()
+    }
+
+    #[test]
+    fn whole_tables_have_the_known_counts() {
+        for (name, columns, rows, expected) in [
+            ("tic-tac-toe", 10, 958, 626),
+            ("monks-1", 7, 432, 216),
+            ("monks-2", 7, 432, 142),
+            ("monks-3", 7, 432, 228),
+        ] {
+            let table = table(name, SampleParameters::default());
+            assert_eq!(table.columns.len(), columns, "{name}");
+            assert_eq!(table.rows.len(), rows, "{name}");
+            assert_eq!(positives(&table), expected, "{name}");
+            let features: Vec<_> = table.rows.iter().map(|row| &row[..columns - 1]).collect();
+            let different: std::collections::BTreeSet<_> = features.iter().collect();
+            assert_eq!(different.len(), rows, "{name}");
+            assert!(table.rows.iter().all(|row| row.len() == columns));
+        }
+    }
+
+    #[test]
+    fn an_end_board_is_a_legal_position() {
+        for row in table("tic-tac-toe", SampleParameters::default()).rows {
+            let count = |value| row.iter().filter(|&&cell| cell == value).count();
+            let (x, o) = (count("x"), count("o"));
+            // Only the player of the last move can have a line of three.
+            assert!(x == o + 1 || x == o && row[9] == CLASSES[0], "{row:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_rows_are_these() {
+        let first = |name| table(name, SampleParameters::default()).rows[0].join(",");
+        assert_eq!(first("tic-tac-toe"), "b,b,b,b,o,o,x,x,x,positive");
+        assert_eq!(first("monks-2"), "round,round,yes,sword,red,yes,negative");
+    }
+
+    #[test]
+    fn drawn_rows_have_the_class_of_their_bits() {
+        let given = SampleParameters {
+            n: Some(9),
+            m: Some(300),
+            seed: Some(5),
+            ..SampleParameters::default()
+        };
+        for name in ["parity", "majority"] {
+            let table = table(name, given);
+            assert_eq!((table.columns.len(), table.rows.len()), (10, 300));
+            assert_eq!(table.columns[8], "x9");
+            for row in &table.rows {
+                let ones = row.iter().filter(|&&cell| cell == "1").count();
+                let is_positive = if name == "parity" {
+                    ones % 2 == 1
+                } else {
+                    ones > 4
+                };
+                assert_eq!(row[9], CLASSES[usize::from(is_positive)], "{row:?}");
+            }
+        }
+    }
+
+    /// A row whose ones are ones of a negative row is negative.
+    #[test]
+    fn the_dnf_is_monotone_and_follows_the_seed() {
+        let given = |seed| SampleParameters {
+            n: Some(6),
+            m: Some(1000),
+            terms: Some(2),
+            seed: Some(seed),
+            ..SampleParameters::default()
+        };
+        let drawn = table("dnf", given(2));
+        assert_eq!(drawn, table("dnf", given(2)));
+        assert_ne!(drawn, table("dnf", given(3)));
+        assert!((1..1000).contains(&positives(&drawn)));
+        let ones = |row: &[&str]| {
+            (0..6)
+                .filter(|&j| row[j] == "1")
+                .fold(0_u8, |all, j| all | 1 << j)
+        };
+        let rows: Vec<_> = drawn.rows.iter().map(|row| (ones(row), row[6])).collect();
+        for (upper, _) in rows.iter().filter(|(_, class)| *class == CLASSES[0]) {
+            let mut below = rows.iter().filter(|(lower, _)| lower & !upper == 0);
+            assert!(below.all(|(_, class)| *class == CLASSES[0]));
+        }
+    }
+
+    #[test]
+    fn noise_flips_its_share_of_classes_and_nothing_else() {
+        let noisy = |seed| SampleParameters {
+            noise: Some(0.05),
+            seed: Some(seed),
+            ..SampleParameters::default()
+        };
+        let clean = table("monks-3", SampleParameters::default());
+        let flipped = |table: &SampleTable| {
+            let mut flipped = Vec::new();
+            for (at, (a, b)) in table.rows.iter().zip(&clean.rows).enumerate() {
+                assert_eq!(a[..6], b[..6]);
+                flipped.extend((a[6] != b[6]).then_some(at));
+            }
+            flipped
+        };
+        let (first, second) = (table("monks-3", noisy(1)), table("monks-3", noisy(2)));
+        assert_eq!(first, table("monks-3", noisy(1)));
+        assert_ne!(flipped(&first), flipped(&second));
+        // The mean is 21.6 and the standard deviation is 4.5.
+        assert!(
+            (4..40).contains(&flipped(&first).len()),
+            "{:?}",
+            flipped(&first)
+        );
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused_by_name() {
+        let refused = |name, given| {
+            let sample = Sample::find(name).expect(name);
+            sample.table(&given).expect_err("out of range").to_string()
+        };
+        let mut given = SampleParameters {
+            n: Some(51),
+            ..SampleParameters::default()
+        };
+        assert_eq!(refused("parity", given), "n: 51 is not from 1 to 50");
+        let detail = "n: the sample monks-1 has no such parameter; the parameters are: noise, seed";
+        assert_eq!(refused("monks-1", given), detail);
+        given.n = None;
+        given.noise = Some(0.6);
+        assert_eq!(
+            refused("tic-tac-toe", given),
+            "noise: 0.6 is not from 0 to 0.5"
+        );
+        given.noise = Some(f64::NAN);
+        assert_eq!(refused("dnf", given), "noise: NaN is not from 0 to 0.5");
+    }
+
+    #[test]
+    fn the_limits_are_reached() {
+        let given = SampleParameters {
+            n: Some(N_MAX),
+            m: Some(M_MAX),
+            ..SampleParameters::default()
+        };
+        let most = table(
+            "dnf",
+            SampleParameters {
+                terms: Some(TERMS_MAX),
+                ..given
+            },
+        );
+        assert_eq!(
+            (most.rows.len() as u64, most.columns.len() as u64),
+            (M_MAX, N_MAX + 1)
+        );
+        let one = SampleParameters {
+            n: Some(1),
+            m: Some(1),
+            ..given
+        };
+        assert_eq!(
+            table(
+                "dnf",
+                SampleParameters {
+                    terms: Some(1),
+                    ..one
+                }
+            )
+            .rows
+            .len(),
+            1
+        );
+    }
+}

@@ -1,0 +1,171 @@
+//! `GET /v1/samples` and `GET /v1/samples/{name}`: tables to try, as documents and as CSV.
+//!
+//! The tables and the limits of their parameters are in [`halfspace_core::samples`].
+
+use axum::Json;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use halfspace_core::samples::{M_MAX, N_MAX, SAMPLES, Sample, SampleParameters, SampleTable};
+use halfspace_formats::{Format, push_csv_line};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::records::train::SeedNumber;
+
+use crate::http::document::declared::{IN_PATH, problems};
+use crate::http::extract::body;
+use crate::http::extract::work::SMALL_WORDS_MAX;
+use crate::http::extract::{NoQuery, PathText, Query};
+use crate::http::problem::{Code, Problem};
+
+// A cell takes two words, so no table needs a permit.
+const _: () = assert!(2 * (N_MAX + 1) * M_MAX <= SMALL_WORDS_MAX);
+
+/// Parameters of a table. A sample refuses the parameters that it does not have.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SampleQuery {
+    /// Features of a drawn table; 11 when absent.
+    #[param(default = 11, minimum = 1, maximum = 50)]
+    n: Option<u64>,
+    /// Rows of a drawn table; 500 when absent.
+    #[param(default = 500, minimum = 1, maximum = 10_000)]
+    m: Option<u64>,
+    /// Terms of a DNF; 3 when absent.
+    #[param(default = 3, minimum = 1, maximum = 100)]
+    terms: Option<u64>,
+    /// Probability that a class is flipped.
+    #[param(default = 0, minimum = 0, maximum = 0.5)]
+    noise: Option<f64>,
+    /// Seed of every random choice.
+    #[param(value_type = Option<u64>, default = 1, minimum = 0, maximum = 9_007_199_254_740_991_i64)]
+    seed: Option<SeedNumber>,
+}
+
+/// A table to try.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Sample)]
+pub struct SampleDocument {
+    /// Name in requests.
+    name: &'static str,
+    /// Name for people.
+    title: &'static str,
+    /// The rows and the rule of the class.
+    description: &'static str,
+    /// Origin of the definition.
+    source: &'static str,
+    /// Rows of the table with default parameters.
+    rows: usize,
+    /// Names of the columns with default parameters. The last column is the label.
+    columns: Vec<String>,
+    /// Query parameters as a JSON Schema with defaults.
+    #[schema(value_type = Object)]
+    parameters: Value,
+    /// Path and query of a training that classifies the table with default parameters without errors. Send the table as
+    /// the body of a POST request.
+    #[schema(format = "uri-reference")]
+    train: String,
+}
+
+/// All samples, on one page.
+#[derive(Serialize, ToSchema)]
+pub struct SampleList {
+    items: Vec<SampleDocument>,
+    /// Always null, because the list has one page.
+    next_cursor: Option<String>,
+}
+
+/// Lists tables to try.
+///
+/// The service makes each table from its definition.
+#[utoipa::path(get, path = "/v1/samples", tag = "samples",
+    responses((status = 200, description = "Every sample", body = SampleList)))]
+pub async fn list_samples(_: NoQuery) -> Result<Json<SampleList>, Problem> {
+    let items = body::compute(None, || SAMPLES.iter().map(document).collect());
+    Ok(Json(SampleList {
+        items: items.await?,
+        next_cursor: None,
+    }))
+}
+
+/// Returns a table to try as CSV with a row of names.
+///
+/// The label is the last column, `class`. Equal parameters give equal bytes.
+#[utoipa::path(get, path = "/v1/samples/{name}", tag = "samples",
+    params(("name" = String, Path, description = "The sample's name"), SampleQuery),
+    responses((status = 200, description = "The table", body = String, content_type = "text/csv")),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
+pub async fn get_sample(
+    PathText(name): PathText,
+    Query(query): Query<SampleQuery>,
+) -> Result<Response, Problem> {
+    let sample = Sample::find(&name).ok_or_else(no_sample)?;
+    let given = SampleParameters {
+        n: query.n,
+        m: query.m,
+        terms: query.terms,
+        noise: query.noise,
+        seed: query.seed.map(SeedNumber::get),
+    };
+    let text = body::compute(None, move || Ok(csv(&sample.table(&given)?))).await?;
+    let content_type = [(header::CONTENT_TYPE, Format::Csv.media_type())];
+    Ok((content_type, text).into_response())
+}
+
+fn document(sample: &Sample) -> Result<SampleDocument, Problem> {
+    let SampleTable { columns, rows } = sample.table(&SampleParameters::default())?;
+    let options = sample.learner_parameters.iter();
+    let options: Vec<_> = options
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let mark = if options.is_empty() { "" } else { "?" };
+    Ok(SampleDocument {
+        name: sample.name,
+        title: sample.title,
+        description: sample.description,
+        source: sample.source,
+        rows: rows.len(),
+        columns,
+        parameters: parameters(sample),
+        train: format!(
+            "/v1/learners/{}/train{mark}{}",
+            sample.learner,
+            options.join("&")
+        ),
+    })
+}
+
+/// The parameters of the sample as the OpenAPI document describes them.
+fn parameters(sample: &Sample) -> Value {
+    let documented = serde_json::to_value(SampleQuery::into_params(|| None)).unwrap_or_default();
+    let mut properties = Map::new();
+    for parameter in documented.as_array().into_iter().flatten() {
+        let name = parameter["name"].as_str().unwrap_or_default();
+        if sample.parameters.contains(&name) {
+            let mut schema = parameter["schema"].clone();
+            schema["description"] = parameter["description"].clone();
+            properties.insert(name.to_owned(), schema);
+        }
+    }
+    json!({"type": "object", "properties": properties, "additionalProperties": false})
+}
+
+fn csv(table: &SampleTable) -> String {
+    let mut text = String::new();
+    push_csv_line(&mut text, table.columns.iter().map(String::as_str));
+    for row in &table.rows {
+        push_csv_line(&mut text, row.iter().copied());
+    }
+    text
+}
+
+fn no_sample() -> Problem {
+    let names: Vec<_> = SAMPLES.iter().map(|sample| sample.name).collect();
+    let detail = format!(
+        "There is no such sample. The samples are: {}.",
+        names.join(", ")
+    );
+    Problem::new(Code::NOT_FOUND, detail)
+}

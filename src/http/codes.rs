@@ -146,6 +146,9 @@ codes! {
     NO_FEATURE_WEIGHTS "no-feature-weights" 422 "The model has no linear weights"
         "Only the kinds `binary-weights` and `linear` have one weight per feature. The detail gives the \
          reason."
+    INEXACT_PROGRAM "inexact-program" 422 "The language cannot state the model exactly"
+        "A program answers exactly like the service or is refused. The detail names the limit. Python \
+         states every model."
     ANSWER_TOO_LONG "answer-too-long" 422 "The answer would be too long"
         "Store the data as a dataset with `\"store\": true`. The answer then names the dataset."
     INTRACTABLE "intractable" 422 "The request would take too long"

@@ -4,6 +4,7 @@ mod amplification;
 mod bad_input;
 mod bounded_perceptron;
 mod certificates;
+mod code;
 mod constructions;
 mod datasets;
 mod evaluate;

@@ -230,6 +230,7 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
         "offset" => json!(2),
         "status" => json!("succeeded"),
         "task" => json!("train"),
+        "language" => json!("python"),
         "learner" => json!(PERCEPTRON),
         "kind" => json!("linear"),
         "parent" => JOB.into(),

@@ -3,6 +3,7 @@
 
 pub mod answer_lines;
 pub mod answering;
+pub mod code;
 pub mod evaluate;
 pub mod examples;
 pub mod explanation;

@@ -3,25 +3,16 @@
 use std::fmt::Write;
 
 use super::computation::{Cells, Computation, Input, Score, Word};
+use super::{list, section};
 
-/// The part of a program that is the same for every model.
-const RUNTIME: &str = include_str!("runtime.c");
+/// The code of a program.
+const TEMPLATE: &str = include_str!("templates/program.c");
 
 pub(super) fn write(computation: &Computation, title: &str) -> Result<String, String> {
     if !matches!(computation.score, Score::Real { .. }) {
         computation.check_integral(63)?;
     }
-    let mut source = format!(
-        "/* {title}.\n *\n * `predict` labels one row. As a program, this file reads CSV from standard input and writes \
-         one label per row.\n * Compile: cc -O2 -o predict FILE.c */\n"
-    );
-    source += "#include <locale.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n";
-    source += "/* A spelling of a truth value: e is the text, a the text in any case, n any spelling of the number. */\n";
-    source += "struct word { char kind; const char *text; double number; };\n\n";
-    source += "/* Kinds: f is a flag, v has one feature per value, n is a number, t has one feature per threshold. */\n";
-    source += "struct column {\n    const char *name;\n    size_t place, first;\n    long missing;\n    char kind;\n    \
-               size_t count;\n    const char *const *values;\n    const double *thresholds;\n    \
-               const struct word *off, *on;\n    double off_value;\n};\n\n";
+    let mut source = format!("/* {title}.\n{}", section(TEMPLATE, "head"));
     let _ = writeln!(
         source,
         "enum {{ FEATURES = {}, COLUMNS = {}, FILE_COLUMNS = {}, HAS_NAMES = {} }};",
@@ -50,8 +41,10 @@ pub(super) fn write(computation: &Computation, title: &str) -> Result<String, St
         source,
         "static const struct column TABLE[COLUMNS] = {{\n{table}}};\n"
     );
-    score(&computation.score, &mut source);
-    Ok(source + RUNTIME)
+    constants(&computation.score, &mut source);
+    source += section(TEMPLATE, computation.score.section());
+    source += section(TEMPLATE, "tail");
+    Ok(source)
 }
 
 fn column(at: usize, input: &Input, source: &mut String, table: &mut String) -> Result<(), String> {
@@ -142,19 +135,12 @@ fn double(value: f64) -> String {
     format!("{value:?}")
 }
 
-fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
-    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
-    items.join(", ")
-}
-
-fn score(score: &Score, source: &mut String) {
+/// Writes the numbers of the score.
+fn constants(score: &Score, source: &mut String) {
     let _ = match score {
-        Score::Sum { weights, constant } => write!(
+        Score::Sum { weights, constant } => writeln!(
             source,
-            "static const int64_t WEIGHTS[FEATURES] = {{{}}};\n\n\
-             /* Whether the weights of the features that are 1 and the constant sum to at least 0. */\n\
-             static int decide(const double *x) {{\n    int64_t sum = {constant};\n    \
-             for (size_t j = 0; j < FEATURES; j++)\n        if (x[j] != 0) sum += WEIGHTS[j];\n    return sum >= 0;\n}}\n",
+            "static const int64_t WEIGHTS[FEATURES] = {{{}}}, CONSTANT = {constant};",
             list(weights)
         ),
         Score::Kernel(kernel) => {
@@ -164,46 +150,50 @@ fn score(score: &Score, source: &mut String) {
                 .map(|(ones, _)| ones.len())
                 .max()
                 .unwrap_or(0);
-            let vector = |(ones, net): &(Vec<usize>, i64)| {
-                format!("    {{{net}, {}, {{{}}}}},\n", ones.len(), list(ones))
-            };
-            let vectors: String = kernel.support.iter().map(vector).collect();
-            let count = match kernel.counts_agreements {
-                true => "FEATURES + 2 * shared - SUPPORT[i].count - active",
-                false => "shared",
-            };
-            write!(
+            let _ = writeln!(
                 source,
-                "/* Kernel values by the number of shared literals. */\n\
-                 static const int64_t KERNEL[] = {{{}}};\n\n\
-                 /* Support vectors: the sum of the labels, and the features that are 1. */\n\
-                 static const struct {{ int64_t net; size_t count; size_t ones[{}]; }} SUPPORT[] = {{\n{vectors}    \
-                 {{0, 0, {{0}}}}\n}};\n\n\
-                 /* Whether the labels times the kernels sum to at least 0. */\n\
-                 static int decide(const double *x) {{\n    int64_t sum = 0;\n    size_t active = 0;\n    \
-                 for (size_t j = 0; j < FEATURES; j++) active += x[j] != 0;\n    (void)active;\n    \
-                 for (size_t i = 0; SUPPORT[i].net != 0; i++) {{\n        size_t shared = 0;\n        \
-                 for (size_t k = 0; k < SUPPORT[i].count; k++) shared += x[SUPPORT[i].ones[k]] != 0;\n        \
-                 sum += SUPPORT[i].net * KERNEL[{count}];\n    }}\n    return sum >= 0;\n}}\n",
-                list(&kernel.values),
+                "static const int64_t KERNEL[] = {{{}}};",
+                list(&kernel.values)
+            );
+            let _ = writeln!(
+                source,
+                "enum {{ COUNTS_AGREEMENTS = {} }};",
+                u8::from(kernel.counts_agreements)
+            );
+            source.push_str(
+                "/* Support vectors: the sum of the labels, and the features that are 1. */\n",
+            );
+            let shape = format!(
+                "struct {{ int64_t net; size_t count, ones[{}]; }}",
                 most.max(1)
-            )
+            );
+            let _ = writeln!(source, "static const {shape} SUPPORT[] = {{");
+            for (ones, net) in &kernel.support {
+                let own = if ones.is_empty() {
+                    "0".to_owned()
+                } else {
+                    list(ones)
+                };
+                let _ = writeln!(source, "    {{{net}, {}, {{{own}}}}},", ones.len());
+            }
+            writeln!(source, "    {{0, 0, {{0}}}}\n}};")
         }
         Score::Real {
             weights,
             divisor,
             offset,
-        } => write!(
-            source,
-            "static const double WEIGHTS[FEATURES] = {{{}}};\n\n\
-             /* Whether the score is at least 0. The products are added in order. `volatile` prevents fused operations. */\n\
-             static int decide(const double *x) {{\n    double sum = 0;\n    \
-             for (size_t j = 0; j < FEATURES; j++) {{\n        volatile double product = WEIGHTS[j] * x[j];\n        \
-             sum += product;\n    }}\n    volatile double mean = sum / {};\n    return mean + {} >= 0;\n}}\n",
-            list(weights.iter().map(|weight| double(*weight))),
-            double(*divisor),
-            double(*offset)
-        ),
+        } => {
+            let weights = list(weights.iter().copied().map(double));
+            let (divisor, offset) = (double(*divisor), double(*offset));
+            let _ = writeln!(
+                source,
+                "static const double WEIGHTS[FEATURES] = {{{weights}}};"
+            );
+            writeln!(
+                source,
+                "static const double DIVISOR = {divisor}, OFFSET = {offset};"
+            )
+        }
         Score::Monomials(_) => Ok(()),
     };
 }

@@ -1,5 +1,5 @@
-//! A prediction in steps that every language can write: raw cells become features, features become a score, and the sign
-//! of the score is the label.
+//! A prediction in steps that every language can write: raw cells become features, features become a score, and the
+//! sign of the score is the label.
 
 use std::collections::BTreeMap;
 
@@ -121,6 +121,18 @@ impl Input {
             Cells::Thresholds(thresholds) => thresholds.len(),
         };
         (self.first..self.first + count).chain(self.missing)
+    }
+}
+
+impl Score {
+    /// Returns the name of the section of a template with the arithmetic.
+    pub(super) fn section(&self) -> &'static str {
+        match self {
+            Self::Sum { .. } => "sum",
+            Self::Kernel(_) => "kernel",
+            Self::Monomials(_) => "monomials",
+            Self::Real { .. } => "real",
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A program has the encoding of the table and the hypothesis in one file, and answers exactly like a prediction of the
 //! service. [`Computation`] describes the program without terms of a language. Each language is one file, which
-//! writes the description as source text, and one entry in [`Language`].
+//! writes the data of the description as source text, and one entry in [`Language`]. The code of a program stands in
+//! `templates/` in its own language.
 //!
 //! | language | hypotheses |
 //! |---|---|
@@ -168,6 +169,21 @@ impl Program<'_> {
         });
         source.map_err(|limit| Inexact { language, limit })
     }
+}
+
+/// Returns a section of a template. Each section begins after a line of `@@` and the name.
+fn section<'t>(template: &'t str, name: &str) -> &'t str {
+    let mut sections = template
+        .split("@@ ")
+        .filter_map(|section| section.split_once('\n'));
+    let found = sections.find(|(own, _)| *own == name);
+    found.map_or("", |(_, text)| text)
+}
+
+/// Returns the items between commas.
+fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
+    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
+    items.join(", ")
 }
 
 fn too_long() -> String {

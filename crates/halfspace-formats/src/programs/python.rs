@@ -2,20 +2,17 @@
 
 use std::fmt::Write;
 
-use num_bigint::BigInt;
+use num_bigint::BigUint;
 use serde_json::{Value, json};
 
 use super::computation::{Cells, Computation, Input, Score, Word};
+use super::{list, section};
 
-/// The part of a program that is the same for every model.
-const RUNTIME: &str = include_str!("runtime.py");
+/// The code of a program.
+const TEMPLATE: &str = include_str!("templates/program.py");
 
 pub(super) fn write(computation: &Computation, title: &str) -> Result<String, String> {
-    let mut source = format!(
-        "\"\"\"{title}.\n\n`predict` labels one row. As a program, this file reads CSV from standard input and writes one \
-         label per row.\n\"\"\"\n\n"
-    );
-    source += "import csv\nimport math\nimport re\nimport sys\nfrom fractions import Fraction\n\n";
+    let mut source = format!("\"\"\"{title}.\n{}", section(TEMPLATE, "head"));
     source += "# The columns with the features of their cells.\nCOLUMNS = [\n";
     for input in &computation.inputs {
         let _ = writeln!(source, "    {},", column(input, computation.rest));
@@ -29,9 +26,10 @@ pub(super) fn write(computation: &Computation, title: &str) -> Result<String, St
     let _ = writeln!(source, "FILE_COLUMNS = {}", computation.columns);
     let _ = writeln!(source, "FEATURES = {}", computation.n);
     let _ = writeln!(source, "REST = {}", json!(computation.rest as i64));
-    let _ = writeln!(source, "CLASSES = {}\n\n", json!(computation.classes));
-    source += &score(&computation.score);
-    source += RUNTIME;
+    let _ = writeln!(source, "CLASSES = {}", json!(computation.classes));
+    constants(&computation.score, &mut source);
+    source += section(TEMPLATE, computation.score.section());
+    source += section(TEMPLATE, "tail");
     Ok(source)
 }
 
@@ -83,81 +81,50 @@ fn literal(value: &Value) -> String {
     }
 }
 
-fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
-    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
-    format!("[{}]", items.join(", "))
-}
-
+/// Support vectors: the sum of the labels, and the features that are 1.
 fn vectors(support: &[(Vec<usize>, i64)]) -> String {
-    let vector = |(ones, net): &(Vec<usize>, i64)| format!("    ({net}, {}),\n", list(ones));
+    let vector = |(ones, net): &(Vec<usize>, i64)| format!("    ({net}, [{}]),\n", list(ones));
     format!("[\n{}]", support.iter().map(vector).collect::<String>())
 }
 
-/// The constants of the score and the function `score`.
-fn score(score: &Score) -> String {
-    match score {
-        Score::Sum { weights, constant } => format!(
-            "# The score is the sum of the weights of the features that are 1, plus the constant.\n\
-             WEIGHTS = {}\nCONSTANT = {constant}\n\n\n\
-             def score(x):\n    return CONSTANT + sum(WEIGHTS[j] for j in range(FEATURES) if x[j])\n",
-            list(weights.iter().map(BigInt::to_string)),
-        ),
-        Score::Kernel(kernel) => {
-            let value = if kernel.is_power {
-                "1 << count".to_owned()
-            } else {
-                "VALUES[count]".to_owned()
-            };
-            let values = match kernel.is_power {
-                true => String::new(),
-                false => format!(
-                    "# Kernel values by the number of shared literals.\nVALUES = {}\n",
-                    list(&kernel.values)
-                ),
-            };
-            let count = match kernel.counts_agreements {
-                true => "FEATURES - bin(bits ^ vector).count(\"1\")",
-                false => "bin(bits & vector).count(\"1\")",
-            };
-            format!(
-                "# Support vectors: the sum of the labels, and the features that are 1.\n\
-                 SUPPORT = {}\n{values}VECTORS = [(net, sum(1 << j for j in ones)) for net, ones in SUPPORT]\n\n\n\
-                 def score(x):\n    bits = sum(1 << j for j in range(FEATURES) if x[j])\n    total = 0\n    \
-                 for net, vector in VECTORS:\n        count = {count}\n        total += net * ({value})\n    \
-                 return total\n",
-                vectors(&kernel.support),
+/// Writes the numbers of the score.
+fn constants(score: &Score, source: &mut String) {
+    let _ = match score {
+        Score::Sum { weights, constant } => {
+            writeln!(
+                source,
+                "WEIGHTS = [{}]\nCONSTANT = {constant}",
+                list(weights)
             )
         }
-        Score::Monomials(own) => format!(
-            "# Examples with their promotions minus demotions, and the features that are 1.\n\
-             SUPPORT = {}\nBASE = Fraction({}, {})\nTHETA = Fraction({}, {})\n\n\n\
-             def score(x):\n    # The exponent of a monomial is the sum over the examples that contain the monomial.\n    \
-             active = [j for j in range(FEATURES) if x[j]]\n    cube = [0] * (1 << len(active))\n    \
-             for net, ones in SUPPORT:\n        ones = set(ones)\n        \
-             cube[sum(1 << at for at, j in enumerate(active) if j in ones)] += net\n    \
-             for at in range(len(active)):\n        for subset in range(len(cube)):\n            \
-             if not subset >> at & 1:\n                cube[subset] += cube[subset | 1 << at]\n    \
-             counts = {{}}\n    for exponent in cube[1:]:\n        \
-             counts[exponent] = counts.get(exponent, 0) + 1\n    \
-             return sum(count * BASE**exponent for exponent, count in counts.items()) - THETA\n",
-            vectors(&own.support),
-            own.base[0],
-            own.base[1],
-            own.theta[0],
-            own.theta[1],
-        ),
+        Score::Kernel(kernel) => {
+            let is_counted = literal(&json!(kernel.counts_agreements));
+            let (support, values) = (vectors(&kernel.support), list(&kernel.values));
+            writeln!(
+                source,
+                "SUPPORT = {support}\nKERNEL = [{values}]\nCOUNTS_AGREEMENTS = {is_counted}"
+            )
+        }
+        Score::Monomials(own) => {
+            let fraction = |[up, down]: &[BigUint; 2]| format!("Fraction({up}, {down})");
+            let (base, theta) = (fraction(&own.base), fraction(&own.theta));
+            writeln!(
+                source,
+                "SUPPORT = {}\nBASE = {base}\nTHETA = {theta}",
+                vectors(&own.support)
+            )
+        }
         Score::Real {
             weights,
             divisor,
             offset,
-        } => format!(
-            "# The score adds the products of weights and features in order.\n\
-             WEIGHTS = {}\nDIVISOR = {}\nOFFSET = {}\n\n\n\
-             def score(x):\n    total = 0.0\n    for j in range(FEATURES):\n        total += WEIGHTS[j] * x[j]\n    \
-             return total / DIVISOR + OFFSET\n",
-            list(weights.iter().map(|weight| json!(weight))),
-            json!(divisor),
-            json!(offset),
-        ),
-    }
+        } => {
+            let weights = list(weights.iter().map(|weight| json!(weight)));
+            let (divisor, offset) = (json!(divisor), json!(offset));
+            writeln!(
+                source,
+                "WEIGHTS = [{weights}]\nDIVISOR = {divisor}\nOFFSET = {offset}"
+            )
+        }
+    };
 }

@@ -3,18 +3,16 @@
 use std::fmt::Write;
 
 use super::computation::{Cells, Computation, Input, Score, Word};
+use super::{list, section};
 
-/// The part of a program that is the same for every model.
-const RUNTIME: &str = include_str!("runtime.rs.txt");
+/// The code of a program.
+const TEMPLATE: &str = include_str!("templates/program.rs.txt");
 
 pub(super) fn write(computation: &Computation, title: &str) -> Result<String, String> {
     if !matches!(computation.score, Score::Real { .. }) {
         computation.check_integral(63)?;
     }
-    let mut source = format!(
-        "//! {title}.\n//!\n//! `predict` labels one row. As a program, this file reads CSV from standard input and writes \
-         one label per row.\n//! Compile: rustc --edition 2021 -O -o predict FILE.rs\n\n"
-    );
+    let mut source = format!("//! {title}.\n{}", section(TEMPLATE, "head"));
     let _ = writeln!(source, "const FEATURES: usize = {};", computation.n);
     let _ = writeln!(
         source,
@@ -41,8 +39,10 @@ pub(super) fn write(computation: &Computation, title: &str) -> Result<String, St
         );
     }
     source += "];\n\n";
-    score(&computation.score, &mut source);
-    Ok(source + RUNTIME)
+    constants(&computation.score, &mut source);
+    source += section(TEMPLATE, computation.score.section());
+    source += section(TEMPLATE, "tail");
+    Ok(source)
 }
 
 fn cells(input: &Input) -> String {
@@ -66,58 +66,44 @@ fn word(word: &Word) -> String {
     }
 }
 
-fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
-    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
-    items.join(", ")
-}
-
-fn score(score: &Score, source: &mut String) {
+/// Writes the numbers of the score.
+fn constants(score: &Score, source: &mut String) {
     let _ = match score {
-        Score::Sum { weights, constant } => write!(
-            source,
-            "const WEIGHTS: &[i64] = &[{}];\n\n\
-             /// Whether the weights of the features that are 1 and the constant sum to at least 0.\n\
-             fn decide(x: &[f64]) -> bool {{\n    \
-             let weights = WEIGHTS.iter().zip(x).filter(|(_, x)| **x != 0.0);\n    \
-             {constant} + weights.map(|(weight, _)| weight).sum::<i64>() >= 0\n}}\n",
-            list(weights)
-        ),
+        Score::Sum { weights, constant } => {
+            let _ = writeln!(source, "const WEIGHTS: &[i64] = &[{}];", list(weights));
+            writeln!(source, "const CONSTANT: i64 = {constant};")
+        }
         Score::Kernel(kernel) => {
-            let vector = |(ones, net): &(Vec<usize>, i64)| format!("    ({net}, &{ones:?}),\n");
-            let vectors: String = kernel.support.iter().map(vector).collect();
-            let count = match kernel.counts_agreements {
-                true => "FEATURES + 2 * shared - ones.len() - active",
-                false => "shared",
-            };
-            let active = match kernel.counts_agreements {
-                true => "    let active = x.iter().filter(|x| **x != 0.0).count();\n",
-                false => "",
-            };
-            write!(
+            let _ = writeln!(
                 source,
-                "/// Kernel values by the number of shared literals.\nconst KERNEL: &[i64] = &[{}];\n\n\
-                 /// Support vectors: the sum of the labels, and the features that are 1.\n\
-                 const SUPPORT: &[(i64, &[usize])] = &[\n{vectors}];\n\n\
-                 /// Whether the labels times the kernels sum to at least 0.\n\
-                 fn decide(x: &[f64]) -> bool {{\n{active}    \
-                 let term = |(net, ones): &(i64, &[usize])| {{\n        \
-                 let shared = ones.iter().filter(|&&j| x[j] != 0.0).count();\n        \
-                 net * KERNEL[{count}]\n    }};\n    SUPPORT.iter().map(term).sum::<i64>() >= 0\n}}\n",
+                "const KERNEL: &[i64] = &[{}];",
                 list(&kernel.values)
-            )
+            );
+            let _ = writeln!(
+                source,
+                "const COUNTS_AGREEMENTS: bool = {};",
+                kernel.counts_agreements
+            );
+            source.push_str(
+                "/// Support vectors: the sum of the labels, and the features that are 1.\n",
+            );
+            source.push_str("const SUPPORT: &[(i64, &[usize])] = &[\n");
+            for (ones, net) in &kernel.support {
+                let _ = writeln!(source, "    ({net}, &{ones:?}),");
+            }
+            writeln!(source, "];")
         }
         Score::Real {
             weights,
             divisor,
             offset,
-        } => write!(
-            source,
-            "const WEIGHTS: &[f64] = &{weights:?};\n\n\
-             /// Whether the score is at least 0. The products are added in order.\n\
-             fn decide(x: &[f64]) -> bool {{\n    \
-             let mut sum = 0.0;\n    for (weight, x) in WEIGHTS.iter().zip(x) {{\n        sum += weight * x;\n    }}\n    \
-             sum / {divisor:?} + {offset:?} >= 0.0\n}}\n"
-        ),
+        } => {
+            let _ = writeln!(source, "const WEIGHTS: &[f64] = &{weights:?};");
+            writeln!(
+                source,
+                "const DIVISOR: f64 = {divisor:?};\nconst OFFSET: f64 = {offset:?};"
+            )
+        }
         Score::Monomials(_) => Ok(()),
     };
 }

@@ -97,12 +97,19 @@ fn write(computation: &Computation, title: &str, dialect: &Dialect) -> Result<St
         Score::Monomials(_) | Score::Real { .. } => return Err(computation.not_integral()),
     };
     let [negative, positive] = &computation.classes;
-    Ok(format!(
-        "-- {title}.\n--\n-- The query adds the column `predicted` to the rows of the table `rows`. The label is NULL if a \
-         cell has a value\n-- that the model does not know.\nSELECT \"rows\".*, (\n  SELECT CASE WHEN score >= 0 THEN {} \
-         WHEN score < 0 THEN {} END FROM (\n    {score}\n  ) AS scored\n) AS predicted\nFROM \"rows\";\n",
+    let head = format!(
+        "-- {title}.\n--\n\
+         -- The query adds the column `predicted` to the rows of the table `rows`.\n\
+         -- The label is NULL if the model does not know a value of the row.\n"
+    );
+    let label = format!(
+        "CASE WHEN score >= 0 THEN {} WHEN score < 0 THEN {} END",
         text(positive)?,
         text(negative)?
+    );
+    Ok(format!(
+        "{head}SELECT \"rows\".*, (\n  SELECT {label} FROM (\n    {score}\n  ) AS scored\n) AS predicted\n\
+         FROM \"rows\";\n"
     ))
 }
 
@@ -145,12 +152,14 @@ fn of_kernel(
     };
     let mut terms = vec![(dialect.whole)(&BigInt::ZERO)];
     terms.extend(kernel.support.iter().map(term));
-    Ok(format!(
-        "SELECT {} AS score FROM (\n      SELECT *, {} AS active FROM (\n        SELECT {}\n      ) AS bits\n    ) AS counted{}\n    \
-         WHERE active IS NOT NULL",
-        balanced(&terms),
+    let counted = format!(
+        "SELECT *, {} AS active FROM (\n        SELECT {}\n      ) AS bits",
         balanced(&columns(&all)),
-        bits.join(",\n          "),
+        bits.join(",\n          ")
+    );
+    Ok(format!(
+        "SELECT {} AS score FROM (\n      {counted}\n    ) AS counted{}\n    WHERE active IS NOT NULL",
+        balanced(&terms),
         (dialect.kernel_source)(kernel)
     ))
 }

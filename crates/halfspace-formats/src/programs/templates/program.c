@@ -1,3 +1,66 @@
+@@ head
+ *
+ * `predict` labels one row. As a program, this file reads CSV from standard input and writes one label per row.
+ * Compile: cc -O2 -o predict FILE.c */
+#include <locale.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A spelling of a truth value: e is the text, a the text in any case, n any spelling of the number. */
+struct word { char kind; const char *text; double number; };
+
+/* Kinds: f is a flag, v has one feature per value, n is a number, t has one feature per threshold. */
+struct column {
+    const char *name;
+    size_t place, first;
+    long missing;
+    char kind;
+    size_t count;
+    const char *const *values;
+    const double *thresholds;
+    const struct word *off, *on;
+    double off_value;
+};
+
+@@ sum
+
+/* Whether the weights of the features that are 1 and the constant sum to at least 0. */
+static int decide(const double *x) {
+    int64_t sum = CONSTANT;
+    for (size_t j = 0; j < FEATURES; j++)
+        if (x[j] != 0) sum += WEIGHTS[j];
+    return sum >= 0;
+}
+@@ kernel
+
+/* Whether the labels times the kernels sum to at least 0. */
+static int decide(const double *x) {
+    int64_t sum = 0;
+    size_t active = 0;
+    for (size_t j = 0; j < FEATURES; j++) active += x[j] != 0;
+    for (size_t i = 0; SUPPORT[i].net != 0; i++) {
+        size_t count = 0;
+        for (size_t k = 0; k < SUPPORT[i].count; k++) count += x[SUPPORT[i].ones[k]] != 0;
+        if (COUNTS_AGREEMENTS) count = FEATURES + 2 * count - SUPPORT[i].count - active;
+        sum += SUPPORT[i].net * KERNEL[count];
+    }
+    return sum >= 0;
+}
+@@ real
+
+/* Whether the score is at least 0. The products are added in order, and `volatile` prevents fused operations. */
+static int decide(const double *x) {
+    double sum = 0;
+    for (size_t j = 0; j < FEATURES; j++) {
+        volatile double product = WEIGHTS[j] * x[j];
+        sum += product;
+    }
+    volatile double mean = sum / DIVISOR;
+    return mean + OFFSET >= 0;
+}
+@@ tail
 
 static const char *const MISSING[] = {"", "?", "NA", "NaN", "nan", "null", "NULL", 0};
 

@@ -1,3 +1,62 @@
+@@ head
+
+`predict` labels one row. As a program, this file reads CSV from standard input and writes one label per row.
+"""
+
+import csv
+import math
+import re
+import sys
+from fractions import Fraction
+
+@@ sum
+
+
+def score(x):
+    """Returns the sum of the weights of the features that are 1, and of the constant."""
+    return CONSTANT + sum(WEIGHTS[j] for j in range(FEATURES) if x[j])
+@@ kernel
+
+
+def score(x):
+    """Returns the sum of the labels times the kernels."""
+    bits = sum(1 << j for j in range(FEATURES) if x[j])
+    total = 0
+    for net, ones in SUPPORT:
+        vector = sum(1 << j for j in ones)
+        count = bin(bits & vector).count("1")
+        if COUNTS_AGREEMENTS:
+            count = FEATURES - bin(bits ^ vector).count("1")
+        total += net * KERNEL[count]
+    return total
+@@ monomials
+
+
+def score(x):
+    """Returns the powers of all monomials that are true, minus the threshold."""
+    # The exponent of a monomial is the sum over the examples that contain the monomial.
+    active = [j for j in range(FEATURES) if x[j]]
+    cube = [0] * (1 << len(active))
+    for net, ones in SUPPORT:
+        cube[sum(1 << at for at, j in enumerate(active) if j in ones)] += net
+    for at in range(len(active)):
+        for subset in range(len(cube)):
+            if not subset >> at & 1:
+                cube[subset] += cube[subset | 1 << at]
+    counts = {}
+    for exponent in cube[1:]:
+        counts[exponent] = counts.get(exponent, 0) + 1
+    return sum(count * BASE**exponent for exponent, count in counts.items()) - THETA
+@@ real
+
+
+def score(x):
+    """Returns the products of weights and features, added in order."""
+    total = 0.0
+    for j in range(FEATURES):
+        total += WEIGHTS[j] * x[j]
+    return total / DIVISOR + OFFSET
+@@ tail
 
 
 MISSING = ["", "?", "NA", "NaN", "nan", "null", "NULL"]

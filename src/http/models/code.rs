@@ -1,0 +1,107 @@
+//! `GET /v1/models/{id}/code`: a model as a stand-alone program of raw rows.
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use halfspace_formats::programs::{Language, Program};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::records::ModelId;
+use crate::records::id::ModelKind;
+
+use crate::http::App;
+use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
+use crate::http::extract::{Caller, PathId, Query, body};
+use crate::http::models::examples::model_in_path;
+use crate::http::problem::{Code, Problem};
+
+/// Selects the language of a program.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct CodeQuery {
+    /// Language of the program.
+    #[param(inline)]
+    language: LanguageName,
+}
+
+/// The name of a language.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum LanguageName {
+    Python,
+    C,
+    Rust,
+    Sqlite,
+    Postgresql,
+    Excel,
+}
+
+impl From<LanguageName> for Language {
+    fn from(name: LanguageName) -> Self {
+        match name {
+            LanguageName::Python => Self::Python,
+            LanguageName::C => Self::C,
+            LanguageName::Rust => Self::Rust,
+            LanguageName::Sqlite => Self::Sqlite,
+            LanguageName::Postgresql => Self::Postgresql,
+            LanguageName::Excel => Self::Excel,
+        }
+    }
+}
+
+/// Returns the hypothesis and the encoding of a model as a stand-alone program.
+///
+/// The program reads raw rows and gives exactly the predictions of the service:
+///
+/// - Python: every model
+/// - PostgreSQL: weights and conjunction kernels in whole numbers
+/// - C, Rust, SQLite: the same, if the absolute sum fits into 64 bits
+/// - Excel: the same, if the absolute sum is below 2^53 and the formula has at most 8,192 characters
+/// - C, Rust: also real weights, added in the order of the service
+///
+/// A request for any other program is refused, and the detail names the limit. Programs in Python, C and Rust
+/// read CSV from standard input and write one label per row. A query adds the column `predicted` to a table
+/// `rows`. A formula belongs into the second row of a sheet with the columns of the file from A. A value that
+/// the model does not know gives an error, NULL or #N/A instead of a label.
+#[utoipa::path(get, path = "/v1/models/{id}/code", tag = "models",
+    params(("id" = ModelId, Path, description = "The model"), CodeQuery),
+    responses((status = 200, description = "The program", content(
+        (String = "text/x-python"), (String = "text/x-c"), (String = "text/x-rust"),
+        (String = "application/sql"), (String = "text/plain")))),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, COMPUTED, &[Code::INEXACT_PROGRAM]])))))]
+pub async fn get_model_code(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    Query(query): Query<CodeQuery>,
+    PathId(id): PathId<ModelKind>,
+) -> Result<Response, Problem> {
+    let language = Language::from(query.language);
+    let model = model_in_path(&app, &owner, id).await?;
+    let permit = app.permits.uploads.take(&owner).await?;
+    let memory = app.memory().try_take(0)?;
+    let work = move || {
+        let title = format!("Model {id} of halfspace");
+        let program = Program {
+            title: &title,
+            hypothesis: &model.hypothesis,
+            table: model.names.table.as_deref(),
+            features: model.names.features.as_deref(),
+            classes: model.names.classes.as_ref(),
+        };
+        let source = memory.settled(|| program.source(language));
+        source.map_err(|inexact| Problem::new(Code::INEXACT_PROGRAM, format!("{inexact}.")))
+    };
+    let source = body::compute(Some(permit), work).await?;
+    let content_type = format!("{}; charset=utf-8", language.media_type());
+    let file_name = format!(
+        "attachment; filename=\"{id}.{}\"",
+        language.file_extension()
+    );
+    let headers = [
+        (header::CONTENT_TYPE, content_type),
+        (header::CONTENT_DISPOSITION, file_name),
+    ];
+    Ok((headers, source).into_response())
+}

@@ -43,7 +43,7 @@ const ANY_FILE: [&str; 3] = [
 /// Passes a form on as the request whose body is the file of the form. Other requests pass unchanged.
 ///
 /// # Errors
-/// A form that is malformed, slow or compressed, or that has no single file after its fields.
+/// A form that is malformed, slow or compressed. A form without exactly one file after the fields.
 pub async fn unfold(request: Request, next: Next) -> Result<Response, Problem> {
     let content_type = request.headers().get(header::CONTENT_TYPE);
     let content_type = content_type

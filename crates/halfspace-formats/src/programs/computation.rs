@@ -1,4 +1,4 @@
-//! A prediction in steps that every language can write: raw cells become features, features become a score, and the
+//! A prediction in steps that every language can write. Raw cells become features, and features become a score. The
 //! sign of the score is the label.
 
 use std::collections::BTreeMap;

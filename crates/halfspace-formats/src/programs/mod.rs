@@ -14,8 +14,8 @@
 //! | Excel | integral ones whose absolute sum is below 2^53, with a formula of at most 8,192 characters |
 //!
 //! Integral hypotheses are sums of weights and conjunction kernels: their score is a whole number, or a fraction with a
-//! denominator that all rows share. A value that the service refuses gives no label: a program in Python, C or Rust
-//! ends with an error, SQL gives NULL, and Excel gives #N/A.
+//! denominator that all rows share. A value that the service refuses gives no label. A program in Python, C or Rust
+//! ends with an error. SQL gives NULL, and Excel gives #N/A.
 //!
 //! ```
 //! use halfspace_core::bits::BitVector;

@@ -238,7 +238,7 @@ fn balanced(terms: &[String]) -> String {
     match terms {
         [] => "0".to_owned(),
         [term] => term.clone(),
-        [several @ ..] => {
+        several => {
             let (first, second) = several.split_at(several.len() / 2);
             format!("({} + {})", balanced(first), balanced(second))
         }

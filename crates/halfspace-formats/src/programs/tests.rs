@@ -1,4 +1,4 @@
-//! Every language and every kind of hypothesis: the program predicts 10,000 rows in its own engine, and each label must
+//! Every language with every kind of hypothesis. A program predicts 10,000 rows in its own engine, and each label must
 //! be the label of the service.
 //!
 //! The tests of an engine that the machine lacks print a line and pass. PostgreSQL is found by the variable
@@ -28,7 +28,9 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
-use crate::{Format, LabelsColumn, Numbers, Options, Parsed, TableOptions};
+use crate::{
+    ColumnKind, Format, LabelsColumn, Numbers, Options, Parsed, StatedColumn, TableOptions,
+};
 
 const ROWS: usize = 10_000;
 
@@ -551,7 +553,7 @@ fn rust_states_sums_of_64_bits_and_reals() {
 fn excel_states_small_formulas() {
     let stated = predicts_every_row(Language::Excel, "excel", false);
     if !is_skipped(&stated) {
-        assert_eq!(stated, SUMS);
+        assert_eq!(stated, [&SUMS[..], &KERNELS[..1]].concat());
     }
 }
 
@@ -562,5 +564,83 @@ fn real_rows_are_read_like_the_service_reads_them() {
         let name = format!("real-{}", language.name());
         let stated = predicts_every_row(language, &name, true);
         assert!(is_skipped(&stated) || stated == REALS[1..], "{stated:?}");
+    }
+}
+
+/// A cell that the service refuses gives no label, and the other rows keep theirs where the language allows.
+#[test]
+fn refused_cells_give_no_label() {
+    let (encoding, held, _) = held_rows(false);
+    let header = "wet,\"the \"\"colour\"\"'s \\name\",\"Size, in cm\",sign\n";
+    for (name, make) in [KINDS[1], KINDS[6]] {
+        let (hypothesis, _) = balanced(make, &held);
+        let program = Program {
+            title: "a test",
+            hypothesis: &hypothesis,
+            table: Some(&encoding),
+            features: None,
+            classes: None,
+        };
+        for row in [
+            "yes,green,1,1",
+            "maybe,red,1,1",
+            "yes,red,wide,1",
+            "yes,red,1,2",
+            "yes,red,1,",
+        ] {
+            let csv = format!("{header}yes,red,1,1\n{row}\n");
+            for language in Language::ALL {
+                let place = Place::new(&format!("refused-{}", language.name()));
+                let Ok(source) = program.source(language) else {
+                    continue;
+                };
+                if matches!(language, Language::Sqlite | Language::Postgresql) {
+                    let Some(labels) = queried(language, &place, &source, &csv) else {
+                        continue;
+                    };
+                    assert!(["1", "-1"].contains(&&*labels[0]), "{name}: {labels:?}");
+                    assert_eq!(labels[1], "None", "{name}: {row}");
+                } else if language != Language::Excel {
+                    let Some(mut command) = command(language, &place, &source) else {
+                        continue;
+                    };
+                    let output = run(&mut command, &csv).expect("a compiled program starts");
+                    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+                    assert!(
+                        !output.status.success() && told.contains("row 2"),
+                        "{name}: {row}: {told}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+proptest::proptest! {
+    /// Names and values of any text stay inside their literals: the query has one statement and gives one label.
+    #[test]
+    fn texts_stay_texts(name in "[^\\r\\n\\x00]{1,8}", value in "[^\\x00]{1,8}") {
+        let kind = ColumnKind::Nominal { values: vec![value.clone(), "other".to_owned()] };
+        let columns = vec![StatedColumn { name, kind, missing: false }];
+        let table = TableEncoding::stated(columns, None);
+        proptest::prop_assume!(table.is_ok());
+        let table = table.expect("assumed");
+        let hypothesis = Hypothesis::BinaryWeights(BitVector::zeros(2));
+        let program = Program {
+            title: "a test", hypothesis: &hypothesis, table: Some(&table), features: None, classes: None,
+        };
+        let sql = program.source(Language::Sqlite).expect("small weights");
+        let (mut quote, mut statements) = (None, 0);
+        for character in sql.chars() {
+            match quote {
+                Some(open) if open == character => quote = None,
+                None if character == '\'' || character == '"' => quote = Some(character),
+                None => statements += usize::from(character == ';'),
+                Some(_) => {}
+            }
+        }
+        proptest::prop_assert_eq!(statements, 1);
+        let c = program.source(Language::C).expect("small weights");
+        proptest::prop_assert!(c.is_ascii());
     }
 }

@@ -1,7 +1,7 @@
 //! Hypotheses as stand-alone programs: source text that turns raw rows into predictions without the service.
 //!
 //! A program has the encoding of the table and the hypothesis in one file, and answers exactly like a prediction of the
-//! service. [`Computation`] describes the program without terms of a language. Each language is one file, which
+//! service. `computation.rs` describes the program without terms of a language. Each language is one file, which
 //! writes the data of the description as source text, and one entry in [`Language`]. The code of a program stands in
 //! `templates/` in its own language.
 //!

@@ -1,9 +1,15 @@
 //! Parsing speed of bodies, in MB of the body per second.
 //!
 //! Run `cargo bench --bench ingest`. Each figure is the best of several runs over a body in memory. Beside it
-//! stands the time of a plain scan for line feeds over the same bytes.
+//! stands the time of a plain scan for line feeds over the same bytes. For nominal tables the peer is
+//! `benches/ingest_pandas.py`: `read_csv` and `get_dummies` of pandas over a file with the same bytes. pandas comes
+//! from `target/venv` (`python3 -m venv target/venv && target/venv/bin/pip install pandas`), or from the Python in the
+//! variable `PANDAS_PYTHON`.
 
 use std::hint::black_box;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use halfspace_formats::{Format, Options, digest, parse};
@@ -43,6 +49,9 @@ fn main() {
     );
     let real = csv(&mut random, |bit| format!("{:.4}", 0.1357 + f64::from(bit)));
     measure("CSV, 127 columns of reals", Format::Csv, &real);
+    measure_nominal(&mut random, "of one letter", &["p", "q", "r", "s", "t"]);
+    let words = ["fibrous", "smooth", "scaly", "grooves", "silky-white"];
+    measure_nominal(&mut random, "of words", &words);
     measure_arff(&mut random);
     measure_binary(&mut random);
     measure_json(&mut random);
@@ -129,6 +138,49 @@ fn measure_with(name: &str, format: Format, body: &[u8], options: &Options) {
     let ratio = read.as_secs_f64() / scan.as_secs_f64();
     let speed = megabytes_a_second(body.len(), read);
     println!("{name:<28} {speed:>8.0} {ratio:>16.1}");
+}
+
+/// 22 nominal columns of five values each, and a class.
+fn measure_nominal(random: &mut Xoshiro256PlusPlus, values: &str, words: &[&str; 5]) {
+    let mut body = "class".to_owned();
+    (0..22).for_each(|column| body.push_str(&format!(",a{column}")));
+    body.push('\n');
+    while body.len() < BODY_BYTES {
+        body.push_str(if random.random() {
+            "edible"
+        } else {
+            "poisonous"
+        });
+        for _ in 0..22 {
+            body.push(',');
+            body.push_str(words[random.random_range(0..5_usize)]);
+        }
+        body.push('\n');
+    }
+    let name = format!("CSV, 22 columns {values}");
+    measure(&name, Format::Csv, body.as_bytes());
+    match pandas_seconds(body.as_bytes()) {
+        Some(seconds) => {
+            let speed = body.len() as f64 / 1e6 / seconds;
+            println!("{:<28} {speed:>8.0}", "  the same by pandas");
+        }
+        None => println!("  the same by pandas: not measured, pandas is not installed"),
+    }
+}
+
+/// Seconds of `ingest_pandas.py` for a body.
+fn pandas_seconds(body: &[u8]) -> Option<f64> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let python = std::env::var("PANDAS_PYTHON").map(PathBuf::from);
+    let mut file = tempfile::NamedTempFile::new().ok()?;
+    file.write_all(body).ok()?;
+    let mut command = Command::new(python.unwrap_or_else(|_| root.join("target/venv/bin/python")));
+    let output = command
+        .arg(root.join("benches/ingest_pandas.py"))
+        .arg(file.path())
+        .output()
+        .ok()?;
+    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
 }
 
 /// 22 nominal attributes of five values each, and a class.

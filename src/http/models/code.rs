@@ -22,8 +22,8 @@ use crate::http::problem::{Code, Problem};
 #[into_params(parameter_in = Query)]
 pub struct CodeQuery {
     /// Language of the program.
-    #[param(inline)]
-    language: LanguageName,
+    #[param(inline, required)]
+    language: Option<LanguageName>,
 }
 
 /// The name of a language.
@@ -77,7 +77,11 @@ pub async fn get_model_code(
     Query(query): Query<CodeQuery>,
     PathId(id): PathId<ModelKind>,
 ) -> Result<Response, Problem> {
-    let language = Language::from(query.language);
+    let language = query.language.map(Language::from).ok_or_else(|| {
+        let names = Language::ALL.map(Language::name).join(", ");
+        let detail = format!("the parameter is missing; the languages are: {names}");
+        Problem::parameter(Code::INVALID_PARAMETER, "language", detail)
+    })?;
     let model = model_in_path(&app, &owner, id).await?;
     let permit = app.permits.uploads.take(&owner).await?;
     let memory = app.memory().try_take(0)?;

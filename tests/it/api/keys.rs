@@ -140,7 +140,11 @@ impl Things {
             _ => return None,
         };
         let path = template.replace("{id}", id).replace("{version}", "1");
-        (path != template).then_some(path)
+        let query = match template.ends_with("/code") {
+            true => "?language=python",
+            false => "",
+        };
+        (path != template).then(|| path + query)
     }
 
     /// The documents of all records as the caller sees them.

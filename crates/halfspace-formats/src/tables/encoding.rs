@@ -217,14 +217,18 @@ impl NoFeatures {
     }
 }
 
+/// Returns the names of the labels -1 and +1, unless the labels are 1 and -1, or 1 and 0. Without `negative` all other
+/// values are -1.
+pub(crate) fn class_names(positive: &str, negative: Option<&str>) -> Option<[String; 2]> {
+    let is_plain = positive == "1" && matches!(negative, Some("0" | "-1"));
+    let negative = || negative.map_or_else(|| format!("not {positive}"), str::to_owned);
+    (!is_plain).then(|| [negative(), positive.to_owned()])
+}
+
 impl LabelEncoding {
     /// Returns the names of the labels -1 and +1, unless the labels are 1 and -1, or 1 and 0.
     pub fn class_names(&self) -> Option<[String; 2]> {
-        let positive = &self.positive;
-        let negative = self.negative.clone();
-        let negative = negative.unwrap_or_else(|| format!("not {positive}"));
-        let is_plain = positive == "1" && matches!(negative.as_str(), "0" | "-1");
-        (!is_plain).then(|| [negative, positive.clone()])
+        class_names(&self.positive, self.negative.as_deref())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The values of the label column, and the decision which of them means +1.
 
 use super::cell::{Cell, DecimalMark, Family};
-use super::encoding::LabelEncoding;
+use super::encoding::{LabelEncoding, class_names};
 use crate::error::{Fault, FormatErrorKind, excerpt};
 
 /// The largest number of values of a label column.
@@ -44,6 +44,13 @@ pub(crate) struct ReadLabels {
     pub(crate) positive: String,
     /// `None` if several values mean -1.
     pub(crate) negative: Option<String>,
+}
+
+impl ReadLabels {
+    /// Returns the names of the labels -1 and +1, unless the labels are 1 and -1, or 1 and 0.
+    pub(crate) fn class_names(&self) -> Option<[String; 2]> {
+        class_names(&self.positive, self.negative.as_deref())
+    }
 }
 
 impl LabelScan {
@@ -167,8 +174,7 @@ impl LabelScan {
                 .first()
                 .map_or(String::new(), |value| shown(&value.text));
             let detail = format!(
-                "The label column has {number} {values}: {}. Say which value means +1, as in `positive={first}`, or \
-                 name another label column, as in `labels=last`.",
+                "The labels have {number} {values}: {}. Say which value means +1, as in `positive={first}`.",
                 self.counted()
             );
             return Err(Fault::new(FormatErrorKind::TableOption, detail));

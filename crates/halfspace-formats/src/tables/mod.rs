@@ -15,7 +15,7 @@ mod columns;
 mod encoder;
 pub(crate) mod encoding;
 pub(crate) mod header;
-mod label_scan;
+pub(crate) mod label_scan;
 pub(crate) mod objects;
 pub(crate) mod options;
 mod scan;

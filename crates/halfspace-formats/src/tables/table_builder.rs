@@ -234,7 +234,13 @@ impl<'o> TableBuilder<'o> {
             rows_dropped: self.rows_dropped,
         };
         let read = match table.label.filter(|_| self.rows > self.rows_dropped) {
-            Some(at) => Some((at, self.labels.finish()?)),
+            Some(at) => {
+                let elsewhere = |mut fault: Fault| {
+                    fault.detail += " Another column has the labels, as in `labels=last`.";
+                    fault
+                };
+                Some((at, self.labels.finish().map_err(elsewhere)?))
+            }
             None => None,
         };
         let label = read.as_ref().map(|(at, read)| LabelEncoding {

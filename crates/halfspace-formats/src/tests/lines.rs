@@ -143,6 +143,35 @@ fn libsvm_options_are_kept() {
 }
 
 #[test]
+fn libsvm_labels_are_two_numbers_or_one_against_the_rest() {
+    for (text, positive, labels_read, names) in [
+        ("1 1:1\n2 2:1\n1 1:1\n", None, "010", Some(["1", "2"])),
+        ("2 1:1\n1 2:1\n1 1:1\n", None, "100", Some(["1", "2"])),
+        ("1 1:1\n2 2:1\n", Some("1"), "10", Some(["2", "1"])),
+        (
+            "3 1:1\n1 2:1\n2 1:1\n",
+            Some("2"),
+            "001",
+            Some(["not 2", "2"]),
+        ),
+        ("-1 1:1\n+1 2:1\n1.0 1:1\n", None, "011", None),
+        ("0 1:1\n1 2:1\n", None, "01", None),
+    ] {
+        let mut options = Options::default();
+        options.table.positive = positive.map(str::to_owned);
+        let parsed = parse(Format::Libsvm, text.as_bytes(), &options).expect(text);
+        assert_eq!(labels(&parsed.data), labels_read, "{text}");
+        assert_eq!(
+            parsed.class_names,
+            names.map(|names| names.map(str::to_owned)),
+            "{text}"
+        );
+    }
+    let three = read(Format::Libsvm, "1 1:1\n2 1:1\n3 1:1\n").expect_err("three values");
+    assert!(three.detail.contains("`positive=1`"), "{three}");
+}
+
+#[test]
 fn bad_libsvm_is_refused_at_its_place() {
     check_bad(
         Format::Libsvm,
@@ -172,18 +201,15 @@ fn bad_libsvm_is_refused_at_its_place() {
             ("1 1:1x\n", FormatErrorKind::BadValue, Some(at(1, 5))),
             ("1 1:nan\n", FormatErrorKind::BadValue, Some(at(1, 5))),
             ("1 1:1e999\n", FormatErrorKind::BadValue, Some(at(1, 5))),
-            ("2 1:1\n", FormatErrorKind::BadLabel, Some(at(1, 1))),
+            // One value other than 1, 0 and -1 may mean either label, and so may three values.
+            ("2 1:1\n", FormatErrorKind::TableOption, None),
             (
                 "1 1:1\n  yes 1:1\n",
                 FormatErrorKind::BadLabel,
                 Some(at(2, 3)),
             ),
             ("1:1 2:1\n", FormatErrorKind::BadLabel, Some(at(1, 1))),
-            (
-                "1 1:1\n0 1:1\n-1 1:1\n",
-                FormatErrorKind::MixedLabels,
-                Some(at(3, 1)),
-            ),
+            ("1 1:1\n0 1:1\n-1 1:1\n", FormatErrorKind::TableOption, None),
         ],
     );
 }

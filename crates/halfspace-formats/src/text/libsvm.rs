@@ -1,15 +1,16 @@
 //! LIBSVM and SVMlight lines: `label index:value index:value ... # comment`.
 //!
-//! Indices start at 1 and ascend. Features that a line leaves out are absent. Sources: T. Joachims,
+//! Indices start at 1 and ascend. Features that a line leaves out are absent. Labels are two numbers, as in tables, or
+//! one number against the rest. Sources: T. Joachims,
 //! `SVMlight`; C.-C. Chang and C.-J. Lin, LIBSVM (2011), `README`.
 
 use std::io::Read;
 
-use crate::building::labels::bad_label;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::stored::spool::Spool;
+use crate::tables::label_scan::LabelScan;
 use crate::text::lines::LineReader;
 use crate::text::numbers::parse_number;
 use crate::{LabelsColumn, Options, Parsed};
@@ -38,6 +39,7 @@ pub(crate) fn parse(
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let builder = SampleBuilder::sparse(&options.limits, options.n, spool)?;
     let mut builder = builder.of_kind(options.values)?;
+    let mut labels = labelled.then(|| LabelScan::new(options.table.positive.as_deref(), None));
     let mut blank = None;
     while let Some(line) = lines.next_line()? {
         let start = skip_blanks(line.text, 0);
@@ -54,10 +56,20 @@ pub(crate) fn parse(
         if let Some(number) = blank {
             return Err(blank_line().at(number, 0));
         }
-        let row = read_row(line.text, start, labelled, line.number, &mut builder);
+        let row = read_row(line.text, start, labels.as_mut(), line.number, &mut builder);
         row.map_err(|(offset, fault)| fault.at(line.number, offset))?;
     }
-    Ok(builder.finish(options.unlabelled)?)
+    let labels = labels.filter(|_| builder.rows() > 0);
+    let labels = labels.map(LabelScan::finish).transpose()?;
+    if labels
+        .as_ref()
+        .is_some_and(|labels| labels.is_positive.first() == Some(&true))
+    {
+        builder.flip_labels();
+    }
+    let mut parsed = builder.finish(options.unlabelled)?;
+    parsed.class_names = labels.and_then(|labels| labels.class_names());
+    Ok(parsed)
 }
 
 /// Makes the fault of a blank line before other lines. Skipping the blank line would shift the results of all
@@ -71,39 +83,38 @@ fn blank_line() -> Fault {
 fn read_row(
     text: &[u8],
     start: usize,
-    labelled: bool,
+    labels: Option<&mut LabelScan>,
     line: u64,
     builder: &mut SampleBuilder,
 ) -> Result<(), Misplaced> {
-    let (label, after) = if labelled {
-        let end = token_end(text, start);
-        let label = read_label(&text[start..end], builder).map_err(|fault| (start, fault))?;
-        (Some(label), end)
-    } else {
-        (None, start)
+    let (label, after) = match labels {
+        Some(labels) => {
+            let end = token_end(text, start);
+            let label = read_label(&text[start..end], labels).map_err(|fault| (start, fault))?;
+            (Some(label), end)
+        }
+        None => (None, start),
     };
     let last = read_pairs(text, after, line, builder)?;
     let ended = builder.end_sparse_row(last, label);
     ended.map_err(|fault| (start, fault))
 }
 
-fn read_label(token: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {
-    match token {
-        b"1" | b"+1" => return Ok(true),
-        _ if token.contains(&b':') => {
-            let shown = excerpt(token);
-            let detail = format!(
-                "The line begins with the feature {shown}; begin the line with a label, or use \
-                 labels=none."
-            );
-            return Err(Fault::new(FormatErrorKind::BadLabel, detail));
-        }
-        _ => {}
+/// Reads a label. Whether the label is +1 is known once all values are known.
+fn read_label(token: &[u8], labels: &mut LabelScan) -> Result<bool, Fault> {
+    if token.contains(&b':') {
+        let shown = excerpt(token);
+        let detail = format!(
+            "The line begins with the feature {shown}; begin the line with a label, or use \
+             labels=none."
+        );
+        return Err(Fault::new(FormatErrorKind::BadLabel, detail));
     }
-    match parse_number(token) {
-        Ok(label) => builder.label(label),
-        Err(_) => Err(bad_label(&String::from_utf8_lossy(token))),
+    if parse_number(token).is_err() {
+        let detail = format!("{} is not a label; labels are numbers.", excerpt(token));
+        return Err(Fault::new(FormatErrorKind::BadLabel, detail));
     }
+    Ok(labels.push(token)? == 1)
 }
 
 /// Reads all pairs. Returns the largest index, or 0 without pairs.

@@ -752,7 +752,7 @@ mod tests {
         ));
         assert!(matches!(
             refused(&drift, sample(&real)),
-            TaskError::WrongData(_)
+            TaskError::NotBoolean { .. }
         ));
         assert!(matches!(
             refused(&drift, sample(&half_space)),

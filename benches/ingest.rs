@@ -169,6 +169,10 @@ fn measure_nominal(random: &mut Xoshiro256PlusPlus, values: &str, words: &[&str;
 }
 
 /// Seconds of `ingest_pandas.py` for a body.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the service does not read this variable"
+)]
 fn pandas_seconds(body: &[u8]) -> Option<f64> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let python = std::env::var("PANDAS_PYTHON").map(PathBuf::from);

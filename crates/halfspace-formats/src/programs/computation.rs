@@ -163,7 +163,7 @@ impl Computation {
         let signs = || ["-1".to_owned(), "1".to_owned()];
         Ok(Self {
             inputs,
-            has_names: table.is_none_or(|table| table.header),
+            has_names: table.map_or(features.is_some(), |table| table.header),
             columns,
             n,
             rest: off_value(hypothesis).unwrap_or(0.0),

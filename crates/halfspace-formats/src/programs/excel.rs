@@ -108,7 +108,8 @@ fn choice(input: &Input, value: &dyn Fn(&[usize]) -> BigInt) -> Result<String, S
         "SUMPRODUCT(--EXACT({cell}&\"\",{{\"\",{}}}))",
         missing_words.join(",")
     );
-    let number = format!("IF(ISNUMBER({cell}),{cell},IFERROR(VALUE({cell}),NA()))");
+    // VALUE would also read dates, percentages and other spellings that the service refuses.
+    let number = format!("IF(ISNUMBER({cell}),{cell},NA())");
     let present = match &input.cells {
         Cells::Values(values) => {
             let mut texts = Vec::new();
@@ -129,9 +130,14 @@ fn choice(input: &Input, value: &dyn Fn(&[usize]) -> BigInt) -> Result<String, S
                 for word in words {
                     let is = match word {
                         Word::Exact(own) => format!("EXACT({cell}&\"\",{})", text(own)?),
+                        Word::AnyCase(own) if own == "true" || own == "false" => {
+                            let is = format!("LOWER({cell}&\"\")={}", text(own)?);
+                            let logical = own.to_uppercase();
+                            format!("IF(ISLOGICAL({cell}),{cell}={logical}(),{is})")
+                        }
                         Word::AnyCase(own) => format!("LOWER({cell}&\"\")={}", text(own)?),
                         Word::Number(own) => {
-                            format!("IFERROR(VALUE({cell}&\"\")={},FALSE)", short(*own)?)
+                            format!("IF(ISNUMBER({cell}),{cell}={},FALSE)", short(*own)?)
                         }
                     };
                     choice = format!("IF({is},{},{choice})", whole(&value)?);

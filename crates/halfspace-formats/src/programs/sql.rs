@@ -15,8 +15,8 @@ const KERNEL_FEATURES_MAX: usize = 1_000;
 struct Dialect {
     /// Strips white space around the text of a cell.
     trimmed: fn(&str) -> String,
-    /// Whether a cell is a number, and the number, from the cell and its text.
-    number: fn(&str, &str) -> (String, String),
+    /// The number in a cell, from the cell and its text. NULL for other cells.
+    number: fn(&str, &str) -> String,
     /// A literal of a whole number.
     whole: fn(&BigInt) -> String,
     /// Kernel values by an expression for the count.
@@ -31,14 +31,13 @@ pub(super) fn write_sqlite(computation: &Computation, title: &str) -> Result<Str
         trimmed: |cell| {
             format!("trim(coalesce(CAST({cell} AS TEXT), ''), char(9, 10, 12, 13, 32))")
         },
-        // Text is a number by the grammar of JSON.
+        // Text is a number by the grammar of JSON. A number beyond the doubles is not finite.
         number: |cell, text| {
-            (
-                format!(
-                    "CASE WHEN typeof({cell}) IN ('integer', 'real') THEN 1 WHEN json_valid({text}) THEN \
-                     json_type({text}) IN ('integer', 'real') ELSE 0 END"
-                ),
-                format!("CAST({text} AS REAL)"),
+            let real = format!("CAST({text} AS REAL)");
+            format!(
+                "CASE WHEN abs({real}) > {max:e} THEN NULL WHEN typeof({cell}) IN ('integer', 'real') THEN {real} \
+                 WHEN json_valid({text}) THEN CASE WHEN json_type({text}) IN ('integer', 'real') THEN {real} END END",
+                max = f64::MAX
             )
         },
         whole: BigInt::to_string,
@@ -61,10 +60,13 @@ pub(super) fn write_postgresql(computation: &Computation, title: &str) -> Result
     }
     let dialect = Dialect {
         trimmed: |cell| format!("btrim(coalesce(CAST({cell} AS text), ''), E' \\t\\n\\f\\r')"),
+        // A cast to doubles beyond their range would end the query, and numeric has exponents of three digits.
         number: |_, text| {
-            (
-                format!(r"{text} ~ '^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$'"),
-                format!("CAST({text} AS double precision)"),
+            let pattern = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$";
+            let numeric = format!("CAST({text} AS numeric)");
+            format!(
+                "CASE WHEN {text} ~ '{pattern}' THEN CASE WHEN {numeric} = 0 OR abs({numeric}) BETWEEN 1e-300 AND 1e308 \
+                 THEN CAST({text} AS double precision) END END"
             )
         },
         whole: |number| format!("{number}::numeric"),
@@ -183,7 +185,7 @@ fn case(
     let mut whens = vec![format!(
         "WHEN {own_text} IN ({missing_words}) THEN {missing}"
     )];
-    let (is_number, number) = (dialect.number)(&cell, &own_text);
+    let number = (dialect.number)(&cell, &own_text);
     match &input.cells {
         Cells::Values(values) => {
             let mut case = format!("CASE {own_text}");
@@ -208,15 +210,12 @@ fn case(
                         Word::AnyCase(word) => {
                             format!("WHEN lower({own_text}) = {} THEN {value}", text(word)?)
                         }
-                        Word::Number(word) => format!(
-                            "WHEN CASE WHEN {is_number} THEN {number} END = {word:?} THEN {value}"
-                        ),
+                        Word::Number(word) => format!("WHEN {number} = {word:?} THEN {value}"),
                     });
                 }
             }
         }
         Cells::Thresholds(thresholds) => {
-            let number = format!("CASE WHEN {is_number} THEN {number} END");
             for (at, threshold) in thresholds.iter().enumerate().rev() {
                 let ones: Vec<usize> = (first..=first + at).collect();
                 whens.push(format!(

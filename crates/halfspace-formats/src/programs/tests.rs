@@ -583,6 +583,7 @@ fn refused_cells_give_no_label() {
         };
         for row in [
             "yes,green,1,1",
+            "yes,red,1e400,1",
             "maybe,red,1,1",
             "yes,red,wide,1",
             "yes,red,1,2",

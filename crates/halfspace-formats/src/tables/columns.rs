@@ -226,21 +226,19 @@ impl TableColumns {
         })
     }
 
-    /// The column as the value of an option: the name, or the number if the name is empty or long.
-    fn said(&self, at: usize) -> String {
+    /// The column as the value of an option in a URL: the name, or the number if the name needs an escape or has a
+    /// meaning of its own.
+    pub(crate) fn said(&self, at: usize) -> String {
         let name = &self.columns[at].name;
-        match self.has_header && (1..=SAID_BYTES_MAX).contains(&name.len()) {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let has_meaning =
+            ["first", "last", "none"].contains(&name.as_str()) || name.parse::<i64>().is_ok();
+        let is_said = (1..=SAID_BYTES_MAX).contains(&name.len())
+            && name.bytes().all(is_plain)
+            && !has_meaning;
+        match self.has_header && is_said {
             true => name.clone(),
             false => (at + 1).to_string(),
-        }
-    }
-
-    /// The column as an item of a list, where a name with a comma or a quote stands in quotes.
-    fn listed_as(&self, at: usize) -> String {
-        let name = self.said(at);
-        match name.contains([',', '"']) {
-            true => format!("\"{}\"", name.replace('"', "\"\"")),
-            false => name,
         }
     }
 
@@ -261,7 +259,7 @@ impl TableColumns {
         let detail = format!(
             "The column {name} {}; `ignore={}` leaves the column out.",
             fault.detail,
-            self.listed_as(at)
+            self.said(at)
         );
         Fault::new(fault.kind, detail)
     }
@@ -321,7 +319,7 @@ impl TableColumns {
             let detail = format!(
                 "The encoding does not know the column {}; `ignore={}` leaves the column out.",
                 excerpt(self.columns[at].name.as_bytes()),
-                self.listed_as(at)
+                self.said(at)
             );
             return Err(Fault::new(FormatErrorKind::TableOption, detail));
         }

@@ -184,17 +184,16 @@ impl LabelScan {
             .collect();
         let name = |code: Option<usize>| code.map(|code| shown(&self.values[code].text));
         let other = (0..self.values.len()).find(|&code| Some(code) != positive);
-        let flipped = |text: Option<String>, opposite: Option<&String>| {
-            text.unwrap_or_else(|| match opposite.map(String::as_str) {
-                Some("1") => "-1".to_owned(),
-                _ => "1".to_owned(),
-            })
+        // The label that does not occur has the other word of the family, or the other number.
+        let absent = |code: Option<usize>| match code.map(|code| self.values[code].cell) {
+            Some(Cell::Flag(family, flag)) => family.words()[usize::from(!flag)].to_owned(),
+            Some(Cell::Number(1.0)) => "-1".to_owned(),
+            _ => "1".to_owned(),
         };
-        let (positive, negative) = (name(positive), name(other));
         let labels = ReadLabels {
             is_positive,
-            positive: flipped(positive.clone(), negative.as_ref()),
-            negative: Some(flipped(negative, positive.as_ref())),
+            positive: name(positive).unwrap_or_else(|| absent(other)),
+            negative: Some(name(other).unwrap_or_else(|| absent(positive))),
         };
         self.values.clear();
         Ok(labels)

@@ -142,7 +142,7 @@ impl<'o> ObjectRows<'o> {
                 return Err(fault.placed(Some(place(member))));
             };
             let text = text_of(value).map_err(|fault| fault.placed(Some(place(member))))?;
-            self.cells[at].text.push_str(text.trim());
+            self.cells[at].text.push_str(text.trim_ascii());
             self.cells[at].member = member;
         }
         let cells = &self.cells;

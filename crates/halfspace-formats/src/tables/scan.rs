@@ -101,7 +101,7 @@ impl TableScan {
             let mut values = self.columns[at].values.iter();
             values.any(|value| *value.text == *table.columns[at].name.as_bytes())
         };
-        if table.features().any(|at| !is_value(at)) {
+        if table.features().next().is_none() || table.features().any(|at| !is_value(at)) {
             return Ok(());
         }
         let detail = "Each text of the first row is also a value of its column; say `header=false` if the row is an \

@@ -19,7 +19,7 @@ use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::stored::spool::Spool;
 use crate::text::numbers::{NumberFault, parse_number};
-use crate::{LabelsColumn, Options, Parsed};
+use crate::{Header, LabelsColumn, Options, Parsed};
 
 /// A fault and the column of the table that it is about, from 0.
 pub(crate) type InColumn = (usize, Fault);
@@ -235,9 +235,19 @@ impl<'o> TableBuilder<'o> {
         };
         let read = match table.label.filter(|_| self.rows > self.rows_dropped) {
             Some(at) => {
-                let elsewhere = |mut fault: Fault| {
-                    fault.detail += " Another column has the labels, as in `labels=last`.";
-                    fault
+                let is_open = !table.has_header && options.header == Header::Auto;
+                let is_last = at + 1 == table.columns.len();
+                let elsewhere = |fault: Fault| {
+                    let header = match is_open {
+                        true => "If the first row holds names, add `header=true`. ",
+                        false => "",
+                    };
+                    let column = if is_last { "first" } else { "last" };
+                    let detail = format!(
+                        "{header}{} If another column has the labels, name the column, as in `labels={column}`.",
+                        fault.detail
+                    );
+                    Fault { detail, ..fault }
                 };
                 Some((at, self.labels.finish().map_err(elsewhere)?))
             }

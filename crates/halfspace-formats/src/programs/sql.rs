@@ -65,8 +65,8 @@ pub(super) fn write_postgresql(computation: &Computation, title: &str) -> Result
             let pattern = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$";
             let numeric = format!("CAST({text} AS numeric)");
             format!(
-                "CASE WHEN {text} ~ '{pattern}' THEN CASE WHEN {numeric} = 0 OR abs({numeric}) BETWEEN 1e-300 AND 1e308 \
-                 THEN CAST({text} AS double precision) END END"
+                "CASE WHEN {text} ~ '{pattern}' THEN CASE WHEN {numeric} = 0 \
+                 OR abs({numeric}) BETWEEN 1e-300 AND 1e308 THEN CAST({text} AS double precision) END END"
             )
         },
         whole: |number| format!("{number}::numeric"),

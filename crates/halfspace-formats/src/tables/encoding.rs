@@ -470,8 +470,10 @@ impl ColumnEncoding {
         }
         match &self.kind {
             ColumnKind::Boolean { values } => {
-                let of = |value: &String| Cell::of(value.as_bytes(), DecimalMark::Point);
-                let same = |value: &String| of(value) == cell || value.as_bytes() == text;
+                let same = |value: &String| match Cell::of(value.as_bytes(), DecimalMark::Point) {
+                    Cell::Text | Cell::Missing => value.as_bytes() == text,
+                    spelled => spelled == cell,
+                };
                 match values {
                     [_, one] if same(one) => Ok(CellFeatures::Ones { from, count: 1 }),
                     [zero, _] if same(zero) => Ok(CellFeatures::Ones { from, count: 0 }),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::{
-    ColumnKind, KindName, Missing, Numbers, RowsKind, Spool, TableEncoding, TableOptions, Unknown,
-    gather,
+    ColumnKind, KindName, Missing, Numbers, RowsKind, Spool, StatedColumn, TableEncoding,
+    TableOptions, Unknown, gather,
 };
 
 fn options(table: TableOptions) -> Options {
@@ -114,6 +114,41 @@ fn numbers_are_themselves_or_thresholds() {
         ..Options::default()
     };
     assert!(refused(body, &boolean).contains("numbers=thermometer"));
+}
+
+#[test]
+fn stated_values_of_a_boolean_column_are_the_only_ones() {
+    let values = ["red", "blue"].map(str::to_owned);
+    let kind = ColumnKind::Boolean { values };
+    let column = StatedColumn {
+        name: "a".to_owned(),
+        kind,
+        missing: false,
+    };
+    let encoding = TableEncoding::stated(vec![column], None).expect("one column");
+    let encoded = options(TableOptions {
+        encoding: Some(Arc::new(encoding)),
+        ..TableOptions::default()
+    });
+    let (parsed, _) = read_table(
+        "a\nred\nblue\n",
+        &Options {
+            labels: Some(LabelsColumn::None),
+            ..encoded.clone()
+        },
+    );
+    assert_eq!(rows(&parsed.data), ["0", "1"]);
+    let message = refused(
+        "a\nred\ngreen\n",
+        &Options {
+            labels: Some(LabelsColumn::None),
+            ..encoded
+        },
+    );
+    assert!(
+        message.contains("`green`") && message.contains("row 2"),
+        "{message}"
+    );
 }
 
 #[test]

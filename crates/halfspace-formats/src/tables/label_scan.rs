@@ -72,6 +72,13 @@ impl LabelScan {
         }
     }
 
+    /// Fixes the values of +1 and -1 if they are open.
+    pub(crate) fn declare(&mut self, positive: &[u8], negative: &[u8]) {
+        if matches!(self.meaning, Meaning::Open) {
+            self.meaning = Meaning::Two([canonical(positive).0, canonical(negative).0]);
+        }
+    }
+
     /// Reads a label and returns its code. If one value against the rest or two values are fixed, the code of +1 is 1
     /// and all other codes are 0.
     ///

@@ -113,6 +113,16 @@ impl<'o> TableBuilder<'o> {
         })
     }
 
+    /// Returns the label column, from 0.
+    pub(crate) fn label(&self) -> Option<usize> {
+        self.table.label
+    }
+
+    /// Fixes the values of +1 and -1, unless the request or an encoding does.
+    pub(crate) fn declare_labels(&mut self, positive: &[u8], negative: &[u8]) {
+        self.labels.declare(positive, negative);
+    }
+
     /// Reads a row of as many cells as the table has columns. `place` returns the place of a column.
     ///
     /// # Errors

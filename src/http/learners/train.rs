@@ -27,7 +27,7 @@ use crate::http::document::declared::{
 };
 use crate::http::document::learner_parameters::LearnerParameters;
 use crate::http::extract::data_body::{DataBody, Octets};
-use crate::http::extract::data_options::{DataOptions, DataParameters};
+use crate::http::extract::data_options::{self, DataOptions, DataParameters};
 use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, once};
 use crate::http::extract::{Caller, PathText, PreferWait, query_pairs};
 use crate::http::jobs::document::JobDocument;
@@ -38,6 +38,18 @@ use crate::http::problem::{Code, FieldError, Problem, placed};
 
 /// Time that this route waits for the job without `Prefer`.
 const WAIT_DEFAULT: Duration = Duration::from_secs(10);
+
+/// Fields of the job. Each field is a query parameter of its own.
+const JOB_FIELDS: [&str; 8] = [
+    "seed",
+    "trace",
+    "holdout",
+    "warm_start",
+    "name",
+    "callback",
+    "priority",
+    "assume",
+];
 
 /// Fields of `stop`. Each field is a query parameter of its own.
 const STOP_FIELDS: [&str; 6] = [
@@ -212,24 +224,31 @@ impl TrainQuery {
                     stop.insert(name.to_owned(), literal(&text));
                 }
                 name if read.data.parameter(name, &text)? => {}
-                name => read.learner_parameter(entry, name, &text),
+                name => read.learner_parameter(entry, name, &text)?,
             }
         }
         read.stop = value("", Value::Object(stop))?;
         Ok(read)
     }
 
-    /// Adds a parameter of the learner, whose kind the catalogue knows. An unknown name stays unchanged and
-    /// is refused later with the list of known names. The dots of an unknown name, perhaps thousands, nest
-    /// nothing.
-    fn learner_parameter(&mut self, entry: &LearnerEntry, name: &str, text: &str) {
+    /// Adds a parameter of the learner, whose kind the catalogue knows.
+    ///
+    /// # Errors
+    /// An unknown name, with the list of known names.
+    fn learner_parameter(
+        &mut self,
+        entry: &LearnerEntry,
+        name: &str,
+        text: &str,
+    ) -> Result<(), Problem> {
         let known = entry.parameters.iter().find(|known| known.name == name);
-        match known.map(|known| known.kind.value_of_text(text)) {
-            Some(value) => insert_nested(&mut self.params, name, value),
-            None => {
-                self.params.insert(name.to_owned(), json!(text));
-            }
-        }
+        let Some(known) = known else {
+            let own = entry.parameters.iter().map(|known| known.name);
+            let own: Vec<&str> = own.chain(JOB_FIELDS).chain(STOP_FIELDS).collect();
+            return Err(data_options::unknown(name, &own));
+        };
+        insert_nested(&mut self.params, name, known.kind.value_of_text(text));
+        Ok(())
     }
 }
 

@@ -3,8 +3,6 @@
 //! This module only stores values. [`SampleBuilder`](crate::building::sample_builder::SampleBuilder) owns their
 //! meaning, and [`RowBuffer`](crate::building::row_buffer::RowBuffer) moves rows beyond the memory budget to the spool.
 
-use std::ops::Range;
-
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS, words_for};
 use halfspace_core::learners::sample::data::{Features, RealMatrix};
 
@@ -267,16 +265,6 @@ pub(crate) fn real_bytes(rows: usize, n: usize) -> u64 {
 /// Returns the bytes of `rows` packed rows of `n` values, in whole blocks.
 pub(crate) fn packed_bytes(rows: usize, n: usize) -> u64 {
     (words_for(n) * rows.next_multiple_of(BLOCK_ROWS) * size_of::<u64>()) as u64
-}
-
-/// Returns the words that contain a range of bits, each with the mask of these bits.
-pub(crate) fn words_of(bits: &Range<usize>) -> impl Iterator<Item = (usize, u64)> + use<> {
-    let Range { start, end } = *bits;
-    (start / WORD_BITS..end.div_ceil(WORD_BITS)).map(move |at| {
-        let before = start.saturating_sub(at * WORD_BITS);
-        let after = ((at + 1) * WORD_BITS).saturating_sub(end);
-        (at, (u64::MAX << before) & (u64::MAX >> after))
-    })
 }
 
 /// Returns value `j` of a row from its words in the two planes.

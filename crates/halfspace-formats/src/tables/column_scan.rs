@@ -50,6 +50,8 @@ pub(crate) struct ColumnScan {
     missing_row: u64,
     kind: Option<KindName>,
     decimal: Option<DecimalMark>,
+    /// Whether the table declares all values of the column.
+    is_declared: bool,
 }
 
 impl ColumnScan {
@@ -64,27 +66,49 @@ impl ColumnScan {
             missing_row: 0,
             kind,
             decimal,
+            is_declared: false,
         }
+    }
+
+    /// Counts a cell whose value has occurred, and returns the code of the value.
+    ///
+    /// Most cells take this path. A code alone stays in a register, which a [`KeptCell`] does not.
+    #[inline]
+    pub(crate) fn push_known(&mut self, text: &[u8]) -> Option<u8> {
+        let code = match text {
+            [byte] => u8::try_from(self.short_codes[usize::from(*byte)]).ok(),
+            _ if self.is_numbers => None,
+            _ => self.codes.get(text).copied(),
+        }?;
+        self.values[usize::from(code)].cells += 1;
+        Some(code)
     }
 
     /// Reads the cell of row `row`, from 1.
     ///
     /// # Errors
     /// When the column has too many values, or the cell is ambiguous. The fault does not name the column.
-    #[inline]
     pub(crate) fn push(&mut self, text: &[u8], row: u64) -> Result<KeptCell, Fault> {
-        let code = match text {
-            [byte] => u8::try_from(self.short_codes[usize::from(*byte)]).ok(),
-            _ if self.is_numbers => None,
-            _ => self.codes.get(text).copied(),
-        };
-        match code {
-            Some(code) => {
-                self.values[usize::from(code)].cells += 1;
-                Ok(KeptCell::Code(code))
-            }
+        match self.push_known(text) {
+            Some(code) => Ok(KeptCell::Code(code)),
             None => self.push_new(text, row),
         }
+    }
+
+    /// Adds the values of the column, which need not occur. Other values are refused from now on.
+    ///
+    /// # Errors
+    /// As for [`Self::push`].
+    pub(crate) fn declare<'v>(
+        &mut self,
+        values: impl Iterator<Item = &'v [u8]>,
+    ) -> Result<(), Fault> {
+        for text in values {
+            self.push(text, u64::MAX)?;
+        }
+        self.values.iter_mut().for_each(|value| value.cells = 0);
+        self.is_declared = true;
+        Ok(())
     }
 
     /// Reads a number of an earlier row, whose spelling is no longer known.
@@ -100,6 +124,10 @@ impl ColumnScan {
 
     fn push_new(&mut self, text: &[u8], row: u64) -> Result<KeptCell, Fault> {
         let cell = self.read(text)?;
+        if self.is_declared && cell != Cell::Missing {
+            let detail = format!("does not declare the value {}", excerpt(text));
+            return Err(Fault::new(FormatErrorKind::BadValue, detail));
+        }
         if !self.is_numbers && self.values.len() == VALUES_MAX {
             self.become_numbers(cell)?;
         }

@@ -131,12 +131,13 @@ impl TableColumns {
 
     /// Whether every cell that is a number can be a feature as it stands.
     pub(crate) fn are_plain(&self, options: &TableOptions) -> bool {
-        let is_plain = |column: &TableColumn| {
-            column.kind.is_none()
-                && column.ignored.is_none()
-                && matches!(column.counted, Counted::No)
+        let is_plain = |(at, column): (usize, &TableColumn)| {
+            self.label == Some(at)
+                || column.kind.is_none()
+                    && column.ignored.is_none()
+                    && matches!(column.counted, Counted::No)
         };
-        options.numbers == Numbers::Real && self.columns.iter().all(is_plain)
+        options.numbers == Numbers::Real && self.columns.iter().enumerate().all(is_plain)
     }
 
     fn label_column(

@@ -11,7 +11,7 @@
 pub(crate) mod cell;
 mod cell_buffer;
 mod column_scan;
-pub(crate) mod columns;
+mod columns;
 mod encoder;
 pub(crate) mod encoding;
 pub(crate) mod header;

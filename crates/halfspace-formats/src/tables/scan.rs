@@ -67,6 +67,23 @@ impl TableScan {
         })
     }
 
+    /// Declares the values of a column before the first row, whether they occur or not.
+    ///
+    /// # Errors
+    /// When there are too many values.
+    pub(crate) fn declare<'v>(
+        &mut self,
+        table: &TableColumns,
+        at: usize,
+        values: impl Iterator<Item = &'v [u8]>,
+    ) -> Result<(), Fault> {
+        if table.columns[at].ignored.is_some() {
+            return Ok(());
+        }
+        let declared = self.columns[at].declare(values);
+        declared.map_err(|fault| table.about(at, fault))
+    }
+
     /// Keeps row `number`, from 1.
     ///
     /// # Errors
@@ -80,14 +97,20 @@ impl TableScan {
     ) -> Result<(), InColumn> {
         self.row.clear();
         for (at, scan) in self.columns.iter_mut().enumerate() {
-            let kept = match table.columns[at].ignored.is_some() || table.label == Some(at) {
-                true => KeptCell::Code(0),
-                false => scan
-                    .push(cell(at), number)
-                    .map_err(|fault| (at, table.about(at, fault)))?,
-            };
-            table.columns[at].count(cell(at));
-            self.row.push(kept);
+            let column = &mut table.columns[at];
+            if column.ignored.is_some() || table.label == Some(at) {
+                self.row.push(KeptCell::Code(0));
+                continue;
+            }
+            let text = cell(at);
+            column.count(text);
+            if let Some(code) = scan.push_known(text) {
+                self.row.push(KeptCell::Code(code));
+                continue;
+            }
+            let kept = scan.push(text, number);
+            self.row
+                .push(kept.map_err(|fault| (at, table.about(at, fault)))?);
         }
         self.row.push(KeptCell::Code(label.unwrap_or(0)));
         self.cells

@@ -56,6 +56,11 @@ impl<'o> TableBuilder<'o> {
                 "labels=appended is for octets only; in a table a column holds the labels.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail));
         }
+        if options.table.unknown != Unknown::Refuse && options.table.encoding.is_none() {
+            let detail = "The option `unknown` is for a table with a given `encoding` only: other tables have a feature \
+                          for each value.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail));
+        }
         if options.table.bins.is_some() && options.table.numbers == Numbers::Real {
             let detail = "The option `bins` is for `numbers=thermometer` only.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail));
@@ -76,7 +81,8 @@ impl<'o> TableBuilder<'o> {
         let request = &options.table;
         let table = TableColumns::new(names, columns, options.labels.as_ref(), request)?;
         let plain = |columns: Vec<usize>, spool| {
-            let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
+            let n = options.n.or(Some(columns.len()).filter(|&n| n > 0));
+            let builder = SampleBuilder::dense(&options.limits, n, spool)?;
             Ok::<_, Fault>(Stage::Plain(
                 Box::new(builder.of_kind(options.values)?),
                 columns,
@@ -123,12 +129,51 @@ impl<'o> TableBuilder<'o> {
         self.labels.declare(positive, negative);
     }
 
+    /// Declares the values of a column, whether they occur or not. A given encoding has its own values.
+    ///
+    /// # Errors
+    /// When there are too many values.
+    pub(crate) fn declare_values<'v>(
+        &mut self,
+        at: usize,
+        values: impl Iterator<Item = &'v [u8]>,
+    ) -> Result<(), Fault> {
+        match &mut self.stage {
+            Stage::Scan(scan) => scan.declare(&self.table, at, values),
+            Stage::Plain(..) | Stage::Encoded(..) => Ok(()),
+        }
+    }
+
     /// Reads a row of as many cells as the table has columns. `place` returns the place of a column.
     ///
     /// # Errors
     /// The fault with its place.
     pub(crate) fn row<'c>(
         &mut self,
+        cell: impl Fn(usize) -> &'c [u8],
+        place: impl Fn(usize) -> Place,
+    ) -> Result<(), FormatError> {
+        self.read_row(None, cell, place)
+    }
+
+    /// Reads a row like [`Self::row`]. The cells of plain columns outside of `given`, which ascends, are 0.
+    ///
+    /// # Errors
+    /// The fault with its place.
+    pub(crate) fn sparse_row<'c>(
+        &mut self,
+        given: &[usize],
+        cell: impl Fn(usize) -> &'c [u8],
+        place: impl Fn(usize) -> Place,
+    ) -> Result<(), FormatError> {
+        // The columns of a given encoding need not ascend.
+        let given = Some(given).filter(|_| self.options.table.encoding.is_none());
+        self.read_row(given, cell, place)
+    }
+
+    fn read_row<'c>(
+        &mut self,
+        given: Option<&[usize]>,
         cell: impl Fn(usize) -> &'c [u8],
         place: impl Fn(usize) -> Place,
     ) -> Result<(), FormatError> {
@@ -145,7 +190,18 @@ impl<'o> TableBuilder<'o> {
         });
         let label = label.transpose()?;
         if let Stage::Plain(builder, columns) = &mut self.stage {
-            match plain_row(builder, columns, &cell, label, &place).map_err(placed)? {
+            let read = match given {
+                None => {
+                    let every = columns.iter().copied().enumerate();
+                    plain_row(builder, columns, every, &cell, label, &place)
+                }
+                Some(given) => {
+                    let feature = |&at: &usize| Some((columns.binary_search(&at).ok()?, at));
+                    let given = given.iter().filter_map(feature);
+                    plain_row(builder, columns, given, &cell, label, &place)
+                }
+            };
+            match read.map_err(placed)? {
                 None => return Ok(()),
                 Some(at) if self.options.table.numbers_only => {
                     let fault = NumberFault::NotANumber.of_value(cell(at));
@@ -318,15 +374,18 @@ impl<'o> TableBuilder<'o> {
     }
 }
 
-/// Reads a row whose cells are numbers. Returns the column of another cell, with a part of the row read.
+/// Reads a row whose cells are numbers. `given` has the features, in order, that need not be 0, and their columns.
+/// Returns the column of another cell, with a part of the row read.
 fn plain_row<'c>(
     builder: &mut SampleBuilder,
     columns: &[usize],
+    given: impl Iterator<Item = (usize, usize)>,
     cell: &impl Fn(usize) -> &'c [u8],
     label: Option<u8>,
     place: &impl Fn(usize) -> Place,
 ) -> Result<Option<usize>, InColumn> {
-    for &at in columns {
+    let mut next = 0;
+    for (feature, at) in given {
         let text = cell(at);
         let value = match parse_number(text) {
             // A leading zero may belong to a code such as 007, whose spelling must be kept.
@@ -336,16 +395,22 @@ fn plain_row<'c>(
             Err(_) if is_missing(text) => return Ok(Some(at)),
             Err(fault) => return Err((at, fault.of_value(text))),
         };
-        if builder
-            .value(value)
-            .map_err(|fault| (at, with_thermometer(fault)))?
-        {
+        let in_column = |fault| (at, with_thermometer(fault));
+        if builder.zeros(feature - next).map_err(in_column)? {
+            builder.note_first_real(place(columns[next]));
+        }
+        if builder.value(value).map_err(in_column)? {
             builder.note_first_real(place(at));
         }
+        next = feature + 1;
+    }
+    let at_end = |fault| (0, fault);
+    if builder.zeros(columns.len() - next).map_err(at_end)? {
+        builder.note_first_real(place(columns[next]));
     }
     builder
         .end_row(label.map(|code| code == 1))
-        .map_err(|fault| (0, fault))?;
+        .map_err(at_end)?;
     Ok(None)
 }
 

@@ -4,6 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::{Missing, Numbers};
 
 /// Header with two nominal attributes, a number and a class.
 const HEAD: &str = "% a comment\n@RELATION 'any thing'\n\n@attribute colour {red, 'dark blue', \
@@ -30,18 +31,19 @@ fn fault(body: &str, options: &Options) -> (FormatErrorKind, Option<Place>) {
 }
 
 #[test]
-fn nominal_attributes_have_a_feature_a_value() {
+fn nominal_attributes_have_a_feature_a_declared_value() {
     let body = with_head(
         "red,x,1,yes\n% between\n 'dark blue' , x ,0, \"no\" % after\n\n\"it's\",x,1,no\r\n",
     );
     let parsed = read(Format::Arff, &body).expect("good");
-    assert_eq!(rows(&parsed.data), ["10011", "01010", "00111"]);
+    // The features of the values stand in the order of their spellings, as in the table of a CSV file.
+    assert_eq!(rows(&parsed.data), ["00111", "10010", "01011"]);
     assert_eq!(labels(&parsed.data), "100");
     assert_eq!(parsed.zero_bit_value, 0.0);
     let names = [
-        "colour=red",
         "colour=dark blue",
         "colour=it's",
+        "colour=red",
         "only=x",
         "size",
     ];
@@ -125,9 +127,8 @@ proptest! {
 #[test]
 fn numbers_are_read_as_they_are() {
     let parsed = read(Format::Arff, &with_head("red,x,2.5,yes\n{2 '-1'}\n")).expect("good");
-    assert_eq!(rows(&parsed.data)[0], "[1.0, 0.0, 0.0, 1.0, 2.5]");
-    assert_eq!(rows(&parsed.data)[1], "[1.0, 0.0, 0.0, 1.0, -1.0]");
-    assert_eq!(parsed.first_real, Some(at(9, 7)));
+    assert_eq!(rows(&parsed.data)[0], "[0.0, 0.0, 1.0, 1.0, 2.5]");
+    assert_eq!(rows(&parsed.data)[1], "[0.0, 0.0, 1.0, 1.0, -1.0]");
     let signed = "@relation r\n@attribute a integer\n@attribute b numeric\n@attribute y real\n\
                   @data\n1,-1,1\n-1,-1,0\n";
     let parsed = read(Format::Arff, signed).expect("good");
@@ -145,8 +146,8 @@ fn numbers_are_read_as_they_are() {
     let mixed = "@relation r\n@attribute a real\n@attribute b {u,v}\n@attribute y {1,0}\n@data\n\
                  -1,v,1\n";
     let parsed = read(Format::Arff, mixed).expect("good");
-    assert_eq!(rows(&parsed.data), ["[-1.0, 0.0, 1.0]"]);
-    assert_eq!(parsed.first_real, Some(at(6, 4)));
+    // In a table with a nominal column, a column of -1 is one bit.
+    assert_eq!(rows(&parsed.data), ["001"]);
 }
 
 #[test]
@@ -182,26 +183,26 @@ fn the_class_is_the_attribute_that_the_options_name() {
         (vec!["01010".into(), "10001".into()], "10".into())
     );
     assert_eq!(first.class_names, None);
+    // The pair 1 and 0 is one bit. The value p is declared and has a feature, although no row has the value.
     let named = parsed(LabelsColumn::Named("b".to_owned()));
     assert_eq!(
         (rows(&named.data), labels(&named.data)),
-        (vec!["10010".into(), "01001".into()], "01".into())
+        (vec!["1010".into(), "0001".into()], "01".into())
     );
     assert_eq!(named.class_names, Some(["v".to_owned(), "u".to_owned()]));
     let none = parsed(LabelsColumn::None);
     assert_eq!(
         (rows(&none.data), labels(&none.data)),
-        (
-            vec!["1001010".into(), "0110001".into()],
-            "half-space".into()
-        )
+        (vec!["101010".into(), "010001".into()], "half-space".into())
     );
     assert_eq!(none.class_names, None);
     use FormatErrorKind as Kind;
     for (labels, expected) in [
-        (LabelsColumn::Last, (Kind::BadLabel, Some(at(4, 12)))),
         (LabelsColumn::Appended, (Kind::BadOption, None)),
-        (LabelsColumn::Named("d".to_owned()), (Kind::BadOption, None)),
+        (
+            LabelsColumn::Named("d".to_owned()),
+            (Kind::TableOption, None),
+        ),
     ] {
         assert_eq!(fault(body, &labelled_by(labels)), expected);
     }
@@ -224,15 +225,66 @@ fn the_class_is_the_attribute_that_the_options_name() {
 }
 
 #[test]
+fn a_class_without_two_declared_values_says_the_remedy() {
+    let read = |body: &str, positive: Option<&str>| {
+        let mut options = Options::default();
+        options.table.positive = positive.map(str::to_owned);
+        parse(Format::Arff, body.as_bytes(), &options)
+    };
+    let one = "@relation r\n@attribute a {u,v}\n@attribute y {p}\n@data\nu,p\n";
+    let three = "@relation r\n@attribute a {u,v}\n@attribute y {p,q,r}\n@data\nu,q\nu,p\nv,r\n";
+    for (body, remedy, expected) in [(one, "p", "1"), (three, "q", "100")] {
+        let error = read(body, None).map(|parsed| parsed.data).expect_err(body);
+        assert_eq!(error.kind, FormatErrorKind::TableOption);
+        let said = format!("`positive={remedy}`");
+        assert!(error.detail.contains(&said), "{}", error.detail);
+        let parsed = read(body, Some(remedy)).expect("good");
+        assert_eq!(labels(&parsed.data), expected);
+    }
+}
+
+#[test]
+fn an_arff_file_is_the_table_of_its_rows() {
+    let arff = "@relation r\n@attribute shape {round,'not round',flat}\n@attribute old {yes,no}\n\
+                @attribute bit {1,0}\n@attribute size real\n@attribute class {good,bad}\n@data\n\
+                round,yes,1,2.5,good\n'not round',?,0,1,bad\n?,no,1,0.25,bad\n{0 flat,2 0,3 4}\n";
+    let csv = "shape,old,bit,size,class\nround,yes,1,2.5,good\nnot round,?,0,1,bad\n?,no,1,0.25,bad\n\
+               flat,yes,0,4,good\n";
+    for numbers in [Numbers::Thermometer, Numbers::Real] {
+        let mut options = Options::default();
+        options.table.numbers = numbers;
+        let arff = parse(Format::Arff, arff.as_bytes(), &options).expect("good");
+        options.table.positive = Some("good".to_owned());
+        let csv = parse(Format::Csv, csv.as_bytes(), &options).expect("good");
+        assert_eq!(arff.table, csv.table);
+        assert_eq!(arff.data, csv.data);
+        assert_eq!(arff.class_names, csv.class_names);
+    }
+}
+
+#[test]
+fn options_of_tables_apply_to_numbers() {
+    let body = "@relation r\n@attribute a real\n@attribute b real\n@attribute y {p,q}\n@data\n\
+                2,0,p\n?,1,q\n{1 7}\n";
+    let read = |missing| {
+        let mut options = Options::default();
+        options.table.missing = missing;
+        parse(Format::Arff, body.as_bytes(), &options)
+    };
+    let error = read(None).map(|parsed| parsed.data).expect_err("missing");
+    assert!(error.detail.contains("`missing=drop`"), "{}", error.detail);
+    let parsed = read(Some(Missing::Drop)).expect("good");
+    assert_eq!(rows(&parsed.data), ["[2.0, 0.0]", "[0.0, 7.0]"]);
+    assert_eq!(labels(&parsed.data), "11");
+}
+
+#[test]
 fn bad_rows_are_refused_at_their_place() {
     use FormatErrorKind as Kind;
     // Rows begin on line 9.
     let cases = [
-        ("red,x,1,yes\nred,?,1,no\n", Kind::BadValue, 10, 5),
-        ("red,x,?,yes\n", Kind::BadValue, 9, 7),
-        ("red,x,1,?\n", Kind::BadValue, 9, 9),
-        ("{2 ?}\n", Kind::BadValue, 9, 4),
-        ("red,x,1,'?'\n", Kind::BadValue, 9, 9),
+        ("red,x,1,?\n", Kind::BadLabel, 9, 9),
+        ("red,x,1,'?'\n", Kind::BadLabel, 9, 9),
         ("green,x,1,yes\n", Kind::BadValue, 9, 1),
         ("Red,x,1,yes\n", Kind::BadValue, 9, 1),
         ("red,x,big,yes\n", Kind::BadValue, 9, 7),
@@ -242,7 +294,7 @@ fn bad_rows_are_refused_at_their_place() {
         ("red,x,1\n", Kind::UnequalLength, 9, 8),
         ("red,x,1,yes,no\n", Kind::UnequalLength, 9, 12),
         ("red x 1 yes\n", Kind::Syntax, 9, 5),
-        ("dark blue,x,1,yes\n", Kind::BadValue, 9, 1),
+        ("dark blue,x,1,yes\n", Kind::Syntax, 9, 6),
         ("red,,1,yes\n", Kind::Syntax, 9, 5),
         ("'red,x,1,yes\n", Kind::Syntax, 9, 1),
         ("red,x,1,yes}\n", Kind::Syntax, 9, 12),
@@ -266,9 +318,9 @@ fn bad_rows_are_refused_at_their_place() {
     assert_eq!(fault(HEAD, &Options::default()), (Kind::EmptyData, None));
     let class = "@relation r\n@attribute a real\n@attribute y real\n@data\n";
     for (rows, kind) in [
-        ("1,2\n", Kind::BadLabel),
-        ("1,x\n", Kind::BadLabel),
-        ("1,1\n1,0\n1,-1\n", Kind::MixedLabels),
+        ("1,2\n", Kind::TableOption),
+        ("1,x\n", Kind::BadValue),
+        ("1,1\n1,0\n1,-1\n", Kind::TableOption),
     ] {
         assert_eq!(
             fault(&format!("{class}{rows}"), &Options::default()).0,
@@ -306,18 +358,6 @@ fn bad_declarations_are_refused_at_their_place() {
         ("@data\n", Kind::Syntax, 2, 1),
         ("1,2\n", Kind::Syntax, 2, 1),
         ("@attribute a real\n@data 1\n", Kind::Syntax, 3, 7),
-        (
-            "@attribute a real\n@attribute y {u}\n@data\n",
-            Kind::BadLabel,
-            3,
-            12,
-        ),
-        (
-            "@attribute a real\n@attribute y {u,v,w}\n@data\n",
-            Kind::BadLabel,
-            3,
-            12,
-        ),
     ];
     for (head, kind, line, column) in cases {
         let body = format!("@relation r\n{head}");
@@ -333,7 +373,7 @@ fn bad_declarations_are_refused_at_their_place() {
     assert_eq!(whole("@attribute a real\n"), (Kind::Syntax, Some(at(1, 1))));
     assert_eq!(
         whole("@relation r\n@attribute y {u,v}\n@data\nu\n"),
-        (Kind::EmptyData, None)
+        (Kind::EmptyData, Some(at(4, 1)))
     );
 }
 
@@ -380,7 +420,8 @@ fn limits_hold_before_anything_is_made_of_a_declaration() {
             "{head}"
         );
     }
-    let six = "@relation r\n@attribute a {1,2,3}\n@attribute c real\n@attribute b {1,2}\n@data\n";
+    let six =
+        "@relation r\n@attribute a {1,2,3}\n@attribute c real\n@attribute b {1,2}\n@data\n1,1,1\n";
     let unlabelled = Options {
         labels: Some(LabelsColumn::None),
         ..options

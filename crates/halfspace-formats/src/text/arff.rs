@@ -1,27 +1,20 @@
 //! ARFF, the format of Weka, with attributes and rows.
 //!
-//! A file with nominal attributes is a table like a CSV file: the declarations give the kinds of the columns, and a
-//! missing value is a missing cell. A file of numbers is read as numbers, since a sparse row may stand for a million
-//! of them. The class is the last attribute unless the options name another one. The first of two declared values of
-//! a class is +1. A class with the values 1 and -1, or 1 and 0, is read as in other formats instead.
+//! An ARFF file is a table like a CSV file, whose declarations give the names and the kinds of the columns and the
+//! values of nominal columns. The class is the last attribute unless the options name another one. The first of two
+//! declared values of a class is +1. A class with the values 1 and -1, or 1 and 0, is read as in other formats
+//! instead.
 //!
 //! In a sparse row omitted values are 0, which means the first value of a nominal attribute. Dense and sparse
 //! rows of one file are therefore the same data. Source: the `ARFF` page of the `Weka` manual.
 
 use std::io::Read;
-use std::sync::Arc;
 
-use halfspace_core::bits::words_for;
-
-use crate::building::labels::bad_label;
 use crate::building::parsed_rows::ParsedRows;
-use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::stored::spool::Spool;
 use crate::tables::cell::{Cell, DecimalMark};
-use crate::tables::columns::TableColumns;
-use crate::tables::encoding::{DESCRIPTION_BYTES_MAX, LabelEncoding, MissingCells};
-use crate::tables::options::{KindName, TableOptions};
+use crate::tables::options::KindName;
 use crate::tables::table_builder::TableBuilder;
 use crate::text::arff_header::{self, Attribute, AttributeKind, Nominal};
 use crate::text::arff_scanner::{Misplaced, Scanner, Word};
@@ -36,56 +29,85 @@ pub(crate) fn parse(
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_header("ARFF")?;
     options.refuse_bit_order("ARFF")?;
+    TableBuilder::check(options)?;
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let attributes = arff_header::read(&mut lines, &options.limits)?;
-    match is_table(&attributes, options)? {
-        true => read_table(&mut lines, &attributes, options, spool),
-        false => read_numbers(&mut lines, &attributes, options, spool),
-    }
+    let options = with_declared_kinds(options, &attributes);
+    let names = attributes.iter().map(|attribute| attribute.name.clone());
+    let mut table = TableBuilder::new(&options, Some(names.collect()), attributes.len(), spool)?;
+    declare_values(&mut table, &attributes)?;
+    let class = table.label();
+    for_each_row(&mut lines, attributes.len(), |line, row| {
+        for (at, word) in &row.given {
+            let is_class = class == Some(*at);
+            let checked = check_word(word, &attributes[*at], is_class);
+            checked.map_err(|fault| fault.at(line, word.start))?;
+        }
+        let given = |at: usize| match row.is_sparse {
+            false => Some(&row.given[at].1),
+            true => {
+                let found = row.given.binary_search_by_key(&at, |(at, _)| *at);
+                found.ok().map(|found| &row.given[found].1)
+            }
+        };
+        let cell =
+            |at: usize| given(at).map_or_else(|| absent(&attributes[at]), |word| &*word.text);
+        let place = |at: usize| Place::Line {
+            line,
+            column: given(at).map_or(row.start, |word| word.start) as u64 + 1,
+        };
+        match row.is_sparse {
+            false => table.row(cell, place),
+            true => {
+                let columns: Vec<usize> = row.given.iter().map(|(at, _)| *at).collect();
+                table.sparse_row(&columns, cell, place)
+            }
+        }
+    })?;
+    table.finish()
 }
 
-/// Whether an attribute beside the class is nominal, or the request has options of tables.
-fn is_table(attributes: &[Attribute], options: &Options) -> Result<bool, Fault> {
-    let table = TableOptions {
-        numbers_only: false,
-        ..options.table.clone()
-    };
-    if table != TableOptions::default() {
-        return Ok(true);
-    }
-    let class = class_index(attributes, options.labels.as_ref())?;
-    let mut features = attributes
+/// Adds the declared kinds and the place of the class to the options of a request, which win.
+fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Options {
+    let declared = attributes
         .iter()
-        .enumerate()
-        .filter(|(at, _)| Some(*at) != class);
-    Ok(features.any(|(_, attribute)| matches!(attribute.kind, AttributeKind::Nominal(_))))
+        .filter_map(|attribute| match &attribute.kind {
+            AttributeKind::Numeric => None,
+            AttributeKind::Nominal(nominal) => {
+                Some((attribute.name.clone(), declared_kind(nominal)))
+            }
+        });
+    let mut stated = options.clone();
+    // The last statement about a column wins.
+    stated.table.kinds = declared
+        .chain(options.table.kinds.iter().cloned())
+        .collect();
+    if stated.labels.is_none() && stated.table.encoding.is_none() {
+        stated.labels = Some(LabelsColumn::Last);
+    }
+    stated
 }
 
-/// Returns the position of the class among the attributes.
-fn class_index(
+/// Gives each nominal column its declared values, which may not all occur.
+fn declare_values(
+    table: &mut TableBuilder<'_>,
     attributes: &[Attribute],
-    labels: Option<&LabelsColumn>,
-) -> Result<Option<usize>, Fault> {
-    match labels {
-        None | Some(LabelsColumn::Last) => Ok(Some(attributes.len() - 1)),
-        Some(LabelsColumn::First) => Ok(Some(0)),
-        Some(LabelsColumn::None) => Ok(None),
-        Some(LabelsColumn::Appended) => {
-            let detail = "labels=appended is for octets only; in ARFF an attribute holds the \
-                          labels.";
-            Err(Fault::new(FormatErrorKind::BadOption, detail))
-        }
-        Some(LabelsColumn::Named(name)) => {
-            let found = attributes
-                .iter()
-                .position(|attribute| attribute.name == *name);
-            let missing = || {
-                let detail = format!("No attribute is named {}.", excerpt(name.as_bytes()));
-                Fault::new(FormatErrorKind::BadOption, detail)
-            };
-            found.map(Some).ok_or_else(missing)
-        }
+) -> Result<(), FormatError> {
+    for (at, attribute) in attributes.iter().enumerate() {
+        let AttributeKind::Nominal(nominal) = &attribute.kind else {
+            continue;
+        };
+        let declared = match (table.label() == Some(at), declared_labels(nominal)) {
+            (true, Some([positive, negative])) => {
+                table.declare_labels(positive, negative);
+                Ok(())
+            }
+            (true, None) => Ok(()),
+            (false, _) => table.declare_values(at, nominal.values()),
+        };
+        declared.map_err(|fault| fault.at(attribute.line, attribute.offset))?;
     }
+    Ok(())
 }
 
 /// Returns the values of +1 and -1 of a class with two declared values.
@@ -101,12 +123,13 @@ fn declared_labels(nominal: &Nominal) -> Option<[&[u8]; 2]> {
     })
 }
 
-/// A row: the given values with their attributes, in ascending order. In a dense row every attribute is given.
-#[derive(Default)]
+/// A row: the given values with their attributes, in ascending order.
 struct ArffRow<'l> {
     /// Byte of the line at which the row begins.
     start: usize,
     given: Vec<(usize, Word<'l>)>,
+    /// Whether attributes may be omitted.
+    is_sparse: bool,
 }
 
 impl<'l> ArffRow<'l> {
@@ -120,8 +143,9 @@ impl<'l> ArffRow<'l> {
         let mut row = Self {
             start,
             given: Vec::new(),
+            is_sparse: scanner.take(b'{'),
         };
-        match scanner.take(b'{') {
+        match row.is_sparse {
             true => row.read_sparse(&mut scanner, attributes)?,
             false => row.read_dense(&mut scanner, attributes)?,
         }
@@ -230,56 +254,6 @@ fn for_each_row<R: Read>(
     Ok(())
 }
 
-/// Reads the rows as a table whose columns have the declared kinds.
-fn read_table<R: Read>(
-    lines: &mut LineReader<R>,
-    attributes: &[Attribute],
-    options: &Options,
-    spool: Option<Spool>,
-) -> Result<Parsed<ParsedRows>, FormatError> {
-    let declared = attributes
-        .iter()
-        .filter_map(|attribute| match &attribute.kind {
-            AttributeKind::Numeric => None,
-            AttributeKind::Nominal(nominal) => {
-                Some((attribute.name.clone(), declared_kind(nominal)))
-            }
-        });
-    let mut stated = options.clone();
-    // The kinds of the request come last and win.
-    stated.table.kinds = declared
-        .chain(options.table.kinds.iter().cloned())
-        .collect();
-    if stated.labels.is_none() && stated.table.encoding.is_none() {
-        stated.labels = Some(LabelsColumn::Last);
-    }
-    let names = attributes.iter().map(|attribute| attribute.name.clone());
-    let mut table = TableBuilder::new(&stated, Some(names.collect()), attributes.len(), spool)?;
-    if let Some(class) = table.label()
-        && let AttributeKind::Nominal(nominal) = &attributes[class].kind
-        && let Some([positive, negative]) = declared_labels(nominal)
-    {
-        table.declare_labels(positive, negative);
-    }
-    for_each_row(lines, attributes.len(), |line, row| {
-        for (at, word) in &row.given {
-            check_declared(word, &attributes[*at]).map_err(|fault| fault.at(line, word.start))?;
-        }
-        let mut given: Vec<Option<&Word<'_>>> = vec![None; attributes.len()];
-        row.given
-            .iter()
-            .for_each(|(at, word)| given[*at] = Some(word));
-        let cell =
-            |at: usize| given[at].map_or_else(|| absent(&attributes[at]), |word| &*word.text);
-        let place = |at: usize| Place::Line {
-            line,
-            column: given[at].map_or(row.start, |word| word.start) as u64 + 1,
-        };
-        table.row(cell, place)
-    })?;
-    table.finish()
-}
-
 /// The kind of a column with the declared values. Two spellings of one truth value are one bit.
 fn declared_kind(nominal: &Nominal) -> KindName {
     let cells: Vec<Cell> = nominal
@@ -306,169 +280,21 @@ fn absent(attribute: &Attribute) -> &[u8] {
     }
 }
 
-/// Refuses a value that the attribute does not have. A question mark is a missing value.
-fn check_declared(word: &Word<'_>, attribute: &Attribute) -> Result<(), Fault> {
-    if &*word.text == b"?" {
-        return Ok(());
-    }
+/// Refuses a word in a column of numbers, and a class that is not declared. The table knows the values of its nominal
+/// columns. A question mark is a missing value.
+fn check_word(word: &Word<'_>, attribute: &Attribute, is_class: bool) -> Result<(), Fault> {
     match &attribute.kind {
+        _ if *word.text == *b"?" => Ok(()),
         AttributeKind::Numeric => match parse_number(&word.text) {
             Ok(_) => Ok(()),
             Err(fault) => Err(fault.of_value(&word.text)),
         },
-        AttributeKind::Nominal(nominal) => match nominal.find(&word.text) {
-            Some(_) => Ok(()),
-            None => Err(undeclared(word, &attribute.name)),
-        },
-    }
-}
-
-fn undeclared(word: &Word<'_>, name: &str) -> Fault {
-    let (shown, name) = (excerpt(&word.text), excerpt(name.as_bytes()));
-    let detail = format!("{shown} is not among the declared values of the attribute {name}.");
-    Fault::new(FormatErrorKind::BadValue, detail)
-}
-
-/// Reads the rows of a file whose features are all numbers. The cost of omitted values is per word.
-fn read_numbers<R: Read>(
-    lines: &mut LineReader<R>,
-    attributes: &[Attribute],
-    options: &Options,
-    spool: Option<Spool>,
-) -> Result<Parsed<ParsedRows>, FormatError> {
-    let class = class_index(attributes, options.labels.as_ref())?;
-    let declared = class
-        .map(|class| two_labels(&attributes[class]))
-        .transpose()?
-        .flatten();
-    let n = attributes.len() - usize::from(class.is_some());
-    if n == 0 {
-        let detail = "The class is the only attribute; data need at least one feature.";
-        return Err(Fault::new(FormatErrorKind::EmptyData, detail).into());
-    }
-    options.check_n(n)?;
-    let builder = SampleBuilder::dense(&options.limits, Some(n), spool)?;
-    let mut builder = builder.of_kind(options.values)?;
-    let zeros = vec![0; words_for(n)];
-    for_each_row(lines, attributes.len(), |line, row| {
-        let place = |start: usize| Place::Line {
-            line,
-            column: start as u64 + 1,
-        };
-        let placed = |start: usize| move |fault: Fault| fault.at(line, start);
-        let (mut next, mut label) = (0, None);
-        for (at, word) in &row.given {
-            let misplaced = placed(word.start);
-            if Some(*at) == class {
-                label = Some(
-                    read_label(word, declared, &attributes[*at], &mut builder)
-                        .map_err(misplaced)?,
-                );
-                continue;
-            }
-            let feature = at - usize::from(class.is_some_and(|class| class < *at));
-            if next < feature
-                && builder
-                    .bits_at(&zeros, next..feature)
-                    .map_err(placed(row.start))?
-            {
-                builder.note_first_real(place(row.start));
-            }
-            let value = read_number(word, &attributes[*at].name).map_err(misplaced)?;
-            if builder.value(value).map_err(misplaced)? {
-                builder.note_first_real(place(word.start));
-            }
-            next = feature + 1;
+        AttributeKind::Nominal(nominal) if is_class && nominal.find(&word.text).is_none() => {
+            let (shown, name) = (excerpt(&word.text), excerpt(attribute.name.as_bytes()));
+            let detail =
+                format!("{shown} is not among the declared values of the attribute {name}.");
+            Err(Fault::new(FormatErrorKind::BadValue, detail))
         }
-        if next < n
-            && builder
-                .bits_at(&zeros, next..n)
-                .map_err(placed(row.start))?
-        {
-            builder.note_first_real(place(row.start));
-        }
-        if class.is_some() && label.is_none() {
-            label = Some(match declared {
-                Some([positive, _]) => {
-                    class.is_some_and(|class| absent(&attributes[class]) == positive)
-                }
-                None => builder.label(0.0).map_err(placed(row.start))?,
-            });
-        }
-        builder.end_row(label).map_err(placed(row.start))
-    })?;
-    let mut parsed = builder.finish(options.unlabelled)?;
-    let names: Vec<String> = attributes
-        .iter()
-        .map(|attribute| attribute.name.clone())
-        .collect();
-    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-    let label = class.map(|class| LabelEncoding {
-        column: names[class].clone(),
-        index: class as u32 + 1,
-        positive: declared.map_or_else(|| "1".to_owned(), |[positive, _]| text(positive)),
-        negative: Some(declared.map_or_else(|| "-1".to_owned(), |[_, negative]| text(negative))),
-    });
-    let labels = Some(options.labels.clone().unwrap_or(LabelsColumn::Last));
-    let columns = TableColumns::new(
-        Some(names),
-        attributes.len(),
-        labels.as_ref(),
-        &TableOptions::default(),
-    )?;
-    let kind = parsed.data.header().kind;
-    let encoding =
-        columns.describe_plain(label, kind, parsed.zero_bit_value, MissingCells::default());
-    parsed.feature_names = Some(encoding.feature_names());
-    parsed.class_names = encoding.label.as_ref().and_then(LabelEncoding::class_names);
-    if encoding.description_bytes() <= DESCRIPTION_BYTES_MAX {
-        parsed.table = Some(Arc::new(encoding));
+        AttributeKind::Nominal(_) => Ok(()),
     }
-    Ok(parsed)
-}
-
-/// Returns the values of +1 and -1 of a class, or none for a numeric class.
-fn two_labels(class: &Attribute) -> Result<Option<[&[u8]; 2]>, FormatError> {
-    let AttributeKind::Nominal(nominal) = &class.kind else {
-        return Ok(None);
-    };
-    let labels = declared_labels(nominal).ok_or_else(|| {
-        let detail = format!(
-            "The class {} has {} values; a class must have two. Say which value means +1, as in `positive=VALUE`, \
-             name another attribute with labels=, or use labels=none.",
-            excerpt(class.name.as_bytes()),
-            nominal.values().len()
-        );
-        Fault::new(FormatErrorKind::BadLabel, detail).at(class.line, class.offset)
-    })?;
-    Ok(Some(labels))
-}
-
-fn read_label(
-    word: &Word<'_>,
-    declared: Option<[&[u8]; 2]>,
-    class: &Attribute,
-    builder: &mut SampleBuilder,
-) -> Result<bool, Fault> {
-    match declared {
-        Some([positive, _]) if *word.text == *positive => Ok(true),
-        Some([_, negative]) if *word.text == *negative => Ok(false),
-        Some(_) => Err(undeclared(word, &class.name)),
-        None => match parse_number(&word.text) {
-            Ok(label) => builder.label(label),
-            Err(_) => Err(bad_label(&word.to_text())),
-        },
-    }
-}
-
-fn read_number(word: &Word<'_>, name: &str) -> Result<f64, Fault> {
-    if &*word.text == b"?" && !word.is_quoted {
-        let detail = format!(
-            "The value of {} is missing; `missing=drop` leaves such rows out, and `numbers=thermometer` makes a feature \
-             of missing values.",
-            excerpt(name.as_bytes())
-        );
-        return Err(Fault::new(FormatErrorKind::BadValue, detail));
-    }
-    parse_number(&word.text).map_err(|fault| fault.of_value(&word.text))
 }

@@ -2,11 +2,8 @@
 //!
 //! The rules are the same as for single values. The cost is per word instead of per value.
 
-use std::ops::Range;
+use halfspace_core::bits::{pack_ascii, words_for};
 
-use halfspace_core::bits::{WORD_BITS, pack_ascii, words_for};
-
-use crate::building::rows::words_of;
 use crate::error::Fault;
 
 use super::{SampleBuilder, check_n};
@@ -69,11 +66,13 @@ impl SampleBuilder {
     /// # Errors
     /// When the zeros must not make the data real, or when a limit is exceeded.
     pub(crate) fn zeros(&mut self, count: usize) -> Result<bool, Fault> {
-        debug_assert!(!self.sparse && self.row.filled + count <= self.n);
-        if count == 0 {
+        debug_assert!(!self.sparse);
+        let index = self.row.filled;
+        if count == 0 || index + count > self.n {
+            // Zeros of a row that is too long are only counted for the message at its end.
+            self.row.filled += count;
             return Ok(false);
         }
-        let index = self.row.filled;
         let turns_real = self.packed() && self.minus_seen;
         if turns_real {
             self.become_real(index)?;
@@ -85,36 +84,6 @@ impl SampleBuilder {
             self.row.ones.resize(words_for(self.n), 0);
         } else {
             self.row.real.resize(index + count, 0.0);
-        }
-        Ok(turns_real)
-    }
-
-    /// Adds the bits of `features` in `words` as the next values of a dense row with a fixed n. Returns
-    /// whether these bits made the data real.
-    ///
-    /// # Errors
-    /// When the bits must not make the data real, or when a limit is exceeded.
-    pub(crate) fn bits_at(&mut self, words: &[u64], features: Range<usize>) -> Result<bool, Fault> {
-        debug_assert!(!self.sparse && features.start == self.row.filled && features.end <= self.n);
-        let masks = words_of(&features);
-        let ones: u32 = masks
-            .map(|(at, mask)| (words[at] & mask).count_ones())
-            .sum();
-        let has_zeros = (ones as usize) < features.len();
-        let turns_real = has_zeros && self.packed() && self.minus_seen;
-        if turns_real {
-            self.become_real(features.start)?;
-        }
-        self.row.filled = features.end;
-        if self.packed() {
-            self.zero_seen |= has_zeros;
-            self.row.ones.resize(words_for(self.n), 0);
-            for (at, mask) in words_of(&features) {
-                self.row.ones[at] |= words[at] & mask;
-            }
-        } else {
-            let bit = |j: usize| f64::from(words[j / WORD_BITS] >> (j % WORD_BITS) & 1 == 1);
-            self.row.real.extend(features.map(bit));
         }
         Ok(turns_real)
     }

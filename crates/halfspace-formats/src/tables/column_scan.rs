@@ -72,7 +72,7 @@ impl ColumnScan {
 
     /// Counts a cell whose value has occurred, and returns the code of the value.
     ///
-    /// Most cells take this path. A code alone stays in a register, which a [`KeptCell`] does not.
+    /// Most cells take this path. A code alone stays in a register. A [`KeptCell`] goes through memory.
     #[inline]
     pub(crate) fn push_known(&mut self, text: &[u8]) -> Option<u8> {
         let code = match text {
@@ -95,7 +95,7 @@ impl ColumnScan {
         }
     }
 
-    /// Adds the values of the column, which need not occur. Other values are refused from now on.
+    /// Adds the values of the column. Other values are refused from now on.
     ///
     /// # Errors
     /// As for [`Self::push`].

@@ -156,7 +156,7 @@ impl<'o> TableBuilder<'o> {
         self.read_row(None, cell, place)
     }
 
-    /// Reads a row like [`Self::row`]. The cells of plain columns outside of `given`, which ascends, are 0.
+    /// Reads a row like [`Self::row`]. The columns in `given` ascend. The cells of other plain columns are 0.
     ///
     /// # Errors
     /// The fault with its place.
@@ -374,8 +374,8 @@ impl<'o> TableBuilder<'o> {
     }
 }
 
-/// Reads a row whose cells are numbers. `given` has the features, in order, that need not be 0, and their columns.
-/// Returns the column of another cell, with a part of the row read.
+/// Reads a row whose cells are numbers. `given` lists the features that may differ from 0 and their columns, in
+/// ascending order. Returns the column of another cell, with a part of the row read.
 fn plain_row<'c>(
     builder: &mut SampleBuilder,
     columns: &[usize],

@@ -67,7 +67,7 @@ pub(crate) fn parse(
     table.finish()
 }
 
-/// Adds the declared kinds and the place of the class to the options of a request, which win.
+/// Adds the declared kinds and the place of the class to the options. The options of the request win.
 fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Options {
     let declared = attributes
         .iter()
@@ -88,7 +88,7 @@ fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Options {
     stated
 }
 
-/// Gives each nominal column its declared values, which may not all occur.
+/// Gives each nominal column its declared values.
 fn declare_values(
     table: &mut TableBuilder<'_>,
     attributes: &[Attribute],
@@ -280,8 +280,8 @@ fn absent(attribute: &Attribute) -> &[u8] {
     }
 }
 
-/// Refuses a word in a column of numbers, and a class that is not declared. The table knows the values of its nominal
-/// columns. A question mark is a missing value.
+/// Refuses a word in a column of numbers, and an undeclared class. The table knows the values of its nominal columns.
+/// A question mark is a missing value.
 fn check_word(word: &Word<'_>, attribute: &Attribute, is_class: bool) -> Result<(), Fault> {
     match &attribute.kind {
         _ if *word.text == *b"?" => Ok(()),

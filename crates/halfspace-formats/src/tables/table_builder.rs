@@ -57,8 +57,8 @@ impl<'o> TableBuilder<'o> {
             return Err(Fault::new(FormatErrorKind::BadOption, detail));
         }
         if options.table.unknown != Unknown::Refuse && options.table.encoding.is_none() {
-            let detail = "The option `unknown` is for a table with a given `encoding` only: other tables have a feature \
-                          for each value.";
+            let detail = "The option `unknown` is only for a table with a given `encoding`. Other tables have a \
+                          feature for each value.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail));
         }
         if options.table.bins.is_some() && options.table.numbers == Numbers::Real {

@@ -83,7 +83,7 @@ async fn the_chess_endgame_is_learnt_in_the_documented_figures() {
     );
     assert_eq!(dataset["positives"], 1669);
     assert_eq!(dataset["classes"], json!(["nowin", "won"]));
-    assert_eq!(dataset["features"][73], "wtoeg=f");
+    assert_eq!(dataset["features"][73], "wtoeg=t");
     for (query, expected) in [
         (MONOTONE, [331, 10, 0]),
         (ALL, [396, 6, 0]),

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Missing, Numbers};
+use crate::{KindName, Missing, Numbers};
 
 /// Header with two nominal attributes, a number and a class.
 const HEAD: &str = "% a comment\n@RELATION 'any thing'\n\n@attribute colour {red, 'dark blue', \
@@ -183,17 +183,20 @@ fn the_class_is_the_attribute_that_the_options_name() {
         (vec!["01010".into(), "10001".into()], "10".into())
     );
     assert_eq!(first.class_names, None);
-    // The pair 1 and 0 is one bit. The value p is declared and has a feature, although no row has the value.
+    // The value p is declared and has a feature, although no row has the value.
     let named = parsed(LabelsColumn::Named("b".to_owned()));
     assert_eq!(
         (rows(&named.data), labels(&named.data)),
-        (vec!["1010".into(), "0001".into()], "01".into())
+        (vec!["01010".into(), "10001".into()], "01".into())
     );
     assert_eq!(named.class_names, Some(["v".to_owned(), "u".to_owned()]));
     let none = parsed(LabelsColumn::None);
     assert_eq!(
         (rows(&none.data), labels(&none.data)),
-        (vec!["101010".into(), "010001".into()], "half-space".into())
+        (
+            vec!["0101010".into(), "1010001".into()],
+            "half-space".into()
+        )
     );
     assert_eq!(none.class_names, None);
     use FormatErrorKind as Kind;
@@ -246,14 +249,15 @@ fn a_class_without_two_declared_values_says_the_remedy() {
 #[test]
 fn an_arff_file_is_the_table_of_its_rows() {
     let arff = "@relation r\n@attribute shape {round,'not round',flat}\n@attribute old {yes,no}\n\
-                @attribute bit {1,0}\n@attribute size real\n@attribute class {good,bad}\n@data\n\
-                round,yes,1,2.5,good\n'not round',?,0,1,bad\n?,no,1,0.25,bad\n{0 flat,2 0,3 4}\n";
-    let csv = "shape,old,bit,size,class\nround,yes,1,2.5,good\nnot round,?,0,1,bad\n?,no,1,0.25,bad\n\
-               flat,yes,0,4,good\n";
+                @attribute size real\n@attribute class {good,bad}\n@data\n\
+                round,yes,2.5,good\n'not round',?,1,bad\n?,no,0.25,bad\n{0 flat,2 4}\n";
+    let csv = "shape,old,size,class\nround,yes,2.5,good\nnot round,?,1,bad\n?,no,0.25,bad\nflat,yes,4,good\n";
     for numbers in [Numbers::Thermometer, Numbers::Real] {
         let mut options = Options::default();
         options.table.numbers = numbers;
         let arff = parse(Format::Arff, arff.as_bytes(), &options).expect("good");
+        // In CSV a column of yes and no would be one bit.
+        options.table.kinds = vec![("old".to_owned(), KindName::Nominal)];
         options.table.positive = Some("good".to_owned());
         let csv = parse(Format::Csv, csv.as_bytes(), &options).expect("good");
         assert_eq!(arff.table, csv.table);

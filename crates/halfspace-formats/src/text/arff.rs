@@ -13,7 +13,6 @@ use std::io::Read;
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::stored::spool::Spool;
-use crate::tables::cell::{Cell, DecimalMark};
 use crate::tables::options::KindName;
 use crate::tables::table_builder::TableBuilder;
 use crate::text::arff_header::{self, Attribute, AttributeKind, Nominal};
@@ -73,9 +72,7 @@ fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Options {
         .iter()
         .filter_map(|attribute| match &attribute.kind {
             AttributeKind::Numeric => None,
-            AttributeKind::Nominal(nominal) => {
-                Some((attribute.name.clone(), declared_kind(nominal)))
-            }
+            AttributeKind::Nominal(_) => Some((attribute.name.clone(), KindName::Nominal)),
         });
     let mut stated = options.clone();
     // The last statement about a column wins.
@@ -252,24 +249,6 @@ fn for_each_row<R: Read>(
         }
     }
     Ok(())
-}
-
-/// The kind of a column with the declared values. Two spellings of one truth value are one bit.
-fn declared_kind(nominal: &Nominal) -> KindName {
-    let cells: Vec<Cell> = nominal
-        .values()
-        .map(|value| Cell::of(value, DecimalMark::Point))
-        .collect();
-    let is_pair = match cells.as_slice() {
-        [Cell::Flag(one, a), Cell::Flag(other, b)] => one == other && a != b,
-        [Cell::Number(a), Cell::Number(b)] => a.max(*b) == 1.0 && [0.0, -1.0].contains(&a.min(*b)),
-        _ => false,
-    };
-    if is_pair {
-        KindName::Boolean
-    } else {
-        KindName::Nominal
-    }
 }
 
 /// The value that a sparse row omits.

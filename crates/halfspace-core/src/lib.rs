@@ -59,6 +59,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub mod bits;
+pub mod certificates;
 pub mod constructions;
 pub mod experiments;
 pub mod explanations;

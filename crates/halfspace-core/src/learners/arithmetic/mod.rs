@@ -3,5 +3,6 @@
 pub mod decimal;
 pub mod power_scale;
 pub mod power_sum;
+pub(crate) mod stirling;
 pub mod unit;
 pub(crate) mod wide;

@@ -17,6 +17,7 @@
 use std::f64::consts::{LN_2, PI};
 use std::ops::ControlFlow;
 
+use crate::learners::arithmetic::stirling;
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::engine::stopping::Sampling;
 use crate::learners::sample::block::BlockFeatures;
@@ -176,23 +177,14 @@ fn ln_so_few_distinct(examples: u64, distinct: u64, ln_population: f64) -> f64 {
         others if others > 1e15 => (x, 0.0),
         others => {
             let population = libm::round(others + x);
-            let root = remainder(population) - remainder(population - x);
+            let root = stirling::remainder(population) - stirling::remainder(population - x);
             let left = -(population - x) * libm::log1p(-share);
             (left, root - 0.5 * libm::log1p(-share))
         }
     };
-    let ln_ways = x * ln_rarity + left + root - 0.5 * libm::log(2.0 * PI * x) - remainder(x);
+    let ln_ways =
+        x * ln_rarity + left + root - 0.5 * libm::log(2.0 * PI * x) - stirling::remainder(x);
     ln_ways - m * ln_rarity
-}
-
-/// ln k! minus Stirling's formula without its series, for a whole number k >= 1.
-fn remainder(k: f64) -> f64 {
-    if k >= 16.0 {
-        let square = k * k;
-        return (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / (1260.0 * square)) / square) / k;
-    }
-    let factorial: f64 = (1..=k as u64).map(|i| libm::log(i as f64)).sum();
-    factorial - k * libm::log(k) + k - 0.5 * libm::log(2.0 * PI * k)
 }
 
 /// Whether this number of 1 bits among `bits` fair coins has a probability below `2 exp(-ln_rarity)`.

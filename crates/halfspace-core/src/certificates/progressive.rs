@@ -1,0 +1,59 @@
+//! Progressive validation: the mean error of the hypotheses of a run, each tested before it learnt.
+//!
+//! A learner makes M mistakes on T fresh examples, each predicted before it is learnt. The mean error p of the
+//! hypotheses satisfies `sum_j w_j exp(-l_j M) (1 - c_j p)^(-T) < 1 / delta` with `c_j = 1 - exp(-l_j)`, for all T at
+//! once with probability at least 1 - delta. The weights are equal over geometric l from 1e-4 to 4.
+//!
+//! Each product of `exp(-l [mistake]) / (1 - c err)` over the examples has expectation 1. The logarithm is concave, so
+//! the form with the mean error is smaller. The sum is therefore below a non-negative martingale, which Ville's
+//! inequality bounds. Source: S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, Time-uniform Chernoff bounds via
+//! nonnegative supermartingales, Probability Surveys 17 (2020).
+
+/// The source of the bound.
+pub const SOURCE: &str = "S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, Time-uniform Chernoff bounds via \
+                          nonnegative supermartingales, Probability Surveys 17 (2020)";
+
+/// The number of exponents l.
+const EXPONENTS: u32 = 60;
+
+/// The smallest and the largest exponent.
+const RANGE: [f64; 2] = [1e-4, 4.0];
+
+/// The bound on the mean error of the hypotheses after `mistakes` mistakes on `examples` tested examples.
+pub fn mean_error_at_most(mistakes: u64, examples: u64, confidence: f64) -> f64 {
+    let (mistakes, examples) = (mistakes as f64, examples as f64);
+    let ln_limit = -libm::log1p(-confidence);
+    let [first, last] = RANGE;
+    let step = libm::log(last / first) / f64::from(EXPONENTS - 1);
+    let exponents = (0..EXPONENTS).map(|j| first * libm::exp(step * f64::from(j)));
+    let terms: Vec<(f64, f64)> = exponents
+        .map(|l| (-l * mistakes, libm::expm1(-l)))
+        .collect();
+    let is_refuted = |p: f64| {
+        let logarithms = terms
+            .iter()
+            .map(|(ln_weight, minus_c)| ln_weight - examples * libm::log1p(minus_c * p));
+        ln_mean(logarithms) >= ln_limit
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    if !is_refuted(high) {
+        return 1.0;
+    }
+    loop {
+        let middle = low + (high - low) / 2.0;
+        if middle <= low || middle >= high {
+            return high;
+        }
+        match is_refuted(middle) {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+}
+
+/// The logarithm of the mean of [`EXPONENTS`] numbers that are given by their logarithms.
+fn ln_mean(logarithms: impl Iterator<Item = f64> + Clone) -> f64 {
+    let largest = logarithms.clone().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = logarithms.map(|ln| libm::exp(ln - largest)).sum();
+    largest + libm::log(sum / f64::from(EXPONENTS))
+}

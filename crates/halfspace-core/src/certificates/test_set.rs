@@ -1,0 +1,32 @@
+//! The exact test-set interval: errors on independent examples that the learner was not shown.
+//!
+//! The limits invert the tails of the binomial distribution. Source: J. Langford, Tutorial on practical prediction theory
+//! for classification (2005).
+
+use super::binomial::{lower_limit, upper_limit};
+
+/// The source of the interval.
+pub const SOURCE: &str = "C. J. Clopper and E. S. Pearson, The use of confidence or fiducial limits (1934); J. Langford, \
+                          Tutorial on practical prediction theory for classification (2005)";
+
+/// Confidence limits of an error. The one-sided limit and the two-sided interval each hold by themselves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// The one-sided upper limit.
+    pub at_most: f64,
+    /// The lower end of the two-sided interval.
+    pub low: f64,
+    /// The upper end of the two-sided interval.
+    pub high: f64,
+}
+
+/// The limits after `errors` errors on `examples` examples.
+pub fn limits(errors: u64, examples: u64, confidence: f64) -> Limits {
+    let ln_delta = libm::log1p(-confidence);
+    let ln_half = ln_delta - std::f64::consts::LN_2;
+    Limits {
+        at_most: upper_limit(errors, examples, ln_delta),
+        low: lower_limit(errors, examples, ln_half),
+        high: upper_limit(errors, examples, ln_half),
+    }
+}

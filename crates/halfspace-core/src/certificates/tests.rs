@@ -1,0 +1,128 @@
+//! Figures of the certificates against enumerations and independent computations.
+
+use std::f64::consts::LN_10;
+
+use super::*;
+use crate::learners::engine::stopping::{Sampling, smallest_error};
+
+const SAMPLINGS: [Sampling; 3] = [
+    Sampling::UniformPositive,
+    Sampling::Reflected,
+    Sampling::Uniform,
+];
+
+/// P(|A| > |B|), P(|A| = |B|, A not 0) and P(A + B = 0) by direct sums over the ones among d and n - d fair bits.
+fn direct(n: u64, d: u64) -> [f64; 3] {
+    let ways = |m: u64, k: u64| libm::exp(binomial::ln_choose(m, k));
+    let (mut greater, mut equal, mut balanced) = (0.0, 0.0, 0.0);
+    for i in 0..=d {
+        for j in 0..=n - d {
+            let (a, b) = (2 * i as i64 - d as i64, 2 * j as i64 - (n - d) as i64);
+            let p = ways(d, i) * ways(n - d, j) / 2_f64.powi(n as i32);
+            greater += if a.abs() > b.abs() { p } else { 0.0 };
+            equal += if a.abs() == b.abs() && a != 0 { p } else { 0.0 };
+            balanced += if a + b == 0 { p } else { 0.0 };
+        }
+    }
+    [greater, equal, balanced]
+}
+
+#[test]
+fn the_doubt_is_the_union_bound_of_direct_sums() {
+    for n in 1..=15_u64 {
+        for sampling in SAMPLINGS {
+            let error = |d: u64| {
+                let [g, t, c] = direct(n, d);
+                match (n % 2, sampling) {
+                    (1, _) => g,
+                    (_, Sampling::Uniform) => g + t / 2.0,
+                    (_, Sampling::Reflected) => g + t / 4.0,
+                    (_, Sampling::UniformPositive) => (g + t / 2.0) / (1.0 + c),
+                }
+            };
+            let nearest = smallest_error(n as usize, sampling);
+            assert!((error(1) - nearest).abs() < 1e-12, "{n} {sampling:?}");
+            let doubt = uniqueness::Doubt::new(n as usize, sampling);
+            for m in [1_u64, 2, 7, 30] {
+                let ways = |d| libm::exp(binomial::ln_choose(n, d));
+                let terms = (1..=n).map(|d| ways(d) * (1.0 - error(d)).max(0.0).powi(m as i32));
+                let expected: f64 = terms.sum();
+                let found = libm::exp(doubt.ln_after(m));
+                let difference = (found - expected).abs();
+                assert!(
+                    difference < 1e-11 * expected + 1e-300,
+                    "{n} {sampling:?} {m}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_doubt_has_the_published_figures() {
+    let doubt = |n| uniqueness::Doubt::new(n, Sampling::UniformPositive);
+    let log10 = doubt(1001).ln_after(1602) / LN_10;
+    assert!((log10 - -12.0749).abs() < 5e-5, "{log10}");
+    let rows = [
+        (11, 26, 64),
+        (21, 45, 100),
+        (51, 91, 177),
+        (101, 162, 270),
+        (301, 449, 522),
+        (1001, 1462, 1500),
+    ];
+    for (n, likely, sure) in rows {
+        let found = [0.05, 1e-6].map(|delta| doubt(n).examples(libm::log(delta)));
+        assert_eq!(found, [likely, sure], "{n}");
+    }
+    for (n, m, expected) in [(11, 30, 0.0140), (13, 34, 0.0158)] {
+        let found = libm::exp(doubt(n).ln_after(m));
+        assert!((found - expected).abs() < 5e-5, "{n}: {found}");
+    }
+}
+
+#[test]
+fn limits_have_the_published_figures() {
+    let found = test_set::limits(0, 1302, 0.95);
+    assert!((found.at_most - 0.0023).abs() < 5e-5, "{found:?}");
+    assert_eq!(found.low, 0.0);
+    let bound = compression::error_at_most(6513, 129, 0, 0.95);
+    assert!((bound - 0.096).abs() < 5e-4, "{bound}");
+    assert_eq!(compression::error_at_most(7, 7, 0, 0.95), 1.0);
+}
+
+#[test]
+fn tails_and_limits_invert_each_other_and_add_up() {
+    for (k, m) in [
+        (1_u64, 2_u64),
+        (3, 10),
+        (50, 100),
+        (99, 100),
+        (7, 1_000_000),
+        (400_000, 1_000_000),
+    ] {
+        for p in [1e-9, 0.01, 0.3, 0.5, 0.7, 0.999] {
+            let whole = libm::exp(binomial::ln_at_most(k - 1, m, p))
+                + libm::exp(binomial::ln_at_least(k, m, p));
+            assert!((whole - 1.0).abs() < 1e-9, "{k} {m} {p}: {whole}");
+        }
+        for ln_delta in [-700.0, -3.0, -0.01] {
+            let (low, high) = (
+                binomial::lower_limit(k, m, ln_delta),
+                binomial::upper_limit(k, m, ln_delta),
+            );
+            if high < 1.0 {
+                let back = binomial::ln_at_most(k, m, high);
+                assert!(
+                    (back - ln_delta).abs() < 1e-6 * ln_delta.abs() + 1e-9,
+                    "{k} {m} {ln_delta}: {back}"
+                );
+            }
+            let back = binomial::ln_at_least(k, m, low);
+            assert!(
+                (back - ln_delta).abs() < 1e-6 * ln_delta.abs() + 1e-9,
+                "{k} {m} {ln_delta}: {back}"
+            );
+        }
+    }
+}

@@ -99,6 +99,22 @@ impl BitVector {
         }
     }
 
+    /// Returns 64 coordinates from `first` on. Coordinates beyond the last are 0.
+    pub fn word_from(&self, first: usize) -> u64 {
+        let (word, bit) = (first / WORD_BITS, first % WORD_BITS);
+        let get = |word: usize| self.words.get(word).copied().unwrap_or(0);
+        match bit {
+            0 => get(word),
+            bit => get(word) >> bit | get(word + 1) << (WORD_BITS - bit),
+        }
+    }
+
+    /// Returns the number of coordinates that are 1.
+    pub fn ones(&self) -> u64 {
+        let ones = self.words.iter().map(|word| word.count_ones());
+        ones.map(u64::from).sum()
+    }
+
     /// Inverts coordinate `j`, from 0.
     pub fn flip(&mut self, j: usize) {
         assert!(j < self.n);

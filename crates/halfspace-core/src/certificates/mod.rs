@@ -1,4 +1,19 @@
 //! Certificates: statements of how far an answer can be trusted.
+//!
+//! A certificate is a proved statement about a hypothesis that holds with a stated confidence for any distribution of
+//! independent examples, or for uniform ones. Each file has one kind, with the proof. This file turns the facts about a
+//! run, an evaluation or a session into certificates, and names the reason where a certificate is missing.
+//!
+//! Certificates hold separately and not jointly.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::learners::engine::assume::Assume;
+use crate::learners::engine::catalogue::LearnerEntry;
+use crate::learners::engine::outcome::{RunOutcome, Training};
+use crate::learners::engine::run_state::Tested;
 
 pub mod binomial;
 pub mod compression;
@@ -9,3 +24,337 @@ pub mod uniqueness;
 
 #[cfg(test)]
 mod tests;
+
+/// The confidence of certificates if a request states none.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// A proved statement about an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Certificate {
+    /// The kind and the numbers.
+    #[serde(flatten)]
+    pub claim: Claim,
+    /// The statement as a sentence.
+    pub statement: String,
+    /// Of all runs started like this, at most a share of 1 - confidence makes a wrong statement.
+    pub confidence: f64,
+    /// The declared or known facts about the examples that the statement needs.
+    pub assumes: Vec<Assume>,
+    /// The source of the proof.
+    pub source: Cow<'static, str>,
+}
+
+/// The numbers of a certificate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Claim {
+    /// Errors on examples that the learner was not shown.
+    TestSet {
+        /// Examples with a wrong prediction.
+        errors: u64,
+        /// The number of examples.
+        examples: u64,
+        /// The share of wrong predictions.
+        error_rate: f64,
+        /// The one-sided upper limit of the error.
+        at_most: f64,
+        /// The lower end of the two-sided interval of the error.
+        low: f64,
+        /// The upper end of the two-sided interval of the error.
+        high: f64,
+    },
+    /// A run of fresh examples that the hypothesis classified correctly.
+    Survival {
+        /// The upper limit of the error.
+        error_at_most: f64,
+        /// Consistent examples since the last mistake.
+        run_length: u64,
+        /// The number of the hypothesis: the mistakes before it plus one.
+        hypothesis: u64,
+    },
+    /// The hypotheses of a run, each tested on the next fresh example.
+    Progressive {
+        /// The upper limit of the mean error of the hypotheses in use.
+        mean_error_at_most: f64,
+        /// Wrong predictions.
+        mistakes: u64,
+        /// Tested examples.
+        examples: u64,
+    },
+    /// A vector of binary weights that is consistent with all examples.
+    Unique {
+        /// The decimal logarithm of the bound on the probability that another vector is consistent.
+        log10_doubt: f64,
+        /// The number of examples.
+        examples: u64,
+        /// The distribution of the examples.
+        sampling: Assume,
+    },
+    /// A run that a few of its examples reproduce.
+    Compression {
+        /// The upper limit of the error.
+        error_at_most: f64,
+        /// The number of examples that reproduce the run.
+        kept: u64,
+        /// Errors on the other examples.
+        errors: u64,
+        /// The number of all examples.
+        examples: u64,
+    },
+}
+
+/// A kind of certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CertificateKind {
+    /// [`Claim::TestSet`].
+    TestSet,
+    /// [`Claim::Survival`].
+    Survival,
+    /// [`Claim::Progressive`].
+    Progressive,
+    /// [`Claim::Unique`].
+    Unique,
+    /// [`Claim::Compression`].
+    Compression,
+}
+
+/// A certificate that an answer lacks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = WithheldCertificate))]
+pub struct Withheld {
+    /// The kind of the certificate.
+    pub kind: CertificateKind,
+    /// The missing or contradicted assumption.
+    pub reason: String,
+}
+
+/// The certificates of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct Certificates {
+    /// Proved statements about this answer. Each holds by itself with its confidence, and not all of them jointly.
+    pub certificates: Vec<Certificate>,
+    /// The certificates that this answer lacks, with the reasons.
+    pub certificates_withheld: Vec<Withheld>,
+}
+
+impl Certificates {
+    /// Adds a certificate, or the reason why there is none.
+    fn add(&mut self, kind: CertificateKind, certified: Result<Certificate, String>) {
+        match certified {
+            Ok(certificate) => self.certificates.push(certificate),
+            Err(reason) => self.certificates_withheld.push(Withheld { kind, reason }),
+        }
+    }
+}
+
+/// The certificates of a training.
+pub fn of_run(entry: &LearnerEntry, outcome: &RunOutcome, confidence: f64) -> Certificates {
+    let grounds = &outcome.grounds;
+    let mut certificates = Certificates::default();
+    let fresh = &grounds.fresh;
+    if let Some(holdout) = outcome.holdout {
+        let certified = fresh
+            .clone()
+            .map(|assume| test_set(holdout, assume, confidence));
+        certificates.add(CertificateKind::TestSet, certified);
+    }
+    if let Ok(tested) = &grounds.tested {
+        if entry.is_conservative {
+            let survived = grounds.survived.clone();
+            let certified = fresh
+                .clone()
+                .and_then(|assume| Ok(survival(survived?, assume, confidence)));
+            certificates.add(CertificateKind::Survival, certified);
+        }
+        let certified = fresh
+            .clone()
+            .map(|assume| progressive(*tested, assume, confidence));
+        certificates.add(CertificateKind::Progressive, certified);
+    }
+    certificates.add(CertificateKind::Unique, unique(outcome));
+    if entry.is_compressed {
+        let certified = fresh.clone().and_then(|assume| {
+            let compressed = grounds.compressed.as_ref().map_err(String::clone)?;
+            Ok(compression(
+                compressed.examples,
+                compressed.kept.ones(),
+                compressed.errors,
+                assume,
+                confidence,
+            ))
+        });
+        certificates.add(CertificateKind::Compression, certified);
+    }
+    certificates
+}
+
+/// The certificates of a session after the tests `tested`. `fresh` is the declared origin of the examples, or the
+/// reason why they are not known to be fresh.
+pub fn of_session(
+    entry: &LearnerEntry,
+    tested: Option<Tested>,
+    fresh: Result<Assume, String>,
+    confidence: f64,
+) -> Certificates {
+    let mut certificates = Certificates::default();
+    let tested = tested.ok_or_else(|| "the session began in an earlier release".to_owned());
+    let ground = fresh.and_then(|assume| Ok((tested?, assume)));
+    if entry.is_conservative {
+        let certified = ground
+            .clone()
+            .map(|(tested, assume)| survival(tested, assume, confidence));
+        certificates.add(CertificateKind::Survival, certified);
+    }
+    let certified = ground.map(|(tested, assume)| progressive(tested, assume, confidence));
+    certificates.add(CertificateKind::Progressive, certified);
+    certificates
+}
+
+/// The certificate of errors on examples that the learner was not shown.
+pub fn test_set(counted: Training, assume: Assume, confidence: f64) -> Certificate {
+    let Training { errors, examples } = counted;
+    let test_set::Limits { at_most, low, high } = test_set::limits(errors, examples, confidence);
+    Certificate {
+        claim: Claim::TestSet {
+            errors,
+            examples,
+            error_rate: errors as f64 / examples.max(1) as f64,
+            at_most,
+            low,
+            high,
+        },
+        statement: format!(
+            "With confidence {confidence}, the error of the hypothesis is at most {}, because the hypothesis makes \
+             {errors} errors on {examples} examples that the learner was not shown.",
+            rounded_up(at_most)
+        ),
+        confidence,
+        assumes: vec![assume],
+        source: test_set::SOURCE.into(),
+    }
+}
+
+fn survival(tested: Tested, assume: Assume, confidence: f64) -> Certificate {
+    let (run_length, hypothesis) = (tested.run_length, tested.mistakes + 1);
+    let error_at_most = survival::error_at_most(run_length, hypothesis, confidence);
+    Certificate {
+        claim: Claim::Survival {
+            error_at_most,
+            run_length,
+            hypothesis,
+        },
+        statement: format!(
+            "With confidence {confidence}, the error of the hypothesis is at most {}, because hypothesis number \
+             {hypothesis} classified the last {run_length} fresh examples correctly.",
+            rounded_up(error_at_most)
+        ),
+        confidence,
+        assumes: vec![assume],
+        source: survival::SOURCE.into(),
+    }
+}
+
+fn progressive(tested: Tested, assume: Assume, confidence: f64) -> Certificate {
+    let Tested {
+        examples, mistakes, ..
+    } = tested;
+    let mean_error_at_most = progressive::mean_error_at_most(mistakes, examples, confidence);
+    Certificate {
+        claim: Claim::Progressive {
+            mean_error_at_most,
+            mistakes,
+            examples,
+        },
+        statement: format!(
+            "With confidence {confidence}, the mean error of the hypotheses in use was at most {}, because the run made \
+             {mistakes} mistakes on {examples} fresh examples before it learnt them; this is no statement about the \
+             last hypothesis.",
+            rounded_up(mean_error_at_most)
+        ),
+        confidence,
+        assumes: vec![assume],
+        source: progressive::SOURCE.into(),
+    }
+}
+
+fn unique(outcome: &RunOutcome) -> Result<Certificate, String> {
+    let sampling = outcome.grounds.sampling.clone()?;
+    let examples = outcome.grounds.consistent.clone()?;
+    let n = outcome.hypothesis.n();
+    if n as u64 > uniqueness::N_MAX {
+        return Err(format!("n is more than {}", uniqueness::N_MAX));
+    }
+    let ln_doubt = uniqueness::Doubt::new(n, sampling).ln_after(examples);
+    let log10_doubt = ln_doubt / std::f64::consts::LN_10;
+    if log10_doubt >= 0.0 {
+        return Err(format!("{examples} examples are too few for n = {n}"));
+    }
+    let confidence = -libm::expm1(ln_doubt);
+    Ok(Certificate {
+        claim: Claim::Unique {
+            log10_doubt,
+            examples,
+            sampling: sampling.into(),
+        },
+        statement: format!(
+            "The signs of the hypothesis are the hidden target with a doubt of at most 10^{:.4}, because they are \
+             consistent with all of {examples} {} examples.",
+            log10_doubt,
+            sampling.name()
+        ),
+        confidence,
+        assumes: vec![Assume::Independent, sampling.into()],
+        source: uniqueness::SOURCE.into(),
+    })
+}
+
+fn compression(
+    examples: u64,
+    kept: u64,
+    errors: u64,
+    assume: Assume,
+    confidence: f64,
+) -> Certificate {
+    let error_at_most = compression::error_at_most(examples, kept, errors, confidence);
+    Certificate {
+        claim: Claim::Compression {
+            error_at_most,
+            kept,
+            errors,
+            examples,
+        },
+        statement: format!(
+            "With confidence {confidence}, the error of the hypothesis is at most {}, because {kept} of {examples} \
+             examples reproduce the run and the hypothesis makes {errors} errors on the others; a hold-out gives a \
+             tighter bound.",
+            rounded_up(error_at_most)
+        ),
+        confidence,
+        assumes: vec![assume],
+        source: compression::SOURCE.into(),
+    }
+}
+
+/// Writes a bound with four significant digits, rounded up.
+fn rounded_up(bound: f64) -> String {
+    if bound <= 0.0 {
+        return "0".to_owned();
+    }
+    let digits = 3 - libm::floor(libm::log10(bound)) as i32;
+    let unit = libm::pow(10.0, f64::from(digits));
+    format!(
+        "{:.1$}",
+        libm::ceil(bound * unit) / unit,
+        digits.max(0) as usize
+    )
+    .trim_end_matches('0')
+    .trim_end_matches('.')
+    .to_owned()
+}

@@ -126,3 +126,17 @@ fn tails_and_limits_invert_each_other_and_add_up() {
         }
     }
 }
+
+#[test]
+fn bounds_are_written_rounded_up() {
+    for (bound, text) in [
+        (0.002_298_4, "0.002299"),
+        (0.25, "0.25"),
+        (1.0, "1"),
+        (0.0, "0"),
+        (0.999_99, "1"),
+        (1.234_56e-7, "0.0000001235"),
+    ] {
+        assert_eq!(rounded_up(bound), text);
+    }
+}

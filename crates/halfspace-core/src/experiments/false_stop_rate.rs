@@ -67,6 +67,10 @@ impl FalseStopRate {
         check_list("n", n, 1..=N_MAX as u64)?;
         check_not_empty("rules", rules.len())?;
         check_distinct("rules", rules)?;
+        if let Some(at) = rules.iter().position(|&rule| rule == StopRule::Pac) {
+            let detail = "the rule pac promises an error and not the target; remove the rule";
+            return Err(ExperimentError::parameter(format!("/rules/{at}"), detail));
+        }
         // A smaller delta would vanish in the rounding of the confidence 1 - delta.
         check_between("deltas", deltas, (f64::EPSILON, 1.0))?;
         check_number("runs", question.runs, 1..=RUNS_MAX)?;

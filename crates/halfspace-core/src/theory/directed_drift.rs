@@ -147,6 +147,10 @@ pub fn false_stop_probability(n: u64, delta: f64, rule: StopRule) -> Result<f64,
         StopRule::Anytime => return Ok(anytime(&chain, &starts, delta).false_stop_probability),
         StopRule::PerHypothesis => per_hypothesis_run_length(n, libm::log(delta)),
         StopRule::Exact => chain.exact_run_length(delta),
+        StopRule::Pac => {
+            let detail = "the rule pac promises an error and not the target";
+            return Err(OutOfRange::new("rule", detail));
+        }
     };
     Ok(FixedRule::new(run_length, &chain, &starts)
         .false_stop

@@ -52,13 +52,14 @@ mod tests {
     fn the_thresholds_are_those_that_a_run_is_watched_with() {
         let sampling = Sampling::Reflected;
         for (n, confidence) in [(1, 0.5), (20, 0.95), (101, 0.999)] {
-            let mut watch = Watch::new(StopRule::Anytime, confidence, n, sampling);
+            let error = smallest_error(n, sampling);
+            let mut watch = Watch::new(StopRule::Anytime, confidence, n, error);
             for hypothesis in 1..50 {
                 let found = thresholds(n as u64, 1000, confidence, sampling, hypothesis);
                 assert_eq!(found.expect("in range").anytime, watch.threshold());
                 watch.mistake();
             }
-            let watch = Watch::new(StopRule::PerHypothesis, confidence, n, sampling);
+            let watch = Watch::new(StopRule::PerHypothesis, confidence, n, error);
             let found = thresholds(n as u64, 1000, confidence, sampling, 1).expect("in range");
             assert_eq!(found.per_hypothesis, watch.threshold());
         }

@@ -86,6 +86,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     pace: Pace::Steady,
     // The rule `exact` applies because its Markov chain describes this algorithm.
     confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis, StopRule::Exact],
+    is_conservative: true,
+    is_compressed: true,
     default_stop: DefaultStop::Confidence,
     parameters: &[INITIAL],
     guarantee: Guarantee {

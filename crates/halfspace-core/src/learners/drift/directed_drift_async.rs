@@ -52,6 +52,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     on_line: true,
     pace: Pace::Steady,
     confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis],
+    is_conservative: true,
+    is_compressed: false,
     default_stop: DefaultStop::Confidence,
     parameters: &[batch_size("ceil(pi/2 n ln n), at least 1"), INITIAL],
     guarantee: Guarantee {

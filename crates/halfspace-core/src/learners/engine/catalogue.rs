@@ -61,6 +61,10 @@ pub struct LearnerEntry {
     /// Rules that let the learner stop with a confidence. The default comes first. The list is empty if no
     /// rule is proved for this learner.
     pub confidence_rules: &'static [StopRule],
+    /// Whether the learner changes its predictions only after a mistake.
+    pub is_conservative: bool,
+    /// Whether the mistaken examples alone, in their order, reproduce a run in the order `cyclic` or `shuffled`.
+    pub is_compressed: bool,
     /// Default stop condition. A request that sets the same limit replaces the default.
     pub default_stop: DefaultStop,
     /// Parameters that a request can set.

@@ -9,7 +9,9 @@
 //! A run between two passes has no state to write. A suspension does not interrupt a shuffle, so the next
 //! state belongs to the new pass.
 
+use crate::bits::BitVector;
 use crate::learners::engine::run::{Counts, Interrupt};
+use crate::learners::engine::run_state::Tested;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::trace::Trace;
 use crate::learners::engine::train_loop::{Best, Reason, TrainLoop};
@@ -163,6 +165,8 @@ impl TrainLoop<'_> {
         self.course.write_counts(&mut snapshot);
         snapshot.number(self.course.watch.is_some().into());
         self.course.write_watch(&mut snapshot);
+        Tested::write(self.course.tested, &mut snapshot);
+        snapshot.number(self.course.is_first_pass.into());
         if let Some(trace) = &self.course.trace {
             trace.write(&mut snapshot);
         }
@@ -186,6 +190,9 @@ impl TrainLoop<'_> {
             stream.mark(&mut snapshot);
         }
         self.rule.snapshot(&mut snapshot);
+        if let Some(mistaken) = &self.mistaken {
+            snapshot.numbers(mistaken.words().iter().copied());
+        }
         snapshot.number(self.best.is_some().into());
         if let Some(best) = &self.best {
             snapshot.numbers([best.pass, best.errors, best.examples]);
@@ -211,6 +218,8 @@ impl TrainLoop<'_> {
             self.course.watch = None;
         }
         self.course.read_watch(&mut snapshot)?;
+        self.course.tested = Tested::read(&mut snapshot)?;
+        self.course.is_first_pass = snapshot.number()? == 1;
         if let Some(trace) = &mut self.course.trace {
             *trace = Trace::read(&mut snapshot)?;
         }
@@ -233,6 +242,10 @@ impl TrainLoop<'_> {
             stream.seek(&mut snapshot)?;
         }
         self.rule.restore(&mut snapshot)?;
+        if let Some(mistaken) = &mut self.mistaken {
+            let words = snapshot.numbers(mistaken.words().len())?;
+            *mistaken = BitVector::from_words(mistaken.n(), words);
+        }
         self.best = match snapshot.number()? {
             0 => None,
             _ => Some(Best {

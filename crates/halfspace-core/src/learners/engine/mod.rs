@@ -4,11 +4,13 @@
 //! the stop conditions, the checkpoints, the mistake curve and the sessions. The engine does not know any
 //! learner except through the catalogue.
 
+pub mod assume;
 pub mod bound;
 pub mod catalogue;
 pub mod checkpoint;
 pub mod evaluate;
 pub mod evidence;
+pub mod grounds;
 pub mod holdout;
 pub mod outcome;
 pub(crate) mod parameter_kind;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::learners::engine::bound::Bound;
+use crate::learners::engine::grounds::Grounds;
 use crate::learners::engine::run::Counts;
 use crate::learners::engine::stopping::StopRule;
 use crate::learners::engine::trace::Trace;
@@ -88,6 +89,8 @@ pub struct RunOutcome {
     pub no_bound: Option<&'static str>,
     /// The distance from the hidden target. None if the target is unknown.
     pub target: Option<Recovery>,
+    /// The facts that certificates rest on.
+    pub grounds: Grounds,
     /// The mistake curve, if the task asked for it.
     pub trace: Option<Trace>,
 }

@@ -1,8 +1,9 @@
 //! The report on a run that has ended: training errors, hold-out errors, mistake bound, confidence claims,
 //! target recovery and notes.
 
-use crate::bits::BLOCK_ROWS;
+use crate::bits::{BLOCK_ROWS, BitVector};
 
+use crate::learners::engine::grounds::{Counted, grounds};
 use crate::learners::engine::holdout::HoldoutPart;
 use crate::learners::engine::outcome::{BestSeen, Recovery, RunOutcome, Termination, Training};
 use crate::learners::engine::run::{Interrupt, Run, StopFlag};
@@ -25,8 +26,8 @@ const EXAMPLE_WORDS_MAX: u64 = 1 << 18;
 const SPARSE: f64 = 0.05;
 
 /// Errors among some examples. `ones` is the number of 1 bits in these examples, if it was counted.
-struct CountedErrors {
-    training: Training,
+pub(crate) struct CountedErrors {
+    pub training: Training,
     ones: Option<u64>,
 }
 
@@ -56,7 +57,14 @@ pub(crate) fn report(
         if source.holdout.is_some() {
             let mut held_out = source.stream(HoldoutPart::HeldOut);
             let all = held_out.examples().unwrap_or(0);
-            holdout = errors_among(&hypothesis, &mut *held_out, all, source.is_slow(), run)?;
+            holdout = errors_among(
+                &hypothesis,
+                &mut *held_out,
+                all,
+                None,
+                source.is_slow(),
+                run,
+            )?;
         }
     }
     let mut stream = source.stream(HoldoutPart::Shown);
@@ -79,14 +87,20 @@ pub(crate) fn report(
              hyperplane count as errors"
         ));
     }
+    let errors = Counted {
+        training,
+        holdout: holdout.map(|counted| counted.training),
+    };
+    let grounds = grounds(task, input, reason, &hypothesis, errors, train_loop, source)?;
     Ok(RunOutcome {
         hypothesis,
+        grounds,
         counts,
         termination: termination(task, input, &train_loop.course, reason, notes),
         training,
         is_best: train_loop.rule.keeps_best(),
         best: best(task, input, train_loop, training),
-        holdout: holdout.map(|counted| counted.training),
+        holdout: errors.holdout,
         no_bound: bound.is_none().then_some(no_bound),
         bound,
         target,
@@ -253,16 +267,17 @@ fn training_errors(
     }
     let is_drawn = matches!(input, Input::Generated(_));
     let is_slow = is_drawn || source.is_slow();
-    errors_among(hypothesis, &mut *stream, examples, is_slow, run)
+    errors_among(hypothesis, &mut *stream, examples, None, is_slow, run)
 }
 
-/// Counts the errors of the hypothesis among the first `examples` of a stream. Returns none if the run must
-/// end before the count is complete. After the time limit the count continues, unless the examples are slow
+/// Counts the errors of the hypothesis among the first `examples` of a stream, without the places of `except`. Returns
+/// none if the run must end before the count is complete. After the time limit the count continues, unless the examples are slow
 /// to read or slow to classify.
-fn errors_among(
+pub(crate) fn errors_among(
     hypothesis: &Hypothesis,
     stream: &mut dyn Stream,
     examples: u64,
+    except: Option<&BitVector>,
     is_slow: bool,
     run: &Run,
 ) -> Result<Option<CountedErrors>, Interrupt> {
@@ -292,10 +307,12 @@ fn errors_among(
         let Some(block) = stream.next_block()? else {
             return Ok(counted(errors, ones));
         };
-        let mask = row_mask(left.min(64) as usize);
+        let place = (examples - left) as usize;
+        let excepted = except.map_or(0, |except| except.word_from(place));
+        let mask = row_mask(left.min(64) as usize) & !excepted;
         errors += u64::from((hypothesis.mistakes(&block, stop) & mask).count_ones());
         if let (Some(ones), BlockFeatures::Boolean(bits)) = (&mut ones, block.features) {
-            let rows = mask.count_ones().min(bits.rows() as u32) as usize;
+            let rows = bits.rows().min(left as usize);
             let columns = bits.words().chunks(BLOCK_ROWS);
             let words = columns.flat_map(|column| &column[..rows]);
             *ones += words.map(|word| u64::from(word.count_ones())).sum::<u64>();

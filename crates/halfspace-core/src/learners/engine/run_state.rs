@@ -29,9 +29,50 @@ pub struct RunState {
     pub random: Generator,
     /// Counts so far.
     pub counts: Counts,
+    /// The tests of the first pass. `None` if they are unknown, or if the rule does not test examples one by one.
+    pub tested: Option<Tested>,
+    /// Whether the examples are still those of the first pass.
+    pub is_first_pass: bool,
     /// Whether the last update returned [`Update::Awaiting`]. This flag avoids a call of the rule per
     /// example.
     pub is_awaiting: bool,
+}
+
+/// The tests of the first pass over the examples. Each hypothesis met examples that it had not learnt from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tested {
+    /// Number of tested examples. A batch consumes examples untested.
+    pub examples: u64,
+    /// Examples that the present hypothesis got wrong. One more is the number of the last hypothesis.
+    pub mistakes: u64,
+    /// Consistent examples since the last mistake of the pass.
+    pub run_length: u64,
+}
+
+impl Tested {
+    /// Writes the counts, or their absence.
+    pub fn write(tested: Option<Self>, snapshot: &mut SnapshotWriter) {
+        let Self {
+            examples,
+            mistakes,
+            run_length,
+        } = tested.unwrap_or_default();
+        snapshot.numbers([tested.is_some().into(), examples, mistakes, run_length]);
+    }
+
+    /// Reads the counts that [`Self::write`] wrote.
+    ///
+    /// # Errors
+    /// Returns an error if the snapshot ends early.
+    pub fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Option<Self>, SnapshotError> {
+        let is_known = snapshot.number()? == 1;
+        let tested = Self {
+            examples: snapshot.number()?,
+            mistakes: snapshot.number()?,
+            run_length: snapshot.number()?,
+        };
+        Ok(is_known.then_some(tested))
+    }
 }
 
 /// Result of one block or pass: the run continues, or stops for a reason.
@@ -186,6 +227,11 @@ impl RunState {
             Some(at) => {
                 let rows = at + 1 - first;
                 self.counts.examples += rows as u64;
+                if let Some(tested) = self.tests() {
+                    tested.examples += rows as u64;
+                    tested.mistakes += 1;
+                    tested.run_length = 0;
+                }
                 let learnt = self.mistake(rule, block, at);
                 Turn {
                     rows,
@@ -208,7 +254,16 @@ impl RunState {
         }
     }
 
+    /// The counts of the tests while they count.
+    fn tests(&mut self) -> Option<&mut Tested> {
+        self.tested.as_mut().filter(|_| self.is_first_pass)
+    }
+
     fn consistent(&mut self, count: u64) -> Step {
+        if let Some(tested) = self.tests() {
+            tested.examples += count;
+            tested.run_length += count;
+        }
         let watch = self.watch.as_mut();
         if watch.is_some_and(|watch| watch.consistent(count)) {
             return Err(Stop::End(Reason::Confident));

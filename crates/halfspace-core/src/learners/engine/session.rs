@@ -9,11 +9,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use crate::learners::engine::assume::Assume;
 use crate::learners::engine::recurrences::Recurrences;
 use crate::learners::engine::report;
 use crate::learners::engine::rule::Rule;
 use crate::learners::engine::run::{Counts, Run, RunLimits};
-use crate::learners::engine::run_state::{RunState, Shown, Stop};
+use crate::learners::engine::run_state::{RunState, Shown, Stop, Tested};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::{Sampling, Watch, confidence_detail};
@@ -24,7 +25,10 @@ use crate::learners::sample::data::{Data, Features, Labels};
 use crate::learners::sample::source::{Presented, Stream};
 
 /// The first number of a snapshot: the version of its format.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
+
+/// The snapshot version before certificates, without the counts of tested examples.
+const UNTESTED_VERSION: u64 = 2;
 
 /// The snapshot version of the first releases, whose sessions believed every declared sampling.
 const CREDULOUS_VERSION: u64 = 1;
@@ -41,8 +45,8 @@ pub struct SessionPlan {
     pub n: usize,
     /// Whether the features are real.
     pub real: bool,
-    /// The declared distribution of the examples.
-    pub assume: Option<Sampling>,
+    /// The declared origin of the examples.
+    pub assume: Option<Assume>,
 }
 
 /// The answer to one example.
@@ -99,7 +103,7 @@ pub struct Session {
     course: RunState,
     run_length: u64,
     end: Option<SessionEnd>,
-    /// Evidence against the declared sampling, collected while confidence is watched.
+    /// Evidence against the declared sampling, collected while a claim may rest on the sampling.
     recurrences: Recurrences,
     /// The reason why the examples refute the declared sampling.
     refuted: Option<String>,
@@ -134,6 +138,8 @@ impl Session {
                 trace: None,
                 random,
                 counts,
+                tested: Some(Tested::default()),
+                is_first_pass: true,
                 is_awaiting: false,
             },
             run_length: 0,
@@ -152,7 +158,7 @@ impl Session {
         let mut session = Self::new(plan).map_err(|_| SnapshotError)?;
         let mut reader = SnapshotReader::new(snapshot);
         let version = reader.number()?;
-        if ![VERSION, CREDULOUS_VERSION].contains(&version) {
+        if ![VERSION, UNTESTED_VERSION, CREDULOUS_VERSION].contains(&version) {
             return Err(SnapshotError);
         }
         let course = &mut session.course;
@@ -183,6 +189,10 @@ impl Session {
                 session.refuted = Some(text.to_owned());
             }
         }
+        session.course.tested = match version {
+            VERSION => Tested::read(&mut reader)?,
+            _ => None,
+        };
         session.rule.restore(&mut reader)?;
         reader.end()?;
         Ok(session)
@@ -209,6 +219,7 @@ impl Session {
         if let Some(text) = &self.refuted {
             writer.bytes(text.as_bytes());
         }
+        Tested::write(self.course.tested, &mut writer);
         self.rule.snapshot(&mut writer);
         writer.finish()
     }
@@ -266,11 +277,14 @@ impl Session {
         Ok(answers)
     }
 
-    /// Compares newly learnt examples with earlier ones while a confidence claim rests on their sampling.
+    /// Compares newly learnt examples with earlier ones while a claim may rest on their sampling.
     fn compare(&mut self, data: &Data, rows: Range<usize>) {
-        let Some(sampling) = self.plan.assume.filter(|_| self.course.watch.is_some()) else {
+        let Some(sampling) = self.plan.assume.and_then(Assume::sampling) else {
             return;
         };
+        if self.fresh().is_err() {
+            return;
+        }
         let Features::Boolean(matrix) = data.features() else {
             return;
         };
@@ -321,7 +335,7 @@ impl Session {
         );
         task::check_data(plan.task.entry, input)?;
         let is_labelled = matches!(data.labels(), Labels::Labelled(_));
-        if assume.is_some_and(|sampling| (sampling == Sampling::Uniform) != is_labelled) {
+        if stop_conditions::check_assume(assume, is_labelled, is_real).is_err() {
             let detail = "the examples have the wrong kind for the session's `assume`: \
                           uniform-positive and reflected need half-space examples, uniform needs \
                           labelled examples";
@@ -376,12 +390,26 @@ impl Session {
     /// The reason why a learner with a confidence rule claims no confidence, or the weakness of its rule.
     pub fn confidence_detail(&self) -> Option<Cow<'static, str>> {
         let has_rules = !self.plan.task.entry.confidence_rules.is_empty();
-        let sampling = match (&self.refuted, self.plan.task.start_doubt) {
-            (Some(refuted), _) => Err(refuted.clone().into()),
-            (None, Some(doubt)) if self.plan.assume.is_some() => Err(doubt.into()),
-            _ => self.plan.assume.ok_or(UNDECLARED.into()),
-        };
+        let sampling = self.fresh().and_then(|()| named_sampling(&self.plan));
         confidence_detail(self.watch(), sampling, self.counts().passes).filter(|_| has_rules)
+    }
+
+    /// Whether the examples are fresh and independent as far as the service knows.
+    ///
+    /// # Errors
+    /// The reason why they are not known to be.
+    pub fn fresh(&self) -> Result<(), Cow<'static, str>> {
+        match (&self.refuted, self.plan.task.start_doubt) {
+            _ if self.plan.assume.is_none() => Err(UNDECLARED.into()),
+            (Some(refuted), _) => Err(refuted.clone().into()),
+            (None, Some(doubt)) => Err(doubt.into()),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// The tests so far. None if the session began in an earlier release.
+    pub fn tested(&self) -> Option<Tested> {
+        self.course.tested
     }
 
     /// The confidence of the session as a whole. None if the session may not claim any.
@@ -393,7 +421,15 @@ impl Session {
 
 /// The watch that the declaration allows, regardless of the first hypothesis.
 fn watch(plan: &SessionPlan) -> Option<Watch> {
-    stop_conditions::watch_for(&plan.task, plan.n, plan.assume?, true)
+    let sampling = plan.assume.and_then(Assume::sampling);
+    stop_conditions::watch_for(&plan.task, plan.n, plan.assume.is_some(), sampling, true)
+}
+
+/// The declared distribution, or the reason why there is none.
+fn named_sampling(plan: &SessionPlan) -> Result<Sampling, Cow<'static, str>> {
+    let assume = plan.assume.ok_or(UNDECLARED)?;
+    let unnamed = "assume = independent names no distribution of the examples";
+    assume.sampling().ok_or(unnamed.into())
 }
 
 fn built(plan: &SessionPlan) -> Result<task::Built, TaskError> {
@@ -425,16 +461,20 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
         );
     }
     let fits = match plan.assume {
-        None => true,
-        Some(Sampling::Uniform) => entry.data.labelled && !plan.real,
-        Some(_) => entry.data.half_space,
+        None | Some(Assume::Independent) => true,
+        Some(Assume::Uniform) => entry.data.labelled && !plan.real,
+        Some(Assume::UniformPositive | Assume::Reflected) => entry.data.half_space,
     };
     if !fits {
         let detail = format!("{name} does not accept examples of this kind in the session");
         return wrong_stop("assume", &detail);
     }
-    let sampling = plan.assume.ok_or(UNDECLARED.into());
-    stop_conditions::check_confidence(&plan.task, plan.n, sampling)
+    stop_conditions::check_confidence(&plan.task, plan.n, named_sampling(plan))?;
+    if plan.task.error.is_some() && plan.assume.is_none() {
+        let detail = format!("the rule pac needs fresh independent examples: {UNDECLARED}");
+        return wrong_stop("error", &detail);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -448,6 +488,7 @@ mod tests {
     use crate::learners::sample::generate::{Generated, Plan};
 
     fn plan(learner: &str, params: &serde_json::Value, assume: Option<Sampling>) -> SessionPlan {
+        let assume = assume.map(Assume::from);
         let entry = catalogue::find(learner).expect("a learner");
         let object = params.as_object().expect("an object");
         let mut task = Task {

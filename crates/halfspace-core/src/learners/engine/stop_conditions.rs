@@ -1,14 +1,19 @@
 //! The stop conditions of a task: checks against the learner and the data, the confidence watch of the run,
 //! and the limits completed by the learner's defaults.
 
-use crate::learners::engine::catalogue::DefaultStop;
 use std::borrow::Cow;
 
 use crate::learners::drift::drift_chain;
+use crate::learners::engine::assume::Assume;
+use crate::learners::engine::catalogue::DefaultStop;
+use crate::learners::engine::rule::Order;
 use crate::learners::engine::run::RunLimits;
-use crate::learners::engine::stopping::{Sampling, StopRule, Watch};
+use crate::learners::engine::stopping::{Sampling, StopRule, Watch, smallest_error};
 use crate::learners::engine::task::{Input, Task, TaskError, takes_stream, task_order};
 use crate::learners::sample::examples::LabelKind;
+
+/// The confidence of the rule `pac` if the request states none.
+const PAC_CONFIDENCE: f64 = 0.95;
 
 /// Checks that something ends the task and that its stop conditions fit the learner and the data.
 ///
@@ -17,17 +22,10 @@ use crate::learners::sample::examples::LabelKind;
 pub(crate) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     let name = task.entry.name;
     check_confidence(task, input.n(), fresh_sampling(task, input))?;
+    check_pac(task, input)?;
     if let Input::Sample { data, assume } = input {
-        let labelled = data.shape().labels == LabelKind::Labelled;
-        if assume.is_some_and(|sampling| (sampling == Sampling::Uniform) != labelled) {
-            return Err(TaskError::WrongStop {
-                field: "assume",
-                detail: "half-space examples can be uniform-positive or reflected; labelled \
-                         examples can be uniform"
-                    .to_owned(),
-            });
-        }
-        return Ok(());
+        let shape = data.shape();
+        return check_assume(assume, shape.labels == LabelKind::Labelled, shape.is_real);
     }
     if input.examples().is_some() {
         return Ok(());
@@ -39,9 +37,9 @@ pub(crate) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         );
         return Err(TaskError::WrongStop { field, detail });
     }
-    // Noisy labels cause mistakes for ever, so a limit of mistakes ends the run.
+    // Noisy labels cause mistakes for ever, so a limit of mistakes ends the run, and `pac` may never end the run.
     let is_noisy = matches!(input, Input::Generated(plan) if plan.noise > 0.0);
-    let ends = watch(task, input).is_some()
+    let ends = watch(task, input).is_some_and(|watch| watch.rule() != StopRule::Pac || !is_noisy)
         || task.limits.max_examples.is_some()
         || task.limits.max_mistakes.is_some() && is_noisy
         || task.ends_by_time;
@@ -56,6 +54,27 @@ pub(crate) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     Ok(())
 }
 
+/// Checks that a declaration fits the kind of the examples.
+pub(crate) fn check_assume(
+    assume: Option<Assume>,
+    labelled: bool,
+    real: bool,
+) -> Result<(), TaskError> {
+    let fits = |assume: Assume| {
+        Assume::allowed(labelled).contains(&assume) && (assume.sampling().is_none() || !real)
+    };
+    if assume.is_none_or(fits) {
+        return Ok(());
+    }
+    Err(TaskError::WrongStop {
+        field: "assume",
+        detail:
+            "Boolean half-space examples can be uniform-positive or reflected, Boolean labelled \
+                 examples can be uniform, and all examples can be independent"
+                .to_owned(),
+    })
+}
+
 /// Checks that only a learner with a confidence rule is asked for confidence, and that the rule fits the
 /// examples.
 pub(crate) fn check_confidence(
@@ -63,108 +82,169 @@ pub(crate) fn check_confidence(
     n: usize,
     sampling: Result<Sampling, Cow<'static, str>>,
 ) -> Result<(), TaskError> {
-    let name = task.entry.name;
-    for (field, is_given) in [
-        ("confidence", task.confidence.is_some()),
-        ("rule", task.rule.is_some()),
-    ] {
-        if is_given && task.entry.confidence_rules.is_empty() {
-            let detail = format!("{name} has no confidence rule; remove the field");
-            return Err(TaskError::WrongStop { field, detail });
+    let entry = task.entry;
+    let wrong = |field, detail| Err(TaskError::WrongStop { field, detail });
+    let Some(rule) = task.asked_rule() else {
+        if task.confidence.is_none() || !entry.confidence_rules.is_empty() {
+            return Ok(());
         }
-    }
-    check_rule(task, n, sampling)
-}
-
-/// Checks that a rule named by the client belongs to the learner. The rule `exact` also needs the examples
-/// that its chain describes. The other rules merely claim nothing without such examples.
-fn check_rule(
-    task: &Task,
-    n: usize,
-    sampling: Result<Sampling, Cow<'static, str>>,
-) -> Result<(), TaskError> {
-    let Some(rule) = task.rule else {
-        return Ok(());
+        let detail = match entry.is_conservative {
+            true => format!(
+                "{} needs an error beside the confidence; set stop.error",
+                entry.name
+            ),
+            false => format!("{} has no confidence rule; remove the field", entry.name),
+        };
+        return wrong("confidence", detail);
     };
-    let rules = task.entry.confidence_rules;
-    let wrong = |detail| TaskError::WrongStop {
-        field: "rule",
-        detail,
-    };
+    let of_entry = entry.confidence_rules.iter().copied();
+    let rules: Vec<StopRule> = of_entry
+        .chain(entry.is_conservative.then_some(StopRule::Pac))
+        .collect();
     if !rules.contains(&rule) {
         let names: Vec<_> = rules.iter().map(|rule| rule.name()).collect();
-        let (learner, rule) = (task.entry.name, rule.name());
-        let detail = format!(
-            "{learner} has no rule {rule}; its rules are: {}",
-            names.join(", ")
-        );
-        return Err(wrong(detail));
+        let (learner, rule) = (entry.name, rule.name());
+        let detail = match names.is_empty() {
+            true => format!(
+                "{learner} has no rule {rule}, nor any other confidence rule; remove the field"
+            ),
+            false => format!(
+                "{learner} has no rule {rule}; its rules are: {}",
+                names.join(", ")
+            ),
+        };
+        let field = if task.rule.is_some() { "rule" } else { "error" };
+        return wrong(field, detail);
     }
-    if rule != StopRule::Exact {
-        return Ok(());
+    match (rule, task.error) {
+        (StopRule::Pac, None) => wrong(
+            "error",
+            "the rule pac needs the largest error to accept; set stop.error".to_owned(),
+        ),
+        (StopRule::Anytime | StopRule::PerHypothesis | StopRule::Exact, Some(_)) => {
+            let detail = format!("an error is for the rule pac only, not for {}", rule.name());
+            wrong("error", detail)
+        }
+        (StopRule::Exact, None) => check_exact(n, sampling),
+        _ => Ok(()),
     }
+}
+
+/// Checks that the examples are the ones that the chain of the rule `exact` describes. The other rules for a target
+/// merely claim nothing without such examples.
+fn check_exact(n: usize, sampling: Result<Sampling, Cow<'static, str>>) -> Result<(), TaskError> {
+    let wrong = |detail| {
+        Err(TaskError::WrongStop {
+            field: "rule",
+            detail,
+        })
+    };
     if n > drift_chain::N_MAX {
         let limit = drift_chain::N_MAX;
         let detail = format!(
             "the rule exact supports n up to {limit}, but n is {n}; the rule anytime has no limit"
         );
-        return Err(wrong(detail));
+        return wrong(detail);
     }
     let why = match sampling {
         Ok(Sampling::UniformPositive) => return Ok(()),
         Ok(_) => "these examples have another distribution".into(),
         Err(why) => why,
     };
-    let detail = format!("the rule exact needs fresh uniform-positive examples: {why}");
-    Err(wrong(detail))
+    wrong(format!(
+        "the rule exact needs fresh uniform-positive examples: {why}"
+    ))
 }
 
-/// The distribution of the examples if the run may claim confidence from it. The examples must be fresh,
-/// independent and clean, the first hypothesis must not depend on them, and no evidence may contradict the
-/// declaration.
-pub(crate) fn fresh_sampling(task: &Task, input: Input<'_>) -> Result<Sampling, Cow<'static, str>> {
-    let sampling = match input {
+/// Checks that the rule `pac` meets fresh independent examples, one by one.
+fn check_pac(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+    if task.asked_rule() != Some(StopRule::Pac) {
+        return Ok(());
+    }
+    let why = match (task_order(task, input), fresh(task, input)) {
+        (Some(Order::RandomMistake | Order::Search), _) => {
+            "this order evaluates the whole sample before each mistake".into()
+        }
+        (_, Err(why)) => why,
+        (_, Ok(())) => return Ok(()),
+    };
+    Err(TaskError::WrongStop {
+        field: "error",
+        detail: format!("the rule pac needs fresh independent examples, each tested once: {why}"),
+    })
+}
+
+/// Whether the examples are independent draws as far as the service knows: generated, or declared and not refuted.
+pub(crate) fn independent(task: &Task, input: Input<'_>) -> Result<(), Cow<'static, str>> {
+    let Input::Sample { data, assume } = input else {
+        return Ok(());
+    };
+    if assume.is_none() {
+        return Err("the data are not declared fresh and independent (assume)".into());
+    }
+    let doubt = match (&task.evidence, input.declared_sampling()) {
+        (Some(evidence), Some(sampling)) => evidence.against(sampling, data.shape().n),
+        _ => None,
+    };
+    doubt.map_or(Ok(()), |doubt| Err(doubt.into()))
+}
+
+/// As [`independent`]. The first hypothesis must not depend on the examples either.
+pub(crate) fn fresh(task: &Task, input: Input<'_>) -> Result<(), Cow<'static, str>> {
+    independent(task, input)?;
+    task.start_doubt.map_or(Ok(()), |doubt| Err(doubt.into()))
+}
+
+/// The distribution of clean examples with a target of binary weights.
+pub(crate) fn clean_sampling(input: Input<'_>) -> Result<Sampling, Cow<'static, str>> {
+    match input {
         Input::Generated(plan) if plan.target.binary_weights().is_none() => {
-            Err("the target is not a half-space of binary weights")
+            Err("the target is not a half-space of binary weights".into())
         }
         Input::Generated(plan) if plan.is_clean() => Ok(plan.sampling),
-        Input::Generated(plan) if plan.noise > 0.0 => Err("the data are noisy"),
-        Input::Generated(_) => Err("the density of ones is not 1/2"),
-        Input::Sample { assume, .. } => {
-            assume.ok_or("the data are not declared fresh and independent (assume)")
-        }
-    }?;
-    if let Some(doubt) = task.start_doubt {
-        return Err(doubt.into());
+        Input::Generated(plan) if plan.noise > 0.0 => Err("the data are noisy".into()),
+        Input::Generated(_) => Err("the density of ones is not 1/2".into()),
+        Input::Sample { .. } => input.declared_sampling().ok_or_else(|| {
+            "assume declares no uniform sampling (uniform-positive, reflected or uniform)".into()
+        }),
     }
-    match (&task.evidence, input) {
-        (Some(evidence), Input::Sample { data, .. }) => {
-            match evidence.against(sampling, data.shape().n) {
-                Some(doubt) => Err(doubt.into()),
-                None => Ok(sampling),
-            }
-        }
-        _ => Ok(sampling),
-    }
+}
+
+/// The distribution of the examples if the run may claim an identity with the target from it. The examples must be
+/// fresh and clean.
+pub(crate) fn fresh_sampling(task: &Task, input: Input<'_>) -> Result<Sampling, Cow<'static, str>> {
+    fresh(task, input)?;
+    clean_sampling(input)
 }
 
 pub(crate) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
     let unlimited = input.examples().is_none();
+    let is_fresh = fresh(task, input).is_ok();
     watch_for(
         task,
         input.n(),
-        fresh_sampling(task, input).ok()?,
+        is_fresh,
+        clean_sampling(input).ok(),
         unlimited,
     )
 }
 
-/// The watch over fresh examples of this distribution. `unlimited` tells that the examples come only once.
+/// The watch over examples that are fresh, and that have this distribution. `unlimited` tells that the examples come
+/// only once.
 pub(crate) fn watch_for(
     task: &Task,
     n: usize,
-    sampling: Sampling,
+    is_fresh: bool,
+    sampling: Option<Sampling>,
     unlimited: bool,
 ) -> Option<Watch> {
+    if !is_fresh {
+        return None;
+    }
+    if let Some(error) = task.error {
+        let confidence = task.confidence.unwrap_or(PAC_CONFIDENCE);
+        return Some(Watch::new(StopRule::Pac, confidence, n, error));
+    }
     if task.entry.confidence_rules.is_empty() {
         return None;
     }
@@ -178,13 +258,19 @@ pub(crate) fn watch_for(
         task.rule.unwrap_or(StopRule::Anytime),
         confidence,
         n,
-        sampling,
+        smallest_error(n, sampling?),
     ))
 }
 
 /// The requested limits, completed by the learner's defaults.
 pub(crate) fn limits(task: &Task) -> RunLimits {
     let asked = task.limits;
+    if task.error.is_some() {
+        return RunLimits {
+            max_passes: asked.max_passes.or(Some(1)),
+            ..asked
+        };
+    }
     match task.entry.default_stop {
         DefaultStop::Confidence => RunLimits {
             max_passes: asked.max_passes.or(Some(1)),

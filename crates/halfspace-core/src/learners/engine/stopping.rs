@@ -11,6 +11,8 @@
 //!   promises nothing for a whole run.
 //! - `exact` uses the Markov chain that Directed Drift forms on fresh uniform-positive examples. The chain
 //!   yields one constant run length that keeps the error of a whole run.
+//! - `pac` is `anytime` with a requested error in place of the smallest one. The rule accepts hypotheses with at
+//!   most this error, on independent examples of any distribution.
 //!
 //! One software logarithm (`libm`) decides every threshold, so a threshold is the same on every machine.
 
@@ -75,6 +77,9 @@ pub enum StopRule {
     /// The confidence holds for the run as a whole, by the exact analysis of Directed Drift. Only for this
     /// learner, on fresh uniform-positive examples with n at most 512.
     Exact,
+    /// The confidence holds for the run as a whole and for a hypothesis with at most the error `stop.error`. For
+    /// learners that change their predictions only after a mistake, on fresh independent examples.
+    Pac,
 }
 
 impl StopRule {
@@ -84,6 +89,7 @@ impl StopRule {
             Self::Anytime => "anytime",
             Self::PerHypothesis => "per-hypothesis",
             Self::Exact => "exact",
+            Self::Pac => "pac",
         }
     }
 }
@@ -106,17 +112,18 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch over `n`-bit examples drawn as `sampling` says, for a confidence in (0, 1).
+    /// A watch over `n`-bit examples for a confidence in (0, 1). A hypothesis that the rule must not accept has at
+    /// least the error `error`: [`smallest_error`], or the requested error under `pac`.
     ///
     /// # Panics
     /// Panics under `exact` if n is too large for the chain.
-    pub fn new(rule: StopRule, confidence: f64, n: usize, sampling: Sampling) -> Self {
+    pub fn new(rule: StopRule, confidence: f64, n: usize, error: f64) -> Self {
         assert!(confidence > 0.0 && confidence < 1.0);
         let mut watch = Self {
             rule,
             confidence,
             ln_delta: libm::log(1.0 - confidence),
-            ln_survival: ln_survival(n, sampling),
+            ln_survival: libm::log1p(-error),
             run: 1,
             run_length: 0,
             threshold: 0,
@@ -137,7 +144,7 @@ impl Watch {
         if self.run_length < self.threshold {
             return false;
         }
-        if self.rule == StopRule::Anytime {
+        if matches!(self.rule, StopRule::Anytime | StopRule::Pac) {
             self.threshold = self.anytime_threshold();
         }
         self.run_length >= self.threshold
@@ -157,7 +164,7 @@ impl Watch {
     /// The run length at which the rule accepts the present hypothesis.
     pub fn threshold(&self) -> u64 {
         match self.rule {
-            StopRule::Anytime => self.anytime_threshold(),
+            StopRule::Anytime | StopRule::Pac => self.anytime_threshold(),
             StopRule::PerHypothesis | StopRule::Exact => self.threshold,
         }
     }
@@ -195,11 +202,11 @@ impl Watch {
         (1.0 - libm::exp(libm::log(run) + libm::log(run + 1.0) + self.ln_doubt())).max(0.0)
     }
 
-    /// The confidence of the run as a whole. If `anytime` or `exact` accepted the hypothesis, this is the
+    /// The confidence of the run as a whole. If a rule other than `per-hypothesis` accepted the hypothesis, this is the
     /// requested confidence. Otherwise this is [`Self::confidence()`].
     pub fn claim(&self, is_accepted: bool) -> f64 {
         match self.rule {
-            StopRule::Anytime | StopRule::Exact if is_accepted => self.confidence,
+            StopRule::Anytime | StopRule::Exact | StopRule::Pac if is_accepted => self.confidence,
             _ => self.confidence(),
         }
     }
@@ -226,7 +233,7 @@ impl Watch {
 
     fn threshold_now(&self, n: usize) -> u64 {
         match self.rule {
-            StopRule::Anytime => self.anytime_threshold(),
+            StopRule::Anytime | StopRule::Pac => self.anytime_threshold(),
             StopRule::PerHypothesis => per_hypothesis_run_length(n, self.ln_delta),
             StopRule::Exact => DriftChain::new(n).exact_run_length(1.0 - self.confidence),
         }
@@ -251,6 +258,11 @@ pub fn confidence_detail(
             Ok(_) if passes > 1 => "the data were read more than once".into(),
             Ok(_) => "the request asks for no confidence".into(),
         }),
+        Some(watch) if watch.rule == StopRule::Pac => Some(
+            "the confidence is that the error is at most the requested one, not that the \
+             hypothesis is the target"
+                .into(),
+        ),
         Some(watch) if watch.rule == StopRule::PerHypothesis => Some(
             "the rule per-hypothesis holds for one hypothesis that is fixed in advance, not for a \
              run over several hypotheses; see per_hypothesis_confidence"
@@ -294,6 +306,10 @@ pub fn per_hypothesis_run_length(n: usize, ln_delta: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn watch(rule: StopRule, confidence: f64, n: usize, sampling: Sampling) -> Watch {
+        Watch::new(rule, confidence, n, smallest_error(n, sampling))
+    }
 
     #[test]
     fn smallest_errors_are_those_enumerated() {
@@ -360,7 +376,7 @@ mod tests {
     fn the_anytime_threshold_is_the_smallest_that_keeps_its_share() {
         for n in [2, 5, 20, 101] {
             let survival = 1.0 - smallest_error(n, Sampling::UniformPositive);
-            let mut watch = Watch::new(StopRule::Anytime, 0.95, n, Sampling::UniformPositive);
+            let mut watch = watch(StopRule::Anytime, 0.95, n, Sampling::UniformPositive);
             for run in 1..200_u64 {
                 let share = 0.05 / (run * (run + 1)) as f64;
                 let length = watch.threshold() as i32;
@@ -373,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_run_ends_exactly_at_its_threshold() {
-        let mut watch = Watch::new(StopRule::Anytime, 0.99, 21, Sampling::Reflected);
+        let mut watch = watch(StopRule::Anytime, 0.99, 21, Sampling::Reflected);
         for _ in 0..1000 {
             assert!(!watch.consistent(1));
             watch.mistake();
@@ -390,14 +406,14 @@ mod tests {
 
     #[test]
     fn the_papers_run_length_is_its_formula() {
-        let watch = Watch::new(StopRule::PerHypothesis, 0.95, 20, Sampling::UniformPositive);
+        let watch = watch(StopRule::PerHypothesis, 0.95, 20, Sampling::UniformPositive);
         // sqrt(10 pi) * ln 20 = 16.79
         assert_eq!(watch.threshold(), 17);
     }
 
     #[test]
     fn the_exact_run_length_is_that_of_the_chain_whatever_was_tried() {
-        let mut watch = Watch::new(StopRule::Exact, 0.95, 20, Sampling::UniformPositive);
+        let mut watch = watch(StopRule::Exact, 0.95, 20, Sampling::UniformPositive);
         for _ in 0..100 {
             assert_eq!(watch.threshold(), 46);
             watch.mistake();
@@ -408,7 +424,7 @@ mod tests {
 
     #[test]
     fn one_bit_is_known_after_one_example() {
-        let mut watch = Watch::new(StopRule::Anytime, 0.99, 1, Sampling::UniformPositive);
+        let mut watch = watch(StopRule::Anytime, 0.99, 1, Sampling::UniformPositive);
         assert_eq!(watch.confidence(), 0.0);
         assert!(watch.consistent(1));
         assert_eq!(watch.confidence(), 1.0);
@@ -416,7 +432,7 @@ mod tests {
 
     #[test]
     fn nothing_is_claimed_of_a_hypothesis_that_nothing_tested() {
-        let mut watch = Watch::new(StopRule::PerHypothesis, 0.9, 20, Sampling::UniformPositive);
+        let mut watch = watch(StopRule::PerHypothesis, 0.9, 20, Sampling::UniformPositive);
         for _ in 0..50 {
             watch.mistake();
         }
@@ -438,7 +454,7 @@ mod tests {
             Some("the request asks for no confidence".into())
         );
         let said = |rule| {
-            let watch = Watch::new(rule, 0.9, 9, Sampling::Uniform);
+            let watch = watch(rule, 0.9, 9, Sampling::Uniform);
             confidence_detail(Some(&watch), fresh.clone(), 1)
         };
         assert_eq!(said(StopRule::Anytime), None);

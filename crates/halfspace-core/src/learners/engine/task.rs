@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::learners::engine::assume::Assume;
 use crate::learners::engine::catalogue::{LearnerEntry, Setup};
 use crate::learners::engine::evidence::Evidence;
 use crate::learners::engine::holdout::Holdout;
@@ -29,8 +30,10 @@ pub struct Task {
     pub seed: Seed,
     /// The requested confidence in (0, 1), if any.
     pub confidence: Option<f64>,
-    /// The requested confidence rule. None stands for `anytime`.
+    /// The requested confidence rule. None stands for `anytime`, or for `pac` beside an error.
     pub rule: Option<StopRule>,
+    /// The largest error that the rule `pac` accepts, in (0, 1).
+    pub error: Option<f64>,
     /// The requested limits.
     pub limits: RunLimits,
     /// Whether the run ends in any case because the client set a time limit.
@@ -61,6 +64,7 @@ impl Task {
             seed,
             confidence: None,
             rule: None,
+            error: None,
             limits: RunLimits::default(),
             ends_by_time: false,
             trace: false,
@@ -72,13 +76,9 @@ impl Task {
         }
     }
 
-    /// The declared sampling of a sample, if a confidence claim of this run would rest on the declaration.
-    pub fn claims_by(&self, input: Input<'_>) -> Option<Sampling> {
-        stop_conditions::watch(self, input)?;
-        match input {
-            Input::Sample { assume, .. } => assume,
-            Input::Generated(_) => None,
-        }
+    /// The requested rule. An error alone asks for `pac`.
+    pub fn asked_rule(&self) -> Option<StopRule> {
+        self.rule.or(self.error.map(|_| StopRule::Pac))
     }
 
     /// Whether the client set the first hypothesis by a parameter and chose another one than the default.
@@ -92,11 +92,10 @@ impl Task {
 /// The examples of a training.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
-    /// A sample. `assume` declares that its examples are fresh and independent and names their
-    /// distribution.
+    /// A sample. `assume` declares that its examples are fresh and independent.
     Sample {
         data: &'a dyn Examples,
-        assume: Option<Sampling>,
+        assume: Option<Assume>,
     },
     /// A stream drawn from a plan.
     Generated(&'a generate::Plan),
@@ -116,6 +115,14 @@ impl Input<'_> {
         match self {
             Self::Sample { data, .. } => Some(data.shape().examples as u64),
             Self::Generated(plan) => plan.count,
+        }
+    }
+
+    /// The declared sampling of a sample, which its examples may refute.
+    pub fn declared_sampling(&self) -> Option<Sampling> {
+        match self {
+            Self::Sample { assume, .. } => assume.and_then(Assume::sampling),
+            Self::Generated(_) => None,
         }
     }
 }
@@ -280,6 +287,12 @@ pub(crate) fn task_order(task: &Task, input: Input<'_>) -> Option<Order> {
     build(task, input).ok().map(|(rule, _)| rule.order())
 }
 
+/// The number of examples of a pass, if a mark per example is affordable: at most 2^32 - 1.
+pub(crate) fn numbered_examples(task: &Task, input: Input<'_>) -> Option<u64> {
+    let examples = input.examples().or(task.limits.max_examples)?;
+    Some(examples).filter(|&examples| u32::try_from(examples).is_ok())
+}
+
 /// Estimates the memory in bytes that a run needs beyond its input.
 pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     let n = input.n() as u64;
@@ -302,7 +315,9 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     };
     let an_example = rule.map_or(0, |rule| rule.bytes_an_example());
     let noted = examples.saturating_mul(an_example);
+    let marked = numbered_examples(task, input).filter(|_| task.entry.is_compressed);
     let all = drawn.saturating_add(rows).saturating_add(noted);
+    let all = all.saturating_add(marked.unwrap_or(0) / 8);
     all.saturating_add(64 * n)
 }
 

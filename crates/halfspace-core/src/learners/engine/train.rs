@@ -1,13 +1,14 @@
 //! Runs a task: builds the rule and the source of examples, hands both to the train loop and reports the
 //! outcome.
 
+use crate::bits::BitVector;
 use crate::learners::engine::holdout::{Holdout, HoldoutPart};
 use crate::learners::engine::outcome::{Recovery, RunOutcome};
 use crate::learners::engine::random::{Generator, Purpose};
 use crate::learners::engine::report::{recovery, report};
 use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
-use crate::learners::engine::run_state::RunState;
+use crate::learners::engine::run_state::{RunState, Tested};
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::task::{self, Input, Task};
 use crate::learners::engine::trace::Trace;
@@ -153,13 +154,23 @@ fn begin<'r>(
 ) -> TrainLoop<'r> {
     let course = RunState {
         watch: stop_conditions::watch(task, input),
+        tested: match rule.order() {
+            Order::Cyclic | Order::Shuffled => Some(Tested::default()),
+            Order::RandomMistake | Order::Search => None,
+        },
+        is_first_pass: true,
         trace: task.trace.then(Trace::default),
         counts: Counts::default(),
         is_awaiting: false,
         limits: stop_conditions::limits(task),
         random,
     };
-    TrainLoop::new(rule, run, course, task.seed.generator(Purpose::Order))
+    let is_compressed = task.entry.is_compressed && course.tested.is_some();
+    let mut train_loop = TrainLoop::new(rule, run, course, task.seed.generator(Purpose::Order));
+    train_loop.mistaken = task::numbered_examples(task, input)
+        .filter(|_| is_compressed)
+        .map(|examples| BitVector::zeros(examples as usize));
+    train_loop
 }
 
 /// The examples that a learner is shown.
@@ -230,6 +241,28 @@ impl<'a> RunExamples<'a> {
         }
     }
 
+    /// The number of examples of a part, of `examples` in total. `None` if there is no such part.
+    pub(crate) fn count(&self, part: HoldoutPart, examples: u64) -> Option<u64> {
+        match (self.holdout, part) {
+            (Some(holdout), _) => Some(holdout.count(part)),
+            (None, HoldoutPart::Shown) => Some(examples),
+            (None, HoldoutPart::HeldOut) => None,
+        }
+    }
+
+    /// Turns rows (see [`Stream::row`]) into places among the examples that the learner is shown.
+    pub(crate) fn places(&self, rows: &BitVector) -> BitVector {
+        let (Some(holdout), ExampleSource::Stored(_)) = (self.holdout, self.source) else {
+            return rows.clone();
+        };
+        let shown = holdout.rows(HoldoutPart::Shown);
+        let mut places = BitVector::zeros(shown.len());
+        for (place, &row) in shown.iter().enumerate() {
+            places.set(place, rows.get(row as usize));
+        }
+        places
+    }
+
     /// Whether another reading of all examples may take long, because they are drawn or not in memory.
     pub(crate) fn is_slow(&self) -> bool {
         match self.source {
@@ -243,6 +276,7 @@ impl<'a> RunExamples<'a> {
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector, Kernels, SWITCH, use_kernels};
+    use crate::learners::engine::assume::Assume;
     use crate::learners::engine::catalogue;
     use crate::learners::hypothesis::Hypothesis;
 
@@ -349,7 +383,7 @@ mod tests {
             assert_eq!(termination.reason, Reason::Confident);
             let claimed = termination.confidence.expect("fresh data");
             match rule {
-                StopRule::Anytime | StopRule::Exact => assert_eq!(claimed, 0.95),
+                StopRule::Anytime | StopRule::Exact | StopRule::Pac => assert_eq!(claimed, 0.95),
                 // After the mistakes of such a run, there is no confidence left to claim.
                 StopRule::PerHypothesis => {
                     let own = termination
@@ -443,7 +477,7 @@ mod tests {
         let (field, detail) = refused("directed-drift-sync", &fresh);
         assert_eq!(field, "rule");
         assert!(
-            detail.ends_with("its rules are: anytime, per-hypothesis"),
+            detail.ends_with("its rules are: anytime, per-hypothesis, pac"),
             "{detail}"
         );
         let (field, detail) = refused("directed-drift", &plan(9, 1, Sampling::Reflected));
@@ -612,7 +646,7 @@ mod tests {
         }
         let declared = Input::Sample {
             data: &data,
-            assume: Some(Sampling::UniformPositive),
+            assume: Some(Assume::UniformPositive),
         };
         assert!(run(&task, declared).termination.confidence.is_some());
         task.limits.max_passes = Some(10_000);
@@ -782,7 +816,7 @@ mod tests {
         assert_eq!(field(refused(&ending, input)), "max_examples");
         let mismatched = Input::Sample {
             data: &data,
-            assume: Some(Sampling::Reflected),
+            assume: Some(Assume::Reflected),
         };
         assert_eq!(field(refused(&perceptron, mismatched)), "assume");
         let huge = generate::Plan {

@@ -1,11 +1,12 @@
 //! The one train loop: passes, order, progress and the best hypothesis of every learner.
 //! [`crate::learners::engine::run_state`] decides the effect of one block of examples on the run.
 
+use crate::bits::BitVector;
 use crate::learners::engine::checkpoint::{Phase, Wrong};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
-use crate::learners::engine::run_state::{RunState, Step, Stop};
+use crate::learners::engine::run_state::{RunState, Shown, Step, Stop};
 use crate::learners::engine::snapshot::SnapshotWriter;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Sample, Stream};
@@ -59,6 +60,10 @@ pub struct TrainLoop<'r> {
     /// Whether the loop keeps the best hypothesis beside the last.
     pub keeps_best: bool,
     pub(crate) best: Option<Best>,
+    /// The mistaken examples by their rows: see [`Stream::row`]. `None` if they do not reproduce the run.
+    pub(crate) mistaken: Option<BitVector>,
+    /// The places of mistakes in the present block.
+    places: Vec<u64>,
 }
 
 /// The best hypothesis at the end of a pass so far.
@@ -93,6 +98,8 @@ impl<'r> TrainLoop<'r> {
             was_handed_over: false,
             keeps_best: true,
             best: None,
+            mistaken: None,
+            places: Vec::new(),
         }
     }
 
@@ -173,7 +180,12 @@ impl<'r> TrainLoop<'r> {
             };
             self.course.look_outside(self.run)?;
             let first = done.min(block.rows());
-            match self.block(&block, first) {
+            let step = self.block(&block, first, before.examples);
+            if let Some(mistaken) = &mut self.mistaken {
+                let rows = self.places.drain(..).map(|place| stream.row(place));
+                rows.for_each(|row| mistaken.set(row as usize, true));
+            }
+            match step {
                 // The result of a complete pass takes precedence over a limit that its last example
                 // reached.
                 Err(Stop::End(reason @ Reason::Limit(_)))
@@ -208,6 +220,7 @@ impl<'r> TrainLoop<'r> {
             }
             _ => {
                 self.course.watch = None;
+                self.course.is_first_pass = false;
                 self.phase = Phase::Judging;
                 self.evaluate_at_end(stream)?;
                 self.phase = Phase::Between;
@@ -277,7 +290,8 @@ impl<'r> TrainLoop<'r> {
         self.run.progress.show(&self.course.counts);
     }
 
-    fn block(&mut self, block: &Block<'_>, first: usize) -> Step {
+    /// Learns from a block. `before` is the number of examples before the pass.
+    fn block(&mut self, block: &Block<'_>, first: usize, before: u64) -> Step {
         let rows = block.rows();
         let mut row = first;
         while row < rows {
@@ -287,6 +301,9 @@ impl<'r> TrainLoop<'r> {
             let turn = self.course.turn(self.rule, self.run, block, row..rows);
             row += turn.rows;
             self.phase.set_rows(row);
+            if turn.shown == Shown::MistakenLast && self.mistaken.is_some() {
+                self.places.push(self.course.counts.examples - before - 1);
+            }
             turn.step?;
         }
         Ok(())

@@ -81,6 +81,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     on_line: true,
     pace: Pace::Slowing,
     confidence_rules: &[],
+    is_conservative: true,
+    is_compressed: true,
     default_stop: DefaultStop::Passes(1000),
     parameters: &[
         Parameter {

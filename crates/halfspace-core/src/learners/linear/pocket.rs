@@ -62,6 +62,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     on_line: false,
     pace: Pace::Steady,
     confidence_rules: &[],
+    is_conservative: false,
+    is_compressed: false,
     default_stop: DefaultStop::Mistakes(10_000),
     parameters: &[READING, BIAS, ETA, INITIAL],
     guarantee: Guarantee {

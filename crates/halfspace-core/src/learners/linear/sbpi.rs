@@ -99,6 +99,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     on_line: true,
     pace: Pace::Steady,
     confidence_rules: &[StopRule::Anytime],
+    is_conservative: true,
+    is_compressed: false,
     default_stop: DefaultStop::PassesOrConfidence(1000),
     parameters: &[REINFORCEMENT, ORDER],
     guarantee: Guarantee {

@@ -52,6 +52,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     on_line: false,
     pace: Pace::Steady,
     confidence_rules: &[],
+    is_conservative: false,
+    is_compressed: false,
     default_stop: DefaultStop::Own,
     parameters: &[
         MAX_ITERATIONS,

@@ -34,6 +34,11 @@ pub trait Stream: Send {
     /// [`Interrupt::Unreadable`] or [`Interrupt::Suspended`] if the next block could not be read.
     fn next_block(&mut self) -> Result<Option<Block<'_>>, Interrupt>;
 
+    /// The row of the example at position `place` of the present order.
+    fn row(&self, place: u64) -> u64 {
+        place
+    }
+
     /// Returns to the first example.
     fn rewind(&mut self);
 
@@ -222,6 +227,11 @@ impl Stream for Presented<'_> {
                 reflected: 0,
             })),
         }
+    }
+
+    fn row(&self, place: u64) -> u64 {
+        let order = self.order.as_ref();
+        order.map_or(place, |order| order[place as usize].into())
     }
 
     fn rewind(&mut self) {

@@ -82,6 +82,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     on_line: true,
     pace: Pace::Steady,
     confidence_rules: &[],
+    is_conservative: true,
+    is_compressed: true,
     default_stop: DefaultStop::Passes(1000),
     parameters: &[
         Parameter {

@@ -1,0 +1,61 @@
+//! The declaration of a client about the origin of examples.
+
+use serde::{Deserialize, Serialize};
+
+use crate::learners::engine::stopping::Sampling;
+
+/// The declared origin of examples. The examples must be fresh and independent draws of one distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Assume {
+    /// Any distribution, also with noise.
+    Independent,
+    /// Half-space examples, uniform over the positive ones.
+    UniformPositive,
+    /// Half-space examples, drawn uniformly and negated when negative.
+    Reflected,
+    /// Labelled examples, drawn uniformly.
+    Uniform,
+}
+
+impl Assume {
+    /// The declarations that half-space examples allow.
+    pub const HALF_SPACE: &[Self] = &[Self::Independent, Self::UniformPositive, Self::Reflected];
+
+    /// The declarations that labelled examples allow.
+    pub const LABELLED: &[Self] = &[Self::Independent, Self::Uniform];
+
+    /// The declarations that labelled examples allow, or half-space examples.
+    pub fn allowed(labelled: bool) -> &'static [Self] {
+        match labelled {
+            true => Self::LABELLED,
+            false => Self::HALF_SPACE,
+        }
+    }
+
+    /// The distribution, if the declaration names one. Such examples are Boolean and have no noise.
+    pub fn sampling(self) -> Option<Sampling> {
+        match self {
+            Self::Independent => None,
+            Self::UniformPositive => Some(Sampling::UniformPositive),
+            Self::Reflected => Some(Sampling::Reflected),
+            Self::Uniform => Some(Sampling::Uniform),
+        }
+    }
+
+    /// The name in requests and answers.
+    pub fn name(self) -> &'static str {
+        self.sampling().map_or("independent", Sampling::name)
+    }
+}
+
+impl From<Sampling> for Assume {
+    fn from(sampling: Sampling) -> Self {
+        match sampling {
+            Sampling::UniformPositive => Self::UniformPositive,
+            Sampling::Reflected => Self::Reflected,
+            Sampling::Uniform => Self::Uniform,
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The facts about a run that its certificates rest on.
+//!
+//! The module `certificates` turns these facts into statements. This file states no confidence.
+
+use crate::bits::BitVector;
+use crate::learners::engine::assume::Assume;
+use crate::learners::engine::holdout::HoldoutPart;
+use crate::learners::engine::outcome::Training;
+use crate::learners::engine::report::errors_among;
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::engine::run_state::Tested;
+use crate::learners::engine::stop_conditions;
+use crate::learners::engine::stopping::Sampling;
+use crate::learners::engine::task::{Input, Task};
+use crate::learners::engine::train::RunExamples;
+use crate::learners::engine::train_loop::{Reason, TrainLoop};
+use crate::learners::hypothesis::Hypothesis;
+
+/// The facts about a run. An error is the reason why a fact is missing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grounds {
+    /// The declared or known origin of the examples, if they are fresh: independent draws that the first hypothesis
+    /// does not depend on.
+    pub fresh: Result<Assume, String>,
+    /// The distribution of independent and clean examples with a target of binary weights.
+    pub sampling: Result<Sampling, String>,
+    /// The tests of the first pass, if the last hypothesis of the run is the last one of that pass.
+    pub survived: Result<Tested, String>,
+    /// The tests of the first pass.
+    pub tested: Result<Tested, String>,
+    /// The number of examples, fixed before the run, that the signs of the weights classify correctly.
+    pub consistent: Result<u64, String>,
+    /// The examples that reproduce the run.
+    pub compressed: Result<Compressed, String>,
+}
+
+/// A run that a few of its examples reproduce.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compressed {
+    /// The number of examples, fixed before the run.
+    pub examples: u64,
+    /// The errors of the last hypothesis on the examples that it does not need.
+    pub errors: u64,
+    /// The mistaken examples, by their places among the examples that the learner was shown.
+    pub kept: BitVector,
+}
+
+/// The counts of errors that the report of a run has made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted {
+    /// Errors on the examples that the learner was shown.
+    pub training: Option<Training>,
+    /// Errors on the held-out examples.
+    pub holdout: Option<Training>,
+}
+
+/// Collects the facts about a run that ended for `reason` with `hypothesis`.
+///
+/// # Errors
+/// [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the report was abandoned.
+pub(crate) fn grounds(
+    task: &Task,
+    input: Input<'_>,
+    reason: Reason,
+    hypothesis: &Hypothesis,
+    counted: Counted,
+    train_loop: &TrainLoop<'_>,
+    source: &RunExamples<'_>,
+) -> Result<Grounds, Interrupt> {
+    let course = &train_loop.course;
+    let fixed = fixed_examples(input, reason, course.counts.examples);
+    let tested = course.tested.ok_or_else(|| {
+        "the learner does not test the examples one by one before it learns".to_owned()
+    });
+    let sampling = stop_conditions::independent(task, input)
+        .and_then(|()| stop_conditions::clean_sampling(input))
+        .map_err(String::from);
+    let context = Context {
+        hypothesis,
+        counted,
+        source,
+        run: train_loop.run,
+    };
+    Ok(Grounds {
+        fresh: stop_conditions::fresh(task, input)
+            .map(|()| origin(input))
+            .map_err(String::from),
+        survived: tested.clone().and_then(|tested| {
+            match course.counts.mistakes == tested.mistakes {
+                true => Ok(tested),
+                false => Err("the hypothesis changed after the first pass".to_owned()),
+            }
+        }),
+        tested,
+        consistent: match (&sampling, &fixed) {
+            (Err(why), _) | (Ok(_), Err(why)) => Err(why.clone()),
+            (Ok(_), Ok(examples)) => context.consistent(*examples)?,
+        },
+        sampling,
+        compressed: match (train_loop.mistaken.as_ref(), &fixed) {
+            (None, _) => {
+                Err("the mistaken examples alone do not reproduce a run in this order".to_owned())
+            }
+            (Some(_), Err(why)) => Err(why.clone()),
+            (Some(mistaken), Ok(examples)) => context.compressed(mistaken, *examples)?,
+        },
+    })
+}
+
+/// The declared or known origin of the examples.
+fn origin(input: Input<'_>) -> Assume {
+    match input {
+        Input::Sample { assume, .. } => assume.unwrap_or(Assume::Independent),
+        Input::Generated(_) => Assume::Independent,
+    }
+}
+
+/// The number of examples that was fixed before the run. A run that its own success ended has none.
+fn fixed_examples(input: Input<'_>, reason: Reason, read: u64) -> Result<u64, String> {
+    match (input, input.examples()) {
+        (Input::Sample { .. }, Some(examples)) => Ok(examples),
+        (_, Some(examples)) if read >= examples => Ok(examples),
+        (_, Some(_)) => Err("the run ended before the last example".to_owned()),
+        (_, None) if reason == Reason::Limit("max_examples") => Ok(read),
+        (_, None) => Err(
+            "the number of examples was not fixed before the run (count or max_examples)"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The end of a run.
+struct Context<'c> {
+    hypothesis: &'c Hypothesis,
+    counted: Counted,
+    source: &'c RunExamples<'c>,
+    run: &'c Run,
+}
+
+impl Context<'_> {
+    /// Returns `examples` if the signs of the weights classify all of them correctly.
+    fn consistent(&self, examples: u64) -> Result<Result<u64, String>, Interrupt> {
+        let signs = match self.hypothesis {
+            Hypothesis::BinaryWeights(weights) => weights.clone(),
+            Hypothesis::Linear(weights) => weights.signs(),
+            Hypothesis::Winnow(_)
+            | Hypothesis::KernelWinnow(_)
+            | Hypothesis::Kernel(_)
+            | Hypothesis::Bounded(_) => {
+                return Ok(Err("the hypothesis has no sign per feature".to_owned()));
+            }
+        };
+        let signs = Hypothesis::BinaryWeights(signs);
+        let mut errors = 0;
+        for part in [HoldoutPart::Shown, HoldoutPart::HeldOut] {
+            let Some(count) = self.source.count(part, examples) else {
+                continue;
+            };
+            match self.errors(&signs, part, count, None)? {
+                None => {
+                    return Ok(Err(
+                        "the run ended before the errors were counted".to_owned()
+                    ));
+                }
+                Some(found) => errors += found,
+            }
+        }
+        Ok(match errors {
+            0 => Ok(examples),
+            _ => Err(format!(
+                "the signs of the weights are wrong on {errors} of {examples} examples"
+            )),
+        })
+    }
+
+    /// Returns the mistaken examples by their places, with the errors on the others.
+    fn compressed(
+        &self,
+        mistaken: &BitVector,
+        examples: u64,
+    ) -> Result<Result<Compressed, String>, Interrupt> {
+        let examples = self
+            .source
+            .count(HoldoutPart::Shown, examples)
+            .unwrap_or(examples);
+        let kept = self.source.places(mistaken);
+        let errors = match self.counted.training {
+            None => None,
+            Some(Training { errors: 0, .. }) => Some(0),
+            Some(_) => self.errors(self.hypothesis, HoldoutPart::Shown, examples, Some(&kept))?,
+        };
+        Ok(match errors {
+            None => Err("the run ended before the errors were counted".to_owned()),
+            Some(errors) => Ok(Compressed {
+                examples,
+                errors,
+                kept,
+            }),
+        })
+    }
+
+    /// Counts the errors on the first `examples` of a part, except on those of `except`.
+    fn errors(
+        &self,
+        hypothesis: &Hypothesis,
+        part: HoldoutPart,
+        examples: u64,
+        except: Option<&BitVector>,
+    ) -> Result<Option<u64>, Interrupt> {
+        let mut stream = self.source.stream(part);
+        let is_slow = self.source.is_slow();
+        let counted = errors_among(
+            hypothesis,
+            &mut *stream,
+            examples,
+            except,
+            is_slow,
+            self.run,
+        )?;
+        Ok(counted.map(|counted| counted.training.errors))
+    }
+}

@@ -1,6 +1,6 @@
 //! The baselines: plain programs for the learners, with loops over one byte per coordinate.
 
-use halfspace_core::learners::engine::stopping::{Sampling, StopRule, Watch};
+use halfspace_core::learners::engine::stopping::{Sampling, StopRule, Watch, smallest_error};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -50,7 +50,12 @@ pub fn drift<const N: usize>(seed: u64, draw: Draw<N>) -> Read {
     let mut vector = || std::array::from_fn(|_| if random.random() { 1 } else { -1 });
     let (target, mut weights): ([i8; N], [i8; N]) = (vector(), vector());
     let mut example = [0; N];
-    let mut watch = Watch::new(StopRule::Anytime, 0.99, N, Sampling::UniformPositive);
+    let mut watch = Watch::new(
+        StopRule::Anytime,
+        0.99,
+        N,
+        smallest_error(N, Sampling::UniformPositive),
+    );
     let mut read = Read::default();
     loop {
         draw(&target, &mut random, &mut example);
@@ -88,7 +93,12 @@ pub fn batch_drift<const N: usize>(seed: u64, size: u64, is_synchronous: bool) -
     let mut vector = || std::array::from_fn(|_| if random.random() { 1 } else { -1 });
     let (target, mut weights): ([i8; N], [i8; N]) = (vector(), vector());
     let mut example = [0; N];
-    let mut watch = Watch::new(StopRule::Anytime, 0.99, N, Sampling::UniformPositive);
+    let mut watch = Watch::new(
+        StopRule::Anytime,
+        0.99,
+        N,
+        smallest_error(N, Sampling::UniformPositive),
+    );
     let mut read = Read::default();
     loop {
         by_bits(&target, &mut random, &mut example);

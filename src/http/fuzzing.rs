@@ -62,8 +62,8 @@ pub fn predict_query(
     n: usize,
     limits: &ParseLimits,
 ) -> Result<Options, Refused> {
-    let data = options(Some(query), format, n, None, ExamplesUse::Predict, limits);
-    Ok(data.map_err(refused)?.options)
+    let data = options(format, n, None, ExamplesUse::Predict, limits);
+    Ok(data.read(Some(query)).map_err(refused)?.options)
 }
 
 /// Parses and checks a model file. Returns the name, the learner and the content.

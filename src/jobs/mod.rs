@@ -39,6 +39,6 @@ pub use service::{Jobs, JobsConfig, JobsError};
 pub use sessions::SessionError;
 pub use sessions::writer::{Learnt, SessionWriter, WhenNotAll};
 pub use tasks::{
-    Allowance, CheckedTask, Inputs, JobSample, ResolveError, check_labels, draw, learner,
+    Allowance, CheckedTask, Inputs, JobSample, ResolveError, TestData, check_labels, draw, learner,
     outcome_so_far, resolve,
 };

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 use utoipa::ToSchema;
 
+use halfspace_core::certificates::{self, Certificates};
+use halfspace_core::learners::engine::assume::Assume;
 use halfspace_core::learners::engine::evaluate::{Confusion, Evaluation, WrongExample};
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::hypothesis::Score;
@@ -13,7 +15,7 @@ use halfspace_formats::TableEncoding;
 
 use super::hypothesis::NumberOrDecimal;
 use super::id::ModelId;
-use super::train::Seconds;
+use super::train::{Seconds, Share};
 
 /// The largest size of all scores of one result, in bytes. Later scores are omitted.
 const SCORE_BYTES_MAX: usize = 256 * 1024;
@@ -28,6 +30,14 @@ pub struct EvaluateSpec {
     /// Seconds of computing; 600 when absent.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     pub max_seconds: Option<Seconds>,
+    /// Whether neither the model nor its ancestors learnt from the examples. Beside `assume`, this declaration gives
+    /// the result a certificate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
+    /// The confidence of the certificate; 0.95 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
+    pub confidence: Option<Share>,
 }
 
 /// The errors of a model on examples with known labels.
@@ -53,6 +63,8 @@ pub struct EvaluateResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = TableEncoding)]
     pub table: Option<Arc<TableEncoding>>,
+    #[serde(flatten)]
+    pub certified: Certificates,
 }
 
 /// An example with a wrong prediction.
@@ -90,8 +102,14 @@ pub fn score_value(score: &Score) -> Value {
 }
 
 impl EvaluateResult {
-    /// Makes the document of an evaluation of `model`.
-    pub fn new(model: ModelId, evaluation: &Evaluation) -> Self {
+    /// Makes the document of an evaluation of `model`. `origin` is the origin of fresh examples, or the reason why the
+    /// examples are not known to be fresh.
+    pub fn new(
+        model: ModelId,
+        evaluation: &Evaluation,
+        origin: Result<Assume, String>,
+        confidence: f64,
+    ) -> Self {
         let confusion = evaluation.confusion;
         let (errors, examples) = (confusion.errors(), confusion.examples());
         let mut bytes_left = SCORE_BYTES_MAX;
@@ -107,6 +125,7 @@ impl EvaluateResult {
                 .collect(),
             complete: evaluation.interrupted.is_none(),
             table: None,
+            certified: certificates::of_test(evaluation, origin, confidence),
         }
     }
 }
@@ -157,7 +176,8 @@ mod tests {
             ..Evaluation::default()
         };
         let id = "mdl_01890000000070008000000000000000";
-        let result = EvaluateResult::new(id.parse().unwrap(), &evaluation);
+        let undeclared = Err("undeclared".to_owned());
+        let result = EvaluateResult::new(id.parse().unwrap(), &evaluation, undeclared, 0.95);
         let kinds: Vec<_> = result.wrong.iter().map(|wrong| &wrong.score).collect();
         assert_eq!(kinds[0], &Value::from(-7));
         assert_eq!(kinds[1].as_str().map(str::len), Some(180_618));

@@ -68,7 +68,12 @@ pub struct StopSpec {
     /// at most a share of 1 - c claims c and is wrong. This is not the share among the runs that stopped.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     pub confidence: Option<Share>,
-    /// The rule that measures the confidence; `anytime` when absent.
+    /// The largest error of the hypothesis at which the training stops, strictly between 0 and 1. This field asks for
+    /// the rule `pac`. The confidence is 0.95 when absent.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Share>,
+    /// The rule that measures the confidence; `pac` beside `error`, otherwise `anytime` when absent.
     pub rule: Option<StopRule>,
     /// The largest number of passes over the data.
     #[schema(minimum = 1)]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use halfspace_core::certificates::Certificates;
 use halfspace_core::learners::engine::bound::Bound;
 use halfspace_core::learners::engine::outcome::{BestSeen, Recovery, RunOutcome, Training};
 use halfspace_core::learners::engine::run::Counts;
@@ -54,6 +55,8 @@ pub struct TrainResult {
     pub target: Option<Recovery>,
     /// Seconds of computing, including interrupted attempts that the run resumed from.
     pub seconds: f64,
+    #[serde(flatten)]
+    pub certified: Certificates,
 }
 
 /// The hypothesis of the run that a result reports.
@@ -208,6 +211,7 @@ impl TrainResult {
             bound_detail: outcome.no_bound.map(str::to_owned),
             target: outcome.target,
             seconds,
+            certified: Certificates::default(),
         }
     }
 }

@@ -149,6 +149,8 @@ fn disturbed_entry(entry: &'static LearnerEntry) -> &'static LearnerEntry {
         on_line: entry.on_line,
         pace: entry.pace,
         confidence_rules: entry.confidence_rules,
+        is_conservative: entry.is_conservative,
+        is_compressed: entry.is_compressed,
         default_stop: entry.default_stop,
         parameters: entry.parameters,
         guarantee: entry.guarantee,
@@ -401,7 +403,7 @@ fn from_a_model_and_under_watch_for_confidence() {
     for entry in CATALOGUE {
         let plan = plan(entry, 20, Some(150), 0.0);
         let data = Generated::materialise(plan.clone(), Seed(5), &Run::default());
-        let assume = Some(plan.sampling);
+        let assume = Some(plan.sampling.into());
         let input = Input::Sample {
             data: &data,
             assume,

@@ -252,14 +252,7 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
             return;
         }
         let run = Run::default();
-        let course = RunState {
-            limits: task.limits,
-            watch: None,
-            trace: None,
-            random,
-            counts: Counts::default(),
-            is_awaiting: false,
-        };
+        let course = RunState::new(task.limits, random);
         let order = task.seed.generator(Purpose::Order);
         let mut steps = TrainLoop::new(rule.as_mut(), &run, course, order);
         let reason = steps.run_stream(&mut stream).unwrap();
@@ -459,14 +452,8 @@ fn what_a_rule_says_when_told_to_stop_is_not_believed() {
                 by: interrupt,
                 order,
             };
-            let course = RunState {
-                limits: RunLimits::default(),
-                watch: None,
-                trace: None,
-                random: Seed(1).generator(Purpose::Learner),
-                counts: Counts::default(),
-                is_awaiting: false,
-            };
+            let random = Seed(1).generator(Purpose::Learner);
+            let course = RunState::new(RunLimits::default(), random);
             let choices = Seed(1).generator(Purpose::Order);
             let mut train_loop = TrainLoop::new(&mut rule, &run, course, choices);
             let mut sample = Presented::new(data, Presentation::Labelled);

@@ -289,7 +289,7 @@ fn generated_examples_are_parted_as_stored_ones() {
         let drawn = train(&task, input, &Run::default()).unwrap();
         let kept = Input::Sample {
             data: &data,
-            assume: Some(sampling),
+            assume: Some(sampling.into()),
         };
         let kept = train(&task, kept, &Run::default()).unwrap();
         assert_eq!(drawn.hypothesis, kept.hypothesis, "{learner}");

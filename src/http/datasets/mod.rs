@@ -400,16 +400,15 @@ pub fn line_options(
 /// Refuses an `assume` that does not fit the data. Otherwise every job on the dataset would refuse to run.
 fn check_assume(new: &NewDataset) -> Result<(), Problem> {
     let kind = new.parsed.data.header().labels;
-    let fits = match new.assume {
-        None => true,
-        Some(Assume::Uniform) => kind == LabelsKind::Labelled,
-        Some(Assume::UniformPositive | Assume::Reflected) => kind == LabelsKind::HalfSpace,
-    };
-    if fits {
+    let allowed = Assume::allowed(kind == LabelsKind::Labelled);
+    if new
+        .assume
+        .is_none_or(|assume| kind != LabelsKind::Unlabelled && allowed.contains(&assume))
+    {
         return Ok(());
     }
-    let detail = "half-space examples can be uniform-positive or reflected; labelled examples can \
-                  be uniform";
+    let detail = "half-space examples can be independent, uniform-positive or reflected; labelled examples can be \
+                  independent or uniform";
     Err(Problem::parameter(Code::BAD_OPTION, "assume", detail))
 }
 

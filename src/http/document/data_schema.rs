@@ -50,10 +50,10 @@ pub fn components(n_max: u64) -> Value {
             "description": "A row of a table: one member per column",
             "additionalProperties": true},
         "TableData": table_data(list("Row")),
-        "HalfSpaceAssume": {"type": "string", "enum": ["uniform-positive", "reflected"]},
+        "HalfSpaceAssume": {"type": "string", "enum": ["independent", "uniform-positive", "reflected"]},
         "LabelledData": object("Examples with labels", &["examples"], json!({
             "examples": list("LabelledExample"), "assume": or_null("LabelledAssume")})),
-        "LabelledAssume": {"type": "string", "enum": ["uniform"]},
+        "LabelledAssume": {"type": "string", "enum": ["independent", "uniform"]},
         "LabelledExample": object("An example and its label", &["x", "y"], json!({
             "x": named("Features"),
             "y": {"type": "integer", "minimum": -1, "maximum": 1,

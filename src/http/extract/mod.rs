@@ -15,6 +15,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, header};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use utoipa::IntoParams;
 
 use crate::records::id::{Id, Kind};
@@ -110,6 +111,27 @@ impl<S: Sync> FromRequestParts<S> for NoQuery {
             }
         }
     }
+}
+
+/// Parses a number or truth value as JSON, and any other text as a string.
+pub fn literal(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
+        _ => json!(text),
+    }
+}
+
+/// Converts a query parameter to its type. The name is empty if the value has the names.
+///
+/// # Errors
+/// A problem that names the parameter.
+pub fn parameter<T: DeserializeOwned>(name: &str, value: Value) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let name = if name.is_empty() { &path } else { name };
+        let detail = error.inner().to_string();
+        Problem::parameter(Code::INVALID_PARAMETER, name, detail)
+    })
 }
 
 /// The decoded pairs of a query string. Repeated names and the character U+0000 in values are refused.

@@ -11,7 +11,6 @@ use axum::response::Response;
 use halfspace_core::learners::engine::catalogue::LearnerEntry;
 use halfspace_core::learners::engine::parameters::insert_nested;
 use halfspace_formats::{self, Place};
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::jobs::learner;
@@ -29,12 +28,12 @@ use crate::http::document::learner_parameters::LearnerParameters;
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::data_options::{self, DataOptions, DataParameters};
 use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, once};
-use crate::http::extract::{Caller, PathText, PreferWait, query_pairs};
+use crate::http::extract::{Caller, PathText, PreferWait, literal, parameter, query_pairs};
 use crate::http::jobs::document::JobDocument;
 use crate::http::jobs::submission::{FieldPaths, RequestedJob, submit};
 use crate::http::jobs::tasks::RequestedTask;
 use crate::http::jobs::{Wait, replay};
-use crate::http::problem::{Code, FieldError, Problem, placed};
+use crate::http::problem::{FieldError, Problem, placed};
 
 /// Time that this route waits for the job without `Prefer`.
 const WAIT_DEFAULT: Duration = Duration::from_secs(10);
@@ -52,8 +51,9 @@ const JOB_FIELDS: [&str; 8] = [
 ];
 
 /// Fields of `stop`. Each field is a query parameter of its own.
-const STOP_FIELDS: [&str; 6] = [
+const STOP_FIELDS: [&str; 7] = [
     "confidence",
+    "error",
     "rule",
     "max_passes",
     "max_mistakes",
@@ -82,14 +82,16 @@ const STOP_FIELDS: [&str; 6] = [
                                                            all such runs claim the confidence c \
                                                            and are wrong. This is not the share \
                                                            among the runs that stopped"),
+        ("error" = Option<f64>, Query, description = "See `stop`"),
         ("rule" = Option<String>, Query, description = "See `stop`"),
         ("max_passes" = Option<u64>, Query, description = "See `stop`"),
         ("max_mistakes" = Option<u64>, Query, description = "See `stop`"),
         ("max_examples" = Option<u64>, Query, description = "See `stop`"),
         ("max_seconds" = Option<f64>, Query, description = "See `stop`"),
         ("assume" = Option<String>, Query, description = "Declares that the data are fresh and \
-                                                          independent: `uniform-positive`, \
-                                                          `reflected` or `uniform`"),
+                                                          independent: `independent`, \
+                                                          `uniform-positive`, `reflected` or \
+                                                          `uniform`"),
         DataParameters,
         ("warm_start" = Option<ModelId>, Query, description = "Model whose hypothesis starts the \
                                                                training"),
@@ -212,14 +214,14 @@ impl TrainQuery {
         for (name, text) in query_pairs(query)? {
             let name = name.as_str();
             match name {
-                "seed" => read.seed = Some(value(name, literal(&text))?),
-                "trace" => read.trace = value(name, literal(&text))?,
-                "holdout" => read.holdout = Some(value(name, literal(&text))?),
-                "warm_start" => read.warm_start = Some(value(name, json!(text))?),
+                "seed" => read.seed = Some(parameter(name, literal(&text))?),
+                "trace" => read.trace = parameter(name, literal(&text))?,
+                "holdout" => read.holdout = Some(parameter(name, literal(&text))?),
+                "warm_start" => read.warm_start = Some(parameter(name, json!(text))?),
                 "name" => read.name = Some(text),
                 "callback" => read.callback = Some(text),
-                "priority" => read.priority = Some(value(name, literal(&text))?),
-                "assume" => read.data.options.assume = Some(value(name, json!(text))?),
+                "priority" => read.priority = Some(parameter(name, literal(&text))?),
+                "assume" => read.data.options.assume = Some(parameter(name, json!(text))?),
                 name if STOP_FIELDS.contains(&name) => {
                     stop.insert(name.to_owned(), literal(&text));
                 }
@@ -227,7 +229,7 @@ impl TrainQuery {
                 name => read.learner_parameter(entry, name, &text)?,
             }
         }
-        read.stop = value("", Value::Object(stop))?;
+        read.stop = parameter("", Value::Object(stop))?;
         Ok(read)
     }
 
@@ -250,27 +252,6 @@ impl TrainQuery {
         insert_nested(&mut self.params, name, known.kind.value_of_text(text));
         Ok(())
     }
-}
-
-/// Parses a number or truth value as JSON, and any other text as a string.
-fn literal(text: &str) -> Value {
-    match serde_json::from_str(text) {
-        Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
-        _ => json!(text),
-    }
-}
-
-/// Converts a parameter to its type.
-///
-/// # Errors
-/// A problem that names the parameter.
-fn value<T: DeserializeOwned>(name: &str, value: Value) -> Result<T, Problem> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = error.path().to_string();
-        let name = if name.is_empty() { &path } else { name };
-        let detail = error.inner().to_string();
-        Problem::parameter(Code::INVALID_PARAMETER, name, detail)
-    })
 }
 
 /// Places in the query and the body of this route.

@@ -4,15 +4,20 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
-use halfspace_core::learners::engine::evaluate;
+use halfspace_core::certificates;
+use halfspace_core::learners::engine::evaluate::evaluate;
+use halfspace_core::learners::engine::evidence::Evidence;
 use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
-use halfspace_core::learners::sample::examples::Examples;
-use halfspace_formats::{self, Parsed, StoredExamples};
+use halfspace_core::learners::sample::examples::{Examples, LabelKind};
+use halfspace_formats::{self, Assume, Parsed, StoredExamples, digest};
+use serde_json::json;
+use utoipa::IntoParams;
 
-use crate::jobs::{LoadedModel, check_labels};
+use crate::jobs::{LoadedModel, TestData, check_labels};
 use crate::records::evaluation::EvaluateResult;
 use crate::records::id::ModelKind;
+use crate::records::train::Share;
 use crate::records::{Dataset, ModelId};
 
 use crate::http::App;
@@ -22,9 +27,9 @@ use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
 use crate::http::extract::body::{self, Effort};
 use crate::http::extract::data_body::{DataBody, Octets};
-use crate::http::extract::data_options::DataParameters;
+use crate::http::extract::data_options::{self, DataOptions, DataParameters};
 use crate::http::extract::work::ExamplesWork;
-use crate::http::extract::{Caller, PathId};
+use crate::http::extract::{Caller, PathId, literal, parameter, query_pairs};
 use crate::http::jobs::document::JobResult;
 use crate::http::limits::Limits;
 use crate::http::models::examples::{
@@ -36,11 +41,13 @@ use crate::http::problem::{Code, Problem};
 
 /// Counts the examples that a model classifies correctly and wrongly, and lists the first errors.
 ///
-/// Labels are read as for training. Half-space examples count as positive. For generated data and for long
+/// Labels are read as for training. Half-space examples count as positive. Examples that are declared independent
+/// (`assume`) and new to the model (`fresh`) give the result a certificate: an interval of the error. For generated data and for long
 /// evaluations, submit a job with the task `evaluate`. The result of that job is the same document.
 #[utoipa::path(post, path = "/v1/models/{id}/evaluate", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
-        DataParameters),
+        DataParameters,
+        EvaluateParameters),
     request_body(
         content((Data = "application/json"), (Octets = "*/*")),
         description = "The examples with their labels"),
@@ -54,11 +61,12 @@ pub async fn evaluate_model(
 ) -> Result<Json<JobResult>, Problem> {
     let model = model_in_path(&app, &owner, id).await?;
     let body = DataBody::new(&app, request)?;
-    let (format, query) = (body.format, body.parts.uri.query());
+    let format = body.format;
     let n = model.hypothesis.n();
     let table = model.names.table.as_ref();
-    let options = options(query, format, n, table, ExamplesUse::Evaluate, &body.limits)?;
-    let options = options.resolve(&app, &owner).await?;
+    let data = options(format, n, table, ExamplesUse::Evaluate, &body.limits);
+    let query = EvaluateQuery::read(body.parts.uri.query(), data)?;
+    let options = query.data.resolve(&app, &owner).await?;
     let effort = Effort::Bounded(ExamplesWork {
         format,
         n: Some(n),
@@ -69,15 +77,26 @@ pub async fn evaluate_model(
         id,
         model,
         limits: app.limits.clone(),
+        origin: query.origin,
+        confidence: query.confidence,
         run: Run {
             stop: cancel_on_drop.flag(),
             ..Run::default()
         },
     };
     let read = body.read(&app, effort, move |reader| {
-        match examples(halfspace_formats::read(format, reader, &options)?)? {
-            RequestExamples::Sent(parsed) => held.against_sent(&parsed).map(BodyOutcome::Done),
-            RequestExamples::Stored(dataset) => Ok(BodyOutcome::NotYet(Box::new(held), dataset)),
+        match examples(
+            halfspace_formats::read(format, reader, &options)?,
+            ExamplesUse::Evaluate,
+        )? {
+            RequestExamples::Sent(parsed, assume) => {
+                held.against_sent(&parsed, assume).map(BodyOutcome::Done)
+            }
+            RequestExamples::Stored(dataset, assume) => {
+                let mut held = Box::new(held);
+                held.origin.assume = assume.or(held.origin.assume);
+                Ok(BodyOutcome::NotYet(held, dataset))
+            }
         }
     });
     let result = match read.await? {
@@ -103,16 +122,85 @@ struct PendingEvaluation {
     id: ModelId,
     model: LoadedModel,
     limits: Arc<Limits>,
+    /// The declarations of the request.
+    origin: TestData,
+    confidence: f64,
     run: Run,
 }
 
+/// Parameters of an evaluation beside the options of data.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "the fields describe parameters that EvaluateQuery reads"
+)]
+struct EvaluateParameters {
+    /// Declares that the examples are independent draws: `independent`, `uniform-positive`, `reflected` or `uniform`.
+    assume: Option<String>,
+    /// Declares that neither the model nor its ancestors learnt from the examples.
+    #[param(default = false)]
+    fresh: Option<bool>,
+    /// Confidence of the certificate.
+    #[param(default = 0.95, exclusive_minimum = 0, exclusive_maximum = 1)]
+    confidence: Option<f64>,
+}
+
+/// The query of an evaluation.
+struct EvaluateQuery {
+    data: DataOptions,
+    origin: TestData,
+    confidence: f64,
+}
+
+impl EvaluateQuery {
+    /// Separates the parameters of the evaluation from the options of data.
+    ///
+    /// # Errors
+    /// An unknown parameter, or an invalid value.
+    fn read(query: Option<&str>, data: DataOptions) -> Result<Self, Problem> {
+        let mut read = Self {
+            data,
+            origin: TestData::default(),
+            confidence: certificates::CONFIDENCE,
+        };
+        for (name, text) in query_pairs(query)? {
+            match name.as_str() {
+                "assume" => read.origin.assume = Some(parameter(&name, json!(text))?),
+                "fresh" => read.origin.is_declared_fresh = parameter(&name, literal(&text))?,
+                "confidence" => read.confidence = parameter::<Share>(&name, literal(&text))?.get(),
+                _ if read.data.parameter(&name, &text)? => {}
+                _ => {
+                    return Err(data_options::unknown(
+                        &name,
+                        &["assume", "fresh", "confidence"],
+                    ));
+                }
+            }
+        }
+        Ok(read)
+    }
+}
+
 impl PendingEvaluation {
-    fn against_sent(&self, parsed: &Parsed) -> Result<EvaluateResult, Problem> {
+    fn against_sent(
+        &self,
+        parsed: &Parsed,
+        assume: Option<Assume>,
+    ) -> Result<EvaluateResult, Problem> {
         fit(&self.model, parsed, Origin::Whole)?;
         let classes = self.model.names.check_classes(parsed.class_names.as_ref());
         classes.map_err(misnamed)?;
         let _timer = begin(&self.limits, &self.run.stop);
-        let result = self.against(&parsed.data, parsed.zero_bit_value)?;
+        let origin = TestData {
+            assume: assume.or(self.origin.assume),
+            sha256: self
+                .origin
+                .is_declared_fresh
+                .then(|| hex::encode(digest(&parsed.data))),
+            ..self.origin.clone()
+        };
+        let result = self.against(&parsed.data, parsed.zero_bit_value, origin)?;
         let result = result.map_err(|interrupt| interrupted(&self.limits, interrupt))?;
         Ok(EvaluateResult {
             table: parsed.table.clone(),
@@ -129,7 +217,13 @@ impl PendingEvaluation {
         self.model.names.check(&dataset.names).map_err(misnamed)?;
         let _timer = begin(&self.limits, &self.run.stop);
         fit_stored(&self.model, stored, &self.limits, &self.run.stop)?;
-        let result = self.against(stored, dataset.summary.zero_bit_value.into())?;
+        let origin = TestData {
+            assume: self.origin.assume.or(dataset.summary.assume),
+            seed: dataset.summary.seed,
+            sha256: Some(dataset.summary.sha256.clone()),
+            ..self.origin.clone()
+        };
+        let result = self.against(stored, dataset.summary.zero_bit_value.into(), origin)?;
         result.map_err(|interrupt| unread(stored, &self.limits, interrupt))
     }
 
@@ -138,14 +232,41 @@ impl PendingEvaluation {
         &self,
         examples: &dyn Examples,
         zero: f64,
+        origin: TestData,
     ) -> Result<Result<EvaluateResult, Interrupt>, Problem> {
         check_labels(examples).map_err(|detail| Problem::new(Code::WRONG_DATA, detail))?;
-        let evaluated = evaluate::evaluate(&self.model.hypothesis, examples, zero, &self.run);
-        Ok(
-            evaluated.and_then(|evaluation| match evaluation.interrupted {
-                Some(interrupt) => Err(interrupt),
-                None => Ok(EvaluateResult::new(self.id, &evaluation)),
-            }),
-        )
+        let shape = examples.shape();
+        let is_labelled = shape.labels == LabelKind::Labelled;
+        if !origin
+            .assume
+            .is_none_or(|assume| assume.fits(is_labelled, shape.is_real))
+        {
+            let detail = "The declaration does not fit the kind of the examples.";
+            return Err(Problem::parameter(
+                Code::BAD_OPTION,
+                "assume",
+                detail.to_owned(),
+            ));
+        }
+        let result = || {
+            let evaluation = evaluate(&self.model.hypothesis, examples, zero, &self.run)?;
+            if let Some(interrupt) = evaluation.interrupted {
+                return Err(interrupt);
+            }
+            let sampling = origin.assume.and_then(Assume::sampling);
+            let evidence = |sampling| Evidence::of(examples, sampling, None, &self.run.stop);
+            let origin = TestData {
+                evidence: sampling.map(evidence).transpose()?,
+                ..origin
+            };
+            let fresh = origin.fresh_for(&self.model);
+            Ok(EvaluateResult::new(
+                self.id,
+                &evaluation,
+                fresh,
+                self.confidence,
+            ))
+        };
+        Ok(result())
     }
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::predict::{Misfit, check_fit};
 use halfspace_formats::{
-    self, DataForm, Format, LabelsColumn, Options, Parsed, Place, StoredExamples, TableEncoding,
-    UnlabelledMeans,
+    self, Assume, DataForm, Format, LabelsColumn, Options, Parsed, Place, StoredExamples,
+    TableEncoding, UnlabelledMeans,
 };
 
 use crate::jobs::{JobsError, LoadedModel, ReadError};
@@ -57,18 +57,14 @@ pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<Load
 ///
 /// A format that does not state the number of features uses `n`. For a prediction, a table has labels only
 /// if the query names them, and examples without labels have no class. For any other purpose, both follow
-/// the rules of a training.
-///
-/// # Errors
-/// An unknown query parameter, or a value that is not allowed.
+/// the rules of a training. The query is not read.
 pub fn options(
-    query: Option<&str>,
     format: Format,
     n: usize,
     table: Option<&Arc<TableEncoding>>,
     purpose: ExamplesUse,
     limits: &halfspace_formats::ParseLimits,
-) -> Result<DataOptions, Problem> {
+) -> DataOptions {
     let (table_labels, unlabelled) = match purpose {
         ExamplesUse::Predict => (Some(LabelsColumn::None), UnlabelledMeans::Nothing),
         ExamplesUse::Evaluate | ExamplesUse::Learn => (None, UnlabelledMeans::HalfSpace),
@@ -85,32 +81,33 @@ pub fn options(
     };
     data.options.table.numbers_only = table.is_none();
     data.options.table.encoding = table.cloned();
-    data.read(query)
+    data
 }
 
 /// The source of the examples of a request.
 pub enum RequestExamples {
-    Sent(Parsed),
-    /// The id of a dataset, which is not checked yet.
-    Stored(String),
+    /// The examples and their declared origin.
+    Sent(Parsed, Option<Assume>),
+    /// The id of a dataset, which is not checked yet, and the origin declared in place of that of the dataset.
+    Stored(String, Option<Assume>),
 }
 
 /// Returns the source of the examples in a body.
 ///
 /// # Errors
-/// [`Code::BAD_OPTION`] for a body with `assume`, since only a training relies on assumptions.
+/// [`Code::BAD_OPTION`] for a prediction of examples with `assume`, because a prediction claims nothing.
 /// [`Code::WRONG_DATA`] for generated data.
-pub fn examples(form: DataForm) -> Result<RequestExamples, Problem> {
+pub fn examples(form: DataForm, purpose: ExamplesUse) -> Result<RequestExamples, Problem> {
     match form {
         DataForm::Sample {
-            parsed,
-            assume: None,
-        } => Ok(RequestExamples::Sent(parsed)),
-        DataForm::Dataset { id, .. } => Ok(RequestExamples::Stored(id)),
-        DataForm::Sample { .. } => {
-            let detail = "`assume` is only for trainings; remove `assume` from this request.";
+            assume: Some(_), ..
+        } if purpose == ExamplesUse::Predict => {
+            let detail =
+                "`assume` is for trainings and evaluations; remove `assume` from this request.";
             Err(Problem::new(Code::BAD_OPTION, detail))
         }
+        DataForm::Sample { parsed, assume } => Ok(RequestExamples::Sent(parsed, assume)),
+        DataForm::Dataset { id, assume } => Ok(RequestExamples::Stored(id, assume)),
         DataForm::Rows(_) | DataForm::Generated(_) => {
             let detail =
                 "Only jobs draw generated data. Send examples, or use the task `evaluate`.";

@@ -109,16 +109,14 @@ pub async fn answer(
         Format::Ndjson => offered[1],
         _ => accepted(&body.parts.headers, &offered)?,
     };
-    let query = body.parts.uri.query();
-    let (format, limits) = (body.format, &body.limits);
     let options = options(
-        query,
-        format,
+        body.format,
         model.hypothesis.n(),
         model.names.table.as_ref(),
         ExamplesUse::Predict,
-        limits,
-    )?;
+        &body.limits,
+    );
+    let options = options.read(body.parts.uri.query())?;
     let options = options.resolve(app, owner).await?;
     let asked = PredictRequest {
         app: app.clone(),
@@ -202,9 +200,12 @@ impl PredictRequest {
                 answering.take_lines(reader, options)?;
                 return Ok((answering, None));
             }
-            match examples(halfspace_formats::read(format, reader, &options)?)? {
-                RequestExamples::Stored(id) => Ok((answering, Some(id))),
-                RequestExamples::Sent(parsed) => {
+            match examples(
+                halfspace_formats::read(format, reader, &options)?,
+                ExamplesUse::Predict,
+            )? {
+                RequestExamples::Stored(id, _) => Ok((answering, Some(id))),
+                RequestExamples::Sent(parsed, _) => {
                     answering.take(&parsed, Origin::Whole)?;
                     Ok((answering, None))
                 }

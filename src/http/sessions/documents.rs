@@ -1,5 +1,6 @@
 //! The documents of sessions: a session, an item of the list, and a model saved from a session.
 
+use halfspace_core::certificates::{self, Certificates};
 use halfspace_core::learners::engine::session::{Session, SessionEnd};
 use halfspace_formats::{Assume, RowsKind};
 use serde::Serialize;
@@ -51,8 +52,8 @@ pub struct SessionAnswer {
     pub n: u64,
     /// Kind of the features.
     pub values: RowsKind,
-    /// Declared distribution of the examples. The service compares each example with the declaration. After
-    /// a refutation the session claims no confidence.
+    /// Declared origin of the examples. The service compares each example with a declared distribution. After a
+    /// refutation the session claims nothing.
     pub assume: Option<Assume>,
     /// Seed of every random choice.
     pub seed: u64,
@@ -76,6 +77,8 @@ pub struct SessionAnswer {
     /// How and why the session ended; null while the session is open.
     pub termination: Option<TerminationDocument>,
     pub created_at: Timestamp,
+    #[serde(flatten)]
+    pub certified: Certificates,
 }
 
 /// A model saved from a session.
@@ -142,7 +145,17 @@ pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
         confidence_detail: session.confidence_detail().map(String::from),
         termination: session.end().map(|end| termination(session, end)),
         created_at: record.created_at,
+        certified: certified(session),
     }
+}
+
+/// Returns the certificates of the session in its current state.
+fn certified(session: &Session) -> Certificates {
+    let plan = session.plan();
+    let fresh = session.fresh().map_err(String::from);
+    let fresh = fresh.map(|()| plan.assume.unwrap_or(Assume::Independent));
+    let confidence = plan.task.confidence.unwrap_or(certificates::CONFIDENCE);
+    certificates::of_session(plan.task.entry, session.tested(), fresh, confidence)
 }
 
 fn termination(session: &Session, end: &SessionEnd) -> TerminationDocument {

@@ -114,16 +114,9 @@ pub async fn learn_session_examples(
     let body = DataBody::new(&app, request)?;
     let spec = app.jobs.session(&owner, id).await?.spec;
     let n = usize::try_from(spec.n).unwrap_or(usize::MAX);
-    let query = body.parts.uri.query();
     let table = spec.names.table.as_ref();
-    let options = options(
-        query,
-        body.format,
-        n,
-        table,
-        ExamplesUse::Learn,
-        &body.limits,
-    )?;
+    let options = options(body.format, n, table, ExamplesUse::Learn, &body.limits);
+    let options = options.read(body.parts.uri.query())?;
     let mut options = options.resolve(&app, &owner).await?;
     options.values = Some(spec.values);
     let late = Late {

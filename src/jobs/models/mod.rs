@@ -28,6 +28,8 @@ pub struct LoadedModel {
     /// The seeds of all data that the model and its ancestors learnt from. `None` if some are unknown: for
     /// models of sessions and files, and for data or first hypotheses of clients.
     pub data_seeds: Option<Arc<[u64]>>,
+    /// The digest of the data that the model learnt from last.
+    pub data_sha256: Option<Arc<str>>,
 }
 
 impl From<Hypothesis> for LoadedModel {
@@ -37,6 +39,7 @@ impl From<Hypothesis> for LoadedModel {
             hypothesis: Arc::new(hypothesis),
             names: Names::default(),
             data_seeds: None,
+            data_sha256: None,
         }
     }
 }
@@ -95,6 +98,7 @@ impl Jobs {
                 table: document.table,
             },
             data_seeds,
+            data_sha256: document.data_sha256.map(Arc::from),
         };
         self.models.keep(&record, &model, asked, before);
         Ok(model)

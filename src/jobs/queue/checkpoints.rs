@@ -24,7 +24,7 @@ use crate::storage::{Fenced, Lease, StoreError};
 use crate::jobs::service::Jobs;
 
 /// Version of the format of the train loop's states. The version grows whenever the bytes change their meaning.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The name of the sealing method. The first release wrote its own version here, and its states can still be
 /// opened.

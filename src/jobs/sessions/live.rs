@@ -69,7 +69,7 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         task: tasks::task_of(&train, Seed(spec.seed))?,
         n: usize::try_from(spec.n).unwrap_or(usize::MAX),
         real: spec.values == RowsKind::Real,
-        assume: spec.assume.map(tasks::assumed_sampling),
+        assume: spec.assume,
     })
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use halfspace_core::learners::engine::evidence::Evidence;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run, StopFlag};
-use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::learners::engine::task::{Input, TaskError};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::Examples;
@@ -36,7 +36,7 @@ impl From<Data> for JobSample {
 pub enum TaskData {
     Sample {
         sample: JobSample,
-        assume: Option<Sampling>,
+        assume: Option<Assume>,
         /// Counts of duplicates and contradictions, if they are known.
         repetitions: Option<(u64, u64)>,
     },
@@ -52,7 +52,8 @@ impl TaskData {
         match (sample, &spec.generated) {
             (Some(sample), None) => Ok(Self::Sample {
                 sample,
-                assume: spec.assume.map(assumed_sampling),
+                // The service drew the examples of a dataset with a seed.
+                assume: spec.assume.or(spec.seed.map(|_| Assume::Independent)),
                 repetitions: spec.repetitions,
             }),
             (None, Some(generated)) => Ok(Self::Generated(plan(generated, seed))),
@@ -69,6 +70,19 @@ impl TaskData {
             },
             Self::Generated(plan) => Input::Generated(plan),
         }
+    }
+
+    /// The evidence against a declared sampling, if one is declared.
+    ///
+    /// # Errors
+    /// The interrupt that left no result.
+    pub(super) fn evidence(&self, stop: &StopFlag) -> Result<Option<Evidence>, Interrupt> {
+        let input = self.input();
+        let (Input::Sample { data, .. }, Some(sampling)) = (input, input.declared_sampling())
+        else {
+            return Ok(None);
+        };
+        Evidence::of(data, sampling, self.repetitions(), stop).map(Some)
     }
 
     pub(super) fn repetitions(&self) -> Option<(u64, u64)> {
@@ -235,13 +249,4 @@ fn draw(plan: &Plan, seed: Seed, run: &Run) -> Result<Data, Interrupt> {
     let drawn = Generated::materialise(plan.clone(), seed, run);
     // An interrupt may have cut the drawing short.
     run.stop.raised().map_or(Ok(drawn), Err)
-}
-
-/// The distribution that a client declares.
-pub(in crate::jobs) fn assumed_sampling(assume: Assume) -> Sampling {
-    match assume {
-        Assume::UniformPositive => Sampling::UniformPositive,
-        Assume::Reflected => Sampling::Reflected,
-        Assume::Uniform => Sampling::Uniform,
-    }
 }

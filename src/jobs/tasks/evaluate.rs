@@ -2,25 +2,86 @@
 
 use std::sync::Arc;
 
+use halfspace_core::certificates;
+use halfspace_core::learners::engine::assume::Assume;
 use halfspace_core::learners::engine::evaluate::{self, Evaluation, evaluate};
+use halfspace_core::learners::engine::evidence::Evidence;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::engine::task::TaskError;
-use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::{Misfit, check_fit};
 use halfspace_core::learners::sample::examples::{Examples, LabelKind};
 
 use crate::records::ModelId;
 use crate::records::evaluation::{EvaluateResult, EvaluateSpec};
+use crate::records::train::Share;
 
 use super::data::TaskData;
-use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_bound};
+use super::{About, Allowance, Completion, Given, LoadedModel, ResolveError, Task, memory_bound};
+
+/// The known facts about the origin of the examples of an evaluation.
+#[derive(Clone, Debug, Default)]
+pub struct TestData {
+    /// The declared origin.
+    pub assume: Option<Assume>,
+    /// Whether the client declares that neither the model nor its ancestors learnt from the examples.
+    pub is_declared_fresh: bool,
+    /// The seed with which the service drew the examples.
+    pub seed: Option<u64>,
+    /// Whether the service drew the seed for this evaluation alone.
+    pub is_seed_drawn: bool,
+    /// The digest of the examples.
+    pub sha256: Option<String>,
+    /// The evidence about a declared sampling.
+    pub evidence: Option<Evidence>,
+}
+
+impl TestData {
+    /// The origin of the examples, if they are independent draws that the model did not learn from.
+    ///
+    /// # Errors
+    /// The missing or contradicted declaration.
+    pub fn fresh_for(&self, model: &LoadedModel) -> Result<Assume, String> {
+        let seeds = model.data_seeds.as_deref();
+        if let Some(seed) = self.seed {
+            let is_other = seeds.is_some_and(|seeds| !seeds.contains(&seed));
+            return match (self.is_seed_drawn || is_other, seeds) {
+                (true, _) => Ok(Assume::Independent),
+                (false, None) if self.is_declared_fresh => Ok(Assume::Independent),
+                (false, None) => Err(UNKNOWN_FRESH.to_owned()),
+                (false, Some(_)) => Err(format!(
+                    "the model or its ancestors learnt from data of the seed {seed}"
+                )),
+            };
+        }
+        let assume = self
+            .assume
+            .ok_or("the data are not declared independent (assume)")?;
+        if !self.is_declared_fresh {
+            return Err(UNKNOWN_FRESH.to_owned());
+        }
+        if self.sha256.is_some() && self.sha256.as_deref() == model.data_sha256.as_deref() {
+            return Err("the model learnt from these data".to_owned());
+        }
+        let doubt = match (&self.evidence, assume.sampling()) {
+            (Some(evidence), Some(sampling)) => evidence.against(sampling, model.hypothesis.n()),
+            _ => None,
+        };
+        doubt.map_or(Ok(assume), Err)
+    }
+}
+
+/// The reason for no certificate of examples that the model may have learnt from.
+const UNKNOWN_FRESH: &str =
+    "the model may have learnt from the data; declare fresh=true if it did not";
 
 /// The evaluation of a model on examples.
 #[derive(Debug)]
 pub(super) struct Evaluate {
-    model: ModelId,
-    hypothesis: Arc<Hypothesis>,
+    id: ModelId,
+    model: LoadedModel,
+    origin: TestData,
+    confidence: f64,
     /// The value of a 0 bit for a model with real weights.
     zero_bit_value: f64,
     seed: Seed,
@@ -29,13 +90,27 @@ pub(super) struct Evaluate {
 
 impl Task for Evaluate {
     type Spec = EvaluateSpec;
-    type Output = Evaluation;
+    type Output = (Evaluation, Option<Evidence>);
 
     fn new(spec: &EvaluateSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
         let data = given.data()?;
+        let described = given.spec;
+        let origin = TestData {
+            assume: described.assume,
+            is_declared_fresh: spec.fresh,
+            seed: described
+                .generated
+                .as_ref()
+                .map(|_| given.seed.0)
+                .or(described.seed),
+            is_seed_drawn: described.is_seed_drawn && described.generated.is_some(),
+            ..TestData::default()
+        };
         Ok(Self {
-            model: spec.model,
-            hypothesis: given.inputs.model.ok_or(ResolveError::NoModel)?.hypothesis,
+            id: spec.model,
+            model: given.inputs.model.ok_or(ResolveError::NoModel)?,
+            origin,
+            confidence: spec.confidence.map_or(certificates::CONFIDENCE, Share::get),
             zero_bit_value: given.spec.zero_bit_value.into(),
             seed: given.seed,
             data,
@@ -46,7 +121,7 @@ impl Task for Evaluate {
     fn check(&self, allowance: &Allowance) -> Result<(), ResolveError> {
         let check = |examples: &dyn Examples| {
             check_labels(examples).map_err(|detail| TaskError::WrongData(detail.to_owned()))?;
-            check_fit(&self.hypothesis, examples).map_err(|misfit| match misfit {
+            check_fit(&self.model.hypothesis, examples).map_err(|misfit| match misfit {
                 Misfit::Intractable(detail) => ResolveError::Intractable(detail),
                 Misfit::Unread(why) => TaskError::Unread(why).into(),
                 misfit => TaskError::WrongData(misfit.to_string()).into(),
@@ -56,24 +131,35 @@ impl Task for Evaluate {
             .check_finite(self.seed, allowance.state_bytes, check)
     }
 
-    fn run(&self, _: Option<&[u8]>, run: &Run) -> Result<Evaluation, Interrupt> {
-        match self.data.finite(self.seed, run) {
-            Ok(finite) => evaluate(
-                &self.hypothesis,
-                finite.examples(),
-                self.zero_bit_value,
-                run,
-            ),
-            Err(why @ (Interrupt::TimeLimit | Interrupt::Cancelled)) => Ok(Evaluation {
-                interrupted: Some(why),
-                ..Evaluation::default()
-            }),
-            Err(why) => Err(why),
-        }
+    fn run(&self, _: Option<&[u8]>, run: &Run) -> Result<Self::Output, Interrupt> {
+        let finite = match self.data.finite(self.seed, run) {
+            Ok(finite) => finite,
+            Err(why @ (Interrupt::TimeLimit | Interrupt::Cancelled)) => {
+                let interrupted = Evaluation {
+                    interrupted: Some(why),
+                    ..Evaluation::default()
+                };
+                return Ok((interrupted, None));
+            }
+            Err(why) => return Err(why),
+        };
+        let hypothesis = &self.model.hypothesis;
+        let evaluation = evaluate(hypothesis, finite.examples(), self.zero_bit_value, run)?;
+        Ok((evaluation, self.data.evidence(&run.stop)?))
     }
 
-    fn complete(&self, evaluation: Evaluation, _: &About<'_>) -> Completion {
-        let result = EvaluateResult::new(self.model, &evaluation);
+    fn complete(
+        &self,
+        (evaluation, evidence): (Evaluation, Option<Evidence>),
+        about: &About<'_>,
+    ) -> Completion {
+        let origin = TestData {
+            sha256: about.job.data_sha256.clone(),
+            evidence,
+            ..self.origin.clone()
+        };
+        let origin = origin.fresh_for(&self.model);
+        let result = EvaluateResult::new(self.id, &evaluation, origin, self.confidence);
         let is_cancelled = evaluation.interrupted == Some(Interrupt::Cancelled);
         Completion {
             counts: Some(evaluate::counts(&evaluation.confusion)),

@@ -35,10 +35,9 @@ use super::ids::Ids;
 use super::models::LoadedModel;
 
 pub use data::JobSample;
-pub(super) use data::assumed_sampling;
 pub use drawing::draw;
 pub use error::ResolveError;
-pub use evaluate::check_labels;
+pub use evaluate::{TestData, check_labels};
 pub use experiment::outcome_so_far;
 pub(super) use train::task_of;
 pub use train::{Train, learner};

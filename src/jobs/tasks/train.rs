@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use halfspace_core::bits::words_for;
+use halfspace_core::certificates;
 use halfspace_core::learners::drift::drift_chain::N_MAX;
 use halfspace_core::learners::engine::catalogue::{self, DefaultStop, LearnerEntry, Pace};
-use halfspace_core::learners::engine::evidence::Evidence;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
@@ -82,6 +82,7 @@ pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, Res
         seed,
         confidence: stop.confidence.map(|confidence| confidence.get()),
         rule: stop.rule,
+        error: stop.error.map(|error| error.get()),
         limits: RunLimits {
             max_passes: stop.max_passes.map(|max| max.get()),
             max_mistakes: stop.max_mistakes.map(|max| max.get()),
@@ -129,10 +130,7 @@ impl super::Task for Train {
             Err(interrupt) => return Err(interrupt),
         }
         let mut task = self.task.clone();
-        if let (Input::Sample { data, .. }, Some(sampling)) = (input, task.claims_by(input)) {
-            let known = self.data.repetitions();
-            task.evidence = Some(Evidence::of(data, sampling, known, &run.stop)?);
-        }
+        task.evidence = self.data.evidence(&run.stop)?;
         train_from(&task, input, state, run)
     }
 
@@ -142,6 +140,8 @@ impl super::Task for Train {
         let inline = is_shown(&hypothesis).then(|| hypothesis.clone());
         let model = self.model(about, &outcome, hypothesis);
         let mut result = TrainResult::new(&outcome, model.id, inline, about.seconds);
+        let confidence = self.task.confidence.unwrap_or(certificates::CONFIDENCE);
+        result.certified = certificates::of_run(self.task.entry, &outcome, confidence);
         if let Some(best) = &mut result.best {
             best.hypothesis = best.hypothesis.take().filter(is_shown);
         }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::learners::engine::assume::Assume;
 use crate::learners::engine::catalogue::LearnerEntry;
+use crate::learners::engine::evaluate::Evaluation;
 use crate::learners::engine::outcome::{RunOutcome, Training};
 use crate::learners::engine::run_state::Tested;
 
@@ -217,8 +218,29 @@ pub fn of_session(
     certificates
 }
 
+/// The certificate of an evaluation. `fresh` is the origin of examples that the model did not learn from, or the reason
+/// why the examples are not known to be fresh.
+pub fn of_test(
+    evaluation: &Evaluation,
+    fresh: Result<Assume, String>,
+    confidence: f64,
+) -> Certificates {
+    let counted = Training {
+        errors: evaluation.confusion.errors(),
+        examples: evaluation.confusion.examples(),
+    };
+    let is_whole = evaluation.interrupted.is_none() && counted.examples > 0;
+    let certified = fresh.and_then(|assume| match is_whole {
+        true => Ok(test_set(counted, assume, confidence)),
+        false => Err("not all examples were counted".to_owned()),
+    });
+    let mut certificates = Certificates::default();
+    certificates.add(CertificateKind::TestSet, certified);
+    certificates
+}
+
 /// The certificate of errors on examples that the learner was not shown.
-pub fn test_set(counted: Training, assume: Assume, confidence: f64) -> Certificate {
+fn test_set(counted: Training, assume: Assume, confidence: f64) -> Certificate {
     let Training { errors, examples } = counted;
     let test_set::Limits { at_most, low, high } = test_set::limits(errors, examples, confidence);
     Certificate {

@@ -10,9 +10,11 @@ use serde::de::{self, Deserializer, Visitor};
 
 use halfspace_core::bits::{WORD_BITS, last_word_mask};
 
+use halfspace_core::learners::engine::assume::Assume;
+
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatErrorKind};
-use crate::json::data_forms::{Assume, feature_count};
+use crate::json::data_forms::{check_assume, feature_count};
 use crate::json::scope;
 use crate::{ParseLimits, Parsed, UnlabelledMeans};
 
@@ -56,11 +58,11 @@ impl<'de> Deserialize<'de> for PackedSample {
 impl PackedFields {
     /// Builds the sample. A fault carries the JSON pointer of its field.
     fn read(self, limits: &ParseLimits) -> Result<PackedSample, (&'static str, Fault)> {
-        let allowed = match self.labels {
-            Some(_) => Assume::LABELLED,
-            None => Assume::HALF_SPACE,
-        };
-        let assume = self.assume.map(|assume| assume.check(allowed)).transpose();
+        let allowed = Assume::allowed(self.labels.is_some());
+        let assume = self
+            .assume
+            .map(|assume| check_assume(assume, allowed))
+            .transpose();
         let assume = assume.map_err(|fault| ("/assume", fault))?;
         let rows = count_rows(&self.rows.0, self.n).map_err(|fault| ("/rows", fault))?;
         let mut label_words = Vec::new();

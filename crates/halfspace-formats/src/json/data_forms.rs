@@ -6,8 +6,10 @@
 use std::fmt;
 use std::io::Read;
 
+use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Serialize};
+
+use halfspace_core::learners::engine::assume::Assume;
 
 use crate::binary::packed::PackedSample;
 use crate::building::parsed_rows::ParsedRows;
@@ -28,7 +30,7 @@ pub enum DataForm {
     Sample {
         /// The examples.
         parsed: Parsed,
-        /// Distribution that the sender declares for the examples.
+        /// Origin that the sender declares for the examples.
         assume: Option<Assume>,
     },
     /// Rows of a table in the request itself, which become examples by an encoding.
@@ -39,22 +41,9 @@ pub enum DataForm {
     Dataset {
         /// Id of the dataset as sent. This module does not know which datasets exist.
         id: String,
-        /// Distribution that the sender declares, in place of the distribution declared with the dataset.
+        /// Origin that the sender declares, in place of the origin declared with the dataset.
         assume: Option<Assume>,
     },
-}
-
-/// Declared distribution of the examples. The examples must be fresh and independent draws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Assume {
-    /// Half-space examples, uniform over the positive ones.
-    UniformPositive,
-    /// Half-space examples, drawn uniformly and negated when negative.
-    Reflected,
-    /// Labelled examples, drawn uniformly.
-    Uniform,
 }
 
 /// Reads a body that is one [`DataForm`]. An option that contradicts the form is refused. The options
@@ -202,26 +191,21 @@ impl ExampleKind {
     /// Returns the assumptions that fit such examples.
     fn assumptions(self) -> &'static [Assume] {
         match self {
-            Self::HalfSpace => Assume::HALF_SPACE,
-            Self::Labelled => Assume::LABELLED,
+            Self::HalfSpace => Assume::allowed(false),
+            Self::Labelled => Assume::allowed(true),
             Self::Unlabelled => &[],
         }
     }
 }
 
-impl Assume {
-    pub(crate) const HALF_SPACE: &[Self] = &[Self::UniformPositive, Self::Reflected];
-    pub(crate) const LABELLED: &[Self] = &[Self::Uniform];
-
-    pub(crate) fn check(self, allowed: &[Self]) -> Result<Self, Fault> {
-        if allowed.contains(&self) {
-            return Ok(self);
-        }
-        let detail = "The value of assume must be uniform-positive or reflected for half-space \
-                      examples, and uniform for labelled examples. Unlabelled examples allow no \
-                      assume.";
-        Err(Fault::new(FormatErrorKind::OutOfRange, detail))
+/// Refuses an `assume` that is not among `allowed`.
+pub(crate) fn check_assume(assume: Assume, allowed: &[Assume]) -> Result<Assume, Fault> {
+    if allowed.contains(&assume) {
+        return Ok(assume);
     }
+    let detail = "The value of assume must be independent, uniform-positive or reflected for half-space examples, \
+                  and independent or uniform for labelled examples. Unlabelled examples allow no assume.";
+    Err(Fault::new(FormatErrorKind::OutOfRange, detail))
 }
 
 impl<'de> DeserializeSeed<'de> for ExampleKind {
@@ -285,7 +269,7 @@ impl<'de> DeserializeSeed<'de> for AssumeOf {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         let assume = Option::<Assume>::deserialize(deserializer)?;
-        let checked = assume.map(|assume| assume.check(self.allowed));
+        let checked = assume.map(|assume| check_assume(assume, self.allowed));
         checked.transpose().map_err(scope::raise)
     }
 }

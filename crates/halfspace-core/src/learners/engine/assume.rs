@@ -20,18 +20,17 @@ pub enum Assume {
 }
 
 impl Assume {
-    /// The declarations that half-space examples allow.
-    pub const HALF_SPACE: &[Self] = &[Self::Independent, Self::UniformPositive, Self::Reflected];
-
-    /// The declarations that labelled examples allow.
-    pub const LABELLED: &[Self] = &[Self::Independent, Self::Uniform];
-
     /// The declarations that labelled examples allow, or half-space examples.
     pub fn allowed(labelled: bool) -> &'static [Self] {
         match labelled {
-            true => Self::LABELLED,
-            false => Self::HALF_SPACE,
+            true => &[Self::Independent, Self::Uniform],
+            false => &[Self::Independent, Self::UniformPositive, Self::Reflected],
         }
+    }
+
+    /// Whether the declaration fits examples of this kind. Only Boolean examples can be uniform.
+    pub fn fits(self, labelled: bool, real: bool) -> bool {
+        Self::allowed(labelled).contains(&self) && (self.sampling().is_none() || !real)
     }
 
     /// The distribution, if the declaration names one. Such examples are Boolean and have no noise.

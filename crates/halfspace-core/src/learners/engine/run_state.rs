@@ -136,6 +136,20 @@ pub struct Turn {
 }
 
 impl RunState {
+    /// The state before the first example, without a watch and a mistake curve.
+    pub fn new(limits: RunLimits, random: Generator) -> Self {
+        Self {
+            limits,
+            watch: None,
+            trace: None,
+            random,
+            counts: Counts::default(),
+            tested: None,
+            is_first_pass: true,
+            is_awaiting: false,
+        }
+    }
+
     /// Writes the counts.
     pub fn write_counts(&self, snapshot: &mut SnapshotWriter) {
         self.counts.write(snapshot);

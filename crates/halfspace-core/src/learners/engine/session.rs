@@ -133,14 +133,10 @@ impl Session {
         Ok(Self {
             rule,
             course: RunState {
-                limits,
                 watch,
-                trace: None,
-                random,
                 counts,
                 tested: Some(Tested::default()),
-                is_first_pass: true,
-                is_awaiting: false,
+                ..RunState::new(limits, random)
             },
             run_length: 0,
             end: None,

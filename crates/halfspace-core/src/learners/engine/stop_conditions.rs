@@ -60,10 +60,7 @@ pub(crate) fn check_assume(
     labelled: bool,
     real: bool,
 ) -> Result<(), TaskError> {
-    let fits = |assume: Assume| {
-        Assume::allowed(labelled).contains(&assume) && (assume.sampling().is_none() || !real)
-    };
-    if assume.is_none_or(fits) {
+    if assume.is_none_or(|assume| assume.fits(labelled, real)) {
         return Ok(());
     }
     Err(TaskError::WrongStop {

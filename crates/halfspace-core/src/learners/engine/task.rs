@@ -121,7 +121,10 @@ impl Input<'_> {
     /// The declared sampling of a sample, which its examples may refute.
     pub fn declared_sampling(&self) -> Option<Sampling> {
         match self {
-            Self::Sample { assume, .. } => assume.and_then(Assume::sampling),
+            Self::Sample { data, assume } => {
+                let of_boolean = assume.filter(|_| !data.shape().is_real);
+                of_boolean.and_then(Assume::sampling)
+            }
             Self::Generated(_) => None,
         }
     }

@@ -154,16 +154,12 @@ fn begin<'r>(
 ) -> TrainLoop<'r> {
     let course = RunState {
         watch: stop_conditions::watch(task, input),
+        trace: task.trace.then(Trace::default),
         tested: match rule.order() {
             Order::Cyclic | Order::Shuffled => Some(Tested::default()),
             Order::RandomMistake | Order::Search => None,
         },
-        is_first_pass: true,
-        trace: task.trace.then(Trace::default),
-        counts: Counts::default(),
-        is_awaiting: false,
-        limits: stop_conditions::limits(task),
-        random,
+        ..RunState::new(stop_conditions::limits(task), random)
     };
     let is_compressed = task.entry.is_compressed && course.tested.is_some();
     let mut train_loop = TrainLoop::new(rule, run, course, task.seed.generator(Purpose::Order));

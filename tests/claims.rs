@@ -356,7 +356,7 @@ fn fresh(seed: u64, learner: &str, stop: Value) -> Claim {
 }
 
 /// A session at confidence 0.9 that receives one sample up to 60 times.
-fn session(seed: u64, times: usize, params: Value, assume: Option<Sampling>) -> Claim {
+fn session(seed: u64, times: usize, params: Value, assume: Option<Assume>) -> Claim {
     let (n, examples) = (31, 40);
     let (data, target) = sample(
         n,
@@ -412,7 +412,7 @@ fn fresh_session(seed: u64) -> Claim {
         task,
         n,
         real: false,
-        assume: Some(Sampling::Uniform),
+        assume: Some(Assume::Uniform),
     };
     let mut session = Session::new(plan).unwrap();
     session.learn(&data, &Run::default()).unwrap();
@@ -486,7 +486,7 @@ const CELLS: &[Cell] = &[
     Cell {
         name: "a session that is sent 40 examples 60 times",
         expected: Expected::Nothing,
-        run: |seed| session(seed, 60, json!({}), Some(Sampling::UniformPositive)),
+        run: |seed| session(seed, 60, json!({}), Some(Assume::UniformPositive)),
     },
     Cell {
         name: "a session with the client's initial",
@@ -494,7 +494,7 @@ const CELLS: &[Cell] = &[
         run: |seed| {
             let initial = "1".repeat(31);
             let params = json!({"initial": initial});
-            session(seed, 2, params, Some(Sampling::UniformPositive))
+            session(seed, 2, params, Some(Assume::UniformPositive))
         },
     },
     Cell {

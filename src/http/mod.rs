@@ -114,6 +114,11 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(learners::theory::get_stopping_threshold))
         .routes(routes!(learners::theory::bound_winnow_mistakes))
         .routes(routes!(learners::theory::bound_perceptron_mistakes))
+        .routes(routes!(learners::certificates::bound_test_set_error))
+        .routes(routes!(learners::certificates::bound_surviving_error))
+        .routes(routes!(learners::certificates::bound_mean_error))
+        .routes(routes!(learners::certificates::bound_other_targets))
+        .routes(routes!(learners::certificates::bound_compressed_error))
         .routes(routes!(
             learners::constructions::construct_kernel_perceptron_adversary
         ))

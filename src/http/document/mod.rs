@@ -177,7 +177,7 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
         }
         let schema = match parameter["name"].as_str() {
             Some("assume") => json!({"type": "string",
-                "enum": ["uniform-positive", "reflected", "uniform"]}),
+                "enum": ["independent", "uniform-positive", "reflected", "uniform"]}),
             Some("format") => json!({"type": "string", "enum": formats}),
             Some("header") => json!({"type": "string", "enum": ["auto", "true", "false"]}),
             // Clients would send a default, and formats without packed bits refuse the parameter.
@@ -189,7 +189,7 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
             Some("delimiter") => json!({"type": "string", "enum": ["auto", ",", ";", "tab"]}),
             Some("decimal") => json!({"type": "string", "enum": [".", ","]}),
             Some("rule") => schema_of::<StopRule>(),
-            Some("confidence") => json!({"type": "number",
+            Some("confidence" | "error") => json!({"type": "number",
                 "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
             Some("max_passes" | "max_mistakes" | "max_examples") => schema_of::<Positive>(),
             Some("max_seconds") => json!({"type": "number", "exclusiveMinimum": 0}),

@@ -10,6 +10,7 @@ use halfspace_core::learners::drift::directed_drift;
 use halfspace_core::learners::engine::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::parameters::ParameterKind;
 use halfspace_core::learners::linear::perceptron;
+use halfspace_core::learners::winnow;
 use halfspace_formats::npy_header;
 use serde_json::{Map, Value, json};
 
@@ -30,6 +31,9 @@ const ARFF: &str = "text/x-arff";
 const PERCEPTRON: &str = perceptron::ENTRY.name;
 /// A learner that stops with a confidence.
 const DRIFT: &str = directed_drift::ENTRY.name;
+
+/// The learner of the parameters for the rule `pac`.
+const PAC: &str = winnow::ENTRY.name;
 
 const JOB: &str = "job_0198c1a5e0f77b3c9d2e4f5061728394";
 const MODEL: &str = "mdl_0198c1a5e0f77b3c9d2e4f5061728394";
@@ -217,8 +221,9 @@ fn of_parameter(id: &str, parameter: &Value) -> Vec<(&'static str, Value)> {
 }
 
 fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
-    let is_theory = id.starts_with("bound_") || id.starts_with("analyse_");
-    let has_own_n = is_theory || ["get_stopping_threshold", "get_sample"].contains(&id);
+    if let Some(example) = of_theory(name).filter(|_| is_theory(id)) {
+        return vec![(ANY, example)];
+    }
     let example = match name {
         "format" => match id {
             "list_dataset_examples" => json!("ndjson"),
@@ -266,30 +271,54 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
         "delimiter" => return vec![(CSV, json!(","))],
         "decimal" => return vec![(CSV, json!("."))],
         "bit_order" => return vec![(OCTETS, json!("big"))],
-        "n" if !has_own_n => return vec![(OCTETS, json!(3))],
-        "assume" if id == "train_learner" => return vec![(DRIFT, json!("uniform"))],
+        "n" if id == "get_sample" => json!(11),
+        "n" => return vec![(OCTETS, json!(3))],
+        "assume" if id == "train_learner" => {
+            return vec![(DRIFT, json!("uniform")), (PAC, json!("independent"))];
+        }
         "assume" => return vec![(CSV, json!("uniform"))],
         "rule" => return vec![(DRIFT, json!("anytime"))],
+        "error" => return vec![(PAC, json!(0.05))],
+        "fresh" => json!(true),
         "confidence" if id == "train_learner" => return vec![(DRIFT, json!(0.9))],
         "confidence" => json!(0.99),
-        "sampling" => json!("reflected"),
-        "hypothesis" => json!(1),
-        "delta" => json!(0.01),
-        "n" => json!(11),
         "m" => json!(100),
         "terms" => json!(4),
         "noise" => json!(0.05),
-        "points" => json!(20),
-        "dimension" => json!(10),
-        "alpha" if is_theory => json!(2),
-        "theta" if is_theory => json!("11"),
-        "relevant" if is_theory => json!(2),
-        "radius" | "norm" => json!(1),
-        "margin" => json!(0.1),
         _ if id == "train_learner" => return of_learners(name),
         _ => return Vec::new(),
     };
     vec![(ANY, example)]
+}
+
+/// Whether an operation computes figures from a few parameters.
+fn is_theory(id: &str) -> bool {
+    let prefixes = ["bound_", "analyse_", "count_", "get_stopping_"];
+    prefixes.iter().any(|prefix| id.starts_with(prefix))
+}
+
+fn of_theory(name: &str) -> Option<Value> {
+    Some(match name {
+        "n" => json!(11),
+        "confidence" => json!(0.99),
+        "sampling" => json!("reflected"),
+        "hypothesis" => json!(1),
+        "delta" => json!(0.01),
+        "points" => json!(20),
+        "dimension" => json!(10),
+        "alpha" => json!(2),
+        "theta" => json!("11"),
+        "relevant" => json!(2),
+        "radius" | "norm" => json!(1),
+        "margin" => json!(0.1),
+        "error" => json!(0.05),
+        "errors" => json!(0),
+        "examples" => json!(1302),
+        "kept" => json!(129),
+        "mistakes" => json!(12),
+        "run_length" => json!(100),
+        _ => return None,
+    })
 }
 
 /// A value of the parameter for each learner that takes the parameter.

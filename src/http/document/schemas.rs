@@ -16,10 +16,11 @@ use crate::http::problem::{FieldError, ProblemDocument};
 
 /// The tagged unions: component, tag, and suffix of the names of the variants. The variants of `JobResult`
 /// have names already.
-const UNIONS: [(&str, &str, &str); 6] = [
+const UNIONS: [(&str, &str, &str); 7] = [
     ("JobResult", "task", ""),
     ("HypothesisDocument", "kind", "Hypothesis"),
     ("CertificateDocument", "kind", "Certificate"),
+    ("Certificate", "kind", "Certificate"),
     ("LearnerSpec", "name", "Learner"),
     ("ExperimentSpec", "name", "Experiment"),
     ("ExperimentRequest", "name", "ExperimentRequest"),
@@ -41,6 +42,7 @@ pub fn complete(schemas: &mut Value, n_max: u64) {
     };
     schemas["ExperimentRequest"] = json!({"description": "An experiment, its parameters and its seed",
         "oneOf": experiments.into_iter().flatten().map(with_seed).collect::<Vec<_>>()});
+    schemas["Certificate"] = certificates(schemas);
     schemas["FieldError"] = schema_of::<FieldError>();
     schemas["Problem"] = schema_of::<ProblemDocument>();
     if let (Some(schemas), Value::Object(data)) =
@@ -55,6 +57,26 @@ pub fn complete(schemas: &mut Value, n_max: u64) {
 
 pub fn schema_of<T: PartialSchema + ToSchema>() -> Value {
     serde_json::to_value(T::schema()).unwrap_or_default()
+}
+
+/// The union of certificates. Each variant has the fields of its claim and those of all certificates.
+fn certificates(schemas: &mut Value) -> Value {
+    let common = schemas["Certificate"]["allOf"][1].take();
+    let claims = schemas["Claim"]["oneOf"].as_array().cloned();
+    let whole = |mut claim: Value| {
+        for (name, schema) in common["properties"].as_object().into_iter().flatten() {
+            claim["properties"][name] = schema.clone();
+        }
+        if let Some(required) = claim["required"].as_array_mut() {
+            required.extend(common["required"].as_array().cloned().unwrap_or_default());
+        }
+        claim
+    };
+    let variants: Vec<Value> = claims.into_iter().flatten().map(whole).collect();
+    if let Some(schemas) = schemas.as_object_mut() {
+        schemas.remove("Claim");
+    }
+    json!({"description": schemas["Certificate"]["description"], "oneOf": variants})
 }
 
 fn reference(name: &str) -> Value {

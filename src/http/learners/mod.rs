@@ -2,6 +2,7 @@
 //!
 //! Every fact about a learner comes from its catalogue entry. This module knows no learner by name.
 
+pub mod certificates;
 pub mod construct;
 pub mod constructions;
 pub mod theory;

@@ -42,8 +42,8 @@ use crate::http::problem::{Code, Problem};
 /// Counts the examples that a model classifies correctly and wrongly, and lists the first errors.
 ///
 /// Labels are read as for training. Half-space examples count as positive. Examples that are declared independent
-/// (`assume`) and new to the model (`fresh`) give the result a certificate: an interval of the error. For generated data and for long
-/// evaluations, submit a job with the task `evaluate`. The result of that job is the same document.
+/// (`assume`) and new to the model (`fresh`) give the result a certificate: an interval of the error. For generated
+/// data and for long evaluations, submit a job with the task `evaluate`. The result of that job is the same document.
 #[utoipa::path(post, path = "/v1/models/{id}/evaluate", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
         DataParameters,

@@ -190,7 +190,6 @@ async fn what_cannot_be_evaluated_is_refused() {
         (&unlabelled, 422, "wrong-data"),
         (&wide, 422, "wrong-data"),
         (&real, 422, "wrong-data"),
-        (&assumed, 400, "bad-option"),
         (&counted, 422, "wrong-data"),
         (&json!({"dataset": "ds_none"}), 422, "unknown-dataset"),
         (&json!({"labelled": {"examples": []}}), 400, "empty-data"),

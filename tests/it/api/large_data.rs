@@ -101,8 +101,8 @@ async fn what_needs_all_of_them_in_memory_is_refused_at_once() {
         (json!({"maximum_margin": {"data": data}}), "81528"),
         (json!({"version_space": {"data": data}}), "81528"),
         // One number per row.
-        (shuffled.take(), "26400"),
-        (parted.take(), "26400"),
+        (shuffled.take(), "27025"),
+        (parted.take(), "27025"),
         // Message passing keeps further numbers per row.
         (train(json!({"name": "amp"}), data.clone()), "46400"),
     ] {

@@ -295,9 +295,9 @@ fn progressive(tested: Tested, assume: Assume, confidence: f64) -> Certificate {
             examples,
         },
         statement: format!(
-            "With confidence {confidence}, the mean error of the hypotheses in use was at most {}, because the run made \
-             {mistakes} mistakes on {examples} fresh examples before it learnt them; this is no statement about the \
-             last hypothesis.",
+            "With confidence {confidence}, the mean error of the hypotheses in use was at most {}, because they made \
+             {mistakes} mistakes on {examples} fresh examples before the learner learnt these; the last hypothesis \
+             may be worse.",
             rounded_up(mean_error_at_most)
         ),
         confidence,

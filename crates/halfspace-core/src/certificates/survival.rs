@@ -3,19 +3,27 @@
 //! Hypothesis number k (1 for the first) has survived r tested examples in a row. With `delta_k = delta / (k (k + 1))`,
 //! the bound `err(h_k) <= 1 - delta_k^(1/r)` holds for all k and r at once with probability at least 1 - delta.
 //!
-//! The bound of hypothesis k fails at r only if `(1 - err)^r < delta_k`. This first holds at one r*, and the hypothesis
-//! reaches r* with probability `(1 - err)^(r*) < delta_k`. The sum of all `delta_k` is delta. The distribution of the
-//! examples is arbitrary. Sources: N. Littlestone, From on-line to batch learning (1989); N. Cesa-Bianchi, A. Conconi and
-//! C. Gentile, On the generalization ability of on-line learning algorithms (2004).
+//! The bound of hypothesis k fails at r only if `(1 - err)^r < delta_k`. This first holds at one r*, and the
+//! hypothesis reaches r* with probability `(1 - err)^(r*) < delta_k`. The sum of all `delta_k` is delta. The
+//! distribution of the examples is arbitrary. Sources: N. Littlestone, From on-line to batch learning (1989); N.
+//! Cesa-Bianchi, A. Conconi and C. Gentile, On the generalization ability of on-line learning algorithms (2004).
+
+use crate::learners::engine::stopping::anytime_run_length;
 
 /// The sources of the bound.
 pub const SOURCE: &str = "N. Littlestone, From on-line to batch learning (1989); N. Cesa-Bianchi, A. Conconi and \
                           C. Gentile, On the generalization ability of on-line learning algorithms (2004)";
 
 /// ln(delta / (k (k + 1))), the share of hypothesis number k >= 1.
-pub fn ln_share(ln_delta: f64, hypothesis: u64) -> f64 {
+fn ln_share(ln_delta: f64, hypothesis: u64) -> f64 {
     let k = hypothesis as f64;
     ln_delta - libm::log(k) - libm::log(k + 1.0)
+}
+
+/// The smallest run length that proves the error `error` of hypothesis number `hypothesis`. The rule `pac` accepts the
+/// hypothesis there.
+pub fn run_length(error: f64, hypothesis: u64, confidence: f64) -> u64 {
+    anytime_run_length(libm::log1p(-confidence), libm::log1p(-error), hypothesis)
 }
 
 /// The bound on the error of hypothesis number `hypothesis` after `run_length` consistent examples.

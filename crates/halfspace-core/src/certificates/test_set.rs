@@ -1,13 +1,13 @@
 //! The exact test-set interval: errors on independent examples that the learner was not shown.
 //!
-//! The limits invert the tails of the binomial distribution. Source: J. Langford, Tutorial on practical prediction theory
-//! for classification (2005).
+//! The limits invert the tails of the binomial distribution. Source: J. Langford, Tutorial on practical prediction
+//! theory for classification (2005).
 
 use super::binomial::{lower_limit, upper_limit};
 
 /// The source of the interval.
-pub const SOURCE: &str = "C. J. Clopper and E. S. Pearson, The use of confidence or fiducial limits (1934); J. Langford, \
-                          Tutorial on practical prediction theory for classification (2005)";
+pub const SOURCE: &str = "C. J. Clopper and E. S. Pearson, The use of confidence or fiducial limits (1934); \
+                          J. Langford, Tutorial on practical prediction theory for classification (2005)";
 
 /// Confidence limits of an error. The one-sided limit and the two-sided interval each hold by themselves.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,9 +6,9 @@
 //!
 //! # The error at distance d
 //!
-//! Let A and B be sums of d and n - d fair signs, g = P(|A| > |B|), t = P(|A| = |B|, A not 0), and z = P(A = B = 0). For
-//! odd n, `e_d = g`. For even n, `e_d` is `g + t/2` on uniform examples, `g + t/4` on reflected ones and
-//! `(g + t/2) / (1 + c)` on uniform positive ones, where c = P(A + B = 0).
+//! Let A and B be sums of d and n - d fair signs, g = P(|A| > |B|), t = P(|A| = |B|, A not 0), and z = P(A = B = 0).
+//! For odd n, `e_d = g`. For even n, `e_d` is `g + t/2` on uniform examples, `g + t/4` on reflected ones and `(g +
+//! t/2) / (1 + c)` on uniform positive ones, where c = P(A + B = 0).
 //!
 //! These numbers have a closed form. Write `u(k)` for the probability that k fair signs add up to 0. Move one sign s
 //! from B to A: `F = g + t/2 + z/2` is the mean of a function of |A| and |B| that is 1, 1/2 or 0. For given sums of the

@@ -32,14 +32,18 @@ pub struct MistakeBound {
 }
 
 impl OutOfRange {
-    fn new(parameter: &'static str, detail: impl Into<String>) -> Self {
+    /// The refusal of the parameter with this name.
+    pub fn new(parameter: &'static str, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         Self { parameter, detail }
     }
 }
 
 /// Checks that a probability lies strictly between 0 and 1.
-fn check_probability(parameter: &'static str, value: f64) -> Result<(), OutOfRange> {
+///
+/// # Errors
+/// Names the parameter.
+pub fn check_probability(parameter: &'static str, value: f64) -> Result<(), OutOfRange> {
     if value > 0.0 && value < 1.0 {
         return Ok(());
     }
@@ -57,7 +61,14 @@ fn check_positive(parameter: &'static str, value: f64) -> Result<(), OutOfRange>
 }
 
 /// Checks that an integer lies from 1 to the limit, which is given with its name.
-fn check_whole(parameter: &'static str, value: u64, limit: (&str, u64)) -> Result<(), OutOfRange> {
+///
+/// # Errors
+/// Names the parameter.
+pub fn check_whole(
+    parameter: &'static str,
+    value: u64,
+    limit: (&str, u64),
+) -> Result<(), OutOfRange> {
     let (name, max) = limit;
     if (1..=max).contains(&value) {
         return Ok(());

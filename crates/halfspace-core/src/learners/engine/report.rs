@@ -270,9 +270,9 @@ fn training_errors(
     errors_among(hypothesis, &mut *stream, examples, None, is_slow, run)
 }
 
-/// Counts the errors of the hypothesis among the first `examples` of a stream, without the places of `except`. Returns
-/// none if the run must end before the count is complete. After the time limit the count continues, unless the examples are slow
-/// to read or slow to classify.
+/// Counts the errors of the hypothesis among the first `examples` of a stream, without the places of `except`.
+/// Returns none if the run must end before the count is complete. After the time limit the count continues, unless
+/// the examples are slow to read or slow to classify.
 pub(crate) fn errors_among(
     hypothesis: &Hypothesis,
     stream: &mut dyn Stream,

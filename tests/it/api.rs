@@ -34,6 +34,7 @@ mod predict;
 mod problems;
 mod quotas;
 mod samples;
+mod separability;
 mod serve;
 mod session_attacks;
 mod session_streams;

@@ -4,7 +4,6 @@ mod api;
 mod backup;
 mod blobs;
 mod callbacks;
-mod certificates;
 mod checkpoints;
 mod clock;
 mod damage;
@@ -21,6 +20,7 @@ mod openapi;
 mod postgres;
 mod resumption;
 mod revocation;
+mod separability;
 #[path = "../service/mod.rs"]
 #[allow(
     dead_code,

@@ -279,12 +279,16 @@ pub struct RequestedTask {
 impl RequestedTask {
     /// Refuses `assume` for a task that relies on no assumption.
     fn check(self) -> Result<Self, Problem> {
-        let is_train = matches!(self.task, TaskSpec::Train(_) | TaskSpec::Grid(_));
+        let claims = matches!(
+            self.task,
+            TaskSpec::Train(_) | TaskSpec::Grid(_) | TaskSpec::Evaluate(_)
+        );
         match &self.data {
             Some(DataForm::Sample { assume, .. } | DataForm::Dataset { assume, .. })
-                if assume.is_some() && !is_train =>
+                if assume.is_some() && !claims =>
             {
-                let detail = "`assume` is only for trainings; a certificate needs no assumption.";
+                let detail =
+                    "`assume` is for trainings and evaluations; this task needs no assumption.";
                 let pointer = format!("/{}/data", self.task.name());
                 let field = FieldError::at_pointer(pointer, detail.to_owned());
                 Err(Problem::new(Code::WRONG_DATA, detail).with(field))

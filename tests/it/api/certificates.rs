@@ -1,245 +1,427 @@
-//! The tasks `separability`, `maximum_margin` and `version_space` as jobs.
+//! Certificates of trainings, evaluations and sessions, the rule `pac`, and the theory routes of certificates.
+
+use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::service::Service;
+use crate::service::{Service, endless, train};
 
-fn exclusive_or() -> Value {
-    json!({"labelled": {"examples": [{"x": "00", "y": -1}, {"x": "01", "y": 1},
-        {"x": "10", "y": 1}, {"x": "11", "y": -1}]}})
-}
-
-fn conjunction() -> Value {
-    json!({"labelled": {"examples": [{"x": "00", "y": -1}, {"x": "01", "y": -1},
-        {"x": "10", "y": -1}, {"x": "11", "y": 1}]}})
-}
-
-/// The rows of a labelled sample in the signed reading, with the bias coordinate last, times the label.
-fn signed_rows(data: &Value) -> Vec<Vec<i64>> {
-    let examples = data["labelled"]["examples"].as_array().unwrap();
-    let row = |example: &Value| {
-        let label = example["y"].as_i64().unwrap();
-        let bits = example["x"].as_str().unwrap().bytes();
-        let signs = bits.map(|bit| if bit == b'1' { label } else { -label });
-        signs.chain([label]).collect()
+/// The certificate of a kind, or the reason why the answer lacks the certificate.
+fn certificate<'a>(answer: &'a Value, kind: &str) -> Result<&'a Value, &'a str> {
+    let of_kind = |list: &str| {
+        let mut all = answer[list].as_array().unwrap().iter();
+        all.find(|one| one["kind"] == kind)
     };
-    examples.iter().map(row).collect()
-}
-
-#[tokio::test]
-async fn separability_comes_with_a_certificate_that_anybody_can_check() {
-    let service = Service::start().await;
-    let ask = |data: Value, convention: &str| {
-        json!({"separability": {"data": data, "bias": true, "reading": "signed",
-            "convention": convention}})
-    };
-    for convention in ["strict", "service"] {
-        let job = service.run(&ask(conjunction(), convention)).await;
-        assert_eq!(job["task"], "separability");
-        assert_eq!(job["learner"], Value::Null);
-        let result = &job["result"];
-        assert_eq!(result["separable"], true, "{result}");
-        assert_eq!(result["certificate"]["kind"], "separator");
-        let weights = result["certificate"]["weights"].as_array().unwrap();
-        let bias = &result["certificate"]["bias"];
-        let all: Vec<i64> = weights
-            .iter()
-            .chain([bias])
-            .map(|w| w.as_i64().unwrap())
-            .collect();
-        for row in signed_rows(&conjunction()) {
-            let product: i64 = row.iter().zip(&all).map(|(x, w)| x * w).sum();
-            let is_positive = row[2] > 0;
-            assert!(product > 0 || product == 0 && is_positive && convention == "service");
-        }
-    }
-    for (convention, kind) in [("strict", "gordan"), ("service", "motzkin")] {
-        let job = service.run(&ask(exclusive_or(), convention)).await;
-        let certificate = &job["result"]["certificate"];
-        assert_eq!(job["result"]["separable"], false);
-        assert_eq!(certificate["kind"], kind);
-        let rows = signed_rows(&exclusive_or());
-        let mut sum = vec![0_i64; 3];
-        for multiplier in certificate["multipliers"].as_array().unwrap() {
-            let index = multiplier["example"].as_u64().unwrap() as usize;
-            let weight: i64 = multiplier["weight"].as_str().unwrap().parse().unwrap();
-            assert!(weight > 0);
-            for (sum, x) in sum.iter_mut().zip(&rows[index]) {
-                *sum += weight * x;
-            }
-        }
-        assert_eq!(sum, [0, 0, 0]);
+    match (of_kind("certificates"), of_kind("certificates_withheld")) {
+        (Some(certificate), None) => Ok(certificate),
+        (None, Some(withheld)) => Err(withheld["reason"].as_str().unwrap()),
+        other => panic!("{kind}: {other:?} in {answer}"),
     }
 }
 
-#[tokio::test]
-async fn without_a_bias_the_conventions_differ() {
-    let service = Service::start().await;
-    // The positive example is the origin, which lies on every hyperplane through the origin.
-    let data = json!({"labelled": {"examples": [{"x": [0, 0], "y": 1}, {"x": [1, 0], "y": -1}]}});
-    for (convention, separable) in [("strict", false), ("service", true)] {
-        let job = json!({"separability": {"data": data, "bias": false, "reading": "unsigned",
-            "convention": convention}});
-        let result = service.run(&job).await["result"].clone();
-        assert_eq!(result["separable"], separable, "{convention}: {result}");
-    }
+#[track_caller]
+fn assert_near(found: &Value, expected: f64, within: f64) {
+    let found = found.as_f64().unwrap();
+    assert!(
+        (found - expected).abs() <= within,
+        "{found}, not {expected}"
+    );
+}
+
+fn disjunction(count: u64, noise: f64) -> Value {
+    json!({"generated": {"n": 14, "target": {"disjunction": {"variables": [1, 2, 3]}},
+        "sampling": "uniform", "count": count, "noise": noise}})
 }
 
 #[tokio::test]
-async fn the_maximum_margin_makes_a_model_that_predicts() {
+async fn recovered_weights_are_unique() {
     let service = Service::start().await;
-    let job = service
-        .run(&json!({"maximum_margin": {"data": conjunction()}, "name": "and"}))
-        .await;
-    let result = &job["result"];
-    // The separator of the signed conjunction is x1 + x2 = 1, at distance 1/sqrt(2) from (1, 1) and its
-    // neighbours.
-    let margin = result["margin"].as_f64().unwrap();
-    assert!((margin - 0.5_f64.sqrt()).abs() < 1e-6, "{margin}");
-    assert!(result["margin_at_most"].as_f64().unwrap() >= margin);
-    assert_eq!(result["support"], json!([1, 2, 3]));
-    assert_eq!(result["bound"]["theorem"], "Novikoff");
-    assert!(result["bound"]["mistakes_at_most"].as_f64().unwrap() >= 3.0);
-    let model = result["model"].as_str().unwrap();
-    let path = format!("/v1/models/{model}/predict");
-    let lines = "\"11\"\n\"10\"\n\"01\"\n\"00\"\n";
-    let answer = service.post_as(&path, "application/x-ndjson", lines).await;
-    let answer = answer.expect(200);
-    let predictions: Vec<i64> = answer
-        .text()
-        .lines()
-        .map(|line| {
-            serde_json::from_str::<Value>(line).unwrap()["prediction"]
-                .as_i64()
-                .unwrap()
-        })
+    let mut data = endless(1001);
+    data["generated"]["count"] = json!(1602);
+    let mut job = train(json!({"name": "auto"}), data);
+    job["train"]["seed"] = json!(7);
+    let result = service.run(&job).await["result"].take();
+    let unique = certificate(&result, "unique").unwrap();
+    assert_near(&unique["log10_doubt"], -12.0749, 5e-5);
+    assert_eq!(unique["examples"], 1602);
+    assert_eq!(
+        unique["assumes"],
+        json!(["independent", "uniform-positive"])
+    );
+    let statement = unique["statement"].as_str().unwrap();
+    assert!(
+        statement.contains("10^-12.0749") && statement.contains("1602"),
+        "{statement}"
+    );
+    // Too few examples leave other vectors.
+    let mut data = endless(11);
+    data["generated"]["count"] = json!(5);
+    let result = service.run(&train(json!({"name": "auto"}), data)).await["result"].take();
+    let why = certificate(&result, "unique").unwrap_err();
+    assert!(why.contains("too few"), "{why}");
+    // A run that its own success ends has no number of examples that was fixed before.
+    let drift = train(json!({"name": "directed-drift-sync"}), endless(11));
+    let result = service.run(&drift).await["result"].take();
+    let why = certificate(&result, "unique").unwrap_err();
+    assert!(why.contains("not fixed"), "{why}");
+}
+
+#[tokio::test]
+async fn every_certificate_needs_a_declaration_that_nothing_contradicts() {
+    let service = Service::start().await;
+    let examples: Vec<Value> = (0..64)
+        .map(|row: u32| json!({"x": format!("{row:06b}010011"), "y": if row >= 32 { 1 } else { -1 }}))
         .collect();
-    assert_eq!(predictions, [1, -1, -1, -1]);
-    let refused = service
-        .run(&json!({"maximum_margin": {"data": exclusive_or()}}))
+    let job = |data: Value| {
+        let mut job = train(json!({"name": "perceptron"}), data);
+        job["train"]["holdout"] = json!(0.25);
+        job
+    };
+    let kinds = [
+        "test-set",
+        "survival",
+        "progressive",
+        "unique",
+        "compression",
+    ];
+    let data = json!({"labelled": {"examples": examples}});
+    let result = service.run(&job(data.clone())).await["result"].take();
+    for kind in kinds {
+        let why = certificate(&result, kind).unwrap_err();
+        assert!(why.contains("assume"), "{kind}: {why}");
+    }
+    let mut declared = data.clone();
+    declared["labelled"]["assume"] = json!("independent");
+    let result = service.run(&job(declared)).await["result"].take();
+    for kind in ["test-set", "progressive", "compression"] {
+        let found = certificate(&result, kind).unwrap();
+        assert_eq!(found["confidence"], 0.95);
+        assert_eq!(found["assumes"], json!(["independent"]));
+        assert!(
+            found["source"]
+                .as_str()
+                .is_some_and(|source| source.contains('(')),
+            "{found}"
+        );
+    }
+    assert!(certificate(&result, "survival").is_ok() || result["passes"] != 1);
+    // Each row twice: the examples refute the declared sampling, and with it the independence.
+    let twice = [examples.clone(), examples.clone(), examples].concat();
+    let refuted = json!({"labelled": {"examples": twice, "assume": "uniform"}});
+    let result = service.run(&job(refuted)).await["result"].take();
+    for kind in kinds {
+        let why = certificate(&result, kind).unwrap_err();
+        assert!(why.contains("refute"), "{kind}: {why}");
+    }
+    // A warm start on the same examples knows them.
+    let first = service.run(&job(data.clone())).await;
+    let mut again = job(data);
+    again["train"]["data"]["labelled"]["assume"] = json!("independent");
+    again["train"]["warm_start"] = first["result"]["model"].clone();
+    let result = service.run(&again).await["result"].take();
+    for kind in ["test-set", "survival", "progressive", "compression"] {
+        let why = certificate(&result, kind).unwrap_err();
+        assert!(why.contains("initial model"), "{kind}: {why}");
+    }
+}
+
+#[tokio::test]
+async fn an_evaluation_is_certified_on_fresh_examples_only() {
+    let service = Service::start().await;
+    let learnt = service
+        .run(&train(json!({"name": "winnow"}), disjunction(2000, 0.0)))
         .await;
-    assert_eq!(refused["result"]["separable"], false);
-    assert_eq!(refused["result"]["model"], Value::Null);
-    assert_eq!(refused["result"]["certificate"]["kind"], "gordan");
-    let list = service
-        .get("/v1/jobs?task=maximum_margin")
+    let model = learnt["result"]["model"].clone();
+    let evaluate = |data: Value, fresh: bool| json!({"evaluate": {"model": model, "data": data, "fresh": fresh, "confidence": 0.99}});
+    // The service drew another seed for these data.
+    let result = service.run(&evaluate(disjunction(1000, 0.05), false)).await["result"].take();
+    let found = certificate(&result, "test-set").unwrap();
+    assert_eq!(
+        (&found["examples"], &found["confidence"]),
+        (&json!(1000), &json!(0.99))
+    );
+    assert!(found["low"].as_f64() < found["error_rate"].as_f64());
+    assert!(found["high"].as_f64() > found["at_most"].as_f64());
+    // The same seed is the same data.
+    let mut same = evaluate(disjunction(1000, 0.0), true);
+    same["evaluate"]["seed"] = learnt["seed"].clone();
+    let result = service.run(&same).await["result"].take();
+    let why = certificate(&result, "test-set").unwrap_err();
+    assert!(why.contains("seed"), "{why}");
+    let rows = json!({"labelled": {"examples": [{"x": "10000000000000", "y": 1},
+        {"x": "00000000000000", "y": -1}], "assume": "independent"}});
+    let result = service.run(&evaluate(rows.clone(), true)).await["result"].take();
+    assert_eq!(certificate(&result, "test-set").unwrap()["errors"], 0);
+    let result = service.run(&evaluate(rows.clone(), false)).await["result"].take();
+    assert!(
+        certificate(&result, "test-set")
+            .unwrap_err()
+            .contains("fresh=true")
+    );
+    let path = format!("/v1/models/{}/evaluate", model.as_str().unwrap());
+    let by_route = service
+        .post_json(&format!("{path}?fresh=true&confidence=0.9"), &rows)
+        .await;
+    let by_route = by_route.expect(200).json();
+    assert_eq!(
+        certificate(&by_route, "test-set").unwrap()["confidence"],
+        0.9
+    );
+    for (query, status) in [
+        ("fresh=yes", 400),
+        ("confidence=1", 400),
+        ("assume=iid", 400),
+    ] {
+        let answer = service.post_json(&format!("{path}?{query}"), &rows).await;
+        assert_eq!(answer.problem(status), "invalid-parameter", "{query}");
+    }
+    let answer = service
+        .post_json(&format!("{path}?assume=reflected"), &rows)
+        .await;
+    assert!(answer.expect(200).json()["certificates"].is_array());
+}
+
+#[tokio::test]
+async fn a_model_that_learnt_the_same_file_is_not_certified_on_it() {
+    let file = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../shared/data")
+            .join(name);
+        std::fs::read(path)
+    };
+    let (Ok(shown), Ok(fresh)) = (file("agaricus.txt.train"), file("agaricus.txt.test")) else {
+        println!("skipped: there is no agaricus.txt.train");
+        return;
+    };
+    let service = Service::start().await;
+    let query = "/v1/learners/perceptron/train?reading=unsigned&bias=false&n=126";
+    let learnt = service
+        .post_as(query, "text/x-libsvm", shown.clone())
         .await
         .expect(200)
         .json();
-    assert_eq!(list["items"].as_array().unwrap().len(), 2);
+    let model = learnt["result"]["model"].as_str().unwrap();
+    let path = format!("/v1/models/{model}/evaluate?assume=independent&fresh=true");
+    let tested = service
+        .post_as(&path, "text/x-libsvm", fresh)
+        .await
+        .expect(200)
+        .json();
+    let found = certificate(&tested, "test-set").unwrap();
+    assert_eq!(
+        (&found["errors"], &found["examples"]),
+        (&json!(0), &json!(1611))
+    );
+    assert_near(&found["at_most"], 1.0 - 0.05_f64.powf(1.0 / 1611.0), 1e-12);
+    let same = service
+        .post_as(&path, "text/x-libsvm", shown)
+        .await
+        .expect(200)
+        .json();
+    let why = certificate(&same, "test-set").unwrap_err();
+    assert_eq!(why, "the model learnt from these data");
 }
 
 #[tokio::test]
-async fn a_version_space_is_counted_and_listed() {
+async fn pac_ends_a_run_on_fresh_independent_examples() {
     let service = Service::start().await;
-    // A consistent hypothesis agrees with at least two signs of (1, 1, 1) and of (1, 1, -1).
-    let data = json!({"half_space": {"examples": ["111", "110"]}});
-    let job = service
-        .run(&json!({"version_space": {"data": data, "list": 1}}))
-        .await;
-    let result = &job["result"];
-    assert_eq!(result["count"], "2", "{result}");
-    assert_eq!(result["unique"], false);
-    assert_eq!(result["hypotheses"], json!(["110"]));
-    let generated = json!({"generated": {"n": 9, "target": {"binary_weights": {"weights":
-        "101100101"}}, "sampling": "uniform-positive", "count": 200}});
-    let job = json!({"version_space": {"data": generated, "seed": 3}});
-    let result = service.run(&job).await["result"].clone();
-    assert_eq!(result["unique"], true, "{result}");
-    assert_eq!(result["hypotheses"], json!(["101100101"]));
-}
-
-#[tokio::test]
-async fn what_cannot_be_asked_is_refused_at_its_place() {
-    let service = Service::start().await;
-    let real = json!({"labelled": {"examples": [{"x": [0.5], "y": 1}, {"x": [2], "y": -1}]}});
-    let wide = json!({"half_space": {"examples": ["1".repeat(33)]}});
-    let unlabelled = json!({"unlabelled": {"examples": ["10"]}});
-    let endless = json!({"generated": {"n": 5, "target": {"parity": {"size": 2}},
-        "sampling": "uniform"}});
-    let assumed = json!({"half_space": {"examples": ["10"], "assume": "reflected"}});
-    for (body, status, code, pointer) in [
+    let job = |learner: Value, data: Value, stop: Value| {
+        let mut job = train(learner, data);
+        job["train"]["stop"] = stop;
+        job
+    };
+    let endless = |noise: f64| {
+        let mut data = disjunction(1, noise);
+        data["generated"].as_object_mut().unwrap().remove("count");
+        data
+    };
+    let winnow = json!({"name": "winnow"});
+    let result = service
+        .run(&job(winnow.clone(), endless(0.0), json!({"error": 0.1})))
+        .await["result"]
+        .take();
+    let termination = &result["termination"];
+    assert_eq!(
         (
-            json!({"separability": {"data": real, "reading": "signed"}}),
-            422,
-            "wrong-data",
-            "/separability/reading",
+            &termination["reason"],
+            &termination["rule"],
+            &termination["confidence"]
+        ),
+        (&json!("confident"), &json!("pac"), &json!(0.95))
+    );
+    assert_eq!(termination["run_length"], termination["threshold"]);
+    let detail = termination["confidence_detail"].as_str().unwrap();
+    assert!(
+        detail.contains("not that the hypothesis is the target"),
+        "{detail}"
+    );
+    let survival = certificate(&result, "survival").unwrap();
+    assert!(
+        survival["error_at_most"].as_f64().unwrap() <= 0.1,
+        "{survival}"
+    );
+    // A limit that comes first leaves the live bound.
+    let limited = json!({"error": 1e-6, "max_examples": 500});
+    let result = service
+        .run(&job(winnow.clone(), endless(0.0), limited))
+        .await["result"]
+        .take();
+    assert_eq!(result["termination"]["reason"], "limit");
+    assert!(certificate(&result, "survival").is_ok());
+    let rows = json!({"labelled": {"examples": [{"x": "10", "y": 1}, {"x": "00", "y": -1}]}});
+    let random = json!({"name": "perceptron", "params": {"order": "random"}});
+    let mut declared = rows.clone();
+    declared["labelled"]["assume"] = json!("independent");
+    for (learner, data, stop, field) in [
+        (winnow.clone(), rows, json!({"error": 0.1}), "error"),
+        (
+            winnow.clone(),
+            endless(0.0),
+            json!({"error": 0.1, "rule": "anytime"}),
+            "rule",
         ),
         (
-            json!({"separability": {"data": unlabelled}}),
-            422,
-            "wrong-data",
-            "/separability/data",
+            winnow.clone(),
+            endless(0.0),
+            json!({"rule": "pac"}),
+            "error",
         ),
         (
-            json!({"separability": {"data": endless}}),
-            422,
-            "wrong-data",
-            "/separability/data",
+            winnow.clone(),
+            endless(0.0),
+            json!({"confidence": 0.9}),
+            "confidence",
         ),
+        (winnow, endless(0.1), json!({"error": 0.1}), "max_examples"),
         (
-            json!({"separability": {"data": assumed}}),
-            422,
-            "wrong-data",
-            "/separability/data",
+            json!({"name": "pocket"}),
+            disjunction(100, 0.0),
+            json!({"error": 0.1}),
+            "error",
         ),
-        (
-            json!({"separability": {"data": exclusive_or(), "convention": "loose"}}),
-            400,
-            "schema",
-            "/separability/convention",
-        ),
-        (
-            json!({"version_space": {"data": wide}}),
-            422,
-            "intractable",
-            "/version_space/data",
-        ),
-        (
-            json!({"version_space": {"data": real}}),
-            422,
-            "wrong-data",
-            "/version_space/data/labelled/examples/0/x/0",
-        ),
-        (
-            json!({"version_space": {"data": exclusive_or(), "list": 10001}}),
-            400,
-            "schema",
-            "/version_space/list",
-        ),
-        (
-            json!({"maximum_margin": {"data": exclusive_or(), "max_seconds": 0}}),
-            400,
-            "schema",
-            "/maximum_margin/max_seconds",
-        ),
-        (
-            json!({"maximum_margin": {"data": exclusive_or(), "max_seconds": 1e9}}),
-            400,
-            "out-of-range",
-            "/maximum_margin/max_seconds",
-        ),
-        (
-            json!({"maximum_margin": {"data": exclusive_or()},
-                "separability": {"data": exclusive_or()}}),
-            400,
-            "schema",
-            "",
-        ),
-        (
-            json!({"separability": null}),
-            400,
-            "schema",
-            "/separability",
-        ),
+        (random, declared, json!({"error": 0.1}), "error"),
     ] {
-        let answer = service
-            .post_as("/v1/jobs", "application/json", body.to_string())
-            .await;
-        let problem = answer.json();
-        assert_eq!(answer.problem(status), code, "{body}: {problem}");
-        assert_eq!(problem["errors"][0]["pointer"], pointer, "{problem}");
+        let job = job(learner, data, stop);
+        let answer = service.post_json("/v1/jobs", &job).await;
+        assert_eq!(answer.problem(422), "wrong-stop", "{job}");
+        let pointer = &answer.json()["errors"][0]["pointer"];
+        assert_eq!(pointer, &json!(format!("/train/stop/{field}")), "{job}");
     }
-    let jobs = service.get("/v1/jobs").await.expect(200).json();
-    assert!(jobs["items"].as_array().unwrap().is_empty());
+    for error in [json!(0), json!(1), json!(-0.5), json!("x")] {
+        let job = job(
+            json!({"name": "winnow"}),
+            endless(0.0),
+            json!({"error": error}),
+        );
+        let answer = service.post_json("/v1/jobs", &job).await;
+        assert_eq!(answer.problem(400), "schema", "{job}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_has_live_certificates_and_stops_by_pac() {
+    let service = Service::start().await;
+    let open = |stop: Value, assume: Value| json!({"learner": {"name": "perceptron"}, "n": 5, "seed": 3, "stop": stop, "assume": assume});
+    let undeclared = open(json!({"error": 0.2}), json!(null));
+    let answer = service.post_json("/v1/sessions", &undeclared).await;
+    assert_eq!(answer.problem(422), "wrong-stop");
+    let session = service
+        .post_json(
+            "/v1/sessions",
+            &open(json!({"error": 0.2}), json!("independent")),
+        )
+        .await
+        .expect(201)
+        .json();
+    assert_eq!(
+        certificate(&session, "survival").unwrap()["error_at_most"],
+        1.0
+    );
+    let path = format!("/v1/sessions/{}", session["id"].as_str().unwrap());
+    let rows: Vec<Value> = (0..41_u32)
+        .map(|row| json!({"x": format!("{:05b}", row * 7 % 32), "y": if row * 7 % 32 >= 16 { 1 } else { -1 }}))
+        .collect();
+    let body = json!({"labelled": {"examples": rows}});
+    service
+        .post_json(&format!("{path}/examples"), &body)
+        .await
+        .expect(200);
+    let session = service.get(&path).await.expect(200).json();
+    assert_eq!(session["termination"]["reason"], "confident");
+    assert_eq!(session["termination"]["rule"], "pac");
+    let survival = certificate(&session, "survival").unwrap();
+    assert!(
+        survival["error_at_most"].as_f64().unwrap() <= 0.2,
+        "{survival}"
+    );
+    assert_eq!(survival["run_length"], session["run_length"]);
+    assert_eq!(
+        survival["hypothesis"].as_u64().unwrap(),
+        session["mistakes"].as_u64().unwrap() + 1
+    );
+    let progressive = certificate(&session, "progressive").unwrap();
+    assert_eq!(progressive["examples"], session["position"]);
+}
+
+#[tokio::test]
+async fn theory_has_the_bound_of_each_certificate_and_the_examples_that_it_needs() {
+    let service = Service::start().await;
+    let ask = async |query: &str| {
+        let answer = service.get(&format!("/v1/theory/{query}")).await;
+        answer.expect(200).json()
+    };
+    assert_near(
+        &ask("test-set?errors=0&examples=1302").await["at_most"],
+        0.0023,
+        5e-5,
+    );
+    let survival = ask("survival?error=0.1&hypothesis=3").await;
+    let length = survival["run_length"].as_u64().unwrap();
+    // ceil(ln(12 / 0.05) / -ln 0.9)
+    assert_eq!(length, 53);
+    assert!(survival["error_at_most"].as_f64().unwrap() <= 0.1);
+    let shorter = ask(&format!("survival?run_length={}&hypothesis=3", length - 1)).await;
+    assert!(shorter["error_at_most"].as_f64().unwrap() > 0.1);
+    assert_eq!(ask("survival?run_length=0").await["error_at_most"], 1.0);
+    assert_eq!(
+        ask("progressive?mistakes=5&examples=5").await["mean_error_at_most"],
+        1.0
+    );
+    assert_near(
+        &ask("uniqueness?n=1001&examples=1602").await["log10_doubt"],
+        -12.0749,
+        5e-5,
+    );
+    assert_eq!(
+        ask("uniqueness?n=1001&confidence=0.95").await["examples"],
+        1462
+    );
+    assert_eq!(
+        ask("uniqueness?n=1001&confidence=0.999999").await["examples"],
+        1500
+    );
+    assert!(
+        ask("uniqueness?n=1000000&sampling=uniform").await["examples"].as_u64() > Some(1_000_000)
+    );
+    assert_near(
+        &ask("compression?examples=6513&kept=129").await["error_at_most"],
+        0.096,
+        5e-4,
+    );
+    for query in [
+        "test-set?errors=0&examples=0",
+        "test-set?errors=2&examples=1",
+        "test-set?errors=0&examples=10&confidence=1",
+        "survival?run_length=5&error=0.1",
+        "survival?error=0",
+        "progressive?mistakes=0&examples=0",
+        "uniqueness?n=0",
+        "uniqueness?n=11&examples=0",
+        "uniqueness?n=11&examples=5&confidence=0.9",
+        "compression?examples=10&kept=11",
+        "compression?examples=10&kept=5&errors=6",
+    ] {
+        let answer = service.get(&format!("/v1/theory/{query}")).await;
+        assert_eq!(answer.problem(400), "invalid-parameter", "{query}");
+    }
 }

@@ -140,7 +140,7 @@ fn termination(
     mut notes: Vec<String>,
 ) -> Termination {
     let watch = course.watch.as_ref();
-    let has_rules = !task.entry.confidence_rules.is_empty();
+    let has_rules = task.has_confidence_rules();
     let sampling = stop_conditions::fresh_sampling(task, input);
     if let (Err(doubt), Some(_)) = (&sampling, &task.evidence) {
         notes.insert(0, doubt.to_string());

@@ -385,7 +385,7 @@ impl Session {
 
     /// The reason why a learner with a confidence rule claims no confidence, or the weakness of its rule.
     pub fn confidence_detail(&self) -> Option<Cow<'static, str>> {
-        let has_rules = !self.plan.task.entry.confidence_rules.is_empty();
+        let has_rules = self.plan.task.has_confidence_rules();
         let sampling = self.fresh().and_then(|()| named_sampling(&self.plan));
         confidence_detail(self.watch(), sampling, self.counts().passes).filter(|_| has_rules)
     }

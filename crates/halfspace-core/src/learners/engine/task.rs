@@ -81,6 +81,11 @@ impl Task {
         self.rule.or(self.error.map(|_| StopRule::Pac))
     }
 
+    /// Whether the run may stop by a confidence rule.
+    pub(crate) fn has_confidence_rules(&self) -> bool {
+        !self.entry.confidence_rules.is_empty() || self.error.is_some()
+    }
+
     /// Whether the client set the first hypothesis by a parameter and chose another one than the default.
     pub fn has_initial(&self) -> bool {
         let table = self.entry.parameters;

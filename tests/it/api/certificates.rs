@@ -132,7 +132,10 @@ async fn an_evaluation_is_certified_on_fresh_examples_only() {
         .run(&train(json!({"name": "winnow"}), disjunction(2000, 0.0)))
         .await;
     let model = learnt["result"]["model"].clone();
-    let evaluate = |data: Value, fresh: bool| json!({"evaluate": {"model": model, "data": data, "fresh": fresh, "confidence": 0.99}});
+    let evaluate = |data: Value, fresh: bool| {
+        let task = json!({"model": model, "data": data, "fresh": fresh, "confidence": 0.99});
+        json!({"evaluate": task})
+    };
     // The service drew another seed for these data.
     let result = service.run(&evaluate(disjunction(1000, 0.05), false)).await["result"].take();
     let found = certificate(&result, "test-set").unwrap();
@@ -321,7 +324,10 @@ async fn pac_ends_a_run_on_fresh_independent_examples() {
 #[tokio::test]
 async fn a_session_has_live_certificates_and_stops_by_pac() {
     let service = Service::start().await;
-    let open = |stop: Value, assume: Value| json!({"learner": {"name": "perceptron"}, "n": 5, "seed": 3, "stop": stop, "assume": assume});
+    let open = |stop: Value, assume: Value| {
+        let learner = json!({"name": "perceptron"});
+        json!({"learner": learner, "n": 5, "seed": 3, "stop": stop, "assume": assume})
+    };
     let undeclared = open(json!({"error": 0.2}), json!(null));
     let answer = service.post_json("/v1/sessions", &undeclared).await;
     assert_eq!(answer.problem(422), "wrong-stop");

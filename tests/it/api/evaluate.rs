@@ -183,7 +183,6 @@ async fn what_cannot_be_evaluated_is_refused() {
     let unlabelled = json!({"unlabelled": {"examples": ["101"]}});
     let wide = json!({"half_space": {"examples": ["1011"]}});
     let real = json!({"labelled": {"examples": [{"x": [0.5, 1, 0], "y": 1}]}});
-    let assumed = json!({"half_space": {"examples": ["101"], "assume": "reflected"}});
     let mut counted = endless(3);
     counted["generated"]["count"] = json!(5);
     for (data, status, code) in [
@@ -243,12 +242,6 @@ async fn what_cannot_be_evaluated_is_refused() {
         ),
         (
             json!({"model": id, "data": endless(3)}),
-            422,
-            "wrong-data",
-            "/evaluate/data",
-        ),
-        (
-            json!({"model": id, "data": assumed}),
             422,
             "wrong-data",
             "/evaluate/data",

@@ -19,9 +19,10 @@ use super::{page, pages};
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The pages with scripts, and the number of their scripts.
-const SCRIPTED: [(&str, usize); 7] = [
+const SCRIPTED: [(&str, usize); 8] = [
     ("README.md", 3),
     ("docs/tutorial.md", 24),
+    ("docs/how-to/certificates.md", 4),
     ("docs/how-to/explain-a-model.md", 3),
     ("docs/how-to/sessions.md", 4),
     ("docs/how-to/sweeps.md", 2),
@@ -115,13 +116,17 @@ fn run(script: &str, directory: &Path) -> Output {
         .expect("bash runs")
 }
 
-/// Whether `whole` contains `part`. Objects may have further members.
+/// Whether `whole` contains `part`. Objects may have further members, also in lists.
 fn contains(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => part.iter().all(|(name, part)| {
             let member = whole.get(name);
             member.is_some_and(|member| contains(member, part))
         }),
+        (Value::Array(whole), Value::Array(part)) => {
+            let mut pairs = whole.iter().zip(part);
+            whole.len() == part.len() && pairs.all(|(whole, part)| contains(whole, part))
+        }
         (whole, part) => whole == part,
     }
 }

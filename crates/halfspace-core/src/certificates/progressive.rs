@@ -21,34 +21,32 @@ const RANGE: [f64; 2] = [1e-4, 4.0];
 
 /// The bound on the mean error of the hypotheses after `mistakes` mistakes on `examples` tested examples.
 pub fn mean_error_at_most(mistakes: u64, examples: u64, confidence: f64) -> f64 {
-    let (mistakes, examples) = (mistakes as f64, examples as f64);
-    let ln_limit = -libm::log1p(-confidence);
-    let [first, last] = RANGE;
-    let step = libm::log(last / first) / f64::from(EXPONENTS - 1);
-    let exponents = (0..EXPONENTS).map(|j| first * libm::exp(step * f64::from(j)));
-    let terms: Vec<(f64, f64)> = exponents
-        .map(|l| (-l * mistakes, libm::expm1(-l)))
-        .collect();
-    let is_refuted = |p: f64| {
-        let logarithms = terms
-            .iter()
-            .map(|(ln_weight, minus_c)| ln_weight - examples * libm::log1p(minus_c * p));
-        ln_mean(logarithms) >= ln_limit
-    };
     let (mut low, mut high) = (0.0, 1.0);
-    if !is_refuted(high) {
-        return 1.0;
+    if !is_refuted(high, mistakes, examples, confidence) {
+        return high;
     }
     loop {
         let middle = low + (high - low) / 2.0;
         if middle <= low || middle >= high {
             return high;
         }
-        match is_refuted(middle) {
+        match is_refuted(middle, mistakes, examples, confidence) {
             true => high = middle,
             false => low = middle,
         }
     }
+}
+
+/// Whether the bound excludes the mean error `p`, from 0 to 1.
+pub fn is_refuted(p: f64, mistakes: u64, examples: u64, confidence: f64) -> bool {
+    let (mistakes, examples) = (mistakes as f64, examples as f64);
+    let [first, last] = RANGE;
+    let step = libm::log(last / first) / f64::from(EXPONENTS - 1);
+    let logarithms = (0..EXPONENTS).map(|j| {
+        let l = first * libm::exp(step * f64::from(j));
+        -l * mistakes - examples * libm::log1p(libm::expm1(-l) * p)
+    });
+    ln_mean(logarithms) >= -libm::log1p(-confidence)
 }
 
 /// The logarithm of the mean of [`EXPONENTS`] numbers that are given by their logarithms.

@@ -92,6 +92,35 @@ fn limits_have_the_published_figures() {
 }
 
 #[test]
+fn compression_solves_the_sum_of_exact_binomials() {
+    let choose = |m: u64, k: u64| {
+        (0..k).fold(1_u128, |product, i| {
+            product * u128::from(m - i) / u128::from(i + 1)
+        })
+    };
+    for (m, k) in [(10, 0), (10, 3), (40, 7), (60, 20), (60, 59)] {
+        let level = 0.05 / (m as f64 * choose(m, k) as f64);
+        let others = m - k;
+        let closed = 1.0 - level.powf(1.0 / others as f64);
+        let found = compression::error_at_most(m, k, 0, 0.95);
+        assert!((found - closed).abs() < 1e-12, "{m} {k}: {found} {closed}");
+        for errors in 1..others.min(6) {
+            let bound = compression::error_at_most(m, k, errors, 0.95);
+            let term = |i: u64| {
+                choose(others, i) as f64
+                    * bound.powf(i as f64)
+                    * (1.0 - bound).powf((others - i) as f64)
+            };
+            let tail: f64 = (0..=errors).map(term).sum();
+            assert!(
+                (tail / level - 1.0).abs() < 1e-6,
+                "{m} {k} {errors}: {bound}"
+            );
+        }
+    }
+}
+
+#[test]
 fn tails_and_limits_invert_each_other_and_add_up() {
     for (k, m) in [
         (1_u64, 2_u64),

@@ -6,13 +6,14 @@
 //! therefore depends neither on the division into parts nor on the workers. Points with an exact analysis
 //! need no runs.
 //!
-//! - [`mistake_bound_sweep`], [`false_stop_rate`], [`separable_fraction`] and [`sample_complexity`] are the
-//!   designs.
+//! - [`mistake_bound_sweep`], [`false_stop_rate`], [`certificate_coverage`], [`separable_fraction`] and
+//!   [`sample_complexity`] are the designs.
 //! - [`mistake_curve`] charts the mistakes of a single training.
 //! - [`outcome`] is the chart of the results, and [`plot`] draws the chart as SVG.
 //!
 //! *This module is pure like the learners: it knows no clock, no queue and no request.*
 
+pub mod certificate_coverage;
 mod csv;
 mod error;
 pub mod false_stop_rate;

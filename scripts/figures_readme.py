@@ -114,6 +114,27 @@ def false_stops(table):
     return lines
 
 
+def coverage(*sentences):
+    """Describes a figure of certificate-coverage. The exact shares stand in the rows of the theory."""
+
+    def lines(table):
+        exact = {
+            row["label"]: row["y"] for row in table if row["kind"] == "theory" and float(row["x"]) == 0.3
+        }
+        has_exact = any(label.startswith("exact: ") for label in exact)
+        yield " ".join(sentences)
+        yield ""
+        yield f"| series | at delta 0.05 | at delta 0.3 |{' exact at 0.3 |' if has_exact else ''}"
+        yield f"|---|---|---|{'---|' if has_exact else ''}"
+        for label in labels(table):
+            cells = [value(near(table, label, delta)) for delta in (0.05, 0.3)]
+            if has_exact:
+                cells.append(number(exact[f"exact: {label}"]))
+            yield f"| {label} | {' | '.join(cells)} |"
+
+    return lines
+
+
 def sample_complexity(table):
     lines = [
         "The share of runs that find the hidden binary weights exactly, against examples per dimension.",
@@ -135,6 +156,22 @@ SAYS = {
     "fang-venkatesh-table-1": table_1,
     "cover-figure-1": cover,
     "false-stops": false_stops,
+    "coverage-test-set": coverage(
+        "The share of test sets of 300 examples whose one-sided limit is below the true error of a perceptron.",
+        "The exact share is the mean of the binomial probabilities, given the trained hypotheses.",
+    ),
+    "coverage-sessions": coverage(
+        "The share of sessions of a perceptron whose statement is false after any of 300 examples, or that the",
+        "rule `pac` ends at an error above 0.1.",
+    ),
+    "coverage-learners": coverage(
+        "The share of sessions in which the bound of `survival` is below the true error after any of 300 examples,",
+        "for each conservative learner. One example has 0.7 of the probability.",
+    ),
+    "coverage-samples": coverage(
+        "The share of samples that another vector of binary weights also fits, at the number of examples that",
+        "uniqueness asks for, and the share of trainings whose bound of `compression` is below the true error.",
+    ),
     "sample-complexity": sample_complexity,
 }
 

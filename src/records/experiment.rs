@@ -5,12 +5,13 @@ use utoipa::ToSchema;
 
 use halfspace_core::experiments::outcome::{Chart, ExperimentOutcome};
 use halfspace_core::experiments::{
-    Experiment, ExperimentError, false_stop_rate, mistake_bound_sweep, sample_complexity,
-    separable_fraction,
+    Experiment, ExperimentError, certificate_coverage, false_stop_rate, mistake_bound_sweep,
+    sample_complexity, separable_fraction,
 };
 
 use super::experiment_params::{
-    FalseStopRateSpec, MistakeBoundSweepSpec, SampleComplexitySpec, SeparableFractionSpec,
+    CertificateCoverageSpec, FalseStopRateSpec, MistakeBoundSweepSpec, SampleComplexitySpec,
+    SeparableFractionSpec,
 };
 use super::job::PARTS_REQUEST_BYTES_MAX;
 
@@ -22,6 +23,8 @@ pub enum ExperimentSpec {
     MistakeBoundSweep(MistakeBoundSweepSpec),
     /// The share of runs that a stopping rule ends at a wrong hypothesis.
     FalseStopRate(FalseStopRateSpec),
+    /// The share of runs whose certificate is violated.
+    CertificateCoverage(CertificateCoverageSpec),
     /// The share of random dichotomies that are separable.
     SeparableFraction(SeparableFractionSpec),
     /// The share of runs that find hidden binary weights exactly.
@@ -37,6 +40,7 @@ impl ExperimentSpec {
         let experiment = match self {
             Self::MistakeBoundSweep(spec) => Experiment::new(spec.design()?, seconds_max),
             Self::FalseStopRate(spec) => Experiment::new(spec.design()?, seconds_max),
+            Self::CertificateCoverage(spec) => Experiment::new(spec.design()?, seconds_max),
             Self::SeparableFraction(spec) => Experiment::new(spec.design()?, seconds_max),
             Self::SampleComplexity(spec) => Experiment::new(spec.design()?, seconds_max),
         }?;
@@ -59,6 +63,7 @@ impl ExperimentSpec {
         match self {
             Self::MistakeBoundSweep(_) => mistake_bound_sweep::NAME,
             Self::FalseStopRate(_) => false_stop_rate::NAME,
+            Self::CertificateCoverage(_) => certificate_coverage::NAME,
             Self::SeparableFraction(_) => separable_fraction::NAME,
             Self::SampleComplexity(_) => sample_complexity::NAME,
         }

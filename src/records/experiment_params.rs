@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use halfspace_core::experiments::ExperimentError;
+use halfspace_core::experiments::certificate_coverage::{
+    self, CertificateCoverage, CoveredClaim, Distribution,
+};
 use halfspace_core::experiments::false_stop_rate::{self, FalseStopRate};
 use halfspace_core::experiments::mistake_bound_sweep::{self, Batches, MistakeBoundSweep};
 use halfspace_core::experiments::sample_complexity::{self, ConfiguredLearner, SampleComplexity};
@@ -108,10 +111,7 @@ impl Default for FalseStopRateSpec {
         Self {
             n: vec![5, 10, 15, 20],
             rules: vec![StopRule::PerHypothesis, StopRule::Anytime],
-            deltas: deltas
-                .into_iter()
-                .filter_map(|delta| Share::try_from(delta).ok())
-                .collect(),
+            deltas: shares(&deltas),
             runs: 2_000,
         }
     }
@@ -127,6 +127,85 @@ impl FalseStopRateSpec {
             n: self.n.clone(),
             rules: self.rules.clone(),
             deltas: self.deltas.iter().map(|delta| delta.get()).collect(),
+            runs: self.runs,
+        })
+    }
+}
+
+/// The share of runs whose certificate is violated, against the allowed error.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CertificateCoverageSpec {
+    /// Number of features. The true errors are sums over all 2^n examples.
+    #[schema(minimum = 3, maximum = 12)]
+    pub n: u64,
+    /// Learners of labelled examples.
+    #[schema(min_items = 1)]
+    pub learners: Vec<String>,
+    /// The certificates. A certificate has no series where it is not defined.
+    #[schema(min_items = 1)]
+    pub certificates: Vec<CoveredClaim>,
+    /// The distributions of the examples.
+    #[schema(min_items = 1)]
+    pub distributions: Vec<Distribution>,
+    /// The probabilities of a flipped label, from 0 to 0.5.
+    #[schema(min_items = 1)]
+    pub noise: Vec<f64>,
+    /// The allowed errors.
+    #[schema(value_type = Vec<f64>, min_items = 1)]
+    pub deltas: Vec<Share>,
+    /// Examples per run, and per test set. `unique` takes the examples that the theory asks for.
+    #[schema(minimum = 1, maximum = 100_000)]
+    pub examples: u64,
+    /// The error that the rule `pac` accepts.
+    #[schema(value_type = f64)]
+    pub error: Share,
+    /// Number of runs per point.
+    #[schema(minimum = 1, maximum = 100_000)]
+    pub runs: u64,
+}
+
+impl Default for CertificateCoverageSpec {
+    fn default() -> Self {
+        let deltas = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5];
+        Self {
+            n: 9,
+            learners: vec![perceptron::ENTRY.name.to_owned()],
+            certificates: vec![
+                CoveredClaim::TestSet,
+                CoveredClaim::Survival,
+                CoveredClaim::Progressive,
+                CoveredClaim::Unique,
+                CoveredClaim::Compression,
+                CoveredClaim::Pac,
+            ],
+            distributions: vec![Distribution::Uniform, Distribution::Skewed],
+            noise: vec![0.0, 0.05],
+            deltas: shares(&deltas),
+            examples: 300,
+            error: Share::try_from(0.1).expect("a share"),
+            runs: 2_000,
+        }
+    }
+}
+
+impl CertificateCoverageSpec {
+    /// Makes the experiment.
+    ///
+    /// # Errors
+    /// The parameter that is out of range. The pointer is relative to `params`.
+    pub fn design(&self) -> Result<CertificateCoverage, ExperimentError> {
+        let learners = self.learners.iter().enumerate();
+        let learners = learners.map(|(at, name)| learner(name, format!("/learners/{at}")));
+        CertificateCoverage::new(certificate_coverage::CertificateCoverageParams {
+            n: self.n,
+            learners: learners.collect::<Result<_, _>>()?,
+            certificates: self.certificates.clone(),
+            distributions: self.distributions.clone(),
+            noise: self.noise.clone(),
+            deltas: self.deltas.iter().map(|delta| delta.get()).collect(),
+            examples: self.examples,
+            error: self.error.get(),
             runs: self.runs,
         })
     }
@@ -255,6 +334,14 @@ impl SampleComplexitySpec {
             max_passes: self.max_passes,
         })
     }
+}
+
+/// Numbers strictly between 0 and 1.
+fn shares(values: &[f64]) -> Vec<Share> {
+    let shares = values.iter().map(|&value| Share::try_from(value));
+    shares
+        .collect::<Result<_, _>>()
+        .expect("numbers between 0 and 1")
 }
 
 /// Finds the learner with this name. An error points to `pointer`.

@@ -4,11 +4,14 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use halfspace_core::experiments::ExperimentError;
+use halfspace_core::experiments::certificate_coverage::{CoveredClaim, Distribution};
 use halfspace_core::learners::drift::{directed_drift, directed_drift_async, directed_drift_sync};
+use halfspace_core::learners::engine::catalogue::CATALOGUE;
 
 use super::experiment::ExperimentSpec;
 use super::experiment_params::{
-    FalseStopRateSpec, MistakeBoundSweepSpec, SampleComplexitySpec, SeparableFractionSpec,
+    CertificateCoverageSpec, FalseStopRateSpec, MistakeBoundSweepSpec, SampleComplexitySpec,
+    SeparableFractionSpec,
 };
 
 /// A ready-made figure.
@@ -64,6 +67,61 @@ pub static FIGURES: &[Figure] = &[
         name: "false-stops",
         title: "Share of runs that the rules per-hypothesis and anytime stop at a wrong hypothesis",
         spec: || ExperimentSpec::FalseStopRate(FalseStopRateSpec::default()),
+    },
+    Figure {
+        name: "coverage-test-set",
+        title: "Share of test sets whose upper limit is below the true error, and the exact share",
+        spec: || {
+            ExperimentSpec::CertificateCoverage(CertificateCoverageSpec {
+                certificates: vec![CoveredClaim::TestSet],
+                distributions: vec![
+                    Distribution::Uniform,
+                    Distribution::Biased,
+                    Distribution::Skewed,
+                ],
+                noise: vec![0.05, 0.2],
+                ..CertificateCoverageSpec::default()
+            })
+        },
+    },
+    Figure {
+        name: "coverage-sessions",
+        title: "Share of sessions that violate survival, progressive or pac at some time",
+        spec: || {
+            ExperimentSpec::CertificateCoverage(CertificateCoverageSpec {
+                certificates: vec![
+                    CoveredClaim::Survival,
+                    CoveredClaim::Progressive,
+                    CoveredClaim::Pac,
+                ],
+                ..CertificateCoverageSpec::default()
+            })
+        },
+    },
+    Figure {
+        name: "coverage-learners",
+        title: "Share of sessions that violate survival, for each conservative learner",
+        spec: || {
+            let learners = CATALOGUE.iter().filter(|entry| entry.is_conservative);
+            ExperimentSpec::CertificateCoverage(CertificateCoverageSpec {
+                learners: learners.map(|entry| entry.name.to_owned()).collect(),
+                certificates: vec![CoveredClaim::Survival],
+                distributions: vec![Distribution::Skewed],
+                noise: vec![0.0],
+                ..CertificateCoverageSpec::default()
+            })
+        },
+    },
+    Figure {
+        name: "coverage-samples",
+        title: "Share of samples that violate uniqueness or compression",
+        spec: || {
+            ExperimentSpec::CertificateCoverage(CertificateCoverageSpec {
+                certificates: vec![CoveredClaim::Unique, CoveredClaim::Compression],
+                distributions: vec![Distribution::Uniform],
+                ..CertificateCoverageSpec::default()
+            })
+        },
     },
     Figure {
         name: "sample-complexity",
@@ -187,7 +245,7 @@ mod tests {
             "/learners/1"
         );
         let params = json!({"learners": [{"name": "sbpi", "params": {"order": "backwards"}}]});
-        let spec = FIGURES[4].spec_with(&object(params)).expect("a learner");
+        let spec = FIGURES[8].spec_with(&object(params)).expect("a learner");
         let error = spec.check(1.0).expect_err("refused");
         assert_eq!(error.pointer(), "/learners/0/params/order");
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::bits::BitVector;
 use crate::certificates::{self, Claim, binomial, progressive, survival, test_set, uniqueness};
 use crate::learners::engine::assume::Assume;
-use crate::learners::engine::catalogue::LearnerEntry;
+use crate::learners::engine::catalogue::{LearnerEntry, Pace};
 use crate::learners::engine::evaluate::evaluate;
 use crate::learners::engine::outcome::RunOutcome;
 use crate::learners::engine::random::{Purpose, Seed};
@@ -228,16 +228,13 @@ impl CertificateCoverage {
             return Err(ExperimentError::parameter(format!("/noise/{at}"), detail));
         }
         check_between("deltas", deltas, (f64::EPSILON, 1.0))?;
-        check_between("error", &[question.error], (0.0, 1.0))?;
+        if !(question.error > 0.0 && question.error < 1.0) {
+            let detail = format!("{} is not between 0 and 1", question.error);
+            return Err(ExperimentError::parameter("/error", detail));
+        }
         check_number("n", question.n, 3..=N_MAX)?;
         check_number("examples", question.examples, 1..=EXAMPLES_MAX)?;
         check_number("runs", question.runs, 1..=RUNS_MAX)?;
-        if let Some(at) = learners.iter().position(|entry| !entry.data.labelled) {
-            let name = learners[at].name;
-            let detail = format!("{name} does not learn from labelled examples");
-            let pointer = format!("/learners/{at}");
-            return Err(ExperimentError::parameter(pointer, detail));
-        }
         let series = question.series();
         if series.is_empty() {
             let detail = "no certificate exists for these learners, distributions and noise";
@@ -450,10 +447,21 @@ impl Design for CertificateCoverage {
         let population = libm::exp2(*n as f64);
         let plan = |point| {
             let (cell, _) = self.cell(point);
+            let examples = *examples as f64;
+            // The error of a kernel hypothesis is a sum over all mistakes at each example of the population.
+            let seconds_an_error = population
+                * match cell.entry.pace {
+                    Pace::Slowing => 1e-9 * examples,
+                    Pace::Steady | Pace::Unforeseen => 1e-9,
+                };
             let seconds_a_run = match cell.claim {
                 CoveredClaim::Unique => 2e-8 * population * population,
-                CoveredClaim::Progressive => *examples as f64 * (3e-6 + 5e-9 * population),
-                _ => *examples as f64 * (1e-6 + 5e-9 * population),
+                CoveredClaim::TestSet | CoveredClaim::Compression => {
+                    examples * PASSES as f64 * 1e-7 + seconds_an_error
+                }
+                CoveredClaim::Survival | CoveredClaim::Progressive | CoveredClaim::Pac => {
+                    examples * (3e-6 + 0.3 * seconds_an_error)
+                }
             };
             PointPlan {
                 runs: *runs,

@@ -185,3 +185,25 @@ fn uniqueness_by_the_nearest_vectors_alone_is_false_too_often() {
     assert!(share(honest) <= delta + 3.0 * error, "{}", share(honest));
     assert!(share(alone) > share(honest));
 }
+
+#[test]
+fn parameters_out_of_range_are_refused_at_their_places() {
+    let pointer = |change: fn(&mut CertificateCoverageParams)| {
+        let mut question = coverage(9, &["perceptron"], &ALL, 10).question;
+        change(&mut question);
+        let refused = CertificateCoverage::new(question).expect_err("a refusal");
+        refused.pointer().to_owned()
+    };
+    assert_eq!(pointer(|q| q.n = 13), "/n");
+    assert_eq!(pointer(|q| q.noise.push(0.6)), "/noise/3");
+    assert_eq!(pointer(|q| q.deltas.push(1.0)), "/deltas/2");
+    assert_eq!(pointer(|q| q.error = 0.0), "/error");
+    assert_eq!(pointer(|q| q.certificates.clear()), "/certificates");
+    let again = |q: &mut CertificateCoverageParams| q.learners.push(q.learners[0]);
+    assert_eq!(pointer(again), "/learners/1");
+    let undefined = |q: &mut CertificateCoverageParams| {
+        q.certificates = vec![CoveredClaim::Unique];
+        q.noise = vec![0.1];
+    };
+    assert_eq!(pointer(undefined), "/certificates");
+}

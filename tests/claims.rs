@@ -132,6 +132,7 @@ impl Training {
             stop: serde_json::from_value(self.stop).unwrap(),
             trace: false,
             holdout: None,
+            among: None,
             warm_start,
             in_units: true,
         };

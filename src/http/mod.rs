@@ -94,7 +94,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::cancel_job))
         .routes(routes!(jobs::events::follow_job))
         .routes(routes!(jobs::trace::get_job_trace))
-        .routes(routes!(jobs::experiments::get_job_figure))
+        .routes(routes!(jobs::figure::get_job_figure))
         .routes(routes!(jobs::experiments::list_figures))
         .routes(routes!(jobs::experiments::run_figure))
         .routes(routes!(datasets::get_dataset, datasets::delete_dataset))

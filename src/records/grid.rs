@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::id::JobId;
 use super::job::{PARTS_REQUEST_BYTES_MAX, Status, SubjobOutcome};
+use halfspace_core::certificates::Certificates;
 use halfspace_core::learners::engine::outcome::Training;
 
 use super::train::{Seconds, SeedNumber, TrainResult, TrainSpec};
@@ -278,6 +279,8 @@ pub struct GridTraining {
     pub training: Option<Training>,
     /// Errors on the held-out examples.
     pub holdout: Option<Training>,
+    #[serde(flatten)]
+    pub certified: Certificates,
 }
 
 impl GridResult {
@@ -297,20 +300,24 @@ impl GridResult {
                 examples: result.as_ref().map(|result| result.examples),
                 training: result.as_ref().and_then(|result| result.training),
                 holdout: result.as_ref().and_then(|result| result.holdout),
-                reason: result.map(|result| result.termination.reason),
+                reason: result
+                    .as_ref()
+                    .map(|result| result.termination.reason.clone()),
+                certified: result.map(|result| result.certified).unwrap_or_default(),
             })
         };
         let trainings: Vec<_> = subjobs.iter().map(training).collect::<Result<_, _>>()?;
-        let best = best(&trainings);
+        let judged = trainings.iter().zip(0..).filter_map(|(training, number)| {
+            let counted = training.holdout.or(training.training)?;
+            Some((counted, training.mistakes, number))
+        });
+        let best = best(judged);
         Ok(Self { trainings, best })
     }
 }
 
-fn best(trainings: &[GridTraining]) -> Option<u32> {
-    let judged = trainings.iter().zip(0..).filter_map(|(training, number)| {
-        let counted = training.holdout.or(training.training)?;
-        Some((counted, training.mistakes, number))
-    });
+/// The index of the smallest share of errors, then of the fewest mistakes, among errors with mistakes and an index.
+pub(super) fn best(judged: impl Iterator<Item = (Training, Option<u64>, u32)>) -> Option<u32> {
     // Shares are compared as fractions, without rounding.
     let best = judged.min_by(|(one, one_mistakes, _), (other, other_mistakes, _)| {
         let product = |errors: u64, examples: u64| u128::from(errors) * u128::from(examples.max(1));
@@ -439,23 +446,15 @@ mod tests {
 
     #[test]
     fn the_best_has_the_smallest_share_of_errors_then_the_fewest_mistakes() {
-        let training = |errors, examples, mistakes| GridTraining {
-            over: Map::new(),
-            job: JobId::new(super::super::Timestamp::from_milliseconds(1), [1; 10]),
-            status: Status::Succeeded,
-            mistakes: Some(mistakes),
-            examples: None,
-            reason: None,
-            training: Some(Training { errors, examples }),
-            holdout: None,
+        let judged = |list: &[(u64, u64, u64)]| {
+            let numbered = list.iter().zip(0..);
+            let judged = numbered.map(|(&(errors, examples, mistakes), number)| {
+                (Training { errors, examples }, Some(mistakes), number)
+            });
+            best(judged)
         };
-        let trainings = [
-            training(2, 10, 1),
-            training(3, 20, 9),
-            training(3, 20, 8),
-            training(3, 20, 8),
-        ];
-        assert_eq!(best(&trainings), Some(2));
-        assert_eq!(best(&[]), None);
+        let trainings = [(2, 10, 1), (3, 20, 9), (3, 20, 8), (3, 20, 8)];
+        assert_eq!(judged(&trainings), Some(2));
+        assert_eq!(judged(&[]), None);
     }
 }

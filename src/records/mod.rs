@@ -9,6 +9,7 @@
 pub mod api_key;
 pub mod bounded_json;
 pub mod callback;
+pub mod compare;
 pub mod dataset;
 pub mod evaluation;
 pub mod event;

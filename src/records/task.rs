@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use halfspace_formats::{Assume, GeneratedSpec};
 
+use super::compare::CompareSpec;
 use super::evaluation::EvaluateSpec;
 use super::experiment::ExperimentSpec;
 use super::experiment_part::ExperimentPartSpec;
@@ -15,7 +16,7 @@ use super::grid::GridSpec;
 use super::id::ModelId;
 use super::names::Names;
 use super::separability::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec};
-use super::train::{Seconds, TrainSpec};
+use super::train::{AmongSpec, Seconds, TrainSpec};
 
 /// The request of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,6 +71,8 @@ pub enum TaskSpec {
     ExperimentPart(ExperimentPartSpec),
     /// Run the trainings of a grid.
     Grid(GridSpec),
+    /// Compare learners on the same splits.
+    Compare(CompareSpec),
 }
 
 impl TaskSpec {
@@ -84,6 +87,7 @@ impl TaskSpec {
             Self::Experiment(_) => "experiment",
             Self::ExperimentPart(_) => "experiment_part",
             Self::Grid(_) => "grid",
+            Self::Compare(_) => "compare",
         }
     }
 
@@ -97,7 +101,8 @@ impl TaskSpec {
             | Self::Evaluate(_)
             | Self::Experiment(_)
             | Self::ExperimentPart(_)
-            | Self::Grid(_) => None,
+            | Self::Grid(_)
+            | Self::Compare(_) => None,
         }
     }
 
@@ -111,7 +116,8 @@ impl TaskSpec {
             | Self::VersionSpace(_)
             | Self::Experiment(_)
             | Self::ExperimentPart(_)
-            | Self::Grid(_) => None,
+            | Self::Grid(_)
+            | Self::Compare(_) => None,
         }
     }
 
@@ -124,6 +130,7 @@ impl TaskSpec {
             Self::VersionSpace(spec) => spec.max_seconds,
             Self::Evaluate(spec) => spec.max_seconds,
             Self::Grid(spec) => spec.seconds_max(),
+            Self::Compare(spec) => spec.stop.max_seconds,
             Self::Experiment(_) | Self::ExperimentPart(_) => None,
         };
         seconds.map(Seconds::get)
@@ -145,8 +152,15 @@ impl JobSpec {
                 let cell = grid.cell(index).ok()?;
                 seed = cell.seed;
                 data.is_seed_drawn &= seed.is_none();
-                TaskSpec::Train(cell.train)
+                TaskSpec::Train(TrainSpec {
+                    among: Some(AmongSpec {
+                        trainings: subjobs,
+                        fold: None,
+                    }),
+                    ..cell.train
+                })
             }
+            TaskSpec::Compare(compare) => TaskSpec::Train(compare.training(index)?),
             _ => return None,
         };
         Some((Self { task, data }, seed))

@@ -8,6 +8,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
+use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::engine::stopping::StopRule;
 
@@ -32,6 +33,9 @@ pub struct TrainSpec {
     /// The share of the examples to hold out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holdout: Option<Share>,
+    /// The grid or comparison that the training is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub among: Option<AmongSpec>,
     /// Initial model for a warm start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_start: Option<WarmStartSpec>,
@@ -39,6 +43,35 @@ pub struct TrainSpec {
     /// releases lack this field and run as in those releases.
     #[serde(default)]
     pub in_units: bool,
+}
+
+/// The place of a training in a grid or a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AmongSpec {
+    /// Number of trainings whose certificates hold at once. Each may be false with this part of the allowed error.
+    pub trainings: u32,
+    /// The fold that is held out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fold: Option<FoldSpec>,
+}
+
+/// A fold of a division into folds of equal size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoldSpec {
+    /// Number of the fold, from 0.
+    pub index: u32,
+    /// Number of folds.
+    pub folds: u32,
+}
+
+impl TrainSpec {
+    /// The examples to hold out.
+    pub fn held_out(&self) -> Option<HeldOut> {
+        match self.among.and_then(|among| among.fold) {
+            Some(FoldSpec { index, folds }) => Some(HeldOut::Fold { index, folds }),
+            None => self.holdout.map(|share| HeldOut::Share(share.get())),
+        }
+    }
 }
 
 /// The initial model of a warm start.

@@ -5,6 +5,7 @@ mod bad_input;
 mod bounded_perceptron;
 mod certificates;
 mod code;
+mod compare;
 mod constructions;
 mod datasets;
 mod evaluate;

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use halfspace_core::learners::engine::bound::Bound;
 use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry, Setup};
+use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::parameters::{ParameterError, ParameterKind, Parameters};
 use halfspace_core::learners::engine::random::{Generator, Seed};
 use halfspace_core::learners::engine::rule::{Order, Rule, Update};
@@ -315,7 +316,7 @@ fn on_samples_wherever_they_are_kept() {
                     assume: None,
                 },
             ];
-            for holdout in [None, Some(0.3)] {
+            for holdout in [None, Some(HeldOut::Share(0.3))] {
                 let task = Task {
                     holdout,
                     ..task.clone()
@@ -337,7 +338,13 @@ fn on_drawn_examples() {
         for (n, count, noise, holdout) in [
             (8, Some(200), 0.1, None),
             (20, Some(200), 0.1, None),
-            (21, Some(200), 0.0, Some(0.25)),
+            (21, Some(200), 0.0, Some(HeldOut::Share(0.25))),
+            (
+                21,
+                Some(200),
+                0.0,
+                Some(HeldOut::Fold { index: 1, folds: 3 }),
+            ),
             (20, None, 0.0, None),
         ] {
             let plan = plan(entry, n, count, noise);

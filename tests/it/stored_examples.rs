@@ -9,7 +9,7 @@ use bytes::Bytes;
 use halfspace_core::bits::{BitMatrix, BitVector, words_for};
 use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry, find};
 use halfspace_core::learners::engine::evaluate::evaluate;
-use halfspace_core::learners::engine::holdout::{Holdout, HoldoutPart};
+use halfspace_core::learners::engine::holdout::{HeldOut, Holdout, HoldoutPart};
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
@@ -218,10 +218,11 @@ fn part(data: &Data, rows: &[u32]) -> Data {
 fn a_hold_out_is_a_training_on_the_rest_and_an_evaluation_on_the_part() {
     for_each(|whole, data| {
         let parted = Task {
-            holdout: Some(0.3),
+            holdout: Some(HeldOut::Share(0.3)),
             ..whole.clone()
         };
-        let holdout = Holdout::new(0.3, data.examples() as u64, whole.seed).unwrap();
+        let holdout =
+            Holdout::new(HeldOut::Share(0.3), data.examples() as u64, whole.seed).unwrap();
         let (shown, held_out) = (
             holdout.rows(HoldoutPart::Shown),
             holdout.rows(HoldoutPart::HeldOut),
@@ -279,7 +280,7 @@ fn generated_examples_are_parted_as_stored_ones() {
         ),
     ] {
         let task = Task {
-            holdout: Some(0.25),
+            holdout: Some(HeldOut::Share(0.25)),
             ..task(find(learner).unwrap(), &params)
         };
         let plan = plan(Some(1_000), sampling);
@@ -303,7 +304,7 @@ fn generated_examples_are_parted_as_stored_ones() {
         assert_eq!(kept.holdout.unwrap().examples, 250);
     }
     let task = Task {
-        holdout: Some(0.25),
+        holdout: Some(HeldOut::Share(0.25)),
         ..task(find("perceptron").unwrap(), &json!({}))
     };
     let endless = plan(None, Sampling::Uniform);
@@ -344,7 +345,7 @@ fn an_order_of_rows_counts_as_state() {
     let shuffled = needed(&task(perceptron, &json!({"order": "shuffled"})));
     assert_eq!(shuffled - cyclic, 4 * 333);
     let parted = Task {
-        holdout: Some(0.5),
+        holdout: Some(HeldOut::Share(0.5)),
         ..task(perceptron, &json!({}))
     };
     assert_eq!(needed(&parted) - cyclic, 4 * 333);

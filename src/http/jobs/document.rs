@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::records::compare::CompareResult;
 use crate::records::evaluation::EvaluateResult;
 use crate::records::experiment::ExperimentResult;
 use crate::records::experiment_part::ExperimentPartResult;
@@ -95,6 +96,7 @@ pub enum JobResult {
     Experiment(ExperimentResult),
     ExperimentPart(ExperimentPartResult),
     Grid(GridResult),
+    Compare(CompareResult),
 }
 
 /// Adds the task to a stored result, which lacks it.

@@ -1,36 +1,27 @@
-//! Experiments as tasks of jobs, the list of ready-made figures, and the figure of a job. The experiments
-//! themselves are in [`halfspace_core::experiments`].
+//! Experiments as tasks of jobs, and the list of ready-made figures. The experiments themselves are in
+//! [`halfspace_core::experiments`].
 
 use axum::Json;
 use axum::body::HttpBody;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use halfspace_core::experiments::ExperimentError;
-use halfspace_core::experiments::outcome::ExperimentOutcome;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::jobs::outcome_so_far;
-use crate::records::experiment::{ExperimentResult, ExperimentSpec};
+use crate::records::experiment::ExperimentSpec;
 use crate::records::figure::{FIGURES, Figure};
-use crate::records::id::JobKind;
-use crate::records::task::{JobSpec, TaskSpec};
+use crate::records::task::TaskSpec;
 use crate::records::train::SeedNumber;
-use crate::records::{Job, JobId, Priority, bounded_json};
+use crate::records::{Priority, bounded_json};
 
 use crate::http::App;
-use crate::http::document::declared::{
-    BODY, COMPUTED, IN_PATH, KEYED, STORED, SUBMITTED, problems,
-};
-use crate::http::extract::body;
+use crate::http::document::declared::{BODY, IN_PATH, KEYED, STORED, SUBMITTED, problems};
 use crate::http::extract::data_body::read_json;
 use crate::http::extract::idempotency::{KeyHeader, once};
-use crate::http::extract::{
-    Caller, FormatQuery, NoQuery, PathId, PathText, PreferWait, Query, chosen,
-};
-use crate::http::jobs::document::{JobDocument, JobResult};
+use crate::http::extract::{Caller, NoQuery, PathText, PreferWait};
+use crate::http::jobs::document::JobDocument;
 use crate::http::jobs::json_place::JsonPlace;
 use crate::http::jobs::submission::{RequestedJob, submit};
 use crate::http::jobs::tasks::RequestedTask;
@@ -190,57 +181,4 @@ fn unlike(error: ExperimentError) -> Problem {
     let (detail, pointer) = (error.to_string(), error.pointer());
     let field = FieldError::at_pointer(format!("/params{pointer}"), detail.clone());
     Problem::new(Code::SCHEMA, detail).with(field)
-}
-
-/// Returns the outcome of an experiment as a picture, a table or a document.
-///
-/// `Accept` or `format` selects the format. While the experiment runs, the outcome contains the parts that have ended.
-#[utoipa::path(get, path = "/v1/jobs/{id}/figure", tag = "experiments",
-    params(("id" = JobId, Path, description = "The job"), FormatQuery,
-        ("Accept" = Option<String>, Header,
-            description = "`image/svg+xml`, `text/csv` or `application/json`")),
-    responses((status = 200, description = "The figure",
-        content((String = "image/svg+xml"), (String = "text/csv"),
-            (ExperimentResult = "application/json")))),
-    extensions(("x-problems" = json!(problems(&[IN_PATH, COMPUTED, &[Code::NOT_ACCEPTABLE]])))))]
-pub async fn get_job_figure(
-    State(app): State<App>,
-    Caller(owner): Caller,
-    Query(query): Query<FormatQuery>,
-    PathId(id): PathId<JobKind>,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    let media_types = ["image/svg+xml", "text/csv", "application/json"];
-    let media_type = chosen(query.format.as_deref(), &headers, &media_types)?;
-    let job = app.jobs.job(&owner, id).await?;
-    let outcome = outcome(&app, &job).await?;
-    let body = match media_type {
-        "text/csv" => outcome.chart.to_csv(),
-        "application/json" => {
-            let result = JobResult::Experiment(ExperimentResult::from(&outcome));
-            return Ok(Json(result).into_response());
-        }
-        _ => outcome.chart.to_svg(),
-    };
-    let content_type = HeaderValue::from_static(media_type);
-    Ok(([(header::CONTENT_TYPE, content_type)], body).into_response())
-}
-
-async fn outcome(app: &App, job: &Job) -> Result<ExperimentOutcome, Problem> {
-    let spec = serde_json::from_value(job.spec.clone());
-    let Ok(JobSpec {
-        task: TaskSpec::Experiment(spec),
-        ..
-    }) = spec
-    else {
-        let detail = "This job has no figure, because the job is not an experiment.";
-        return Err(Problem::new(Code::NOT_FOUND, detail));
-    };
-    let subjobs = app.jobs.subjobs(job.id).await?;
-    let gather = move || {
-        let outcome = outcome_so_far(&spec, &subjobs);
-        outcome.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))
-    };
-    let permit = app.permits.uploads.take(&job.owner).await?;
-    body::compute(Some(permit), gather).await
 }

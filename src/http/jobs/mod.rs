@@ -3,6 +3,7 @@
 pub mod document;
 pub mod events;
 pub mod experiments;
+pub mod figure;
 pub mod json_place;
 pub mod submission;
 pub mod tasks;

@@ -78,7 +78,7 @@ async fn draft(
         })?;
     }
     found.spec.is_seed_drawn = seed.is_none() && found.spec.generated.is_some();
-    let spec = JobSpec {
+    let mut spec = JobSpec {
         task,
         data: found.spec,
     };
@@ -88,7 +88,10 @@ async fn draft(
         model,
         subjobs: Vec::new(),
     };
-    let work = resolved(app, &owner, &spec, seed, inputs, at).await?;
+    let mut work = resolved(app, &owner, &spec, seed, inputs, at).await?;
+    if let Some(settled) = work.settled.take() {
+        spec.task = settled;
+    }
     Ok(JobDraft {
         owner,
         name: job.name,
@@ -146,8 +149,11 @@ async fn resolved(
     };
     // Some checks read all examples or cover many points or trainings. They are as much work as reading a
     // body, so they take the same permit.
-    let is_long =
-        stored.is_some() || matches!(spec.task, TaskSpec::Experiment(_) | TaskSpec::Grid(_));
+    let is_long = stored.is_some()
+        || matches!(
+            spec.task,
+            TaskSpec::Experiment(_) | TaskSpec::Grid(_) | TaskSpec::Compare(_)
+        );
     let permit = match is_long {
         true => Some(app.permits.uploads.take(owner).await?),
         false => None,
@@ -198,7 +204,7 @@ fn check_seconds(app: &App, task: &TaskSpec, at: &impl FieldPaths) -> Result<(),
             Some(pointer) => at.job(&format!("grid/over{pointer}"), detail.clone()),
             None => at.stop("max_seconds", detail.clone()),
         },
-        TaskSpec::Train(_) => at.stop("max_seconds", detail.clone()),
+        TaskSpec::Train(_) | TaskSpec::Compare(_) => at.stop("max_seconds", detail.clone()),
         _ => at.task("max_seconds", detail.clone()),
     };
     Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field))
@@ -305,6 +311,39 @@ impl FieldPaths for CellPlace<'_> {
     }
 }
 
+/// Places of one learner of a comparison.
+struct ComparedPlace<'a> {
+    number: usize,
+    compare: &'a dyn FieldPaths,
+}
+
+impl FieldPaths for ComparedPlace<'_> {
+    fn job(&self, field: &str, detail: String) -> FieldError {
+        self.compare.job(field, detail)
+    }
+
+    fn learner(&self, detail: String) -> FieldError {
+        self.job(&format!("compare/learners/{}/name", self.number), detail)
+    }
+
+    fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
+        let (number, name) = (self.number, nested(name));
+        self.job(&format!("compare/learners/{number}/params/{name}"), detail)
+    }
+
+    fn stop(&self, field: &str, detail: String) -> FieldError {
+        self.compare.stop(field, detail)
+    }
+
+    fn task(&self, field: &str, detail: String) -> FieldError {
+        self.compare.task(field, detail)
+    }
+
+    fn data(&self, detail: String) -> FieldError {
+        self.compare.data(detail)
+    }
+}
+
 /// Returns the problem for work that cannot run, placed in its request.
 pub fn unresolvable(error: ResolveError, at: &impl FieldPaths) -> Problem {
     let summary = error.to_string();
@@ -351,6 +390,18 @@ pub fn unresolvable(error: ResolveError, at: &impl FieldPaths) -> Problem {
                 grid: at,
             };
             unresolvable(*error, &at).with_detail(summary)
+        }
+        ResolveError::Compared { at: number, error } => {
+            let at = ComparedPlace {
+                number,
+                compare: at,
+            };
+            unresolvable(*error, &at).with_detail(summary)
+        }
+        ResolveError::NoneFits(reasons) => {
+            let place = |(number, reason)| at.job(&format!("compare/learners/{number}"), reason);
+            let fields = reasons.into_iter().map(place);
+            fields.fold(Problem::new(Code::WRONG_DATA, summary), Problem::with)
         }
         ResolveError::OtherParts { .. } | ResolveError::Damaged(_) => {
             Problem::new(Code::INTERNAL, summary)

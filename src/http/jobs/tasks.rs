@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
+use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry};
 use halfspace_formats::{DataForm, json};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
@@ -17,6 +18,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::records::compare::{CompareSpec, ComparedSpec, FOLDS_MAX, LEARNERS_MAX, SplitSpec};
 use crate::records::evaluation::EvaluateSpec;
 use crate::records::grid::GridSpec;
 use crate::records::separability::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec};
@@ -53,6 +55,9 @@ pub struct JobRequest {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = GridRequest, required = false)]
     grid: Option<GridRequest>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = CompareRequest, required = false)]
+    compare: Option<CompareRequest>,
     /// Free text.
     #[schema(max_length = 256)]
     pub name: Option<String>,
@@ -255,6 +260,98 @@ impl GridRequest {
     }
 }
 
+/// Trains several learners on the same splits of the data, and the best of them on all of the data.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompareRequest {
+    #[schema(schema_with = data_schema::reference)]
+    data: DataForm,
+    /// The learners. When absent, the service compares all learners that can learn from the data.
+    #[serde(default, deserialize_with = "compared")]
+    #[schema(min_items = 1, max_items = 100)]
+    learners: Option<Vec<LearnerSpec>>,
+    /// Number of parts of a random division of the examples. Each part judges the trainings on the others. 5 when both
+    /// `folds` and `holdout` are absent.
+    #[schema(minimum = 2, maximum = 100)]
+    folds: Option<u32>,
+    /// Share of the examples that judges all trainings, between 0 and 1. Give either this field or `folds`.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
+    holdout: Option<Share>,
+    /// Seed of every random choice. When absent, the service draws a seed and reports the seed.
+    seed: Option<SeedNumber>,
+    /// Stopping conditions of every training. Missing conditions take the defaults of each learner.
+    #[serde(default, deserialize_with = "json::object")]
+    stop: StopSpec,
+}
+
+/// Number of folds of a comparison without `folds` and `holdout`.
+const FOLDS: u32 = 5;
+
+impl CompareRequest {
+    /// Converts the request into a task.
+    ///
+    /// # Errors
+    /// Both splits, a number of folds out of range, or a number of learners out of range.
+    fn asked(self) -> Result<RequestedTask, Problem> {
+        let refused = |code, field: &str, detail: String| {
+            let field = FieldError::at_pointer(format!("/compare/{field}"), detail.clone());
+            Err(Problem::new(code, detail).with(field))
+        };
+        let split = match (self.folds, self.holdout) {
+            (Some(_), Some(_)) => {
+                let detail = "give either folds or holdout".to_owned();
+                return refused(Code::SCHEMA, "holdout", detail);
+            }
+            (None, Some(share)) => SplitSpec::Holdout(share),
+            (folds, None) => SplitSpec::Folds(folds.unwrap_or(FOLDS)),
+        };
+        if let SplitSpec::Folds(folds) = split
+            && !(2..=FOLDS_MAX).contains(&folds)
+        {
+            let detail = format!("{folds} folds are not from 2 to {FOLDS_MAX}");
+            return refused(Code::OUT_OF_RANGE, "folds", detail);
+        }
+        let learners = self.learners.unwrap_or_else(|| {
+            let named = |entry: &&LearnerEntry| LearnerSpec {
+                name: entry.name.to_owned(),
+                params: Map::new(),
+            };
+            CATALOGUE.iter().map(named).collect()
+        });
+        if !(1..=LEARNERS_MAX).contains(&learners.len()) {
+            let count = learners.len();
+            let detail = format!("{count} learners are not from 1 to {LEARNERS_MAX}");
+            return refused(Code::OUT_OF_RANGE, "learners", detail);
+        }
+        let compared = |learner| ComparedSpec {
+            learner,
+            unfit: None,
+        };
+        Ok(RequestedTask {
+            task: TaskSpec::Compare(CompareSpec {
+                learners: learners.into_iter().map(compared).collect(),
+                split,
+                stop: self.stop,
+            }),
+            data: Some(self.data),
+            seed: self.seed,
+        })
+    }
+}
+
+/// Reads the learners of a comparison, each with its decimals as written.
+fn compared<'de, D: Deserializer<'de>>(field: D) -> Result<Option<Vec<LearnerSpec>>, D::Error> {
+    #[derive(Deserialize)]
+    struct Written(#[serde(deserialize_with = "written::learner")] LearnerSpec);
+    let learners = Option::<Vec<Written>>::deserialize(field)?;
+    Ok(learners.map(|learners| {
+        learners
+            .into_iter()
+            .map(|Written(learner)| learner)
+            .collect()
+    }))
+}
+
 /// Reads a task as an object, so null is an error rather than an absent task.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
     json::object(field).map(Some)
@@ -281,7 +378,7 @@ impl RequestedTask {
     fn check(self) -> Result<Self, Problem> {
         let claims = matches!(
             self.task,
-            TaskSpec::Train(_) | TaskSpec::Grid(_) | TaskSpec::Evaluate(_)
+            TaskSpec::Train(_) | TaskSpec::Grid(_) | TaskSpec::Compare(_) | TaskSpec::Evaluate(_)
         );
         match &self.data {
             Some(DataForm::Sample { assume, .. } | DataForm::Dataset { assume, .. })
@@ -300,7 +397,7 @@ impl RequestedTask {
 
 impl JobRequest {
     /// Names of the tasks, which are the names of their fields.
-    pub const TASKS: [&str; 7] = [
+    pub const TASKS: [&str; 8] = [
         "train",
         "separability",
         "maximum_margin",
@@ -308,6 +405,7 @@ impl JobRequest {
         "evaluate",
         "experiment",
         "grid",
+        "compare",
     ];
 
     /// Returns the one task of the request.
@@ -317,6 +415,7 @@ impl JobRequest {
     pub fn asked(&mut self) -> Result<RequestedTask, Problem> {
         let experiment = self.experiment.take();
         let grid = self.grid.take();
+        let compare = self.compare.take();
         let tasks = [
             self.train.take().map(RequestedTask::from),
             asked(&mut self.separability, TaskSpec::Separability),
@@ -325,6 +424,7 @@ impl JobRequest {
             asked(&mut self.evaluate, TaskSpec::Evaluate),
             experiment.map(ExperimentRequest::asked).transpose()?,
             grid.map(GridRequest::asked).transpose()?,
+            compare.map(CompareRequest::asked).transpose()?,
         ];
         let mut asked = tasks.into_iter().flatten();
         match (asked.next(), asked.next()) {
@@ -347,6 +447,7 @@ impl From<TrainRequest> for RequestedTask {
                 stop: request.stop,
                 trace: request.trace,
                 holdout: request.holdout,
+                among: None,
                 warm_start: request.warm_start.map(|model| WarmStartSpec { model }),
                 in_units: true,
             }),

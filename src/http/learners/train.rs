@@ -156,6 +156,7 @@ async fn made(
         stop: query.stop,
         trace: query.trace,
         holdout: query.holdout,
+        among: None,
         warm_start: query.warm_start.map(|model| WarmStartSpec { model }),
         in_units: true,
     });

@@ -62,6 +62,7 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         stop: spec.stop.clone(),
         trace: false,
         holdout: None,
+        among: None,
         warm_start: None,
         in_units: spec.in_units,
     };

@@ -48,6 +48,16 @@ pub enum ResolveError {
         cell: Box<GridCell>,
         error: Box<ResolveError>,
     },
+    /// A learner of the comparison is given wrongly.
+    #[error("learner {at}: {error}")]
+    Compared {
+        /// The index of the learner.
+        at: usize,
+        error: Box<ResolveError>,
+    },
+    /// No learner of the comparison can learn from the data. Each has its reason.
+    #[error("no learner of the comparison can learn from these data")]
+    NoneFits(Vec<(usize, String)>),
     /// The stored results of the parts cannot be read.
     #[error("the result of a part cannot be read: {0}")]
     Damaged(String),

@@ -118,7 +118,7 @@ impl Task for Evaluate {
     }
 
     /// Checks that the model accepts the examples and that the examples have labels.
-    fn check(&self, allowance: &Allowance) -> Result<(), ResolveError> {
+    fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError> {
         let check = |examples: &dyn Examples| {
             check_labels(examples).map_err(|detail| TaskError::WrongData(detail.to_owned()))?;
             check_fit(&self.model.hypothesis, examples).map_err(|misfit| match misfit {

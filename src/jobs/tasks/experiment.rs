@@ -32,7 +32,7 @@ impl Task for WholeExperiment {
         })
     }
 
-    fn check(&self, allowance: &Allowance) -> Result<(), ResolveError> {
+    fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError> {
         self.spec.check(allowance.experiment_seconds)?;
         Ok(())
     }

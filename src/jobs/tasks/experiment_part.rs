@@ -39,7 +39,7 @@ impl Task for ExperimentPart {
     }
 
     /// The whole experiment was checked.
-    fn check(&self, _: &Allowance) -> Result<(), ResolveError> {
+    fn check(&mut self, _: &Allowance) -> Result<(), ResolveError> {
         Ok(())
     }
 

@@ -43,7 +43,7 @@ impl Task for Grid {
     }
 
     /// Checks every training.
-    fn check(&self, allowance: &Allowance) -> Result<(), ResolveError> {
+    fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError> {
         self.check_length()?;
         let mut checked = HashSet::new();
         for number in 0..self.trainings {
@@ -59,7 +59,7 @@ impl Task for Grid {
             };
             let data = Arc::clone(&self.data);
             let train = Train::with_data(&cell.train, self.seed, &described, data, None);
-            match train.and_then(|train| train.check(allowance)) {
+            match train.and_then(|mut train| train.check(allowance)) {
                 Ok(()) => {}
                 // An interrupted read of the examples is no error of the training.
                 Err(error @ ResolveError::Task(TaskError::Unread(_))) => return Err(error),

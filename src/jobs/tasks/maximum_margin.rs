@@ -47,7 +47,7 @@ impl Task for MaximumMarginTask {
         })
     }
 
-    fn check(&self, allowance: &Allowance) -> Result<(), ResolveError> {
+    fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError> {
         let check = |examples: &dyn Examples| check_examples(examples, self.spec.reading);
         self.data
             .check_whole(self.seed, allowance.state_bytes, check)

@@ -3,6 +3,7 @@
 //! Each task has one file, which implements [`Task`]: check, run and complete. [`resolve`] lists the tasks,
 //! and turns the request of a job into a [`CheckedTask`].
 
+mod compare;
 mod data;
 mod drawing;
 mod error;
@@ -42,6 +43,7 @@ pub use experiment::outcome_so_far;
 pub(super) use train::task_of;
 pub use train::{Train, learner};
 
+use compare::Compare;
 use data::TaskData;
 use evaluate::Evaluate;
 use experiment::WholeExperiment;
@@ -70,11 +72,11 @@ pub trait Task: fmt::Debug + Send + Sync + Sized + 'static {
     /// Faults that can be found without the examples.
     fn new(spec: &Self::Spec, given: Given<'_>) -> Result<Self, ResolveError>;
 
-    /// Checks the task against the examples.
+    /// Checks the task against the examples and settles the open parts of the request: see [`Self::settled`].
     ///
     /// # Errors
     /// Every other fault that can be found before the run.
-    fn check(&self, allowance: &Allowance) -> Result<(), ResolveError>;
+    fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError>;
 
     /// Runs to the end. A task with [`Self::HAS_STATE`] resumes from `state` if an earlier run handed over a
     /// state.
@@ -109,6 +111,11 @@ pub trait Task: fmt::Debug + Send + Sync + Sized + 'static {
 
     /// The number of subjobs, which are computed before this job. `None` for a job without subjobs.
     fn subjobs(&self) -> Option<u32> {
+        None
+    }
+
+    /// The request to store, if the check settles a part of it.
+    fn settled(&self) -> Option<TaskSpec> {
         None
     }
 
@@ -243,6 +250,8 @@ pub struct CheckedTask {
     pub examples_planned: Option<u64>,
     /// See [`Task::HAS_STATE`].
     pub has_state: bool,
+    /// See [`Task::settled`].
+    pub settled: Option<TaskSpec>,
     data: Option<Arc<TaskData>>,
     task: Box<dyn Compute>,
 }
@@ -295,6 +304,7 @@ pub fn resolve(
         TaskSpec::Experiment(task) => CheckedTask::of::<WholeExperiment>(task, given, allowance),
         TaskSpec::ExperimentPart(task) => CheckedTask::of::<ExperimentPart>(task, given, allowance),
         TaskSpec::Grid(task) => CheckedTask::of::<Grid>(task, given, allowance),
+        TaskSpec::Compare(task) => CheckedTask::of::<Compare>(task, given, allowance),
     }
 }
 
@@ -307,7 +317,7 @@ pub fn check<T: Task>(
     given: Given<'_>,
     allowance: &Allowance,
 ) -> Result<T, ResolveError> {
-    let task = T::new(spec, given)?;
+    let mut task = T::new(spec, given)?;
     task.check(allowance)?;
     Ok(task)
 }
@@ -322,8 +332,8 @@ impl CheckedTask {
         let task: T = check(spec, given, allowance)?;
         let subjobs = task.subjobs();
         Ok(Self {
-            // The limit of a job with subjobs is the limit of each subjob.
-            seconds_max: seconds_max.filter(|_| subjobs.is_none()),
+            // The limit of a job with subjobs is the limit of each subjob. Gathering alone has no limit.
+            seconds_max: seconds_max.filter(|_| subjobs.is_none() || T::HAS_STATE),
             demand: Demand {
                 seconds: task.expected_seconds(seconds_max.unwrap_or(allowance.seconds)),
                 memory_bytes: task.memory_bytes(allowance.resident_bytes),
@@ -331,6 +341,7 @@ impl CheckedTask {
             subjobs,
             examples_planned: task.examples_planned(),
             has_state: T::HAS_STATE,
+            settled: task.settled(),
             data: task.data().cloned(),
             task: Box::new(task),
         })

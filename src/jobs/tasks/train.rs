@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use halfspace_core::bits::words_for;
-use halfspace_core::certificates;
+use halfspace_core::certificates::{self, CertificateKind};
 use halfspace_core::learners::drift::drift_chain::N_MAX;
 use halfspace_core::learners::engine::catalogue::{self, DefaultStop, LearnerEntry, Pace};
+use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
@@ -37,6 +38,10 @@ const GIVEN: &str = "the initial hypothesis was given and may depend on the exam
 /// Reason for claiming nothing when the run begins from a model.
 const LEARNT: &str = "the initial model may have learnt from the same examples";
 
+/// Reason for claiming nothing about the errors of a fold.
+const FOLDS: &str = "the folds share training examples, so their errors are not one binomial sample; compare with a \
+                     holdout";
+
 /// A model keeps the seeds of at most this number of data sets.
 const SEEDS_MAX: usize = 1000;
 
@@ -54,6 +59,8 @@ pub struct Train {
     data_seeds: Option<Vec<u64>>,
     /// The names of the data's features and classes.
     names: Names,
+    /// Number of trainings whose certificates hold at once.
+    trainings: u32,
 }
 
 /// The learner of that name.
@@ -90,7 +97,7 @@ pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, Res
         },
         ends_by_time: stop.max_seconds.is_some(),
         trace: spec.trace,
-        holdout: spec.holdout.map(|share| share.get()),
+        holdout: spec.held_out(),
         in_units: spec.in_units,
         ..Task::of(entry, seed)
     };
@@ -113,7 +120,7 @@ impl super::Task for Train {
         Self::with_data(spec, given.seed, given.spec, data, given.inputs.model)
     }
 
-    fn check(&self, allowance: &Allowance) -> Result<(), ResolveError> {
+    fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError> {
         let input = self.data.input();
         if allowance.is_accepted {
             return Ok(task::check_accepted(&self.task, input, u64::MAX)?);
@@ -140,8 +147,12 @@ impl super::Task for Train {
         let inline = is_shown(&hypothesis).then(|| hypothesis.clone());
         let model = self.model(about, &outcome, hypothesis);
         let mut result = TrainResult::new(&outcome, model.id, inline, about.seconds);
-        let confidence = self.task.confidence.unwrap_or(certificates::CONFIDENCE);
+        let delta = 1.0 - self.task.confidence.unwrap_or(certificates::CONFIDENCE);
+        let confidence = 1.0 - delta / f64::from(self.trainings);
         result.certified = certificates::of_run(self.task.entry, &outcome, confidence);
+        if let Some(HeldOut::Fold { .. }) = self.task.holdout {
+            result.certified.withhold(CertificateKind::TestSet, FOLDS);
+        }
         if let Some(best) = &mut result.best {
             best.hypothesis = best.hypothesis.take().filter(is_shown);
         }
@@ -232,6 +243,7 @@ impl Train {
             warm_start: spec.warm_start.map(|start| start.model),
             data_seeds,
             names: described.names.clone(),
+            trainings: spec.among.map_or(1, |among| among.trainings),
         })
     }
 

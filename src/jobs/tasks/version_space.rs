@@ -35,7 +35,7 @@ impl Task for VersionSpaceTask {
         })
     }
 
-    fn check(&self, allowance: &Allowance) -> Result<(), ResolveError> {
+    fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError> {
         self.data
             .check_whole(self.seed, allowance.state_bytes, |examples| {
                 version_space::check(examples, self.list).map_err(|error| match error {

@@ -123,6 +123,18 @@ pub enum CertificateKind {
     Compression,
 }
 
+impl Claim {
+    fn kind(&self) -> CertificateKind {
+        match self {
+            Self::TestSet { .. } => CertificateKind::TestSet,
+            Self::Survival { .. } => CertificateKind::Survival,
+            Self::Progressive { .. } => CertificateKind::Progressive,
+            Self::Unique { .. } => CertificateKind::Unique,
+            Self::Compression { .. } => CertificateKind::Compression,
+        }
+    }
+}
+
 /// A certificate that an answer lacks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -146,6 +158,24 @@ pub struct Certificates {
 }
 
 impl Certificates {
+    /// The certificate of this kind alone, or the reason why there is none.
+    pub fn only(mut self, kind: CertificateKind) -> Self {
+        self.certificates
+            .retain(|certificate| certificate.claim.kind() == kind);
+        self.certificates_withheld
+            .retain(|withheld| withheld.kind == kind);
+        self
+    }
+
+    /// Replaces the certificate of this kind by the reason why there is none.
+    pub fn withhold(&mut self, kind: CertificateKind, reason: &str) {
+        self.certificates
+            .retain(|certificate| certificate.claim.kind() != kind);
+        self.certificates_withheld
+            .retain(|withheld| withheld.kind != kind);
+        self.add(kind, Err(reason.to_owned()));
+    }
+
     /// Adds a certificate, or the reason why there is none.
     fn add(&mut self, kind: CertificateKind, certified: Result<Certificate, String>) {
         match certified {
@@ -253,8 +283,9 @@ fn test_set(counted: Training, assume: Assume, confidence: f64) -> Certificate {
             high,
         },
         statement: format!(
-            "With confidence {confidence}, the error of the hypothesis is at most {}, because the hypothesis makes \
+            "With confidence {}, the error of the hypothesis is at most {}, because the hypothesis makes \
              {errors} errors on {examples} examples that the learner was not shown.",
+            shown(confidence),
             rounded_up(at_most)
         ),
         confidence,
@@ -273,8 +304,9 @@ fn survival(tested: Tested, assume: Assume, confidence: f64) -> Certificate {
             hypothesis,
         },
         statement: format!(
-            "With confidence {confidence}, the error of the hypothesis is at most {}, because hypothesis number \
+            "With confidence {}, the error of the hypothesis is at most {}, because hypothesis number \
              {hypothesis} classified the last {run_length} fresh examples correctly.",
+            shown(confidence),
             rounded_up(error_at_most)
         ),
         confidence,
@@ -295,9 +327,10 @@ fn progressive(tested: Tested, assume: Assume, confidence: f64) -> Certificate {
             examples,
         },
         statement: format!(
-            "With confidence {confidence}, the mean error of the hypotheses in use was at most {}, because they made \
+            "With confidence {}, the mean error of the hypotheses in use was at most {}, because they made \
              {mistakes} mistakes on {examples} fresh examples before the learner learnt these; the last hypothesis \
              may be worse.",
+            shown(confidence),
             rounded_up(mean_error_at_most)
         ),
         confidence,
@@ -353,14 +386,24 @@ fn compression(
             examples,
         },
         statement: format!(
-            "With confidence {confidence}, the error of the hypothesis is at most {}, because {kept} of {examples} \
+            "With confidence {}, the error of the hypothesis is at most {}, because {kept} of {examples} \
              examples reproduce the run and the hypothesis makes {errors} errors on the others; a hold-out gives a \
              tighter bound.",
+            shown(confidence),
             rounded_up(error_at_most)
         ),
         confidence,
         assumes: vec![assume],
         source: compression::SOURCE.into(),
+    }
+}
+
+/// Writes a confidence. Six decimals remain of a longer one, rounded down.
+fn shown(confidence: f64) -> String {
+    let text = confidence.to_string();
+    match text.len() {
+        ..=8 => text,
+        _ => (libm::floor(confidence * 1e6) / 1e6).to_string(),
     }
 }
 

@@ -157,6 +157,12 @@ fn tails_and_limits_invert_each_other_and_add_up() {
 }
 
 #[test]
+fn long_confidences_are_written_rounded_down() {
+    let written = [0.95, 0.975, 1.0 - 0.05 / 3.0, 0.999_999_99].map(shown);
+    assert_eq!(written, ["0.95", "0.975", "0.983333", "0.999999"]);
+}
+
+#[test]
 fn bounds_are_written_rounded_up() {
     for (bound, text) in [
         (0.002_298_4, "0.002299"),

@@ -33,7 +33,7 @@ pub fn table(chart: &Chart) -> String {
 }
 
 /// Quotes a field if it contains a comma, a quotation mark or a line break.
-fn field(text: &str) -> String {
+pub fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

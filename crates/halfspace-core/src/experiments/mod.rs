@@ -14,7 +14,7 @@
 //! *This module is pure like the learners: it knows no clock, no queue and no request.*
 
 pub mod certificate_coverage;
-mod csv;
+pub mod csv;
 mod error;
 pub mod false_stop_rate;
 pub mod mistake_bound_sweep;

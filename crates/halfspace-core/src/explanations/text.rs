@@ -109,6 +109,7 @@ impl Explanation {
             _ => None,
         });
         let bars = self.terms.iter().map(|term| Bar {
+            interval: None,
             label: term.condition(),
             value: term.weight.length(),
             text: match &term.weight {

@@ -187,6 +187,41 @@ fn uniqueness_by_the_nearest_vectors_alone_is_false_too_often() {
 }
 
 #[test]
+fn the_bound_of_the_best_learner_without_a_share_of_delta_is_false_too_often() {
+    let design = coverage(9, &["perceptron"], &[CoveredClaim::TestSet], 1);
+    let cell = Cell {
+        noise: 0.2,
+        ..design.series[0]
+    };
+    let (runs, learners, delta) = (300, 10, 0.1);
+    // Ten equal learners, which differ in their orders only, are judged on the same examples.
+    let is_false = |number: u64, confidence: f64| {
+        let seed = Seed(3).child(number);
+        let population = design.population(cell, seed);
+        let fresh = population.draw(60, seed, Purpose::Holdout);
+        let judged = (0..learners).map(|learner| {
+            let trained = design.trained(&population, cell, seed.child(learner), &Run::default());
+            let hypothesis = trained.expect("a training").hypothesis;
+            let counted = evaluate(&hypothesis, &fresh, 0.0, &Run::default()).expect("counted");
+            let error = population.error(&hypothesis, cell.entry.presentation);
+            (counted.confusion.errors(), error)
+        });
+        let (errors, error) = judged
+            .min_by_key(|(errors, _)| *errors)
+            .expect("ten learners");
+        test_set::limits(errors, 60, confidence).at_most < error
+    };
+    let share = |confidence| {
+        let found = (0..runs).filter(|&number| is_false(number, confidence));
+        found.count() as f64 / runs as f64
+    };
+    let most = delta + 3.0 * (delta * (1.0 - delta) / runs as f64).sqrt();
+    let (corrected, mutated) = (share(1.0 - delta / learners as f64), share(1.0 - delta));
+    assert!(corrected <= delta, "{corrected}");
+    assert!(mutated > most, "{mutated}");
+}
+
+#[test]
 fn parameters_out_of_range_are_refused_at_their_places() {
     let pointer = |change: fn(&mut CertificateCoverageParams)| {
         let mut question = coverage(9, &["perceptron"], &ALL, 10).question;

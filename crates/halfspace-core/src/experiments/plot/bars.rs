@@ -39,6 +39,8 @@ pub struct Bar {
     pub value: f64,
     /// The value in exact notation.
     pub text: String,
+    /// An interval around the value, from its lower to its upper end.
+    pub interval: Option<(f64, f64)>,
 }
 
 impl BarChart {
@@ -70,7 +72,11 @@ impl BarChart {
         );
         let title = Text::new(MARGIN, TOP - 20.0).with(" font-size=\"16\" font-weight=\"bold\"");
         title.write(&mut svg, &self.title);
-        let ends = self.bars.iter().map(|bar| bar.value).chain([0.0]);
+        let ends = self.bars.iter().flat_map(|bar| {
+            let (low, high) = bar.interval.unwrap_or((bar.value, bar.value));
+            [low, bar.value, high]
+        });
+        let ends = ends.chain([0.0]);
         let extent = AxisExtent::new(Scale::Linear, ends, std::iter::empty(), (left, right));
         ticks(&mut svg, &extent, bottom);
         let zero = extent.pixel(0.0);
@@ -88,6 +94,9 @@ impl BarChart {
                 middle,
                 bar.value < 0.0,
             );
+            if let Some((low, high)) = bar.interval {
+                interval(&mut svg, (extent.pixel(low), extent.pixel(high)), middle);
+            }
         }
         line(&mut svg, (zero, TOP), (zero, bottom), " stroke=\"#000\"");
         let below =
@@ -153,4 +162,15 @@ fn rectangle(svg: &mut String, (from, to): (f64, f64), middle: f64, is_hollow: b
         middle - 0.5 * THICKNESS,
         (to - from).abs()
     );
+}
+
+/// Draws an interval over a bar. A white edge shows the line on the dark bar.
+fn interval(svg: &mut String, (low, high): (f64, f64), middle: f64) {
+    let cap = |x| ((x, middle - 4.0), (x, middle + 4.0));
+    let edge = " stroke=\"#fff\" stroke-width=\"3\"";
+    for style in [edge, " class=\"interval\" stroke=\"#000\""] {
+        for (from, to) in [cap(low), cap(high), ((low, middle), (high, middle))] {
+            line(svg, from, to, style);
+        }
+    }
 }

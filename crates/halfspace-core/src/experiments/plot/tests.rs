@@ -264,6 +264,7 @@ fn bars_and_their_labels_stay_within_the_picture() {
         label: ["name & <sign> ", "\u{8a9e}"][at % 2].repeat(at),
         value: (at as f64 - 30.0) * 1e9,
         text: format!("{}", at as i64 - 30),
+        interval: (at % 3 == 0).then_some((-4e10, at as f64 * 1e9)),
     };
     for count in [0, 1, 100] {
         let chart = BarChart {
@@ -282,6 +283,13 @@ fn bars_and_their_labels_stay_within_the_picture() {
         for bar in bars {
             let (x, width) = (bar.number("x"), bar.number("width"));
             assert!(x >= 0.0 && width >= 0.0 && x + width <= WIDTH, "{bar:?}");
+        }
+        let intervals = all
+            .iter()
+            .filter(|one| one.get("class") == Some("interval"));
+        assert_eq!(intervals.count(), 3 * count.div_ceil(3));
+        for (x, _) in all.iter().flat_map(Element::places) {
+            assert!((0.0..=WIDTH).contains(&x), "{x}");
         }
         assert!(!svg.contains(">1e"), "powers of ten: {svg}");
         // A hollow bar is below 0.

@@ -20,11 +20,26 @@ use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
 use crate::learners::sample::generate::{Generated, StreamPosition};
 use crate::learners::sample::source::Stream;
 
+/// The examples to hold out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HeldOut {
+    /// A random subset of this share of the examples, rounded to a whole number of examples.
+    Share(f64),
+    /// One part of a random division into parts of equal size. The first parts have one example more if the sizes
+    /// cannot be equal.
+    Fold {
+        /// Number of the part, from 0.
+        index: u32,
+        /// Number of parts.
+        folds: u32,
+    },
+}
+
 /// A division of a sample into two parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Holdout {
     examples: u64,
-    held_out: u64,
+    held_out: HeldOut,
     seed: Seed,
 }
 
@@ -37,12 +52,24 @@ pub enum HoldoutPart {
     HeldOut,
 }
 
+impl HeldOut {
+    /// Number of held-out examples.
+    fn count(self, examples: u64) -> u64 {
+        match self {
+            Self::Share(share) => (share * examples as f64).round() as u64,
+            Self::Fold { index, folds } => {
+                let (index, folds) = (u64::from(index), u64::from(folds));
+                examples / folds + u64::from(index < examples % folds)
+            }
+        }
+    }
+}
+
 impl Holdout {
-    /// Holds out the fraction `share` of the examples, rounded to a whole number of examples. Returns `None`
-    /// if one of the parts would be empty.
-    pub fn new(share: f64, examples: u64, seed: Seed) -> Option<Self> {
-        let held_out = (share * examples as f64).round() as u64;
-        (1..examples).contains(&held_out).then_some(Self {
+    /// Holds out some of the examples. Returns `None` if one of the parts would be empty.
+    pub fn new(held_out: HeldOut, examples: u64, seed: Seed) -> Option<Self> {
+        let count = held_out.count(examples);
+        (1..examples).contains(&count).then_some(Self {
             examples,
             held_out,
             seed,
@@ -51,9 +78,10 @@ impl Holdout {
 
     /// Number of examples of a part.
     pub fn count(&self, part: HoldoutPart) -> u64 {
+        let held_out = self.held_out.count(self.examples);
         match part {
-            HoldoutPart::Shown => self.examples - self.held_out,
-            HoldoutPart::HeldOut => self.held_out,
+            HoldoutPart::Shown => self.examples - held_out,
+            HoldoutPart::HeldOut => held_out,
         }
     }
 
@@ -82,32 +110,49 @@ impl Holdout {
     }
 
     fn choice(&self) -> Choice {
+        let wanted = self.count(HoldoutPart::HeldOut);
+        let (at, left) = match self.held_out {
+            HeldOut::Share(_) => (0, vec![wanted, self.examples - wanted]),
+            HeldOut::Fold { index, folds } => {
+                let size = |index| HeldOut::Fold { index, folds }.count(self.examples);
+                (index as usize, (0..folds).map(size).collect())
+            }
+        };
         Choice {
             to_come: self.examples,
-            wanted: self.held_out,
+            left,
+            held_out: at,
             random: self.seed.generator(Purpose::Holdout),
         }
     }
 }
 
-/// Assigns one example after another to a part.
+/// Assigns one example after another to a part of the division.
 #[derive(Clone)]
 struct Choice {
     to_come: u64,
-    wanted: u64,
+    /// The examples that each part still needs.
+    left: Vec<u64>,
+    /// The part that is held out.
+    held_out: usize,
     random: Generator,
 }
 
 impl Choice {
     fn next(&mut self) -> HoldoutPart {
-        let drawn = self.random.random_range(0..self.to_come);
+        let mut drawn = self.random.random_range(0..self.to_come);
         self.to_come -= 1;
-        if drawn < self.wanted {
-            self.wanted -= 1;
-            HoldoutPart::HeldOut
-        } else {
-            HoldoutPart::Shown
+        for (part, left) in self.left.iter_mut().enumerate() {
+            if drawn < *left {
+                *left -= 1;
+                return match part == self.held_out {
+                    true => HoldoutPart::HeldOut,
+                    false => HoldoutPart::Shown,
+                };
+            }
+            drawn -= *left;
         }
+        unreachable!("the parts need all examples to come")
     }
 }
 
@@ -166,17 +211,27 @@ impl Stream for PartOfDrawn {
     fn mark(&self, snapshot: &mut SnapshotWriter) {
         let (drawn, choice) = &self.mark;
         drawn.write(snapshot);
-        snapshot.numbers([choice.to_come, choice.wanted]);
+        snapshot.numbers([choice.to_come]);
+        // The last part needs the rest.
+        snapshot.numbers(
+            choice
+                .left
+                .split_last()
+                .map_or(&[][..], |(_, known)| known)
+                .iter()
+                .copied(),
+        );
         snapshot.generator(&choice.random);
     }
 
     fn seek(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
         self.drawn.seek(snapshot)?;
-        self.choice = Choice {
-            to_come: snapshot.number()?,
-            wanted: snapshot.number()?,
-            random: snapshot.generator()?,
-        };
+        self.choice.to_come = snapshot.number()?;
+        let mut left = snapshot.numbers(self.choice.left.len() - 1)?;
+        let known = left.iter().copied().fold(0, u64::saturating_add);
+        left.push(self.choice.to_come.saturating_sub(known));
+        self.choice.left = left;
+        self.choice.random = snapshot.generator()?;
         self.mark = (self.drawn.place().clone(), self.choice.clone());
         Ok(())
     }
@@ -201,7 +256,7 @@ mod tests {
     #[test]
     fn shares_are_rounded_and_no_part_is_empty() {
         let sizes = |share, examples| {
-            let holdout = Holdout::new(share, examples, Seed(1))?;
+            let holdout = Holdout::new(HeldOut::Share(share), examples, Seed(1))?;
             Some((
                 holdout.count(HoldoutPart::Shown),
                 holdout.count(HoldoutPart::HeldOut),
@@ -220,7 +275,7 @@ mod tests {
         let mut counts = std::collections::HashMap::new();
         let runs = 20_000;
         for seed in 0..runs {
-            let holdout = Holdout::new(0.4, 5, Seed(seed)).expect("two of five");
+            let holdout = Holdout::new(HeldOut::Share(0.4), 5, Seed(seed)).expect("two of five");
             let (shown, held_out) = (
                 holdout.rows(HoldoutPart::Shown),
                 holdout.rows(HoldoutPart::HeldOut),
@@ -238,6 +293,24 @@ mod tests {
             .map(|&count| (count as f64 - expected).powi(2) / expected);
         let statistic: f64 = terms.sum();
         assert!(counts.len() == 10 && statistic < 27.9, "{statistic}");
+    }
+
+    #[test]
+    fn folds_are_a_division_of_the_sample() {
+        let held_out = |index| {
+            let fold = HeldOut::Fold { index, folds: 3 };
+            let holdout = Holdout::new(fold, 11, Seed(4)).expect("three parts of eleven");
+            let rows = holdout.rows(HoldoutPart::HeldOut);
+            assert_eq!(rows.len() as u64, holdout.count(HoldoutPart::HeldOut));
+            rows
+        };
+        let folds = [held_out(0), held_out(1), held_out(2)];
+        assert_eq!(folds.each_ref().map(Vec::len), [4, 4, 3]);
+        let mut all = folds.concat();
+        all.sort_unstable();
+        assert_eq!(all, (0..11).collect::<Vec<u32>>());
+        let fold = |folds| Holdout::new(HeldOut::Fold { index: 4, folds }, 3, Seed(4));
+        assert_eq!(fold(5), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::learners::engine::assume::Assume;
 use crate::learners::engine::catalogue::{LearnerEntry, Setup};
 use crate::learners::engine::evidence::Evidence;
-use crate::learners::engine::holdout::Holdout;
+use crate::learners::engine::holdout::{HeldOut, Holdout};
 use crate::learners::engine::parameters::{ParameterError, Parameters};
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::rule::{Order, Rule};
@@ -40,8 +40,8 @@ pub struct Task {
     pub ends_by_time: bool,
     /// Whether the mistake curve is wanted.
     pub trace: bool,
-    /// The share of held-out examples in (0, 1). The learner is not shown these examples.
-    pub holdout: Option<f64>,
+    /// The held-out examples. The learner is not shown these examples.
+    pub holdout: Option<HeldOut>,
     /// The initial hypothesis, in place of the learner's own first one.
     pub start: Option<Arc<Hypothesis>>,
     /// The reason why the first hypothesis may depend on the examples. If there is a reason, the run claims
@@ -214,16 +214,21 @@ pub fn check_accepted(
 
 /// Checks that both parts of a hold-out have examples and that rows read out of order can be numbered.
 fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
-    if let Some(share) = task.holdout {
+    if let Some(held_out) = task.holdout {
         let Some(examples) = input.examples() else {
             let detail = "a holdout needs limited data; set a count for the generated data";
             return Err(TaskError::Holdout(detail.to_owned()));
         };
         if holdout(task, input).is_none() {
-            return Err(TaskError::Holdout(format!(
-                "the share {share} of {examples} examples, rounded, leaves one part without \
-                 examples"
-            )));
+            return Err(TaskError::Holdout(match held_out {
+                HeldOut::Share(share) => format!(
+                    "the share {share} of {examples} examples, rounded, leaves one part without \
+                     examples"
+                ),
+                HeldOut::Fold { folds, .. } => {
+                    format!("{folds} folds of {examples} examples leave a fold without examples")
+                }
+            }));
         }
     }
     if task.holdout.is_some() || task_order(task, input) == Some(Order::Shuffled) {

@@ -183,6 +183,7 @@ impl Rule for MessagePassing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learners::engine::holdout::HeldOut;
     use crate::learners::engine::random::Seed;
     use crate::learners::engine::run::Run;
     use crate::learners::engine::stopping::Sampling;
@@ -252,7 +253,7 @@ mod tests {
         let parameters = parameters.as_object().expect("an object");
         let task = Task {
             parameters: Parameters::from_json(ENTRY.parameters, parameters).expect("parameters"),
-            holdout: Some(0.1),
+            holdout: Some(HeldOut::Share(0.1)),
             ..Task::of(&ENTRY, Seed(1))
         };
         let outcome = train(&task, Input::Generated(&plan), &Run::default()).expect("an end");

@@ -1,0 +1,222 @@
+//! The task `compare`: the check of every learner, the gathering of the trainings, and the training of the best
+//! learner on all of the data.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use halfspace_core::learners::engine::outcome::RunOutcome;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Interrupt, Run};
+use halfspace_core::learners::engine::task::{Input, TaskError};
+use halfspace_core::learners::sample::examples::{LabelKind, for_each_rows};
+
+use crate::records::SubjobOutcome;
+use crate::records::compare::{BestTraining, CompareResult, CompareSpec, SplitSpec};
+use crate::records::task::{DataSpec, TaskSpec};
+use crate::records::train::TrainSpec;
+
+use super::data::TaskData;
+use super::{
+    About, Allowance, Completion, Given, ResolveError, Task, TaskEnd, Train, memory_bound,
+};
+
+/// A comparison of learners on common data.
+#[derive(Debug)]
+pub(super) struct Compare {
+    /// The request. Before the job is accepted, the unfit learners are not marked.
+    spec: CompareSpec,
+    seed: Seed,
+    described: DataSpec,
+    data: Arc<TaskData>,
+    /// The outcomes of the trainings, once they have ended.
+    outcomes: Vec<SubjobOutcome>,
+}
+
+/// The output of a run: the table, and the training of the best learner.
+pub(super) struct Compared {
+    result: CompareResult,
+    best: Option<(Train, RunOutcome)>,
+}
+
+impl Task for Compare {
+    type Spec = CompareSpec;
+    type Output = Compared;
+
+    const HAS_STATE: bool = true;
+
+    fn new(spec: &CompareSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
+        Ok(Self {
+            spec: spec.clone(),
+            seed: given.seed,
+            described: given.spec.clone(),
+            data: given.data()?,
+            outcomes: given.inputs.subjobs,
+        })
+    }
+
+    fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError> {
+        if allowance.is_accepted {
+            return Ok(());
+        }
+        self.check_classes()?;
+        self.check_split()?;
+        let mut reasons = Vec::new();
+        for at in 0..self.spec.learners.len() {
+            let learner = &self.spec.learners[at].learner;
+            let train = self.train(&self.spec.training_of(learner, 0));
+            match train.and_then(|mut train| train.check(allowance)) {
+                Ok(()) => reasons.push(None),
+                // An interrupted read of the examples says nothing about the learner.
+                Err(error @ ResolveError::Task(TaskError::Unread(_))) => return Err(error),
+                Err(error @ (ResolveError::Task(_) | ResolveError::Intractable(_))) => {
+                    reasons.push(Some(error.to_string()));
+                }
+                Err(error) => {
+                    let error = Box::new(error);
+                    return Err(ResolveError::Compared { at, error });
+                }
+            }
+        }
+        let is_any = reasons.contains(&None);
+        // The trainings share the allowed error, so their number is the number of the fit learners.
+        for (compared, reason) in self.spec.learners.iter_mut().zip(reasons) {
+            compared.unfit = reason;
+        }
+        match is_any {
+            true => Ok(()),
+            false => Err(ResolveError::NoneFits(self.refusals())),
+        }
+    }
+
+    fn run(&self, state: Option<&[u8]>, run: &Run) -> Result<Compared, Interrupt> {
+        let result = CompareResult::gather(&self.spec, &self.outcomes);
+        let Some(best) = result.best else {
+            return Ok(Compared { result, best: None });
+        };
+        let learner = &self.spec.learners[best as usize].learner;
+        let train = self
+            .train(&self.spec.whole_training(learner))
+            .expect("the learner was checked when the comparison was accepted");
+        let outcome = train.run(state, run)?;
+        Ok(Compared {
+            result,
+            best: Some((train, outcome)),
+        })
+    }
+
+    fn complete(&self, compared: Compared, about: &About<'_>) -> Completion {
+        let Compared { mut result, best } = compared;
+        let Some((train, outcome)) = best else {
+            return Completion::of(&result, true);
+        };
+        let trained = train.complete(outcome, about);
+        let (training, is_cancelled) = match &trained.end {
+            TaskEnd::Succeeded(training) => (Some(training.clone()), false),
+            TaskEnd::Cancelled(training) => (training.clone(), true),
+            TaskEnd::Failed(_) => (None, false),
+        };
+        result.model = trained.model.as_ref().map(|model| model.id);
+        let training = training.and_then(|training| serde_json::from_value(training).ok());
+        result.training = training.map(|training| BestTraining::Train(Box::new(training)));
+        Completion {
+            model: trained.model,
+            ..Completion::of(&result, is_cancelled)
+        }
+    }
+
+    fn document_bytes(&self, compared: &Compared) -> u64 {
+        let best = compared.best.as_ref();
+        best.map_or(0, |(train, outcome)| train.document_bytes(outcome))
+    }
+
+    fn memory_bytes(&self, resident_bytes_max: u64) -> u64 {
+        let one = memory_bound::any_training(self.data.input(), resident_bytes_max);
+        one.saturating_add(memory_bound::gathering(self.spec.trainings()))
+    }
+
+    fn expected_seconds(&self, limit: f64) -> f64 {
+        limit * f64::from(self.spec.trainings() + 1)
+    }
+
+    fn subjobs(&self) -> Option<u32> {
+        Some(self.spec.trainings())
+    }
+
+    fn settled(&self) -> Option<TaskSpec> {
+        Some(TaskSpec::Compare(self.spec.clone()))
+    }
+
+    fn data(&self) -> Option<&Arc<TaskData>> {
+        Some(&self.data)
+    }
+}
+
+impl Compare {
+    fn train(&self, spec: &TrainSpec) -> Result<Train, ResolveError> {
+        let data = Arc::clone(&self.data);
+        Train::with_data(spec, self.seed, &self.described, data, None)
+    }
+
+    /// Checks that every part of the split has examples.
+    fn check_split(&self) -> Result<(), ResolveError> {
+        let Some(examples) = self.data.input().examples() else {
+            let detail = "a comparison needs limited data; set a count for the generated data";
+            return Err(TaskError::WrongData(detail.to_owned()).into());
+        };
+        let (field, detail) = match self.spec.split {
+            SplitSpec::Holdout(share) => {
+                let held_out = (share.get() * examples as f64).round() as u64;
+                if (1..examples).contains(&held_out) {
+                    return Ok(());
+                }
+                let share = share.get();
+                (
+                    "holdout",
+                    format!(
+                        "the share {share} of {examples} examples, rounded, leaves one part \
+                         without examples"
+                    ),
+                )
+            }
+            SplitSpec::Folds(folds) if u64::from(folds) <= examples => return Ok(()),
+            SplitSpec::Folds(folds) => (
+                "folds",
+                format!("{examples} examples cannot make {folds} folds; use fewer folds"),
+            ),
+        };
+        Err(ResolveError::Field { field, detail })
+    }
+
+    /// Checks that stored or sent labels have both values. A constant would win every comparison otherwise.
+    fn check_classes(&self) -> Result<(), ResolveError> {
+        let Input::Sample { data, .. } = self.data.input() else {
+            return Ok(());
+        };
+        if data.shape().labels != LabelKind::Labelled {
+            return Ok(());
+        }
+        let (mut seen, mut positives) = (0, 0);
+        let read = for_each_rows(data, |_, rows| {
+            seen += rows.count() as u64;
+            positives += u64::from(rows.positives.count_ones());
+            match (1..seen).contains(&positives) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        read.map_err(TaskError::Unread)?;
+        if (1..seen).contains(&positives) {
+            return Ok(());
+        }
+        let detail = "all examples have one class; a comparison needs examples of both classes";
+        Err(TaskError::WrongData(detail.to_owned()).into())
+    }
+
+    /// The reasons of the unfit learners.
+    fn refusals(&self) -> Vec<(usize, String)> {
+        let learners = self.spec.learners.iter().enumerate();
+        learners
+            .filter_map(|(at, compared)| Some((at, compared.unfit.clone()?)))
+            .collect()
+    }
+}

@@ -169,8 +169,8 @@ SAYS = {
         "for each conservative learner. One example has 0.7 of the probability.",
     ),
     "coverage-samples": coverage(
-        "The share of samples that another vector of binary weights also fits, at the number of examples that",
-        "uniqueness asks for, and the share of trainings whose bound of `compression` is below the true error.",
+        "The share of samples that another vector of binary weights also fits. The samples are as large as uniqueness",
+        "demands. The other series are the shares of trainings whose bound of `compression` is below the true error.",
     ),
     "sample-complexity": sample_complexity,
 }

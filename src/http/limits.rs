@@ -90,6 +90,12 @@ pub struct Limits {
     /// Trainings per grid.
     #[arg(skip = crate::records::grid::TRAININGS_MAX)]
     pub grid_trainings_max: u32,
+    /// Learners per comparison.
+    #[arg(skip = crate::records::compare::LEARNERS_MAX as u64)]
+    pub compare_learners_max: u64,
+    /// Folds per comparison.
+    #[arg(skip = crate::records::compare::FOLDS_MAX)]
+    pub compare_folds_max: u32,
     /// Bytes of the requests of all parts of a job. Each training of a grid and each part of an experiment
     /// has a request of its own.
     #[arg(skip = crate::records::job::PARTS_REQUEST_BYTES_MAX)]

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use halfspace_core::certificates::{CertificateKind, Certificates};
 use halfspace_core::learners::engine::outcome::Training;
 
-use super::grid::best;
+use super::grid::{best, bytes};
 use super::id::{JobId, ModelId};
 use super::job::{Status, SubjobOutcome};
 use super::train::{
@@ -76,6 +76,12 @@ impl CompareSpec {
     pub fn training(&self, index: u32) -> Option<TrainSpec> {
         let compared = self.fit().nth((index / self.rounds()) as usize)?;
         Some(self.training_of(&compared.learner, index % self.rounds()))
+    }
+
+    /// The largest size of the request of one training in bytes, without the description of the data.
+    pub fn training_bytes(&self) -> u64 {
+        let request = |compared: &ComparedSpec| bytes(&self.training_of(&compared.learner, 0));
+        self.fit().map(request).max().unwrap_or(0)
     }
 
     /// The training of a learner on all examples but those of a round.

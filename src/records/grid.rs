@@ -206,7 +206,7 @@ impl GridSpec {
 }
 
 /// The size of a value as JSON, in bytes.
-fn bytes(value: &impl Serialize) -> u64 {
+pub(super) fn bytes(value: &impl Serialize) -> u64 {
     serde_json::to_string(value).map_or(u64::MAX, |text| text.len() as u64)
 }
 

@@ -168,6 +168,11 @@ fn of_jobs(data: &Value) -> Vec<(&'static str, Value)> {
             json!({"train": train, "name": "majority"}),
         ),
         (
+            "comparison",
+            json!({"compare": {"data": data, "folds": 2, "seed": 7,
+                "learners": [{"name": PERCEPTRON}, {"name": PERCEPTRON, "params": {"bias": false}}]}}),
+        ),
+        (
             "evaluation",
             json!({"evaluate": {"model": MODEL, "data": data}}),
         ),

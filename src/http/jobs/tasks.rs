@@ -308,7 +308,7 @@ impl CompareRequest {
         if let SplitSpec::Folds(folds) = split
             && !(2..=FOLDS_MAX).contains(&folds)
         {
-            let detail = format!("{folds} folds are not from 2 to {FOLDS_MAX}");
+            let detail = format!("{folds} folds are not from 2 to compare_folds_max: {FOLDS_MAX}");
             return refused(Code::OUT_OF_RANGE, "folds", detail);
         }
         let learners = self.learners.unwrap_or_else(|| {
@@ -320,7 +320,8 @@ impl CompareRequest {
         });
         if !(1..=LEARNERS_MAX).contains(&learners.len()) {
             let count = learners.len();
-            let detail = format!("{count} learners are not from 1 to {LEARNERS_MAX}");
+            let detail =
+                format!("{count} learners are not from 1 to compare_learners_max: {LEARNERS_MAX}");
             return refused(Code::OUT_OF_RANGE, "learners", detail);
         }
         let compared = |learner| ComparedSpec {

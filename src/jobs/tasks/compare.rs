@@ -16,6 +16,7 @@ use crate::records::task::{DataSpec, TaskSpec};
 use crate::records::train::TrainSpec;
 
 use super::data::TaskData;
+use super::grid;
 use super::{
     About, Allowance, Completion, Given, ResolveError, Task, TaskEnd, Train, memory_bound,
 };
@@ -82,10 +83,15 @@ impl Task for Compare {
         for (compared, reason) in self.spec.learners.iter_mut().zip(reasons) {
             compared.unfit = reason;
         }
-        match is_any {
-            true => Ok(()),
-            false => Err(ResolveError::NoneFits(self.refusals())),
+        if !is_any {
+            return Err(ResolveError::NoneFits(self.refusals()));
         }
+        let each = self.spec.training_bytes();
+        let checked = grid::check_bytes(&self.described, each, self.spec.trainings());
+        checked.map_err(|detail| ResolveError::Field {
+            field: "learners",
+            detail,
+        })
     }
 
     fn run(&self, state: Option<&[u8]>, run: &Run) -> Result<Compared, Interrupt> {

@@ -107,20 +107,27 @@ impl Grid {
     /// Checks the total length of the requests. The description of the data counts too, because each training
     /// is stored with a copy.
     fn check_length(&self) -> Result<(), GridError> {
-        let of_data =
-            serde_json::to_vec(&self.described).map_or(u64::MAX, |text| text.len() as u64);
-        let each = self.spec.training_bytes().saturating_add(of_data);
-        let bytes = each.saturating_mul(self.trainings.into());
-        if bytes <= PARTS_REQUEST_BYTES_MAX {
-            return Ok(());
-        }
-        let trainings = self.trainings;
-        let detail = format!(
-            "the requests of the {trainings} trainings take up to {bytes} bytes in total, more \
-             than parts_request_bytes_max: {PARTS_REQUEST_BYTES_MAX}; each request repeats the \
-             names of the features and the given weights"
-        );
-        let pointer = String::new();
-        Err(GridError { pointer, detail })
+        let checked = check_bytes(&self.described, self.spec.training_bytes(), self.trainings);
+        checked.map_err(|detail| GridError {
+            pointer: String::new(),
+            detail,
+        })
     }
+}
+
+/// Checks the total length of the requests of some trainings. `each` is the largest length of one request without the
+/// description of the data.
+pub(super) fn check_bytes(described: &DataSpec, each: u64, trainings: u32) -> Result<(), String> {
+    let of_data = serde_json::to_vec(described).map_or(u64::MAX, |text| text.len() as u64);
+    let bytes = each
+        .saturating_add(of_data)
+        .saturating_mul(trainings.into());
+    if bytes <= PARTS_REQUEST_BYTES_MAX {
+        return Ok(());
+    }
+    Err(format!(
+        "the requests of the {trainings} trainings take up to {bytes} bytes in total, more than \
+         parts_request_bytes_max: {PARTS_REQUEST_BYTES_MAX}; each request repeats the names of the \
+         features and the given weights"
+    ))
 }

@@ -180,7 +180,8 @@ async fn all_learners_that_fit_are_compared_and_the_others_have_a_reason() {
     );
     // Real features fit only a few.
     let real = json!({"labelled": {"examples": [
-        {"x": [0.5, 1.5], "y": 1}, {"x": [2.0, -1.0], "y": -1}, {"x": [0.1, 0.2], "y": 1}, {"x": [-3.0, 1.0], "y": -1}]}});
+        {"x": [0.5, 1.5], "y": 1}, {"x": [2.0, -1.0], "y": -1},
+        {"x": [0.1, 0.2], "y": 1}, {"x": [-3.0, 1.0], "y": -1}]}});
     let job = service
         .run(&json!({"compare": {"data": real, "folds": 2}}))
         .await;

@@ -22,10 +22,10 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const SCRIPTED: [(&str, usize); 8] = [
     ("README.md", 3),
     ("docs/tutorial.md", 24),
-    ("docs/how-to/certificates.md", 4),
+    ("docs/how-to/certificates.md", 5),
     ("docs/how-to/explain-a-model.md", 3),
     ("docs/how-to/sessions.md", 4),
-    ("docs/how-to/sweeps.md", 2),
+    ("docs/how-to/sweeps.md", 4),
     ("docs/how-to/programs.md", 2),
     ("docs/how-to/tables.md", 10),
 ];

@@ -334,8 +334,9 @@ impl CertificateCoverage {
             .any(|found| is_false(&found.claim)))
     }
 
-    /// The probability that a test on fresh examples states too small an error, in units of 1 / [`UNIT`]: 0 or 1 for
-    /// one test, the exact sum if the cell asks for it.
+    /// Tests a trained hypothesis on fresh examples. Returns 1 if the stated limit is below the true error.
+    ///
+    /// An exact cell returns the probability of that event, in units of 1 / [`UNIT`].
     fn test_set(&self, cell: Cell, delta: f64, seed: Seed, run: &Run) -> Result<u64, Interrupt> {
         let population = self.population(cell, seed);
         let hypothesis = self.trained(&population, cell, seed, run)?.hypothesis;

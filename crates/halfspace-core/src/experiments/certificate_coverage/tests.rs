@@ -194,7 +194,7 @@ fn the_bound_of_the_best_learner_without_a_share_of_delta_is_false_too_often() {
         ..design.series[0]
     };
     let (runs, learners, delta) = (300, 10, 0.1);
-    // Ten equal learners, which differ in their orders only, are judged on the same examples.
+    // Ten equal learners, each trained on examples of its own, are judged on the same examples.
     let is_false = |number: u64, confidence: f64| {
         let seed = Seed(3).child(number);
         let population = design.population(cell, seed);

@@ -264,7 +264,7 @@ fn bars_and_their_labels_stay_within_the_picture() {
         label: ["name & <sign> ", "\u{8a9e}"][at % 2].repeat(at),
         value: (at as f64 - 30.0) * 1e9,
         text: format!("{}", at as i64 - 30),
-        interval: (at % 3 == 0).then_some((-4e10, at as f64 * 1e9)),
+        interval: at.is_multiple_of(3).then_some((-4e10, at as f64 * 1e9)),
     };
     for count in [0, 1, 100] {
         let chart = BarChart {

@@ -50,6 +50,7 @@ fn is_unique(n: usize, examples: u64, seed: Seed) -> bool {
             assert!(has_target, "the target is consistent");
             space.is_unique()
         }
+        Enumeration::Excluded(_) => unreachable!("proofs are for wider examples"),
         Enumeration::Undecided(why) => panic!("{why}"),
     }
 }

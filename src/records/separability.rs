@@ -147,6 +147,20 @@ pub enum CertificateDocument {
     },
 }
 
+/// A proof that no binary weights agree with the examples.
+///
+/// Let u_i be example i with the bits as -1 and +1, and negated if the label is negative. Let b_i be 1 for odd n. For
+/// even n, b_i is 2 for a negative example and 0 for a positive one. Binary weights w that agree with the examples have
+/// w.u_i >= b_i. The multipliers y_i have sum y_i b_i > |sum y_i u_i|_1, so there is no such w.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = WeightsExclusion)]
+pub struct ExclusionDocument {
+    /// The multipliers that are not 0.
+    pub multipliers: Vec<MultiplierDocument>,
+    /// Whether the right side is 0. The proof then excludes every hyperplane through the origin too.
+    pub excludes_real_weights: bool,
+}
+
 /// The multiplier of one example.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MultiplierDocument {
@@ -184,12 +198,15 @@ pub struct MaximumMarginResult {
 /// All binary weights that agree with the examples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct VersionSpaceResult {
-    /// The number of weight vectors, in decimal; null if a limit ended the computation.
+    /// The number of weight vectors, in decimal; null if the number is unknown.
     pub count: Option<String>,
-    /// Whether there is exactly one weight vector; null if a limit ended the computation.
+    /// Whether there is exactly one weight vector; null if the number is unknown.
     pub unique: Option<bool>,
     /// The first weight vectors in ascending order, one bit per weight.
     pub hypotheses: Vec<String>,
+    /// The proof that there is no weight vector; for more than 32 features only.
+    #[serde(default)]
+    pub exclusion: Option<ExclusionDocument>,
     /// The reason why the count is unknown.
     pub detail: Option<String>,
     /// Seconds of computing.

@@ -8,6 +8,7 @@ use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::engine::task::{Input, Task, grown_bytes, state_bytes};
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::sample::examples::{LabelKind, Shape};
+use halfspace_core::separability::box_certificate;
 
 /// Every job: the record, the progress and the buffers of a reader.
 const JOB_BYTES: u64 = 640 << 10;
@@ -134,10 +135,13 @@ pub(super) fn certificate(input: Input<'_>, coordinates_max: usize) -> u64 {
     examples.saturating_add(attempt).saturating_add(program)
 }
 
-/// A version space over at most 32 features.
+/// A version space: the coded examples, or the program that excludes binary weights in the box from -1 to 1.
 pub(super) fn version_space(input: Input<'_>) -> u64 {
-    let count = input.examples().unwrap_or(0);
-    certificate(input, 0).saturating_add(count.saturating_mul(16))
+    let (n, count) = (input.n() as u64, input.examples().unwrap_or(0));
+    let sides = (2 * n).saturating_mul(n + 2);
+    certificate(input, box_certificate::N_MAX)
+        .saturating_add(count.saturating_mul(16))
+        .saturating_add(sides.saturating_mul(SOLVER_ENTRY_BYTES))
 }
 
 /// A job that gathers the results of its subjobs.

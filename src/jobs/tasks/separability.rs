@@ -147,13 +147,18 @@ pub(super) fn alternative(
     convention: Convention,
     multipliers: &[Multiplier],
 ) -> CertificateDocument {
-    let document = |multiplier: &Multiplier| MultiplierDocument {
-        example: multiplier.example as u64,
-        weight: multiplier.weight.to_string(),
-    };
-    let multipliers = multipliers.iter().map(document).collect();
+    let multipliers = documents(multipliers);
     match convention {
         Convention::Strict => CertificateDocument::Gordan { multipliers },
         Convention::Service => CertificateDocument::Motzkin { multipliers },
     }
+}
+
+/// The documents of multipliers.
+pub(super) fn documents(multipliers: &[Multiplier]) -> Vec<MultiplierDocument> {
+    let document = |multiplier: &Multiplier| MultiplierDocument {
+        example: multiplier.example as u64,
+        weight: multiplier.weight.to_string(),
+    };
+    multipliers.iter().map(document).collect()
 }

@@ -8,10 +8,10 @@ use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::separability::undecided::Undecided;
 use halfspace_core::separability::version_space::{self, Enumeration, VersionSpaceError};
 
-use crate::records::separability::{VersionSpaceResult, VersionSpaceSpec};
+use crate::records::separability::{ExclusionDocument, VersionSpaceResult, VersionSpaceSpec};
 
 use super::data::TaskData;
-use super::separability::expected_seconds;
+use super::separability::{documents, expected_seconds};
 use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_bound};
 
 /// The search for all binary weights that agree with the examples.
@@ -59,6 +59,7 @@ impl Task for VersionSpaceTask {
             count: None,
             unique: None,
             hypotheses: Vec::new(),
+            exclusion: None,
             detail: None,
             seconds: about.seconds,
         };
@@ -68,6 +69,14 @@ impl Task for VersionSpaceTask {
                 result.count = Some(space.count.to_string());
                 result.unique = Some(space.is_unique());
                 result.hypotheses = bits.collect();
+            }
+            Enumeration::Excluded(exclusion) => {
+                result.count = Some("0".to_owned());
+                result.unique = Some(false);
+                result.exclusion = Some(ExclusionDocument {
+                    multipliers: documents(&exclusion.multipliers),
+                    excludes_real_weights: exclusion.excludes_real_weights,
+                });
             }
             Enumeration::Undecided(why) => result.detail = Some(why.to_string()),
         }

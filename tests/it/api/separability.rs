@@ -150,10 +150,42 @@ async fn a_version_space_is_counted_and_listed() {
 }
 
 #[tokio::test]
+async fn binary_weights_over_many_features_are_excluded_with_a_proof() {
+    let service = Service::start().await;
+    let row = "10".repeat(20);
+    let contradiction =
+        json!({"labelled": {"examples": [{"x": row, "y": 1}, {"x": row, "y": -1}]}});
+    let result = service
+        .run(&json!({"version_space": {"data": contradiction}}))
+        .await["result"]
+        .clone();
+    assert_eq!(
+        (&result["count"], &result["unique"]),
+        (&json!("0"), &json!(false)),
+        "{result}"
+    );
+    let multipliers = json!([{"example": 0, "weight": "1"}, {"example": 1, "weight": "1"}]);
+    let exclusion = json!({"multipliers": multipliers, "excludes_real_weights": true});
+    assert_eq!(result["exclusion"], exclusion);
+    let open = json!({"half_space": {"examples": ["1".repeat(33)]}});
+    let result = service.run(&json!({"version_space": {"data": open}})).await["result"].clone();
+    assert_eq!(
+        (&result["count"], &result["exclusion"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert!(
+        result["detail"]
+            .as_str()
+            .is_some_and(|why| why.contains("33 exceeds the 32")),
+        "{result}"
+    );
+}
+
+#[tokio::test]
 async fn what_cannot_be_asked_is_refused_at_its_place() {
     let service = Service::start().await;
     let real = json!({"labelled": {"examples": [{"x": [0.5], "y": 1}, {"x": [2], "y": -1}]}});
-    let wide = json!({"half_space": {"examples": ["1".repeat(33)]}});
+    let wide = json!({"half_space": {"examples": ["1".repeat(513)]}});
     let unlabelled = json!({"unlabelled": {"examples": ["10"]}});
     let endless = json!({"generated": {"n": 5, "target": {"parity": {"size": 2}},
         "sampling": "uniform"}});

@@ -10,6 +10,7 @@
 
 mod alternative;
 mod attempt;
+pub mod box_certificate;
 pub mod decision;
 mod duplicates;
 mod exact_nearest_point;

@@ -29,6 +29,12 @@ pub enum Undecided {
         coordinates: usize,
         coordinates_max: usize,
     },
+    /// The examples are too wide to enumerate the binary weights, and no multipliers exclude all of them.
+    #[error(
+        "n = {n} exceeds the {n_max} that an enumeration supports, and no multipliers exclude all \
+         binary weights"
+    )]
+    NotExcluded { n: usize, n_max: usize },
     /// No separating weights in f64 were found.
     #[error("the sample is separable, but the search found no weights in the range of f64")]
     NoMargin,

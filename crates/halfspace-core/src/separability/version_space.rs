@@ -4,7 +4,8 @@
 //! last nine coordinates of w are processed together. An example allows some of their 512 settings. The
 //! allowed settings depend on the example's own bits there and on the number of earlier coordinates in which
 //! w differs. A table holds them as bit sets. For each setting of the earlier coordinates, the enumeration
-//! intersects the sets of the examples, and stops early if no setting remains.
+//! intersects the sets of the examples, and stops early if no setting remains. For larger n,
+//! [`box_certificate`] seeks a proof that no w is consistent.
 //!
 //! Half-space examples follow [`half_space_limits`]: negative examples are reflected, and a tie is a mistake
 //! on them.
@@ -15,6 +16,7 @@ use crate::learners::hypothesis::half_space_limits;
 use crate::learners::sample::data::{Data, Features, Labels};
 use crate::learners::sample::examples::{Examples, LabelKind};
 
+use super::box_certificate::{self, Exclusion, exclude_binary_weights};
 use super::examples::look;
 use super::undecided::Undecided;
 
@@ -42,8 +44,12 @@ pub enum VersionSpaceError {
     /// The examples are real, but the hypotheses are over bits.
     #[error("the version space needs Boolean examples: values all 0/1 or all -1/1")]
     Real,
-    /// n exceeds [`N_MAX`], so the enumeration would take too long.
-    #[error("n = {n} is too large; the version space is enumerated for n up to {N_MAX}")]
+    /// n exceeds [`box_certificate::N_MAX`].
+    #[error(
+        "n = {n} is too large; the version space is enumerated for n up to {N_MAX}, and excluded \
+         for n up to {}",
+        box_certificate::N_MAX
+    )]
     TooWide { n: usize },
     /// The list exceeds [`LIST_MAX`] hypotheses.
     #[error("list is {list}, but at most {LIST_MAX} hypotheses are listed")]
@@ -71,6 +77,8 @@ impl VersionSpace {
 pub enum Enumeration {
     /// The enumeration is complete.
     Complete(VersionSpace),
+    /// There are no binary weights. Only this proof is sought beyond [`N_MAX`].
+    Excluded(Exclusion),
     /// A limit came first. No partial count is reported.
     Undecided(Undecided),
 }
@@ -88,7 +96,7 @@ pub fn check(examples: &dyn Examples, list: usize) -> Result<(), VersionSpaceErr
         return Err(VersionSpaceError::Real);
     }
     let n = shape.n;
-    if n > N_MAX {
+    if n > box_certificate::N_MAX {
         return Err(VersionSpaceError::TooWide { n });
     }
     if list > LIST_MAX {
@@ -97,7 +105,8 @@ pub fn check(examples: &dyn Examples, list: usize) -> Result<(), VersionSpaceErr
     Ok(())
 }
 
-/// Counts the consistent hypotheses and lists the first `list` of them.
+/// Counts the consistent hypotheses and lists the first `list` of them. Beyond [`N_MAX`] features, the answer is a
+/// proof that there are none, or undecided.
 ///
 /// # Errors
 /// Returns the interrupt if the run was suspended, the examples were unreadable, or memory ran out.
@@ -106,12 +115,18 @@ pub fn check(examples: &dyn Examples, list: usize) -> Result<(), VersionSpaceErr
 /// Panics if [`check`] rejects the sample.
 pub fn enumerate(data: &Data, list: usize, run: &Run) -> Result<Enumeration, Interrupt> {
     assert_eq!(check(data, list), Ok(()), "a checked sample");
-    let found = constraints(data, run).and_then(|constraints| {
-        let low_bits = data.n().min(LOW_BITS);
-        count(data.n(), low_bits, &constraints, list, run)
-    });
+    let n = data.n();
+    let found = if n > N_MAX {
+        let excluded = exclude_binary_weights(data, run);
+        let open = Enumeration::Undecided(Undecided::NotExcluded { n, n_max: N_MAX });
+        excluded.map(|excluded| excluded.map_or(open, Enumeration::Excluded))
+    } else {
+        let found = constraints(data, run)
+            .and_then(|constraints| count(n, n.min(LOW_BITS), &constraints, list, run));
+        found.map(Enumeration::Complete)
+    };
     match found {
-        Ok(space) => Ok(Enumeration::Complete(space)),
+        Ok(found) => Ok(found),
         Err(interrupt) => Ok(Enumeration::Undecided(interrupt.try_into()?)),
     }
 }

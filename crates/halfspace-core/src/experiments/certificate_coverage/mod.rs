@@ -262,10 +262,8 @@ impl CertificateCoverage {
         Population::new(n, cell.distribution, target, cell.noise, seed)
     }
 
-    /// Whether a session violates its statement after some example.
-    fn is_session_wrong(&self, cell: Cell, delta: f64, seed: Seed, run: &Run) -> bool {
-        let population = self.population(cell, seed);
-        let data = population.draw(self.question.examples, seed, Purpose::Examples);
+    /// A new session of the learner. Under `pac` the session ends itself.
+    fn session(&self, cell: Cell, delta: f64, seed: Seed) -> Session {
         let is_pac = cell.claim == CoveredClaim::Pac;
         let plan = SessionPlan {
             task: Task {
@@ -273,11 +271,18 @@ impl CertificateCoverage {
                 error: is_pac.then_some(self.question.error),
                 ..Task::of(cell.entry, seed)
             },
-            n: data.n(),
+            n: self.question.n as usize,
             real: false,
             assume: Some(Assume::Independent),
         };
-        let mut session = Session::new(plan).expect("an on-line learner");
+        Session::new(plan).expect("an on-line learner")
+    }
+
+    /// Whether a session violates its statement after some example.
+    fn is_session_wrong(&self, cell: Cell, delta: f64, seed: Seed, run: &Run) -> bool {
+        let population = self.population(cell, seed);
+        let data = population.draw(self.question.examples, seed, Purpose::Examples);
+        let mut session = self.session(cell, delta, seed);
         let error =
             |session: &Session| population.error(&session.hypothesis(), cell.entry.presentation);
         let (mut present, mut sum) = (error(&session), 0.0);

@@ -76,8 +76,15 @@ fn check(design: &CertificateCoverage) -> Vec<(Cell, f64, u64)> {
 
 /// Checks the learners at n = 9 and at n = 12. At delta 0.3 each of `used` must be false at times: a vacuous bound is
 /// of no use.
-fn check_all(learners: &[&str], at_twelve: &[&str], used: &[CoveredClaim], runs: u64) {
-    let mut found = check(&coverage(9, learners, &ALL, runs));
+fn check_all(
+    learners: &[&str],
+    at_twelve: &[&str],
+    used: &[CoveredClaim],
+    (runs, examples): (u64, u64),
+) {
+    let mut nine = coverage(9, learners, &ALL, runs);
+    nine.question.examples = examples;
+    let mut found = check(&nine);
     if !at_twelve.is_empty() {
         found.extend(check(&coverage(12, at_twelve, &ALL, runs)));
     }
@@ -104,24 +111,24 @@ const KERNELS: [&str; 2] = ["kernel-perceptron", "kernel-winnow"];
 
 #[test]
 fn statements_of_linear_learners_are_false_no_more_often_than_allowed() {
-    check_all(&LINEAR, &AT_TWELVE, &USED, 20);
+    check_all(&LINEAR, &AT_TWELVE, &USED, (20, 300));
 }
 
 #[test]
 fn statements_of_kernel_learners_are_false_no_more_often_than_allowed() {
-    check_all(&KERNELS, &[], &USED[..4], 20);
+    check_all(&KERNELS, &[], &USED[..4], (20, 100));
 }
 
 #[test]
 #[ignore = "takes an hour: see scripts/coverage"]
 fn statements_of_linear_learners_hold_in_many_runs() {
-    check_all(&LINEAR, &AT_TWELVE, &USED, 2_000);
+    check_all(&LINEAR, &AT_TWELVE, &USED, (2_000, 300));
 }
 
 #[test]
 #[ignore = "takes an hour: see scripts/coverage"]
 fn statements_of_kernel_learners_hold_in_many_runs() {
-    check_all(&KERNELS, &[], &USED, 2_000);
+    check_all(&KERNELS, &[], &USED, (2_000, 300));
 }
 
 /// The share of sessions on skewed examples in which `bound` is below the true error after some example. The bound
@@ -136,13 +143,7 @@ fn violated(runs: u64, bound: impl Fn(u64, u64) -> f64) -> f64 {
         let seed = Seed(11).child(*number);
         let population = design.population(cell, seed);
         let data = population.draw(1_000, seed, Purpose::Examples);
-        let plan = SessionPlan {
-            task: Task::of(cell.entry, seed),
-            n: data.n(),
-            real: false,
-            assume: Some(Assume::Independent),
-        };
-        let mut session = Session::new(plan).expect("a session");
+        let mut session = design.session(cell, 0.3, seed);
         (0..data.examples()).any(|row| {
             let rows = data.rows(row..row + 1);
             session.learn(&rows, &Run::default()).expect("an example");
@@ -152,6 +153,54 @@ fn violated(runs: u64, bound: impl Fn(u64, u64) -> f64) -> f64 {
         })
     };
     (0..runs).filter(is_violated).count() as f64 / runs as f64
+}
+
+#[test]
+fn sessions_that_pac_ends_are_wrong_no_more_often_than_allowed() {
+    let design = coverage(11, &["perceptron"], &[CoveredClaim::Pac], 1);
+    let (cell, delta, runs) = (design.series[0], 0.05, 2_000);
+    let (mut wrong, mut examples) = (0, 0);
+    for number in 0..runs {
+        let seed = Seed(13).child(number);
+        let population = design.population(cell, seed);
+        let data = population.draw(5_000, seed, Purpose::Examples);
+        let mut session = design.session(cell, delta, seed);
+        let learnt = session.learn(&data, &Run::default());
+        // The session ends within the block, and the rest of the block is not learnt.
+        drop(learnt);
+        assert_eq!(session.end(), Some(&SessionEnd::Confident), "seed {number}");
+        examples += session.counts().examples;
+        let error = population.error(&session.hypothesis(), cell.entry.presentation);
+        wrong += u64::from(error > design.question.error);
+    }
+    let mean = examples as f64 / runs as f64;
+    println!("{wrong} of {runs} wrong, {mean} examples on average");
+    assert!(wrong as f64 <= delta * runs as f64, "{wrong}");
+}
+
+/// Learns `count` examples in a session and returns the size of the stored session.
+fn stored_bytes(count: u64) -> usize {
+    let design = coverage(11, &["perceptron"], &[CoveredClaim::Survival], 1);
+    let (cell, seed) = (design.series[0], Seed(1));
+    let population = design.population(cell, seed);
+    let data = population.draw(100_000.min(count), seed, Purpose::Examples);
+    let mut session = design.session(cell, 0.05, seed);
+    for _ in 0..count / data.examples() as u64 {
+        session.learn(&data, &Run::default()).expect("examples");
+    }
+    assert_eq!(session.tested().expect("tested").examples, count);
+    session.snapshot().len()
+}
+
+#[test]
+fn a_session_that_never_ends_keeps_no_more_state() {
+    assert_eq!(stored_bytes(1_000), stored_bytes(1_000_000));
+}
+
+#[test]
+#[ignore = "takes minutes: see scripts/coverage"]
+fn a_session_of_a_hundred_million_examples_keeps_no_more_state() {
+    assert_eq!(stored_bytes(1_000), stored_bytes(100_000_000));
 }
 
 #[test]

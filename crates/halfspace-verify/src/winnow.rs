@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use crate::examples::Example;
 use crate::learners::{Learner, Setup};
 
+/// Largest number of active features of an example.
+const ACTIVE_MAX: u64 = 24;
+
 /// The threshold of a sum of powers of alpha = p / q.
 struct Threshold {
     alpha: Value,
@@ -148,10 +151,14 @@ pub struct KernelWinnow {
 impl KernelWinnow {
     pub fn new(setup: &Setup<'_>) -> Result<Self, String> {
         let max_active = setup.params.get("max_active").and_then(Value::as_u64);
+        let max_active = max_active.unwrap_or(20);
+        if max_active > ACTIVE_MAX {
+            return Err(format!("params.max_active is above {ACTIVE_MAX}"));
+        }
         Ok(Self {
             threshold: Threshold::new(setup, BigUint::from(1_u32) << setup.n)?,
             n: setup.n,
-            max_active: max_active.unwrap_or(20),
+            max_active,
             support: Vec::new(),
         })
     }
@@ -166,6 +173,10 @@ fn active(bits: &[bool]) -> Vec<usize> {
 impl Learner for KernelWinnow {
     fn is_positive(&self, example: &Example) -> bool {
         let active = active(example.bits());
+        if active.len() as u64 > self.max_active {
+            // No training has such an example.
+            return false;
+        }
         // A set of active features is a number below 2^a. The exponent of a set is the sum of the counts of the
         // examples that have all its features.
         let mut exponents = vec![0; 1 << active.len()];

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use halfspace_core::certificates::Claim;
+use halfspace_core::certificates::{Claim, shown};
 use halfspace_core::experiments::csv::field;
 use halfspace_core::experiments::plot::bars::{Bar, BarChart};
 use halfspace_core::experiments::plot::words::number;
@@ -173,7 +173,7 @@ fn picture(result: &CompareResult) -> BarChart {
     let note = match result.learners.iter().find(|learner| is_certified(learner)) {
         Some(learner) => format!(
             "Clopper-Pearson intervals. Each has confidence {}, which allows for the choice among the learners.",
-            number(learner.certified.certificates[0].confidence)
+            shown(learner.certified.certificates[0].confidence)
         ),
         None if is_folded => {
             "Each line spans the error rates of the folds. The folds share training \

@@ -399,7 +399,7 @@ fn compression(
 }
 
 /// Writes a confidence. Six decimals remain of a longer one, rounded down.
-fn shown(confidence: f64) -> String {
+pub fn shown(confidence: f64) -> String {
     let text = confidence.to_string();
     match text.len() {
         ..=8 => text,

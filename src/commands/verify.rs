@@ -11,7 +11,7 @@ use halfspace_formats::{Format, GeneratedSpec, Options, ParseLimits, parse};
 use halfspace_verify::{DataSource, Receipt, verify as checks_of};
 
 use crate::config::Replay;
-use crate::jobs::tasks::draw;
+use crate::jobs::draw;
 
 /// Prints one line per check. The exit status is 0 if all checks hold, otherwise 1.
 pub fn verify(replay: &Replay) -> Result<ExitCode, Box<dyn Error>> {

@@ -10,11 +10,13 @@ WORKDIR /build
 COPY Cargo.toml Cargo.lock ./
 COPY crates/halfspace-core/Cargo.toml crates/halfspace-core/
 COPY crates/halfspace-formats/Cargo.toml crates/halfspace-formats/
+COPY crates/halfspace-verify/Cargo.toml crates/halfspace-verify/
 # Cargo requires every file that a manifest names. Empty files keep this layer valid when a source changes.
-RUN mkdir benches src crates/halfspace-core/src crates/halfspace-formats/src \
+RUN mkdir benches src crates/halfspace-core/src crates/halfspace-formats/src crates/halfspace-verify/src \
     && sed -n '/^\[\[bench\]\]/{n;s/name = "\(.*\)"/benches\/\1.rs/p}' Cargo.toml | xargs touch \
     && echo 'fn main() {}' > src/main.rs \
     && touch src/lib.rs crates/halfspace-core/src/lib.rs crates/halfspace-formats/src/lib.rs \
+        crates/halfspace-verify/src/lib.rs \
     && cargo build --release --locked --bin halfspace \
     && rm -r src crates
 

@@ -1,7 +1,9 @@
 //! The commands of the program: parses the command line and runs one command.
 //!
-//! The commands are serve, migrate, backup, check, keys, openapi and healthcheck. This file writes their
+//! The commands are serve, migrate, backup, check, verify, keys, openapi and healthcheck. This file writes their
 //! output and chooses the exit status.
+
+mod verify;
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -63,9 +65,9 @@ pub fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let command = line.command.unwrap_or(Command::Serve);
-    // For `check`, exit status 1 means damage.
+    // For `check`, exit status 1 means damage. For `verify`, exit status 1 means a difference.
     let failure = match command {
-        Command::Check { .. } => ExitCode::from(2),
+        Command::Check { .. } | Command::Verify(_) => ExitCode::from(2),
         _ => ExitCode::FAILURE,
     };
     match run(command, &line.settings, &matches) {
@@ -91,6 +93,7 @@ fn run(
             healthcheck(served_address(settings, matches))?;
             return Ok(ExitCode::SUCCESS);
         }
+        Command::Verify(replay) => return verify::verify(&replay),
         _ => {}
     }
     log_to_stderr(settings)?;

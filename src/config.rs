@@ -56,6 +56,9 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Replays the training of a receipt and compares the results. Exit status 0: all are equal; 1: the printed
+    /// one differs; 2: the receipt or the data cannot be read.
+    Verify(Replay),
     /// Creates, lists and revokes API keys, even while a service uses the store.
     #[command(subcommand)]
     Keys(KeysCommand),
@@ -63,6 +66,21 @@ pub enum Command {
     Openapi,
     /// Checks that a running service is alive. Exit status 0: alive.
     Healthcheck,
+}
+
+/// A receipt to replay, with its data.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// The receipt, as `GET /v1/models/{id}/receipt` returns it.
+    pub receipt: PathBuf,
+    /// The file with the examples of the training. Generated examples need no file.
+    pub data: Option<PathBuf>,
+    /// Media type of the file. By default the extension of the name determines the format.
+    #[arg(long)]
+    pub format: Option<String>,
+    /// Option of the data as NAME=VALUE, as in the query of the request that sent the data. May be repeated.
+    #[arg(long = "option", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
 }
 
 /// The commands for API keys.

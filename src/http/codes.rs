@@ -146,6 +146,8 @@ codes! {
     NO_FEATURE_WEIGHTS "no-feature-weights" 422 "The model has no linear weights"
         "Only the kinds `binary-weights` and `linear` have one weight per feature. The detail gives the \
          reason."
+    NO_RECEIPT "no-receipt" 422 "The model has no receipt"
+        "Only a training has a receipt that the mistaken examples and the seed reproduce. The detail gives the reason."
     INEXACT_PROGRAM "inexact-program" 422 "The language cannot state the model exactly"
         "A program answers exactly like the service or is refused. The detail names the limit. Python \
          states every model."

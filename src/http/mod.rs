@@ -106,6 +106,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(models::explanation::get_model_explanation))
         .routes(routes!(models::weights::get_model_weights))
         .routes(routes!(models::code::get_model_code))
+        .routes(routes!(models::receipt::get_model_receipt))
         .routes(routes!(sessions::create_session, sessions::list_sessions))
         .routes(routes!(sessions::get_session, sessions::delete_session))
         .routes(routes!(sessions::save_session_model))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use halfspace_verify::Receipt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
@@ -289,6 +290,22 @@ pub struct ModelDocument {
     pub table: Option<Arc<TableEncoding>>,
     /// The hypothesis, with all data needed to predict.
     pub hypothesis: HypothesisDocument,
+}
+
+/// The stored form of a model: the document, and the receipt of its training. A model file has no receipt.
+#[derive(Serialize)]
+pub struct StoredModel {
+    #[serde(flatten)]
+    pub document: ModelDocument,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Receipt>,
+}
+
+/// The receipt in a stored model.
+#[derive(Deserialize)]
+pub struct StoredReceipt {
+    #[serde(default)]
+    pub receipt: Option<Receipt>,
 }
 
 #[cfg(test)]

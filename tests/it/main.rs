@@ -18,6 +18,7 @@ mod larger_than_memory;
 mod learner_suite;
 mod openapi;
 mod postgres;
+mod receipts;
 mod resumption;
 mod revocation;
 mod separability;

@@ -258,6 +258,24 @@ fn libraries_and_records_do_not_know_the_outside() {
     assert_none("a library or a record knows the outside", &found);
 }
 
+/// The replay is a second implementation. It takes the examples in memory and nothing else from the core.
+#[test]
+fn the_replay_shares_no_code_with_the_learners() {
+    let sources = code();
+    let own = sources
+        .iter()
+        .filter(|source| source.path.starts_with("crates/halfspace-verify/"));
+    let mut found = Vec::new();
+    for source in own {
+        let imports = source.text.match_indices("halfspace_core::");
+        let shared = imports.filter(|(at, _)| {
+            !source.text[*at..].starts_with("halfspace_core::learners::sample::data::")
+        });
+        found.extend(shared.map(|(at, _)| format!("{}: byte {at}", source.path)));
+    }
+    assert_none("the replay uses the core", &found);
+}
+
 #[test]
 fn unsafe_code_stands_in_three_places_with_its_reason() {
     let mut found = Vec::new();

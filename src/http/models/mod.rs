@@ -10,6 +10,7 @@ pub mod explanation;
 pub mod import;
 pub mod predict;
 pub mod predictions_text;
+pub mod receipt;
 pub mod time_limit;
 pub mod weights;
 

@@ -13,6 +13,7 @@ mod experiment_part;
 mod grid;
 mod maximum_margin;
 pub(super) mod memory_bound;
+mod receipt;
 mod separability;
 mod train;
 mod version_space;

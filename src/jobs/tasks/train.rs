@@ -19,13 +19,15 @@ use halfspace_core::learners::engine::task::{self, Input, Task};
 use halfspace_core::learners::engine::train::train_from;
 use halfspace_core::learners::engine::train_loop::Reason;
 use halfspace_core::theory::directed_drift::expected_examples_log2;
+use halfspace_formats::GeneratedSpec;
 
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::task::DataSpec;
-use crate::records::train::{ModelDocument, TrainResult, TrainSpec};
+use crate::records::train::{ModelDocument, StoredModel, TrainResult, TrainSpec};
 use crate::records::{Model, ModelId, Names};
 
 use super::data::TaskData;
+use super::receipt::receipt;
 use super::{About, Allowance, Completion, Given, LoadedModel, ResolveError, memory_bound};
 use crate::jobs::queue::completion::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json_text};
 
@@ -45,6 +47,9 @@ const FOLDS: &str = "the folds share training examples, so their errors are not 
 /// A model keeps the seeds of at most this number of data sets.
 const SEEDS_MAX: usize = 1000;
 
+/// Bytes of one row of a receipt: the number, its value in a document, and its text while the text grows.
+const RECEIPT_ROW_BYTES: u64 = 128;
+
 /// Examples per second beyond the speed of any present machine.
 const EXAMPLES_A_SECOND_MAX: f64 = 1e9;
 
@@ -59,6 +64,8 @@ pub struct Train {
     data_seeds: Option<Vec<u64>>,
     /// The names of the data's features and classes.
     names: Names,
+    /// The description of the examples, if they are drawn.
+    generated: Option<GeneratedSpec>,
     /// Number of trainings whose certificates hold at once.
     trainings: u32,
 }
@@ -167,7 +174,8 @@ impl super::Task for Train {
 
     fn document_bytes(&self, outcome: &RunOutcome) -> u64 {
         // The document, its text while the text grows, and the stored text.
-        4 * memory_bound::document(&outcome.hypothesis)
+        let kept = outcome.grounds.mistaken.as_ref().map_or(0, Vec::len) as u64;
+        4 * memory_bound::document(&outcome.hypothesis) + RECEIPT_ROW_BYTES * kept
     }
 
     fn memory_bytes(&self, resident_bytes_max: u64) -> u64 {
@@ -243,6 +251,7 @@ impl Train {
             warm_start: spec.warm_start.map(|start| start.model),
             data_seeds,
             names: described.names.clone(),
+            generated: described.generated.clone(),
             trainings: spec.among.map_or(1, |among| among.trainings),
         })
     }
@@ -316,6 +325,14 @@ impl Train {
         let kind = hypothesis.kind().to_owned();
         let n = hypothesis.n() as u64;
         let held_out = outcome.holdout.map(|counted| counted.examples);
+        let receipt = receipt(
+            &self.task,
+            outcome,
+            &hypothesis,
+            self.data.input().examples(),
+            job.data_sha256.as_deref(),
+            self.generated.as_ref(),
+        );
         let document = ModelDocument {
             params: self.task.parameters.to_json(),
             seed: job.seed,
@@ -340,7 +357,7 @@ impl Train {
             learner: self.task.entry.name.to_owned(),
             kind,
             n,
-            document: json_text(&document),
+            document: json_text(&StoredModel { document, receipt }),
             created_at: ids.now(),
         }
     }

@@ -32,6 +32,8 @@ pub struct Grounds {
     pub consistent: Result<u64, String>,
     /// The examples that reproduce the run.
     pub compressed: Result<Compressed, String>,
+    /// The rows of the mistaken examples in the data, ascending. None if they do not reproduce the run.
+    pub mistaken: Option<Vec<u64>>,
 }
 
 /// A run that a few of its examples reproduce.
@@ -104,6 +106,10 @@ pub(crate) fn grounds(
             (Some(_), Err(why)) => Err(why.clone()),
             (Some(mistaken), Ok(examples)) => context.compressed(mistaken, *examples)?,
         },
+        mistaken: train_loop
+            .mistaken
+            .as_ref()
+            .map(|rows| source.data_rows(rows)),
     })
 }
 

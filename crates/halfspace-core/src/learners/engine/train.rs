@@ -259,6 +259,18 @@ impl<'a> RunExamples<'a> {
         places
     }
 
+    /// Turns rows (see [`Stream::row`]) into rows of the data, held-out examples included.
+    pub(crate) fn data_rows(&self, rows: &BitVector) -> Vec<u64> {
+        let marked = (0..rows.n()).filter(|&row| rows.get(row));
+        match (self.holdout, self.source) {
+            (Some(holdout), ExampleSource::Generated(_)) => {
+                let shown = holdout.rows(HoldoutPart::Shown);
+                marked.map(|place| shown[place].into()).collect()
+            }
+            _ => marked.map(|row| row as u64).collect(),
+        }
+    }
+
     /// Whether another reading of all examples may take long, because they are drawn or not in memory.
     pub(crate) fn is_slow(&self) -> bool {
         match self.source {

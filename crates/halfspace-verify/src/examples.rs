@@ -1,0 +1,54 @@
+//! Examples as plain numbers.
+
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
+
+/// The features of one example.
+#[derive(Clone, Debug)]
+pub enum Example {
+    Bits(Vec<bool>),
+    Values(Vec<f64>),
+}
+
+impl Example {
+    /// The features with a value other than 0, with their values. Bits count as 0 and 1.
+    pub fn nonzero(&self) -> Vec<(usize, f64)> {
+        let values: Vec<f64> = match self {
+            Self::Bits(bits) => bits.iter().map(|&bit| f64::from(u8::from(bit))).collect(),
+            Self::Values(values) => values.clone(),
+        };
+        let all = values.into_iter().enumerate();
+        all.filter(|(_, value)| *value != 0.0).collect()
+    }
+
+    /// The bits. Empty for real values, which `replay` refuses for learners of bits.
+    pub fn bits(&self) -> &[bool] {
+        match self {
+            Self::Bits(bits) => bits,
+            Self::Values(_) => &[],
+        }
+    }
+}
+
+/// Whether the features are real.
+pub fn is_real(data: &Data) -> bool {
+    matches!(data.features(), Features::Real(_))
+}
+
+/// One example.
+pub fn example(data: &Data, row: u64) -> Example {
+    match data.features() {
+        Features::Boolean(matrix) => {
+            let bits = matrix.row(row as usize);
+            Example::Bits((0..data.n()).map(|j| bits.get(j)).collect())
+        }
+        Features::Real(matrix) => Example::Values(matrix.row(row as usize).to_vec()),
+    }
+}
+
+/// Whether the label of an example is +1. A half-space example is positive.
+pub fn is_positive(data: &Data, row: u64) -> bool {
+    match data.labels() {
+        Labels::Labelled(labels) => labels.get(row as usize),
+        Labels::HalfSpace | Labels::Unlabelled => true,
+    }
+}

@@ -1,0 +1,283 @@
+//! The learners by their definitions, one example at a time: perceptron, bounded perceptron and Directed Drift.
+
+use serde_json::{Map, Value, json};
+
+use crate::examples::Example;
+use crate::kernels::KernelPerceptron;
+use crate::random::Draws;
+use crate::winnow::{KernelWinnow, Winnow};
+
+/// A learner that changes its state only on mistakes.
+pub trait Learner {
+    /// Whether the prediction for an example is +1.
+    fn is_positive(&self, example: &Example) -> bool;
+
+    /// Learns from a mistaken example with this label.
+    fn learn(&mut self, example: &Example, is_positive: bool);
+
+    /// Turns the state into the answered hypothesis.
+    fn finish(&mut self) {}
+
+    /// The document of the hypothesis.
+    fn hypothesis(&self) -> Value;
+}
+
+/// The description of a run that a learner begins with.
+pub struct Setup<'a> {
+    pub params: &'a Map<String, Value>,
+    pub n: usize,
+    pub is_real: bool,
+    pub seed: u64,
+}
+
+impl Setup<'_> {
+    /// The first hypothesis must be the learner's own one.
+    fn check_initial(&self, default: Option<f64>) -> Result<(), String> {
+        let initial = self.params.get("initial");
+        if initial.map(Value::as_f64) == default.map(Some) {
+            return Ok(());
+        }
+        Err("params.initial is not the default of the learner".to_owned())
+    }
+
+    pub fn number(&self, name: &str) -> Result<f64, String> {
+        let value = self.params.get(name).and_then(Value::as_f64);
+        value.ok_or_else(|| format!("params.{name} is not a number"))
+    }
+
+    pub fn flag(&self, name: &str) -> Result<bool, String> {
+        let value = self.params.get(name).and_then(Value::as_bool);
+        value.ok_or_else(|| format!("params.{name} is not a flag"))
+    }
+}
+
+/// The learner of this name.
+pub fn learner(name: &str, setup: &Setup<'_>) -> Result<Box<dyn Learner>, String> {
+    if setup.is_real && !matches!(name, "perceptron" | "bounded-perceptron") {
+        return Err(format!(
+            "{name} needs Boolean examples, but the examples are real"
+        ));
+    }
+    Ok(match name {
+        "perceptron" if setup.is_real => Box::new(RealPerceptron::new(setup)?),
+        "perceptron" => Box::new(Perceptron::new(setup)?),
+        "bounded-perceptron" => Box::new(BoundedPerceptron::new(setup)?),
+        "directed-drift" => Box::new(DirectedDrift::new(setup)?),
+        "kernel-perceptron" => Box::new(KernelPerceptron::new(setup)?),
+        "winnow" => Box::new(Winnow::new(setup)?),
+        "kernel-winnow" => Box::new(KernelWinnow::new(setup)?),
+        _ => return Err(format!("no receipt exists for the learner {name}")),
+    })
+}
+
+/// The perceptron on bits, in integers. A fractional learning rate is the unit of the weights.
+struct Perceptron {
+    weights: Vec<i64>,
+    bias: Option<i64>,
+    reading: String,
+    step: i64,
+    unit: Option<f64>,
+}
+
+impl Perceptron {
+    fn new(setup: &Setup<'_>) -> Result<Self, String> {
+        setup.check_initial(Some(0.0))?;
+        let eta = setup.number("eta")?;
+        let is_whole = eta.fract() == 0.0;
+        let reading = setup.params.get("reading").and_then(Value::as_str);
+        Ok(Self {
+            weights: vec![0; setup.n],
+            bias: setup.flag("bias")?.then_some(0),
+            reading: reading.unwrap_or_default().to_owned(),
+            step: if is_whole { eta as i64 } else { 1 },
+            unit: (!is_whole).then_some(eta),
+        })
+    }
+
+    /// The value of a bit.
+    fn value(&self, bit: bool) -> i64 {
+        match (bit, self.reading.as_str()) {
+            (true, _) => 1,
+            (false, "unsigned") => 0,
+            (false, _) => -1,
+        }
+    }
+
+    fn number(&self, count: i64) -> Value {
+        match self.unit {
+            None => json!(count),
+            Some(unit) => json!(multiple(unit, count)),
+        }
+    }
+}
+
+/// The double nearest to `count` times the shortest decimal of `unit`.
+fn multiple(unit: f64, count: i64) -> f64 {
+    let text = format!("{unit:e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let places = mantissa.split_once('.').map_or(0, |(_, part)| part.len());
+    let digits: i128 = mantissa.replace('.', "").parse().unwrap_or_default();
+    let exponent = exponent.parse::<i64>().unwrap_or_default() - places as i64;
+    let product = format!("{}e{exponent}", digits * i128::from(count));
+    product.parse().unwrap_or(f64::NAN)
+}
+
+impl Learner for Perceptron {
+    fn is_positive(&self, example: &Example) -> bool {
+        let products = self.weights.iter().zip(example.bits());
+        let sum: i64 = products.map(|(w, &bit)| w * self.value(bit)).sum();
+        sum + self.bias.unwrap_or(0) >= 0
+    }
+
+    fn learn(&mut self, example: &Example, is_positive: bool) {
+        let amount = if is_positive { self.step } else { -self.step };
+        for (j, &bit) in example.bits().iter().enumerate() {
+            self.weights[j] += amount * self.value(bit);
+        }
+        self.bias = self.bias.map(|bias| bias + amount);
+    }
+
+    fn hypothesis(&self) -> Value {
+        let weights: Vec<Value> = self.weights.iter().map(|&w| self.number(w)).collect();
+        let mut document = json!({
+            "kind": "linear", "n": weights.len(), "weights": weights,
+            "bias": self.bias.map(|bias| self.number(bias)), "reading": self.reading,
+        });
+        if let Some(unit) = self.unit {
+            document["unit"] = json!(unit);
+        }
+        document
+    }
+}
+
+/// The perceptron on real values. The learnt weights are multiplied by the learning rate at the end.
+struct RealPerceptron {
+    weights: Vec<f64>,
+    bias: Option<f64>,
+    eta: f64,
+}
+
+impl RealPerceptron {
+    fn new(setup: &Setup<'_>) -> Result<Self, String> {
+        setup.check_initial(Some(0.0))?;
+        Ok(Self {
+            weights: vec![0.0; setup.n],
+            bias: setup.flag("bias")?.then_some(0.0),
+            eta: setup.number("eta")?,
+        })
+    }
+}
+
+impl Learner for RealPerceptron {
+    fn is_positive(&self, example: &Example) -> bool {
+        let Example::Values(values) = example else {
+            return true;
+        };
+        let mut sum = 0.0;
+        for (w, x) in self.weights.iter().zip(values) {
+            sum += w * x;
+        }
+        sum + self.bias.unwrap_or(0.0) >= 0.0
+    }
+
+    fn learn(&mut self, example: &Example, is_positive: bool) {
+        let amount = if is_positive { 1.0 } else { -1.0 };
+        if let Example::Values(values) = example {
+            for (w, x) in self.weights.iter_mut().zip(values) {
+                *w += amount * x;
+            }
+        }
+        self.bias = self.bias.map(|bias| bias + amount);
+    }
+
+    fn finish(&mut self) {
+        for weight in self.weights.iter_mut().chain(&mut self.bias) {
+            *weight *= self.eta;
+        }
+    }
+
+    fn hypothesis(&self) -> Value {
+        json!({"kind": "linear", "n": self.weights.len(), "weights": self.weights,
+            "bias": self.bias, "reading": null})
+    }
+}
+
+/// The perceptron with weights in [0, 1].
+struct BoundedPerceptron {
+    weights: Vec<f64>,
+    inhibition: f64,
+    threshold: f64,
+    eta: f64,
+}
+
+impl BoundedPerceptron {
+    fn new(setup: &Setup<'_>) -> Result<Self, String> {
+        setup.check_initial(Some(0.5))?;
+        Ok(Self {
+            weights: vec![0.5; setup.n],
+            inhibition: setup.number("inhibition")?,
+            threshold: setup.number("threshold")?,
+            eta: setup.number("eta")?,
+        })
+    }
+}
+
+impl Learner for BoundedPerceptron {
+    fn is_positive(&self, example: &Example) -> bool {
+        let mut sum = 0.0;
+        for (j, x) in example.nonzero() {
+            sum += (self.weights[j] - self.inhibition) * x;
+        }
+        sum / self.weights.len() as f64 - self.threshold >= 0.0
+    }
+
+    fn learn(&mut self, example: &Example, is_positive: bool) {
+        let end = if is_positive { 1.0 } else { 0.0 };
+        for (j, x) in example.nonzero() {
+            let weight = self.weights[j];
+            self.weights[j] = (weight + self.eta * x * (end - weight)).clamp(0.0, 1.0);
+        }
+    }
+
+    fn hypothesis(&self) -> Value {
+        json!({"kind": "bounded", "n": self.weights.len(), "weights": self.weights,
+            "inhibition": self.inhibition, "threshold": self.threshold})
+    }
+}
+
+/// Directed Drift: on a mistake, flips one coordinate among those that differ from the positive example.
+struct DirectedDrift {
+    weights: Vec<bool>,
+    draws: Draws,
+}
+
+impl DirectedDrift {
+    fn new(setup: &Setup<'_>) -> Result<Self, String> {
+        setup.check_initial(None)?;
+        let mut draws = Draws::new(setup.seed);
+        let weights = draws.bits(setup.n);
+        Ok(Self { weights, draws })
+    }
+}
+
+impl Learner for DirectedDrift {
+    fn is_positive(&self, example: &Example) -> bool {
+        let pairs = self.weights.iter().zip(example.bits());
+        2 * pairs.filter(|(w, x)| w != x).count() <= self.weights.len()
+    }
+
+    fn learn(&mut self, example: &Example, is_positive: bool) {
+        // A negative example counts as the positive example -x.
+        let pairs = self.weights.iter().zip(example.bits()).enumerate();
+        let differing = pairs.filter(|(_, (w, x))| (*w != *x) == is_positive);
+        let differing: Vec<usize> = differing.map(|(j, _)| j).collect();
+        let chosen = differing[self.draws.below(differing.len() as u64) as usize];
+        self.weights[chosen] = !self.weights[chosen];
+    }
+
+    fn hypothesis(&self) -> Value {
+        let bits = self.weights.iter();
+        let text: String = bits.map(|&bit| if bit { '1' } else { '0' }).collect();
+        json!({"kind": "binary-weights", "n": self.weights.len(), "weights": text})
+    }
+}

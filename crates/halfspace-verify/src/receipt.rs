@@ -1,0 +1,90 @@
+//! The receipt of a training.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+/// The version of receipts that this crate writes and reads.
+pub const VERSION: u32 = 1;
+
+/// The name of the generator of every random choice.
+pub const GENERATOR: &str = "xoshiro256++";
+
+/// The facts that reproduce a training, and the results to expect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Receipt {
+    /// The version of this form: 1.
+    pub version: u32,
+    /// The learner.
+    pub learner: String,
+    /// Parameters of the learner, including defaults.
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
+    pub params: Map<String, Value>,
+    /// The seed of all random choices.
+    pub seed: u64,
+    /// The name of the generator of the random choices: `xoshiro256++`.
+    pub generator: String,
+    /// The order of the examples in a pass: `cyclic` or `shuffled`.
+    pub order: String,
+    /// The share of held-out examples; null if none were held out.
+    pub holdout: Option<f64>,
+    /// The number of examples, held-out examples included.
+    pub examples: u64,
+    /// The total of mistakes. The replay ends after the last of them.
+    pub mistakes: u64,
+    /// Wrong predictions of the hypothesis on the examples that the learner was shown; null if they were not
+    /// counted.
+    pub training_errors: Option<u64>,
+    /// Wrong predictions of the hypothesis on the held-out examples; null if there are none, or if they were not
+    /// counted.
+    pub holdout_errors: Option<u64>,
+    /// The origin of the examples.
+    pub data: DataSource,
+    /// SHA-256 of the JSON text of the hypothesis without spaces, with the members of each object sorted by name.
+    pub hypothesis_sha256: String,
+    /// The rows of the mistaken examples, counted from 0 and ascending.
+    pub kept: Vec<u64>,
+    /// SHA-256 of the JSON text of the other members without spaces, with the members of each object sorted by
+    /// name.
+    pub sha256: String,
+}
+
+/// The origin of the examples of a training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = ReceiptData))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum DataSource {
+    /// The digest of the canonical rows.
+    Sha256(String),
+    /// The description of examples that are drawn with the seed of the receipt.
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
+    Generated(Value),
+}
+
+impl Receipt {
+    /// The same receipt with the digest of its members.
+    #[must_use]
+    pub fn sealed(mut self) -> Self {
+        self.sha256 = self.digest();
+        self
+    }
+
+    /// The digest of the members other than `sha256`.
+    pub fn digest(&self) -> String {
+        let mut document = serde_json::to_value(self).expect("members have string keys");
+        if let Some(members) = document.as_object_mut() {
+            members.remove("sha256");
+        }
+        document_sha256(&document)
+    }
+}
+
+/// SHA-256 of the JSON text of a document without spaces, with the members of each object sorted by name.
+pub fn document_sha256(document: &Value) -> String {
+    let text = document.to_string();
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

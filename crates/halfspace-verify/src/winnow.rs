@@ -1,0 +1,229 @@
+//! Winnow over features and over monotone conjunctions, by their definitions: sums of powers in exact integers.
+
+use std::collections::BTreeMap;
+
+use num_bigint::BigUint;
+use serde_json::{Value, json};
+
+use crate::examples::Example;
+use crate::learners::{Learner, Setup};
+
+/// Largest number of active features of an example.
+const ACTIVE_MAX: u64 = 24;
+
+/// The threshold of a sum of powers of alpha = p / q.
+struct Threshold {
+    alpha: Value,
+    p: BigUint,
+    q: BigUint,
+    theta: String,
+    /// Theta is `digits / 10^places`.
+    digits: BigUint,
+    places: u32,
+}
+
+impl Threshold {
+    fn new(setup: &Setup<'_>, default_theta: BigUint) -> Result<Self, String> {
+        let alpha = setup.params.get("alpha").cloned().unwrap_or_default();
+        let (p, q) = ratio(&alpha).ok_or("params.alpha is not a number above 1")?;
+        let theta = match setup.params.get("theta").and_then(Value::as_str) {
+            Some(theta) => theta.to_owned(),
+            None => default_theta.to_string(),
+        };
+        let (digits, places) = decimal(&theta).ok_or("params.theta is not a decimal")?;
+        Ok(Self {
+            alpha,
+            p,
+            q,
+            theta,
+            digits,
+            places,
+        })
+    }
+
+    /// Whether the sum of alpha^e over all exponents e, each with its count, reaches theta.
+    fn is_reached(&self, counts: &BTreeMap<i32, u64>) -> bool {
+        let (Some(&low), Some(&high)) = (counts.keys().next(), counts.keys().last()) else {
+            return self.digits == BigUint::ZERO;
+        };
+        // The sum times q^(high - low) / alpha^low.
+        let terms = counts.iter().map(|(&e, &count)| {
+            self.p.pow((e - low) as u32) * self.q.pow((high - e) as u32) * count
+        });
+        let sum: BigUint = terms.sum();
+        let (over, under) = (low.max(0) as u32, (-low).max(0) as u32);
+        let scale = (high - low) as u32;
+        let left =
+            sum * self.p.pow(over) * self.q.pow(under) * BigUint::from(10_u32).pow(self.places);
+        left >= &self.digits * self.p.pow(under) * self.q.pow(over) * self.q.pow(scale)
+    }
+}
+
+/// A decimal as `digits / 10^places`.
+fn decimal(text: &str) -> Option<(BigUint, u32)> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = format!("{whole}{fraction}").parse().ok()?;
+    Some((digits, u32::try_from(fraction.len()).ok()?))
+}
+
+/// Alpha as p / q. A number stands for its double, and a string for its decimal.
+fn ratio(alpha: &Value) -> Option<(BigUint, BigUint)> {
+    if let Some(text) = alpha.as_str() {
+        let (digits, places) = decimal(text)?;
+        return Some((digits, BigUint::from(10_u32).pow(places)));
+    }
+    let mut value = alpha.as_f64().filter(|alpha| *alpha > 1.0)?;
+    let mut halvings = 0;
+    while value.fract() != 0.0 {
+        value *= 2.0;
+        halvings += 1;
+    }
+    Some((
+        BigUint::from(value as u128),
+        BigUint::from(1_u32) << halvings,
+    ))
+}
+
+pub struct Winnow {
+    threshold: Threshold,
+    n: usize,
+    exponents: Vec<i32>,
+    has_complements: bool,
+}
+
+impl Winnow {
+    pub fn new(setup: &Setup<'_>) -> Result<Self, String> {
+        let has_complements = setup.flag("negated_literals")?;
+        let features = if has_complements {
+            2 * setup.n
+        } else {
+            setup.n
+        };
+        Ok(Self {
+            threshold: Threshold::new(setup, BigUint::from(features))?,
+            n: setup.n,
+            exponents: vec![0; features],
+            has_complements,
+        })
+    }
+
+    /// The active features of an example, complements included.
+    fn active(&self, example: &Example) -> Vec<usize> {
+        let bits = example.bits();
+        let complements = bits.iter().map(|bit| !bit).filter(|_| self.has_complements);
+        let all = bits.iter().copied().chain(complements).enumerate();
+        all.filter(|(_, bit)| *bit).map(|(j, _)| j).collect()
+    }
+}
+
+impl Learner for Winnow {
+    fn is_positive(&self, example: &Example) -> bool {
+        let mut counts = BTreeMap::new();
+        for feature in self.active(example) {
+            *counts.entry(self.exponents[feature]).or_insert(0) += 1;
+        }
+        self.threshold.is_reached(&counts)
+    }
+
+    fn learn(&mut self, example: &Example, is_positive: bool) {
+        for feature in self.active(example) {
+            self.exponents[feature] += if is_positive { 1 } else { -1 };
+        }
+    }
+
+    fn hypothesis(&self) -> Value {
+        json!({
+            "kind": "winnow", "n": self.n, "alpha": self.threshold.alpha,
+            "theta": self.threshold.theta, "exponents": self.exponents,
+            "negated_literals": self.has_complements,
+        })
+    }
+}
+
+pub struct KernelWinnow {
+    threshold: Threshold,
+    n: usize,
+    max_active: u64,
+    /// The examples with active features in the order of their first mistakes, with promotions minus demotions.
+    support: Vec<(Vec<bool>, i32)>,
+}
+
+impl KernelWinnow {
+    pub fn new(setup: &Setup<'_>) -> Result<Self, String> {
+        let max_active = setup.params.get("max_active").and_then(Value::as_u64);
+        let max_active = max_active.unwrap_or(20);
+        if max_active > ACTIVE_MAX {
+            return Err(format!("params.max_active is above {ACTIVE_MAX}"));
+        }
+        Ok(Self {
+            threshold: Threshold::new(setup, BigUint::from(1_u32) << setup.n)?,
+            n: setup.n,
+            max_active,
+            support: Vec::new(),
+        })
+    }
+}
+
+/// The positions of the ones.
+fn active(bits: &[bool]) -> Vec<usize> {
+    let all = bits.iter().enumerate();
+    all.filter(|(_, bit)| **bit).map(|(j, _)| j).collect()
+}
+
+impl Learner for KernelWinnow {
+    fn is_positive(&self, example: &Example) -> bool {
+        let active = active(example.bits());
+        if active.len() as u64 > self.max_active {
+            // No training has such an example.
+            return false;
+        }
+        // A set of active features is a number below 2^a. The exponent of a set is the sum of the counts of the
+        // examples that have all its features.
+        let mut exponents = vec![0; 1 << active.len()];
+        for (x, net) in &self.support {
+            let shared = active
+                .iter()
+                .enumerate()
+                .filter(|(_, feature)| x[**feature]);
+            exponents[shared.map(|(at, _)| 1 << at).sum::<usize>()] += net;
+        }
+        for at in 0..active.len() {
+            for set in (0..exponents.len()).filter(|set| set >> at & 1 == 0) {
+                exponents[set] += exponents[set | 1 << at];
+            }
+        }
+        let mut counts = BTreeMap::new();
+        for exponent in &exponents[1..] {
+            *counts.entry(*exponent).or_insert(0) += 1;
+        }
+        self.threshold.is_reached(&counts)
+    }
+
+    fn learn(&mut self, example: &Example, is_positive: bool) {
+        let x = example.bits();
+        if !x.contains(&true) {
+            return;
+        }
+        let by = if is_positive { 1 } else { -1 };
+        match self.support.iter_mut().find(|(known, _)| known == x) {
+            Some((_, net)) => *net += by,
+            None => self.support.push((x.to_vec(), by)),
+        }
+    }
+
+    fn hypothesis(&self) -> Value {
+        let support = self
+            .support
+            .iter()
+            .filter(|(_, net)| *net != 0)
+            .map(|(x, net)| {
+                let x: String = x.iter().map(|&bit| if bit { '1' } else { '0' }).collect();
+                json!({"x": x, "y": net.signum(), "count": net.unsigned_abs()})
+            });
+        json!({
+            "kind": "kernel-winnow", "n": self.n, "alpha": self.threshold.alpha,
+            "theta": self.threshold.theta, "max_active": self.max_active,
+            "support": support.collect::<Vec<_>>(),
+        })
+    }
+}

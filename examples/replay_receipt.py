@@ -1,0 +1,197 @@
+"""Replays the receipt of a training in whole numbers, with the standard library alone.
+
+    python3 replay_receipt.py receipt.json data.csv
+
+The data are CSV without a header: the label first (1, or any other value for -1), then bits. The learners are
+perceptron with a whole eta, kernel-perceptron, directed-drift, and winnow with the default alpha 2 and threshold n.
+`halfspace verify` replays every receipt.
+"""
+
+import hashlib
+import json
+import sys
+from fractions import Fraction
+from math import comb
+
+MASK = 2**64 - 1
+LEARNER, ORDER, HOLDOUT = 4, 5, 6
+
+
+def mixed(z):
+    """The finaliser of SplitMix64."""
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
+    return z ^ z >> 31
+
+
+class Random:
+    """xoshiro256++ for one purpose of a seed."""
+
+    def __init__(self, seed, purpose):
+        golden = 0x9E3779B97F4A7C15
+        seed = mixed(seed + golden * purpose & MASK)
+        self.s = [mixed(seed + golden * i & MASK) for i in range(1, 5)]
+
+    def word(self):
+        rotated = lambda x, k: (x << k | x >> 64 - k) & MASK
+        s = self.s
+        word = rotated(s[0] + s[3] & MASK, 23) + s[0] & MASK
+        t = s[1] << 17 & MASK
+        s[2] ^= s[0]
+        s[3] ^= s[1]
+        s[1] ^= s[2]
+        s[0] ^= s[3]
+        s[2] ^= t
+        s[3] = rotated(s[3], 45)
+        return word
+
+    def below(self, count):
+        """A number below `count` by the method of Canon, for splits and orders."""
+        high, low = divmod(self.word() * count, 2**64)
+        if low > 2**64 - count:
+            high += low + (self.word() * count >> 64) > MASK
+        return high
+
+    def unbiased(self, count):
+        """A number below `count` by the method of Lemire, for flips."""
+        while True:
+            high, low = divmod(self.word() * count, 2**64)
+            if low >= 2**64 % count:
+                return high
+
+
+class Perceptron:
+    def __init__(self, receipt, n):
+        params = receipt["params"]
+        assert params["eta"] == int(params["eta"]), "this script replays a whole eta only"
+        self.eta, self.reading, self.has_bias = params["eta"], params["reading"], params["bias"]
+        self.w, self.bias = [0] * n, 0
+
+    def values(self, x):
+        return x if self.reading == "unsigned" else [2 * bit - 1 for bit in x]
+
+    def score(self, x):
+        return sum(w * v for w, v in zip(self.w, self.values(x))) + self.bias
+
+    def learn(self, x, y):
+        self.w = [w + self.eta * y * v for w, v in zip(self.w, self.values(x))]
+        self.bias += self.eta * y * self.has_bias
+
+    def hypothesis(self):
+        bias = self.bias if self.has_bias else None
+        return {"kind": "linear", "n": len(self.w), "weights": self.w, "bias": bias, "reading": self.reading}
+
+
+class KernelPerceptron:
+    def __init__(self, receipt, n):
+        kernel = receipt["params"]["kernel"]
+        self.n, self.support, self.all = n, [], kernel["conjunctions"] == "all"
+        self.most = kernel.get("max_literals")
+        self.values = [sum(comb(c, l) for l in range(min(c, self.most or c) + 1)) for c in range(n + 1)]
+
+    def score(self, x):
+        same = lambda z: sum(a == b if self.all else a & b for a, b in zip(x, z))
+        return sum(y * self.values[same(z)] for z, y in self.support)
+
+    def learn(self, x, y):
+        self.support.append((x, y))
+
+    def hypothesis(self):
+        kernel = {"conjunctions": "all" if self.all else "monotone", "max_literals": self.most}
+        support = [{"x": "".join(map(str, x)), "y": y} for x, y in self.support]
+        return {"kind": "kernel", "n": self.n, "kernel": kernel, "support": support}
+
+
+class DirectedDrift:
+    def __init__(self, receipt, n):
+        self.random = Random(receipt["seed"], LEARNER)
+        words = [self.random.word() for _ in range((n + 63) // 64)]
+        self.w = [words[j // 64] >> j % 64 & 1 for j in range(n)]
+
+    def score(self, x):
+        return sum(1 if a == b else -1 for a, b in zip(self.w, x))
+
+    def learn(self, x, y):
+        differing = [j for j, bit in enumerate(x) if (self.w[j] != bit) == (y == 1)]
+        self.w[differing[self.random.unbiased(len(differing))]] ^= 1
+
+    def hypothesis(self):
+        return {"kind": "binary-weights", "n": len(self.w), "weights": "".join(map(str, self.w))}
+
+
+class Winnow:
+    def __init__(self, receipt, n):
+        params = receipt["params"]
+        plain = params["alpha"] == 2 and "theta" not in params and not params["negated_literals"]
+        assert plain, "this script replays winnow with alpha 2 and the threshold n only"
+        self.e = [0] * n
+
+    def score(self, x):
+        return sum(Fraction(2) ** e for e, bit in zip(self.e, x) if bit) - len(self.e)
+
+    def learn(self, x, y):
+        self.e = [e + y * bit for e, bit in zip(self.e, x)]
+
+    def hypothesis(self):
+        n = len(self.e)
+        return {"kind": "winnow", "n": n, "alpha": 2, "theta": str(n), "exponents": self.e, "negated_literals": False}
+
+
+LEARNERS = {
+    "perceptron": Perceptron,
+    "kernel-perceptron": KernelPerceptron,
+    "directed-drift": DirectedDrift,
+    "winnow": Winnow,
+}
+
+
+def digest(document):
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def split(receipt):
+    """The rows that the learner is shown."""
+    m, random = receipt["examples"], Random(receipt["seed"], HOLDOUT)
+    # Rust rounds halves up and Python rounds halves to even.
+    wanted, shown = int((receipt["holdout"] or 0) * m + 0.5), []
+    for row in range(m if wanted else 0):
+        is_held_out = random.below(m - row) < wanted
+        wanted -= is_held_out
+        shown += [] if is_held_out else [row]
+    return shown or list(range(m))
+
+
+def main(receipt_path, data_path):
+    with open(receipt_path) as file:
+        receipt = json.load(file)
+    with open(data_path) as file:
+        rows = [line.strip().split(",") for line in file]
+    examples = [([int(bit) for bit in row[1:]], 1 if row[0] == "1" else -1) for row in rows]
+    assert receipt["sha256"] == digest({k: v for k, v in receipt.items() if k != "sha256"}), "the receipt was altered"
+    assert receipt["learner"] in LEARNERS, f"this script does not replay {receipt['learner']}"
+    assert receipt["examples"] == len(examples), "the receipt is for other data"
+    learner = LEARNERS[receipt["learner"]](receipt, len(examples[0][0]))
+    is_wrong = lambda row: (learner.score(examples[row][0]) >= 0) != (examples[row][1] == 1)
+    shown, kept, random = split(receipt), set(receipt["kept"]), Random(receipt["seed"], ORDER)
+    order, mistakes, mistaken = list(shown), 0, set()
+    while mistakes < receipt["mistakes"]:
+        before = mistakes
+        for place in range(len(order) - 1, 0, -1) if receipt["order"] == "shuffled" else []:
+            other = random.below(place + 1)
+            order[place], order[other] = order[other], order[place]
+        for row in order:
+            if row in kept and mistakes < receipt["mistakes"] and is_wrong(row):
+                learner.learn(*examples[row])
+                mistakes += 1
+                mistaken.add(row)
+        assert mistakes > before, "the replay makes fewer mistakes"
+    assert mistaken == kept, "a kept example was not mistaken"
+    assert digest(learner.hypothesis()) == receipt["hypothesis_sha256"], "the hypothesis differs"
+    if receipt["training_errors"] is not None:
+        assert sum(map(is_wrong, shown)) == receipt["training_errors"], "the training errors differ"
+    print(f"equal: {mistakes} mistakes on {len(kept)} of {len(shown)} examples")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

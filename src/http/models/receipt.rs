@@ -1,0 +1,70 @@
+//! `GET /v1/models/{id}/receipt`: the receipt of the training that made a model.
+
+use axum::Json;
+use axum::extract::State;
+use halfspace_core::learners::engine::catalogue;
+use halfspace_verify::Receipt;
+use serde_json::json;
+
+use crate::records::id::ModelKind;
+use crate::records::train::{ModelDocument, StoredReceipt};
+use crate::records::{Model, ModelId};
+use crate::storage::StoreError;
+
+use crate::http::App;
+use crate::http::document::declared::{IN_PATH, problems};
+use crate::http::extract::{Caller, NoQuery, PathId};
+use crate::http::models::document;
+use crate::http::problem::{Code, Problem};
+
+/// Returns the receipt of the training that made a model.
+///
+/// A receipt names the mistaken examples of the training. These examples alone reproduce the run. `halfspace verify`
+/// replays a receipt on the data with a second implementation of the learners. A training has a receipt if the learner
+/// changes its state only on mistakes, the order is cyclic or shuffled, and the run began from the learner's own first
+/// hypothesis.
+#[utoipa::path(get, path = "/v1/models/{id}/receipt", tag = "models",
+    params(("id" = ModelId, Path, description = "The model")),
+    responses((status = 200, description = "The receipt", body = Receipt)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::NO_RECEIPT]])))))]
+pub async fn get_model_receipt(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<ModelKind>,
+) -> Result<Json<Receipt>, Problem> {
+    let model = app.jobs.store().model(&owner, id).await?;
+    let model = model.ok_or_else(|| Problem::not_found("model"))?;
+    let stored: StoredReceipt =
+        serde_json::from_str(&model.document).map_err(StoreError::corrupt)?;
+    match stored.receipt {
+        Some(receipt) => Ok(Json(receipt)),
+        None => {
+            let reason = reason(&model, &document(&model)?);
+            Err(Problem::new(
+                Code::NO_RECEIPT,
+                format!("The model has no receipt: {reason}."),
+            ))
+        }
+    }
+}
+
+/// The reason why a model has no receipt.
+fn reason(model: &Model, document: &ModelDocument) -> String {
+    let entry = catalogue::find(&model.learner);
+    if !entry.is_some_and(|entry| entry.is_compressed) {
+        return format!("{} changes its state not only on mistakes", model.learner);
+    }
+    if document.params.get("order") == Some(&json!("random")) {
+        return "the order of the examples was random".to_owned();
+    }
+    if document.warm_start.is_some() {
+        return "the run began from a model".to_owned();
+    }
+    if model.job.is_none() {
+        return "the model comes from a file or a session".to_owned();
+    }
+    "the client set the first hypothesis, the stream had neither count nor max_examples, a fold was held out, a limit of \
+     the learner ended the run, or the run made mistakes on more than 1,048,576 examples"
+        .to_owned()
+}

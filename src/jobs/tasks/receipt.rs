@@ -1,0 +1,72 @@
+//! The receipt of a training, from the outcome of the run.
+
+use halfspace_core::learners::engine::holdout::HeldOut;
+use halfspace_core::learners::engine::outcome::RunOutcome;
+use halfspace_core::learners::engine::task::Task;
+use halfspace_core::learners::engine::train_loop::Reason;
+use halfspace_formats::GeneratedSpec;
+use halfspace_verify::{DataSource, GENERATOR, Receipt, VERSION, document_sha256};
+
+use crate::jobs::queue::completion::json;
+use crate::records::hypothesis::HypothesisDocument;
+
+/// Largest number of examples that a receipt names.
+const KEPT_MAX: usize = 1 << 20;
+
+/// The receipt of a run. None if the mistaken examples, the parameters and the seed do not reproduce the run.
+///
+/// `examples` is the number of the examples, unless the stream has no end. `data_sha256` is the digest of stored
+/// examples, and `generated` describes drawn ones.
+pub(super) fn receipt(
+    task: &Task,
+    outcome: &RunOutcome,
+    hypothesis: &HypothesisDocument,
+    examples: Option<u64>,
+    data_sha256: Option<&str>,
+    generated: Option<&GeneratedSpec>,
+) -> Option<Receipt> {
+    let kept = outcome.grounds.mistaken.as_ref()?;
+    let is_own = task.start.is_none() && !task.has_initial() && task.in_units;
+    // A limit of the learner itself refuses the update of the last mistake.
+    let is_whole = match outcome.termination.reason {
+        Reason::Limit(limit) => limit.starts_with("max_"),
+        _ => true,
+    };
+    if !is_own || !is_whole || kept.len() > KEPT_MAX {
+        return None;
+    }
+    let share = match task.holdout {
+        None => None,
+        Some(HeldOut::Share(share)) => Some(share),
+        Some(HeldOut::Fold { .. }) => return None,
+    };
+    let params = task.parameters.to_json();
+    let order = params.get("order").and_then(|order| order.as_str());
+    let examples = examples.unwrap_or(outcome.counts.examples);
+    let held_out = outcome.holdout.map_or(0, |counted| counted.examples);
+    // The errors on a part of the examples are no claim about the data.
+    let training = outcome
+        .training
+        .filter(|counted| counted.examples + held_out == examples);
+    let receipt = Receipt {
+        version: VERSION,
+        learner: task.entry.name.to_owned(),
+        order: order.unwrap_or("cyclic").to_owned(),
+        params,
+        seed: task.seed.0,
+        generator: GENERATOR.to_owned(),
+        holdout: share,
+        examples,
+        mistakes: outcome.counts.mistakes,
+        training_errors: training.map(|counted| counted.errors),
+        holdout_errors: outcome.holdout.map(|counted| counted.errors),
+        data: match generated {
+            Some(generated) => DataSource::Generated(json(generated)),
+            None => DataSource::Sha256(data_sha256?.to_owned()),
+        },
+        hypothesis_sha256: document_sha256(&json(hypothesis)),
+        kept: kept.clone(),
+        sha256: String::new(),
+    };
+    Some(receipt.sealed())
+}

@@ -1,0 +1,339 @@
+//! Receipts: every training of a learner that changes its state only on mistakes is replayed by a second
+//! implementation, and an altered receipt is refused.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use halfspace::jobs::draw;
+use halfspace_core::learners::sample::data::Data;
+use halfspace_formats::{Format, GeneratedSpec, Options, parse};
+use halfspace_verify::{Check, DataSource, Receipt, verify};
+use serde_json::{Value, json};
+
+use crate::service::{Service, program, request};
+
+/// Learners with a query of parameters each.
+const LEARNERS: [(&str, &str); 14] = [
+    ("perceptron", ""),
+    ("perceptron", "&order=shuffled"),
+    ("perceptron", "&order=shuffled&eta=0.3&reading=unsigned"),
+    ("perceptron", "&eta=3&bias=false"),
+    ("winnow", ""),
+    ("winnow", "&alpha=1.5&theta=2.25&negated_literals=true"),
+    ("winnow", "&alpha=1.1"),
+    ("kernel-perceptron", ""),
+    (
+        "kernel-perceptron",
+        "&order=shuffled&kernel.conjunctions=monotone",
+    ),
+    ("kernel-perceptron", "&kernel.max_literals=2"),
+    ("kernel-winnow", ""),
+    ("kernel-winnow", "&alpha=3&theta=7.5"),
+    ("directed-drift", ""),
+    ("bounded-perceptron", "&threshold=0.01"),
+];
+
+const LIMITS: [&str; 3] = [
+    "&max_passes=7",
+    "&max_mistakes=23",
+    "&max_examples=150&max_passes=50",
+];
+
+/// One training: its request, and its data as CSV unless they are generated.
+struct Case {
+    path: String,
+    table: Option<String>,
+    generated: Value,
+}
+
+/// The training of this number. All learners, parameters, limits, splits and kinds of data take turns.
+fn case(number: u64) -> Case {
+    let (learner, params) = LEARNERS[number as usize % LEARNERS.len()];
+    let turn = number / LEARNERS.len() as u64;
+    let limit = LIMITS[turn as usize % LIMITS.len()];
+    let holdout = if turn / 3 % 2 == 1 {
+        "&holdout=0.2"
+    } else {
+        ""
+    };
+    let is_generated = turn % 5 == 4;
+    let is_real = turn % 2 == 1 && learner.contains("perceptron") && !learner.starts_with("kernel");
+    let is_real = is_real && !params.contains("reading");
+    let path = format!("/v1/learners/{learner}/train?seed={number}{params}{limit}{holdout}");
+    let n = 5 + turn % 5;
+    let generated = json!({"generated": {"n": n, "count": 90, "noise": 0.1,
+        "target": {"binary_weights": {}}, "sampling": "uniform"}});
+    Case {
+        path,
+        table: (!is_generated).then(|| table(number, n, is_real)),
+        generated,
+    }
+}
+
+/// Pseudo-random rows, the label first: the majority of the features, with noise.
+fn table(seed: u64, n: u64, is_real: bool) -> String {
+    let mut state = seed.wrapping_mul(2_862_933_555_777_941_757).wrapping_add(1);
+    let mut below = |count: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % count
+    };
+    let mut text = String::new();
+    for _ in 0..80 {
+        let most = if is_real { 16 } else { 1 };
+        let values: Vec<u64> = (0..n).map(|_| below(most + 1)).collect();
+        let is_positive = (2 * values.iter().sum::<u64>() > n * most) != (below(10) == 0);
+        let _ = write!(text, "{}", if is_positive { 1 } else { -1 });
+        for value in values {
+            let _ = write!(text, ",{}", value as f64 / most as f64);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Trains and returns the path of the model.
+async fn train(service: &Service, case: &Case) -> String {
+    let (media_type, body) = match &case.table {
+        Some(table) => ("text/csv", table.clone()),
+        None => ("application/json", case.generated.to_string()),
+    };
+    let headers = [("content-type", media_type), ("prefer", "wait=60")];
+    let answer = service
+        .send(request("POST", &case.path, &headers, body))
+        .await;
+    let job = answer.expect(200).json();
+    assert_eq!(job["status"], "succeeded", "{}: {job}", case.path);
+    format!("/v1/models/{}", job["result"]["model"].as_str().unwrap())
+}
+
+async fn receipt(service: &Service, model: &str) -> Receipt {
+    let answer = service.get(&format!("{model}/receipt")).await;
+    serde_json::from_value(answer.expect(200).json()).unwrap()
+}
+
+fn data(case: &Case, receipt: &Receipt) -> Data {
+    match (&case.table, &receipt.data) {
+        (Some(table), _) => {
+            let parsed = parse(Format::Csv, table.as_bytes(), &Options::default());
+            parsed.unwrap().data
+        }
+        (None, DataSource::Generated(generated)) => {
+            let spec: GeneratedSpec = serde_json::from_value(generated.clone()).unwrap();
+            draw(&spec, receipt.seed, 1 << 20).unwrap().0
+        }
+        (None, DataSource::Sha256(_)) => panic!("the data were generated"),
+    }
+}
+
+fn difference(checks: &[Check]) -> Option<&'static str> {
+    checks
+        .iter()
+        .find(|check| check.outcome.is_err())
+        .map(|check| check.name)
+}
+
+/// Trains and replays this number of cases. Returns the seconds of training and of the replay.
+async fn replay_all(cases: u64) -> (f64, f64) {
+    let service = Service::start().await;
+    let (mut trained, mut replayed) = (0.0, 0.0);
+    for number in 0..cases {
+        let case = case(number);
+        let begin = tokio::time::Instant::now();
+        let model = train(&service, &case).await;
+        trained += begin.elapsed().as_secs_f64();
+        let receipt = receipt(&service, &model).await;
+        let data = data(&case, &receipt);
+        let begin = tokio::time::Instant::now();
+        let checks = verify(&receipt, &data);
+        replayed += begin.elapsed().as_secs_f64();
+        assert_eq!(
+            difference(&checks),
+            None,
+            "{}: {checks:?}\n{receipt:?}",
+            case.path
+        );
+        assert!(checks.iter().any(|check| check.name == "hypothesis digest"));
+    }
+    (trained, replayed)
+}
+
+#[tokio::test]
+async fn every_training_of_the_grid_is_replayed() {
+    replay_all(168).await;
+}
+
+#[tokio::test]
+#[ignore = "prints seconds, for a release build"]
+async fn a_thousand_trainings_are_replayed() {
+    let (trained, replayed) = replay_all(1000).await;
+    println!("1,000 trainings: {trained:.2} s over the service, {replayed:.2} s of replay");
+}
+
+/// The receipt with each digit of its text altered, one at a time, as far as the text is still a receipt.
+fn altered(text: &str) -> impl Iterator<Item = (usize, Receipt)> {
+    let digits = text
+        .bytes()
+        .enumerate()
+        .filter(|(_, byte)| byte.is_ascii_digit());
+    digits.filter_map(move |(at, digit)| {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes[at] = b'0' + (digit - b'0' + 1) % 10;
+        let receipt = serde_json::from_slice(&bytes).ok()?;
+        Some((at, receipt))
+    })
+}
+
+#[tokio::test]
+async fn a_receipt_with_any_digit_altered_is_refused() {
+    let service = Service::start().await;
+    for number in 0..LEARNERS.len() as u64 {
+        let case = case(number);
+        let receipt = receipt(&service, &train(&service, &case).await).await;
+        let data = data(&case, &receipt);
+        let text = serde_json::to_string(&receipt).unwrap();
+        for (at, altered) in altered(&text) {
+            assert!(
+                difference(&verify(&altered, &data)).is_some(),
+                "{at} of {text}"
+            );
+        }
+    }
+}
+
+/// The replay finds each false fact by itself if the digest of the receipt was computed again.
+#[tokio::test]
+async fn a_false_fact_under_a_new_digest_is_refused() {
+    let service = Service::start().await;
+    let case = case(LEARNERS.len() as u64 * 3 + 1);
+    let own = receipt(&service, &train(&service, &case).await).await;
+    let data = data(&case, &own);
+    let cases: [(&str, fn(&mut Receipt)); 13] = [
+        ("version", |it| it.version = 2),
+        ("generator", |it| it.generator = "chacha8".to_owned()),
+        ("order", |it| it.order = "cyclic".to_owned()),
+        ("examples", |it| it.examples += 1),
+        ("data digest", |it| {
+            it.data = DataSource::Sha256("00".to_owned())
+        }),
+        ("holdout", |it| it.holdout = Some(0.001)),
+        ("kept examples", |it| it.kept.reverse()),
+        ("learner", |it| it.learner = "pocket".to_owned()),
+        ("mistakes", |it| it.kept = it.kept[..1].to_vec()),
+        ("hypothesis digest", |it| it.mistakes += 1),
+        ("hypothesis digest", |it| it.hypothesis_sha256.clear()),
+        ("training errors", |it| it.training_errors = Some(80)),
+        ("holdout errors", |it| it.holdout_errors = Some(16)),
+    ];
+    for (name, alter) in cases {
+        let mut receipt = own.clone();
+        alter(&mut receipt);
+        let found = difference(&verify(&receipt.sealed(), &data));
+        assert_eq!(found, Some(name));
+    }
+}
+
+#[tokio::test]
+async fn models_without_a_receipt_say_why() {
+    let service = Service::start().await;
+    let table = table(1, 5, false);
+    let mut models = Vec::new();
+    for (path, reason) in [
+        ("pocket/train?max_passes=3", "not only on mistakes"),
+        ("perceptron/train?order=random&max_passes=3", "random"),
+        (
+            "perceptron/train?initial=2&max_passes=3",
+            "first hypothesis",
+        ),
+    ] {
+        let case = Case {
+            path: format!("/v1/learners/{path}"),
+            table: Some(table.clone()),
+            generated: Value::Null,
+        };
+        models.push((train(&service, &case).await, reason));
+    }
+    let exported = train(&service, &case(0)).await;
+    let file = service.get(&exported).await.expect(200).json();
+    assert_eq!(file.get("receipt"), None);
+    let copy = service
+        .post_json("/v1/models", &file)
+        .await
+        .expect(201)
+        .id();
+    models.push((format!("/v1/models/{copy}"), "file"));
+    for (model, reason) in models {
+        let answer = service.get(&format!("{model}/receipt")).await;
+        assert!(answer.text().contains(reason), "{}", answer.text());
+        assert_eq!(answer.problem(422), "no-receipt");
+    }
+}
+
+fn run_verify(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = program();
+    command.current_dir(directory).arg("verify").args(arguments);
+    command.output().unwrap()
+}
+
+#[tokio::test]
+async fn the_command_and_the_script_replay_a_receipt() {
+    let service = Service::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+    write("other.csv", &table(99, 5, false));
+    write("none.json", "{}");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/replay_receipt.py");
+    for number in [0, 1, 2, 3, 4, 7, 8, 9, 12, 42, 43, 46, 50, 54] {
+        let case = case(number);
+        let receipt = receipt(&service, &train(&service, &case).await).await;
+        write("receipt.json", &serde_json::to_string(&receipt).unwrap());
+        let Some(table) = &case.table else {
+            continue;
+        };
+        write("data.csv", table);
+        let good = run_verify(directory.path(), &["receipt.json", "data.csv"]);
+        assert_eq!(good.status.code(), Some(0), "{good:?}");
+        let is_integral = !table.contains('.') && !case.path.contains("eta=0.3");
+        if is_integral && !case.path.contains("alpha=") {
+            let mut python = std::process::Command::new("python3");
+            python.current_dir(directory.path()).arg(&script);
+            let replayed = python.args(["receipt.json", "data.csv"]).output().unwrap();
+            assert!(replayed.status.success(), "{}: {replayed:?}", case.path);
+        }
+    }
+    let other = run_verify(directory.path(), &["receipt.json", "other.csv"]);
+    let text = String::from_utf8(other.stdout).unwrap();
+    assert_eq!(other.status.code(), Some(1));
+    assert!(text.contains("differs data digest"), "{text}");
+    for unreadable in [
+        ["receipt.json", "missing.csv"],
+        ["none.json", "other.csv"],
+        ["receipt.json", "none.json"],
+    ] {
+        let refused = run_verify(directory.path(), &unreadable);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_command_draws_generated_examples_again() {
+    let service = Service::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let case = Case {
+        path: "/v1/learners/directed-drift/train?seed=5&max_examples=400".to_owned(),
+        table: None,
+        generated: json!({"generated": {"n": 15, "target": {"binary_weights": {}},
+            "sampling": "uniform-positive"}}),
+    };
+    let receipt = receipt(&service, &train(&service, &case).await).await;
+    fs::write(
+        directory.path().join("receipt.json"),
+        serde_json::to_string(&receipt).unwrap(),
+    )
+    .unwrap();
+    let good = run_verify(directory.path(), &["receipt.json"]);
+    assert_eq!(good.status.code(), Some(0), "{good:?}");
+}

@@ -24,7 +24,7 @@ struct Threshold {
 
 impl Threshold {
     fn new(setup: &Setup<'_>, default_theta: BigUint) -> Result<Self, String> {
-        let alpha = setup.params.get("alpha").cloned().unwrap_or_default();
+        let alpha = setup.params.get("alpha").cloned().unwrap_or(json!(2));
         let (p, q) = ratio(&alpha).ok_or("params.alpha is not a number above 1")?;
         let theta = match setup.params.get("theta").and_then(Value::as_str) {
             Some(theta) => theta.to_owned(),

@@ -64,7 +64,7 @@ fn reason(model: &Model, document: &ModelDocument) -> String {
     if model.job.is_none() {
         return "the model comes from a file or a session".to_owned();
     }
-    "the client set the first hypothesis, the stream had neither count nor max_examples, a fold was held out, a limit of \
-     the learner ended the run, or the run made mistakes on more than 1,048,576 examples"
+    "the client set the first hypothesis, the stream had neither count nor max_examples, a fold was held out, a \
+     limit of the learner ended the run, or the run made mistakes on more than 1,048,576 examples"
         .to_owned()
 }

@@ -37,12 +37,12 @@ pub fn verify(replay: &Replay) -> Result<ExitCode, Box<dyn Error>> {
 /// The examples of the training, from the file or drawn again.
 fn data(receipt: &Receipt, replay: &Replay) -> Result<Data, Box<dyn Error>> {
     match (&receipt.data, &replay.data) {
-        (DataSource::Sha256(_), Some(path)) => read(path, replay),
-        (DataSource::Sha256(_), None) => Err("name the file with the examples".into()),
-        (DataSource::Generated(_), Some(_)) => {
+        (DataSource::Rows { .. }, Some(path)) => read(path, replay),
+        (DataSource::Rows { .. }, None) => Err("name the file with the examples".into()),
+        (DataSource::Generated { .. }, Some(_)) => {
             Err("the examples of this receipt are generated; name no file".into())
         }
-        (DataSource::Generated(generated), None) => {
+        (DataSource::Generated { spec: generated }, None) => {
             let mut spec: GeneratedSpec = serde_json::from_value(generated.clone())
                 .map_err(|error| format!("the description of generated data: {error}"))?;
             // A stream without an end was read up to this example.

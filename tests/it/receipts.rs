@@ -121,11 +121,11 @@ fn data(case: &Case, receipt: &Receipt) -> Data {
             let parsed = parse(Format::Csv, table.as_bytes(), &Options::default());
             parsed.unwrap().data
         }
-        (None, DataSource::Generated(generated)) => {
+        (None, DataSource::Generated { spec: generated }) => {
             let spec: GeneratedSpec = serde_json::from_value(generated.clone()).unwrap();
             draw(&spec, receipt.seed, 1 << 20).unwrap().0
         }
-        (None, DataSource::Sha256(_)) => panic!("the data were generated"),
+        (None, DataSource::Rows { .. }) => panic!("the data were generated"),
     }
 }
 
@@ -217,7 +217,9 @@ async fn a_false_fact_under_a_new_digest_is_refused() {
         ("order", |it| it.order = "cyclic".to_owned()),
         ("examples", |it| it.examples += 1),
         ("data digest", |it| {
-            it.data = DataSource::Sha256("00".to_owned())
+            it.data = DataSource::Rows {
+                sha256: "00".to_owned(),
+            }
         }),
         ("holdout", |it| it.holdout = Some(0.001)),
         ("kept examples", |it| it.kept.reverse()),

@@ -55,13 +55,19 @@ pub struct Receipt {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", schema(as = ReceiptData))]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum DataSource {
-    /// The digest of the canonical rows.
-    Sha256(String),
-    /// The description of examples that are drawn with the seed of the receipt.
-    #[cfg_attr(feature = "schema", schema(value_type = Object))]
-    Generated(Value),
+    /// Stored or sent examples.
+    Rows {
+        /// The digest of the canonical rows.
+        sha256: String,
+    },
+    /// Examples that are drawn with the seed of the receipt.
+    Generated {
+        /// The description of the examples.
+        #[cfg_attr(feature = "schema", schema(value_type = Object))]
+        spec: Value,
+    },
 }
 
 impl Receipt {

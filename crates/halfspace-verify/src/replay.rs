@@ -45,7 +45,7 @@ fn compare(receipt: &Receipt, data: &Data, checks: &mut Vec<Check>) -> Option<()
     )?;
     check("order", order(receipt))?;
     check("examples", same(data.examples() as u64, receipt.examples))?;
-    if let DataSource::Sha256(stated) = &receipt.data {
+    if let DataSource::Rows { sha256: stated } = &receipt.data {
         let found: String = digest(data)
             .iter()
             .map(|byte| format!("{byte:02x}"))

@@ -61,8 +61,12 @@ pub(super) fn receipt(
         training_errors: training.map(|counted| counted.errors),
         holdout_errors: outcome.holdout.map(|counted| counted.errors),
         data: match generated {
-            Some(generated) => DataSource::Generated(json(generated)),
-            None => DataSource::Sha256(data_sha256?.to_owned()),
+            Some(generated) => DataSource::Generated {
+                spec: json(generated),
+            },
+            None => DataSource::Rows {
+                sha256: data_sha256?.to_owned(),
+            },
         },
         hypothesis_sha256: document_sha256(&json(hypothesis)),
         kept: kept.clone(),

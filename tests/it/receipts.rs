@@ -211,7 +211,8 @@ async fn a_false_fact_under_a_new_digest_is_refused() {
     let case = case(LEARNERS.len() as u64 * 3 + 1);
     let own = receipt(&service, &train(&service, &case).await).await;
     let data = data(&case, &own);
-    let cases: [(&str, fn(&mut Receipt)); 13] = [
+    type Change = fn(&mut Receipt);
+    let cases: [(&str, Change); 13] = [
         ("version", |it| it.version = 2),
         ("generator", |it| it.generator = "chacha8".to_owned()),
         ("order", |it| it.order = "cyclic".to_owned()),

@@ -16,11 +16,12 @@ use crate::http::problem::{FieldError, ProblemDocument};
 
 /// The tagged unions: component, tag, and suffix of the names of the variants. The variants of `JobResult`
 /// have names already.
-const UNIONS: [(&str, &str, &str); 7] = [
+const UNIONS: [(&str, &str, &str); 8] = [
     ("JobResult", "task", ""),
     ("HypothesisDocument", "kind", "Hypothesis"),
     ("CertificateDocument", "kind", "Certificate"),
     ("Certificate", "kind", "Certificate"),
+    ("ReceiptData", "kind", "ReceiptData"),
     ("LearnerSpec", "name", "Learner"),
     ("ExperimentSpec", "name", "Experiment"),
     ("ExperimentRequest", "name", "ExperimentRequest"),

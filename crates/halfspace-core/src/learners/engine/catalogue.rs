@@ -12,7 +12,7 @@ use crate::learners::engine::stopping::StopRule;
 use crate::learners::engine::task::{Input, TaskError};
 use crate::learners::kernel::{kernel_perceptron, kernel_winnow};
 use crate::learners::linear::{bounded_perceptron, clipped_perceptron, perceptron, pocket, sbpi};
-use crate::learners::message_passing::{amp, auto, reinforced_amp};
+use crate::learners::message_passing::{amp, auto, focusing_bp, reinforced_amp};
 use crate::learners::sample::source::Presentation;
 use crate::learners::winnow;
 
@@ -31,6 +31,7 @@ pub static CATALOGUE: &[&LearnerEntry] = &[
     &clipped_perceptron::ENTRY,
     &amp::ENTRY,
     &reinforced_amp::ENTRY,
+    &focusing_bp::ENTRY,
     &auto::ENTRY,
 ];
 

@@ -7,7 +7,10 @@
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `max_iterations` | 1000 | passes over the sample from one start |
-//! | `restarts` | 10 | further starts from random weights |
+//! | `restarts` | 0 | further starts from random weights |
+//!
+//! A failing start has little influence on the search: measured at n = 1001, all successes came before the first
+//! restart. The default is therefore one start.
 //!
 //! A run ends as `consistent` only after a pass that counted no mistake of the weights in exact integer
 //! arithmetic. A run that starts from a model tests the weights of that model first.
@@ -44,17 +47,16 @@ use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotW
 use crate::learners::engine::train_loop::Reason;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::message_passing::planted;
-use crate::learners::message_passing::search::{MessagePassing, SearchLimits};
+use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
 
 const MAX_ITERATIONS_DEFAULT: u64 = 1000;
-const RESTARTS_DEFAULT: u64 = 10;
 
 /// Budget of a run whose request sets neither parameter.
 pub const BUDGET: SearchLimits = SearchLimits {
     max_iterations: MAX_ITERATIONS_DEFAULT,
-    restarts: RESTARTS_DEFAULT,
+    restarts: 0,
 };
 
 /// Parameter for the passes from one start.
@@ -69,23 +71,25 @@ pub const MAX_ITERATIONS: Parameter = Parameter {
 };
 
 /// Parameter for the starts after the first.
-pub const RESTARTS: Parameter = Parameter {
-    name: "restarts",
-    kind: ParameterKind::Count {
-        minimum: 0,
-        maximum: 1_000_000,
-        default: "10",
-    },
-    description: "Further random starts after a start without a solution.",
-};
+pub const fn restarts(default: &'static str) -> Parameter {
+    Parameter {
+        name: "restarts",
+        kind: ParameterKind::Count {
+            minimum: 0,
+            maximum: 1_000_000,
+            default,
+        },
+        description: "Further random starts after a start without a solution.",
+    }
+}
 
-/// Returns the budget that the parameters set. [`BUDGET`] supplies the missing values.
-pub fn budget(parameters: &Parameters) -> SearchLimits {
+/// Returns the budget that the parameters set. `default` supplies the missing values.
+pub fn budget(parameters: &Parameters, default: SearchLimits) -> SearchLimits {
     SearchLimits {
         max_iterations: parameters
             .count(MAX_ITERATIONS.name)
-            .unwrap_or(BUDGET.max_iterations),
-        restarts: parameters.count(RESTARTS.name).unwrap_or(BUDGET.restarts),
+            .unwrap_or(default.max_iterations),
+        restarts: parameters.count("restarts").unwrap_or(default.restarts),
     }
 }
 
@@ -103,7 +107,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     is_conservative: false,
     is_compressed: false,
     default_stop: DefaultStop::Own,
-    parameters: &[MAX_ITERATIONS, RESTARTS],
+    parameters: &[MAX_ITERATIONS, restarts("0")],
     guarantee: Guarantee {
         theorem: "Barbier, Krzakala, Macris, Miolane, Zdeborova",
         bound: "In the limit of large n, hidden weights are found from about 1.493 n uniform \
@@ -115,10 +119,10 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     check: None,
     state_format: 0,
     build: |setup| {
-        let budget = budget(setup.parameters);
+        let budget = budget(setup.parameters, BUDGET);
         Ok(Box::new(MessagePassing::new(
             setup.n,
-            None,
+            Amplification::None,
             budget,
             setup.random,
         )))

@@ -33,12 +33,12 @@
 use crate::learners::drift::directed_drift::DATA;
 use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
-use crate::learners::message_passing::amp::{MAX_ITERATIONS, RESTARTS, budget};
-use crate::learners::message_passing::search::MessagePassing;
+use crate::learners::message_passing::amp::{BUDGET, MAX_ITERATIONS, budget, restarts};
+use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
 use crate::learners::sample::source::Presentation;
 
 /// The default of rho.
-pub const RHO: f64 = 0.003;
+const RHO: f64 = 0.003;
 
 /// The entry of reinforced AMP in the catalogue.
 pub static ENTRY: LearnerEntry = LearnerEntry {
@@ -57,7 +57,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     default_stop: DefaultStop::Own,
     parameters: &[
         MAX_ITERATIONS,
-        RESTARTS,
+        restarts("10"),
         Parameter {
             name: "reinforcement",
             kind: ParameterKind::Number {
@@ -81,10 +81,16 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     state_format: 0,
     build: |setup| {
         let rho = setup.parameters.number("reinforcement");
-        let budget = budget(setup.parameters);
+        let budget = budget(
+            setup.parameters,
+            SearchLimits {
+                restarts: 10,
+                ..BUDGET
+            },
+        );
         Ok(Box::new(MessagePassing::new(
             setup.n,
-            Some(rho),
+            Amplification::Reinforcement(rho),
             budget,
             setup.random,
         )))

@@ -17,6 +17,16 @@
 //! Braunstein, R. Zecchina, "Learning by message passing in networks of discrete synapses", Phys. Rev.
 //! Lett. 96 (2006) 030201).
 //!
+//! Focusing belief propagation (C. Baldassi et al., "Unreasonable effectiveness of learning neural networks",
+//! PNAS 113 (2016) E7655-E7662) searches for dense regions of solutions. y coupled copies of the weights with
+//! the same messages attract each other through a common centre. The centre adds
+//! atanh(c tanh((y - 1) atanh(c tanh D))) to the field D of the data, where c = tanh(gamma). The schedule is
+//! c^2 = rho and y = 1 + 1 / (1 - rho), where rho rises in equal steps. Each field is the mean of the new and
+//! the previous field, because undamped fields oscillate.
+//!
+//! A leaning start adds a field of constant size in the direction of the random start for some iterations.
+//! The later course of the search then depends on the start, which a plain search forgets.
+//!
 //! An iteration is one pass over the packed examples, which also tests the candidate. The state has one
 //! number per example and a few per weight. In the two matrix products, means and pulls g are whole
 //! numbers, so the sums are the same in every order and on every machine. A mean has 30 binary places minus
@@ -43,6 +53,24 @@ pub struct SearchLimits {
     pub restarts: u64,
 }
 
+/// The addition to the fields of the data.
+#[derive(Clone, Copy, Debug)]
+pub enum Amplification {
+    /// No addition: the means are those of the posterior distribution.
+    None,
+    /// r times the previous field, with this rho.
+    Reinforcement(f64),
+    /// Reinforcement after a leaning start.
+    LeaningReinforcement(f64),
+    /// The field of the centre, with this step of rho per iteration.
+    Focusing(f64),
+}
+
+/// Size of the field of a leaning start, and its last iteration.
+const LEANING: (f64, u64) = (0.3, 60);
+/// The largest rho of focusing, at which y exceeds 1,000.
+const FOCUS_MAX: f64 = 0.999;
+
 /// The magnitude of the first means.
 const FIRST_MEAN: f64 = 0.001;
 /// A start has settled when the mean square change of the means is below this number.
@@ -55,8 +83,7 @@ const DECIDED: f64 = 1e-9;
 pub struct MessagePassing {
     /// N, which is odd.
     dimension: f64,
-    /// rho, if the search is reinforced.
-    rho: Option<f64>,
+    amplification: Amplification,
     budget: SearchLimits,
     /// Iterations since the last start.
     iteration: u64,
@@ -70,6 +97,8 @@ pub struct MessagePassing {
     /// g, one number per example.
     pulls: Vec<f64>,
     candidate: BitVector,
+    /// The first candidate of a leaning start.
+    leaning: Option<BitVector>,
     /// The candidate with the fewest errors, and its errors.
     best: Option<(u64, BitVector)>,
     pass: PassSums,
@@ -94,11 +123,16 @@ struct PassSums {
 }
 
 impl MessagePassing {
-    /// A search for `n` weights from a random start, reinforced if `rho` is given.
-    pub fn new(n: usize, rho: Option<f64>, budget: SearchLimits, random: &mut Generator) -> Self {
+    /// A search for `n` weights from a random start.
+    pub fn new(
+        n: usize,
+        amplification: Amplification,
+        budget: SearchLimits,
+        random: &mut Generator,
+    ) -> Self {
         let mut search = Self {
             dimension: (n + usize::from(n.is_multiple_of(2))) as f64,
-            rho,
+            amplification,
             budget,
             iteration: 0,
             is_settled: false,
@@ -107,6 +141,7 @@ impl MessagePassing {
             fields: vec![0.0; n],
             pulls: Vec::new(),
             candidate: BitVector::zeros(n),
+            leaning: None,
             best: None,
             pass: PassSums::new(n),
         };
@@ -128,6 +163,9 @@ impl MessagePassing {
     /// as long and failed as often as starts with 20 % wrong weights.
     pub fn start_at(&mut self, weights: BitVector) {
         self.candidate = weights;
+        if let Amplification::LeaningReinforcement(_) = self.amplification {
+            self.leaning = Some(self.candidate.clone());
+        }
         for (j, mean) in self.means.iter_mut().enumerate() {
             *mean = if self.candidate.get(j) {
                 FIRST_MEAN
@@ -186,17 +224,35 @@ impl MessagePassing {
     /// Computes means, fields and candidate from the sums of the pass.
     fn iterate(&mut self) {
         self.iteration += 1;
-        let kept = self.rho.map_or(0.0, |rho| {
-            self.forgetting *= 1.0 - rho;
-            1.0 - self.forgetting
-        });
+        let kept = match self.amplification {
+            Amplification::Reinforcement(rho) | Amplification::LeaningReinforcement(rho) => {
+                self.forgetting *= 1.0 - rho;
+                1.0 - self.forgetting
+            }
+            Amplification::None | Amplification::Focusing(_) => 0.0,
+        };
+        let centre = match self.amplification {
+            Amplification::Focusing(step) => Some((step * self.iteration as f64).min(FOCUS_MAX)),
+            _ => None,
+        };
+        let leaning = self
+            .leaning
+            .as_ref()
+            .filter(|_| self.iteration <= LEANING.1);
         let root = self.dimension.sqrt();
         let correction = self.pass.curvature / self.dimension;
         let scale = 1.0 / (self.pass.units_a_pull * root);
         let mut change = 0.0;
         let states = self.means.iter_mut().zip(&mut self.fields);
         for (j, ((mean, field), &sum)) in states.zip(&self.pass.sums).enumerate() {
-            *field = sum as f64 * scale + correction * *mean + kept * *field;
+            let data = sum as f64 * scale + correction * *mean;
+            *field = match centre {
+                Some(rho) => (data + centre_field(data, rho) + *field) / 2.0,
+                None => data + kept * *field,
+            };
+            if let Some(start) = leaning {
+                *field += if start.get(j) { LEANING.0 } else { -LEANING.0 };
+            }
             let old = std::mem::replace(mean, libm::tanh(*field));
             change += (*mean - old) * (*mean - old);
             self.candidate.set(j, *field >= 0.0);
@@ -234,6 +290,9 @@ impl MessagePassing {
         snapshot.number(pass.units_a_pull.to_bits());
         snapshot.numbers(pass.sums.iter().map(|sum| sum.cast_unsigned()));
         snapshot.numbers([pass.curvature.to_bits(), pass.examples as u64]);
+        if let Some(start) = &self.leaning {
+            snapshot.numbers(start.words().iter().copied());
+        }
     }
 
     /// Restores a state that [`Self::snapshot`] wrote.
@@ -263,7 +322,10 @@ impl MessagePassing {
         pass.sums = sums.map(u64::cast_signed).collect();
         pass.curvature = f64::from_bits(snapshot.number()?);
         pass.examples = usize::try_from(snapshot.number()?).map_err(|_| SnapshotError)?;
-        match pass.examples <= pulls {
+        if let Some(start) = &mut self.leaning {
+            *start = read_weights(n, snapshot)?;
+        }
+        match self.pass.examples <= pulls {
             true => Ok(()),
             false => Err(SnapshotError),
         }
@@ -339,6 +401,13 @@ impl PassSums {
     }
 }
 
+/// The field of the centre of y copies whose data have the field `data`.
+fn centre_field(data: f64, rho: f64) -> f64 {
+    let coupling = rho.sqrt();
+    let copy = libm::atanh(coupling * libm::tanh(data));
+    libm::atanh(coupling * libm::tanh(copy / (1.0 - rho)))
+}
+
 /// phi(z) / Phi(z) of the normal distribution.
 fn inverse_mills(z: f64) -> f64 {
     if z < -8.0 {
@@ -365,6 +434,18 @@ mod tests {
         let step = inverse_mills(-8.000_001) - inverse_mills(-7.999_999);
         assert!((0.0..0.01).contains(&step), "{step}");
         assert!(inverse_mills(-1e300).is_finite() && inverse_mills(40.0) >= 0.0);
+    }
+
+    #[test]
+    fn the_centre_pulls_with_y_copies() {
+        // y = 3 and c = 1 / sqrt(2): tanh(D) = 0.6 gives 2 atanh(0.6 c), worked by hand.
+        let field = centre_field(libm::atanh(0.6), 0.5);
+        let inner = 0.6 * FRAC_1_SQRT_2;
+        let doubled = 2.0 * inner / (1.0 + inner * inner);
+        assert!((libm::tanh(field) - FRAC_1_SQRT_2 * doubled).abs() < 1e-12);
+        assert_eq!(centre_field(2.0, 0.0), 0.0);
+        assert_eq!(centre_field(0.0, FOCUS_MAX), 0.0);
+        assert!(centre_field(-1e9, FOCUS_MAX).is_finite());
     }
 
     #[test]

@@ -1,0 +1,133 @@
+//! Focusing belief propagation: message passing for several coupled copies of the weights, which attract each
+//! other. The learner serves samples with random labels, also where `reinforced-amp` fails. The algorithm is in
+//! `search.rs`.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `max_iterations` | 10000 | passes over the sample |
+//! | `step` | 0.0002 | increase of rho per iteration, which strengthens the attraction |
+//!
+//! The start has no influence on the result, so there are no restarts. A smaller step takes longer and finds more.
+//!
+//! ```
+//! use halfspace_core::bits::BitMatrix;
+//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::sample::data::{Data, Features, Labels};
+//! use halfspace_core::learners::engine::random::{Purpose, Seed};
+//! use halfspace_core::learners::engine::run::Run;
+//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::train::train;
+//! use rand::RngExt;
+//!
+//! // 0.6 random examples per weight.
+//! let (mut examples, mut random) = (BitMatrix::new(320), Seed(1).generator(Purpose::Examples));
+//! for _ in 0..192 {
+//!     examples.push_row(&[0; 5].map(|_: u64| random.random()));
+//! }
+//! let data = Data::new(Features::Boolean(examples), Labels::HalfSpace);
+//! let task = Task::of(find("focusing-bp").expect("listed"), Seed(1));
+//! let input = Input::Sample { data: &data, assume: None };
+//! let outcome = train(&task, input, &Run::default()).expect("an end");
+//! assert_eq!(outcome.termination.reason.name(), "consistent");
+//! assert_eq!(outcome.training.expect("counted").errors, 0);
+//! ```
+
+use crate::learners::drift::directed_drift::DATA;
+use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
+use crate::learners::message_passing::amp::{MAX_ITERATIONS, budget};
+use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
+use crate::learners::sample::source::Presentation;
+
+/// The default step.
+pub const STEP: f64 = 0.0002;
+
+/// Budget of a run whose request sets no parameter.
+pub const BUDGET: SearchLimits = SearchLimits {
+    max_iterations: 10_000,
+    restarts: 0,
+};
+
+/// The entry of focusing belief propagation in the catalogue.
+pub static ENTRY: LearnerEntry = LearnerEntry {
+    name: "focusing-bp",
+    title: "Focusing belief propagation",
+    learns: "Some binary weights that are consistent with random labels, up to about 0.73 examples \
+             per weight.",
+    data: DATA,
+    reading: "signed",
+    presentation: Presentation::HalfSpace,
+    on_line: false,
+    pace: Pace::Steady,
+    confidence_rules: &[],
+    is_conservative: false,
+    is_compressed: false,
+    default_stop: DefaultStop::Own,
+    parameters: &[
+        Parameter {
+            kind: ParameterKind::Count {
+                minimum: 1,
+                maximum: 1_000_000,
+                default: "10000",
+            },
+            ..MAX_ITERATIONS
+        },
+        Parameter {
+            name: "step",
+            kind: ParameterKind::Number {
+                minimum: Minimum::Above(0.0),
+                at_most: 1.0,
+                default: STEP,
+            },
+            description: "Increase of the attraction per iteration, above 0 and at most 1.",
+        },
+    ],
+    guarantee: Guarantee {
+        theorem: "no theorem",
+        bound: "Measured at n = 1001: MEASURED",
+    },
+    source: "C. Baldassi, C. Borgs, J. Chayes, A. Ingrosso, C. Lucibello, L. Saglietti, R. Zecchina, \
+             Unreasonable effectiveness of learning neural networks, PNAS 113 (2016) E7655-E7662",
+    check: None,
+    state_format: 0,
+    build: |setup| {
+        let step = setup.parameters.number("step");
+        let budget = budget(setup.parameters, BUDGET);
+        let focusing = Amplification::Focusing(step);
+        Ok(Box::new(MessagePassing::new(
+            setup.n,
+            focusing,
+            budget,
+            setup.random,
+        )))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::engine::train_loop::Reason;
+    use crate::learners::message_passing::planted::samples::{hidden, stored};
+    use serde_json::json;
+
+    #[test]
+    fn random_labels_are_learnt_by_focusing_alone() {
+        assert!(stored(&ENTRY, &json!({"step": 0.001}), 1001, 671, 1));
+        assert!(stored(&ENTRY, &json!({"step": 0.001}), 301, 181, 2));
+        let slow = json!({"step": 1e-9, "max_iterations": 200});
+        assert!(!stored(&ENTRY, &slow, 301, 181, 2));
+    }
+
+    #[test]
+    fn labels_beyond_the_capacity_are_not_learnt() {
+        assert!(!stored(&ENTRY, &json!({"step": 0.003}), 301, 300, 1));
+    }
+
+    #[test]
+    fn the_search_ends_with_its_iterations() {
+        let params = json!({"max_iterations": 30});
+        let outcome = hidden(&ENTRY, &params, (301, Some(410)), 1);
+        assert_eq!(outcome.termination.reason, Reason::Limit("restarts"));
+        assert_eq!(outcome.counts.passes, 31);
+    }
+}

@@ -56,11 +56,14 @@ const STARTS: u64 = 2;
 const PASSES: u64 = 100;
 
 /// Reinforcement and budget of the second stage.
-const RHO_SLOW: f64 = 0.001;
+const RHO_SLOW: f64 = 0.002;
 const BUDGET_SLOW: SearchLimits = SearchLimits {
     max_iterations: 300,
     restarts: 14,
 };
+
+/// The step of the last stage.
+const FOCUSING_STEP: f64 = 0.0005;
 
 /// Catalogue entry of this learner.
 pub static ENTRY: LearnerEntry = LearnerEntry {
@@ -134,7 +137,7 @@ fn leaning(n: usize, random: &mut Generator) -> Stage {
 fn focusing(n: usize, random: &mut Generator) -> Stage {
     Stage::Focusing(MessagePassing::new(
         n,
-        Amplification::Focusing(focusing_bp::STEP),
+        Amplification::Focusing(FOCUSING_STEP),
         focusing_bp::BUDGET,
         random,
     ))

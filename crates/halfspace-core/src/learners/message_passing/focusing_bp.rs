@@ -35,7 +35,7 @@
 use crate::learners::drift::directed_drift::DATA;
 use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
-use crate::learners::message_passing::amp::{MAX_ITERATIONS, budget};
+use crate::learners::message_passing::amp::MAX_ITERATIONS;
 use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
 use crate::learners::sample::source::Presentation;
 
@@ -92,7 +92,11 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     state_format: 0,
     build: |setup| {
         let step = setup.parameters.number("step");
-        let budget = budget(setup.parameters, BUDGET);
+        let max_iterations = setup.parameters.count(MAX_ITERATIONS.name);
+        let budget = SearchLimits {
+            max_iterations: max_iterations.unwrap_or(BUDGET.max_iterations),
+            ..BUDGET
+        };
         let focusing = Amplification::Focusing(step);
         Ok(Box::new(MessagePassing::new(
             setup.n,
@@ -127,7 +131,7 @@ mod tests {
     fn the_search_ends_with_its_iterations() {
         let params = json!({"max_iterations": 30});
         let outcome = hidden(&ENTRY, &params, (301, Some(410)), 1);
-        assert_eq!(outcome.termination.reason, Reason::Limit("restarts"));
+        assert_eq!(outcome.termination.reason, Reason::Limit("max_iterations"));
         assert_eq!(outcome.counts.passes, 31);
     }
 }

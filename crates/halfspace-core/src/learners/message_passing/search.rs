@@ -68,8 +68,8 @@ pub enum Amplification {
 
 /// Size of the field of a leaning start, and its last iteration.
 const LEANING: (f64, u64) = (0.3, 60);
-/// The largest rho of focusing, at which y exceeds 1,000.
-const FOCUS_MAX: f64 = 0.999;
+/// The largest rho of focusing, at which y is 7.7. The search then ends.
+const FOCUS_MAX: f64 = 0.85;
 
 /// The magnitude of the first means.
 const FIRST_MEAN: f64 = 0.001;
@@ -206,6 +206,9 @@ impl MessagePassing {
     pub fn search(&mut self, random: &mut Generator) -> Update {
         let before = self.candidate.clone();
         if self.is_settled || self.iteration >= self.budget.max_iterations {
+            if let (0, Amplification::Focusing(_)) = (self.budget.restarts, self.amplification) {
+                return Update::Refused("max_iterations");
+            }
             if self.budget.restarts == 0 {
                 return Update::Refused("restarts");
             }
@@ -259,7 +262,9 @@ impl MessagePassing {
         }
         let largest = self.pulls.iter().copied().fold(0.0, f64::max);
         self.pass.begin(&self.means, self.dimension, largest);
-        self.is_settled = change < SETTLED * self.dimension || self.pass.variance < DECIDED;
+        self.is_settled = change < SETTLED * self.dimension
+            || self.pass.variance < DECIDED
+            || centre == Some(FOCUS_MAX);
     }
 
     /// The candidate with the fewest errors.

@@ -57,6 +57,9 @@ fn main() {
             ("auto", 60, 5),
             ("clipped-perceptron", 60, 5),
             ("reinforced-amp", 70, 8),
+            ("focusing-bp", 70, 20),
+            ("focusing-bp", 73, 20),
+            ("focusing-bp", 75, 20),
         ] {
             random(learner, 1001, percent, seeds);
         }

@@ -45,7 +45,6 @@ use crate::learners::engine::train_loop::Reason;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::sbpi::{REINFORCEMENT_DEFAULT, Sbpi};
 use crate::learners::message_passing::amp::BUDGET;
-use crate::learners::message_passing::focusing_bp;
 use crate::learners::message_passing::planted;
 use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
 use crate::learners::sample::block::Block;
@@ -55,15 +54,21 @@ use crate::learners::sample::source::Presentation;
 const STARTS: u64 = 2;
 const PASSES: u64 = 100;
 
-/// Reinforcement and budget of the second stage.
+/// Reinforcement and budget of the second stage. Measured at n = 1001 on the same 40 samples, all stages find
+/// 25 hidden targets at 1.5 examples per weight and 35 at 1.55. Slow reinforcement without leaning starts found
+/// 22 and 30.
 const RHO_SLOW: f64 = 0.002;
 const BUDGET_SLOW: SearchLimits = SearchLimits {
     max_iterations: 300,
     restarts: 14,
 };
 
-/// The step of the last stage.
+/// The step and the budget of the last stage.
 const FOCUSING_STEP: f64 = 0.0005;
+const BUDGET_FOCUSING: SearchLimits = SearchLimits {
+    max_iterations: 2000,
+    restarts: 0,
+};
 
 /// Catalogue entry of this learner.
 pub static ENTRY: LearnerEntry = LearnerEntry {
@@ -138,7 +143,7 @@ fn focusing(n: usize, random: &mut Generator) -> Stage {
     Stage::Focusing(MessagePassing::new(
         n,
         Amplification::Focusing(FOCUSING_STEP),
-        focusing_bp::BUDGET,
+        BUDGET_FOCUSING,
         random,
     ))
 }

@@ -4,10 +4,11 @@
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
-//! | `max_iterations` | 10000 | passes over the sample |
-//! | `step` | 0.0002 | increase of rho per iteration, which strengthens the attraction |
+//! | `max_iterations` | 10000 | passes over the sample from one start |
+//! | `restarts` | 5 | further random starts |
+//! | `step` | 0.0005 | increase of rho per iteration, which strengthens the attraction |
 //!
-//! The start has no influence on the result, so there are no restarts. A smaller step takes longer and finds more.
+//! A smaller step takes longer and finds more.
 //!
 //! ```
 //! use halfspace_core::bits::BitMatrix;
@@ -35,17 +36,17 @@
 use crate::learners::drift::directed_drift::DATA;
 use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
-use crate::learners::message_passing::amp::MAX_ITERATIONS;
+use crate::learners::message_passing::amp::{MAX_ITERATIONS, budget, restarts};
 use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
 use crate::learners::sample::source::Presentation;
 
 /// The default step.
-pub const STEP: f64 = 0.0002;
+const STEP: f64 = 0.0005;
 
 /// Budget of a run whose request sets no parameter.
-pub const BUDGET: SearchLimits = SearchLimits {
+const BUDGET: SearchLimits = SearchLimits {
     max_iterations: 10_000,
-    restarts: 0,
+    restarts: 5,
 };
 
 /// The entry of focusing belief propagation in the catalogue.
@@ -72,6 +73,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
             },
             ..MAX_ITERATIONS
         },
+        restarts("5"),
         Parameter {
             name: "step",
             kind: ParameterKind::Number {
@@ -84,7 +86,9 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     ],
     guarantee: Guarantee {
         theorem: "no theorem",
-        bound: "Measured at n = 1001: MEASURED",
+        bound: "Measured at n = 1001 on 20 samples of random labels per density: 19 samples are learnt \
+                at 0.70 examples per weight, 14 at 0.73 and 9 at 0.75. `reinforced-amp` learns 20, 9 \
+                and 6 of them.",
     },
     source: "C. Baldassi, C. Borgs, J. Chayes, A. Ingrosso, C. Lucibello, L. Saglietti, R. Zecchina, \
              Unreasonable effectiveness of learning neural networks, PNAS 113 (2016) E7655-E7662",
@@ -92,11 +96,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     state_format: 0,
     build: |setup| {
         let step = setup.parameters.number("step");
-        let max_iterations = setup.parameters.count(MAX_ITERATIONS.name);
-        let budget = SearchLimits {
-            max_iterations: max_iterations.unwrap_or(BUDGET.max_iterations),
-            ..BUDGET
-        };
+        let budget = budget(setup.parameters, BUDGET);
         let focusing = Amplification::Focusing(step);
         Ok(Box::new(MessagePassing::new(
             setup.n,
@@ -118,20 +118,26 @@ mod tests {
     fn random_labels_are_learnt_by_focusing_alone() {
         assert!(stored(&ENTRY, &json!({"step": 0.001}), 1001, 671, 1));
         assert!(stored(&ENTRY, &json!({"step": 0.001}), 301, 181, 2));
-        let slow = json!({"step": 1e-9, "max_iterations": 200});
+        let slow = json!({"step": 1e-9, "max_iterations": 200, "restarts": 0});
         assert!(!stored(&ENTRY, &slow, 301, 181, 2));
     }
 
     #[test]
     fn labels_beyond_the_capacity_are_not_learnt() {
-        assert!(!stored(&ENTRY, &json!({"step": 0.003}), 301, 300, 1));
+        assert!(!stored(
+            &ENTRY,
+            &json!({"step": 0.003, "restarts": 0}),
+            301,
+            300,
+            1
+        ));
     }
 
     #[test]
     fn the_search_ends_with_its_iterations() {
-        let params = json!({"max_iterations": 30});
+        let params = json!({"max_iterations": 30, "restarts": 0});
         let outcome = hidden(&ENTRY, &params, (301, Some(410)), 1);
-        assert_eq!(outcome.termination.reason, Reason::Limit("max_iterations"));
+        assert_eq!(outcome.termination.reason, Reason::Limit("restarts"));
         assert_eq!(outcome.counts.passes, 31);
     }
 }

@@ -62,7 +62,7 @@ pub enum Amplification {
     Reinforcement(f64),
     /// Reinforcement after a leaning start.
     LeaningReinforcement(f64),
-    /// The field of the centre, with this step of rho per iteration.
+    /// The field of the centre after a leaning start, with this step of rho per iteration.
     Focusing(f64),
 }
 
@@ -163,9 +163,12 @@ impl MessagePassing {
     /// as long and failed as often as starts with 20 % wrong weights.
     pub fn start_at(&mut self, weights: BitVector) {
         self.candidate = weights;
-        if let Amplification::LeaningReinforcement(_) = self.amplification {
-            self.leaning = Some(self.candidate.clone());
-        }
+        self.leaning = match self.amplification {
+            Amplification::LeaningReinforcement(_) | Amplification::Focusing(_) => {
+                Some(self.candidate.clone())
+            }
+            Amplification::None | Amplification::Reinforcement(_) => None,
+        };
         for (j, mean) in self.means.iter_mut().enumerate() {
             *mean = if self.candidate.get(j) {
                 FIRST_MEAN
@@ -206,9 +209,6 @@ impl MessagePassing {
     pub fn search(&mut self, random: &mut Generator) -> Update {
         let before = self.candidate.clone();
         if self.is_settled || self.iteration >= self.budget.max_iterations {
-            if let (0, Amplification::Focusing(_)) = (self.budget.restarts, self.amplification) {
-                return Update::Refused("max_iterations");
-            }
             if self.budget.restarts == 0 {
                 return Update::Refused("restarts");
             }

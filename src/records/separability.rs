@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 use utoipa::ToSchema;
 
+use halfspace_core::certificates::Certificates;
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::linear::linear_weights::Reading;
 use halfspace_core::separability::decision::Convention;
@@ -12,7 +13,7 @@ use halfspace_core::separability::version_space::LIST_MAX;
 
 use super::hypothesis::{HypothesisDocument, NumberOrDecimal};
 use super::id::ModelId;
-use super::train::{BoundDocument, Seconds};
+use super::train::{BoundDocument, Seconds, Share};
 
 /// Decides whether a hyperplane separates the examples, with a certificate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -46,6 +47,10 @@ pub struct MaximumMarginSpec {
     pub bias: bool,
     /// Numbers that the bits stand for; `signed` when absent. Real-valued data stay unchanged.
     pub reading: Option<Reading>,
+    /// The confidence of the certificate; 0.95 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
+    pub confidence: Option<Share>,
     /// Seconds of computing; 600 when absent.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     pub max_seconds: Option<Seconds>,
@@ -187,6 +192,9 @@ pub struct MaximumMarginResult {
     pub margin_at_most: Option<f64>,
     /// The indices of the examples at the margin, from 0.
     pub support: Option<Vec<u64>>,
+    /// The certificate of the hyperplane, or the reason why there is none.
+    #[serde(flatten)]
+    pub certified: Certificates,
     /// Novikoff's bound from the optimal margin.
     pub bound: Option<BoundDocument>,
     /// The reason why there is no hyperplane, or the basis of the figures.

@@ -379,14 +379,18 @@ impl RequestedTask {
     fn check(self) -> Result<Self, Problem> {
         let claims = matches!(
             self.task,
-            TaskSpec::Train(_) | TaskSpec::Grid(_) | TaskSpec::Compare(_) | TaskSpec::Evaluate(_)
+            TaskSpec::Train(_)
+                | TaskSpec::Grid(_)
+                | TaskSpec::Compare(_)
+                | TaskSpec::Evaluate(_)
+                | TaskSpec::MaximumMargin(_)
         );
         match &self.data {
             Some(DataForm::Sample { assume, .. } | DataForm::Dataset { assume, .. })
                 if assume.is_some() && !claims =>
             {
                 let detail =
-                    "`assume` is for trainings and evaluations; this task needs no assumption.";
+                    "`assume` is for tasks with certificates; this task needs no assumption.";
                 let pointer = format!("/{}/data", self.task.name());
                 let field = FieldError::at_pointer(pointer, detail.to_owned());
                 Err(Problem::new(Code::WRONG_DATA, detail).with(field))

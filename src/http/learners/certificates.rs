@@ -296,7 +296,7 @@ pub struct CompressionQuery {
     /// Number of examples.
     #[param(minimum = 1, maximum = 4_294_967_296_i64)]
     examples: u64,
-    /// Examples that reproduce the run.
+    /// Examples that reproduce the hypothesis.
     #[param(minimum = 0, maximum = 4_294_967_296_i64)]
     kept: u64,
     /// Errors of the hypothesis on the other examples.

@@ -65,6 +65,6 @@ fn reason(model: &Model, document: &ModelDocument) -> String {
         return "the model comes from a file or a session".to_owned();
     }
     "the client set the first hypothesis, the stream had neither count nor max_examples, a fold was held out, a \
-     limit of the learner ended the run, or the run made mistakes on more than 1,048,576 examples"
+     limit of the learner ended the run, or the run made mistakes on more than 65,536 examples"
         .to_owned()
 }

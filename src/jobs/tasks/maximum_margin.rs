@@ -1,19 +1,24 @@
 //! The task `maximum_margin`: the hyperplane with the largest margin.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use halfspace_core::certificates::{self, Certificates};
+use halfspace_core::learners::engine::evidence::Evidence;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::linear::linear_weights::{LinearWeights, RealWeights};
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::separability::decision::{self, Convention};
-use halfspace_core::separability::maximum_margin::{self as margin, MarginOutcome, NovikoffBound};
+use halfspace_core::separability::maximum_margin::{
+    self as margin, MarginOutcome, MaximumMargin, NovikoffBound,
+};
 use halfspace_core::separability::undecided::Undecided;
 
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::separability::{MaximumMarginParams, MaximumMarginResult, MaximumMarginSpec};
-use crate::records::train::{BoundDocument, ModelDocument};
+use crate::records::train::{BoundDocument, ModelDocument, Share};
 use crate::records::{Model, Names};
 
 use super::data::TaskData;
@@ -36,7 +41,7 @@ pub(super) struct MaximumMarginTask {
 
 impl Task for MaximumMarginTask {
     type Spec = MaximumMarginSpec;
-    type Output = MarginOutcome;
+    type Output = (MarginOutcome, Option<Evidence>);
 
     fn new(spec: &MaximumMarginSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
         Ok(Self {
@@ -53,15 +58,18 @@ impl Task for MaximumMarginTask {
             .check_whole(self.seed, allowance.state_bytes, check)
     }
 
-    fn run(&self, _: Option<&[u8]>, run: &Run) -> Result<MarginOutcome, Interrupt> {
+    fn run(&self, _: Option<&[u8]>, run: &Run) -> Result<Self::Output, Interrupt> {
         let reading = self.spec.reading.unwrap_or_default();
         let solved = self.data.whole(self.seed, run, |data| {
             margin::solve(data, self.spec.bias, reading, run)
         });
-        solved.or_else(|why| Ok(MarginOutcome::Undecided(why.try_into()?)))
+        match solved.and_then(|outcome| Ok((outcome, self.data.evidence(&run.stop)?))) {
+            Ok(found) => Ok(found),
+            Err(why) => Ok((MarginOutcome::Undecided(why.try_into()?), None)),
+        }
     }
 
-    fn complete(&self, outcome: MarginOutcome, about: &About<'_>) -> Completion {
+    fn complete(&self, (outcome, evidence): Self::Output, about: &About<'_>) -> Completion {
         let is_real = self.data.is_real();
         let reading = (!is_real).then(|| self.spec.reading.unwrap_or_default());
         let mut result = MaximumMarginResult {
@@ -72,6 +80,7 @@ impl Task for MaximumMarginTask {
             margin: None,
             margin_at_most: None,
             support: None,
+            certified: Certificates::default(),
             bound: None,
             detail: None,
             seconds: about.seconds,
@@ -92,6 +101,7 @@ impl Task for MaximumMarginTask {
                 let is_listed = optimum.support.len() <= SUPPORT_MAX;
                 let listed = || optimum.support.iter().map(|&index| index as u64).collect();
                 result.support = is_listed.then(listed);
+                result.certified = self.certified(optimum, evidence.as_ref());
                 result.bound = Some(bound(&optimum.bound));
                 result.detail =
                     margin_notes(matches!(outcome, MarginOutcome::Approximate(_)), optimum);
@@ -141,6 +151,15 @@ impl Task for MaximumMarginTask {
 }
 
 impl MaximumMarginTask {
+    fn certified(&self, found: &MaximumMargin, evidence: Option<&Evidence>) -> Certificates {
+        let input = self.data.input();
+        let independent = input.independent(evidence).map_err(Cow::into_owned);
+        let asked = self.spec.confidence.map(Share::get);
+        let confidence = asked.unwrap_or(certificates::CONFIDENCE);
+        let examples = input.examples().unwrap_or_default();
+        certificates::of_margin(found, examples, independent, confidence)
+    }
+
     fn model(&self, about: &About<'_>, hypothesis: HypothesisDocument) -> Model {
         let About { ids, job, .. } = about;
         let params = MaximumMarginParams {
@@ -180,7 +199,7 @@ impl MaximumMarginTask {
 }
 
 /// The notes on a hyperplane that was found.
-fn margin_notes(is_approximate: bool, found: &margin::MaximumMargin) -> Option<String> {
+fn margin_notes(is_approximate: bool, found: &MaximumMargin) -> Option<String> {
     let count = found.support.len();
     let unlisted = (count > SUPPORT_MAX).then(|| {
         format!("{count} examples lie at the margin; the list holds at most {SUPPORT_MAX}")

@@ -11,7 +11,7 @@ use crate::jobs::queue::completion::json;
 use crate::records::hypothesis::HypothesisDocument;
 
 /// Largest number of examples that a receipt names.
-const KEPT_MAX: usize = 1 << 20;
+pub(super) const KEPT_MAX: usize = 1 << 16;
 
 /// The receipt of a run. None if the mistaken examples, the parameters and the seed do not reproduce the run.
 ///

@@ -27,7 +27,7 @@ use crate::records::train::{ModelDocument, StoredModel, TrainResult, TrainSpec};
 use crate::records::{Model, ModelId, Names};
 
 use super::data::TaskData;
-use super::receipt::receipt;
+use super::receipt::{KEPT_MAX, receipt};
 use super::{About, Allowance, Completion, Given, LoadedModel, ResolveError, memory_bound};
 use crate::jobs::queue::completion::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json_text};
 
@@ -174,7 +174,8 @@ impl super::Task for Train {
 
     fn document_bytes(&self, outcome: &RunOutcome) -> u64 {
         // The document, its text while the text grows, and the stored text.
-        let kept = outcome.grounds.mistaken.as_ref().map_or(0, Vec::len) as u64;
+        let kept = outcome.grounds.mistaken.as_ref().map_or(0, Vec::len);
+        let kept = kept.min(KEPT_MAX) as u64;
         4 * memory_bound::document(&outcome.hypothesis) + RECEIPT_ROW_BYTES * kept
     }
 

@@ -126,6 +126,39 @@ async fn every_certificate_needs_a_declaration_that_nothing_contradicts() {
 }
 
 #[tokio::test]
+async fn the_support_of_a_maximum_margin_certifies_the_hyperplane() {
+    let service = Service::start().await;
+    let generated = json!({"generated": {"n": 11, "target": {"binary_weights": {}}, "sampling": "uniform",
+        "count": 400}});
+    let job = json!({"maximum_margin": {"data": generated, "confidence": 0.9}, "seed": 1});
+    let result = service.run(&job).await["result"].take();
+    let found = certificate(&result, "compression").unwrap();
+    let kept = result["support"].as_array().unwrap().len();
+    assert_eq!(
+        (found["confidence"].as_f64(), &found["kept"]),
+        (Some(0.9), &json!(kept))
+    );
+    let path = format!("/v1/theory/compression?examples=400&kept={kept}&confidence=0.9");
+    let bound = service.get(&path).await.expect(200).json();
+    assert_eq!(found["error_at_most"], bound["error_at_most"]);
+    assert!(bound["error_at_most"].as_f64().unwrap() < 1.0, "{bound}");
+    // The examples of a client need a declaration.
+    let examples = json!([{"x": "11", "y": 1}, {"x": "10", "y": -1}, {"x": "01", "y": -1}]);
+    let mut data = json!({"labelled": {"examples": examples}});
+    let ask = |data: &Value| json!({"maximum_margin": {"data": data}});
+    let result = service.run(&ask(&data)).await["result"].take();
+    let why = certificate(&result, "compression").unwrap_err();
+    assert!(why.contains("assume"), "{why}");
+    data["labelled"]["assume"] = json!("independent");
+    let result = service.run(&ask(&data)).await["result"].take();
+    let found = certificate(&result, "compression").unwrap();
+    assert_eq!(
+        (&found["kept"], &found["error_at_most"]),
+        (&json!(3), &json!(1.0))
+    );
+}
+
+#[tokio::test]
 async fn an_evaluation_is_certified_on_fresh_examples_only() {
     let service = Service::start().await;
     let learnt = service

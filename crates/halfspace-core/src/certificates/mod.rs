@@ -15,6 +15,7 @@ use crate::learners::engine::catalogue::LearnerEntry;
 use crate::learners::engine::evaluate::Evaluation;
 use crate::learners::engine::outcome::{RunOutcome, Training};
 use crate::learners::engine::run_state::Tested;
+use crate::separability::maximum_margin::MaximumMargin;
 
 pub mod binomial;
 pub mod compression;
@@ -93,11 +94,11 @@ pub enum Claim {
         /// The distribution of the examples.
         sampling: Assume,
     },
-    /// A run that a few of its examples reproduce.
+    /// A hypothesis that a few of the examples reproduce.
     Compression {
         /// The upper limit of the error.
         error_at_most: f64,
-        /// The number of examples that reproduce the run.
+        /// The number of examples that reproduce the hypothesis.
         kept: u64,
         /// Errors on the other examples.
         errors: u64,
@@ -248,6 +249,24 @@ pub fn of_session(
     certificates
 }
 
+/// The certificate of a maximum margin on `examples` examples. `independent` is their origin, or the reason why they are
+/// not known to be independent.
+pub fn of_margin(
+    found: &MaximumMargin,
+    examples: u64,
+    independent: Result<Assume, String>,
+    confidence: f64,
+) -> Certificates {
+    let kept = found.support.len() as u64;
+    let certified = independent.and_then(|assume| match found.is_of_support {
+        true => Ok(compression(examples, kept, 0, assume, confidence)),
+        false => Err("the support alone does not give the same hyperplane".to_owned()),
+    });
+    let mut certificates = Certificates::default();
+    certificates.add(CertificateKind::Compression, certified);
+    certificates
+}
+
 /// The certificate of an evaluation. `fresh` is the origin of examples that the model did not learn from, or the reason
 /// why the examples are not known to be fresh.
 pub fn of_test(
@@ -387,7 +406,7 @@ fn compression(
         },
         statement: format!(
             "With confidence {}, the error of the hypothesis is at most {}, because {kept} of {examples} \
-             examples reproduce the run and the hypothesis makes {errors} errors on the others; a hold-out gives a \
+             examples reproduce the hypothesis, which makes {errors} errors on the others; a hold-out gives a \
              tighter bound.",
             shown(confidence),
             rounded_up(error_at_most)

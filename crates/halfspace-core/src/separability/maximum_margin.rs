@@ -17,6 +17,10 @@
 //! upper bound on every margin, also in integers. The result is optimal only if its margin is within
 //! [`RELATIVE_GAP_MAX`] of this upper bound. Novikoff's bound uses the reached margin and is rounded up, so
 //! the bound is valid in any case.
+//!
+//! The support alone is then solved as if it were the whole sample. If the solution is optimal for the whole sample
+//! too, it is the reported hyperplane, which a few examples thus determine. The certificate of sample compression rests
+//! on this fact.
 
 use num_bigint::{BigInt, BigUint};
 use num_traits::One;
@@ -26,7 +30,7 @@ use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::{Data, Labels};
 
 use super::alternative::Multiplier;
-use super::decision::{Convention, SeparabilityQuestion, Verdict, check, decide};
+use super::decision::{Convention, SeparabilityQuestion, Separator, Verdict, check, decide};
 use super::examples::SignedExamples;
 use super::margin_program::{Solved, largest_margin};
 use super::proved_margin::{Margin, Norm, root};
@@ -66,6 +70,8 @@ pub struct MaximumMargin {
     pub relative_gap: f64,
     /// Indices of the examples at this distance from the hyperplane, with a relative tolerance of 1e-6.
     pub support: Vec<usize>,
+    /// Whether the support alone, as a sample of its own, has exactly this hyperplane as the solution.
+    pub is_of_support: bool,
     /// The best bound of Novikoff's theorem.
     pub bound: NovikoffBound,
 }
@@ -103,14 +109,10 @@ pub fn solve(
         reading,
         convention: Convention::Strict,
     };
-    let first: Vec<BigInt> = match decide(data, &question, run)? {
+    let first = match decide(data, &question, run)? {
         Verdict::NotSeparable(multipliers) => return Ok(MarginOutcome::NotSeparable(multipliers)),
         Verdict::Undecided(why) => return Ok(MarginOutcome::Undecided(why)),
-        Verdict::Separable(separator) => separator
-            .weights
-            .into_iter()
-            .chain(separator.bias)
-            .collect(),
+        Verdict::Separable(separator) => coordinates(separator),
     };
     let solved = SignedExamples::new(data, reading, bias, run)
         .and_then(|examples| optimise(&examples, &first, run));
@@ -148,6 +150,12 @@ fn optimise(
     }
 }
 
+/// The coordinates of a separator, the bias last.
+fn coordinates(separator: Separator) -> Vec<BigInt> {
+    let weights = separator.weights.into_iter();
+    weights.chain(separator.bias).collect()
+}
+
 fn maximum_margin(
     examples: &SignedExamples<'_>,
     margin: Margin,
@@ -155,6 +163,9 @@ fn maximum_margin(
     run: &Run,
 ) -> Result<MarginOutcome, Interrupt> {
     let support = margin.support(examples, run)?;
+    let of_support = solved_on_support(examples, &support, &margin, run)?;
+    let is_of_support = of_support.is_some();
+    let margin = of_support.unwrap_or(margin);
     let mut weights = margin.weights;
     let bias = if examples.has_bias() {
         weights.pop()
@@ -167,6 +178,7 @@ fn maximum_margin(
         margin: margin.value,
         relative_gap: margin.relative_gap,
         support,
+        is_of_support,
         bound,
     };
     let gap = found.relative_gap.max(bound.relative_gap);
@@ -174,6 +186,38 @@ fn maximum_margin(
         true => MarginOutcome::Optimal(found),
         false => MarginOutcome::Approximate(found),
     })
+}
+
+/// Solves the support as a sample of its own. Returns the solution if it is optimal for the whole sample too.
+fn solved_on_support(
+    examples: &SignedExamples<'_>,
+    support: &[usize],
+    margin: &Margin,
+    run: &Run,
+) -> Result<Option<Margin>, Interrupt> {
+    let (reading, bias) = (examples.reading(), examples.has_bias());
+    let question = SeparabilityQuestion {
+        bias,
+        reading,
+        convention: Convention::Strict,
+    };
+    let norm = match bias {
+        true => Norm::WithoutBias,
+        false => Norm::WithBias,
+    };
+    let data = examples.data().select(support);
+    let Verdict::Separable(separator) = decide(&data, &question, run)? else {
+        return Ok(None);
+    };
+    let alone = SignedExamples::new(&data, reading, bias, run)?;
+    if bias && has_one_label(&alone) {
+        return Ok(None);
+    }
+    let Solved::Margin(found) = largest_margin(&alone, &coordinates(separator), norm, run)? else {
+        return Ok(None);
+    };
+    let found = margin.of_other_weights(examples, &found.weights, norm, run)?;
+    Ok(found.filter(Margin::is_optimal))
 }
 
 fn has_one_label(examples: &SignedExamples<'_>) -> bool {

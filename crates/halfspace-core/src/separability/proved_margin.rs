@@ -48,6 +48,8 @@ pub struct Margin {
     least_product: BigInt,
     /// |w|^2 in integers.
     norm_squared: BigUint,
+    /// An upper bound on the square of every margin, times 4^shift.
+    upper: Fraction,
 }
 
 impl Margin {
@@ -61,6 +63,22 @@ impl Margin {
         let product = self.least_product.magnitude();
         let ratio = quotient(&(numerator * &self.norm_squared), &product.pow(2));
         ratio.next_up()
+    }
+
+    /// Returns other weights with their margin, beside the same upper bound. Returns `None` if they do not separate
+    /// the examples.
+    ///
+    /// # Errors
+    /// Returns the interrupt if the run stops.
+    pub fn of_other_weights(
+        &self,
+        examples: &SignedExamples<'_>,
+        weights: &[f64],
+        norm: Norm,
+        run: &Run,
+    ) -> Result<Option<Self>, Interrupt> {
+        let found = measured(examples, weights, norm, Some(&self.upper), 1, run)?;
+        Ok(found.and_then(|found| found.margin))
     }
 
     /// Returns the examples whose distance is the margin, with a tolerance of one part in [`SUPPORT_PARTS`].
@@ -92,6 +110,7 @@ pub fn nearer(one: Option<Margin>, other: Option<Margin>) -> Option<Margin> {
 }
 
 /// A fraction of integers.
+#[derive(Clone)]
 pub struct Fraction {
     pub numerator: BigUint,
     pub denominator: BigUint,
@@ -122,7 +141,19 @@ pub fn proved(
     if is_real && norm == Norm::WithoutBias {
         centre_bias(examples, &mut values, run)?;
     }
-    let Some((weights, whole)) = fractions(examples, &values) else {
+    measured(examples, &values, norm, upper, most, run)
+}
+
+/// As [`proved`], without a change of the bias.
+fn measured(
+    examples: &SignedExamples<'_>,
+    values: &[f64],
+    norm: Norm,
+    upper: Option<&Fraction>,
+    most: usize,
+    run: &Run,
+) -> Result<Option<Proved>, Interrupt> {
+    let Some((weights, whole)) = fractions(examples, values) else {
         return Ok(None);
     };
     let nearest = least_products(examples, &whole, most, run, |_, _| true)?;
@@ -162,6 +193,7 @@ fn margin(
         whole,
         least_product: least_product.clone(),
         norm_squared,
+        upper: upper.clone(),
     }
 }
 

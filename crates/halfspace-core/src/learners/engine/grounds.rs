@@ -74,8 +74,10 @@ pub(crate) fn grounds(
     let tested = course.tested.ok_or_else(|| {
         "the learner does not test the examples one by one before it learns".to_owned()
     });
-    let sampling = stop_conditions::independent(task, input)
-        .and_then(|()| stop_conditions::clean_sampling(input))
+    let independent = input.independent(task.evidence.as_ref());
+    let sampling = independent
+        .clone()
+        .and_then(|_| stop_conditions::clean_sampling(input))
         .map_err(String::from);
     let context = Context {
         hypothesis,
@@ -85,7 +87,7 @@ pub(crate) fn grounds(
     };
     Ok(Grounds {
         fresh: stop_conditions::fresh(task, input)
-            .map(|()| origin(input))
+            .and(independent)
             .map_err(String::from),
         survived: tested.clone().and_then(|tested| {
             match course.counts.mistakes == tested.mistakes {
@@ -111,14 +113,6 @@ pub(crate) fn grounds(
             .as_ref()
             .map(|rows| source.data_rows(rows)),
     })
-}
-
-/// The declared or known origin of the examples.
-fn origin(input: Input<'_>) -> Assume {
-    match input {
-        Input::Sample { assume, .. } => assume.unwrap_or(Assume::Independent),
-        Input::Generated(_) => Assume::Independent,
-    }
 }
 
 /// The number of examples that was fixed before the run. A run that its own success ended has none.

@@ -171,24 +171,9 @@ fn check_pac(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     })
 }
 
-/// Whether the examples are independent draws as far as the service knows: generated, or declared and not refuted.
-pub(crate) fn independent(task: &Task, input: Input<'_>) -> Result<(), Cow<'static, str>> {
-    let Input::Sample { data, assume } = input else {
-        return Ok(());
-    };
-    if assume.is_none() {
-        return Err("the data are not declared fresh and independent (assume)".into());
-    }
-    let doubt = match (&task.evidence, input.declared_sampling()) {
-        (Some(evidence), Some(sampling)) => evidence.against(sampling, data.shape().n),
-        _ => None,
-    };
-    doubt.map_or(Ok(()), |doubt| Err(doubt.into()))
-}
-
-/// As [`independent`]. The first hypothesis must not depend on the examples either.
+/// Whether the examples are independent draws and the first hypothesis does not depend on them.
 pub(crate) fn fresh(task: &Task, input: Input<'_>) -> Result<(), Cow<'static, str>> {
-    independent(task, input)?;
+    input.independent(task.evidence.as_ref())?;
     task.start_doubt.map_or(Ok(()), |doubt| Err(doubt.into()))
 }
 

@@ -1,5 +1,6 @@
 //! A training task and its input, with all checks and memory estimates that are possible before the run.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::learners::engine::assume::Assume;
@@ -132,6 +133,22 @@ impl Input<'_> {
             }
             Self::Generated(_) => None,
         }
+    }
+
+    /// The declared or known origin of examples that are independent draws as far as the service knows.
+    ///
+    /// # Errors
+    /// The missing declaration, or the evidence against the declared sampling.
+    pub fn independent(&self, evidence: Option<&Evidence>) -> Result<Assume, Cow<'static, str>> {
+        let Self::Sample { data, assume } = self else {
+            return Ok(Assume::Independent);
+        };
+        let assume = assume.ok_or("the data are not declared fresh and independent (assume)")?;
+        let doubt = match (evidence, self.declared_sampling()) {
+            (Some(evidence), Some(sampling)) => evidence.against(sampling, data.shape().n),
+            _ => None,
+        };
+        doubt.map_or(Ok(assume), |doubt| Err(doubt.into()))
     }
 }
 

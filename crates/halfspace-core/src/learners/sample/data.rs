@@ -125,24 +125,29 @@ impl Data {
     /// Copies a range of rows, which must not be empty.
     #[must_use]
     pub fn rows(&self, rows: Range<usize>) -> Self {
+        self.select(&rows.collect::<Vec<_>>())
+    }
+
+    /// Copies the rows of these indices, of which there must be one.
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
         let features = match &self.features {
             Features::Boolean(all) => {
                 let mut matrix = BitMatrix::new(all.n());
-                for row in rows.clone() {
+                for &row in rows {
                     matrix.push_row(all.row(row).words());
                 }
                 Features::Boolean(matrix)
             }
             Features::Real(all) => {
-                let n = all.n();
-                let values = &all.values()[rows.start * n..rows.end * n];
-                Features::Real(RealMatrix::from_values(n, values.to_vec()))
+                let values = rows.iter().flat_map(|&row| all.row(row)).copied();
+                Features::Real(RealMatrix::from_values(all.n(), values.collect()))
             }
         };
         let labels = match &self.labels {
             Labels::Labelled(all) => {
                 let mut labels = BitVector::zeros(rows.len());
-                for (at, row) in rows.enumerate() {
+                for (at, &row) in rows.iter().enumerate() {
                     labels.set(at, all.get(row));
                 }
                 Labels::Labelled(labels)

@@ -222,3 +222,29 @@ fn the_bound_is_never_below_the_mistakes_of_a_perceptron() {
     }
     assert!(compared > 200 && made > 1000, "{compared} {made}");
 }
+
+#[test]
+fn the_support_alone_gives_the_same_hyperplane_bit_for_bit() {
+    let mut generator = Generator::seed_from_u64(5);
+    let (mut reproduced, mut solved) = (0, 0);
+    for round in 0..100 {
+        let (bias, is_real) = (round % 2 == 0, round % 3 == 0);
+        let data = separable(6, 60, bias, is_real, &mut generator);
+        let outcome = solve(&data, bias, Reading::Signed, &Run::default()).unwrap();
+        let MarginOutcome::Optimal(found) = outcome else {
+            continue;
+        };
+        solved += 1;
+        if !found.is_of_support {
+            continue;
+        }
+        reproduced += 1;
+        let alone = optimum(&data.select(&found.support), bias, Reading::Signed);
+        assert_eq!((alone.weights, alone.bias), (found.weights, found.bias));
+        assert!(found.support.len() < 60);
+    }
+    assert!(
+        solved >= 80 && reproduced >= solved - 2,
+        "{reproduced} of {solved}"
+    );
+}

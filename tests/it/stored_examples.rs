@@ -249,9 +249,13 @@ fn a_hold_out_is_a_training_on_the_rest_and_an_evaluation_on_the_part() {
         );
         alone.holdout = Some(counted);
         // The rows of the rest have other numbers in the whole sample.
-        for row in alone.grounds.mistaken.iter_mut().flatten() {
-            *row = shown[*row as usize].into();
-        }
+        alone.grounds.mistaken = alone.grounds.mistaken.map(|places| {
+            let mut rows = BitVector::zeros(data.examples());
+            for (place, &row) in shown.iter().enumerate() {
+                rows.set(row as usize, places.get(place));
+            }
+            rows
+        });
         assert_eq!(found, alone, "{context}");
         assert_eq!(run(&parted, &stored(data, TINY)), found, "{context}");
     });

@@ -157,7 +157,11 @@ impl MaximumMarginTask {
         let asked = self.spec.confidence.map(Share::get);
         let confidence = asked.unwrap_or(certificates::CONFIDENCE);
         let examples = input.examples().unwrap_or_default();
-        certificates::of_margin(found, examples, independent, confidence)
+        let kept = match found.is_of_support {
+            true => Ok(found.support.len() as u64),
+            false => Err("the support alone has another hyperplane".to_owned()),
+        };
+        certificates::of_support(kept, examples, independent, confidence)
     }
 
     fn model(&self, about: &About<'_>, hypothesis: HypothesisDocument) -> Model {

@@ -11,7 +11,7 @@ use crate::jobs::queue::completion::json;
 use crate::records::hypothesis::HypothesisDocument;
 
 /// Largest number of examples that a receipt names.
-pub(super) const KEPT_MAX: usize = 1 << 16;
+pub(super) const KEPT_MAX: u64 = 1 << 16;
 
 /// The receipt of a run. None if the mistaken examples, the parameters and the seed do not reproduce the run.
 ///
@@ -25,14 +25,14 @@ pub(super) fn receipt(
     data_sha256: Option<&str>,
     generated: Option<&GeneratedSpec>,
 ) -> Option<Receipt> {
-    let kept = outcome.grounds.mistaken.as_ref()?;
+    let mistaken = outcome.grounds.mistaken.as_ref()?;
     let is_own = task.start.is_none() && !task.has_initial() && task.in_units;
     // A limit of the learner itself refuses the update of the last mistake.
     let is_whole = match outcome.termination.reason {
         Reason::Limit(limit) => limit.starts_with("max_"),
         _ => true,
     };
-    if !is_own || !is_whole || kept.len() > KEPT_MAX {
+    if !is_own || !is_whole || mistaken.ones() > KEPT_MAX {
         return None;
     }
     let share = match task.holdout {
@@ -69,7 +69,10 @@ pub(super) fn receipt(
             },
         },
         hypothesis_sha256: document_sha256(&json(hypothesis)),
-        kept: kept.clone(),
+        kept: (0..mistaken.n())
+            .filter(|&row| mistaken.get(row))
+            .map(|row| row as u64)
+            .collect(),
         sha256: String::new(),
     };
     Some(receipt.sealed())

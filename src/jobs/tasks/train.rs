@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use halfspace_core::bits::words_for;
+use halfspace_core::bits::{BitVector, words_for};
 use halfspace_core::certificates::{self, CertificateKind};
 use halfspace_core::learners::drift::drift_chain::N_MAX;
 use halfspace_core::learners::engine::catalogue::{self, DefaultStop, LearnerEntry, Pace};
@@ -174,8 +174,8 @@ impl super::Task for Train {
 
     fn document_bytes(&self, outcome: &RunOutcome) -> u64 {
         // The document, its text while the text grows, and the stored text.
-        let kept = outcome.grounds.mistaken.as_ref().map_or(0, Vec::len);
-        let kept = kept.min(KEPT_MAX) as u64;
+        let kept = outcome.grounds.mistaken.as_ref().map_or(0, BitVector::ones);
+        let kept = kept.min(KEPT_MAX);
         4 * memory_bound::document(&outcome.hypothesis) + RECEIPT_ROW_BYTES * kept
     }
 

@@ -130,7 +130,7 @@ async fn the_support_of_a_maximum_margin_certifies_the_hyperplane() {
     let service = Service::start().await;
     let generated = json!({"generated": {"n": 11, "target": {"binary_weights": {}}, "sampling": "uniform",
         "count": 400}});
-    let job = json!({"maximum_margin": {"data": generated, "confidence": 0.9}, "seed": 1});
+    let job = json!({"maximum_margin": {"data": generated, "confidence": 0.9}});
     let result = service.run(&job).await["result"].take();
     let found = certificate(&result, "compression").unwrap();
     let kept = result["support"].as_array().unwrap().len();

@@ -15,7 +15,6 @@ use crate::learners::engine::catalogue::LearnerEntry;
 use crate::learners::engine::evaluate::Evaluation;
 use crate::learners::engine::outcome::{RunOutcome, Training};
 use crate::learners::engine::run_state::Tested;
-use crate::separability::maximum_margin::MaximumMargin;
 
 pub mod binomial;
 pub mod compression;
@@ -249,19 +248,16 @@ pub fn of_session(
     certificates
 }
 
-/// The certificate of a maximum margin on `examples` examples. `independent` is their origin, or the reason why they are
-/// not known to be independent.
-pub fn of_margin(
-    found: &MaximumMargin,
+/// The certificate of a hyperplane that classifies all examples correctly and that `kept` of them determine.
+/// `independent` is the origin of the examples. Each error is the reason why there is no certificate.
+pub fn of_support(
+    kept: Result<u64, String>,
     examples: u64,
     independent: Result<Assume, String>,
     confidence: f64,
 ) -> Certificates {
-    let kept = found.support.len() as u64;
-    let certified = independent.and_then(|assume| match found.is_of_support {
-        true => Ok(compression(examples, kept, 0, assume, confidence)),
-        false => Err("the support alone does not give the same hyperplane".to_owned()),
-    });
+    let certified =
+        independent.and_then(|assume| Ok(compression(examples, kept?, 0, assume, confidence)));
     let mut certificates = Certificates::default();
     certificates.add(CertificateKind::Compression, certified);
     certificates

@@ -32,8 +32,8 @@ pub struct Grounds {
     pub consistent: Result<u64, String>,
     /// The examples that reproduce the run.
     pub compressed: Result<Compressed, String>,
-    /// The rows of the mistaken examples in the data, ascending. None if they do not reproduce the run.
-    pub mistaken: Option<Vec<u64>>,
+    /// The mistaken examples by their rows in the data. None if they do not reproduce the run.
+    pub mistaken: Option<BitVector>,
 }
 
 /// A run that a few of its examples reproduce.

@@ -260,15 +260,16 @@ impl<'a> RunExamples<'a> {
     }
 
     /// Turns rows (see [`Stream::row`]) into rows of the data, held-out examples included.
-    pub(crate) fn data_rows(&self, rows: &BitVector) -> Vec<u64> {
-        let marked = (0..rows.n()).filter(|&row| rows.get(row));
-        match (self.holdout, self.source) {
-            (Some(holdout), ExampleSource::Generated(_)) => {
-                let shown = holdout.rows(HoldoutPart::Shown);
-                marked.map(|place| shown[place].into()).collect()
-            }
-            _ => marked.map(|row| row as u64).collect(),
+    pub(crate) fn data_rows(&self, rows: &BitVector) -> BitVector {
+        let (Some(holdout), ExampleSource::Generated(_)) = (self.holdout, self.source) else {
+            return rows.clone();
+        };
+        let shown = holdout.rows(HoldoutPart::Shown);
+        let mut data_rows = BitVector::zeros(shown.last().map_or(0, |&row| row as usize + 1));
+        for (place, &row) in shown.iter().enumerate() {
+            data_rows.set(row as usize, rows.get(place));
         }
+        data_rows
     }
 
     /// Whether another reading of all examples may take long, because they are drawn or not in memory.

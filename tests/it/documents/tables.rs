@@ -41,6 +41,7 @@ fn the_table_of_default_limits_is_the_catalogue() {
         let confidence = "confidence 0.99 under `anytime`";
         let limits = match entry.default_stop {
             DefaultStop::Confidence => format!("{confidence} on fresh examples, and one pass"),
+            DefaultStop::Passes(1) => "one pass".to_owned(),
             DefaultStop::Passes(passes) => format!("{passes} passes"),
             DefaultStop::PassesOrConfidence(passes) => {
                 format!("{passes} passes, or {confidence} on an unlimited stream of fresh examples")

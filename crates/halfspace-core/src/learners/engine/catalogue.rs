@@ -11,7 +11,9 @@ use crate::learners::engine::rule::Rule;
 use crate::learners::engine::stopping::StopRule;
 use crate::learners::engine::task::{Input, TaskError};
 use crate::learners::kernel::{kernel_perceptron, kernel_winnow};
-use crate::learners::linear::{bounded_perceptron, clipped_perceptron, perceptron, pocket, sbpi};
+use crate::learners::linear::{
+    bounded_perceptron, clipped_perceptron, perceptron, perspectron, pocket, sbpi,
+};
 use crate::learners::message_passing::{amp, auto, focusing_bp, reinforced_amp};
 use crate::learners::sample::source::Presentation;
 use crate::learners::winnow;
@@ -23,6 +25,7 @@ pub static CATALOGUE: &[&LearnerEntry] = &[
     &directed_drift_sync::ENTRY,
     &perceptron::ENTRY,
     &pocket::ENTRY,
+    &perspectron::ENTRY,
     &winnow::ENTRY,
     &kernel_perceptron::ENTRY,
     &kernel_winnow::ENTRY,

@@ -59,7 +59,7 @@ pub trait Rule: Send {
     /// The first of `rows` that the present hypothesis classifies wrongly.
     ///
     /// The loop shows each example once per pass and in order. A rule may take notes about correctly
-    /// classified examples if the hypothesis stays the same.
+    /// classified examples. The hypothesis of a conservative rule stays the same meanwhile.
     ///
     /// If one example can take more than 2^24 words of work, the rule must poll `stop` meanwhile and return
     /// true from [`Self::may_break_off`]. After the flag is raised, any answer is allowed, because the loop

@@ -11,6 +11,7 @@ pub(crate) mod hidden_states;
 pub mod linear_weights;
 pub mod novikoff;
 pub mod perceptron;
+pub(crate) mod perspectron;
 pub(crate) mod pocket;
 pub(crate) mod reading;
 pub mod sbpi;

@@ -221,7 +221,7 @@ fn smaller(a: LinearScore, b: LinearScore) -> LinearScore {
 }
 
 /// |x|^2, including the bias coordinate.
-fn norm_squared(weights: &LinearWeights, block: &Block<'_>, row: usize) -> f64 {
+pub fn norm_squared(weights: &LinearWeights, block: &Block<'_>, row: usize) -> f64 {
     let (reading, has_bias) = match weights {
         LinearWeights::Integer(weights) => (Some(weights.reading()), weights.bias().is_some()),
         LinearWeights::Real(weights) => (weights.reading(), weights.bias().is_some()),

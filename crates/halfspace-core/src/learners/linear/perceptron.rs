@@ -118,6 +118,26 @@ pub fn order(parameters: &Parameters) -> Order {
     }
 }
 
+/// The reading that [`READING`] asks for. None for real examples.
+///
+/// # Errors
+/// An error if a reading is given for real data.
+pub fn reading(setup: &Setup<'_>) -> Result<Option<Reading>, ParameterError> {
+    if setup.real && setup.parameters.is_given(READING.name) {
+        return Err(refused(
+            READING.name,
+            "the field applies only to Boolean data, and these examples are real-valued; remove \
+             the field"
+                .to_owned(),
+        ));
+    }
+    let reading = match setup.parameters.choice(READING.name) {
+        "unsigned" => Reading::Unsigned,
+        _ => Reading::Signed,
+    };
+    Ok((!setup.real).then_some(reading))
+}
+
 /// The entry of the perceptron in the catalogue.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "perceptron",
@@ -177,21 +197,9 @@ impl Perceptron {
     /// An error if the first weights do not fit the data, or a reading is given for real data.
     pub fn new(setup: &Setup<'_>, order: Order) -> Result<Self, ParameterError> {
         let parameters = setup.parameters;
-        let reading = match parameters.choice("reading") {
-            "unsigned" => Reading::Unsigned,
-            _ => Reading::Signed,
-        };
-        if setup.real && parameters.is_given("reading") {
-            return Err(refused(
-                "reading",
-                "the field applies only to Boolean data, and these examples are real-valued; \
-                 remove the field"
-                    .to_owned(),
-            ));
-        }
+        let reading = reading(setup)?;
         let has_bias = parameters.flag("bias");
         let first = first_weights(parameters.weights("initial"), setup.n, has_bias)?;
-        let reading = (!setup.real).then_some(reading);
         let eta = parameters.number("eta");
         Ok(Self::begin(reading, first, eta, setup.in_units, order))
     }

@@ -23,6 +23,9 @@ const FREE: [&str; 8] = [
     "detail",
 ];
 
+/// A search with other stages than in earlier releases: an unfinished job ends after another number of passes.
+const REORGANISED: &str = "auto";
+
 #[tokio::test]
 async fn an_embedded_store_of_each_release_is_served_and_finished() {
     for release in releases() {
@@ -154,9 +157,13 @@ async fn check_job(client: Client, job: &Value) {
     let found = ended(client, &path).await;
     assert_eq!(found["status"], "succeeded", "{found}");
     let context = format!("{path} {} {}", found["task"], found["learner"]);
+    let is_reorganised = found["learner"]["name"] == REORGANISED;
     let (mut found, mut expected) = (found["result"].clone(), job["result"].clone());
     let reason = |result: &Value| result.pointer("/termination/reason").cloned();
     assert_eq!(reason(&found), reason(&expected), "{context}");
+    if is_reorganised {
+        return;
+    }
     strip(&mut found);
     strip(&mut expected);
     for (member, value) in expected.as_object().unwrap() {

@@ -69,8 +69,13 @@ async fn a_search_keeps_less_than_the_examples() {
     let searching = ["--resident-bytes-max", "0", "--state-bytes-max", "70000"];
     let frugal = generous.beside(&searching).await;
     let data = json!({"dataset": stored(&generous).await});
-    for name in ["amp", "reinforced-amp", "auto", "sbpi"] {
-        let mut job = train(json!({"name": name}), data.clone());
+    for (name, params) in [
+        ("amp", json!({"restarts": 10})),
+        ("reinforced-amp", json!({})),
+        ("auto", json!({})),
+        ("sbpi", json!({})),
+    ] {
+        let mut job = train(json!({"name": name, "params": params}), data.clone());
         job["train"]["seed"] = json!(1);
         job["train"]["stop"] = json!({"max_passes": 12});
         let outcomes = [generous.run(&job).await, frugal.run(&job).await].map(|job| {

@@ -25,9 +25,9 @@
 //! |---|---|---|
 //! | `reading` | signed | how a bit is read: {-1, +1} or {0, 1} |
 //! | `bias` | true | whether a constant coordinate x0 = 1 is learnt too |
-//! | `noise` | 0.1 | eta, the largest probability of a wrong label |
+//! | `label_noise` | 0.1 | eta, the largest probability of a wrong label |
 //! | `margin` | 0.1 | rho, the smallest \|u.x\| / \|x\| |
-//! | `error` | 0.1 | epsilon, the accepted excess over the noise |
+//! | `excess` | 0.1 | epsilon, the accepted excess over the noise |
 //!
 //! ```
 //! use halfspace_core::bits::BitVector;
@@ -97,7 +97,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         READING,
         BIAS,
         Parameter {
-            name: "noise",
+            name: "label_noise",
             kind: ParameterKind::Number {
                 minimum: Minimum::AtLeast(0.0),
                 at_most: 0.5,
@@ -116,20 +116,20 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
                           norm of the example.",
         },
         Parameter {
-            name: "error",
+            name: "excess",
             kind: ParameterKind::Number {
                 minimum: Minimum::Above(0.0),
                 at_most: 1.0,
                 default: 0.1,
             },
-            description: "The accepted excess of the error over the noise. A smaller value needs \
-                          more examples: 1 / (margin error)^2.",
+            description: "The accepted excess of the mean error over the noise. A smaller value needs \
+                          more examples: 1 / (margin excess)^2.",
         },
     ],
     guarantee: Guarantee {
         theorem: THEOREM,
-        bound: "The mean error of the hypotheses over 1 / (margin error)^2 or more fresh examples is \
-                at most noise + error in expectation, if some hyperplane has this margin and each \
+        bound: "The mean error of the hypotheses over 1 / (margin excess)^2 or more fresh examples is \
+                at most label_noise + excess in expectation, if some hyperplane has this margin and each \
                 label is wrong with at most this noise.",
     },
     source: "G. Chandrasekaran, V. Kontonis, K. Stavropoulos, K. Tian, Learning noisy halfspaces with \
@@ -144,7 +144,7 @@ struct Perspectron {
     scratch: LinearScratch,
     noise: f64,
     margin: f64,
-    error: f64,
+    excess: f64,
     starts_at_zero: bool,
 }
 
@@ -157,9 +157,9 @@ impl Perspectron {
         Ok(Self {
             scratch: weights.scratch(),
             weights,
-            noise: parameters.number("noise"),
+            noise: parameters.number("label_noise"),
             margin: parameters.number("margin"),
-            error: parameters.number("error"),
+            excess: parameters.number("excess"),
             starts_at_zero: true,
         })
     }
@@ -169,7 +169,7 @@ impl Perspectron {
         let sign = |is_positive: bool| if is_positive { 1.0 } else { -1.0 };
         let pull = sign(block.is_positive(row)) - (1.0 - 2.0 * self.noise) * sign(score >= 0.0);
         let norm = norm_squared(&self.weights, block, row).sqrt();
-        let step = self.margin * self.margin * self.error / 2.0;
+        let step = self.margin * self.margin * self.excess / 2.0;
         let amount = step * pull / (score.abs() + self.margin * norm);
         // An example of norm 0 has a score of 0 and changes nothing.
         norm == 0.0
@@ -187,8 +187,8 @@ impl Perspectron {
 
     /// The mistakes on `examples` fresh examples that more mistakes exceed with probability [`DELTA`] at most.
     fn mistakes_at_most(&self, examples: f64) -> f64 {
-        let mean = (self.noise + self.error / 2.0) * examples
-            + 0.5 / (self.margin * self.margin * self.error);
+        let mean = (self.noise + self.excess / 2.0) * examples
+            + 0.5 / (self.margin * self.margin * self.excess);
         let width = 2.0 / self.margin + 1.0;
         mean + width * libm::sqrt(examples * -libm::log(DELTA) / 2.0)
     }
@@ -325,7 +325,7 @@ mod tests {
     fn two_steps_worked_by_hand() {
         // lambda = 0.5^2 0.8 / 2 = 0.1 and 1 - 2 eta = 0.5. The negative (3, 4) scores 0, which predicts +1: the pull
         // is -1.5 over 0.5 times the norm 5. The positive (0, 5) then scores -1.2 and has the pull 1.5.
-        let params = json!({"noise": 0.25, "margin": 0.5, "error": 0.8, "bias": false});
+        let params = json!({"label_noise": 0.25, "margin": 0.5, "excess": 0.8, "bias": false});
         let rows = RealMatrix::from_values(2, vec![3.0, 4.0, 0.0, 5.0]);
         let labels = BitVector::from_bit_string(b"01").unwrap();
         let data = Data::new(Features::Real(rows), Labels::Labelled(labels));
@@ -361,17 +361,16 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_error_exceeds_the_noise_by_the_accepted_error_at_most() {
-        let (n, examples, runs) = (7, 19_600, 10); // 1 / (margin error)^2 examples
-        let (margin, error) = (1.0 / n as f64, 0.05);
+    fn the_mean_error_exceeds_the_noise_by_the_accepted_excess_at_most() {
+        let (n, examples, runs) = (7, 19_600, 10); // 1 / (margin excess)^2 examples
+        let (margin, excess) = (1.0 / n as f64, 0.05);
         for noise in [[0.3, 0.3], [0.0, 0.4]] {
             let most = noise[1];
             let [mut mistakes, mut unaware, mut perceptron] = [0; 3];
             for seed in 0..runs {
                 let data = noisy(n, examples, noise, seed);
                 let with = |noise: f64| {
-                    let params =
-                        json!({"noise": noise, "margin": margin, "error": error, "bias": false});
+                    let params = json!({"label_noise": noise, "margin": margin, "excess": excess, "bias": false});
                     run("perspectron", &params, &data, seed)
                 };
                 let outcome = with(most);
@@ -383,7 +382,7 @@ mod tests {
                     .mistakes;
             }
             let share = |mistakes: u64| mistakes as f64 / (runs as usize * examples) as f64;
-            assert!(share(mistakes) <= most + error, "{}", share(mistakes));
+            assert!(share(mistakes) <= most + excess, "{}", share(mistakes));
             // The best hypothesis errs on the mean of both probabilities.
             let best = (noise[0] + noise[1]) / 2.0;
             assert!(share(mistakes) <= best + 0.02, "{}", share(mistakes));

@@ -30,18 +30,16 @@
 //! | `excess` | 0.1 | epsilon, the accepted excess over the noise |
 //!
 //! ```
-//! use halfspace_core::bits::BitVector;
 //! use halfspace_core::learners::engine::catalogue::find;
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
 //! use halfspace_core::learners::engine::stopping::Sampling;
 //! use halfspace_core::learners::engine::task::{Input, Task};
 //! use halfspace_core::learners::engine::train::train;
-//! use halfspace_core::learners::sample::generate::{Plan, Target};
+//! use halfspace_core::learners::sample::generate::Plan;
 //!
 //! // 5,000 examples of a majority function, one label in ten wrong.
-//! let target = Target::BinaryWeights(BitVector::from_bit_string(b"1011001").expect("bits"));
-//! let mut plan = Plan::endless(target, Sampling::Uniform);
+//! let mut plan = Plan::endless(Plan::random_target(7, Seed(1)), Sampling::Uniform);
 //! (plan.count, plan.noise) = (Some(5000), 0.1);
 //! let task = Task::of(find("perspectron").expect("listed"), Seed(1));
 //! let outcome = train(&task, Input::Generated(&plan), &Run::default()).expect("an end");

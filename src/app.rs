@@ -41,7 +41,7 @@ pub use operations::Operations;
 use stores::{check_blobs, open_beside, open_blobs, open_store};
 
 /// Time limit for the return of running jobs to the queue at shutdown.
-const JOBS_TIMEOUT: Duration = Duration::from_secs(5);
+pub const JOBS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Number of open files besides connections: the store, blobs and callbacks.
 const OTHER_FILES: u64 = 256;

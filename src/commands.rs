@@ -1,8 +1,12 @@
 //! The commands of the program: parses the command line and runs one command.
 //!
-//! The commands are serve, migrate, backup, check, verify, keys, openapi and healthcheck. This file writes their
-//! output and chooses the exit status.
+//! The learning commands have a module of their own. The other commands serve and maintain a service. This file writes
+//! their output and chooses the exit status.
 
+mod connection;
+mod failure;
+mod learning;
+mod tables;
 mod verify;
 
 use std::error::Error;
@@ -12,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 use halfspace_core::bits::{Kernels, use_kernels};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -20,13 +24,15 @@ use tokio_util::sync::CancellationToken;
 use crate::app::logging::{log_to_stderr, tell_fatal};
 use crate::app::{self, Service};
 use crate::config::{
-    Command, CommandLine, KernelsChoice, KeysCommand, LogFormat, Role, Settings, early_log_format,
-    given_settings, names_listen, unknown_variable,
+    Command, CommandLine, KernelsChoice, KeysCommand, LogFormat, Role, Settings, command_line,
+    early_log_format, given_settings, names_listen, unknown_variable,
 };
 use crate::jobs::CheckNews;
 use crate::memory::return_free_memory;
 use crate::records::KeyQuotas;
 use crate::records::schedule::Weight;
+
+use failure::Failure;
 
 /// Time limit for the blocking pool to stop after the stop flags are set.
 const POOL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -52,7 +58,7 @@ pub fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
-    let matches = match CommandLine::command().try_get_matches() {
+    let matches = match command_line().try_get_matches() {
         Ok(matches) => matches,
         Err(error) if early == LogFormat::Json && error.use_stderr() => {
             tell_fatal(early, error.to_string().trim_end());
@@ -74,7 +80,7 @@ pub fn main() -> ExitCode {
         Ok(status) => status,
         Err(error) => {
             tell_fatal(line.settings.log_format, &error.to_string());
-            failure
+            error.downcast_ref().map_or(failure, Failure::exit_code)
         }
     }
 }
@@ -86,7 +92,7 @@ fn run(
 ) -> Result<ExitCode, Box<dyn Error>> {
     match command {
         Command::Openapi => {
-            print!("{}", crate::http::document());
+            tables::write(&crate::http::document());
             return Ok(ExitCode::SUCCESS);
         }
         Command::Healthcheck => {
@@ -94,9 +100,9 @@ fn run(
             return Ok(ExitCode::SUCCESS);
         }
         Command::Verify(replay) => return verify::verify(&replay),
-        _ => {}
+        Command::Learning(_) => {}
+        _ => log_to_stderr(settings)?,
     }
-    log_to_stderr(settings)?;
     return_free_memory();
     use_kernels(match settings.kernels {
         KernelsChoice::Detected => Kernels::Detected,
@@ -108,6 +114,7 @@ fn run(
         .build()?;
     let result = runtime.block_on(async {
         match command {
+            Command::Learning(command) => return Ok(learning::run(&command, settings).await?),
             Command::Migrate => app::migrate(settings).await?,
             Command::Backup { directory } => backup(settings, &directory).await?,
             Command::Check { json } => return check(settings, json).await,

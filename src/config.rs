@@ -5,14 +5,16 @@
 //! `docs/reference/settings.md`.
 
 mod given;
+mod learning;
 
 use std::ffi::OsStr;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
 
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use halfspace_formats::Format;
 use ipnet::IpNet;
 
 use crate::callbacks::{Secret, parse_network};
@@ -21,6 +23,11 @@ use crate::jobs::JobsConfig;
 use crate::records::ApiKeyId;
 use crate::records::schedule::Weight;
 use crate::storage::{BlobUrl, DatabaseUrl, S3Access, SecretString};
+
+pub use learning::{
+    CompareCommand, ExplainCommand, Input, LearnersCommand, LearningCommand, ModelCommand, Place,
+    TheoryCommand, TrainCommand, known_format,
+};
 
 pub use given::{early_log_format, given_settings, names_listen, unknown_variable};
 
@@ -36,9 +43,32 @@ pub struct CommandLine {
     pub settings: Settings,
 }
 
+/// The command line. The help of a command other than `serve` shows the options of this command only.
+pub fn command_line() -> clap::Command {
+    let mut command = CommandLine::command();
+    // The settings become arguments of the commands.
+    command.build();
+    command.mut_subcommands(|command| match command.get_name() {
+        "serve" => command,
+        _ => with_own_options(command),
+    })
+}
+
+fn with_own_options(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|argument| match argument.is_global_set() {
+            true => argument.hide(true),
+            false => argument,
+        })
+        .mut_subcommands(with_own_options)
+        .after_help("The settings of the service apply too: see halfspace --help.")
+}
+
 /// The commands of the program.
-#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+#[derive(Clone, Debug, PartialEq, Subcommand)]
 pub enum Command {
+    #[command(flatten)]
+    Learning(LearningCommand),
     /// Serves requests and computes jobs (the default).
     Serve,
     /// Upgrades the schema of the store and exits.
@@ -75,12 +105,13 @@ pub struct Replay {
     pub receipt: PathBuf,
     /// The file with the examples of the training. Generated examples need no file.
     pub data: Option<PathBuf>,
-    /// Media type of the file. By default the extension of the name determines the format.
-    #[arg(long)]
-    pub format: Option<String>,
-    /// Option of the data as NAME=VALUE, as in the query of the request that sent the data. May be repeated.
-    #[arg(long = "option", value_name = "NAME=VALUE")]
-    pub options: Vec<String>,
+    /// Format of the file: a file extension such as `csv`, or a media type. By default the extension of the name
+    /// determines the format.
+    #[arg(long, value_parser = learning::format)]
+    pub format: Option<Format>,
+    /// Parameter of the data, as in the query of the request that sent the data. May be repeated.
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = learning::pair)]
+    pub parameters: Vec<(String, String)>,
 }
 
 /// The commands for API keys.
@@ -135,6 +166,14 @@ fn proxies(text: &str) -> Result<IpNet, String> {
     Ok(network)
 }
 
+/// Resolves an address and a port, such as `localhost:8080`.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let mut found = text.to_socket_addrs().map_err(|error| error.to_string())?;
+    found
+        .next()
+        .ok_or_else(|| "the name has no address".to_owned())
+}
+
 fn weight(text: &str) -> Result<Weight, String> {
     let number = text.parse::<f64>().map_err(|error| error.to_string())?;
     Weight::try_from(number).map_err(|error| error.to_string())
@@ -154,6 +193,7 @@ pub struct Settings {
         long,
         env = "HALFSPACE_LISTEN",
         default_value = "127.0.0.1:8080",
+        value_parser = address,
         global = true
     )]
     pub listen: SocketAddr,
@@ -230,7 +270,7 @@ pub struct Settings {
     pub trusted_proxies: Vec<IpNet>,
     /// Second address for `/livez`, `/readyz`, `/metrics` and `/version` only. A separate thread answers them
     /// even under load.
-    #[arg(long, env = "HALFSPACE_OPS_LISTEN", global = true)]
+    #[arg(long, env = "HALFSPACE_OPS_LISTEN", global = true, value_parser = address)]
     pub ops_listen: Option<SocketAddr>,
     /// Secrets that sign callbacks: `whsec_` and 24 to 64 bytes in base64. Without a secret the service sends
     /// no callbacks.
@@ -360,6 +400,18 @@ impl Settings {
         match self.role {
             Role::Api => 0,
             Role::All | Role::Worker => self.workers.map_or_else(cores, usize::from),
+        }
+    }
+
+    /// The settings of a service that keeps everything in this directory.
+    #[must_use]
+    pub fn in_directory(self, directory: &Path) -> Self {
+        Self {
+            data_dir: directory.to_owned(),
+            database_url: DatabaseUrl::embedded(),
+            blob_url: BlobUrl::in_data_dir(),
+            role: Role::All,
+            ..self
         }
     }
 

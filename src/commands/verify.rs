@@ -7,11 +7,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::{Format, GeneratedSpec, Options, ParseLimits, parse};
+use halfspace_formats::{GeneratedSpec, Options, ParseLimits, parse};
 use halfspace_verify::{DataSource, Receipt, verify as checks_of};
 
-use crate::config::Replay;
+use crate::config::{Replay, known_format};
 use crate::jobs::draw;
+
+use super::tables::write;
 
 /// Prints one line per check. The exit status is 0 if all checks hold, otherwise 1.
 pub fn verify(replay: &Replay) -> Result<ExitCode, Box<dyn Error>> {
@@ -23,8 +25,8 @@ pub fn verify(replay: &Replay) -> Result<ExitCode, Box<dyn Error>> {
     let checks = checks_of(&receipt, &data);
     for check in &checks {
         match &check.outcome {
-            Ok(value) => println!("equal   {}: {value}", check.name),
-            Err(difference) => println!("differs {}: {difference}", check.name),
+            Ok(value) => write(&format!("equal   {}: {value}\n", check.name)),
+            Err(difference) => write(&format!("differs {}: {difference}\n", check.name)),
         }
     }
     let is_equal = checks.iter().all(|check| check.outcome.is_ok());
@@ -55,27 +57,12 @@ fn data(receipt: &Receipt, replay: &Replay) -> Result<Data, Box<dyn Error>> {
 
 fn read(path: &Path, replay: &Replay) -> Result<Data, Box<dyn Error>> {
     let name = path.display();
-    let format = match &replay.format {
-        Some(media_type) => Format::from_media_type(media_type),
-        None => path
-            .file_name()
-            .and_then(|name| Format::from_file_name(&name.to_string_lossy())),
-    };
-    let format = format.ok_or_else(|| {
-        let known: Vec<_> = Format::media_types().collect();
-        format!(
-            "{name}: unknown format; set --format to one of {}",
-            known.join(", ")
-        )
-    })?;
+    let format = known_format(path, replay.format)?;
     let mut options = Options::default();
-    for option in &replay.options {
-        let (key, value) = option.split_once('=').ok_or("an option is NAME=VALUE")?;
-        if !options
-            .set(key, value)
-            .map_err(|detail| format!("{key}: {detail}"))?
-        {
-            return Err(format!("no option has the name {key}").into());
+    for (key, value) in &replay.parameters {
+        let is_known = options.set(key, value);
+        if !is_known.map_err(|detail| format!("{key}: {detail}"))? {
+            return Err(format!("no parameter of the data has the name {key}").into());
         }
     }
     let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;

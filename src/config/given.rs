@@ -47,8 +47,9 @@ pub fn early_log_format(arguments: &[String], variable: Option<&str>) -> LogForm
 /// The first environment variable with the prefix of a setting that is not a setting.
 pub fn unknown_variable(names: impl IntoIterator<Item = String>) -> Option<String> {
     let command = CommandLine::command();
-    let known: Vec<_> = command
-        .get_arguments()
+    let commands = command.get_subcommands().chain([&command]);
+    let known: Vec<_> = commands
+        .flat_map(|command| command.get_arguments())
         .filter_map(|argument| argument.get_env())
         .collect();
     let mut names = names.into_iter();

@@ -21,6 +21,11 @@ pub enum DatabaseLocation {
 }
 
 impl DatabaseUrl {
+    /// The setting of the embedded database.
+    pub fn embedded() -> Self {
+        Self("sqlite".to_owned())
+    }
+
     /// Parses the setting.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ mod blobs;
 mod callbacks;
 mod checkpoints;
 mod clock;
+mod command_line;
 mod damage;
 mod deploy;
 mod determinism;

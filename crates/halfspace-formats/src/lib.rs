@@ -125,7 +125,7 @@ const FORMATS: &[FormatEntry] = &[
     entry(
         Format::Libsvm,
         "text/x-libsvm",
-        &["libsvm", "svm"],
+        &["libsvm", "svm", "train", "test"],
         text::libsvm::parse,
     ),
     entry(

@@ -36,6 +36,11 @@ pub struct Bucket {
 const PREFIX_CHARACTERS_MAX: usize = 400;
 
 impl BlobUrl {
+    /// The setting of the folder in the data directory.
+    pub fn in_data_dir() -> Self {
+        Self("folder".to_owned())
+    }
+
     /// Parses the setting.
     ///
     /// # Errors

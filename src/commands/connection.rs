@@ -1,0 +1,211 @@
+//! A service that does the work of a command: a service inside this process over a temporary store, or a running one.
+//! Both answer the same requests.
+
+use std::io;
+use std::path::Path;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode, header};
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::fs::File;
+use tokio_util::io::ReaderStream;
+use tower::ServiceExt;
+
+use crate::app::{self, Service};
+use crate::config::{Place, Settings};
+
+use super::failure::Failure;
+
+/// A service to send requests to.
+pub enum Connection {
+    /// The service inside this process. The store disappears with the directory.
+    Inside {
+        service: Service,
+        router: Router,
+        _directory: TempDir,
+    },
+    /// A running service.
+    Running {
+        client: reqwest::Client,
+        server: String,
+        key: Option<String>,
+    },
+}
+
+/// The body of a request.
+pub enum Content<'c> {
+    None,
+    Json(&'c Value),
+    /// A file, or standard input for the path `-`.
+    File(&'c Path, &'static str),
+}
+
+/// A successful answer.
+pub struct Reply {
+    pub body: Bytes,
+}
+
+impl Reply {
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// The body is no JSON, because another program answers at the address.
+    pub fn json(&self) -> Result<Value, Failure> {
+        serde_json::from_slice(&self.body)
+            .map_err(|error| Failure::work(format!("the answer is no JSON: {error}")))
+    }
+}
+
+impl Connection {
+    /// Opens the service that `place` names.
+    ///
+    /// # Errors
+    /// The service inside this process does not start.
+    pub async fn open(place: &Place, settings: &Settings) -> Result<Self, Failure> {
+        if let Some(server) = &place.server {
+            // An existing provider of cryptography is no error.
+            let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
+            let client = reqwest::Client::builder().build();
+            return Ok(Self::Running {
+                client: client.map_err(|error| Failure::work(error.to_string()))?,
+                server: server.trim_end_matches('/').to_owned(),
+                key: place.key.clone(),
+            });
+        }
+        let directory = tempfile::tempdir()
+            .map_err(|error| Failure::work(format!("no temporary directory: {error}")))?;
+        let settings = settings.clone().in_directory(directory.path());
+        let service = Service::open(&settings).await;
+        let service = service.map_err(|error| Failure::work(error.to_string()))?;
+        service.jobs().start();
+        Ok(Self::Inside {
+            router: service.router(),
+            service,
+            _directory: directory,
+        })
+    }
+
+    /// The address of a running service.
+    pub fn server(&self) -> Option<&str> {
+        match self {
+            Self::Inside { .. } => None,
+            Self::Running { server, .. } => Some(server),
+        }
+    }
+
+    /// Sends a request. `accept` is the media type of the answer.
+    ///
+    /// # Errors
+    /// The service refuses the request or is out of reach, or the file cannot be read.
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        content: Content<'_>,
+        accept: &str,
+    ) -> Result<Reply, Failure> {
+        let (status, body) = match self {
+            Self::Inside { router, .. } => {
+                let request = Request::builder()
+                    .method(method)
+                    .uri(path)
+                    .header(header::HOST, "localhost")
+                    .header(header::ACCEPT, accept);
+                let request = match content {
+                    Content::None => request.body(Body::empty()),
+                    Content::Json(value) => request
+                        .header(header::CONTENT_TYPE, "application/json")
+                        .body(Body::from(value.to_string())),
+                    Content::File(path, media_type) => request
+                        .header(header::CONTENT_TYPE, media_type)
+                        .body(Body::from_stream(opened(path).await?)),
+                };
+                let request = request.map_err(|error| Failure::usage(error.to_string()))?;
+                let answer = router.clone().oneshot(request).await;
+                let (parts, body) = answer.unwrap_or_else(|never| match never {}).into_parts();
+                let body = body.collect().await;
+                let body = body.map_err(|error| Failure::work(error.to_string()))?;
+                (parts.status, body.to_bytes())
+            }
+            Self::Running {
+                client,
+                server,
+                key,
+            } => {
+                let mut request = client
+                    .request(method, format!("{server}{path}"))
+                    .header(header::ACCEPT, accept);
+                if let Some(key) = key {
+                    request = request.bearer_auth(key);
+                }
+                let request = match content {
+                    Content::None => request,
+                    Content::Json(value) => request
+                        .header(header::CONTENT_TYPE, "application/json")
+                        .body(value.to_string()),
+                    Content::File(path, media_type) => request
+                        .header(header::CONTENT_TYPE, media_type)
+                        .body(reqwest::Body::wrap_stream(opened(path).await?)),
+                };
+                let unreachable = |error: reqwest::Error| {
+                    Failure::work(format!("no answer from {server}: {}", cause(&error)))
+                };
+                let answer = request.send().await.map_err(unreachable)?;
+                (answer.status(), answer.bytes().await.map_err(unreachable)?)
+            }
+        };
+        match status.is_success() {
+            true => Ok(Reply { body }),
+            false => Err(refusal(status, &body)),
+        }
+    }
+
+    /// Ends the service inside this process.
+    pub async fn close(self) {
+        if let Self::Inside { service, .. } = self {
+            service.jobs().stop(app::JOBS_TIMEOUT).await;
+            service.jobs().store().close().await;
+        }
+    }
+}
+
+/// A stream of the bytes of a file or of standard input.
+async fn opened(
+    path: &Path,
+) -> Result<ReaderStream<Box<dyn tokio::io::AsyncRead + Send + Sync + Unpin>>, Failure> {
+    if path == Path::new("-") {
+        return Ok(ReaderStream::new(Box::new(tokio::io::stdin())));
+    }
+    let file = File::open(path)
+        .await
+        .map_err(|error: io::Error| Failure::usage(format!("{}: {error}", path.display())))?;
+    Ok(ReaderStream::new(Box::new(file)))
+}
+
+/// The innermost cause of an error, which names the fault.
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+/// The failure that a problem document tells.
+fn refusal(status: StatusCode, body: &[u8]) -> Failure {
+    let problem: Value = serde_json::from_slice(body).unwrap_or_default();
+    let text = |member: &str| problem[member].as_str();
+    let Some(detail) = text("detail").or(text("title")) else {
+        return Failure::work(format!("the answer is {status}"));
+    };
+    match text("type") {
+        Some("/problems/invalid-parameter" | "/problems/unknown-learner") => {
+            Failure::usage(detail.to_owned())
+        }
+        _ => Failure::work(detail.to_owned()),
+    }
+}

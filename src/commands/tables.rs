@@ -1,0 +1,292 @@
+//! The answers of the service as text for people.
+
+use std::io::Write;
+
+use serde_json::Value;
+
+/// Largest number of terms of an explanation on a terminal.
+const TERMS_MAX: usize = 20;
+
+/// Writes a text to standard output. A closed pipe ends the output, as `halfspace openapi | head` does.
+pub fn write(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Lines of a name and a value each. Names are padded to one width.
+fn lines(rows: &[(&str, String)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let shown = rows.iter().filter(|(_, value)| !value.is_empty());
+    shown
+        .map(|(name, value)| format!("{name:width$}  {value}\n"))
+        .collect()
+}
+
+/// Columns of one width each. Numbers stand on the right.
+fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..count).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| {
+            let is_number = cell.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+            match is_number {
+                true => format!("{cell:>width$}"),
+                false => format!("{cell:width$}"),
+            }
+        });
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A number as written, a text without quotes, and nothing for null.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A share as a percentage.
+fn percent(share: &Value) -> String {
+    share
+        .as_f64()
+        .map_or(String::new(), |share| format!("{:.2} %", 100.0 * share))
+}
+
+/// "errors of examples".
+fn counted(counts: &Value) -> String {
+    match counts["errors"].is_null() {
+        true => String::new(),
+        false => format!("{} of {}", counts["errors"], counts["examples"]),
+    }
+}
+
+/// The members of an object whose values are short.
+fn own_members(object: &Value) -> String {
+    let members = object.as_object().into_iter().flatten();
+    let shown = members.map(|(name, value)| format!("{name}={}", plain(value)));
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+fn certificates(result: &Value) -> Vec<(&'static str, String)> {
+    let all = result["certificates"].as_array().into_iter().flatten();
+    all.map(|certificate| ("certificate", plain(&certificate["statement"])))
+        .collect()
+}
+
+/// A training.
+pub fn training(job: &Value) -> String {
+    let result = &job["result"];
+    let learner = &job["learner"];
+    let params = own_members(&learner["params"]);
+    let bound = &result["bound"];
+    let bound = match bound["mistakes_at_most"].as_f64() {
+        Some(most) => format!(
+            " (at most {most} by the theorem of {})",
+            plain(&bound["theorem"])
+        ),
+        None => String::new(),
+    };
+    let ended = &result["termination"];
+    let mut rows = vec![
+        (
+            "learner",
+            format!(
+                "{}{}",
+                plain(&learner["name"]),
+                if params.is_empty() {
+                    params
+                } else {
+                    format!(" ({params})")
+                }
+            ),
+        ),
+        ("seed", plain(&job["seed"])),
+        (
+            "ended",
+            [plain(&ended["reason"]), plain(&ended["detail"])]
+                .join(" ")
+                .trim_end()
+                .to_owned(),
+        ),
+        ("passes", plain(&result["passes"])),
+        ("examples", plain(&result["examples"])),
+        ("mistakes", format!("{}{bound}", result["mistakes"])),
+        ("training errors", counted(&result["training"])),
+        ("held-out errors", counted(&result["holdout"])),
+        ("confidence", plain(&ended["confidence"])),
+        ("target found", plain(&result["target"]["recovered"])),
+        (
+            "hypothesis",
+            format!(
+                "{}, {} features",
+                plain(&result["hypothesis"]["kind"]),
+                plain(&result["hypothesis"]["n"])
+            ),
+        ),
+    ];
+    rows.extend(certificates(result));
+    rows.push((
+        "seconds",
+        format!("{:.3}", result["seconds"].as_f64().unwrap_or_default()),
+    ));
+    lines(&rows)
+}
+
+/// The predictions of an NDJSON answer, one per line.
+pub fn predictions(ndjson: &str) -> String {
+    let documents = ndjson
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    documents
+        .map(|document| {
+            let class = &document["class"];
+            plain(if class.is_null() {
+                &document["prediction"]
+            } else {
+                class
+            }) + "\n"
+        })
+        .collect()
+}
+
+/// An evaluation.
+pub fn evaluation(result: &Value) -> String {
+    let confusion = &result["confusion"];
+    let mut rows = vec![
+        ("errors", counted(result)),
+        ("accuracy", percent(&result["accuracy"])),
+        ("confusion", own_members(confusion)),
+    ];
+    rows.extend(certificates(result));
+    lines(&rows)
+}
+
+/// A comparison.
+pub fn comparison(job: &Value) -> String {
+    let result = &job["result"];
+    let header = ["", "learner", "errors", "rate", "mistakes", "seconds", ""]
+        .map(str::to_owned)
+        .to_vec();
+    let mut rows = vec![header];
+    let learners = result["learners"].as_array().into_iter().flatten();
+    for (index, learner) in learners.enumerate() {
+        let mark = if result["best"] == index { "best" } else { "" };
+        let seconds = learner["seconds"]
+            .as_f64()
+            .map_or(String::new(), |it| format!("{it:.3}"));
+        rows.push(vec![
+            mark.to_owned(),
+            plain(&learner["name"]),
+            counted(learner),
+            percent(&learner["error_rate"]),
+            plain(&learner["mistakes"]),
+            seconds,
+            plain(&learner["unfit"]),
+        ]);
+    }
+    columns(&rows)
+}
+
+/// An explanation: the rule and the terms with the largest weights.
+pub fn explanation(explanation: &Value) -> String {
+    let mut rows = Vec::new();
+    let terms = explanation["terms"].as_array();
+    for term in terms.into_iter().flatten().take(TERMS_MAX) {
+        let literals = term["literals"].as_array().into_iter().flatten();
+        let names = literals.map(|literal| match literal["negated"] == true {
+            true => format!("not {}", plain(&literal["name"])),
+            false => plain(&literal["name"]),
+        });
+        rows.push(vec![
+            plain(&term["weight"]),
+            names.collect::<Vec<_>>().join(" and "),
+        ]);
+    }
+    let more = terms.map_or(0, Vec::len).saturating_sub(TERMS_MAX);
+    let rest = if more > 0 {
+        format!("and {more} more terms\n")
+    } else {
+        String::new()
+    };
+    format!(
+        "{}\n\n{}{rest}",
+        plain(&explanation["rule"]),
+        columns(&rows)
+    )
+}
+
+/// The list of learners, or one learner.
+pub fn learners(document: &Value) -> String {
+    let Some(items) = document["items"].as_array() else {
+        return learner(document);
+    };
+    let rows = items
+        .iter()
+        .map(|item| vec![plain(&item["name"]), plain(&item["learns"])]);
+    columns(&rows.collect::<Vec<_>>())
+}
+
+fn learner(entry: &Value) -> String {
+    let guarantee = &entry["guarantee"];
+    let mut rows = vec![
+        ("name", plain(&entry["name"])),
+        ("title", plain(&entry["title"])),
+        ("learns", plain(&entry["learns"])),
+        (
+            "guarantee",
+            format!(
+                "{}: {}",
+                plain(&guarantee["theorem"]),
+                plain(&guarantee["bound"])
+            ),
+        ),
+        ("source", plain(&entry["source"])),
+    ];
+    let parameters = entry["parameters"]["properties"].as_object();
+    for (name, parameter) in parameters.into_iter().flatten() {
+        rows.push((
+            "parameter",
+            format!("{name}: {}", plain(&parameter["description"])),
+        ));
+    }
+    lines(&rows)
+}
+
+/// The members of an object, one per line.
+pub fn members(document: &Value) -> String {
+    let all = document.as_object().into_iter().flatten();
+    let rows: Vec<_> = all
+        .map(|(name, value)| (name.as_str(), plain(value)))
+        .collect();
+    lines(&rows)
+}
+
+/// The progress of a job in one line.
+pub fn progress(job: &Value) -> String {
+    if let Some(ahead) = job["queue"]["ahead"].as_u64() {
+        return format!("waiting for {ahead} other jobs");
+    }
+    let progress = &job["progress"];
+    let mut parts = vec![plain(&job["status"])];
+    for name in ["passes", "examples", "mistakes"] {
+        if !progress[name].is_null() {
+            parts.push(format!("{} {name}", progress[name]));
+        }
+    }
+    if progress["fraction"].is_number() {
+        parts.push(percent(&progress["fraction"]));
+    }
+    if let Some(seconds) = progress["seconds_left"].as_f64() {
+        parts.push(format!("{seconds:.0} s left"));
+    }
+    parts.join(", ")
+}

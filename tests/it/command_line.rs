@@ -1,0 +1,309 @@
+//! The learning commands: inside their process and against a running service.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use clap::Parser;
+use halfspace::config::{CommandLine, command_line};
+use serde_json::{Value, json};
+
+use crate::service::{Program, program};
+
+/// A majority of three, once each, with the label in the last column.
+const TABLE: &str =
+    "a,b,c,label\n0,0,0,-1\n0,0,1,-1\n0,1,0,-1\n0,1,1,1\n1,0,0,-1\n1,0,1,1\n1,1,0,1\n1,1,1,1\n";
+
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new() -> Self {
+        let home = Self(tempfile::tempdir().unwrap());
+        home.write("table.csv", TABLE);
+        home
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// Runs a command in this directory with this standard input.
+    fn run_with(&self, arguments: &[&str], input: &str) -> Output {
+        let mut command = program();
+        let command = command.args(arguments).current_dir(self.path());
+        let command = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(input.as_bytes())
+            .unwrap();
+        child.wait_with_output().unwrap()
+    }
+
+    #[track_caller]
+    fn output(&self, arguments: &[&str]) -> String {
+        let output = self.run_with(arguments, "");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {said}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[track_caller]
+    fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.output(arguments)).unwrap()
+    }
+
+    /// Runs a command without a result. Returns the exit status and the message.
+    fn failure(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let output = self.run_with(arguments, "");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    }
+}
+
+/// A job without the parts that differ between two equal trainings.
+fn facts(mut job: Value) -> Value {
+    let mut result = job["result"].take();
+    for member in ["model", "seconds"] {
+        result[member].take();
+    }
+    for learner in result["learners"].as_array_mut().into_iter().flatten() {
+        learner["seconds"].take();
+        learner["jobs"].take();
+    }
+    json!([result, job["learner"], job["seed"]])
+}
+
+#[test]
+fn a_training_is_the_same_inside_the_process_and_on_a_server() {
+    let home = Home::new();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/agaricus.txt.train");
+    let Ok(data) = data.canonicalize() else {
+        return eprintln!("skipped: no {}", data.display());
+    };
+    let train = [
+        "train",
+        data.to_str().unwrap(),
+        "--learner",
+        "perceptron",
+        "--seed",
+        "1",
+    ];
+    let params = ["--param", "reading=unsigned", "--param", "bias=false"];
+    let inside = home.json(&[&train[..], &params].concat());
+    assert_eq!(inside["result"]["mistakes"], 129);
+    assert_eq!(inside["result"]["passes"], 14);
+    let server = Program::start(&home.path().join("data"), &[]);
+    let address = format!("http://{}", server.client().address);
+    let running = home.json(&[&train[..], &params, &["--server", &address]].concat());
+    assert_eq!(facts(running), facts(inside));
+    server.kill();
+}
+
+#[test]
+fn a_model_goes_through_all_commands() {
+    let home = Home::new();
+    let train = [
+        "train",
+        "table.csv",
+        "--learner",
+        "perceptron",
+        "--out",
+        "model.json",
+        "--receipt",
+        "receipt.json",
+        "--seed",
+        "1",
+    ];
+    let job = home.json(&train);
+    assert_eq!(
+        job["result"]["training"],
+        json!({"errors": 0, "examples": 8})
+    );
+    let rows = TABLE
+        .lines()
+        .skip(1)
+        .map(|line| line.rsplit_once(',').unwrap());
+    let predicted = home.output(&[
+        "predict",
+        "model.json",
+        "table.csv",
+        "--param",
+        "labels=label",
+    ]);
+    let predicted = predicted
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    for ((_, label), document) in rows.zip(predicted) {
+        assert_eq!(document["prediction"].to_string(), label);
+    }
+    let evaluation = home.json(&["evaluate", "model.json", "table.csv"]);
+    assert_eq!(evaluation["errors"], 0);
+    let explanation = home.json(&["explain", "model.json", "--top", "2"]);
+    assert_eq!(explanation["terms"].as_array().unwrap().len(), 2);
+    let checks = home.output(&["verify", "receipt.json", "table.csv"]);
+    assert!(
+        checks.lines().all(|line| line.starts_with("equal")),
+        "{checks}"
+    );
+}
+
+#[test]
+fn a_comparison_writes_the_best_model_and_the_figure() {
+    let home = Home::new();
+    let compare = [
+        "compare",
+        "table.csv",
+        "--folds",
+        "2",
+        "--seed",
+        "3",
+        "--out",
+        "best.json",
+        "--figure",
+        "figure.svg",
+        "--param",
+        "max_passes=50",
+        "--learner",
+        "perceptron",
+        "--learner",
+        "winnow",
+    ];
+    let job = home.json(&compare);
+    assert_eq!(job["result"]["learners"].as_array().unwrap().len(), 2);
+    assert_eq!(facts(home.json(&compare)), facts(job));
+    let figure = fs::read_to_string(home.path().join("figure.svg")).unwrap();
+    assert!(
+        figure.starts_with("<svg") || figure.starts_with("<?xml"),
+        "{figure:.60}"
+    );
+    assert_eq!(
+        home.json(&["evaluate", "best.json", "table.csv"])["examples"],
+        8
+    );
+}
+
+#[test]
+fn commands_stand_in_pipes() {
+    let home = Home::new();
+    let train = [
+        "train",
+        "-",
+        "--format",
+        "csv",
+        "--learner",
+        "perceptron",
+        "--out",
+        "model.json",
+    ];
+    let output = home.run_with(&train, TABLE);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let job: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(job["status"], "succeeded");
+    // A reader that closes the pipe early ends the output, without a panic.
+    let mut child = program()
+        .arg("openapi")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut start = [0; 100];
+    child.stdout.take().unwrap().read_exact(&mut start).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn learners_and_formulas_need_no_data() {
+    let home = Home::new();
+    let learners = home.json(&["learners"]);
+    assert!(learners["items"].as_array().unwrap().len() > 10);
+    assert_eq!(home.json(&["learners", "winnow"])["name"], "winnow");
+    let formula = home.json(&["theory", "compression", "examples=6513", "kept=129"]);
+    assert!(formula["error_at_most"].as_f64().unwrap() < 0.1);
+}
+
+#[test]
+fn exit_statuses_tell_a_wrong_command_line_from_failed_work() {
+    let home = Home::new();
+    home.write("bad.csv", "a,label\n1,1\n0\n");
+    home.write("table", TABLE);
+    let train = |file: &'static str| ["train", file, "--learner", "perceptron"];
+    let wrong: [(&[&str], &str); 6] = [
+        (
+            &["train", "table.csv", "--learner", "perceptrom"],
+            "perceptron",
+        ),
+        (
+            &[&train("table.csv")[..], &["--param", "etta=2"]].concat(),
+            "eta",
+        ),
+        (&train("none.csv"), "none.csv"),
+        (&train("table"), "--format"),
+        (&["theory", "survival", "error=2"], "error"),
+        (&["predict", "none.json", "table.csv"], "none.json"),
+    ];
+    for (arguments, named) in wrong {
+        let (status, message) = home.failure(arguments);
+        assert_eq!(status, Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(named), "{message}");
+    }
+    let closed = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let nowhere = format!("http://{closed}");
+    let failed: [(&[&str], &str); 2] = [
+        (&train("bad.csv"), "line 3"),
+        (
+            &[&train("table.csv")[..], &["--server", &nowhere]].concat(),
+            &nowhere,
+        ),
+    ];
+    for (arguments, named) in failed {
+        let (status, message) = home.failure(arguments);
+        assert_eq!(status, Some(1), "{arguments:?}: {message}");
+        assert!(message.contains(named), "{message}");
+    }
+}
+
+#[test]
+fn help_shows_the_options_of_the_command_alone() {
+    let help = |path: &[&str]| {
+        let mut command = command_line();
+        let found = path.iter().fold(&mut command, |command, name| {
+            command.find_subcommand_mut(name).unwrap()
+        });
+        found.render_long_help().to_string()
+    };
+    let create = help(&["keys", "create"]);
+    assert!(
+        create.contains("--adopt-anonymous") && !create.contains("--data-dir"),
+        "{create}"
+    );
+    assert!(!help(&["train"]).contains("--listen"));
+    assert!(help(&["serve"]).contains("--listen"));
+}
+
+#[test]
+fn an_address_may_be_a_name() {
+    let line = CommandLine::try_parse_from(["halfspace", "--listen", "localhost:8080"]).unwrap();
+    assert!(line.settings.listen.ip().is_loopback());
+}

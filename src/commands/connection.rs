@@ -20,6 +20,9 @@ use crate::config::{Place, Settings};
 
 use super::failure::Failure;
 
+/// The time that an answer may wait for the end of a job. Reports on the progress have this distance.
+const WAIT: &str = "wait=1";
+
 /// A service to send requests to.
 pub enum Connection {
     /// The service inside this process. The store disappears with the directory.
@@ -114,6 +117,7 @@ impl Connection {
                     .method(method)
                     .uri(path)
                     .header(header::HOST, "localhost")
+                    .header("prefer", WAIT)
                     .header(header::ACCEPT, accept);
                 let request = match content {
                     Content::None => request.body(Body::empty()),
@@ -138,6 +142,7 @@ impl Connection {
             } => {
                 let mut request = client
                     .request(method, format!("{server}{path}"))
+                    .header("prefer", WAIT)
                     .header(header::ACCEPT, accept);
                 if let Some(key) = key {
                     request = request.bearer_auth(key);
@@ -202,10 +207,9 @@ fn refusal(status: StatusCode, body: &[u8]) -> Failure {
     let Some(detail) = text("detail").or(text("title")) else {
         return Failure::work(format!("the answer is {status}"));
     };
-    match text("type") {
-        Some("/problems/invalid-parameter" | "/problems/unknown-learner") => {
-            Failure::usage(detail.to_owned())
-        }
-        _ => Failure::work(detail.to_owned()),
+    let usage = ["/problems/invalid-parameter", "/problems/not-found"];
+    match text("type").is_some_and(|code| usage.contains(&code)) {
+        true => Failure::usage(detail.to_owned()),
+        false => Failure::work(detail.to_owned()),
     }
 }

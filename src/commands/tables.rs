@@ -190,10 +190,24 @@ pub fn comparison(job: &Value) -> String {
             percent(&learner["error_rate"]),
             plain(&learner["mistakes"]),
             seconds,
-            plain(&learner["unfit"]),
+            if learner["unfit"].is_null() {
+                String::new()
+            } else {
+                "unfit".to_owned()
+            },
         ]);
     }
-    columns(&rows)
+    let unfit = result["learners"].as_array().into_iter().flatten();
+    let reasons = unfit
+        .filter(|learner| !learner["unfit"].is_null())
+        .map(|learner| {
+            format!(
+                "{} is unfit: {}\n",
+                plain(&learner["name"]),
+                plain(&learner["unfit"])
+            )
+        });
+    columns(&rows) + &reasons.collect::<String>()
 }
 
 /// An explanation: the rule and the terms with the largest weights.
@@ -289,4 +303,66 @@ pub fn progress(job: &Value) -> String {
         parts.push(format!("{seconds:.0} s left"));
     }
     parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_training_is_a_table_of_its_figures() {
+        let job = json!({
+            "learner": {"name": "perceptron", "params": {"bias": false}},
+            "seed": 7,
+            "result": {
+                "mistakes": 3, "passes": 2, "examples": 8, "seconds": 0.5,
+                "termination": {"reason": "converged", "detail": null, "confidence": null},
+                "training": {"errors": 0, "examples": 4},
+                "holdout": null,
+                "bound": {"theorem": "Novikoff", "mistakes_at_most": 9.0},
+                "hypothesis": {"kind": "linear", "n": 5},
+                "certificates": [{"statement": "The error is small."}],
+            },
+        });
+        let expected = "\
+learner          perceptron (bias=false)
+seed             7
+ended            converged
+passes           2
+examples         8
+mistakes         3 (at most 9 by the theorem of Novikoff)
+training errors  0 of 4
+hypothesis       linear, 5 features
+certificate      The error is small.
+seconds          0.500
+";
+        assert_eq!(training(&job), expected);
+    }
+
+    #[test]
+    fn a_comparison_has_columns_and_the_reasons_below() {
+        let job = json!({"result": {"best": 0, "learners": [
+            {"name": "winnow", "errors": 1, "examples": 100, "error_rate": 0.01, "mistakes": 12, "seconds": 0.25,
+             "unfit": null},
+            {"name": "kernel-winnow", "errors": null, "unfit": "too many features"},
+        ]}});
+        let expected = "      learner        errors    rate    mistakes  seconds
+best  winnow         1 of 100  1.00 %        12    0.250
+      kernel-winnow                                       unfit
+kernel-winnow is unfit: too many features
+";
+        assert_eq!(comparison(&job), expected);
+    }
+
+    #[test]
+    fn predictions_are_classes_or_labels() {
+        let lines = "{\"prediction\":1,\"class\":\"edible\"}\n{\"prediction\":-1}\n";
+        assert_eq!(predictions(lines), "edible\n-1\n");
+        let explanation_of = json!({"rule": "R.", "terms": [{"weight": -2, "literals": [
+            {"name": "a", "negated": false}, {"name": "b", "negated": true}]}]});
+        assert_eq!(explanation(&explanation_of), "R.\n\n-2  a and not b\n");
+        let waiting = json!({"status": "queued", "queue": {"ahead": 3}});
+        assert_eq!(progress(&waiting), "waiting for 3 other jobs");
+    }
 }

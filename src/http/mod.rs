@@ -138,6 +138,7 @@ fn routes() -> OpenApiRouter<App> {
         .merge(data_routes())
         .merge(operations())
         .routes(routes!(operations::get_openapi_document))
+        .routes(routes!(operations::list_problem_pages))
         .routes(routes!(operations::get_problem_page))
 }
 

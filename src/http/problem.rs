@@ -10,7 +10,9 @@ use std::time::Duration;
 use axum::BoxError;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::engine::catalogue::CATALOGUE;
 use halfspace_core::memory::NoMemory;
+use halfspace_core::suggestions::question;
 use halfspace_core::theory::OutOfRange;
 use halfspace_formats::{FormatError, FormatErrorKind, Place};
 use serde::Serialize;
@@ -177,6 +179,17 @@ impl Problem {
     /// Creates a 404 problem, in which `what` is the noun of the missing thing.
     pub fn not_found(what: &str) -> Self {
         Self::new(Code::NOT_FOUND, format!("There is no such {what}."))
+    }
+
+    /// Creates a 404 problem for the name of a learner, with all names.
+    pub fn no_learner(name: &str) -> Self {
+        let names = || CATALOGUE.iter().map(|entry| entry.name);
+        let (question, known) = (
+            question(name, names()),
+            names().collect::<Vec<_>>().join(", "),
+        );
+        let detail = format!("There is no such learner{question}; the learners are: {known}.");
+        Self::new(Code::NOT_FOUND, detail)
     }
 
     /// Returns the document, completed with the path and the id of the request.

@@ -15,6 +15,7 @@ mod explanation;
 mod formats;
 mod forms;
 mod grids;
+mod helpful_errors;
 mod holdout;
 mod idempotency;
 mod import;

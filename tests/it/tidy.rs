@@ -12,6 +12,7 @@ const PACKAGES: [(&str, &[&str]); 2] = [
         "crates/halfspace-core/src/",
         &[
             "memory",
+            "suggestions",
             "bits",
             "learners",
             "theory",

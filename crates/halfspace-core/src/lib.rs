@@ -67,4 +67,5 @@ pub mod learners;
 pub mod memory;
 pub mod samples;
 pub mod separability;
+pub mod suggestions;
 pub mod theory;

@@ -40,6 +40,7 @@ mod error;
 mod extent;
 pub mod json;
 mod option_text;
+mod plain_words;
 pub mod programs;
 mod stored;
 mod tables;
@@ -64,6 +65,7 @@ pub use json::generated::{GeneratedSpec, SamplingMethod};
 pub use json::rows::JsonRows;
 pub use json::target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
 pub use option_text::OPTION_NAMES;
+pub use plain_words::plain_words;
 pub use stored::block_range::RowRange;
 pub use stored::blocks::{
     BlocksError, BlocksHeader, LabelsKind, RowsKind, read_blocks, write_blocks,

@@ -20,6 +20,9 @@ use crate::http::middleware::drain_body::{Leftover, lend};
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Problem};
 
+/// The Content-Type of `curl --data` without a header.
+const FORM: &str = "application/x-www-form-urlencoded";
+
 /// A body of a known format that was not read yet.
 pub struct DataBody {
     /// Format of the body.
@@ -40,6 +43,10 @@ impl DataBody {
         let format = media_type(request.headers()).ok_or_else(|| {
             let known = Format::media_types().collect::<Vec<_>>().join(", ");
             let detail = match given(request.headers()) {
+                Some(FORM) => format!(
+                    "The Content-Type {FORM:?} is the default of curl. State the type of the data, as in -H \
+                     'content-type: text/csv'; the types are {known}."
+                ),
                 Some(given) => {
                     format!("The Content-Type {given:?} is not supported; use one of {known}.")
                 }

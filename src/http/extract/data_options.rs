@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use halfspace_core::suggestions::question;
 use halfspace_formats::{OPTION_NAMES, Options, ParseLimits};
 use utoipa::IntoParams;
 
@@ -198,7 +199,8 @@ pub fn unknown(name: &str, own: &[&str]) -> Problem {
         .chain(["encoding"])
         .collect();
     let detail = format!(
-        "unknown parameter; the parameters are: {}",
+        "unknown parameter{}; the parameters are: {}",
+        question(name, known.iter().copied()),
         known.join(", ")
     );
     Problem::parameter(Code::INVALID_PARAMETER, name, detail)

@@ -13,6 +13,7 @@ use std::time::Duration;
 use axum::extract::{FromRequestParts, OptionalFromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, header};
+use halfspace_formats::plain_words;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -129,7 +130,7 @@ pub fn parameter<T: DeserializeOwned>(name: &str, value: Value) -> Result<T, Pro
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         let name = if name.is_empty() { &path } else { name };
-        let detail = error.inner().to_string();
+        let detail = plain_words(&error.inner().to_string());
         Problem::parameter(Code::INVALID_PARAMETER, name, detail)
     })
 }

@@ -119,6 +119,6 @@ pub async fn list_learners(_: NoQuery) -> Json<LearnerList> {
     responses((status = 200, description = "The learner", body = Learner)),
     extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
 pub async fn get_learner(PathText(name): PathText, _: NoQuery) -> Result<Json<Learner>, Problem> {
-    let entry = catalogue::find(&name).ok_or_else(|| Problem::not_found("learner"))?;
+    let entry = catalogue::find(&name).ok_or_else(|| Problem::no_learner(&name))?;
     Ok(Json(entry.into()))
 }

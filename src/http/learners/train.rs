@@ -116,7 +116,7 @@ pub async fn train_learner(
     prefer: Option<PreferWait>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let entry = learner(&name).map_err(|_| Problem::not_found("learner"))?;
+    let entry = learner(&name).map_err(|_| Problem::no_learner(&name))?;
     let wait = Wait {
         prefer,
         timeout: prefer.map_or(WAIT_DEFAULT, |wait| wait.0),

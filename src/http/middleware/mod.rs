@@ -8,7 +8,12 @@ pub mod keys;
 pub mod origins;
 pub mod request_line;
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::http::routes;
 use axum::Router;
+use axum::extract::MatchedPath;
 use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -36,9 +41,30 @@ pub fn wrapped(router: Router<App>, app: App) -> Router {
         .with_state(app)
 }
 
-async fn method_not_allowed() -> Response {
-    let detail = "The path does not support this method; the Allow header lists the supported \
-                  methods.";
+/// The methods of each path.
+static METHODS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    let paths = routes().into_openapi().paths.paths.into_iter();
+    let of_path = paths.map(|(path, item)| {
+        let methods = [
+            ("GET, HEAD", item.get.is_some()),
+            ("POST", item.post.is_some()),
+            ("DELETE", item.delete.is_some()),
+        ];
+        let known = methods.iter().filter(|(_, is_known)| *is_known);
+        (
+            path,
+            known.map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+        )
+    });
+    of_path.collect()
+});
+
+async fn method_not_allowed(path: Option<MatchedPath>) -> Response {
+    let methods = path.and_then(|path| METHODS.get(path.as_str()));
+    let detail = match methods {
+        Some(methods) => format!("The path supports {methods}."),
+        None => "The path does not support this method.".to_owned(),
+    };
     let response = Problem::new(Code::METHOD_NOT_ALLOWED, detail).into_response();
     debug_assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
     response

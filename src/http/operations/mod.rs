@@ -102,6 +102,32 @@ pub async fn get_openapi_document(
     ([(header::CONTENT_TYPE, content_type)], text).into_response()
 }
 
+/// Lists all error codes on an HTML page.
+///
+/// Each code has a page of its own.
+#[utoipa::path(get, path = "/problems", tag = "service",
+    responses((status = 200, description = "An HTML page with all codes", body = String,
+        content_type = "text/html")))]
+pub async fn list_problem_pages() -> Html<String> {
+    let rows = Code::ALL.iter().map(|code| {
+        let (name, status, title) = (code.name(), code.status().as_u16(), code.title());
+        format!("<tr><td><a href=\"problems/{name}\">{name}</a><td>{status}<td>{title}\n")
+    });
+    let rows = rows.collect::<String>();
+    Html(page(
+        "Problems",
+        &format!("<table>\n<tr><th>code<th>status<th>meaning\n{rows}</table>\n"),
+    ))
+}
+
+/// A page without style or script.
+fn page(title: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\n<h1>{title}</h1>\n\
+         {body}</html>\n"
+    )
+}
+
 /// Explains an error code on an HTML page.
 ///
 /// The `type` of a problem is the path of this page.
@@ -113,9 +139,21 @@ pub async fn get_openapi_document(
 pub async fn get_problem_page(PathText(name): PathText) -> Result<Html<String>, Problem> {
     let code = Code::find(&name).ok_or_else(|| Problem::not_found("problem"))?;
     let (status, title, help) = (code.status().as_u16(), code.title(), code.help());
-    Ok(Html(format!(
-        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{name}</title>\n\
-         <h1>{title}</h1>\n<p>Code <code>{name}</code>, HTTP status {status}.</p>\n<p>{help}</p>\n\
-         </html>\n"
+    let example = Problem::new(code, format!("{title}.")).document("/v1/jobs", "req_1");
+    let example = escaped(&serde_json::to_string_pretty(&example).unwrap_or_default());
+    let help = escaped(help);
+    Ok(Html(page(
+        title,
+        &format!(
+            "<p>Code <code>{name}</code>, HTTP status {status}. <a href=\"../problems\">All codes</a></p>\n\
+             <h2>Cause</h2>\n<p>{title}. The member <code>detail</code> of the answer states the case, and \
+             <code>errors</code> the places.</p>\n<h2>Remedy</h2>\n<p>{help}</p>\n\
+             <h2>Example</h2>\n<pre>{example}</pre>\n"
+        ),
     )))
+}
+
+/// A text as HTML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
 }

@@ -21,7 +21,7 @@ use crate::storage::StoreError;
 use crate::jobs::queue::completion::json_text;
 use crate::jobs::service::{Jobs, JobsError};
 use crate::jobs::tasks::ResolveError;
-use crate::jobs::tasks::learner;
+use crate::jobs::tasks::{learner, told};
 
 /// The task whose answer is a model that no learner of the catalogue made.
 const MAXIMUM_MARGIN: &str = "maximum_margin";
@@ -33,7 +33,7 @@ pub enum ImportError {
     #[error("{0}; or the task {MAXIMUM_MARGIN}")]
     UnknownLearner(ResolveError),
     /// Parameters that the learner does not have, or values out of range.
-    #[error("invalid parameters of the learner: {}", .0.len())]
+    #[error("{}", told(.0))]
     Parameters(Vec<ParameterError>),
     /// The hypothesis is invalid, or of a kind that the learner does not make.
     #[error("{0}")]

@@ -13,7 +13,7 @@ pub enum ResolveError {
     #[error("unknown learner `{name}`; the learners are: {known}")]
     UnknownLearner { name: String, known: String },
     /// Parameters that the learner does not have, or values out of range.
-    #[error("invalid parameters of the learner: {}", .0.len())]
+    #[error("{}", told(.0))]
     Parameters(Vec<ParameterError>),
     /// The task and the data do not fit.
     #[error(transparent)]
@@ -61,4 +61,12 @@ pub enum ResolveError {
     /// The stored results of the parts cannot be read.
     #[error("the result of a part cannot be read: {0}")]
     Damaged(String),
+}
+
+/// The errors of parameters in one line.
+pub fn told(errors: &[ParameterError]) -> String {
+    let all = errors
+        .iter()
+        .map(|error| format!("{}: {}", error.name, error.detail));
+    all.collect::<Vec<_>>().join("; ")
 }

@@ -38,7 +38,7 @@ use super::models::LoadedModel;
 
 pub use data::JobSample;
 pub use drawing::draw;
-pub use error::ResolveError;
+pub use error::{ResolveError, told};
 pub use evaluate::{TestData, check_labels};
 pub use experiment::outcome_so_far;
 pub(super) use train::task_of;

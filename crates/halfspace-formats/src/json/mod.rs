@@ -15,6 +15,7 @@ use std::fmt;
 use std::io::{BufReader, Read};
 use std::marker::PhantomData;
 
+use crate::plain_words;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -143,7 +144,7 @@ pub(crate) fn message(error: &serde_json::Error) -> String {
         message.truncate(message.floor_char_boundary(SHOWN_BYTES_MAX));
         message.push_str("...");
     }
-    message
+    plain_words(&message)
 }
 
 /// Returns the RFC 6901 pointer of a path. The pointer ends before a key of excessive length.

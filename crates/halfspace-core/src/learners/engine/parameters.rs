@@ -1,5 +1,6 @@
 //! The parameters of a learner: one table names, checks, documents and reads them.
 
+use crate::suggestions::question;
 use serde_json::{Map, Value, json};
 
 use crate::bits::BitVector;
@@ -70,13 +71,18 @@ impl Parameters {
         given: &[(String, &Value)],
     ) -> Result<Self, Vec<ParameterError>> {
         let mut errors = Vec::new();
-        let known = || table.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+        let names = || table.iter().map(|parameter| parameter.name);
+        let known = || names().collect::<Vec<_>>().join(", ");
         for (name, _) in given {
             if !table.iter().any(|parameter| parameter.name == name) {
                 let detail = if table.is_empty() {
                     "this learner has no parameters".to_owned()
                 } else {
-                    format!("unknown parameter; the parameters are: {}", known())
+                    let question = question(name, names());
+                    format!(
+                        "unknown parameter{question}; the parameters are: {}",
+                        known()
+                    )
                 };
                 errors.push(ParameterError {
                     name: name.clone(),

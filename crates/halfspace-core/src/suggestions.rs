@@ -1,0 +1,27 @@
+//! Messages about unknown names: the nearest known name, and all of them.
+
+/// Similarity from which a name is suggested, from 0 to 1.
+const SIMILAR: f64 = 0.75;
+
+/// Returns the known name that is most similar to `name`, if one is similar.
+///
+/// ```
+/// use halfspace_core::suggestions::nearest;
+///
+/// assert_eq!(nearest("perceptrom", ["winnow", "perceptron"]), Some("perceptron"));
+/// assert_eq!(nearest("tree", ["winnow", "perceptron"]), None);
+/// ```
+pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let known = known.into_iter();
+    let rated = known.map(|known| (strsim::jaro_winkler(name, known), known));
+    let best = rated.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    (best.0 >= SIMILAR).then_some(best.1)
+}
+
+/// Returns the question after a name that is not known, with a space before, or nothing.
+pub fn question<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+    let nearest = nearest(name, known);
+    nearest.map_or(String::new(), |nearest| {
+        format!(" (did you mean `{nearest}`?)")
+    })
+}

@@ -3,8 +3,8 @@
     python3 replay_receipt.py receipt.json data.csv
 
 The data are CSV without a header: the label first (1, or any other value for -1), then bits. The learners are
-perceptron with a whole eta, kernel-perceptron, directed-drift, and winnow with the default alpha 2 and threshold n.
-`halfspace verify` replays every receipt.
+perceptron with a whole eta, winnow, kernel-perceptron, kernel-winnow and directed-drift. `halfspace verify` replays
+every receipt.
 """
 
 import hashlib
@@ -122,19 +122,56 @@ class DirectedDrift:
 class Winnow:
     def __init__(self, receipt, n):
         params = receipt["params"]
-        plain = params["alpha"] == 2 and "theta" not in params and not params["negated_literals"]
-        assert plain, "this script replays winnow with alpha 2 and the threshold n only"
-        self.e = [0] * n
+        self.n, self.complements = n, params["negated_literals"]
+        self.e = [0] * (2 * n if self.complements else n)
+        self.alpha, self.theta = params.get("alpha", 2), params.get("theta", str(len(self.e)))
+
+    def features(self, x):
+        return x + [1 - bit for bit in x] if self.complements else x
 
     def score(self, x):
-        return sum(Fraction(2) ** e for e, bit in zip(self.e, x) if bit) - len(self.e)
+        return excess(self, (e for e, bit in zip(self.e, self.features(x)) if bit))
 
     def learn(self, x, y):
-        self.e = [e + y * bit for e, bit in zip(self.e, x)]
+        self.e = [e + y * bit for e, bit in zip(self.e, self.features(x))]
 
     def hypothesis(self):
-        n = len(self.e)
-        return {"kind": "winnow", "n": n, "alpha": 2, "theta": str(n), "exponents": self.e, "negated_literals": False}
+        return {"kind": "winnow", "n": self.n, "alpha": self.alpha, "theta": self.theta, "exponents": self.e,
+                "negated_literals": self.complements}
+
+
+class KernelWinnow:
+    """Winnow over the monotone conjunctions, which are the sets of features of at least one feature."""
+
+    def __init__(self, receipt, n):
+        params = receipt["params"]
+        self.n, self.most, self.support = n, params.get("max_active", 20), {}
+        self.alpha, self.theta = params.get("alpha", 2), params.get("theta", str(2**n))
+
+    def score(self, x):
+        sets = [0]
+        for j in (j for j, bit in enumerate(x) if bit):
+            sets += [one | 1 << j for one in sets]
+        exponent = lambda one: sum(net for z, net in self.support.items() if z & one == one)
+        return excess(self, (exponent(one) for one in sets[1:]))
+
+    def learn(self, x, y):
+        if any(x):
+            z = sum(bit << j for j, bit in enumerate(x))
+            self.support[z] = self.support.get(z, 0) + y
+
+    def hypothesis(self):
+        text = lambda z: "".join(str(z >> j & 1) for j in range(self.n))
+        kept = [(z, net) for z, net in self.support.items() if net]
+        support = [{"x": text(z), "y": 1 if net > 0 else -1, "count": abs(net)} for z, net in kept]
+        return {"kind": "kernel-winnow", "n": self.n, "alpha": self.alpha, "theta": self.theta,
+                "max_active": self.most, "support": support}
+
+
+def excess(learner, exponents):
+    """The sum of the powers of alpha minus the threshold. A JSON number is a double, and a string a decimal."""
+    alpha = Fraction(learner.alpha)
+    return sum(alpha**e for e in exponents) - Fraction(learner.theta)
 
 
 LEARNERS = {
@@ -142,6 +179,7 @@ LEARNERS = {
     "kernel-perceptron": KernelPerceptron,
     "directed-drift": DirectedDrift,
     "winnow": Winnow,
+    "kernel-winnow": KernelWinnow,
 }
 
 

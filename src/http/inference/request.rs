@@ -7,7 +7,6 @@ use halfspace_formats::{
     Datatype, FormatError, ParseLimits, Parsed, TensorList, json, read_tensor_octets,
 };
 use serde::Deserialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::records::ModelId;

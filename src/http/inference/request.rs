@@ -164,16 +164,7 @@ pub enum ContentHint {
 pub enum TensorItem {
     Number(f64),
     Truth(bool),
-    Row(Vec<TensorNumber>),
-}
-
-/// A number of a row. A BOOL is true, false, 1 or 0.
-#[derive(ToSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "a shape: the numbers are read without this type")]
-pub enum TensorNumber {
-    Number(f64),
-    Truth(bool),
+    Row(Vec<f64>),
 }
 
 /// The reader of a body with JSON, or with JSON and octets.

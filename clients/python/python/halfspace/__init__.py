@@ -1,0 +1,36 @@
+"""Learners of half-spaces as a service: train, compare, predict and learn on line.
+
+    import halfspace
+
+    with halfspace.local() as client:
+        job = client.train(X, y, learner="winnow")
+        job.model.predict(X)
+"""
+
+from .client import AsyncClient, Client, connect, connect_async, local
+from .errors import Busy, DataError, HalfspaceError, JobFailed, NotFound, Problem, Unauthorized, Unreachable
+from .things import Comparison, Dataset, Job, Model, Session, Trace
+from .version import VERSION as __version__
+
+__all__ = [
+    "AsyncClient",
+    "Busy",
+    "Client",
+    "Comparison",
+    "DataError",
+    "Dataset",
+    "HalfspaceError",
+    "Job",
+    "JobFailed",
+    "Model",
+    "NotFound",
+    "Problem",
+    "Session",
+    "Trace",
+    "Unauthorized",
+    "Unreachable",
+    "__version__",
+    "connect",
+    "connect_async",
+    "local",
+]

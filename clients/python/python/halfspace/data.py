@@ -1,0 +1,164 @@
+"""Data as bodies of requests: arrays, sparse matrices, frames, lists and files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from .errors import DataError
+from .requests import Content, text_of
+
+MEDIA_TYPES = {
+    "csv": "text/csv",
+    "tsv": "text/tab-separated-values",
+    "tab": "text/tab-separated-values",
+    "libsvm": "text/x-libsvm",
+    "svm": "text/x-libsvm",
+    "train": "text/x-libsvm",
+    "test": "text/x-libsvm",
+    "arff": "text/x-arff",
+    "ndjson": "application/x-ndjson",
+    "jsonl": "application/x-ndjson",
+    "json": "application/json",
+    "npy": "application/x-npy",
+    "bin": "application/octet-stream",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+LABEL = "label"
+"""The name of the label column of a table that the client writes."""
+
+
+def content(X: Any, y: Any = None, **options: Any) -> Content:
+    """The body for examples `X` with labels `y`.
+
+    `X` is a path, an array, a sparse matrix, a pandas or polars frame, or a list of rows. Without `y`, a frame or a
+    file may hold the labels in a column. `options` are the parameters of tables, such as `labels="class"`.
+
+    Raises `DataError` for data that no learner accepts.
+    """
+    query = {name: text_of(value) for name, value in options.items() if value is not None}
+    if isinstance(X, (str, os.PathLike)):
+        if y is not None:
+            raise DataError("a file holds the labels; give labels= instead of y")
+        return of_file(Path(X), query)
+    if is_sparse(X):
+        return Content(libsvm(X, None if y is None else labels(y, X.shape[0])), "text/x-libsvm", {"n": str(X.shape[1]), **query})
+    names, columns = table(X)
+    rows = len(columns[0]) if columns else 0
+    if not rows:
+        raise DataError("the data have no examples")
+    if y is not None:
+        if LABEL in names:
+            raise DataError(f"a feature has the name {LABEL}; rename the column, or leave y out and give labels={LABEL!r}")
+        names, columns = [*names, LABEL], [*columns, labels(y, rows)]
+        query = {"labels": LABEL, **query}
+    return Content(written(names, columns), "text/csv", query)
+
+
+def of_file(path: Path, query: dict[str, str]) -> Content:
+    extension = path.suffix.removeprefix(".").lower()
+    if extension not in MEDIA_TYPES:
+        raise DataError(f"{path}: unknown extension; the extensions are {', '.join(MEDIA_TYPES)}")
+    return Content(path.read_bytes(), MEDIA_TYPES[extension], query)
+
+
+def is_sparse(X: Any) -> bool:
+    return hasattr(X, "tocsr") and hasattr(X, "nnz")
+
+
+def libsvm(X: Any, y: list[str] | None) -> bytes:
+    """Sparse examples as LIBSVM lines. An explicit zero is written, which changes nothing."""
+    rows, out = X.tocsr(), io.StringIO()
+    for row in range(rows.shape[0]):
+        begin, end = rows.indptr[row], rows.indptr[row + 1]
+        pairs = sorted(zip(rows.indices[begin:end].tolist(), rows.data[begin:end].tolist()))
+        cells = " ".join(f"{index + 1}:{cell(value)}" for index, value in pairs)
+        out.write(f"{y[row] if y else 0} {cells}".rstrip() + "\n")
+    return out.getvalue().encode()
+
+
+def table(X: Any) -> tuple[list[str], list[list[str]]]:
+    """The names and the columns of a table, as text."""
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        return of_pandas(X)
+    if hasattr(X, "get_columns"):
+        return list(X.columns), [[cell(value) for value in column.to_list()] for column in X.get_columns()]
+    rows = X.tolist() if hasattr(X, "tolist") else list(X)
+    if not rows:
+        return [], []
+    if not isinstance(rows[0], (list, tuple, str)) and not hasattr(rows[0], "__len__"):
+        raise DataError("X has one dimension; the shape must be (examples, features)")
+    widths = {len(row) for row in rows}
+    if len(widths) > 1:
+        raise DataError(f"the rows have different lengths: {sorted(widths)}")
+    columns = [[cell(row[j]) for row in rows] for j in range(widths.pop())]
+    return [f"x{j + 1}" for j in range(len(columns))], columns
+
+
+def of_pandas(X: Any) -> tuple[list[str], list[list[str]]]:
+    if getattr(X.columns, "nlevels", 1) > 1:
+        raise DataError("the columns of the frame are a MultiIndex; flatten the names first")
+    names = [str(name) for name in X.columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(f"the frame has several columns of the name {twice[0]!r}")
+    columns = []
+    for position, name in enumerate(names):
+        values = X.iloc[:, position].tolist()
+        kinds = {kind(value) for value in values} - {"missing"}
+        if len(kinds) > 1:
+            raise DataError(f"the column {name!r} mixes {' and '.join(sorted(kinds))}")
+        columns.append([cell(value) for value in values])
+    return names, columns
+
+
+def kind(value: Any) -> str:
+    if is_missing(value):
+        return "missing"
+    if isinstance(value, (bool, int, float)) or hasattr(value, "dtype"):
+        return "numbers"
+    return "texts"
+
+
+def is_missing(value: Any) -> bool:
+    return value is None or isinstance(value, float) and math.isnan(value) or type(value).__name__ in ("NAType", "NaTType")
+
+
+def cell(value: Any) -> str:
+    """A value as the cell of a table. A missing value is an empty cell."""
+    if is_missing(value):
+        return ""
+    if isinstance(value, bool) or type(value).__name__ == "bool_":
+        return "1" if value else "0"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value)
+
+
+def labels(y: Any, rows: int) -> list[str]:
+    """The labels as cells. A column vector has one label per row."""
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    values = y.tolist() if hasattr(y, "tolist") else list(y)
+    if values and isinstance(values[0], list):
+        if any(len(row) != 1 for row in values):
+            raise DataError("y must have one label per example")
+        values = [row[0] for row in values]
+    if len(values) != rows:
+        raise DataError(f"X has {rows} examples, but y has {len(values)} labels")
+    if any(is_missing(value) for value in values):
+        raise DataError("a label is missing")
+    return [cell(value) for value in values]
+
+
+def written(names: list[str], columns: list[list[str]]) -> bytes:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(zip(*columns))
+    return out.getvalue().encode()

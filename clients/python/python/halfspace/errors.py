@@ -1,0 +1,52 @@
+"""The errors of the client. Each names the problem and the remedy that the service states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class HalfspaceError(Exception):
+    """An error of the client or of the service."""
+
+
+class Unreachable(HalfspaceError):
+    """No service answers at the address."""
+
+
+class DataError(HalfspaceError):
+    """The data cannot be sent."""
+
+
+class JobFailed(HalfspaceError):
+    """A job ended without a result."""
+
+
+class Problem(HalfspaceError):
+    """The service refused a request. The members are those of the problem document."""
+
+    def __init__(self, status: int, document: dict[str, Any]) -> None:
+        self.status = status
+        self.code: str = document.get("code", "")
+        self.title: str = document.get("title", "")
+        self.detail: str = document.get("detail", "") or f"the answer has the status {status}"
+        self.errors: list[dict[str, Any]] = document.get("errors", [])
+        self.position: int | None = document.get("position")
+        super().__init__(self.detail)
+
+
+class Unauthorized(Problem):
+    """The service needs a valid key."""
+
+
+class NotFound(Problem):
+    """The thing does not exist."""
+
+
+class Busy(Problem):
+    """The service has no room now, also after all tries."""
+
+
+def problem(status: int, document: dict[str, Any]) -> Problem:
+    """The error for a refusal."""
+    kinds = {401: Unauthorized, 404: NotFound, 429: Busy, 503: Busy}
+    return kinds.get(status, Problem)(status, document)

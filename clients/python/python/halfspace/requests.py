@@ -1,0 +1,146 @@
+"""Requests and their tries, for both clients: `Call` describes a request, and `Exchange` decides after each answer."""
+
+from __future__ import annotations
+
+import random
+import uuid
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from . import errors
+from .version import VERSION
+
+T = TypeVar("T")
+
+TRIES = 6
+"""Tries of one request."""
+
+CONNECT_SECONDS = 5.0
+"""Time limit of a connection. An answer has no time limit, because a training may take long."""
+
+
+@dataclass
+class Content:
+    """A body of another media type than JSON, such as a file."""
+
+    data: bytes
+    media_type: str
+    query: dict[str, str] = field(default_factory=dict)
+    """Parameters that describe the data."""
+
+
+@dataclass
+class Call:
+    """A request."""
+
+    method: str
+    path: str
+    accept: str = "application/json"
+    query: dict[str, Any] = field(default_factory=dict)
+    header: dict[str, Any] = field(default_factory=dict)
+    body: Any = None
+    makes: bool = False
+    """Whether the request makes a thing. All tries then have one idempotency key."""
+
+
+def segment(text: str) -> str:
+    """A segment of a path."""
+    return quote(text, safe="")
+
+
+def text_of(value: Any) -> str:
+    """A parameter as text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(text_of(one) for one in value)
+    return str(value)
+
+
+class Exchange:
+    """The tries of one request."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        headers = {"accept": call.accept, **{name: text_of(v) for name, v in call.header.items() if v is not None}}
+        query = {name: text_of(value) for name, value in call.query.items() if value is not None}
+        content: bytes | None = None
+        if isinstance(call.body, Content):
+            content, headers["content-type"] = call.body.data, call.body.media_type
+            query = {**call.body.query, **query}
+        elif call.body is not None:
+            content, headers["content-type"] = msgspec.json.encode(call.body), "application/json"
+        if call.makes:
+            headers["idempotency-key"] = str(uuid.uuid4())
+        self.headers, self.query, self.content = headers, query, content
+        self.tries = 0
+
+    def request(self, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
+        """The request of the next try."""
+        self.tries += 1
+        call = self.call
+        return client.build_request(call.method, call.path, params=self.query, headers=self.headers, content=self.content)
+
+    def delay(self, failure: httpx.Response | httpx.TransportError) -> float | None:
+        """The seconds until the next try, or None without one. A request that changes something is tried again only
+        under an idempotency key."""
+        repeats = self.call.makes or self.call.method in ("GET", "DELETE")
+        backoff = min(0.1 * 2.0**self.tries, 5.0) * random.uniform(0.5, 1.0)
+        if self.tries >= TRIES:
+            return None
+        if isinstance(failure, httpx.TransportError):
+            return backoff if repeats or isinstance(failure, httpx.ConnectError) else None
+        if failure.status_code in (429, 503) or failure.status_code == 409 and "idempotency-in-flight" in failure.text:
+            after = failure.headers.get("retry-after", "")
+            return float(after) if after.isdigit() else backoff
+        return None
+
+
+def decoded(response: httpx.Response, answer: type[T]) -> T:
+    """The value of an answer.
+
+    Raises `Problem` if the service refused the request.
+    """
+    if response.is_error:
+        try:
+            document = response.json()
+        except ValueError:
+            document = {}
+        raise errors.problem(response.status_code, document if isinstance(document, dict) else {})
+    if answer is bytes:
+        return response.content  # type: ignore[return-value]
+    if answer is type(None):
+        return None
+    try:
+        return msgspec.json.decode(response.content, type=answer, strict=False)
+    except msgspec.ValidationError as error:
+        message = f"the answer of {response.url.path} does not fit this client ({VERSION}): {error}"
+        raise errors.HalfspaceError(message) from error
+
+
+def unreachable(address: str, error: httpx.TransportError) -> errors.Unreachable:
+    return errors.Unreachable(f"no service answers at {address}: {error or type(error).__name__}")
+
+
+def check_version(answer: dict[str, Any], address: str) -> None:
+    """Warns about a service of another release."""
+    found = answer.get("version")
+    if found != VERSION:
+        kind = "older" if numbers(str(found)) < numbers(VERSION) else "newer"
+        text = f"the service at {address} has version {found}, which is {kind} than this client ({VERSION})"
+        warnings.warn(text, stacklevel=3)
+
+
+def numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split("-")[0].split(".") if part.isdigit()]
+
+
+def lines(content: bytes) -> Iterator[bytes]:
+    """The lines of an NDJSON answer."""
+    return (line for line in content.split(b"\n") if line)

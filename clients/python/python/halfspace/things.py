@@ -1,0 +1,326 @@
+"""Jobs, models, data sets, comparisons and sessions of a service, as objects."""
+
+from __future__ import annotations
+
+import html
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from . import types
+from .data import content
+from .errors import JobFailed, Problem, Unreachable
+from .requests import Call
+
+if TYPE_CHECKING:
+    from .client import Client
+
+J = TypeVar("J", bound="Job")
+
+BATCH = 1000
+"""Examples of one request of `Session.stream`."""
+
+RECOVERY_SECONDS = 60.0
+"""Time that a session waits for a service that does not answer."""
+
+EVALUATION = frozenset(("assume", "fresh", "confidence"))
+"""The parameters of an evaluation. The others describe the data."""
+
+
+def rows_html(title: str, rows: Iterable[tuple[str, Any]]) -> str:
+    """A table of names and values. Every text is escaped."""
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
+        for name, value in rows
+        if value not in (None, "")
+    )
+    return f"<table><caption>{html.escape(title)}</caption>{cells}</table>"
+
+
+class Job:
+    """A job."""
+
+    def __init__(self, client: Client, document: types.Job) -> None:
+        self.client, self.document = client, document
+
+    @property
+    def id(self) -> str:
+        return self.document.id
+
+    def wait(self: J, progress: bool = True) -> J:
+        """Waits for the end and shows the progress.
+
+        Ctrl-C leaves the job running and tells the id. A second Ctrl-C cancels the job.
+        """
+        with Bar(progress) as bar:
+            while self.document.finished_at is None:
+                try:
+                    self.document = self.client.get_job(self.id, prefer="wait=1")
+                    bar.show(self.document)
+                except KeyboardInterrupt:
+                    self._interrupted()
+        if self.document.status != "succeeded":
+            error = self.document.error
+            raise JobFailed(error.detail if error else f"the job {self.id} is {self.document.status}")
+        return self
+
+    def _interrupted(self) -> None:
+        print(f"\nThe job {self.id} goes on. Press Ctrl-C again within 3 seconds to cancel the job.")
+        try:
+            time.sleep(3)
+        except KeyboardInterrupt:
+            self.cancel()
+            print(f"The job {self.id} is cancelled.")
+        raise KeyboardInterrupt
+
+    def cancel(self) -> None:
+        """Cancels the job."""
+        self.document = self.client.cancel_job(self.id)
+
+    @property
+    def result(self) -> Any:
+        """The result, of the type of the task."""
+        return self.document.result
+
+    @property
+    def certificates(self) -> list[Any]:
+        """The proved statements about the result."""
+        return list(getattr(self.result, "certificates", []))
+
+    @property
+    def model(self) -> Model:
+        """The model that the job made."""
+        id = getattr(self.result, "model", None)
+        if id is None:
+            raise JobFailed(f"the job {self.id} made no model")
+        return Model(self.client, id)
+
+    @property
+    def trace(self) -> Trace:
+        """The mistake curve of a training."""
+        return Trace(self.client.get_job_trace(self.id))
+
+    def _repr_html_(self) -> str:
+        result = self.result
+        rows: list[tuple[str, Any]] = [("status", self.document.status), ("task", self.document.task)]
+        for name in ("mistakes", "passes", "examples"):
+            rows.append((name, getattr(result, name, None)))
+        for name in ("training", "holdout"):
+            counted = getattr(result, name, None)
+            rows.append((f"{name} errors", counted and f"{counted.errors} of {counted.examples}"))
+        rows += [("certificate", certificate.statement) for certificate in self.certificates]
+        return rows_html(f"Job {self.id}", rows)
+
+
+class Bar:
+    """A progress bar, or nothing."""
+
+    def __init__(self, is_shown: bool) -> None:
+        self.bar: Any = None
+        self.is_shown = is_shown
+
+    def show(self, job: types.Job) -> None:
+        if not self.is_shown or job.finished_at is not None and self.bar is None:
+            return
+        if self.bar is None:
+            from tqdm.auto import tqdm
+
+            self.bar = tqdm(total=100, unit="%", leave=False)
+        progress = job.progress
+        self.bar.n = round(100 * (progress.fraction or 0))
+        self.bar.set_postfix(passes=progress.passes, mistakes=progress.mistakes)
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+class Trace:
+    """A mistake curve."""
+
+    def __init__(self, document: types.Trace) -> None:
+        self.document = document
+        self.examples = [point.examples for point in document.points]
+        self.mistakes = [point.mistakes for point in document.points]
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws the curve with matplotlib. Returns the axes."""
+        if axes is None:
+            import matplotlib.pyplot as plt
+
+            axes = plt.gca()
+        axes.step([0, *self.examples], [0, *self.mistakes], where="post")
+        axes.set_xlabel("examples read")
+        axes.set_ylabel("mistakes")
+        return axes
+
+
+class Model:
+    """A model."""
+
+    def __init__(self, client: Client, id: str) -> None:
+        self.client, self.id = client, id
+
+    @property
+    def document(self) -> types.Model:
+        """The model with its hypothesis."""
+        return self.client.get_model(self.id)
+
+    def predictions(self, X: Any, **options: Any) -> types.Predictions:
+        """The predictions for examples, with the scores."""
+        return self.client.predict_model(self.id, content(X, **options))
+
+    def predict(self, X: Any, **options: Any) -> list[Any]:
+        """The predicted classes, or 1 and -1 if the classes have no names."""
+        found = self.predictions(X, **options)
+        return list(found.predicted_classes or found.predictions)
+
+    def predict_scores(self, X: Any, **options: Any) -> list[float]:
+        """The scores of the predictions."""
+        found = self.predictions(X, **options)
+        return [float("nan") if score is None else fraction(score) for score in found.scores or []]
+
+    def explain(self, top: int | None = None) -> types.Explanation:
+        """The terms with the largest weights."""
+        return self.client.get_model_explanation(self.id, top=top)
+
+    def evaluate(self, X: Any, y: Any = None, **options: Any) -> Any:
+        """The errors on labelled examples."""
+        query: dict[str, Any] = {name: options.pop(name) for name in list(options) if name in EVALUATION}
+        call = Call("POST", f"/v1/models/{self.id}/evaluate", query=query, body=content(X, y, **options))
+        return self.client._send(call, types.EvaluateResult)
+
+    def code(self, language: str = "python") -> str:
+        """The model as a program of its own."""
+        call = Call("GET", f"/v1/models/{self.id}/code", "*/*", query={"language": language})
+        return self.client._send(call, bytes).decode()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to a file, which `Client.load_model` reads."""
+        Path(path).write_bytes(self.client._send(Call("GET", f"/v1/models/{self.id}"), bytes))
+
+    def _repr_html_(self) -> str:
+        document = self.document
+        explanation = self.explain(top=10)
+        rows: list[tuple[str, Any]] = [("learner", document.learner), ("rule", explanation.rule)]
+        for term in explanation.terms:
+            names = " and ".join(("not " if one.negated else "") + str(one.name) for one in term.literals)
+            rows.append((str(term.weight), names))
+        return rows_html(f"Model {self.id}", rows)
+
+
+def fraction(score: Any) -> float:
+    """A score as a number. A long score is a text: a whole number or a fraction."""
+    if isinstance(score, str):
+        over, _, under = score.partition("/")
+        return int(over) / int(under or 1)
+    return float(score)
+
+
+class Dataset:
+    """Stored examples."""
+
+    def __init__(self, client: Client, document: types.Dataset) -> None:
+        self.client, self.document = client, document
+
+    @property
+    def id(self) -> str:
+        return self.document.id
+
+    def delete(self) -> None:
+        """Deletes the examples."""
+        self.client.delete_dataset(self.id)
+
+
+class Comparison(Job):
+    """A comparison of learners."""
+
+    def figure(self) -> str:
+        """The figure, as SVG."""
+        call = Call("GET", f"/v1/jobs/{self.id}/figure", "image/svg+xml")
+        return self.client._send(call, bytes).decode()
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.name, one.unfit or f"{one.errors} of {one.examples} ({100 * (one.error_rate or 0):.2f} %)")
+            for one in self.result.learners
+        ]
+        return rows_html(f"Comparison {self.id}", rows)
+
+
+class Session:
+    """An on-line session. The session ends with the `with` block."""
+
+    def __init__(self, client: Client, document: types.Session) -> None:
+        self.client, self.document = client, document
+        self.position = document.position
+
+    @property
+    def id(self) -> str:
+        return self.document.id
+
+    def learn(self, x: Any, y: Any) -> Any:
+        """Predicts one example, then learns the label. Returns the answer."""
+        return next(self.stream([(x, y)]))
+
+    def predict(self, X: Any) -> list[int]:
+        """Predicts examples without learning."""
+        body = {"unlabelled": {"examples": [list(map(int, x)) for x in X]}}
+        call = Call("POST", f"/v1/sessions/{self.id}/predict", body=body)
+        return list(self.client._send(call, types.Predictions).predictions)
+
+    def stream(self, examples: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
+        """Predicts and learns examples in order, and yields one answer for each.
+
+        The position of the session guards each portion. After a lost connection the client waits for the service and
+        asks for the position. A portion that the service has learnt is not sent again. Its answers are then None.
+        """
+        portion: list[dict[str, Any]] = []
+        for x, y in examples:
+            portion.append({"x": list(map(int, x)), "y": int(y)})
+            if len(portion) == BATCH:
+                yield from self._learn(portion)
+                portion = []
+        if portion:
+            yield from self._learn(portion)
+
+    def _learn(self, portion: list[dict[str, Any]]) -> list[Any]:
+        """Learns a portion exactly once."""
+        path, end = f"/v1/sessions/{self.id}/examples", self.position + len(portion)
+        body = {"labelled": {"examples": portion}}
+        give_up = time.monotonic() + RECOVERY_SECONDS
+        while True:
+            call = Call("POST", path, header={"If-Match": f'"{self.position}"'}, body=body)
+            try:
+                answers = self.client._send(call, types.ExampleAnswers).answers
+                self.position = end
+                return list(answers)
+            except Unreachable:
+                if time.monotonic() > give_up:
+                    raise
+            try:
+                found = self.client.get_session(self.id).position
+            except Unreachable:
+                continue
+            if found == end:
+                self.position = end
+                return [None] * len(portion)
+
+    def save_model(self, name: str | None = None) -> Model:
+        """Saves the hypothesis as a model."""
+        return Model(self.client, self.client.save_session_model(self.id, name=name).id)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        try:
+            self.client.delete_session(self.id)
+        except Problem:
+            pass

@@ -1,0 +1,3667 @@
+"""The types of the requests and answers. `generate.py` wrote this file."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, Union
+
+from msgspec import Struct, field
+
+
+class AdversaryAnswer(Struct, kw_only=True, omit_defaults=True):
+    """The sequence of Theorem 4."""
+
+    data: Data
+
+    examples: int
+    """Examples of the sequence. The learner errs on each example."""
+
+    seed: int
+    """Seed of the search."""
+
+
+class AdversaryRequest(Struct, kw_only=True, omit_defaults=True):
+    """A request for a sequence on which the monotone kernel perceptron errs every time (Theorem 4 of Khardon, Roth and
+    Servedio, 2005).
+    """
+
+    n: int
+    """Features per example; a multiple of 20."""
+
+    name: str | None = None
+    """Free text that names the dataset."""
+
+    seed: SeedNumber | None = None
+
+    size: int
+    """Members of the set S. The sequence has two examples more."""
+
+    store: bool | None = None
+    """Whether to store the data as a dataset. The answer then contains the id of the dataset."""
+
+
+class AmpLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="amp"):
+    """AMP (approximate message passing)"""
+
+    params: dict[str, Any] | None = None
+
+
+class AnytimeRule(Struct, kw_only=True, omit_defaults=True):
+    """A rule whose run length grows with the number of mistakes."""
+
+    false_stop_probability: float
+    """Probability that the rule ends a run from a random start at a wrong hypothesis."""
+
+    false_stop_uncertainty: float
+    """Largest amount by which `false_stop_probability` may be too small, because an infinite sum is cut off."""
+
+    run_length: int
+    """Run length that accepts the first hypothesis."""
+
+
+class AutoLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="auto"):
+    """Binary weights, by several learners in turn"""
+
+    params: dict[str, Any] | None = None
+
+
+class Axis(Struct, kw_only=True, omit_defaults=True):
+    """An axis of a chart."""
+
+    label: str
+    """The quantity on the axis."""
+
+    scale: AxisScale
+    """The scale of the axis."""
+
+    unit: str
+    """The unit of the quantity; empty if there is none."""
+
+
+class AxisMark(Struct, kw_only=True, omit_defaults=True):
+    """A marked place on the horizontal axis."""
+
+    label: str
+    """The meaning of the place."""
+
+    x: float
+    """Position on the horizontal axis."""
+
+
+class BestDocument(Struct, kw_only=True, omit_defaults=True):
+    """A hypothesis at the end of a pass that was not the last."""
+
+    errors: int
+    """Examples with a wrong prediction."""
+
+    examples: int
+    """Number of counted examples."""
+
+    hypothesis: HypothesisDocument | None = None
+
+    pass_: int = field(name="pass")
+    """The pass at whose end the errors were counted, from 1."""
+
+
+class BinaryWeightsHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="binary-weights"):
+    """Prediction +1 iff the inner product of weights and example, both in {-1, +1}, is >= 0."""
+
+    n: int
+    """Number of features."""
+
+    weights: str
+    """One character per weight: 1 for +1 and 0 for -1."""
+
+
+class BinaryWeightsTarget(Struct, kw_only=True, omit_defaults=True):
+    """The sign of a sum of the features with weights 1 or -1"""
+
+    weights: str | None = None
+    """n characters; 1 means +1"""
+
+
+class BoundDocument(Struct, kw_only=True, omit_defaults=True):
+    """The bound of a theorem on the mistakes."""
+
+    detail: str | None = None
+    """The reason why there is no verdict or no number."""
+
+    log2_mistakes_at_most: float | None = None
+    """The binary logarithm of a bound beyond the range of a JSON number."""
+
+    mistakes_at_most: float | None = None
+    """The bound; null for the reason in `detail`."""
+
+    respected: bool | None = None
+    """Whether the mistakes of the run respect the bound. Null if an assumption is not met or there is no number."""
+
+    theorem: str
+    """The author of the theorem."""
+
+
+class BoundedHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="bounded"):
+    """Prediction +1 iff the sum of (weight - inhibition) times feature, divided by n, is at least the threshold. Bits
+    are read as 0 and 1.
+    """
+
+    inhibition: float
+    """The number that is subtracted from every weight."""
+
+    n: int
+    """Number of features."""
+
+    threshold: float
+    """The smallest score of a positive prediction."""
+
+    weights: list[float]
+    """One number per feature, from 0 to 1."""
+
+
+class BoundedPerceptronLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="bounded-perceptron"):
+    """Bounded perceptron"""
+
+    params: dict[str, Any] | None = None
+
+
+class ByStart(Struct, kw_only=True, omit_defaults=True):
+    """A figure for different starts of a run."""
+
+    by_distance: list[float]
+    """Starts at Hamming distance 0, 1, .., n from the target."""
+
+    random_start: float
+    """Start at a hypothesis that is drawn uniformly."""
+
+
+class Callback(Struct, kw_only=True, omit_defaults=True):
+    """The callback of a job."""
+
+    error: str | None = None
+    """The reason why the last delivery failed. Null if none failed and after a successful delivery."""
+
+    failures: int
+    """Number of failed deliveries."""
+
+    state: CallbackState
+
+    url: str
+    """The URL that is notified when the job ends."""
+
+
+class CertificateCoverageExperiment(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="certificate-coverage"):
+    """The share of runs whose certificate is violated."""
+
+    params: CertificateCoverageSpec
+    """The share of runs whose certificate is violated."""
+
+
+class CertificateCoverageExperimentRequest(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="certificate-coverage"):
+    """The share of runs whose certificate is violated."""
+
+    params: CertificateCoverageSpec | None = None
+    """The share of runs whose certificate is violated."""
+
+    seed: int | None = None
+
+
+class CertificateCoverageSpec(Struct, kw_only=True, omit_defaults=True):
+    """The share of runs whose certificate is violated, against the allowed error."""
+
+    certificates: list[CoveredClaim] | None = None
+    """The certificates. A certificate has no series where it is not defined."""
+
+    deltas: list[float] | None = None
+    """The allowed errors."""
+
+    distributions: list[CoverageDistribution] | None = None
+    """The distributions of the examples."""
+
+    error: float | None = None
+    """The error that the rule `pac` accepts."""
+
+    examples: int | None = None
+    """Examples per run, and per test set. `unique` takes the examples that the theory asks for."""
+
+    learners: list[str] | None = None
+    """Learners of labelled examples."""
+
+    n: int | None = None
+    """Number of features. The true errors are sums over all 2^n examples."""
+
+    noise: list[float] | None = None
+    """The probabilities of a flipped label, from 0 to 0.5."""
+
+    runs: int | None = None
+    """Number of runs per point."""
+
+
+class Certificates(Struct, kw_only=True, omit_defaults=True):
+    """The certificates of an answer."""
+
+    certificates: list[Certificate] | None = None
+    """Proved statements about this answer. Each holds by itself with its confidence, and not all of them jointly."""
+
+    certificates_withheld: list[WithheldCertificate] | None = None
+    """The certificates that this answer lacks, with the reasons."""
+
+
+class Chart(Struct, kw_only=True, omit_defaults=True):
+    """A chart with measured series, theory curves and marks."""
+
+    marks: list[AxisMark]
+    """Marked places on the horizontal axis."""
+
+    notes: list[str]
+    """Remarks on the chart: the kind of the intervals, and the points that are only bounds."""
+
+    series: list[MeasuredSeries]
+    """The measured series. Points with an exact analysis stand among them."""
+
+    theory: list[TheoryCurve]
+    """The curves predicted by theory."""
+
+    title: str
+    """Title of the chart."""
+
+    x: Axis
+    """The horizontal axis."""
+
+    y: Axis
+    """The vertical axis."""
+
+
+class ClippedPerceptronLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="clipped-perceptron"):
+    """Clipped perceptron with reinforcement (CP+R)"""
+
+    params: dict[str, Any] | None = None
+
+
+class CnfAnswer(Struct, kw_only=True, omit_defaults=True):
+    """The formula of Lemma 8."""
+
+    clauses: list[list[int]]
+    """Clauses of the formula. Each clause is a list of variables, numbered from 1."""
+
+
+class CnfRequest(Struct, kw_only=True, omit_defaults=True):
+    """A request for a monotone CNF with a given number of satisfying assignments (Lemma 8 of Khardon, Roth and
+    Servedio, 2005).
+    """
+
+    satisfying: NumberOrDecimal
+    """The number of satisfying assignments: a JSON number, or a decimal string beyond 2^53."""
+
+    variables: int
+    """Variables of the formula."""
+
+
+class ColumnEncoding(Struct, kw_only=True, omit_defaults=True):
+    """A column with features."""
+
+    kind: ColumnKindName
+    """The kind of the column."""
+
+    thresholds: list[float] | None = None
+    """The thresholds of a thermometer column in ascending order. A bit tells whether the number is at least the
+    threshold.
+    """
+
+    values: list[str] | None = None
+    """The values of a nominal column in the order of the features, or of the bits 0 and 1 of a boolean column."""
+
+    features: list[int]
+    """The first feature of the column and the feature after the last, from 0."""
+
+    index: int
+    """The number of the column in the file, from 1."""
+
+    missing: bool | None = None
+    """Whether the last feature of the column stands for a missing cell."""
+
+    name: str
+    """The name of the column."""
+
+
+class ColumnKind(Struct, kw_only=True, omit_defaults=True):
+    """The shape of a [`ColumnKind`]. Clients of an object with two optional lists are simpler than those of a union."""
+
+    kind: ColumnKindName
+    """The kind of the column."""
+
+    thresholds: list[float] | None = None
+    """The thresholds of a thermometer column in ascending order. A bit tells whether the number is at least the
+    threshold.
+    """
+
+    values: list[str] | None = None
+    """The values of a nominal column in the order of the features, or of the bits 0 and 1 of a boolean column."""
+
+
+class CompareRequest(Struct, kw_only=True, omit_defaults=True):
+    """Trains several learners on the same splits of the data, and the best of them on all of the data."""
+
+    data: Data
+
+    folds: int | None = None
+    """Number of parts of a random division of the examples. Each part judges the trainings on the others. 5 when both
+    `folds` and `holdout` are absent.
+    """
+
+    holdout: float | None = None
+    """Share of the examples that judges all trainings, between 0 and 1. Give either this field or `folds`."""
+
+    learners: list[LearnerSpec] | None = None
+    """The learners. When absent, the service compares all learners that can learn from the data."""
+
+    seed: SeedNumber | None = None
+
+    stop: StopSpec | None = None
+    """Stopping conditions of every training. Missing conditions take the defaults of each learner."""
+
+
+class CompareResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag="compare"):
+    """The result of a comparison."""
+
+    best: int | None = None
+    """Index of the best learner, from 0. The best learner has the smallest share of errors on the examples that judge
+    the learners. Fewer mistakes decide between equal shares, then the smaller index. Null if a training was
+    cancelled.
+    """
+
+    learners: list[ComparedLearner]
+    """All learners in the order of the request."""
+
+    model: ModelId | None = None
+
+    training: TrainResult | None = None
+
+
+class ComparedLearner(Struct, kw_only=True, omit_defaults=True):
+    """A learner of a comparison and the results of its trainings."""
+
+    certificates: list[Certificate] | None = None
+    """Proved statements about this answer. Each holds by itself with its confidence, and not all of them jointly."""
+
+    certificates_withheld: list[WithheldCertificate] | None = None
+    """The certificates that this answer lacks, with the reasons."""
+
+    bound: BoundDocument | None = None
+
+    error_rate: float | None = None
+    """Share of errors on the held-out examples."""
+
+    errors: int | None = None
+    """Errors on all held-out examples."""
+
+    examples: int | None = None
+    """Number of held-out examples."""
+
+    folds: list[ErrorCount]
+    """The errors on the held-out examples of each training."""
+
+    jobs: list[JobId]
+    """The jobs of the trainings, one per fold."""
+
+    mistakes: int | None = None
+    """Mistakes of all trainings."""
+
+    name: str
+    """Name of the learner."""
+
+    params: dict[str, Any]
+    """Parameters of the learner as requested."""
+
+    seconds: float | None = None
+    """Seconds of computing of all trainings."""
+
+    unfit: str | None = None
+    """The reason why the learner cannot learn from the data. Null if the learner was trained."""
+
+    updates: int | None = None
+    """Updates of all trainings."""
+
+
+class CompressionBound(Struct, kw_only=True, omit_defaults=True):
+    """A bound on the error of a hypothesis that a few examples reproduce."""
+
+    confidence: float
+
+    error_at_most: float
+    """Upper limit of the error."""
+
+
+class CompressionCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="compression"):
+    """A hypothesis that a few of the examples reproduce."""
+
+    assumes: list[Assume]
+    """The declared or known facts about the examples that the statement needs."""
+
+    confidence: float
+    """Of all runs started like this, at most a share of 1 - confidence makes a wrong statement."""
+
+    error_at_most: float
+    """The upper limit of the error."""
+
+    errors: int
+    """Errors on the other examples."""
+
+    examples: int
+    """The number of all examples."""
+
+    kept: int
+    """The number of examples that reproduce the hypothesis."""
+
+    source: str
+    """The source of the proof."""
+
+    statement: str
+    """The statement as a sentence."""
+
+
+class Confusion(Struct, kw_only=True, omit_defaults=True):
+    """Numbers of examples by label and prediction."""
+
+    false_negatives: int
+    """Positive examples with prediction -1."""
+
+    false_positives: int
+    """Negative examples with prediction 1."""
+
+    true_negatives: int
+    """Negative examples with prediction -1."""
+
+    true_positives: int
+    """Positive examples with prediction 1."""
+
+
+class CountedExample(Struct, kw_only=True, omit_defaults=True):
+    """An example that changed the hypothesis."""
+
+    count: int | None = None
+    """The difference between promotions and demotions; 1 when absent."""
+
+    x: str
+    """The example, one character per feature."""
+
+    y: int
+    """1 if the example was promoted more often than demoted, otherwise -1."""
+
+
+class CountingAnswer(Struct, kw_only=True, omit_defaults=True):
+    """The sequence of Theorem 7."""
+
+    active: int
+    """The largest number of active bits in an example. The parameter `max_active` must allow this number."""
+
+    alpha: int
+    """The update factor."""
+
+    data: Data
+
+    examples: int
+    """Examples of the sequence. The learner errs on each example."""
+
+    parameters: CountingNumbers
+
+    query: str
+    """The example whose prediction answers the question. The prediction is 1 if and only if the formula has at least
+    `at_least` satisfying assignments.
+    """
+
+    theta: str
+    """The threshold as a decimal string: the default of `kernel-winnow` for these data."""
+
+
+class CountingNumbers(Struct, kw_only=True, omit_defaults=True):
+    """The numbers of the construction, with the names of the paper."""
+
+    m: int
+
+    p: str
+    """A decimal string."""
+
+    q: int
+
+    u: int
+
+    v: int
+
+    w: int
+
+
+class CountingRequest(Struct, kw_only=True, omit_defaults=True):
+    """A request for a sequence that makes kernel Winnow count the satisfying assignments of a formula (Theorem 7 of
+    Khardon, Roth and Servedio, 2005).
+    """
+
+    alpha: int | None = None
+    """The update factor of the Winnow that answers the question; 2 when absent."""
+
+    at_least: int
+    """The number K in the question: has the formula at least K satisfying assignments?"""
+
+    clauses: list[list[int]]
+    """Clauses of the formula. Each clause has two variables, numbered from 1, which may be equal."""
+
+    name: str | None = None
+    """Free text that names the dataset."""
+
+    store: bool | None = None
+    """Whether to store the data as a dataset. The answer then contains the id of the dataset."""
+
+    variables: int
+    """Variables of the formula."""
+
+
+class CurvePlace(Struct, kw_only=True, omit_defaults=True):
+    """A point of a theory curve."""
+
+    x: float
+    """Position on the horizontal axis."""
+
+    y: float
+    """Position on the vertical axis."""
+
+
+class Data(Struct, kw_only=True, omit_defaults=True):
+    """Data. Exactly one of the properties is present"""
+
+    dataset: str | None = None
+    """The id of a stored dataset"""
+
+    generated: GeneratedData | None = None
+
+    half_space: HalfSpaceData | None = None
+
+    labelled: LabelledData | None = None
+
+    packed: PackedData | None = None
+
+    rows: list[Row] | None = None
+
+    table: TableData | None = None
+
+    unlabelled: UnlabelledData | None = None
+
+
+class Dataset(Struct, kw_only=True, omit_defaults=True):
+    """A dataset."""
+
+    assume: Assume | None = None
+
+    bytes: int
+    """Bytes of the examples in the store."""
+
+    contradictions: int | None = None
+    """Distinct rows that appear with both labels. Null without labels, or if contradictions were not counted."""
+
+    created_at: Timestamp
+
+    duplicates: int | None = None
+    """Examples that equal an earlier example, label included. Null if duplicates were not counted."""
+
+    duplicates_detail: str | None = None
+    """Reason why duplicates and contradictions were not counted."""
+
+    examples: int
+    """Number of examples."""
+
+    id: DatasetId
+
+    kind: LabelsKind
+    """Kind of the examples: `half-space` (every example is positive), `labelled` or `unlabelled`."""
+
+    n: int
+    """Features per example."""
+
+    name: str | None = None
+
+    negatives: int | None = None
+    """Number of negative examples; null for unlabelled data."""
+
+    positives: int | None = None
+    """Number of positive examples; null for unlabelled data."""
+
+    seed: int | None = None
+    """Seed from which generated examples were drawn."""
+
+    sha256: str
+    """SHA-256 digest of the canonical rows. Equal data have the same digest in every format."""
+
+    values: RowsKind
+    """Kind of the features: `boolean` or `real`."""
+
+    zero_bit_value: int | None = None
+    """Value that was sent for a 0 bit: 0 or -1. Null for real data."""
+
+    classes: list[str] | None = None
+    """Names of the labels -1 and +1, if the labels came with names."""
+
+    encoding_sha256: str | None = None
+    """SHA-256 digest of the columns of the encoding. Tables with the same digest are encoded alike."""
+
+    features: list[str] | None = None
+    """Names of the features, if the data came with names. A value of a nominal attribute is named `attribute=value`."""
+
+    table: TableEncoding | None = None
+
+
+class DatasetItem(Struct, kw_only=True, omit_defaults=True):
+    """A dataset in a list."""
+
+    assume: Assume | None = None
+
+    bytes: int
+    """Bytes of the examples in the store."""
+
+    contradictions: int | None = None
+    """Distinct rows that appear with both labels. Null without labels, or if contradictions were not counted."""
+
+    created_at: Timestamp
+
+    duplicates: int | None = None
+    """Examples that equal an earlier example, label included. Null if duplicates were not counted."""
+
+    duplicates_detail: str | None = None
+    """Reason why duplicates and contradictions were not counted."""
+
+    examples: int
+    """Number of examples."""
+
+    id: DatasetId
+
+    kind: LabelsKind
+    """Kind of the examples: `half-space` (every example is positive), `labelled` or `unlabelled`."""
+
+    n: int
+    """Features per example."""
+
+    name: str | None = None
+
+    negatives: int | None = None
+    """Number of negative examples; null for unlabelled data."""
+
+    positives: int | None = None
+    """Number of positive examples; null for unlabelled data."""
+
+    seed: int | None = None
+    """Seed from which generated examples were drawn."""
+
+    sha256: str
+    """SHA-256 digest of the canonical rows. Equal data have the same digest in every format."""
+
+    values: RowsKind
+    """Kind of the features: `boolean` or `real`."""
+
+    zero_bit_value: int | None = None
+    """Value that was sent for a 0 bit: 0 or -1. Null for real data."""
+
+
+class DatasetList(Struct, kw_only=True, omit_defaults=True):
+    """A page of datasets, newest first, without the names of their features."""
+
+    items: list[DatasetItem]
+
+    next_cursor: str | None = None
+    """Cursor of the next page; null on the last page."""
+
+
+class DatasetRequest(Struct, kw_only=True, omit_defaults=True):
+    """Data to store as a dataset."""
+
+    data: Data
+
+    name: str | None = None
+    """Free text that names the dataset."""
+
+    seed: SeedNumber | None = None
+
+
+class Dichotomies(Struct, kw_only=True, omit_defaults=True):
+    """Cover's count of linearly separable dichotomies."""
+
+    dichotomies: str
+    """C(P, N), exactly, as a decimal string."""
+
+    fraction: float
+    """C(P, N) / 2^P, rounded to a double; 0 below the range of doubles."""
+
+    log2: float
+    """Binary logarithm of the count."""
+
+    log2_fraction: float
+    """Binary logarithm of the fraction."""
+
+
+class DirectedDriftAnalysis(Struct, kw_only=True, omit_defaults=True):
+    """The exact analysis of Directed Drift (algorithm D) on fresh uniform-positive examples."""
+
+    anytime: AnytimeRule
+    """Rule `anytime`."""
+
+    exact: FixedRule
+    """Rule `exact`: the smallest fixed run length that keeps `delta` from every start."""
+
+    expected_examples: ByStart
+    """Expected examples up to and including the last of those mistakes."""
+
+    expected_mistakes: ByStart
+    """Expected mistakes until the hypothesis is the target."""
+
+    min_error: MinError
+    """Smallest error of a wrong hypothesis."""
+
+    per_hypothesis: FixedRule
+    """Stopping rule of the paper, whose run length bounds the error of a single hypothesis."""
+
+    theorem_1: TheoremOne
+    """Bounds of Fang and Venkatesh on the expected mistakes."""
+
+
+class DirectedDriftAsyncLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="directed-drift-async"):
+    """Directed Drift, batch, asynchronous (D')"""
+
+    params: dict[str, Any] | None = None
+
+
+class DirectedDriftLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="directed-drift"):
+    """Directed Drift (D)"""
+
+    params: dict[str, Any] | None = None
+
+
+class DirectedDriftSyncLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="directed-drift-sync"):
+    """Directed Drift, batch, synchronous (D'')"""
+
+    params: dict[str, Any] | None = None
+
+
+class DisjunctionTarget(Struct, kw_only=True, omit_defaults=True):
+    """At least one of the literals is true. A negated literal has a minus sign"""
+
+    size: int | None = None
+
+    variables: list[int] | None = None
+
+
+class DnfTarget(Struct, kw_only=True, omit_defaults=True):
+    """All literals of at least one term are true"""
+
+    size: int | None = None
+
+    terms: list[list[int]] | None = None
+
+    terms_count: int | None = None
+
+
+class ErrorCount(Struct, kw_only=True, omit_defaults=True):
+    """Errors among examples."""
+
+    errors: int
+    """Examples with a wrong prediction."""
+
+    examples: int
+    """Number of counted examples."""
+
+
+class EvaluateRequest(Struct, kw_only=True, omit_defaults=True):
+    """Evaluates a model on examples with known labels."""
+
+    confidence: float | None = None
+    """The confidence of the certificate; 0.95 when absent."""
+
+    data: Data
+
+    fresh: bool | None = None
+    """Whether neither the model nor its ancestors learnt from the examples. Beside `assume`, this declaration gives
+    the result a certificate.
+    """
+
+    max_seconds: float | None = None
+    """Seconds of computing; 600 when absent."""
+
+    model: ModelId
+    """The model."""
+
+    seed: SeedNumber | None = None
+
+
+class EvaluateResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag="evaluate"):
+    """The errors of a model on examples with known labels."""
+
+    certificates: list[Certificate] | None = None
+    """Proved statements about this answer. Each holds by itself with its confidence, and not all of them jointly."""
+
+    certificates_withheld: list[WithheldCertificate] | None = None
+    """The certificates that this answer lacks, with the reasons."""
+
+    accuracy: float | None = None
+    """The share of correct predictions; null if no example was counted."""
+
+    complete: bool
+    """Whether all examples were counted. False if a time limit or a cancellation ended the evaluation."""
+
+    confusion: Confusion
+    """The examples by label and prediction."""
+
+    errors: int
+    """Examples with a wrong prediction."""
+
+    examples: int
+    """Number of counted examples."""
+
+    model: ModelId
+    """The model."""
+
+    table: TableEncoding | None = None
+    """The encoding of the table in the body of the request, if there is one."""
+
+    wrong: list[WrongDocument]
+    """The first 100 examples with a wrong prediction, in order, without their features."""
+
+
+class ExampleAnswer(Struct, kw_only=True, omit_defaults=True):
+    """The result of one example."""
+
+    mistake: bool
+    """Whether the prediction was wrong."""
+
+    position: int
+    """Position of the session after the example: the number of examples learnt."""
+
+    predicted_class: str | None = None
+    """Name of the predicted class. Absent if the classes of the session have no names."""
+
+    prediction: int | None = None
+    """Prediction before the example was learnt, 1 or -1. Null if a batch consumed the example without a test."""
+
+    run_length: int
+    """Consistent examples since the last mistake."""
+
+    terminated: bool
+    """Whether the session ended with this example."""
+
+
+class ExampleAnswers(Struct, kw_only=True, omit_defaults=True):
+    """The results of the examples, in the order of the examples."""
+
+    answers: list[ExampleAnswer]
+
+
+class ExampleItem(Struct, kw_only=True, omit_defaults=True):
+    """An example."""
+
+    x: ExampleFeatures
+    """A bit string or a list of numbers."""
+
+    y: int | None = None
+    """The label, 1 or -1. Absent if the examples have no labels."""
+
+
+class ExamplePage(Struct, kw_only=True, omit_defaults=True):
+    """A page of the examples of a dataset, in stored order."""
+
+    items: list[ExampleItem]
+
+    next_offset: int | None = None
+    """The `offset` of the next page; null on the last page."""
+
+
+class ExperimentPartResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag="experiment_part"):
+    """The result of a part."""
+
+    tally: dict[str, Any]
+    """The results of the runs by point, as integers that are added to those of other parts."""
+
+
+class ExperimentResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag="experiment"):
+    """The result of an experiment. While the experiment runs, the result covers the finished runs."""
+
+    marks: list[AxisMark]
+    """Marked places on the horizontal axis."""
+
+    notes: list[str]
+    """Remarks on the chart: the kind of the intervals, and the points that are only bounds."""
+
+    series: list[MeasuredSeries]
+    """The measured series. Points with an exact analysis stand among them."""
+
+    theory: list[TheoryCurve]
+    """The curves predicted by theory."""
+
+    title: str
+    """Title of the chart."""
+
+    x: Axis
+    """The horizontal axis."""
+
+    y: Axis
+    """The vertical axis."""
+
+    runs: int
+    """Number of runs in the chart."""
+
+    runs_planned: int
+    """Number of runs in the chart when the experiment is finished."""
+
+
+class Explanation(Struct, kw_only=True, omit_defaults=True):
+    """The heaviest terms of a hypothesis."""
+
+    bias: TermWeight | None = None
+
+    detail: str | None = None
+    """Why conjunctions of more literals or the share are missing."""
+
+    max_literals: int | None = None
+    """The most literals of the compared conjunctions; null if the terms are features."""
+
+    rule: str
+    """The decision rule in words."""
+
+    share: ExplanationShare | None = None
+
+    terms: list[ExplanationTerm]
+    """The heaviest terms."""
+
+
+class ExplanationLiteral(Struct, kw_only=True, omit_defaults=True):
+    """A feature or its complement."""
+
+    feature: int
+    """Number of the feature, from 1."""
+
+    name: str
+    """Name of the feature, or `x1`, `x2` and so on. A name is cut after 200 characters."""
+
+    negated: bool
+    """Whether the literal is true if the feature is 0."""
+
+
+class ExplanationShare(Struct, kw_only=True, omit_defaults=True):
+    """A share of squared weights."""
+
+    decimal: float
+    """The fraction as a number."""
+
+    fraction: str
+    """The exact fraction in lowest terms, such as `2/3`."""
+
+
+class ExplanationTerm(Struct, kw_only=True, omit_defaults=True):
+    """A term of a sum: a feature or a conjunction."""
+
+    literals: list[ExplanationLiteral]
+    """The literals of the conjunction. The empty conjunction is always true."""
+
+    uses: int | None = None
+    """Updates of the training that changed the weight: the support vectors that satisfy the conjunction. Null if the
+    hypothesis does not keep them.
+    """
+
+    weight: TermWeight
+
+
+class FalseStopRateExperiment(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="false-stop-rate"):
+    """The share of runs that a stopping rule ends at a wrong hypothesis."""
+
+    params: FalseStopRateSpec
+    """The share of runs that a stopping rule ends at a wrong hypothesis."""
+
+
+class FalseStopRateExperimentRequest(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="false-stop-rate"):
+    """The share of runs that a stopping rule ends at a wrong hypothesis."""
+
+    params: FalseStopRateSpec | None = None
+    """The share of runs that a stopping rule ends at a wrong hypothesis."""
+
+    seed: int | None = None
+
+
+class FalseStopRateSpec(Struct, kw_only=True, omit_defaults=True):
+    """The share of runs of Directed Drift that a stopping rule ends at a wrong hypothesis."""
+
+    deltas: list[float] | None = None
+    """The allowed errors."""
+
+    n: list[int] | None = None
+    """Numbers of features."""
+
+    rules: list[StopRule] | None = None
+    """The stopping rules to compare."""
+
+    runs: int | None = None
+    """Number of runs per point."""
+
+
+class FieldError(Struct, kw_only=True, omit_defaults=True):
+    """One error of a request."""
+
+    column: int | None = None
+    """Byte within the line, or column of the row, from 1."""
+
+    detail: str
+    """Description of the error, with the expected value."""
+
+    line: int | None = None
+    """Line of the body, from 1."""
+
+    offset: int | None = None
+    """Byte of a binary body, from 0."""
+
+    parameter: str | None = None
+    """Query parameter or header at fault."""
+
+    pointer: str | None = None
+    """JSON Pointer (RFC 6901) to the error in the body."""
+
+    row: int | None = None
+    """Row of a binary table, from 1."""
+
+
+class Figure(Struct, kw_only=True, omit_defaults=True):
+    """A ready-made figure."""
+
+    experiment: ExperimentSpec
+    """The experiment behind the figure."""
+
+    name: str
+    """Name of the figure in the path that runs the experiment."""
+
+    title: str
+    """Title that describes the figure."""
+
+
+class FigureList(Struct, kw_only=True, omit_defaults=True):
+    """All ready-made figures."""
+
+    items: list[Figure]
+
+    next_cursor: str | None = None
+    """Always null, because all figures fit on one page."""
+
+
+class FigureRequest(Struct, kw_only=True, omit_defaults=True):
+    """Options of a run of a ready-made figure."""
+
+    callback: str | None = None
+    """URL to notify when the job ends. Needs a configured callback secret."""
+
+    name: str | None = None
+    """Free text that names the job."""
+
+    params: dict[str, Any] | None = None
+    """Parameters that replace those of the figure's experiment."""
+
+    priority: Priority | None = None
+
+    seed: SeedNumber | None = None
+
+
+class FixedRule(Struct, kw_only=True, omit_defaults=True):
+    """A rule that accepts after a fixed number of consecutive consistent examples."""
+
+    false_stop_probability: float
+    """Probability that the rule ends a run from a random start at a wrong hypothesis."""
+
+    false_stop_probability_by_distance: list[float]
+    """The same probability from each Hamming distance, 0 to n."""
+
+    false_stop_probability_worst_start: float
+    """The same probability from the worst start, the complement of the target."""
+
+    run_length: int
+    """Number of consecutive consistent examples."""
+
+
+class FocusingBpLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="focusing-bp"):
+    """Focusing belief propagation"""
+
+    params: dict[str, Any] | None = None
+
+
+class GeneratedData(Struct, kw_only=True, omit_defaults=True):
+    """Examples that the service draws"""
+
+    count: int | None = None
+
+    density: float | None = None
+
+    n: int
+
+    noise: float | None = None
+
+    sampling: Literal["uniform-positive", "reflected", "uniform"]
+
+    target: Target
+
+
+class GeneratedReceiptData(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="generated"):
+    """Examples that are drawn with the seed of the receipt."""
+
+    spec: dict[str, Any]
+    """The description of the examples."""
+
+
+class GordanCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="gordan"):
+    """Positive multipliers with sum lambda_i y_i x_i = 0. No strict separator exists (Gordan)."""
+
+    multipliers: list[MultiplierDocument]
+    """The multipliers that are not 0."""
+
+
+class GridRequest(Struct, kw_only=True, omit_defaults=True):
+    """Trains over the product of lists of values. Each training is a part of the job."""
+
+    over: dict[str, Any]
+    """Lists of values for fields of the training. The fields are `seed`, `holdout`, `learner.name`, and dotted names
+    below `learner.params` and `stop`.
+    """
+
+    train: TrainRequest
+    """The training before its fields are replaced. All trainings share its data, which you send once. The training can
+    have neither `warm_start` nor `trace`.
+    """
+
+
+class GridResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag="grid"):
+    """The result of a grid."""
+
+    best: int | None = None
+    """Index of the best training, from 0. The best training has the smallest share of errors on the held-out examples,
+    or on its sample if none were held out. Fewer mistakes decide between equal shares, then the smaller index.
+    """
+
+    trainings: list[GridTraining]
+    """All trainings. The values of the last field change first."""
+
+
+class GridTraining(Struct, kw_only=True, omit_defaults=True):
+    """The result of one training of a grid."""
+
+    certificates: list[Certificate] | None = None
+    """Proved statements about this answer. Each holds by itself with its confidence, and not all of them jointly."""
+
+    certificates_withheld: list[WithheldCertificate] | None = None
+    """The certificates that this answer lacks, with the reasons."""
+
+    examples: int | None = None
+    """Examples read."""
+
+    holdout: ErrorCount | None = None
+
+    job: JobId
+    """The job of the training. The job has the full result."""
+
+    mistakes: int | None = None
+    """Examples that the current hypothesis predicted wrongly."""
+
+    over: dict[str, Any]
+    """The replaced fields and their values."""
+
+    reason: str | None = None
+    """The reason why the training ended."""
+
+    status: Status
+    """The final status of the job."""
+
+    training: ErrorCount | None = None
+
+
+class Guarantee(Struct, kw_only=True, omit_defaults=True):
+    """The proved property of the learner."""
+
+    bound: str
+    """Statement of the theorem."""
+
+    theorem: str
+    """Name of the theorem."""
+
+
+class HalfSpaceData(Struct, kw_only=True, omit_defaults=True):
+    """Positive examples of a half-space"""
+
+    assume: HalfSpaceAssume | None = None
+
+    examples: list[Features]
+
+
+class Health(Struct, kw_only=True, omit_defaults=True):
+    """The health of the service."""
+
+    status: str
+    """Always `ok`. An unhealthy service answers with a problem."""
+
+
+class IgnoredColumn(Struct, kw_only=True, omit_defaults=True):
+    """A column without features."""
+
+    column: str
+    """The name of the column."""
+
+    index: int
+    """The number of the column in the file, from 1."""
+
+    why: str
+    """The reason."""
+
+
+class InferenceAnswer(Struct, kw_only=True, omit_defaults=True):
+    """The predictions of a model as tensors."""
+
+    id: str | None = None
+    """The id of the request, if present."""
+
+    model_name: ModelId
+
+    model_version: str
+    """Always 1."""
+
+    outputs: list[OutputTensor]
+
+
+class InferenceLive(Struct, kw_only=True, omit_defaults=True):
+    """Whether the service is alive."""
+
+    live: bool
+
+
+class InferenceModel(Struct, kw_only=True, omit_defaults=True):
+    """The input and output tensors of a model."""
+
+    inputs: list[TensorMetadata]
+
+    name: ModelId
+    """The id of the model."""
+
+    outputs: list[TensorMetadata]
+
+    platform: str
+    """Always `halfspace`."""
+
+    versions: list[str]
+    """The only version."""
+
+
+class InferenceModelReady(Struct, kw_only=True, omit_defaults=True):
+    """Whether a model is ready for predictions."""
+
+    name: ModelId
+    """The id of the model."""
+
+    ready: bool
+
+
+class InferenceReady(Struct, kw_only=True, omit_defaults=True):
+    """Whether the service can answer requests. Clients read either `live` or `ready`."""
+
+    live: bool
+
+    ready: bool
+
+
+class InferenceRequest(Struct, kw_only=True, omit_defaults=True):
+    """A prediction request."""
+
+    id: str | None = None
+    """An id that the answer repeats."""
+
+    inputs: list[InputTensor]
+    """Exactly one tensor, `x`."""
+
+    model_name: ModelId | None = None
+
+    model_version: ModelVersion | None = None
+
+    outputs: list[RequestedOutput] | None = None
+    """Output tensors in the order of the answer; all when absent."""
+
+    parameters: RequestParameters | None = None
+
+
+class InferenceServer(Struct, kw_only=True, omit_defaults=True):
+    """The server and the extensions of the protocol."""
+
+    extensions: list[str]
+    """Supported extensions of the protocol."""
+
+    name: str
+
+    version: str
+
+
+class InputParameters(Struct, kw_only=True, omit_defaults=True):
+    """Parameters of the input tensor."""
+
+    binary_data_size: int | None = None
+    """Bytes of the tensor, which then follows the JSON as octets."""
+
+    content_type: ContentHint | None = None
+
+
+class InputTensor(Struct, kw_only=True, omit_defaults=True):
+    """The examples as a tensor: numbers in `data`, or octets after the JSON."""
+
+    data: list[TensorItem] | None = None
+    """Numbers in the quantity of the shape, row by row, in one list or in one list per row. A model of Boolean data
+    needs values that are all 0/1 or all -1/1.
+    """
+
+    datatype: Datatype
+
+    name: InputName
+
+    parameters: InputParameters | None = None
+
+    shape: list[int]
+    """`[examples, n]`, or `[n]` for one example."""
+
+
+class Job(Struct, kw_only=True, omit_defaults=True):
+    """A job."""
+
+    attempt: int
+    """Attempts that began. An attempt that a worker hands back without a failure is not counted."""
+
+    callback: Callback | None = None
+
+    created_at: Timestamp
+
+    data_sha256: str | None = None
+    """Digest of the canonical rows. Null for generated data and for jobs without data."""
+
+    dataset: DatasetId | None = None
+
+    error: JobError | None = None
+
+    finished_at: Timestamp | None = None
+
+    id: JobId
+
+    learner: LearnerSpec | None = None
+
+    name: str | None = None
+
+    parent: JobId | None = None
+
+    part: int | None = None
+    """Number of this part within the parent job, from 0."""
+
+    parts: Parts | None = None
+
+    priority: int
+    """Jobs of higher priority run first among the jobs of the same key."""
+
+    progress: Progress
+
+    queue: QueuePlace | None = None
+
+    result: JobResult | None = None
+
+    seed: int
+    """Seed of every random choice."""
+
+    started_at: Timestamp | None = None
+
+    status: Status
+
+    table: TableEncoding | None = None
+
+    task: str
+    """Task of the job."""
+
+    warm_start: ModelId | None = None
+
+
+class JobError(Struct, kw_only=True, omit_defaults=True):
+    """The reason why a job failed."""
+
+    code: str
+    """A stable error code."""
+
+    detail: str
+    """An explanation in words."""
+
+
+class JobList(Struct, kw_only=True, omit_defaults=True):
+    """A page of jobs, newest first."""
+
+    items: list[Job]
+
+    next_cursor: str | None = None
+    """Cursor of the next page; null on the last page."""
+
+
+class JobRequest(Struct, kw_only=True, omit_defaults=True):
+    """A job to create, with exactly one task."""
+
+    callback: str | None = None
+    """URL that is notified when the job ends. The service needs a configured secret."""
+
+    compare: CompareRequest | None = None
+
+    evaluate: EvaluateRequest | None = None
+
+    experiment: ExperimentRequest | None = None
+
+    grid: GridRequest | None = None
+
+    maximum_margin: MaximumMarginRequest | None = None
+
+    name: str | None = None
+    """Free text."""
+
+    priority: int | None = None
+    """Priority among the waiting jobs of the same key. Jobs of higher priority run first; 0 when absent."""
+
+    separability: SeparabilityRequest | None = None
+
+    train: TrainRequest | None = None
+
+    version_space: VersionSpaceRequest | None = None
+
+
+class KernelDocument(Struct, kw_only=True, omit_defaults=True):
+    """The conjunctions that a kernel counts."""
+
+    conjunctions: Conjunctions
+    """All conjunctions, or those without negated literals."""
+
+    max_literals: int | None = None
+    """The largest number of literals of a conjunction; null for any number."""
+
+
+class KernelHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="kernel"):
+    """Prediction +1 iff the sum of `y K(x, example)` over the support vectors is >= 0. K is the number of conjunctions
+    that both vectors satisfy.
+    """
+
+    kernel: KernelDocument
+    """The conjunctions that the kernel counts."""
+
+    n: int
+    """Number of features."""
+
+    support: list[SupportVector]
+    """The mistakes of the training, in their order."""
+
+
+class KernelPerceptronLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="kernel-perceptron"):
+    """Kernel perceptron"""
+
+    params: dict[str, Any] | None = None
+
+
+class KernelWinnowHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="kernel-winnow"):
+    """Prediction +1 iff the weights of the satisfied conjunctions add up to at least theta.
+
+    The sum is over all nonempty monotone conjunctions that the example satisfies. The weight of a conjunction is
+    alpha^(p - d). The number p counts the promotions on examples that satisfy the conjunction, and d counts the
+    demotions.
+    """
+
+    alpha: int
+    """The base of the weights, an integer from 2."""
+
+    max_active: int
+    """The largest number of active features of an example."""
+
+    n: int
+    """Number of features."""
+
+    support: list[CountedExample]
+    """The examples that changed the hypothesis."""
+
+    theta: str
+    """The threshold as a plain decimal."""
+
+
+class KernelWinnowLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="kernel-winnow"):
+    """Kernel Winnow"""
+
+    params: dict[str, Any] | None = None
+
+
+class LabelEncoding(Struct, kw_only=True, omit_defaults=True):
+    """The label column of a table."""
+
+    column: str
+    """The name of the column."""
+
+    index: int
+    """The number of the column in the file, from 1."""
+
+    negative: str | None = None
+    """The value of label -1; null if several values have this label."""
+
+    positive: str
+    """The value of label 1."""
+
+
+class LabelledData(Struct, kw_only=True, omit_defaults=True):
+    """Examples with labels"""
+
+    assume: LabelledAssume | None = None
+
+    examples: list[LabelledExample]
+
+
+class LabelledExample(Struct, kw_only=True, omit_defaults=True):
+    """An example and its label"""
+
+    x: Features
+
+    y: int
+    """1 if the example is positive, otherwise 0 or -1"""
+
+
+class Learner(Struct, kw_only=True, omit_defaults=True):
+    """A learner of the catalogue."""
+
+    confidence_rules: list[str]
+    """Rules that can stop a run with a confidence c; the first rule is the default. Of all runs started like this, at
+    most 1 - c claim c and are wrong. This is not the share among those that stopped.
+    """
+
+    data: list[str]
+    """Examples that the learner accepts: `half-space`, `labelled` or both. Every learner accepts Boolean features;
+    `real` means that the learner also accepts real-valued features.
+    """
+
+    guarantee: Guarantee
+    """A theorem about a learner."""
+
+    learns: str
+    """The concept that the learner learns, with its most important property."""
+
+    mode: str
+    """`on-line` if the learner learns one example at a time, `batch` if the learner needs the whole sample."""
+
+    name: str
+    """Name in requests."""
+
+    parameters: dict[str, Any]
+    """Parameters as a JSON Schema with defaults."""
+
+    reading: str
+    """Numbers that the two bits stand for: -1 and +1 if `signed`, 0 and 1 if `unsigned`."""
+
+    source: str
+    """Publication that describes the learner."""
+
+    title: str
+    """Name for people."""
+
+
+class LearnerList(Struct, kw_only=True, omit_defaults=True):
+    """All learners, on one page."""
+
+    items: list[Learner]
+
+    next_cursor: str | None = None
+    """Always null, because the list has one page."""
+
+
+class Limits(Struct, kw_only=True, omit_defaults=True):
+    """Limits in force. The error of a refused request names its limit as here."""
+
+    active_max: int
+    """Largest `max_active` of kernel Winnow, the number of active features per example."""
+
+    answer_seconds_max: float
+    """Seconds of computing for one answer: an evaluation, an explanation, or predictions in one JSON document."""
+
+    attempts_max: int
+    """Deaths of worker processes after which a job fails. A death counts only if the job ran alone in the process. The
+    same number limits the attempts to read the data of a job.
+    """
+
+    body_bytes_max: int
+    """Bytes of a decompressed body in any format except JSON."""
+
+    compare_folds_max: int
+    """Folds per comparison."""
+
+    compare_learners_max: int
+    """Learners per comparison."""
+
+    connections_max: int
+    """Concurrent connections."""
+
+    constructions_max: int
+    """Concurrent constructions. Keys share them as `uploads_max` describes."""
+
+    dataset_bytes_max: int
+    """Stored bytes of the examples of a dataset, packed or as doubles. Examples in JSON are held in memory, so
+    `state_bytes_max` limits them too.
+    """
+
+    decompressed_bytes_free: int
+    """Decompressed bytes that any compressed body may have at any ratio."""
+
+    decompression_ratio_max: int
+    """Average number of decompressed bytes per compressed byte. The limit applies to bodies with more than
+    `decompressed_bytes_free` decompressed bytes.
+    """
+
+    dichotomies_max: int
+    """Points, and also dimensions, in the count of separable dichotomies."""
+
+    event_streams_max: int
+    """Concurrent event streams of all keys together. Keys share them as `uploads_max` describes."""
+
+    event_streams_per_key_max: int
+    """Concurrent event streams per key. On an open service only `event_streams_max` applies."""
+
+    exact_analysis_n_max: int
+    """Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are available."""
+
+    examples_page_bytes_max: int
+    """Bytes of a page of dataset examples. The same number limits the values on the page."""
+
+    experiment_points_max: int
+    """Points of the grid of an experiment."""
+
+    experiment_runs_max: int
+    """Runs per point of an experiment."""
+
+    experiment_seconds_max: float
+    """Estimated seconds of one core for an experiment, summed over all its parts."""
+
+    grid_trainings_max: int
+    """Trainings per grid."""
+
+    jobs_queued_max: int
+    """Waiting jobs of all keys together."""
+
+    jobs_queued_per_key_max: int
+    """Waiting jobs per key."""
+
+    json_body_bytes_max: int
+    """Bytes of a decompressed JSON body."""
+
+    json_depth_max: int
+    """Depth of nested arrays and objects in JSON."""
+
+    line_bytes_max: int
+    """Bytes per line."""
+
+    memory_bytes_max: int
+    """Bytes of memory for one request or job while no other request or job uses memory."""
+
+    model_bytes_max: int
+    """Bytes of an imported model after decompression."""
+
+    n_max: int
+    """Features per example."""
+
+    name_characters_max: int
+    """Characters per name."""
+
+    parts_request_bytes_max: int
+    """Bytes of the requests of all parts of a job. Each training of a grid and each part of an experiment has a
+    request of its own.
+    """
+
+    prediction_bytes_max: int
+    """Bytes of a document of predictions, and of the data that a construction returns. Predictions come without scores
+    when the scores would exceed the limit. A longer answer is refused. In an answer of lines, the limit applies to
+    the bytes that the client has not read yet.
+    """
+
+    query_pairs_max: int
+    """Parameters in the query of a URL."""
+
+    resident_bytes_max: int
+    """Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts."""
+
+    seconds_max: float
+    """Seconds of computing that a job may ask for."""
+
+    session_idle_seconds: int
+    """Seconds without data after which a stream into a session ends. Other requests can then write to the session."""
+
+    session_lines_max: int
+    """Lines of one NDJSON stream into a session. In other formats except JSON, the examples of one request."""
+
+    sessions_max: int
+    """Sessions per key."""
+
+    state_bytes_max: int
+    """Bytes of the packed data of a job. The same number limits the state of the job besides its data."""
+
+    stored_bytes_max: int
+    """Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the states and logs
+    of sessions.
+    """
+
+    stored_bytes_per_key_max: int
+    """Stored bytes per key."""
+
+    streams_max: int
+    """Concurrent predictions that are answered line by line. Keys share them as `uploads_max` describes."""
+
+    theta_digits_max: int
+    """Digits of a `theta`."""
+
+    trace_points_max: int
+    """Points per mistake curve."""
+
+    upload_memory_bytes_max: int
+    """Bytes of memory for the examples of an incoming dataset. Further examples spill to disk."""
+
+    uploads_max: int
+    """Concurrent large bodies of all keys together. A key may begin another one only while the key holds fewer permits
+    than are free. One key therefore holds at most half of the permits, rounded up. Callers of an open service,
+    which has no keys, may hold all permits. Each body may use up to `state_bytes_max` of memory; dataset uploads
+    spill to disk instead.
+    """
+
+    version_space_n_max: int
+    """Features up to which a version space is enumerated."""
+
+    wait_seconds_max: int
+    """Seconds that `Prefer: wait` may ask for."""
+
+
+class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
+    """Limits in force, and the caller's use of the limits per key."""
+
+    active_max: int
+    """Largest `max_active` of kernel Winnow, the number of active features per example."""
+
+    answer_seconds_max: float
+    """Seconds of computing for one answer: an evaluation, an explanation, or predictions in one JSON document."""
+
+    attempts_max: int
+    """Deaths of worker processes after which a job fails. A death counts only if the job ran alone in the process. The
+    same number limits the attempts to read the data of a job.
+    """
+
+    body_bytes_max: int
+    """Bytes of a decompressed body in any format except JSON."""
+
+    compare_folds_max: int
+    """Folds per comparison."""
+
+    compare_learners_max: int
+    """Learners per comparison."""
+
+    connections_max: int
+    """Concurrent connections."""
+
+    constructions_max: int
+    """Concurrent constructions. Keys share them as `uploads_max` describes."""
+
+    dataset_bytes_max: int
+    """Stored bytes of the examples of a dataset, packed or as doubles. Examples in JSON are held in memory, so
+    `state_bytes_max` limits them too.
+    """
+
+    decompressed_bytes_free: int
+    """Decompressed bytes that any compressed body may have at any ratio."""
+
+    decompression_ratio_max: int
+    """Average number of decompressed bytes per compressed byte. The limit applies to bodies with more than
+    `decompressed_bytes_free` decompressed bytes.
+    """
+
+    dichotomies_max: int
+    """Points, and also dimensions, in the count of separable dichotomies."""
+
+    event_streams_max: int
+    """Concurrent event streams of all keys together. Keys share them as `uploads_max` describes."""
+
+    event_streams_per_key_max: int
+    """Concurrent event streams per key. On an open service only `event_streams_max` applies."""
+
+    exact_analysis_n_max: int
+    """Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are available."""
+
+    examples_page_bytes_max: int
+    """Bytes of a page of dataset examples. The same number limits the values on the page."""
+
+    experiment_points_max: int
+    """Points of the grid of an experiment."""
+
+    experiment_runs_max: int
+    """Runs per point of an experiment."""
+
+    experiment_seconds_max: float
+    """Estimated seconds of one core for an experiment, summed over all its parts."""
+
+    grid_trainings_max: int
+    """Trainings per grid."""
+
+    jobs_queued_max: int
+    """Waiting jobs of all keys together."""
+
+    jobs_queued_per_key_max: int
+    """Waiting jobs per key."""
+
+    json_body_bytes_max: int
+    """Bytes of a decompressed JSON body."""
+
+    json_depth_max: int
+    """Depth of nested arrays and objects in JSON."""
+
+    line_bytes_max: int
+    """Bytes per line."""
+
+    memory_bytes_max: int
+    """Bytes of memory for one request or job while no other request or job uses memory."""
+
+    model_bytes_max: int
+    """Bytes of an imported model after decompression."""
+
+    n_max: int
+    """Features per example."""
+
+    name_characters_max: int
+    """Characters per name."""
+
+    parts_request_bytes_max: int
+    """Bytes of the requests of all parts of a job. Each training of a grid and each part of an experiment has a
+    request of its own.
+    """
+
+    prediction_bytes_max: int
+    """Bytes of a document of predictions, and of the data that a construction returns. Predictions come without scores
+    when the scores would exceed the limit. A longer answer is refused. In an answer of lines, the limit applies to
+    the bytes that the client has not read yet.
+    """
+
+    query_pairs_max: int
+    """Parameters in the query of a URL."""
+
+    resident_bytes_max: int
+    """Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts."""
+
+    seconds_max: float
+    """Seconds of computing that a job may ask for."""
+
+    session_idle_seconds: int
+    """Seconds without data after which a stream into a session ends. Other requests can then write to the session."""
+
+    session_lines_max: int
+    """Lines of one NDJSON stream into a session. In other formats except JSON, the examples of one request."""
+
+    sessions_max: int
+    """Sessions per key."""
+
+    state_bytes_max: int
+    """Bytes of the packed data of a job. The same number limits the state of the job besides its data."""
+
+    stored_bytes_max: int
+    """Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the states and logs
+    of sessions.
+    """
+
+    stored_bytes_per_key_max: int
+    """Stored bytes per key."""
+
+    streams_max: int
+    """Concurrent predictions that are answered line by line. Keys share them as `uploads_max` describes."""
+
+    theta_digits_max: int
+    """Digits of a `theta`."""
+
+    trace_points_max: int
+    """Points per mistake curve."""
+
+    upload_memory_bytes_max: int
+    """Bytes of memory for the examples of an incoming dataset. Further examples spill to disk."""
+
+    uploads_max: int
+    """Concurrent large bodies of all keys together. A key may begin another one only while the key holds fewer permits
+    than are free. One key therefore holds at most half of the permits, rounded up. Callers of an open service,
+    which has no keys, may hold all permits. Each body may use up to `state_bytes_max` of memory; dataset uploads
+    spill to disk instead.
+    """
+
+    version_space_n_max: int
+    """Features up to which a version space is enumerated."""
+
+    wait_seconds_max: int
+    """Seconds that `Prefer: wait` may ask for."""
+
+    own: OwnUse
+    """The caller's own limits and their use. The limits may differ from those of other keys."""
+
+
+class LinearHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="linear"):
+    """Prediction +1 iff the sum of weights times features, plus the bias, is >= 0."""
+
+    bias: float | None = None
+    """The bias; null if the hypothesis has none."""
+
+    n: int
+    """Number of features."""
+
+    reading: Reading | None = None
+
+    unit: float | None = None
+    """The unit of the weights and the bias; 1 when absent. Each weight is an integer multiple of the unit. The sum is
+    computed exactly over these integers.
+    """
+
+    weights: list[float]
+    """One number per feature. Integers are exact."""
+
+
+class MaximumMarginRequest(Struct, kw_only=True, omit_defaults=True):
+    """Finds the hyperplane with the largest margin."""
+
+    bias: bool | None = None
+    """Whether the hyperplane may miss the origin."""
+
+    confidence: float | None = None
+    """The confidence of the certificate; 0.95 when absent."""
+
+    data: Data
+
+    max_seconds: float | None = None
+    """Seconds of computing; 600 when absent."""
+
+    reading: Reading | None = None
+
+    seed: SeedNumber | None = None
+
+
+class MaximumMarginResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag="maximum_margin"):
+    """The hyperplane with the largest margin."""
+
+    certificates: list[Certificate] | None = None
+    """Proved statements about this answer. Each holds by itself with its confidence, and not all of them jointly."""
+
+    certificates_withheld: list[WithheldCertificate] | None = None
+    """The certificates that this answer lacks, with the reasons."""
+
+    bound: BoundDocument | None = None
+
+    certificate: CertificateDocument | None = None
+
+    detail: str | None = None
+    """The reason why there is no hyperplane, or the basis of the figures."""
+
+    hypothesis: HypothesisDocument | None = None
+
+    margin: float | None = None
+    """The proved distance of the nearest examples from the hyperplane."""
+
+    margin_at_most: float | None = None
+    """An upper bound on the margin of every hyperplane."""
+
+    model: ModelId | None = None
+
+    seconds: float
+    """Seconds of computing."""
+
+    separable: bool | None = None
+    """Null if a limit ended the computation."""
+
+    support: list[int] | None = None
+    """The indices of the examples at the margin, from 0."""
+
+
+class MeasuredPoint(Struct, kw_only=True, omit_defaults=True):
+    """A measured point with an interval of 95 %."""
+
+    censored: int
+    """Number of runs that a limit ended early. If there are any, the true value is at least `y`."""
+
+    high: float | None = None
+    """Upper end of the interval. Missing if a mean has only one run or a limit ended some of the runs."""
+
+    low: float | None = None
+    """Lower end of the interval. Missing if a mean has only one run."""
+
+    runs: int
+    """Number of runs at this point; 0 if the value is exact."""
+
+    x: float
+    """Position on the horizontal axis."""
+
+    y: float
+    """Position on the vertical axis."""
+
+
+class MeasuredSeries(Struct, kw_only=True, omit_defaults=True):
+    """A series of points with one label."""
+
+    label: str
+    """The property that the points share: learner, number of features or rule."""
+
+    points: list[MeasuredPoint]
+    """The points from left to right."""
+
+
+class MinError(Struct, kw_only=True, omit_defaults=True):
+    """Smallest error of a wrong hypothesis. A hypothesis at Hamming distance 1 from the target has this error."""
+
+    reflected: float
+    """Error on examples that are uniform over the cube, with negative examples negated."""
+
+    uniform_positive: float
+    """Error on examples that are uniform over the positive half-space."""
+
+
+class MissingCells(Struct, kw_only=True, omit_defaults=True):
+    """The missing cells of a table."""
+
+    cells: int
+    """The number of missing cells."""
+
+    rows_dropped: int
+    """The number of rows that were left out."""
+
+    treatment: Missing
+    """The treatment of missing cells."""
+
+
+class MistakeBound(Struct, kw_only=True, omit_defaults=True):
+    """A bound on the number of mistakes."""
+
+    log2_mistakes_at_most: float
+    """Binary logarithm of the bound."""
+
+    mistakes_at_most: float | None = None
+    """The bound; null beyond the range of doubles."""
+
+
+class MistakeBoundSweepExperiment(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="mistake-bound-sweep"):
+    """Mistakes until the hypothesis equals the target."""
+
+    params: MistakeBoundSweepSpec
+    """Mistakes until the hypothesis equals the target."""
+
+
+class MistakeBoundSweepExperimentRequest(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="mistake-bound-sweep"):
+    """Mistakes until the hypothesis equals the target."""
+
+    params: MistakeBoundSweepSpec | None = None
+    """Mistakes until the hypothesis equals the target."""
+
+    seed: int | None = None
+
+
+class MistakeBoundSweepSpec(Struct, kw_only=True, omit_defaults=True):
+    """Mistakes until the hypothesis equals the target, against the batch size. Without batch sizes the chart shows
+    mistakes against n.
+    """
+
+    batch_sizes: list[int] | None = None
+    """Batch sizes, in examples."""
+
+    learners: list[str] | None = None
+    """Learners with a parameter `batch_size` or with an exact analysis."""
+
+    max_mistakes: int | None = None
+    """Number of mistakes at which a run stops. The value of such a point is a lower bound."""
+
+    n: list[int] | None = None
+    """Numbers of features."""
+
+    normalised_batch_sizes: list[float] | None = None
+    """Batch sizes in units of (pi/2) n ln n examples. Give either these or `batch_sizes`."""
+
+    runs: int | None = None
+    """Number of runs per point."""
+
+
+class Model(Struct, kw_only=True, omit_defaults=True):
+    """A model with its hypothesis."""
+
+    created_at: Timestamp
+
+    id: ModelId
+
+    job: JobId | None = None
+
+    kind: str
+    """Kind of hypothesis."""
+
+    learner: str
+    """Learner that found the hypothesis."""
+
+    n: int
+    """Features per example."""
+
+    name: str | None = None
+
+    classes: list[str] | None = None
+    """The names of the labels -1 and +1, if the training data had names."""
+
+    data_seeds: list[int] | None = None
+    """The seeds of all data that trained this model and its ancestors. Present if all these data were generated and no
+    client gave an initial hypothesis.
+    """
+
+    data_sha256: str | None = None
+    """The digest of the training data; null if they were generated."""
+
+    examples: int
+    """Examples read."""
+
+    features: list[str] | None = None
+    """The names of the features, if the training data had names of at most 1 MiB together."""
+
+    held_out: int | None = None
+    """Examples that were held out of the training; absent if none were."""
+
+    hypothesis: HypothesisDocument
+    """The hypothesis, with all data needed to predict."""
+
+    mistakes: int
+    """Examples that the current hypothesis predicted wrongly."""
+
+    params: dict[str, Any]
+    """Parameters of the learner, including defaults."""
+
+    passes: int
+    """Passes started."""
+
+    seed: int
+    """The seed of all random choices."""
+
+    table: TableEncoding | None = None
+    """The encoding of the table that the training data came as. Raw rows of such a table can be predicted."""
+
+    updates: int
+    """Mistakes that changed the hypothesis."""
+
+    warm_start: ModelId | None = None
+    """The initial model of a warm start. The model may have been deleted."""
+
+    format: str
+    """Format of this document, `halfspace-model/1`. You can import the document."""
+
+    sha256: str
+    """Digest of learner, parameters, seed, data digest, counts and hypothesis. An import refuses an altered document.
+    The digest is not a signature.
+    """
+
+
+class ModelDocument(Struct, kw_only=True, omit_defaults=True):
+    """The part of a stored model that describes its training and its hypothesis."""
+
+    classes: list[str] | None = None
+    """The names of the labels -1 and +1, if the training data had names."""
+
+    data_seeds: list[int] | None = None
+    """The seeds of all data that trained this model and its ancestors. Present if all these data were generated and no
+    client gave an initial hypothesis.
+    """
+
+    data_sha256: str | None = None
+    """The digest of the training data; null if they were generated."""
+
+    examples: int
+    """Examples read."""
+
+    features: list[str] | None = None
+    """The names of the features, if the training data had names of at most 1 MiB together."""
+
+    held_out: int | None = None
+    """Examples that were held out of the training; absent if none were."""
+
+    hypothesis: HypothesisDocument
+    """The hypothesis, with all data needed to predict."""
+
+    mistakes: int
+    """Examples that the current hypothesis predicted wrongly."""
+
+    params: dict[str, Any]
+    """Parameters of the learner, including defaults."""
+
+    passes: int
+    """Passes started."""
+
+    seed: int
+    """The seed of all random choices."""
+
+    table: TableEncoding | None = None
+    """The encoding of the table that the training data came as. Raw rows of such a table can be predicted."""
+
+    updates: int
+    """Mistakes that changed the hypothesis."""
+
+    warm_start: ModelId | None = None
+    """The initial model of a warm start. The model may have been deleted."""
+
+
+class ModelFile(Struct, kw_only=True, omit_defaults=True):
+    """A model to import, in the form that `GET /v1/models/{id}` returns. The members `id`, `job` and `created_at` of
+    the exported copy are ignored. You may change `name`.
+    """
+
+    classes: list[str] | None = None
+    """The names of the labels -1 and +1."""
+
+    created_at: Timestamp | None = None
+
+    data_seeds: list[SeedNumber] | None = None
+    """The seeds of all training data, if all were generated. A file proves nothing, so no claim rests on these seeds."""
+
+    data_sha256: str | None = None
+    """The digest of the training data; null if they were generated."""
+
+    examples: int
+    """Examples read."""
+
+    features: list[str] | None = None
+    """The names of the features."""
+
+    format: str
+    """The format of the file: `halfspace-model/2` with the member `table`, or `halfspace-model/1` without."""
+
+    held_out: int | None = None
+    """Examples that were held out of the training."""
+
+    hypothesis: HypothesisDocument
+    """The hypothesis, with all data needed to predict. It is parsed only after its kind is known."""
+
+    id: ModelId | None = None
+
+    job: JobId | None = None
+
+    kind: str
+    """The kind of the hypothesis."""
+
+    learner: str
+    """The learner or the task that found the hypothesis."""
+
+    mistakes: int
+    """Examples that the current hypothesis predicted wrongly."""
+
+    n: int
+    """Number of features."""
+
+    name: str | None = None
+    """Free text."""
+
+    params: dict[str, Any]
+    """Parameters of the learner."""
+
+    passes: int
+    """Passes started."""
+
+    seed: SeedNumber
+    """The seed of all random choices."""
+
+    sha256: str
+    """The digest from the export."""
+
+    table: TableEncoding | None = None
+
+    updates: int
+    """Mistakes that changed the hypothesis."""
+
+    warm_start: ModelId | None = None
+
+
+class ModelItem(Struct, kw_only=True, omit_defaults=True):
+    """A model in a list."""
+
+    created_at: Timestamp
+
+    id: ModelId
+
+    job: JobId | None = None
+
+    kind: str
+    """Kind of hypothesis."""
+
+    learner: str
+    """Learner that found the hypothesis."""
+
+    n: int
+    """Features per example."""
+
+    name: str | None = None
+
+
+class ModelList(Struct, kw_only=True, omit_defaults=True):
+    """A page of models, newest first."""
+
+    items: list[ModelItem]
+
+    next_cursor: str | None = None
+    """Cursor of the next page; null on the last page."""
+
+
+class MotzkinCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="motzkin"):
+    """The same sum with a positive multiplier on a negative example. No separator exists in the service's convention
+    (Motzkin).
+    """
+
+    multipliers: list[MultiplierDocument]
+    """The multipliers that are not 0."""
+
+
+class MultiplierDocument(Struct, kw_only=True, omit_defaults=True):
+    """The multiplier of one example."""
+
+    example: int
+    """Index of the example, from 0."""
+
+    weight: str
+    """A positive integer in decimal."""
+
+
+class OctetsHint(Struct, kw_only=True, omit_defaults=True):
+    """The size of a tensor that follows the JSON as octets."""
+
+    binary_data_size: int
+    """Bytes of the tensor after the JSON."""
+
+
+class OutputParameters(Struct, kw_only=True, omit_defaults=True):
+    """Parameters of an output tensor."""
+
+    binary_data: bool | None = None
+    """Whether this tensor follows the JSON as octets. Overrides `binary_data_output`."""
+
+    content_type: ContentHint | None = None
+
+
+class OutputTensor(Struct, kw_only=True, omit_defaults=True):
+    """A tensor with one element per example."""
+
+    data: list[Any] | None = None
+    """The elements: 1 or -1, or texts. Absent if the tensor follows the JSON as octets."""
+
+    datatype: str
+    """INT8 or BYTES."""
+
+    name: str
+
+    parameters: OctetsHint | None = None
+
+    shape: list[int]
+    """The number of examples."""
+
+
+class OwnUse(Struct, kw_only=True, omit_defaults=True):
+    """Limits of one key, each with its use."""
+
+    jobs_queued: Use
+    """Waiting jobs."""
+
+    sessions: Use
+    """Sessions."""
+
+    stored_bytes: Use
+    """Stored bytes."""
+
+
+class PackedData(Struct, kw_only=True, omit_defaults=True):
+    """Bits of Boolean examples"""
+
+    assume: Assume | None = None
+
+    bit_order: Literal["big", "little"] | None = None
+
+    labels: str | None = None
+
+    n: int
+
+    rows: str
+
+
+class ParityTarget(Struct, kw_only=True, omit_defaults=True):
+    """An odd number of the variables is 1"""
+
+    size: int | None = None
+
+    variables: list[int] | None = None
+
+
+class Parts(Struct, kw_only=True, omit_defaults=True):
+    """The parts of a job."""
+
+    left: int
+    """Number of parts that have not ended."""
+
+    total: int
+    """Number of parts."""
+
+
+class PerceptronLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="perceptron"):
+    """Perceptron"""
+
+    params: dict[str, Any] | None = None
+
+
+class PerspectronLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="perspectron"):
+    """Perspectron"""
+
+    params: dict[str, Any] | None = None
+
+
+class PocketLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="pocket"):
+    """Pocket"""
+
+    params: dict[str, Any] | None = None
+
+
+class Predictions(Struct, kw_only=True, omit_defaults=True):
+    """Predictions of a model, one per example."""
+
+    predicted_classes: list[str] | None = None
+    """The names of the predicted classes. Null if the labels of the training had no names."""
+
+    predictions: list[int]
+    """1 or -1."""
+
+    scores: list[NumberOrDecimal | None] | None = None
+    """The exact scores of the predictions. A score is a whole number (a decimal string beyond 2^53), a fraction such
+    as "2/3", or a number if the weights are real by definition. The score is null if such a sum overflows. The list
+    is null if the answer would be too long with the scores.
+    """
+
+    table: TableEncoding | None = None
+    """The encoding of the table in the body. Absent if the body is no table, or if the answer would be too long."""
+
+
+class Problem(Struct, kw_only=True, omit_defaults=True):
+    """An error response (RFC 9457)."""
+
+    code: str
+    """Name of the error, which never changes."""
+
+    detail: str
+    """Description of this occurrence."""
+
+    error: str | None = None
+    """Copy of `detail` below `/v2`, where clients of the Open Inference Protocol expect the description."""
+
+    errors: list[FieldError]
+    """Errors of the request, at most the first 20."""
+
+    instance: str
+    """Path of the request."""
+
+    position: int | None = None
+    """Position of the session. Present if the request expected another position, if the session has ended, or if a
+    stream into the session ended early.
+    """
+
+    request_id: str
+    """Id of the request, under which the log has more. The header `x-request-id` has the same id."""
+
+    status: int
+    """HTTP status."""
+
+    title: str
+    """Short summary, which is the same for every occurrence of the code."""
+
+    type: str
+    """URL of a page of this service that explains the code."""
+
+
+class Progress(Struct, kw_only=True, omit_defaults=True):
+    """The progress of a job."""
+
+    examples: int
+    """Examples read, tested or consumed in a batch."""
+
+    fraction: float | None = None
+    """The finished share of the work, from 0 to 1, if known."""
+
+    mistakes: int
+    """Examples that the current hypothesis predicted wrongly."""
+
+    passes: int
+    """Passes started."""
+
+    seconds_left: float | None = None
+    """Estimated seconds until the end, at the speed so far; only for jobs with parts."""
+
+
+class ProgressiveBound(Struct, kw_only=True, omit_defaults=True):
+    """A bound on the mean error of the hypotheses of a run."""
+
+    confidence: float
+
+    mean_error_at_most: float
+    """Upper limit of the mean error."""
+
+
+class ProgressiveCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="progressive"):
+    """The hypotheses of a run, each tested on the next fresh example."""
+
+    assumes: list[Assume]
+    """The declared or known facts about the examples that the statement needs."""
+
+    confidence: float
+    """Of all runs started like this, at most a share of 1 - confidence makes a wrong statement."""
+
+    examples: int
+    """Tested examples."""
+
+    mean_error_at_most: float
+    """The upper limit of the mean error of the hypotheses in use."""
+
+    mistakes: int
+    """Wrong predictions."""
+
+    source: str
+    """The source of the proof."""
+
+    statement: str
+    """The statement as a sentence."""
+
+
+class QueuePlace(Struct, kw_only=True, omit_defaults=True):
+    """The place of a job in the queue."""
+
+    ahead: int
+    """Queued jobs of the same key that run before this job, counted up to 1,000."""
+
+
+class Receipt(Struct, kw_only=True, omit_defaults=True):
+    """The facts that reproduce a training, and the results to expect."""
+
+    data: ReceiptData
+    """The origin of the examples."""
+
+    examples: int
+    """The number of examples, held-out examples included."""
+
+    generator: str
+    """The name of the generator of the random choices: `xoshiro256++`."""
+
+    holdout: float | None = None
+    """The share of held-out examples; null if none were held out."""
+
+    holdout_errors: int | None = None
+    """Wrong predictions of the hypothesis on the held-out examples; null if there are none, or if they were not
+    counted.
+    """
+
+    hypothesis_sha256: str
+    """SHA-256 of the JSON text of the hypothesis without spaces, with the members of each object sorted by name."""
+
+    kept: list[int]
+    """The rows of the mistaken examples, counted from 0 and ascending."""
+
+    learner: str
+    """The learner."""
+
+    mistakes: int
+    """The total of mistakes. The replay ends after the last of them."""
+
+    order: str
+    """The order of the examples in a pass: `cyclic` or `shuffled`."""
+
+    params: dict[str, Any]
+    """Parameters of the learner, including defaults."""
+
+    seed: int
+    """The seed of all random choices."""
+
+    sha256: str
+    """SHA-256 of the JSON text of the other members without spaces, with the members of each object sorted by name."""
+
+    training_errors: int | None = None
+    """Wrong predictions of the hypothesis on the examples that the learner was shown; null if they were not counted."""
+
+    version: int
+    """The version of this form: 1."""
+
+
+class Recovery(Struct, kw_only=True, omit_defaults=True):
+    """The comparison of the hypothesis with the hidden target of generated data. The signs of a linear hypothesis are
+    compared.
+    """
+
+    distance: int
+    """The number of coordinates in which they differ."""
+
+    recovered: bool
+    """Whether both are equal."""
+
+
+class ReinforcedAmpLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="reinforced-amp"):
+    """Reinforced AMP"""
+
+    params: dict[str, Any] | None = None
+
+
+class RequestParameters(Struct, kw_only=True, omit_defaults=True):
+    """Parameters of the request."""
+
+    binary_data_output: bool | None = None
+    """Whether the output tensors follow the JSON as octets."""
+
+    content_type: ContentHint | None = None
+
+
+class RequestedOutput(Struct, kw_only=True, omit_defaults=True):
+    """A requested output tensor."""
+
+    name: OutputName
+
+    parameters: OutputParameters | None = None
+
+
+class RowsReceiptData(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="rows"):
+    """Stored or sent examples."""
+
+    sha256: str
+    """The digest of the canonical rows."""
+
+
+class RunLength(Struct, kw_only=True, omit_defaults=True):
+    """A number of consecutive consistent examples."""
+
+    run_length: int
+
+
+class Sample(Struct, kw_only=True, omit_defaults=True):
+    """A table to try."""
+
+    columns: list[str]
+    """Names of the columns with default parameters. The last column is the label."""
+
+    description: str
+    """The rows and the rule of the class."""
+
+    name: str
+    """Name in requests."""
+
+    parameters: dict[str, Any]
+    """Query parameters as a JSON Schema with defaults."""
+
+    rows: int
+    """Rows of the table with default parameters."""
+
+    source: str
+    """Origin of the definition."""
+
+    title: str
+    """Name for people."""
+
+    train: str
+    """Path and query of a training that classifies the table with default parameters without errors. Send the table as
+    the body of a POST request.
+    """
+
+
+class SampleComplexityExperiment(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="sample-complexity"):
+    """The share of runs that find hidden binary weights exactly."""
+
+    params: SampleComplexitySpec
+    """The share of runs that find hidden binary weights exactly."""
+
+
+class SampleComplexityExperimentRequest(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="sample-complexity"):
+    """The share of runs that find hidden binary weights exactly."""
+
+    params: SampleComplexitySpec | None = None
+    """The share of runs that find hidden binary weights exactly."""
+
+    seed: int | None = None
+
+
+class SampleComplexitySpec(Struct, kw_only=True, omit_defaults=True):
+    """The share of runs in which a learner finds the hidden binary weights exactly, against examples per dimension."""
+
+    examples_per_dimension: list[float] | None = None
+    """Examples per dimension."""
+
+    learners: list[LearnerSpec] | None = None
+    """Learners that answer with binary weights or with real weights. The signs of real weights are compared."""
+
+    max_passes: int | None = None
+    """Passes after which a run stops. Learners that stop by confidence make one pass."""
+
+    n: list[int] | None = None
+    """Numbers of features."""
+
+    runs: int | None = None
+    """Number of runs per point."""
+
+
+class SampleList(Struct, kw_only=True, omit_defaults=True):
+    """All samples, on one page."""
+
+    items: list[Sample]
+
+    next_cursor: str | None = None
+    """Always null, because the list has one page."""
+
+
+class SavedModel(Struct, kw_only=True, omit_defaults=True):
+    """A model saved from a session."""
+
+    created_at: Timestamp
+
+    id: ModelId
+    """Id of the model."""
+
+    kind: str
+    """Kind of hypothesis."""
+
+    learner: str
+    """Learner that found the hypothesis."""
+
+    n: int
+    """Features per example."""
+
+    name: str | None = None
+
+
+class SbpiLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="sbpi"):
+    """SBPI (belief-propagation-inspired perceptron)"""
+
+    params: dict[str, Any] | None = None
+
+
+class SeparabilityRequest(Struct, kw_only=True, omit_defaults=True):
+    """Decides whether a hyperplane separates the examples, with a certificate."""
+
+    bias: bool | None = None
+    """Whether the hyperplane may miss the origin."""
+
+    convention: Convention | None = None
+    """Condition for an example to be on the right side of the hyperplane."""
+
+    data: Data
+
+    max_seconds: float | None = None
+    """Seconds of computing; 600 when absent."""
+
+    reading: Reading | None = None
+
+    seed: SeedNumber | None = None
+
+
+class SeparabilityResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag="separability"):
+    """Whether a hyperplane separates the examples. The certificate was checked in integers."""
+
+    certificate: CertificateDocument | None = None
+
+    convention: Convention
+    """The convention of the request."""
+
+    detail: str | None = None
+    """The reason why the question is undecided, or the basis of the proof."""
+
+    seconds: float
+    """Seconds of computing."""
+
+    separable: bool | None = None
+    """Null if a limit ended the computation."""
+
+
+class SeparableFractionExperiment(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="separable-fraction"):
+    """The share of random dichotomies that are separable."""
+
+    params: SeparableFractionSpec
+    """The share of random dichotomies that are separable."""
+
+
+class SeparableFractionExperimentRequest(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="separable-fraction"):
+    """The share of random dichotomies that are separable."""
+
+    params: SeparableFractionSpec | None = None
+    """The share of random dichotomies that are separable."""
+
+    seed: int | None = None
+
+
+class SeparableFractionSpec(Struct, kw_only=True, omit_defaults=True):
+    """The share of random dichotomies that a hyperplane through the origin separates."""
+
+    dimensions: list[int] | None = None
+    """Numbers of dimensions."""
+
+    points: Points | None = None
+    """The distribution of the points."""
+
+    points_per_dimension: list[float] | None = None
+    """Points per dimension."""
+
+    runs: int | None = None
+    """Number of dichotomies per point of the grid."""
+
+
+class SeparatorCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="separator"):
+    """A hyperplane with every example on the right side."""
+
+    bias: NumberOrDecimal | None = None
+
+    weights: list[NumberOrDecimal]
+    """One integer per feature, as a decimal string from 2^53 on."""
+
+
+class Session(Struct, kw_only=True, omit_defaults=True):
+    """A session."""
+
+    certificates: list[Certificate] | None = None
+    """Proved statements about this answer. Each holds by itself with its confidence, and not all of them jointly."""
+
+    certificates_withheld: list[WithheldCertificate] | None = None
+    """The certificates that this answer lacks, with the reasons."""
+
+    assume: Assume | None = None
+
+    confidence_detail: str | None = None
+    """Reason why the session claims no confidence now or at its end, or why the rule's own claim is incomplete."""
+
+    created_at: Timestamp
+
+    examples: int
+    """Examples read: tested, or consumed in a batch."""
+
+    hypothesis: HypothesisDocument | None = None
+
+    id: SessionId
+
+    learner: SessionLearner
+
+    mistakes: int
+    """Tests that the hypothesis failed."""
+
+    n: int
+    """Features per example."""
+
+    position: int
+    """Position of the session: the number of examples learnt. The ETag has the same number."""
+
+    run_length: int
+    """Consistent examples since the last mistake."""
+
+    seed: int
+    """Seed of every random choice."""
+
+    stop: StopSpec
+    """Conditions under which the session ends."""
+
+    termination: TerminationDocument | None = None
+
+    updates: int
+    """Mistakes that changed the hypothesis."""
+
+    values: RowsKind
+    """Kind of the features."""
+
+
+class SessionItem(Struct, kw_only=True, omit_defaults=True):
+    """A session in a list."""
+
+    created_at: Timestamp
+
+    id: SessionId
+
+    learner: str
+    """Name of the learner."""
+
+    n: int
+    """Features per example."""
+
+    position: int
+    """Number of examples learnt."""
+
+
+class SessionLearner(Struct, kw_only=True, omit_defaults=True):
+    """The learner of a session, with all defaults filled in."""
+
+    name: str
+
+    params: dict[str, Any]
+
+
+class SessionList(Struct, kw_only=True, omit_defaults=True):
+    """A page of sessions, newest first."""
+
+    items: list[SessionItem]
+
+    next_cursor: str | None = None
+    """Cursor of the next page; null on the last page."""
+
+
+class SessionRequest(Struct, kw_only=True, omit_defaults=True):
+    """A session to open."""
+
+    assume: Assume | None = None
+
+    encoding: SessionEncoding | None = None
+
+    learner: LearnerSpec
+
+    n: Positive | None = None
+
+    seed: SeedNumber | None = None
+
+    stop: StopSpec | None = None
+    """Conditions under which the session ends. A session has no limits on passes or time."""
+
+    values: RowsKind | None = None
+
+
+class StatedColumn(Struct, kw_only=True, omit_defaults=True):
+    """A column with features, as a request states the column."""
+
+    kind: ColumnKindName
+    """The kind of the column."""
+
+    thresholds: list[float] | None = None
+    """The thresholds of a thermometer column in ascending order. A bit tells whether the number is at least the
+    threshold.
+    """
+
+    values: list[str] | None = None
+    """The values of a nominal column in the order of the features, or of the bits 0 and 1 of a boolean column."""
+
+    missing: bool | None = None
+    """Whether a missing cell has a feature of its own."""
+
+    name: str
+    """The name of the column."""
+
+
+class StatedLabel(Struct, kw_only=True, omit_defaults=True):
+    """A label column, as a request states the column."""
+
+    column: str
+    """The name of the column."""
+
+    negative: str | None = None
+    """The value of label -1. Without this value every other value has the label -1."""
+
+    positive: str
+    """The value of label 1."""
+
+
+class StopSpec(Struct, kw_only=True, omit_defaults=True):
+    """The stopping conditions of a training."""
+
+    confidence: float | None = None
+    """The confidence c at which the training stops, strictly between 0 and 1. Of all runs started like this, at most a
+    share of 1 - c claims c and is wrong. This is not the share among the runs that stopped.
+    """
+
+    error: float | None = None
+    """The largest error of the hypothesis at which the training stops, strictly between 0 and 1. This field asks for
+    the rule `pac`. The confidence is 0.95 when absent.
+    """
+
+    max_examples: Positive | None = None
+
+    max_mistakes: Positive | None = None
+
+    max_passes: Positive | None = None
+
+    max_seconds: float | None = None
+    """Time limit in seconds of computing; 600 when absent. The time of interrupted attempts counts if the run resumed
+    from them.
+    """
+
+    rule: StopRule | None = None
+
+
+class StoppingThresholds(Struct, kw_only=True, omit_defaults=True):
+    """Run lengths at which the stopping rules accept a hypothesis."""
+
+    anytime: RunLength
+    """Run length under `anytime`, for the hypothesis with the given number."""
+
+    min_error: float
+    """Smallest error of a wrong hypothesis."""
+
+    per_hypothesis: RunLength
+    """Run length under the rule of the paper."""
+
+
+class SupportVector(Struct, kw_only=True, omit_defaults=True):
+    """A mistake of the learner. The same example may occur several times."""
+
+    x: str
+    """The bits of the example."""
+
+    y: int
+    """The label: 1 or -1."""
+
+
+class SurvivalBound(Struct, kw_only=True, omit_defaults=True):
+    """A bound on the error of a hypothesis that classified a run of fresh examples correctly."""
+
+    confidence: float
+
+    error_at_most: float
+    """Upper limit of the error."""
+
+    hypothesis: int
+
+    run_length: int
+    """Consistent examples: as asked, or the fewest that prove the error."""
+
+
+class SurvivalCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="survival"):
+    """A run of fresh examples that the hypothesis classified correctly."""
+
+    assumes: list[Assume]
+    """The declared or known facts about the examples that the statement needs."""
+
+    confidence: float
+    """Of all runs started like this, at most a share of 1 - confidence makes a wrong statement."""
+
+    error_at_most: float
+    """The upper limit of the error."""
+
+    hypothesis: int
+    """The number of the hypothesis: the mistakes before it plus one."""
+
+    run_length: int
+    """Consistent examples since the last mistake."""
+
+    source: str
+    """The source of the proof."""
+
+    statement: str
+    """The statement as a sentence."""
+
+
+class TableData(Struct, kw_only=True, omit_defaults=True):
+    """Rows of a table. The other properties mean the same as the query parameters"""
+
+    bins: int | None = None
+
+    bit_order: str | None = None
+
+    decimal: str | None = None
+
+    delimiter: str | None = None
+
+    encoding: str | None = None
+
+    header: str | None = None
+
+    ignore: str | None = None
+
+    kinds: str | None = None
+
+    labels: str | None = None
+
+    missing: str | None = None
+
+    n: int | None = None
+
+    numbers: str | None = None
+
+    positive: str | None = None
+
+    rows: list[Row]
+
+    sheet: str | None = None
+
+    unknown: str | None = None
+
+
+class TableEncoding(Struct, kw_only=True, omit_defaults=True):
+    """How the columns of a table became features and labels."""
+
+    columns: list[ColumnEncoding]
+    """The columns with features, in the order of the file."""
+
+    header: bool
+    """Whether the table had a row of names. Without names, columns are found by their number."""
+
+    ignored: list[IgnoredColumn]
+    """The columns without features."""
+
+    label: LabelEncoding | None = None
+
+    missing: MissingCells
+    """The treatment and number of missing cells."""
+
+
+class Target(Struct, kw_only=True, omit_defaults=True):
+    """The concept. Exactly one of the properties is present. Missing parts of the concept are drawn from the seed"""
+
+    binary_weights: BinaryWeightsTarget | None = None
+
+    disjunction: DisjunctionTarget | None = None
+
+    dnf: DnfTarget | None = None
+
+    parity: ParityTarget | None = None
+
+    threshold: ThresholdTarget | None = None
+
+
+class TensorMetadata(Struct, kw_only=True, omit_defaults=True):
+    """The name, datatype and shape of a tensor."""
+
+    datatype: str
+    """For the input, the most suitable datatype. Other datatypes are accepted too."""
+
+    name: str
+
+    shape: list[int]
+    """Dimensions of the tensor; -1 means any length."""
+
+
+class TerminationDocument(Struct, kw_only=True, omit_defaults=True):
+    """How and why a run ended."""
+
+    confidence: float | None = None
+    """The confidence c that the run ended at the target; null if there is no claim. Of all runs started like this, at
+    most a share of 1 - c claims c and is wrong. This is not the share among the runs that stopped.
+    """
+
+    confidence_detail: str | None = None
+    """The reason why there is no claimed confidence, or why the claim of the rule is incomplete."""
+
+    detail: str | None = None
+    """The limit that was reached, as a field of `stop` or a parameter, and further notes. Semicolons separate them."""
+
+    per_hypothesis_confidence: float | None = None
+    """The confidence of the paper, which is correct for one hypothesis fixed in advance; under `per-hypothesis` only."""
+
+    reason: str
+    """`confident`, `converged`, `consistent`, `exhausted`, `limit` or `cancelled`."""
+
+    rule: str | None = None
+    """The confidence rule that was in use."""
+
+    run_length: int | None = None
+    """Consistent examples since the last mistake."""
+
+    threshold: int | None = None
+    """The run length at which the hypothesis would be accepted."""
+
+
+class TestSetCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="test-set"):
+    """Errors on examples that the learner was not shown."""
+
+    assumes: list[Assume]
+    """The declared or known facts about the examples that the statement needs."""
+
+    at_most: float
+    """The one-sided upper limit of the error."""
+
+    confidence: float
+    """Of all runs started like this, at most a share of 1 - confidence makes a wrong statement."""
+
+    error_rate: float
+    """The share of wrong predictions."""
+
+    errors: int
+    """Examples with a wrong prediction."""
+
+    examples: int
+    """The number of examples."""
+
+    high: float
+    """The upper end of the two-sided interval of the error."""
+
+    low: float
+    """The lower end of the two-sided interval of the error."""
+
+    source: str
+    """The source of the proof."""
+
+    statement: str
+    """The statement as a sentence."""
+
+
+class TestSetLimits(Struct, kw_only=True, omit_defaults=True):
+    """Confidence limits of an error. The one-sided limit and the two-sided interval each hold by themselves."""
+
+    at_most: float
+    """One-sided upper limit of the error."""
+
+    confidence: float
+
+    error_rate: float
+    """Share of wrong predictions."""
+
+    high: float
+    """Upper end of the two-sided interval."""
+
+    low: float
+    """Lower end of the two-sided interval."""
+
+
+class TheoremOne(Struct, kw_only=True, omit_defaults=True):
+    """Bounds of Theorem 1 on the expected mistakes from any wrong start, without their O terms."""
+
+    detail: str
+    """Explanation of the two bounds."""
+
+    log2_upper: float
+    """Binary logarithm of the upper bound."""
+
+    lower: float
+    """alpha e^(beta n), alpha = 1.771866547, beta = 0.139232271."""
+
+    lower_holds: bool
+    """Whether the lower bound holds at this n without its O term."""
+
+    upper: float | None = None
+    """n^n / 2^n; null beyond the range of doubles."""
+
+    upper_holds: bool
+    """Whether the upper bound holds at this n without its O term."""
+
+
+class TheoryCurve(Struct, kw_only=True, omit_defaults=True):
+    """A curve predicted by theory."""
+
+    beside: int | None = None
+    """Index of the series that the curve predicts. The curve is drawn in the colour of that series."""
+
+    label: str
+    """The formula or theorem of the curve."""
+
+    points: list[CurvePlace]
+    """The points of the curve from left to right."""
+
+
+class ThresholdTarget(Struct, kw_only=True, omit_defaults=True):
+    """The weights of the active features add up to theta or more"""
+
+    theta: int | None = None
+
+    weights: list[int] | None = None
+
+
+class Trace(Struct, kw_only=True, omit_defaults=True):
+    """The mistake curve of a training. The stride doubles whenever the curve would exceed 10,000 points."""
+
+    points: list[TracePoint]
+    """The points of the curve. The last point is the end of the run."""
+
+    stride: int
+    """The curve keeps one of every `stride` mistakes."""
+
+
+class TracePoint(Struct, kw_only=True, omit_defaults=True):
+    """A point of the mistake curve."""
+
+    examples: int
+    """Examples read."""
+
+    mistakes: int
+    """Mistakes made."""
+
+
+class TrainRequest(Struct, kw_only=True, omit_defaults=True):
+    """Trains a learner on data."""
+
+    data: Data
+
+    holdout: float | None = None
+    """Share of the examples that the learner does not see, between 0 and 1. The seed selects a random subset of this
+    share, rounded to whole examples. In the end the service counts the errors of the hypothesis on this subset. If
+    the examples are independent, as `assume` declares and as generated examples are, the remaining examples are
+    independent too. Confidence rules then hold as without a holdout.
+    """
+
+    learner: LearnerSpec
+
+    seed: SeedNumber | None = None
+
+    stop: StopSpec | None = None
+
+    trace: bool | None = None
+    """Whether the job keeps its mistake curve."""
+
+    warm_start: ModelId | None = None
+
+
+class TrainResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag="train"):
+    """The result of a training."""
+
+    certificates: list[Certificate] | None = None
+    """Proved statements about this answer. Each holds by itself with its confidence, and not all of them jointly."""
+
+    certificates_withheld: list[WithheldCertificate] | None = None
+    """The certificates that this answer lacks, with the reasons."""
+
+    best: BestDocument | None = None
+
+    bound: BoundDocument | None = None
+
+    bound_detail: str | None = None
+    """The reason why there is no bound."""
+
+    examples: int
+    """Examples read, tested or consumed in a batch."""
+
+    holdout: ErrorCount | None = None
+
+    hypothesis: HypothesisDocument | None = None
+
+    hypothesis_is: HypothesisIs | None = None
+    """Whether `hypothesis` is the last or the best of the run. Absent in results of the first releases, which report
+    the last hypothesis of every learner except the pocket.
+    """
+
+    mistakes: int
+    """Examples that the current hypothesis predicted wrongly."""
+
+    model: ModelId | None = None
+
+    passes: int
+    """Passes started, including the pass without a mistake."""
+
+    seconds: float
+    """Seconds of computing, including interrupted attempts that the run resumed from."""
+
+    target: Recovery | None = None
+
+    termination: TerminationDocument
+    """How and why the run ended."""
+
+    training: ErrorCount | None = None
+
+    updates: int
+    """Mistakes that changed the hypothesis."""
+
+
+class UniqueCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="unique"):
+    """A vector of binary weights that is consistent with all examples."""
+
+    assumes: list[Assume]
+    """The declared or known facts about the examples that the statement needs."""
+
+    confidence: float
+    """Of all runs started like this, at most a share of 1 - confidence makes a wrong statement."""
+
+    examples: int
+    """The number of examples."""
+
+    log10_doubt: float
+    """The decimal logarithm of the bound on the probability that another vector is consistent."""
+
+    sampling: Assume
+    """The distribution of the examples."""
+
+    source: str
+    """The source of the proof."""
+
+    statement: str
+    """The statement as a sentence."""
+
+
+class UniquenessBound(Struct, kw_only=True, omit_defaults=True):
+    """A bound on the probability that a consistent vector of binary weights is not the target."""
+
+    confidence: float
+    """One minus the doubt, or 0 if the bound says nothing."""
+
+    examples: int
+    """Number of examples: as asked, or the fewest that give the confidence."""
+
+    log10_doubt: float
+    """Decimal logarithm of the bound on the probability that another vector is consistent."""
+
+
+class UnlabelledData(Struct, kw_only=True, omit_defaults=True):
+    """Examples without labels"""
+
+    examples: list[Features]
+
+
+class Use(Struct, kw_only=True, omit_defaults=True):
+    """A limit and its use."""
+
+    max: int
+
+    used: int
+    """Current use. The use may exceed `max`, because the results of an accepted job are always stored."""
+
+
+class Version(Struct, kw_only=True, omit_defaults=True):
+    """Name and version of the service."""
+
+    name: str
+
+    version: str
+
+
+class VersionSpaceRequest(Struct, kw_only=True, omit_defaults=True):
+    """Finds all weights in {-1, +1} that agree with the examples."""
+
+    data: Data
+
+    list: int | None = None
+    """Largest number of weight vectors in the result; 100 when absent."""
+
+    max_seconds: float | None = None
+    """Seconds of computing; 600 when absent."""
+
+    seed: SeedNumber | None = None
+
+
+class VersionSpaceResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag="version_space"):
+    """All binary weights that agree with the examples."""
+
+    count: str | None = None
+    """The number of weight vectors, in decimal; null if the number is unknown."""
+
+    detail: str | None = None
+    """The reason why the count is unknown."""
+
+    exclusion: WeightsExclusion | None = None
+
+    hypotheses: list[str]
+    """The first weight vectors in ascending order, one bit per weight."""
+
+    seconds: float
+    """Seconds of computing."""
+
+    unique: bool | None = None
+    """Whether there is exactly one weight vector; null if the number is unknown."""
+
+
+class WeightsExclusion(Struct, kw_only=True, omit_defaults=True):
+    """A proof that no binary weights agree with the examples.
+
+    Let u_i be example i with the bits as -1 and +1, and negated if the label is negative. Let b_i be 1 for odd n.
+    For even n, b_i is 2 for a negative example and 0 for a positive one. Binary weights w that agree with the
+    examples have w.u_i >= b_i. The multipliers y_i have sum y_i b_i > |sum y_i u_i|_1, so there is no such w.
+    """
+
+    excludes_real_weights: bool
+    """Whether the right side is 0. The proof then excludes every hyperplane through the origin too."""
+
+    multipliers: list[MultiplierDocument]
+    """The multipliers that are not 0."""
+
+
+class WinnowHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="winnow"):
+    """Prediction +1 iff the sum of alpha^exponent over the active features is >= theta."""
+
+    alpha: NumberOrDecimal
+    """The base of the weights, above 1. A string if no double equals the decimal."""
+
+    exponents: list[int]
+    """One integer per feature. The exponents of complements follow all others."""
+
+    n: int
+    """Number of features without the complements."""
+
+    negated_literals: bool
+    """Whether the complement of each feature is a feature too."""
+
+    theta: str
+    """The threshold as a plain decimal."""
+
+
+class WinnowLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="winnow"):
+    """Winnow"""
+
+    params: dict[str, Any] | None = None
+
+
+class WithheldCertificate(Struct, kw_only=True, omit_defaults=True):
+    """A certificate that an answer lacks."""
+
+    kind: CertificateKind
+    """The kind of the certificate."""
+
+    reason: str
+    """The missing or contradicted assumption."""
+
+
+class WrongDocument(Struct, kw_only=True, omit_defaults=True):
+    """An example with a wrong prediction."""
+
+    index: int
+    """Index of the example in the data, from 0."""
+
+    label: int
+    """The label: 1 or -1."""
+
+    prediction: int
+    """The prediction, which is the opposite of the label."""
+
+    score: NumberOrDecimal | None = None
+
+
+Assume: TypeAlias = Literal["independent", "uniform-positive", "reflected", "uniform"]
+"""The declared origin of examples. The examples must be fresh and independent draws of one distribution."""
+
+AxisScale: TypeAlias = Literal["linear", "logarithmic"]
+"""The scale of an axis."""
+
+CallbackState: TypeAlias = Literal["pending", "delivered", "given-up"]
+"""The state of a callback."""
+
+Certificate: TypeAlias = Union[CompressionCertificate, ProgressiveCertificate, SurvivalCertificate, TestSetCertificate, UniqueCertificate]
+"""A proved statement about an answer."""
+
+CertificateDocument: TypeAlias = Union[GordanCertificate, MotzkinCertificate, SeparatorCertificate]
+"""A proof that a sample is separable or that it is not."""
+
+CertificateKind: TypeAlias = Literal["test-set", "survival", "progressive", "unique", "compression"]
+"""A kind of certificate."""
+
+ColumnKindName: TypeAlias = Literal["boolean", "nominal", "number", "thermometer"]
+
+Conjunctions: TypeAlias = Literal["all", "monotone"]
+"""All conjunctions, or those without negated literals."""
+
+ContentHint: TypeAlias = Literal["np"]
+"""The array type that a client makes of tensors."""
+
+Convention: TypeAlias = Literal["strict", "service"]
+"""The scores that count as the right side of a hyperplane."""
+
+CoverageDistribution: TypeAlias = Literal["uniform", "biased", "skewed"]
+"""The distribution of the examples."""
+
+CoveredClaim: TypeAlias = Literal["test-set", "survival", "progressive", "unique", "compression", "pac"]
+"""A certificate under test."""
+
+DatasetId: TypeAlias = str
+
+Datatype: TypeAlias = Literal["BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP32", "FP64"]
+"""Datatype of the elements of a tensor."""
+
+ExampleFeatures: TypeAlias = str | list[float]
+"""The features of an example."""
+
+ExperimentRequest: TypeAlias = Union[CertificateCoverageExperimentRequest, FalseStopRateExperimentRequest, MistakeBoundSweepExperimentRequest, SampleComplexityExperimentRequest, SeparableFractionExperimentRequest]
+"""An experiment, its parameters and its seed"""
+
+ExperimentSpec: TypeAlias = Union[CertificateCoverageExperiment, FalseStopRateExperiment, MistakeBoundSweepExperiment, SampleComplexityExperiment, SeparableFractionExperiment]
+"""An experiment and its parameters. Missing parameters take their defaults."""
+
+Features: TypeAlias = str | list[float]
+"""The features of an example: a bit string, or a list of numbers. Numbers that are all 0/1 or all -1/1 are Boolean;
+other numbers are real
+"""
+
+HalfSpaceAssume: TypeAlias = Literal["independent", "uniform-positive", "reflected"]
+
+HypothesisDocument: TypeAlias = Union[BinaryWeightsHypothesis, BoundedHypothesis, KernelHypothesis, KernelWinnowHypothesis, LinearHypothesis, WinnowHypothesis]
+"""A hypothesis. The member `kind` determines the other members."""
+
+HypothesisIs: TypeAlias = Literal["last", "best"]
+"""The hypothesis of the run that a result reports."""
+
+InitialWeights: TypeAlias = float | list[float]
+"""One number for all weights, or a list"""
+
+InputName: TypeAlias = Literal["x"]
+"""Names of input tensors."""
+
+JobId: TypeAlias = str
+
+JobResult: TypeAlias = Union[CompareResult, EvaluateResult, ExperimentResult, ExperimentPartResult, GridResult, MaximumMarginResult, SeparabilityResult, TrainResult, VersionSpaceResult]
+"""The result of a job. The form depends on the task."""
+
+LabelledAssume: TypeAlias = Literal["independent", "uniform"]
+
+LabelsKind: TypeAlias = Literal["half-space", "labelled", "unlabelled"]
+"""Kind of the labels."""
+
+LearnerSpec: TypeAlias = Union[AmpLearner, AutoLearner, BoundedPerceptronLearner, ClippedPerceptronLearner, DirectedDriftLearner, DirectedDriftAsyncLearner, DirectedDriftSyncLearner, FocusingBpLearner, KernelPerceptronLearner, KernelWinnowLearner, PerceptronLearner, PerspectronLearner, PocketLearner, ReinforcedAmpLearner, SbpiLearner, WinnowLearner]
+"""A learner and its parameters"""
+
+Missing: TypeAlias = Literal["value", "drop", "refuse"]
+"""The treatment of missing cells."""
+
+ModelId: TypeAlias = str
+
+ModelVersion: TypeAlias = Literal["1"]
+"""A version of a model."""
+
+NumberOrDecimal: TypeAlias = Union[float, str]
+"""A number, or a decimal string in place of a number that readers would round."""
+
+Octets: TypeAlias = str
+"""A binary body."""
+
+OutputName: TypeAlias = Literal["prediction", "score"]
+"""Names of output tensors."""
+
+Points: TypeAlias = Literal["normal", "signs"]
+"""The distribution of the points."""
+
+Positive: TypeAlias = int
+
+Priority: TypeAlias = int
+"""The priority of a job among the jobs of one client, from -10 to 10. The default is 0."""
+
+Reading: TypeAlias = Literal["signed", "unsigned"]
+"""The values of the bits of a Boolean example."""
+
+ReceiptData: TypeAlias = Union[GeneratedReceiptData, RowsReceiptData]
+"""The origin of the examples of a training."""
+
+Row: TypeAlias = dict[str, Any]
+"""A row of a table: one member per column"""
+
+RowsKind: TypeAlias = Literal["boolean", "real"]
+"""Kind of the features."""
+
+SeedNumber: TypeAlias = int
+
+SessionEncoding: TypeAlias = str | dict[str, Any]
+"""The encoding of the rows of a session."""
+
+SessionId: TypeAlias = str
+
+Status: TypeAlias = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+"""The status of a job."""
+
+StopRule: TypeAlias = Literal["anytime", "per-hypothesis", "exact", "pac"]
+"""The rule that may end a run before the end of its data."""
+
+TensorNumber: TypeAlias = Union[float, bool]
+"""A number of a row. A BOOL is true, false, 1 or 0."""
+
+TermWeight: TypeAlias = Union[float, str]
+"""The weight of a term."""
+
+Timestamp: TypeAlias = str
+
+TensorItem: TypeAlias = float | bool | list[TensorNumber]
+"""A number, or a row of numbers. A BOOL is true, false, 1 or 0."""

@@ -3655,13 +3655,10 @@ Status: TypeAlias = Literal["queued", "running", "succeeded", "failed", "cancell
 StopRule: TypeAlias = Literal["anytime", "per-hypothesis", "exact", "pac"]
 """The rule that may end a run before the end of its data."""
 
-TensorNumber: TypeAlias = Union[float, bool]
-"""A number of a row. A BOOL is true, false, 1 or 0."""
+TensorItem: TypeAlias = float | bool | list[float]
+"""A number, or a row of numbers. A BOOL is true, false, 1 or 0."""
 
 TermWeight: TypeAlias = Union[float, str]
 """The weight of a term."""
 
 Timestamp: TypeAlias = str
-
-TensorItem: TypeAlias = float | bool | list[TensorNumber]
-"""A number, or a row of numbers. A BOOL is true, false, 1 or 0."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+import math
 import os
 import time
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -216,11 +218,11 @@ class Model:
 
 
 def fraction(score: Any) -> float:
-    """A score as a number. A long score is a text: a whole number or a fraction."""
-    if isinstance(score, str):
-        over, _, under = score.partition("/")
-        return int(over) / int(under or 1)
-    return float(score)
+    """A score as a number. A long score is a text: a whole number, a decimal or a fraction."""
+    try:
+        return float(Fraction(score))
+    except OverflowError:
+        return math.copysign(math.inf, Fraction(score))
 
 
 class Dataset:

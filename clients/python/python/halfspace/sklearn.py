@@ -1,0 +1,268 @@
+"""Estimators of scikit-learn, one per learner of labelled data.
+
+The estimators train on a service on this machine, which starts on first use. `use` selects another service.
+
+Learners of Boolean features read a number as a thermometer: `bins` features tell whether the number exceeds quantiles
+of the training data. The perceptron, the pocket and the perspectron read numbers as they are by default.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .client import Client, local
+from .things import Model, fraction
+
+_chosen: list[Client] = []
+
+
+def use(client: Client | None) -> None:
+    """Lets the estimators train on this service. None means a service of their own on this machine."""
+    _chosen[:] = [] if client is None else [client]
+
+
+@cache
+def _own() -> Client:
+    return local()
+
+
+def _client() -> Client:
+    return _chosen[0] if _chosen else _own()
+
+
+@cache
+def _loaded(address: str, model: bytes) -> str:
+    """The id of a model file on a service."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "model.json"
+        path.write_bytes(model)
+        return _client().load_model(path).id
+
+
+class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A learner as an estimator."""
+
+    _learner = ""
+    _common = ("numbers", "bins", "max_passes", "random_state")
+    _names = {"conjunctions": "kernel.conjunctions", "max_literals": "kernel.max_literals"}
+
+    numbers: str | None
+    bins: int
+    max_passes: int | None
+    random_state: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any) -> _Classifier:
+        """Trains the learner. `y` has two classes, of which the second in sorted order is positive."""
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        if kind != "binary":
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError("Classifier can't train when only one class is present.")
+        params = {name: value for name, value in self.get_params().items() if name not in self._common and value is not None}
+        seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        job = _client().train(
+            X,
+            2 * codes - 1,
+            learner=self._learner,
+            seed=seed,
+            max_passes=self.max_passes,
+            progress=False,
+            **self._table(),
+            **{self._names.get(name, name): value for name, value in params.items()},
+        )
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "model.json"
+            job.model.save(path)
+            self.model_ = path.read_bytes()
+        self.mistakes_, self.n_iter_ = job.result.mistakes, max(1, job.result.passes)
+        return self
+
+    def _table(self) -> dict[str, Any]:
+        if self.numbers == "real":
+            return {"numbers": "real"}
+        return {"numbers": self.numbers, "bins": self.bins}
+
+    def _model(self) -> Model:
+        check_is_fitted(self)
+        client = _client()
+        return Model(client, _loaded(client.address, self.model_))
+
+    def predict(self, X: Any) -> Any:
+        """The predicted classes."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        found = np.asarray(self._model().predictions(X).predictions)
+        return self.classes_[(found == 1).astype(int)]
+
+    def decision_function(self, X: Any) -> Any:
+        """The scores minus the threshold. A positive number predicts the second class."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        found = self._model().predictions(X)
+        threshold = fraction(getattr(self._model().document.hypothesis, "theta", 0))
+        scores = np.asarray([fraction(score or 0) - threshold for score in found.scores or []])
+        # A score at the threshold predicts the second class.
+        at_threshold = (np.asarray(found.predictions) == 1) & (scores <= 0)
+        return np.where(at_threshold, np.finfo(np.float64).tiny, scores)
+
+
+class Perceptron(_Classifier):
+    """The perceptron."""
+
+    _learner = "perceptron"
+
+    def __init__(
+        self, *,
+        bias: bool = True, eta: float = 1, order: str = "cyclic", numbers: str = "real", bins: int = 8, max_passes:
+        int | None = 100, random_state: Any = None,
+    ) -> None:
+        self.bias, self.eta, self.order = bias, eta, order
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class Pocket(_Classifier):
+    """The pocket algorithm: the best hyperplane that the perceptron has met."""
+
+    _learner = "pocket"
+
+    def __init__(
+        self, *,
+        bias: bool = True, eta: float = 1, numbers: str = "real", bins: int = 8, max_passes: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.bias, self.eta = bias, eta
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class Perspectron(_Classifier):
+    """The perspectron, for noisy labels and a margin."""
+
+    _learner = "perspectron"
+
+    def __init__(
+        self, *,
+        bias: bool = True, label_noise: float = 0.1, margin: float = 0.1, excess: float = 0.1, numbers: str =
+        "real", bins: int = 8, max_passes: int | None = 1, random_state: Any = None,
+    ) -> None:
+        self.bias, self.label_noise, self.margin, self.excess = bias, label_noise, margin, excess
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class Winnow(_Classifier):
+    """Winnow: a threshold of positive weights."""
+
+    _learner = "winnow"
+
+    def __init__(
+        self, *,
+        alpha: float = 2, theta: float | str | None = None, negated_literals: bool = True, numbers: str =
+        "thermometer", bins: int = 8, max_passes: int | None = 100, random_state: Any = None,
+    ) -> None:
+        self.alpha, self.theta, self.negated_literals = alpha, theta, negated_literals
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class KernelPerceptron(_Classifier):
+    """The perceptron over all conjunctions of features."""
+
+    _learner = "kernel-perceptron"
+
+    def __init__(
+        self, *,
+        conjunctions: str = "all", max_literals: int | None = None, order: str = "cyclic", numbers:
+        str = "thermometer", bins: int = 8, max_passes: int | None = 100, random_state: Any = None,
+    ) -> None:
+        self.conjunctions, self.max_literals, self.order = conjunctions, max_literals, order
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class KernelWinnow(_Classifier):
+    """Winnow over all monotone conjunctions. An example may have few active features only."""
+
+    _learner = "kernel-winnow"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Monotone conjunctions have no negated features, so a class below a threshold cannot be told.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def __init__(
+        self, *,
+        alpha: float = 2, theta: float | str | None = None, max_active: int = 20, numbers: str = "thermometer",
+        bins: int = 1, max_passes: int | None = 100, random_state: Any = None,
+    ) -> None:
+        self.alpha, self.theta, self.max_active = alpha, theta, max_active
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class BoundedPerceptron(_Classifier):
+    """The perceptron with weights in [0, 1] against a constant inhibition."""
+
+    _learner = "bounded-perceptron"
+
+    def __init__(
+        self, *,
+        inhibition: float = 0.5, eta: float = 0.01, threshold: float = 0, numbers: str = "thermometer", bins: int =
+        8, max_passes: int | None = 100, random_state: Any = None,
+    ) -> None:
+        self.inhibition, self.eta, self.threshold = inhibition, eta, threshold
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class DirectedDrift(_Classifier):
+    """Directed Drift: binary weights, one flipped bit per mistake."""
+
+    _learner = "directed-drift"
+
+    def __init__(
+        self, *,
+        numbers: str = "thermometer", bins: int = 8, max_passes: int | None = 100, random_state: Any = None,
+    ) -> None:
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class SBPI(_Classifier):
+    """SBPI: binary weights, on-line."""
+
+    _learner = "sbpi"
+
+    def __init__(
+        self, *,
+        reinforcement: float = 0.3, order: str = "shuffled", numbers: str = "thermometer", bins: int = 8,
+        max_passes: int | None = 100, random_state: Any = None,
+    ) -> None:
+        self.reinforcement, self.order = reinforcement, order
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class ClippedPerceptron(_Classifier):
+    """The clipped perceptron: binary weights, on-line."""
+
+    _learner = "clipped-perceptron"
+
+    def __init__(
+        self, *,
+        reinforcement: float = 0.3, order: str = "shuffled", numbers: str = "thermometer", bins: int = 8,
+        max_passes: int | None = 100, random_state: Any = None,
+    ) -> None:
+        self.reinforcement, self.order = reinforcement, order
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state

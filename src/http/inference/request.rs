@@ -7,6 +7,7 @@ use halfspace_formats::{
     Datatype, FormatError, ParseLimits, Parsed, TensorList, json, read_tensor_octets,
 };
 use serde::Deserialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::records::ModelId;
@@ -164,7 +165,7 @@ pub enum ContentHint {
 pub enum TensorItem {
     Number(f64),
     Truth(bool),
-    Row(Vec<f64>),
+    Row(Vec<Value>),
 }
 
 /// The reader of a body with JSON, or with JSON and octets.

@@ -3655,7 +3655,7 @@ Status: TypeAlias = Literal["queued", "running", "succeeded", "failed", "cancell
 StopRule: TypeAlias = Literal["anytime", "per-hypothesis", "exact", "pac"]
 """The rule that may end a run before the end of its data."""
 
-TensorItem: TypeAlias = float | bool | list[float]
+TensorItem: TypeAlias = float | bool | list[Any]
 """A number, or a row of numbers. A BOOL is true, false, 1 or 0."""
 
 TermWeight: TypeAlias = Union[float, str]

@@ -4,17 +4,24 @@ import asyncio
 import importlib.util
 import inspect
 import json
+import os
 import random
-import socket
-import threading
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import halfspace
 import numpy as np
 import pytest
 from halfspace import data, operations, process
 
+from network import CuttingProxy, free_port
+
+T = TypeVar("T")
 PACKAGE = Path(__file__).parents[1]
 RANDOM = random.Random(1)
 X = [[RANDOM.randint(0, 1) for _ in range(7)] for _ in range(200)]
@@ -100,6 +107,11 @@ def test_a_frame_of_texts_predicts_class_names(client: halfspace.Client) -> None
         ([[1, 0], [1]], [1, -1], "different lengths"),
         ([[1, 0], [1, 1]], [1], "2 examples, but y has 1"),
         ([1, 0], [1, -1], "one dimension"),
+        (np.zeros(4), [1, -1, 1, 1], r"the shape \(4,\)"),
+        (np.zeros((2, 2, 2)), [1, -1], r"the shape \(2, 2, 2\)"),
+        (np.zeros((2, 2), dtype=complex), [1, -1], "type complex"),
+        ({"a": [1, 0]}, [1, -1], "a dict"),
+        (None, [1, -1], "a NoneType"),
         ([], [], "no examples"),
         ([[1], [0]], [1, None], "label is missing"),
     ],
@@ -123,83 +135,52 @@ def test_bad_frames_are_refused_before_they_are_sent() -> None:
         data.content(mixed, [1, -1])
 
 
+@pytest.mark.parametrize("kind", ["column", "texts", "categories", "booleans", "objects"])
+def test_labels_of_every_kind_give_one_hypothesis(client: halfspace.Client, kind: str) -> None:
+    import pandas
+
+    array = np.array(Y)
+    forms: dict[str, tuple[Any, dict[str, Any]]] = {
+        "column": (array.reshape(-1, 1), {}),
+        "texts": (np.where(array > 0, "yes", "no"), {"positive": "yes"}),
+        "categories": (pandas.Series(np.where(array > 0, "yes", "no")).astype("category"), {"positive": "yes"}),
+        "booleans": (array > 0, {}),
+        "objects": (array.astype(object), {}),
+    }
+    labels, options = forms[kind]
+    job = client.train(X, labels, learner="perceptron", progress=False, **options)
+    expected = client.train(X, Y, learner="perceptron", progress=False)
+    assert job.result.hypothesis.weights == expected.result.hypothesis.weights
+
+
+def test_a_missing_cell_is_a_value_of_its_own_or_refused(client: halfspace.Client) -> None:
+    array = np.array(X, dtype=float)
+    array[3, 2] = np.nan
+    model = client.train(array, Y, learner="winnow", max_passes=20, progress=False).model
+    assert len(model.predict(array)) == 200
+    with pytest.raises(halfspace.Problem, match="`x3` has no value in row 4"):
+        client.train(array, Y, learner="winnow", missing="refuse", progress=False)
+    with pytest.raises(halfspace.Problem, match="numbers=thermometer"):
+        client.train(array + 0.5, Y, learner="winnow", progress=False)
+
+
+def test_explicit_zeros_of_a_sparse_matrix_are_zeros(client: halfspace.Client) -> None:
+    import scipy.sparse
+
+    sparse = scipy.sparse.csr_matrix(np.ones((200, 7)))
+    sparse.data[:] = np.array(X).ravel()
+    assert sparse.nnz == 1400 > np.count_nonzero(np.array(X))
+    job = client.train(sparse, Y, learner="perceptron", progress=False)
+    expected = client.train(X, Y, learner="perceptron", progress=False)
+    assert job.result.hypothesis.weights == expected.result.hypothesis.weights
+
+
 def test_a_comparison_trains_the_best(client: halfspace.Client) -> None:
     found = client.compare(X, Y, learners=["perceptron", "winnow"], folds=3, seed=1, max_passes=50, progress=False)
     assert [one.name for one in found.result.learners] == ["perceptron", "winnow"]
     assert found.figure().startswith("<")
     assert len(found.model.predict(X)) == len(X)
     assert "perceptron" in found._repr_html_()
-
-
-def test_a_session_learns_in_portions_and_saves_a_model(client: halfspace.Client) -> None:
-    with client.session("perceptron", 7) as session:
-        answers = list(session.stream(zip(X * 20, Y * 20)))
-        assert len(answers) == 4000 and answers[-1].position == 4000
-        assert session.predict(X[:5]) == session.save_model("last").predict(X[:5])
-
-
-def test_a_session_goes_on_after_the_service_was_killed(tmp_path: Path) -> None:
-    port = free_port()
-    first = process.LocalService(tmp_path, "--listen", f"127.0.0.1:{port}")
-    client = halfspace.connect(first.address)
-    session = client.session("perceptron", 7)
-    pairs = [(X[i % 200], Y[i % 200]) for i in range(100_000)]
-    seen, again = 0, []
-    for answer in session.stream(pairs):
-        seen += 1
-        if seen == 30_500:
-            first.process.kill()
-            first.process.wait()
-            again.append(process.LocalService(tmp_path, "--listen", f"127.0.0.1:{port}"))
-    assert seen == 100_000
-    assert client.get_session(session.id).position == 100_000
-    again[0].close()
-
-
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return int(bound.getsockname()[1])
-
-
-class CuttingProxy:
-    """A proxy that cuts connections at random places."""
-
-    def __init__(self, address: str, seed: int) -> None:
-        host, port = address.removeprefix("http://").split(":")
-        self.target = (host, int(port))
-        self.random = random.Random(seed)
-        self.cuts = 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self) -> None:
-        while True:
-            try:
-                near, _ = self.listener.accept()
-            except OSError:
-                return
-            far = socket.create_connection(self.target)
-            budget = self.random.choice([300, 1500, 4000])
-            for source, sink, limit in ((near, far, 10**9), (far, near, budget)):
-                threading.Thread(target=self.pump, args=(source, sink, limit), daemon=True).start()
-
-    def pump(self, source: socket.socket, sink: socket.socket, limit: int) -> None:
-        try:
-            while chunk := source.recv(4096):
-                if len(chunk) > limit:
-                    self.cuts += 1
-                    break
-                limit -= len(chunk)
-                sink.sendall(chunk)
-        except OSError:
-            pass
-        for end in (source, sink):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
 
 
 def test_a_retry_never_makes_a_thing_twice(client: halfspace.Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,6 +231,87 @@ def test_refusals_are_typed(client: halfspace.Client) -> None:
     with pytest.raises(halfspace.Problem, match="did you mean `eta`") as refused:
         client.train(X, Y, learner="perceptron", etta=1, progress=False)
     assert refused.value.code == "invalid-parameter" and refused.value.status == 400
+
+
+def test_a_wrong_key_is_refused(tmp_path: Path) -> None:
+    with halfspace.local(tmp_path) as service:
+        command = [process.program(), "keys", "create", "--name", "mine", "--data-dir", str(tmp_path)]
+        made = subprocess.run(command, capture_output=True, text=True, check=True)
+        key = made.stdout.split()[-1]
+        wrong = halfspace.connect(service.address, key[:-1] + ("a" if key[-1] != "a" else "b"))
+        until(lambda: is_refused(wrong))
+        with pytest.raises(halfspace.Unauthorized, match="key"):
+            wrong.train(X, Y, learner="perceptron")
+        with halfspace.connect(service.address, key) as mine:
+            assert mine.list_jobs().items == []
+            session = mine.session("perceptron", 2)
+            assert session.learn([1, 0], 1)
+        with pytest.raises(halfspace.Unauthorized):
+            halfspace.Session(halfspace.connect(service.address), session.document).learn([1, 0], 1)
+
+
+def running(client: halfspace.Client, name: str) -> Any:
+    return next((job for job in client.list_jobs().items if job.name == name and job.status == "running"), None)
+
+
+def is_refused(client: halfspace.Client) -> bool:
+    try:
+        client.list_jobs()
+    except halfspace.Unauthorized:
+        return True
+    return False
+
+
+def test_ctrl_c_leaves_the_job_and_a_second_one_cancels(client: halfspace.Client) -> None:
+    code = """
+import halfspace, random, sys
+X = [[random.randint(0, 1) for _ in range(20)] for _ in range(500)]
+Y = [random.choice([1, -1]) for _ in X]
+halfspace.connect(sys.argv[1]).train(X, Y, learner="perceptron", max_passes=10**9, progress=False, name=sys.argv[2])
+"""
+    for name, presses in (("left", 1), ("cancelled", 2)):
+        path = os.pathsep.join([str(PACKAGE / "python"), os.environ.get("PYTHONPATH", "")])
+        command = [sys.executable, "-c", code, client.address, name]
+        script = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path})
+        job = until(lambda: running(client, name))
+        assert script.stderr
+        script.send_signal(signal.SIGINT)
+        while f"{job.id} goes on" not in script.stderr.readline():
+            assert script.poll() is None
+        if presses == 2:
+            script.send_signal(signal.SIGINT)
+        assert "KeyboardInterrupt" in script.stderr.read()
+        script.wait()
+        if presses == 2:
+            until(lambda: client.get_job(job.id).status == "cancelled")
+        else:
+            assert client.get_job(job.id).status == "running"
+            client.cancel_job(job.id)
+
+
+def until(found: Callable[[], T | None]) -> T:
+    """The first value that is true."""
+    for _ in range(600):
+        if value := found():
+            return value
+        time.sleep(0.05)
+    raise AssertionError("nothing happened within 30 s")
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", tmp_path], capture_output=True, text=True)
+    if mounted.returncode:
+        pytest.skip(f"no small disk: {mounted.stderr.strip()}")
+    try:
+        with halfspace.local(tmp_path / "data") as service:
+            rows = np.random.default_rng(1).integers(0, 2, (3000, 300))
+            with pytest.raises(halfspace.Problem, match="disk of the store is full") as refused:
+                for _ in range(40):
+                    service.dataset(rows, rows[:, 0])
+            assert refused.value.code == "storage-full"
+            assert len(service.list_datasets().items) > 3
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
 
 
 def test_another_release_is_announced(client: halfspace.Client, monkeypatch: pytest.MonkeyPatch) -> None:

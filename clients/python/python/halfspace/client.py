@@ -14,10 +14,10 @@ import httpx
 from . import types
 from .data import content
 from .errors import JobFailed
-from .process import LocalService
 from .operations import AsyncOperations, Operations
+from .process import LocalService
 from .requests import CONNECT_SECONDS, Call, Content, Exchange, check_version, decoded, segment, unreachable
-from .things import Comparison, Dataset, Job, Model, Session
+from .things import AsyncSession, Comparison, Dataset, Job, Model, Session
 
 T = TypeVar("T")
 C = TypeVar("C", bound="Client")
@@ -32,6 +32,46 @@ DATA_OPTIONS = frozenset(
 LIMITS = frozenset("max_passes max_mistakes max_examples max_seconds confidence error rule".split())
 
 
+def training(X: Any, y: Any, learner: str, params: dict[str, Any], **query: Any) -> Call:
+    """The request that trains a learner. `params` are those of the learner, the table and the stopping conditions."""
+    options = {name: value for name, value in params.items() if name in DATA_OPTIONS}
+    query.update({name: value for name, value in params.items() if name not in DATA_OPTIONS})
+    path, body = f"/v1/learners/{segment(learner)}/train", content(X, y, **options)
+    # The answer comes at once, so that the id of the job is known from the start.
+    return Call("POST", path, query=query, header={"prefer": "wait=0"}, body=body, makes=True)
+
+
+def storing(X: Any, y: Any, name: str | None, options: dict[str, Any]) -> Call:
+    """The request that stores examples."""
+    return Call("POST", "/v1/datasets", query={"name": name}, body=content(X, y, **options), makes=True)
+
+
+def comparing(dataset: str, learners: Sequence[str | dict[str, Any]] | None, params: dict[str, Any], **members: Any) -> Call:
+    """The request that compares learners on stored examples."""
+    request = {name: value for name, value in members.items() if value is not None}
+    request["data"] = {"dataset": dataset, **({"assume": params["assume"]} if params.get("assume") else {})}
+    request["stop"] = {name: value for name, value in params.items() if name in LIMITS}
+    if learners is not None:
+        request["learners"] = [{"name": one} if isinstance(one, str) else one for one in learners]
+    return Call("POST", "/v1/jobs", body={"compare": request}, makes=True)
+
+
+def table_options(params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a comparison that describe the data. An unknown name is one of these, and the service refuses
+    it."""
+    return {name: value for name, value in params.items() if name not in LIMITS and name != "assume"}
+
+
+def opening(learner: str, n: int, params: dict[str, Any], assume: str | None, seed: int | None, values: str | None) -> Call:
+    """The request that begins a session."""
+    stop = {name: value for name, value in params.items() if name in LIMITS}
+    own = {name: value for name, value in params.items() if name not in LIMITS}
+    given = {"assume": assume, "seed": seed, "values": values, "stop": stop or None}
+    members = {name: value for name, value in given.items() if value is not None}
+    body = {"learner": {"name": learner, "params": own}, "n": n, **members}
+    return Call("POST", "/v1/sessions", body=body, makes=True)
+
+
 class Client(Operations):
     """A client of one service.
 
@@ -40,8 +80,7 @@ class Client(Operations):
     """
 
     def __init__(self, address: str, key: str | None = None, service: LocalService | None = None) -> None:
-        self.address = address.rstrip("/")
-        self.service = service
+        self.address, self.key, self.service = address.rstrip("/"), key, service
         headers = {"authorization": f"Bearer {key}"} if key else {}
         self._http = httpx.Client(base_url=self.address, headers=headers, timeout=TIMEOUT)
         check_version(self.get_version_document(), self.address)
@@ -94,10 +133,7 @@ class Client(Operations):
         `X` and `y` are arrays, frames, lists or a file: see `halfspace.data`. `params` are the parameters of the
         learner, of the table and of the stopping conditions.
         """
-        options = {name: params.pop(name) for name in list(params) if name in DATA_OPTIONS}
-        query = {**params, "holdout": holdout, "seed": seed, "trace": trace, "name": name}
-        path = f"/v1/learners/{segment(learner)}/train"
-        call = Call("POST", path, query=query, body=content(X, y, **options), makes=True)
+        call = training(X, y, learner, params, holdout=holdout, seed=seed, trace=trace, name=name)
         return Job(self, self._send(call, types.Job)).wait(progress)
 
     def compare(
@@ -113,20 +149,13 @@ class Client(Operations):
         **params: Any,
     ) -> Comparison:
         """Trains several learners on the same splits, and the best of them on all examples."""
-        stop = {name: params.pop(name) for name in list(params) if name in LIMITS}
-        assume = params.pop("assume", None)
-        data: dict[str, Any] = {"dataset": self.dataset(X, y, **params).id, **({"assume": assume} if assume else {})}
-        request: dict[str, Any] = {"data": data, "stop": stop}
-        if learners is not None:
-            request["learners"] = [{"name": one} if isinstance(one, str) else one for one in learners]
-        request.update({k: v for k, v in {"folds": folds, "holdout": holdout, "seed": seed}.items() if v is not None})
-        call = Call("POST", "/v1/jobs", body={"compare": request}, makes=True)
+        dataset = self.dataset(X, y, **table_options(params)).id
+        call = comparing(dataset, learners, params, folds=folds, holdout=holdout, seed=seed)
         return Comparison(self, self._send(call, types.Job)).wait(progress)
 
     def dataset(self, X: Any, y: Any = None, *, name: str | None = None, **options: Any) -> Dataset:
         """Stores examples for later use."""
-        call = Call("POST", "/v1/datasets", query={"name": name}, body=content(X, y, **options), makes=True)
-        return Dataset(self, self._send(call, types.Dataset))
+        return Dataset(self, self._send(storing(X, y, name, options), types.Dataset))
 
     def job(self, id: str) -> Job:
         """A job of the service."""
@@ -143,18 +172,30 @@ class Client(Operations):
         found = self._send(Call("POST", "/v1/models", body=Content(text, "application/json"), makes=True), dict[str, Any])
         return Model(self, found["id"])
 
-    def session(self, learner: str, n: int, **params: Any) -> Session:
-        """Begins an on-line session of a learner for examples of `n` features."""
-        body = {"learner": {"name": learner, "params": params}, "n": n}
-        found = self._send(Call("POST", "/v1/sessions", body=body, makes=True), types.Session)
-        return Session(self, found)
+    def session(
+        self,
+        learner: str,
+        n: int,
+        *,
+        assume: str | None = None,
+        seed: int | None = None,
+        values: str | None = None,
+        **params: Any,
+    ) -> Session:
+        """Begins an on-line session of a learner for examples of `n` features.
+
+        `values="real"` declares real features. `params` are the parameters of the learner and of the stopping
+        conditions.
+        """
+        call = opening(learner, n, params, assume, seed, values)
+        return Session(self, self._send(call, types.Session))
 
 
 class AsyncClient(AsyncOperations):
-    """A client with one coroutine per operation of the API, and `train`."""
+    """A client with one coroutine per operation of the API, and `train`, `compare`, `dataset` and `session`."""
 
     def __init__(self, address: str, key: str | None = None) -> None:
-        self.address = address.rstrip("/")
+        self.address, self.key = address.rstrip("/"), key
         headers = {"authorization": f"Bearer {key}"} if key else {}
         limits = httpx.Limits(max_connections=100)
         self._http = httpx.AsyncClient(base_url=self.address, headers=headers, timeout=httpx.Timeout(None, connect=60), limits=limits)
@@ -176,9 +217,42 @@ class AsyncClient(AsyncOperations):
 
     async def train(self, X: Any, y: Any = None, *, learner: str, **params: Any) -> types.Job:
         """Trains a learner and waits for the end. See `Client.train`."""
-        options = {name: params.pop(name) for name in list(params) if name in DATA_OPTIONS}
-        path = f"/v1/learners/{segment(learner)}/train"
-        call = Call("POST", path, query=params, body=content(X, y, **options), makes=True)
+        return await self._ended(training(X, y, learner, params))
+
+    async def compare(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        learners: Sequence[str | dict[str, Any]] | None = None,
+        folds: int | None = None,
+        holdout: float | None = None,
+        seed: int | None = None,
+        **params: Any,
+    ) -> types.Job:
+        """Compares learners and waits for the end. See `Client.compare`."""
+        dataset = await self.dataset(X, y, **table_options(params))
+        return await self._ended(comparing(dataset.id, learners, params, folds=folds, holdout=holdout, seed=seed))
+
+    async def dataset(self, X: Any, y: Any = None, *, name: str | None = None, **options: Any) -> types.Dataset:
+        """Stores examples for later use."""
+        return await self._send(storing(X, y, name, options), types.Dataset)
+
+    async def session(
+        self,
+        learner: str,
+        n: int,
+        *,
+        assume: str | None = None,
+        seed: int | None = None,
+        values: str | None = None,
+        **params: Any,
+    ) -> AsyncSession:
+        """Begins an on-line session. See `Client.session`."""
+        call = opening(learner, n, params, assume, seed, values)
+        return AsyncSession(self, await self._send(call, types.Session))
+
+    async def _ended(self, call: Call) -> types.Job:
         job = await self._send(call, types.Job)
         while job.finished_at is None:
             job = await self.get_job(job.id, prefer="wait=20")

@@ -82,13 +82,22 @@ def libsvm(X: Any, y: list[str] | None) -> bytes:
     return out.getvalue().encode()
 
 
-def table(X: Any) -> tuple[list[str], list[list[str]]]:
-    """The names and the columns of a table, as text."""
+def table(X: Any) -> tuple[list[str], list[list[Any]]]:
+    """The names and the columns of a table, as cells."""
     if hasattr(X, "columns") and hasattr(X, "iloc"):
         return of_pandas(X)
     if hasattr(X, "get_columns"):
         return list(X.columns), [[cell(value) for value in column.to_list()] for column in X.get_columns()]
-    rows = X.tolist() if hasattr(X, "tolist") else list(X)
+    if hasattr(X, "dtype") and hasattr(X, "ndim"):
+        if X.ndim != 2 or X.dtype.kind not in "biufOUS":
+            raise DataError(f"X has the shape {X.shape} and the type {X.dtype}; needed are rows of numbers or texts")
+        if not len(X):
+            return [], []
+        columns = [cells(X[:, j]) for j in range(X.shape[1])]
+        return [f"x{j + 1}" for j in range(len(columns))], columns
+    if isinstance(X, (dict, bytes)) or not hasattr(X, "__iter__"):
+        raise DataError(f"X is a {type(X).__name__}; needed is an array, a sparse matrix, a frame, a list of rows or a path")
+    rows = list(X)
     if not rows:
         return [], []
     if not isinstance(rows[0], (list, tuple, str)) and not hasattr(rows[0], "__len__"):
@@ -100,7 +109,7 @@ def table(X: Any) -> tuple[list[str], list[list[str]]]:
     return [f"x{j + 1}" for j in range(len(columns))], columns
 
 
-def of_pandas(X: Any) -> tuple[list[str], list[list[str]]]:
+def of_pandas(X: Any) -> tuple[list[str], list[list[Any]]]:
     if getattr(X.columns, "nlevels", 1) > 1:
         raise DataError("the columns of the frame are a MultiIndex; flatten the names first")
     names = [str(name) for name in X.columns]
@@ -109,12 +118,26 @@ def of_pandas(X: Any) -> tuple[list[str], list[list[str]]]:
         raise DataError(f"the frame has several columns of the name {twice[0]!r}")
     columns = []
     for position, name in enumerate(names):
-        values = X.iloc[:, position].tolist()
-        kinds = {kind(value) for value in values} - {"missing"}
+        values = X.iloc[:, position].to_numpy()
+        kinds = {kind(value) for value in values} - {"missing"} if values.dtype == object else set()
         if len(kinds) > 1:
             raise DataError(f"the column {name!r} mixes {' and '.join(sorted(kinds))}")
-        columns.append([cell(value) for value in values])
+        columns.append(cells(values))
     return names, columns
+
+
+def cells(values: Any) -> list[Any]:
+    """A column of an array as cells. Numbers of one type need no look at each value."""
+    sort = values.dtype.kind
+    if sort == "b":
+        return list(values.astype("int8").tolist())
+    if sort in "iu":
+        return list(values.tolist())
+    if sort == "f" and (values == values.round()).all() and (abs(values) < 2**53).all():
+        return list(values.astype("int64").tolist())
+    if sort == "f" and (values == values).all():
+        return list(values.tolist())
+    return [cell(value) for value in values.tolist()]
 
 
 def kind(value: Any) -> str:
@@ -130,7 +153,7 @@ def is_missing(value: Any) -> bool:
 
 
 def cell(value: Any) -> str:
-    """A value as the cell of a table. A missing value is an empty cell."""
+    """A value of any type as a cell. A missing value is an empty cell."""
     if is_missing(value):
         return ""
     if isinstance(value, bool) or type(value).__name__ == "bool_":
@@ -156,7 +179,7 @@ def labels(y: Any, rows: int) -> list[str]:
     return [cell(value) for value in values]
 
 
-def written(names: list[str], columns: list[list[str]]) -> bytes:
+def written(names: list[str], columns: list[list[Any]]) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(names)

@@ -36,8 +36,9 @@ class LocalService:
         command = [program(), "serve", "--data-dir", self.directory, "--log", "warn", *listen, *settings]
         # The program refuses variables that are no settings.
         settings_of = {name: value for name, value in os.environ.items() if name != "HALFSPACE_PROGRAM"}
+        # Ctrl-C reaches all processes of a terminal's group, but a job must go on.
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings_of
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings_of, start_new_session=True
         )
         self._close = weakref.finalize(self, stop, self.process, temporary)
         atexit.register(self._close)

@@ -114,9 +114,9 @@ def decoded(response: httpx.Response, answer: type[T]) -> T:
             document = {}
         raise errors.problem(response.status_code, document if isinstance(document, dict) else {})
     if answer is bytes:
-        return response.content  # type: ignore[return-value]
+        return response.content  # type: ignore[return-value] # pyright: ignore[reportReturnType]
     if answer is type(None):
-        return None
+        return None  # pyright: ignore[reportReturnType]
     try:
         return msgspec.json.decode(response.content, type=answer, strict=False)
     except msgspec.ValidationError as error:

@@ -78,16 +78,9 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("Classifier can't train when only one class is present.")
         params = {name: value for name, value in self.get_params().items() if name not in self._common and value is not None}
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        job = _client().train(
-            X,
-            2 * codes - 1,
-            learner=self._learner,
-            seed=seed,
-            max_passes=self.max_passes,
-            progress=False,
-            **self._table(),
-            **{self._names.get(name, name): value for name, value in params.items()},
-        )
+        options: dict[str, Any] = {self._names.get(name, name): value for name, value in params.items()}
+        options.update(self._table(), seed=seed, max_passes=self.max_passes)
+        job = _client().train(X, 2 * codes - 1, learner=self._learner, progress=False, **options)
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "model.json"
             job.model.save(path)
@@ -240,6 +233,34 @@ class DirectedDrift(_Classifier):
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
 
 
+class DirectedDriftAsync(_Classifier):
+    """Directed Drift with batches: one bit per batch, flipped by majority vote."""
+
+    _learner = "directed-drift-async"
+
+    def __init__(
+        self, *,
+        batch_size: int | None = 8, numbers: str = "thermometer", bins: int = 8, max_passes: int | None = 100,
+        random_state: Any = None,
+    ) -> None:
+        self.batch_size = batch_size
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class DirectedDriftSync(_Classifier):
+    """Directed Drift with batches: all bits at once, flipped by majority vote."""
+
+    _learner = "directed-drift-sync"
+
+    def __init__(
+        self, *,
+        batch_size: int | None = 8, numbers: str = "thermometer", bins: int = 8, max_passes: int | None = 100,
+        random_state: Any = None,
+    ) -> None:
+        self.batch_size = batch_size
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
 class SBPI(_Classifier):
     """SBPI: binary weights, on-line."""
 
@@ -265,4 +286,58 @@ class ClippedPerceptron(_Classifier):
         max_passes: int | None = 100, random_state: Any = None,
     ) -> None:
         self.reinforcement, self.order = reinforcement, order
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class AMP(_Classifier):
+    """Binary weights by approximate message passing, for hidden weights and uniform examples."""
+
+    _learner = "amp"
+
+    def __init__(
+        self, *,
+        max_iterations: int | None = None, restarts: int | None = None, numbers: str = "thermometer", bins: int = 8,
+        max_passes: int | None = None, random_state: Any = None,
+    ) -> None:
+        self.max_iterations, self.restarts = max_iterations, restarts
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class ReinforcedAMP(_Classifier):
+    """Binary weights by reinforced message passing, also for random labels."""
+
+    _learner = "reinforced-amp"
+
+    def __init__(
+        self, *,
+        reinforcement: float = 0.003, max_iterations: int | None = None, restarts: int | None = None, numbers: str =
+        "thermometer", bins: int = 8, max_passes: int | None = None, random_state: Any = None,
+    ) -> None:
+        self.reinforcement, self.max_iterations, self.restarts = reinforcement, max_iterations, restarts
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class FocusingBP(_Classifier):
+    """Binary weights by message passing among coupled copies, for random labels."""
+
+    _learner = "focusing-bp"
+
+    def __init__(
+        self, *,
+        step: float = 0.0005, max_iterations: int | None = None, restarts: int | None = None, numbers: str =
+        "thermometer", bins: int = 8, max_passes: int | None = None, random_state: Any = None,
+    ) -> None:
+        self.step, self.max_iterations, self.restarts = step, max_iterations, restarts
+        self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
+
+
+class Auto(_Classifier):
+    """Binary weights that are consistent with every example, by the strategy that fits the sample."""
+
+    _learner = "auto"
+
+    def __init__(
+        self, *,
+        numbers: str = "thermometer", bins: int = 8, max_passes: int | None = None, random_state: Any = None,
+    ) -> None:
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state

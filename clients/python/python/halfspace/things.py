@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import html
 import math
 import os
+import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import types
 from .data import content
-from .errors import JobFailed, Problem, Unreachable
+from .errors import JobFailed, NotFound, Unreachable
 from .requests import Call
+from .streams import Stream, answers, number, one_by_one, pulled, waited
 
 if TYPE_CHECKING:
-    from .client import Client
+    from .client import AsyncClient, Client
 
 J = TypeVar("J", bound="Job")
 
-BATCH = 1000
-"""Examples of one request of `Session.stream`."""
-
-RECOVERY_SECONDS = 60.0
-"""Time that a session waits for a service that does not answer."""
+GRACE_SECONDS = 3
+"""Time after Ctrl-C in which a second Ctrl-C cancels the job."""
 
 EVALUATION = frozenset(("assume", "fresh", "confidence"))
 """The parameters of an evaluation. The others describe the data."""
@@ -70,12 +71,12 @@ class Job:
         return self
 
     def _interrupted(self) -> None:
-        print(f"\nThe job {self.id} goes on. Press Ctrl-C again within 3 seconds to cancel the job.")
+        tell(f"The job {self.id} goes on. Press Ctrl-C again within {GRACE_SECONDS} seconds to cancel the job.")
         try:
-            time.sleep(3)
+            time.sleep(GRACE_SECONDS)
         except KeyboardInterrupt:
             self.cancel()
-            print(f"The job {self.id} is cancelled.")
+            tell(f"The job {self.id} is cancelled.")
         raise KeyboardInterrupt
 
     def cancel(self) -> None:
@@ -115,6 +116,11 @@ class Job:
             rows.append((f"{name} errors", counted and f"{counted.errors} of {counted.examples}"))
         rows += [("certificate", certificate.statement) for certificate in self.certificates]
         return rows_html(f"Job {self.id}", rows)
+
+
+def tell(text: str) -> None:
+    """Writes a line to the user, below a progress bar."""
+    print(f"\n{text}", file=sys.stderr, flush=True)
 
 
 class Bar:
@@ -267,52 +273,31 @@ class Session:
     def id(self) -> str:
         return self.document.id
 
-    def learn(self, x: Any, y: Any) -> Any:
-        """Predicts one example, then learns the label. Returns the answer."""
-        return next(self.stream([(x, y)]))
+    def learn(self, x: Any, y: Any) -> types.ExampleAnswer | None:
+        """Predicts one example, then learns the label."""
+        with contextlib.closing(self.stream([(x, y)])) as found:
+            return next(found)
+
+    def stream(self, examples: Iterable[tuple[Any, Any]]) -> Generator[types.ExampleAnswer | None, None, None]:
+        """Predicts and learns examples in order, and yields one answer for each.
+
+        Answers arrive while examples are sent, so `examples` may be endless or wait for an answer. A thread reads
+        `examples`. After a lost connection the stream goes on at the position of the session. The service has learnt
+        an example at most once; the answer of an example is None if the service learnt the example but the
+        connection broke before the answer arrived.
+        """
+        stream = Stream(self.client.address, self.client.key, self.id, self.position)
+
+        async def position() -> int:
+            return (await asyncio.to_thread(self.client.get_session, self.id)).position
+
+        for answer in waited(answers(stream, pulled(examples), position)):
+            self.position = answer.position if answer else self.position + 1
+            yield answer
 
     def predict(self, X: Any) -> list[int]:
         """Predicts examples without learning."""
-        body = {"unlabelled": {"examples": [list(map(int, x)) for x in X]}}
-        call = Call("POST", f"/v1/sessions/{self.id}/predict", body=body)
-        return list(self.client._send(call, types.Predictions).predictions)
-
-    def stream(self, examples: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
-        """Predicts and learns examples in order, and yields one answer for each.
-
-        The position of the session guards each portion. After a lost connection the client waits for the service and
-        asks for the position. A portion that the service has learnt is not sent again. Its answers are then None.
-        """
-        portion: list[dict[str, Any]] = []
-        for x, y in examples:
-            portion.append({"x": list(map(int, x)), "y": int(y)})
-            if len(portion) == BATCH:
-                yield from self._learn(portion)
-                portion = []
-        if portion:
-            yield from self._learn(portion)
-
-    def _learn(self, portion: list[dict[str, Any]]) -> list[Any]:
-        """Learns a portion exactly once."""
-        path, end = f"/v1/sessions/{self.id}/examples", self.position + len(portion)
-        body = {"labelled": {"examples": portion}}
-        give_up = time.monotonic() + RECOVERY_SECONDS
-        while True:
-            call = Call("POST", path, header={"If-Match": f'"{self.position}"'}, body=body)
-            try:
-                answers = self.client._send(call, types.ExampleAnswers).answers
-                self.position = end
-                return list(answers)
-            except Unreachable:
-                if time.monotonic() > give_up:
-                    raise
-            try:
-                found = self.client.get_session(self.id).position
-            except Unreachable:
-                continue
-            if found == end:
-                self.position = end
-                return [None] * len(portion)
+        return list(self.client._send(predicting(self.id, X), types.Predictions).predictions)
 
     def save_model(self, name: str | None = None) -> Model:
         """Saves the hypothesis as a model."""
@@ -322,7 +307,55 @@ class Session:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        try:
+        with contextlib.suppress(NotFound, Unreachable):
             self.client.delete_session(self.id)
-        except Problem:
-            pass
+
+
+class AsyncSession:
+    """An on-line session with coroutines. The session ends with the `async with` block."""
+
+    def __init__(self, client: AsyncClient, document: types.Session) -> None:
+        self.client, self.document = client, document
+        self.position = document.position
+
+    @property
+    def id(self) -> str:
+        return self.document.id
+
+    async def learn(self, x: Any, y: Any) -> types.ExampleAnswer | None:
+        """Predicts one example, then learns the label."""
+        async with contextlib.aclosing(self.stream([(x, y)])) as found:
+            return await anext(found)
+
+    async def stream(
+        self, examples: Iterable[tuple[Any, Any]] | AsyncIterable[tuple[Any, Any]]
+    ) -> AsyncGenerator[types.ExampleAnswer | None, None]:
+        """Predicts and learns examples in order, and yields one answer for each. See `Session.stream`."""
+        stream = Stream(self.client.address, self.client.key, self.id, self.position)
+        bursts = one_by_one(examples) if isinstance(examples, AsyncIterable) else pulled(examples)
+
+        async def position() -> int:
+            return (await self.client.get_session(self.id)).position
+
+        async with contextlib.aclosing(answers(stream, bursts, position)) as found:
+            async for burst in found:
+                for answer in burst:
+                    self.position = answer.position if answer else self.position + 1
+                    yield answer
+
+    async def predict(self, X: Any) -> list[int]:
+        """Predicts examples without learning."""
+        return list((await self.client._send(predicting(self.id, X), types.Predictions)).predictions)
+
+    async def __aenter__(self) -> AsyncSession:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        with contextlib.suppress(NotFound, Unreachable):
+            await self.client.delete_session(self.id)
+
+
+def predicting(session: str, X: Any) -> Call:
+    """The request that predicts without learning."""
+    body = {"unlabelled": {"examples": [[number(value) for value in x] for x in X]}}
+    return Call("POST", f"/v1/sessions/{session}/predict", body=body)

@@ -1,0 +1,158 @@
+"""Sessions: streams, their interruptions, and coroutines."""
+
+import asyncio
+import queue
+import random
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import halfspace
+import pytest
+from halfspace import process
+
+from network import CuttingProxy, free_port
+
+RANDOM = random.Random(2)
+X = [[RANDOM.randint(0, 1) for _ in range(7)] for _ in range(200)]
+Y = [1 if sum(row) > 3 else -1 for row in X]
+Pair = tuple[list[int], int]
+
+
+def pairs(count: int) -> Iterator[Pair]:
+    return ((X[i % 200], Y[i % 200]) for i in range(count))
+
+
+def test_a_session_learns_and_saves_a_model(client: halfspace.Client) -> None:
+    with client.session("perceptron", 7) as session:
+        answers = list(session.stream(pairs(4000)))
+        assert [one.position for one in answers if one] == list(range(1, 4001))
+        assert session.position == 4000
+        assert session.predict(X[:5]) == session.save_model("last").predict(X[:5])
+        answer = session.learn(X[0], Y[0])
+        assert answer and answer.position == 4001 and not answer.mistake
+    with pytest.raises(halfspace.NotFound):
+        client.get_session(session.id)
+
+
+def test_an_answer_arrives_before_the_next_example_exists(client: halfspace.Client) -> None:
+    coming: queue.Queue[Pair | None] = queue.Queue()
+
+    def examples() -> Iterator[Pair]:
+        while (pair := coming.get()) is not None:
+            yield pair
+
+    with client.session("perceptron", 7) as session:
+        coming.put((X[0], Y[0]))
+        seen = 0
+        for answer in session.stream(examples()):
+            seen += 1
+            assert answer and answer.position == seen
+            coming.put((X[seen], Y[seen]) if seen < 50 else None)
+        assert seen == 50
+
+
+def test_real_features_keep_their_digits(client: halfspace.Client) -> None:
+    with client.session("perceptron", 2, values="real", bias=False) as session:
+        list(session.stream([([0.5, 0.25], -1), ([0.75, 0.5], 1)]))
+        hypothesis = client.get_session(session.id).hypothesis
+        assert isinstance(hypothesis, halfspace.types.LinearHypothesis)
+        assert hypothesis.weights == [0.25, 0.25]
+
+
+def test_the_stream_ends_with_the_session(client: halfspace.Client) -> None:
+    with client.session("perceptron", 7, max_mistakes=3) as session:
+        answers = list(session.stream(pairs(100_000)))
+        assert answers[-1] and answers[-1].terminated and len(answers) == session.position < 100_000
+
+
+def test_a_bad_example_is_named_after_the_answers_of_the_earlier_ones(client: halfspace.Client) -> None:
+    with client.session("perceptron", 7) as session:
+        seen = []
+        with pytest.raises(halfspace.Problem, match="line 11.*the option n is 7") as refused:
+            for answer in session.stream([*pairs(10), ([1, 0], 1), *pairs(10)]):
+                seen.append(answer)
+        assert len(seen) == 10 and refused.value.position == 10
+        with pytest.raises(halfspace.DataError, match="label 1 or -1"):
+            list(session.stream([*pairs(10), (X[0], "yes")]))
+        assert session.position == 20 == client.get_session(session.id).position
+
+
+def test_an_error_of_the_iterable_reaches_the_caller(client: halfspace.Client) -> None:
+    def examples() -> Iterator[Pair]:
+        yield from pairs(10)
+        raise RuntimeError("the sensor is gone")
+
+    with client.session("perceptron", 7) as session, pytest.raises(RuntimeError, match="sensor"):
+        list(session.stream(examples()))
+    assert session.position == 10
+
+
+def test_another_writer_is_announced(client: halfspace.Client) -> None:
+    with client.session("perceptron", 7) as session:
+        list(halfspace.Session(client, client.get_session(session.id)).stream(pairs(10)))
+        with pytest.raises(halfspace.Problem) as refused:
+            list(session.stream(pairs(10)))
+        assert refused.value.code == "stale-position" and refused.value.position == 10
+
+
+def test_a_stream_goes_on_after_the_service_was_killed(tmp_path: Path) -> None:
+    port = free_port()
+    first = process.LocalService(tmp_path, "--listen", f"127.0.0.1:{port}")
+    client = halfspace.connect(first.address)
+    session = client.session("perceptron", 7)
+    answers, again = [], []
+    for answer in session.stream(pairs(100_000)):
+        answers.append(answer)
+        if len(answers) == 30_500:
+            first.process.kill()
+            first.process.wait()
+            again.append(process.LocalService(tmp_path, "--listen", f"127.0.0.1:{port}"))
+    assert len(answers) == 100_000
+    assert all(answer is None or answer.position == at for at, answer in enumerate(answers, 1))
+    assert client.get_session(session.id).position == 100_000
+    # The mistakes are those of a run without a break.
+    assert client.get_session(session.id).mistakes == mistakes_without_a_break(client)
+    again[0].close()
+
+
+def mistakes_without_a_break(client: halfspace.Client) -> int:
+    with client.session("perceptron", 7) as session:
+        return sum(answer.mistake for answer in session.stream(pairs(100_000)) if answer)
+
+
+def test_a_stream_goes_on_through_a_proxy_that_cuts_connections(client: halfspace.Client) -> None:
+    proxy = CuttingProxy(client.address, 5, budgets=(5_000, 20_000))
+    session = client.session("perceptron", 7)
+    through = halfspace.Client(proxy.address)
+    stream = halfspace.Session(through, session.document).stream(pairs(20_000))
+    assert len(list(stream)) == 20_000 == client.get_session(session.id).position
+    assert proxy.cuts > 3
+
+
+def test_a_service_that_stays_away_ends_the_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halfspace.streams.RECOVERY_SECONDS", 1.0)
+    service = process.LocalService(tmp_path)
+    session = halfspace.connect(service.address).session("perceptron", 7)
+    with pytest.raises(halfspace.Unreachable, match="no service answers"):
+        for number, _ in enumerate(session.stream(pairs(100_000))):
+            if number == 100:
+                service.close()
+
+
+def test_coroutines_learn(client: halfspace.Client) -> None:
+    async def examples() -> AsyncIterator[Pair]:
+        for pair in pairs(500):
+            yield pair
+            await asyncio.sleep(0)
+
+    async def run() -> Any:
+        async with halfspace.connect_async(client.address) as service, await service.session("perceptron", 7) as session:
+            seen = [answer async for answer in session.stream(examples())]
+            seen += [answer async for answer in session.stream(pairs(500))]
+            answer = await session.learn(X[0], Y[0])
+            return seen, answer, await session.predict(X[:3])
+
+    seen, answer, predictions = asyncio.run(run())
+    assert [one.position for one in seen] == list(range(1, 1001))
+    assert answer.position == 1001 and predictions == Y[:3]

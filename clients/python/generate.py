@@ -102,6 +102,8 @@ class Types:
         text += docstring(schema.get("description", f"{name}."), "    ")
         for member, inner in properties.items():
             if member == tag:
+                text += f'\n    {snake(tag)}: ClassVar[Literal["{value}"]] = "{value}"\n'
+                text += docstring(inner.get("description", ""), "    ") if inner.get("description") else ""
                 continue
             own, hint = snake(member), self.hint(inner)
             renamed = f'name="{member}"' if own != member else ""
@@ -118,7 +120,7 @@ class Types:
     def module(self) -> str:
         structs = {name: schema for name, schema in self.schemas.items() if self.is_struct(schema)}
         text = '"""The types of the requests and answers. `generate.py` wrote this file."""\n\n'
-        text += "from __future__ import annotations\n\nfrom typing import Any, Literal, TypeAlias, Union\n\n"
+        text += "from __future__ import annotations\n\nfrom typing import Any, ClassVar, Literal, TypeAlias, Union\n\n"
         text += "from msgspec import Struct, field\n\n"
         for name, schema in structs.items():
             text += "\n" + self.struct(name, schema) + "\n"

@@ -4,7 +4,6 @@ import asyncio
 import importlib.util
 import inspect
 import json
-import os
 import random
 import signal
 import subprocess
@@ -96,7 +95,7 @@ def test_a_frame_of_texts_predicts_class_names(client: halfspace.Client) -> None
 
     colours = ["red", "green", "blue"]
     frame = pandas.DataFrame({"colour": [colours[i % 3] for i in range(90)], "size": [i % 4 for i in range(90)]})
-    classes = ["edible" if row.colour == "red" else "poisonous" for row in frame.itertuples()]
+    classes = ["edible" if colour == "red" else "poisonous" for colour in frame["colour"]]
     model = client.train(frame, classes, learner="perceptron", positive="poisonous", numbers="thermometer", progress=False).model
     assert model.predict(frame) == classes
 
@@ -270,9 +269,8 @@ Y = [random.choice([1, -1]) for _ in X]
 halfspace.connect(sys.argv[1]).train(X, Y, learner="perceptron", max_passes=10**9, progress=False, name=sys.argv[2])
 """
     for name, presses in (("left", 1), ("cancelled", 2)):
-        path = os.pathsep.join([str(PACKAGE / "python"), os.environ.get("PYTHONPATH", "")])
         command = [sys.executable, "-c", code, client.address, name]
-        script = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path})
+        script = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         job = until(lambda: running(client, name))
         assert script.stderr
         script.send_signal(signal.SIGINT)

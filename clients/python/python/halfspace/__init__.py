@@ -7,6 +7,7 @@
         job.model.predict(X)
 """
 
+from . import types
 from .client import AsyncClient, Client, connect, connect_async, local
 from .errors import Busy, DataError, HalfspaceError, JobFailed, NotFound, Problem, Unauthorized, Unreachable
 from .things import Comparison, Dataset, Job, Model, Session, Trace
@@ -33,4 +34,5 @@ __all__ = [
     "connect",
     "connect_async",
     "local",
+    "types",
 ]

@@ -78,7 +78,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("Classifier can't train when only one class is present.")
         params = {name: value for name, value in self.get_params().items() if name not in self._common and value is not None}
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        options: dict[str, Any] = {self._names.get(name, name): value for name, value in params.items()}
+        options: dict[str, Any] = {str(self._names.get(name, name)): value for name, value in params.items()}
         options.update(self._table(), seed=seed, max_passes=self.max_passes)
         job = _client().train(X, 2 * codes - 1, learner=self._learner, progress=False, **options)
         with tempfile.TemporaryDirectory() as directory:

@@ -36,7 +36,7 @@ EVALUATION = frozenset(("assume", "fresh", "confidence"))
 def rows_html(title: str, rows: Iterable[tuple[str, Any]]) -> str:
     """A table of names and values. Every text is escaped."""
     cells = "".join(
-        f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>{html.escape(str(value))}</td></tr>"
         for name, value in rows
         if value not in (None, "")
     )
@@ -219,7 +219,7 @@ class Model:
         rows: list[tuple[str, Any]] = [("learner", document.learner), ("rule", explanation.rule)]
         for term in explanation.terms:
             names = " and ".join(("not " if one.negated else "") + str(one.name) for one in term.literals)
-            rows.append((str(term.weight), names))
+            rows.append((f"{term.weight:g}", names))
         return rows_html(f"Model {self.id}", rows)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, Union
+from typing import Any, ClassVar, Literal, TypeAlias, Union
 
 from msgspec import Struct, field
 
@@ -42,6 +42,8 @@ class AdversaryRequest(Struct, kw_only=True, omit_defaults=True):
 class AmpLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="amp"):
     """AMP (approximate message passing)"""
 
+    name: ClassVar[Literal["amp"]] = "amp"
+
     params: dict[str, Any] | None = None
 
 
@@ -60,6 +62,8 @@ class AnytimeRule(Struct, kw_only=True, omit_defaults=True):
 
 class AutoLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="auto"):
     """Binary weights, by several learners in turn"""
+
+    name: ClassVar[Literal["auto"]] = "auto"
 
     params: dict[str, Any] | None = None
 
@@ -105,6 +109,8 @@ class BestDocument(Struct, kw_only=True, omit_defaults=True):
 class BinaryWeightsHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="binary-weights"):
     """Prediction +1 iff the inner product of weights and example, both in {-1, +1}, is >= 0."""
 
+    kind: ClassVar[Literal["binary-weights"]] = "binary-weights"
+
     n: int
     """Number of features."""
 
@@ -146,6 +152,8 @@ class BoundedHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kin
     inhibition: float
     """The number that is subtracted from every weight."""
 
+    kind: ClassVar[Literal["bounded"]] = "bounded"
+
     n: int
     """Number of features."""
 
@@ -158,6 +166,8 @@ class BoundedHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kin
 
 class BoundedPerceptronLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="bounded-perceptron"):
     """Bounded perceptron"""
+
+    name: ClassVar[Literal["bounded-perceptron"]] = "bounded-perceptron"
 
     params: dict[str, Any] | None = None
 
@@ -190,12 +200,16 @@ class Callback(Struct, kw_only=True, omit_defaults=True):
 class CertificateCoverageExperiment(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="certificate-coverage"):
     """The share of runs whose certificate is violated."""
 
+    name: ClassVar[Literal["certificate-coverage"]] = "certificate-coverage"
+
     params: CertificateCoverageSpec
     """The share of runs whose certificate is violated."""
 
 
 class CertificateCoverageExperimentRequest(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="certificate-coverage"):
     """The share of runs whose certificate is violated."""
+
+    name: ClassVar[Literal["certificate-coverage"]] = "certificate-coverage"
 
     params: CertificateCoverageSpec | None = None
     """The share of runs whose certificate is violated."""
@@ -271,6 +285,8 @@ class Chart(Struct, kw_only=True, omit_defaults=True):
 
 class ClippedPerceptronLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="clipped-perceptron"):
     """Clipped perceptron with reinforcement (CP+R)"""
+
+    name: ClassVar[Literal["clipped-perceptron"]] = "clipped-perceptron"
 
     params: dict[str, Any] | None = None
 
@@ -372,6 +388,8 @@ class CompareResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", 
 
     model: ModelId | None = None
 
+    task: ClassVar[Literal["compare"]] = "compare"
+
     training: TrainResult | None = None
 
 
@@ -449,6 +467,8 @@ class CompressionCertificate(Struct, kw_only=True, omit_defaults=True, tag_field
 
     kept: int
     """The number of examples that reproduce the hypothesis."""
+
+    kind: ClassVar[Literal["compression"]] = "compression"
 
     source: str
     """The source of the proof."""
@@ -760,17 +780,23 @@ class DirectedDriftAnalysis(Struct, kw_only=True, omit_defaults=True):
 class DirectedDriftAsyncLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="directed-drift-async"):
     """Directed Drift, batch, asynchronous (D')"""
 
+    name: ClassVar[Literal["directed-drift-async"]] = "directed-drift-async"
+
     params: dict[str, Any] | None = None
 
 
 class DirectedDriftLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="directed-drift"):
     """Directed Drift (D)"""
 
+    name: ClassVar[Literal["directed-drift"]] = "directed-drift"
+
     params: dict[str, Any] | None = None
 
 
 class DirectedDriftSyncLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="directed-drift-sync"):
     """Directed Drift, batch, synchronous (D'')"""
+
+    name: ClassVar[Literal["directed-drift-sync"]] = "directed-drift-sync"
 
     params: dict[str, Any] | None = None
 
@@ -855,6 +881,8 @@ class EvaluateResult(Struct, kw_only=True, omit_defaults=True, tag_field="task",
     table: TableEncoding | None = None
     """The encoding of the table in the body of the request, if there is one."""
 
+    task: ClassVar[Literal["evaluate"]] = "evaluate"
+
     wrong: list[WrongDocument]
     """The first 100 examples with a wrong prediction, in order, without their features."""
 
@@ -912,6 +940,8 @@ class ExperimentPartResult(Struct, kw_only=True, omit_defaults=True, tag_field="
     tally: dict[str, Any]
     """The results of the runs by point, as integers that are added to those of other parts."""
 
+    task: ClassVar[Literal["experiment_part"]] = "experiment_part"
+
 
 class ExperimentResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag="experiment"):
     """The result of an experiment. While the experiment runs, the result covers the finished runs."""
@@ -942,6 +972,8 @@ class ExperimentResult(Struct, kw_only=True, omit_defaults=True, tag_field="task
 
     runs_planned: int
     """Number of runs in the chart when the experiment is finished."""
+
+    task: ClassVar[Literal["experiment"]] = "experiment"
 
 
 class Explanation(Struct, kw_only=True, omit_defaults=True):
@@ -1004,12 +1036,16 @@ class ExplanationTerm(Struct, kw_only=True, omit_defaults=True):
 class FalseStopRateExperiment(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="false-stop-rate"):
     """The share of runs that a stopping rule ends at a wrong hypothesis."""
 
+    name: ClassVar[Literal["false-stop-rate"]] = "false-stop-rate"
+
     params: FalseStopRateSpec
     """The share of runs that a stopping rule ends at a wrong hypothesis."""
 
 
 class FalseStopRateExperimentRequest(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="false-stop-rate"):
     """The share of runs that a stopping rule ends at a wrong hypothesis."""
+
+    name: ClassVar[Literal["false-stop-rate"]] = "false-stop-rate"
 
     params: FalseStopRateSpec | None = None
     """The share of runs that a stopping rule ends at a wrong hypothesis."""
@@ -1116,6 +1152,8 @@ class FixedRule(Struct, kw_only=True, omit_defaults=True):
 class FocusingBpLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="focusing-bp"):
     """Focusing belief propagation"""
 
+    name: ClassVar[Literal["focusing-bp"]] = "focusing-bp"
+
     params: dict[str, Any] | None = None
 
 
@@ -1138,12 +1176,16 @@ class GeneratedData(Struct, kw_only=True, omit_defaults=True):
 class GeneratedReceiptData(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="generated"):
     """Examples that are drawn with the seed of the receipt."""
 
+    kind: ClassVar[Literal["generated"]] = "generated"
+
     spec: dict[str, Any]
     """The description of the examples."""
 
 
 class GordanCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="gordan"):
     """Positive multipliers with sum lambda_i y_i x_i = 0. No strict separator exists (Gordan)."""
+
+    kind: ClassVar[Literal["gordan"]] = "gordan"
 
     multipliers: list[MultiplierDocument]
     """The multipliers that are not 0."""
@@ -1170,6 +1212,8 @@ class GridResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag
     """Index of the best training, from 0. The best training has the smallest share of errors on the held-out examples,
     or on its sample if none were held out. Fewer mistakes decide between equal shares, then the smaller index.
     """
+
+    task: ClassVar[Literal["grid"]] = "grid"
 
     trainings: list[GridTraining]
     """All trainings. The values of the last field change first."""
@@ -1478,6 +1522,8 @@ class KernelHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind
     kernel: KernelDocument
     """The conjunctions that the kernel counts."""
 
+    kind: ClassVar[Literal["kernel"]] = "kernel"
+
     n: int
     """Number of features."""
 
@@ -1487,6 +1533,8 @@ class KernelHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind
 
 class KernelPerceptronLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="kernel-perceptron"):
     """Kernel perceptron"""
+
+    name: ClassVar[Literal["kernel-perceptron"]] = "kernel-perceptron"
 
     params: dict[str, Any] | None = None
 
@@ -1501,6 +1549,8 @@ class KernelWinnowHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field
 
     alpha: int
     """The base of the weights, an integer from 2."""
+
+    kind: ClassVar[Literal["kernel-winnow"]] = "kernel-winnow"
 
     max_active: int
     """The largest number of active features of an example."""
@@ -1517,6 +1567,8 @@ class KernelWinnowHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field
 
 class KernelWinnowLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="kernel-winnow"):
     """Kernel Winnow"""
+
+    name: ClassVar[Literal["kernel-winnow"]] = "kernel-winnow"
 
     params: dict[str, Any] | None = None
 
@@ -1934,6 +1986,8 @@ class LinearHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind
     bias: float | None = None
     """The bias; null if the hypothesis has none."""
 
+    kind: ClassVar[Literal["linear"]] = "linear"
+
     n: int
     """Number of features."""
 
@@ -2001,6 +2055,8 @@ class MaximumMarginResult(Struct, kw_only=True, omit_defaults=True, tag_field="t
 
     support: list[int] | None = None
     """The indices of the examples at the margin, from 0."""
+
+    task: ClassVar[Literal["maximum_margin"]] = "maximum_margin"
 
 
 class MeasuredPoint(Struct, kw_only=True, omit_defaults=True):
@@ -2071,12 +2127,16 @@ class MistakeBound(Struct, kw_only=True, omit_defaults=True):
 class MistakeBoundSweepExperiment(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="mistake-bound-sweep"):
     """Mistakes until the hypothesis equals the target."""
 
+    name: ClassVar[Literal["mistake-bound-sweep"]] = "mistake-bound-sweep"
+
     params: MistakeBoundSweepSpec
     """Mistakes until the hypothesis equals the target."""
 
 
 class MistakeBoundSweepExperimentRequest(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="mistake-bound-sweep"):
     """Mistakes until the hypothesis equals the target."""
+
+    name: ClassVar[Literal["mistake-bound-sweep"]] = "mistake-bound-sweep"
 
     params: MistakeBoundSweepSpec | None = None
     """Mistakes until the hypothesis equals the target."""
@@ -2334,6 +2394,8 @@ class MotzkinCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="ki
     (Motzkin).
     """
 
+    kind: ClassVar[Literal["motzkin"]] = "motzkin"
+
     multipliers: list[MultiplierDocument]
     """The multipliers that are not 0."""
 
@@ -2429,17 +2491,23 @@ class Parts(Struct, kw_only=True, omit_defaults=True):
 class PerceptronLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="perceptron"):
     """Perceptron"""
 
+    name: ClassVar[Literal["perceptron"]] = "perceptron"
+
     params: dict[str, Any] | None = None
 
 
 class PerspectronLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="perspectron"):
     """Perspectron"""
 
+    name: ClassVar[Literal["perspectron"]] = "perspectron"
+
     params: dict[str, Any] | None = None
 
 
 class PocketLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="pocket"):
     """Pocket"""
+
+    name: ClassVar[Literal["pocket"]] = "pocket"
 
     params: dict[str, Any] | None = None
 
@@ -2539,6 +2607,8 @@ class ProgressiveCertificate(Struct, kw_only=True, omit_defaults=True, tag_field
     examples: int
     """Tested examples."""
 
+    kind: ClassVar[Literal["progressive"]] = "progressive"
+
     mean_error_at_most: float
     """The upper limit of the mean error of the hypotheses in use."""
 
@@ -2625,6 +2695,8 @@ class Recovery(Struct, kw_only=True, omit_defaults=True):
 class ReinforcedAmpLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="reinforced-amp"):
     """Reinforced AMP"""
 
+    name: ClassVar[Literal["reinforced-amp"]] = "reinforced-amp"
+
     params: dict[str, Any] | None = None
 
 
@@ -2647,6 +2719,8 @@ class RequestedOutput(Struct, kw_only=True, omit_defaults=True):
 
 class RowsReceiptData(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="rows"):
     """Stored or sent examples."""
+
+    kind: ClassVar[Literal["rows"]] = "rows"
 
     sha256: str
     """The digest of the canonical rows."""
@@ -2691,12 +2765,16 @@ class Sample(Struct, kw_only=True, omit_defaults=True):
 class SampleComplexityExperiment(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="sample-complexity"):
     """The share of runs that find hidden binary weights exactly."""
 
+    name: ClassVar[Literal["sample-complexity"]] = "sample-complexity"
+
     params: SampleComplexitySpec
     """The share of runs that find hidden binary weights exactly."""
 
 
 class SampleComplexityExperimentRequest(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="sample-complexity"):
     """The share of runs that find hidden binary weights exactly."""
+
+    name: ClassVar[Literal["sample-complexity"]] = "sample-complexity"
 
     params: SampleComplexitySpec | None = None
     """The share of runs that find hidden binary weights exactly."""
@@ -2755,6 +2833,8 @@ class SavedModel(Struct, kw_only=True, omit_defaults=True):
 class SbpiLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="sbpi"):
     """SBPI (belief-propagation-inspired perceptron)"""
 
+    name: ClassVar[Literal["sbpi"]] = "sbpi"
+
     params: dict[str, Any] | None = None
 
 
@@ -2794,9 +2874,13 @@ class SeparabilityResult(Struct, kw_only=True, omit_defaults=True, tag_field="ta
     separable: bool | None = None
     """Null if a limit ended the computation."""
 
+    task: ClassVar[Literal["separability"]] = "separability"
+
 
 class SeparableFractionExperiment(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="separable-fraction"):
     """The share of random dichotomies that are separable."""
+
+    name: ClassVar[Literal["separable-fraction"]] = "separable-fraction"
 
     params: SeparableFractionSpec
     """The share of random dichotomies that are separable."""
@@ -2804,6 +2888,8 @@ class SeparableFractionExperiment(Struct, kw_only=True, omit_defaults=True, tag_
 
 class SeparableFractionExperimentRequest(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="separable-fraction"):
     """The share of random dichotomies that are separable."""
+
+    name: ClassVar[Literal["separable-fraction"]] = "separable-fraction"
 
     params: SeparableFractionSpec | None = None
     """The share of random dichotomies that are separable."""
@@ -2831,6 +2917,8 @@ class SeparatorCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="
     """A hyperplane with every example on the right side."""
 
     bias: NumberOrDecimal | None = None
+
+    kind: ClassVar[Literal["separator"]] = "separator"
 
     weights: list[NumberOrDecimal]
     """One integer per feature, as a decimal string from 2^53 on."""
@@ -3054,6 +3142,8 @@ class SurvivalCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="k
     hypothesis: int
     """The number of the hypothesis: the mistakes before it plus one."""
 
+    kind: ClassVar[Literal["survival"]] = "survival"
+
     run_length: int
     """Consistent examples since the last mistake."""
 
@@ -3197,6 +3287,8 @@ class TestSetCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="ki
 
     high: float
     """The upper end of the two-sided interval of the error."""
+
+    kind: ClassVar[Literal["test-set"]] = "test-set"
 
     low: float
     """The lower end of the two-sided interval of the error."""
@@ -3354,6 +3446,8 @@ class TrainResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", ta
 
     target: Recovery | None = None
 
+    task: ClassVar[Literal["train"]] = "train"
+
     termination: TerminationDocument
     """How and why the run ended."""
 
@@ -3374,6 +3468,8 @@ class UniqueCertificate(Struct, kw_only=True, omit_defaults=True, tag_field="kin
 
     examples: int
     """The number of examples."""
+
+    kind: ClassVar[Literal["unique"]] = "unique"
 
     log10_doubt: float
     """The decimal logarithm of the bound on the probability that another vector is consistent."""
@@ -3455,6 +3551,8 @@ class VersionSpaceResult(Struct, kw_only=True, omit_defaults=True, tag_field="ta
     seconds: float
     """Seconds of computing."""
 
+    task: ClassVar[Literal["version_space"]] = "version_space"
+
     unique: bool | None = None
     """Whether there is exactly one weight vector; null if the number is unknown."""
 
@@ -3483,6 +3581,8 @@ class WinnowHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind
     exponents: list[int]
     """One integer per feature. The exponents of complements follow all others."""
 
+    kind: ClassVar[Literal["winnow"]] = "winnow"
+
     n: int
     """Number of features without the complements."""
 
@@ -3495,6 +3595,8 @@ class WinnowHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind
 
 class WinnowLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="winnow"):
     """Winnow"""
+
+    name: ClassVar[Literal["winnow"]] = "winnow"
 
     params: dict[str, Any] | None = None
 

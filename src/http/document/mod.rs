@@ -121,9 +121,39 @@ pub fn text(document: OpenApi, limits: &Limits) -> String {
             }
         }
     }
+    complete_schema(&mut document);
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     text
+}
+
+/// Completes each schema for typed clients: states the width of a number, which clients otherwise read in 32 bits, and
+/// moves the default of a union into the description, because the clients of Go and Java cannot construct the default.
+fn complete_schema(schema: &mut Value) {
+    let types = [&schema["type"], &schema["type"][0]];
+    let is = |kind: &str| types.iter().any(|found| **found == kind);
+    let format = match schema["maximum"].as_u64() {
+        _ if is("number") => "double",
+        Some(maximum) if is("integer") && i32::try_from(maximum).is_ok() => "int32",
+        _ if is("integer") => "int64",
+        _ => "",
+    };
+    if !format.is_empty() && schema["format"].is_null() {
+        schema["format"] = format.into();
+    }
+    let default = &schema["default"];
+    let is_union = schema["$ref"].is_string() && default.is_number() || default[0].is_object();
+    if let Some(fields) = schema.as_object_mut().filter(|_| is_union) {
+        let default = fields.remove("default").unwrap_or_default();
+        let description = fields["description"].as_str().unwrap_or_default();
+        let description = format!("{description} Default: `{default}`.");
+        fields.insert("description".to_owned(), description.into());
+    }
+    match schema {
+        Value::Object(fields) => fields.values_mut().for_each(complete_schema),
+        Value::Array(parts) => parts.iter_mut().for_each(complete_schema),
+        _ => {}
+    }
 }
 
 /// Removes null from the schema of an optional body, which may be absent but not null.

@@ -2789,7 +2789,10 @@ class SampleComplexitySpec(Struct, kw_only=True, omit_defaults=True):
     """Examples per dimension."""
 
     learners: list[LearnerSpec] | None = None
-    """Learners that answer with binary weights or with real weights. The signs of real weights are compared."""
+    """Learners that answer with binary weights or with real weights. The signs of real weights are compared. Default:
+    `[{"name":"directed-drift-sync","params":{}},{"name":"perceptron","params":{"bias":false}},{"name":"sbpi","param
+    s":{}},{"name":"amp","params":{}},{"name":"auto","params":{}}]`.
+    """
 
     max_passes: int | None = None
     """Passes after which a run stops. Learners that stop by confidence make one pass."""

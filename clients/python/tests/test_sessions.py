@@ -121,13 +121,17 @@ def mistakes_without_a_break(client: halfspace.Client) -> int:
         return sum(answer.mistake for answer in session.stream(pairs(100_000)) if answer)
 
 
-def test_a_stream_goes_on_through_a_proxy_that_cuts_connections(client: halfspace.Client) -> None:
+def test_a_stream_goes_on_through_a_proxy_that_cuts_connections(
+    client: halfspace.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each connection carries at most 250 answers, so few examples may be ahead of the answers.
+    monkeypatch.setattr("halfspace.streams.AHEAD", 500)
     proxy = CuttingProxy(client.address, 5, budgets=(5_000, 20_000))
     session = client.session("perceptron", 7)
     through = halfspace.Client(proxy.address)
     stream = halfspace.Session(through, session.document).stream(pairs(20_000))
     assert len(list(stream)) == 20_000 == client.get_session(session.id).position
-    assert proxy.cuts > 3
+    assert proxy.cuts > 10
 
 
 def test_a_service_that_stays_away_ends_the_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

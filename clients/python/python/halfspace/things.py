@@ -59,20 +59,20 @@ class Job:
         Ctrl-C leaves the job running and tells the id. A second Ctrl-C cancels the job.
         """
         with Bar(progress) as bar:
-            while self.document.finished_at is None:
-                try:
+            try:
+                while self.document.finished_at is None:
                     self.document = self.client.get_job(self.id, prefer="wait=1")
                     bar.show(self.document)
-                except KeyboardInterrupt:
-                    self._interrupted()
+            except KeyboardInterrupt:
+                self._interrupted()
         if self.document.status != "succeeded":
             error = self.document.error
             raise JobFailed(error.detail if error else f"the job {self.id} is {self.document.status}")
         return self
 
     def _interrupted(self) -> None:
-        tell(f"The job {self.id} goes on. Press Ctrl-C again within {GRACE_SECONDS} seconds to cancel the job.")
         try:
+            tell(f"The job {self.id} goes on. Press Ctrl-C again within {GRACE_SECONDS} seconds to cancel the job.")
             time.sleep(GRACE_SECONDS)
         except KeyboardInterrupt:
             self.cancel()

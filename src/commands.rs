@@ -24,8 +24,8 @@ use tokio_util::sync::CancellationToken;
 use crate::app::logging::{log_to_stderr, tell_fatal};
 use crate::app::{self, Service};
 use crate::config::{
-    Command, CommandLine, KernelsChoice, KeysCommand, LogFormat, Role, Settings, command_line,
-    early_log_format, given_settings, names_listen, unknown_variable,
+    Command, CommandLine, KernelsChoice, KeysCommand, LogFormat, Role, ServeCommand, Settings,
+    command_line, early_log_format, given_settings, names_listen, unknown_variable,
 };
 use crate::jobs::CheckNews;
 use crate::memory::return_free_memory;
@@ -70,7 +70,9 @@ pub fn main() -> ExitCode {
         Ok(line) => line,
         Err(error) => error.exit(),
     };
-    let command = line.command.unwrap_or(Command::Serve);
+    let command = line
+        .command
+        .unwrap_or_else(|| Command::Serve(ServeCommand::default()));
     // For `check`, exit status 1 means damage. For `verify`, exit status 1 means a difference.
     let failure = match command {
         Command::Check { .. } | Command::Verify(_) => ExitCode::from(2),
@@ -92,7 +94,7 @@ fn run(
 ) -> Result<ExitCode, Box<dyn Error>> {
     match command {
         Command::Openapi => {
-            tables::write(&crate::http::document());
+            tables::write(&crate::http::document())?;
             return Ok(ExitCode::SUCCESS);
         }
         Command::Healthcheck => {
@@ -119,7 +121,10 @@ fn run(
             Command::Backup { directory } => backup(settings, &directory).await?,
             Command::Check { json } => return check(settings, json).await,
             Command::Keys(command) => keys(settings, command).await?,
-            _ => serve(settings, &given_settings(matches)).await?,
+            Command::Serve(command) => serve(&command, settings, &given_settings(matches)).await?,
+            Command::Openapi | Command::Healthcheck | Command::Verify(_) => {
+                unreachable!("the command has returned")
+            }
         }
         Ok(ExitCode::SUCCESS)
     });
@@ -127,7 +132,16 @@ fn run(
     result
 }
 
-async fn serve(settings: &Settings, given: &[String]) -> Result<(), Box<dyn Error>> {
+async fn serve(
+    command: &ServeCommand,
+    settings: &Settings,
+    given: &[String],
+) -> Result<(), Box<dyn Error>> {
+    let directory = command.temporary.then(tempfile::tempdir).transpose()?;
+    let inside = directory
+        .as_ref()
+        .map(|directory| settings.clone().in_directory(directory.path()));
+    let settings = inside.as_ref().unwrap_or(settings);
     // The handlers are installed first, so that a signal during the start is not lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -140,6 +154,14 @@ async fn serve(settings: &Settings, given: &[String]) -> Result<(), Box<dyn Erro
         }
         signalled.cancel();
     });
+    if command.stop_with_input {
+        let ended = stop.clone();
+        // A thread of its own, because a read of standard input cannot be abandoned.
+        std::thread::spawn(move || {
+            let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+            ended.cancel();
+        });
+    }
     app::raise_open_files(settings);
     let listener = app::listen(settings)?;
     let operations = app::listen_for_operations(settings)?;

@@ -70,7 +70,7 @@ pub enum Command {
     #[command(flatten)]
     Learning(LearningCommand),
     /// Serves requests and computes jobs (the default).
-    Serve,
+    Serve(ServeCommand),
     /// Upgrades the schema of the store and exits.
     Migrate,
     /// Writes a consistent copy of the embedded store, even while a service uses the store. To restore the
@@ -96,6 +96,17 @@ pub enum Command {
     Openapi,
     /// Checks that a running service is alive. Exit status 0: alive.
     Healthcheck,
+}
+
+/// The life of a service that another program starts for itself.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServeCommand {
+    /// Stops at the end of standard input, so that the service ends with the program that started it.
+    #[arg(long)]
+    pub stop_with_input: bool,
+    /// Keeps the data in a temporary directory, which the service removes at its end.
+    #[arg(long)]
+    pub temporary: bool,
 }
 
 /// A receipt to replay, with its data.

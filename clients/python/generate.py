@@ -197,7 +197,7 @@ class Operation:
             lines.append("body=body")
         keyed = any(p["name"] == "Idempotency-Key" for p in self.operation.get("parameters", []))
         if keyed:
-            lines.append("makes=True")
+            lines.append("creates=True")
         call = f"Call({', '.join(lines)})"
         answer = "type(None)" if hint == "None" else hint
         # `type[T]` has no unions.

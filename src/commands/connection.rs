@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -22,6 +23,9 @@ use super::failure::Failure;
 
 /// The time that an answer may wait for the end of a job. Reports on the progress have this distance.
 const WAIT: &str = "wait=1";
+
+/// Time limit of a connection to a running service.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A service to send requests to.
 pub enum Connection {
@@ -72,10 +76,12 @@ impl Connection {
         if let Some(server) = &place.server {
             // An existing provider of cryptography is no error.
             let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
-            let client = reqwest::Client::builder().build();
+            let client = reqwest::Client::builder()
+                .connect_timeout(CONNECT_TIMEOUT)
+                .build();
             return Ok(Self::Running {
                 client: client.map_err(|error| Failure::work(error.to_string()))?,
-                server: server.trim_end_matches('/').to_owned(),
+                server: with_scheme(server.trim_end_matches('/')),
                 key: place.key.clone(),
             });
         }
@@ -126,6 +132,7 @@ impl Connection {
                         .body(Body::from(value.to_string())),
                     Content::File(path, media_type) => request
                         .header(header::CONTENT_TYPE, media_type)
+                        .header(header::CONTENT_ENCODING, coding(path))
                         .body(Body::from_stream(opened(path).await?)),
                 };
                 let request = request.map_err(|error| Failure::usage(error.to_string()))?;
@@ -154,6 +161,7 @@ impl Connection {
                         .body(value.to_string()),
                     Content::File(path, media_type) => request
                         .header(header::CONTENT_TYPE, media_type)
+                        .header(header::CONTENT_ENCODING, coding(path))
                         .body(reqwest::Body::wrap_stream(opened(path).await?)),
                 };
                 let unreachable = |error: reqwest::Error| {
@@ -177,6 +185,31 @@ impl Connection {
         }
     }
 }
+
+/// An address with its scheme, which is `http` by default.
+fn with_scheme(address: &str) -> String {
+    match address.contains("://") {
+        true => address.to_owned(),
+        false => format!("http://{address}"),
+    }
+}
+
+/// The coding of a file, by its name.
+fn coding(path: &Path) -> &'static str {
+    match path.extension().is_some_and(|extension| extension == "gz") {
+        true => "gzip",
+        false => "identity",
+    }
+}
+
+/// Codes of problems that another command line mends.
+const USAGE: [&str; 5] = [
+    "bad-option",
+    "invalid-parameter",
+    "not-found",
+    "table-option",
+    "unknown-learner",
+];
 
 /// A stream of the bytes of a file or of standard input.
 async fn opened(
@@ -205,10 +238,11 @@ fn refusal(status: StatusCode, body: &[u8]) -> Failure {
     let problem: Value = serde_json::from_slice(body).unwrap_or_default();
     let text = |member: &str| problem[member].as_str();
     let Some(detail) = text("detail").or(text("title")) else {
-        return Failure::work(format!("the answer is {status}"));
+        return Failure::work(format!(
+            "the answer is {status} without a problem; another program may answer at the address"
+        ));
     };
-    let usage = ["/problems/invalid-parameter", "/problems/not-found"];
-    match text("type").is_some_and(|code| usage.contains(&code)) {
+    match text("code").is_some_and(|code| USAGE.contains(&code)) {
         true => Failure::usage(detail.to_owned()),
         false => Failure::work(detail.to_owned()),
     }

@@ -2,13 +2,14 @@
 //! on the place of the work.
 
 use std::fs;
-use std::io::IsTerminal;
-use std::path::Path;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use axum::http::Method;
 use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
 use crate::config::{
@@ -23,8 +24,16 @@ use super::tables;
 const JSON: &str = "application/json";
 const NDJSON: &str = "application/x-ndjson";
 
-/// The parameters that limit a training. The others describe the data.
-const LIMITS: [&str; 4] = ["max_passes", "max_mistakes", "max_examples", "max_seconds"];
+/// The members of `StopSpec`. The other parameters of a comparison describe the data.
+const STOP: [&str; 7] = [
+    "max_passes",
+    "max_mistakes",
+    "max_examples",
+    "max_seconds",
+    "confidence",
+    "error",
+    "rule",
+];
 
 /// Time between two reports on a job if standard error is no terminal.
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
@@ -37,21 +46,43 @@ pub async fn run(command: &LearningCommand, settings: &Settings) -> Result<ExitC
     let place = command.place();
     let connection = Connection::open(place, settings).await?;
     let is_json = place.json || !std::io::stdout().is_terminal();
-    let done = match command {
-        LearningCommand::Train(command) => train(&connection, command, is_json).await,
-        LearningCommand::Predict(command) => predict(&connection, command, is_json).await,
-        LearningCommand::Evaluate(command) => evaluate(&connection, command, is_json).await,
-        LearningCommand::Compare(command) => compare(&connection, command, is_json).await,
-        LearningCommand::Explain(command) => explain(&connection, command, is_json).await,
-        LearningCommand::Learners(command) => learners(&connection, command, is_json).await,
-        LearningCommand::Theory(command) => theory(&connection, command, is_json).await,
+    let work = async {
+        match command {
+            LearningCommand::Train(command) => train(&connection, command, is_json).await,
+            LearningCommand::Predict(command) => predict(&connection, command, is_json).await,
+            LearningCommand::Evaluate(command) => evaluate(&connection, command, is_json).await,
+            LearningCommand::Compare(command) => compare(&connection, command, is_json).await,
+            LearningCommand::Explain(command) => explain(&connection, command, is_json).await,
+            LearningCommand::Learners(command) => learners(&connection, command, is_json).await,
+            LearningCommand::Theory(command) => theory(&connection, command, is_json).await,
+        }
+    };
+    // The store inside this process is removed also after a signal.
+    let done = tokio::select! {
+        done = work => done,
+        stopped = signalled() => Err(stopped),
     };
     connection.close().await;
     done.map(|()| ExitCode::SUCCESS)
 }
 
+/// The failure of a command that a signal ends.
+async fn signalled() -> Failure {
+    let handlers = signal(SignalKind::interrupt())
+        .and_then(|interrupt| Ok((interrupt, signal(SignalKind::terminate())?)));
+    let (mut interrupt, mut terminate) = match handlers {
+        Ok(handlers) => handlers,
+        Err(error) => return Failure::work(format!("no handler of signals: {error}")),
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Failure::work("interrupted".to_owned())
+}
+
 /// Prints a document as JSON or as a table.
-fn print(document: &Value, is_json: bool, table: impl Fn(&Value) -> String) {
+fn print(document: &Value, is_json: bool, table: impl Fn(&Value) -> String) -> Result<(), Failure> {
     match is_json {
         true => tables::write(&format!("{document:#}\n")),
         false => tables::write(&table(document)),
@@ -63,24 +94,24 @@ async fn train(
     command: &TrainCommand,
     is_json: bool,
 ) -> Result<(), Failure> {
+    check_folders([&command.out, &command.receipt])?;
     let mut query = Query::of(&command.input.parameters);
     query.add("holdout", command.holdout);
     query.add("seed", command.seed);
     let path = query.after(&format!("/v1/learners/{}/train", escaped(&command.learner)));
     let job = post_file(connection, &path, &command.input).await?;
     let job = finished(connection, job).await?;
-    let model = job["result"]["model"].as_str().unwrap_or_default();
+    print(&job, is_json, tables::training)?;
+    let model = model_path(&job);
+    save(connection, model.as_deref(), JSON, command.out.as_deref()).await?;
+    let receipt = model.map(|model| format!("{model}/receipt"));
     save(
         connection,
-        &format!("/v1/models/{model}"),
+        receipt.as_deref(),
         JSON,
-        command.out.as_deref(),
+        command.receipt.as_deref(),
     )
-    .await?;
-    let receipt = format!("/v1/models/{model}/receipt");
-    save(connection, &receipt, JSON, command.receipt.as_deref()).await?;
-    print(&job, is_json, tables::training);
-    Ok(())
+    .await
 }
 
 async fn predict(
@@ -88,19 +119,26 @@ async fn predict(
     command: &ModelCommand,
     is_json: bool,
 ) -> Result<(), Failure> {
-    let model = model(connection, &command.model).await?;
+    let model = Model::of(connection, &command.model).await?;
     let query = Query::of(&command.input.parameters);
-    let path = query.after(&format!("/v1/models/{model}/predict"));
+    let path = query.after(&format!("{}/predict", model.path));
     let content = Content::File(&command.input.file, media_type(&command.input)?);
     let answer = connection
         .send(Method::POST, &path, content, NDJSON)
         .await?;
     let lines = String::from_utf8_lossy(&answer.body);
+    // A late error is the last line.
+    let last = lines.trim_end().rsplit('\n').next().unwrap_or_default();
+    let late: Value = serde_json::from_str(last).unwrap_or_default();
     match is_json {
-        true => tables::write(&lines),
-        false => tables::write(&tables::predictions(&lines)),
+        true => tables::write(&lines)?,
+        false => tables::write(&tables::predictions(&lines))?,
     }
-    Ok(())
+    model.remove(connection).await?;
+    match late["error"]["detail"].as_str() {
+        Some(detail) => Err(Failure::work(detail.to_owned())),
+        None => Ok(()),
+    }
 }
 
 async fn evaluate(
@@ -108,12 +146,12 @@ async fn evaluate(
     command: &ModelCommand,
     is_json: bool,
 ) -> Result<(), Failure> {
-    let model = model(connection, &command.model).await?;
+    let model = Model::of(connection, &command.model).await?;
     let query = Query::of(&command.input.parameters);
-    let path = query.after(&format!("/v1/models/{model}/evaluate"));
+    let path = query.after(&format!("{}/evaluate", model.path));
     let result = post_file(connection, &path, &command.input).await?;
-    print(&result, is_json, tables::evaluation);
-    Ok(())
+    model.remove(connection).await?;
+    print(&result, is_json, tables::evaluation)
 }
 
 async fn compare(
@@ -121,9 +159,10 @@ async fn compare(
     command: &CompareCommand,
     is_json: bool,
 ) -> Result<(), Failure> {
+    check_folders([&command.out, &command.figure])?;
     let parameters = command.input.parameters.iter().cloned();
     let (limits, table): (Vec<_>, Vec<_>) =
-        parameters.partition(|(name, _)| LIMITS.contains(&name.as_str()));
+        parameters.partition(|(name, _)| STOP.contains(&name.as_str()));
     let stop: serde_json::Map<_, _> = limits
         .into_iter()
         .map(|(name, value)| {
@@ -162,25 +201,12 @@ async fn compare(
         .send(Method::POST, "/v1/jobs", Content::Json(&request), JSON)
         .await?;
     let job = finished(connection, job.json()?).await?;
+    print(&job, is_json, tables::comparison)?;
     let figure = format!("/v1/jobs/{}/figure", job["id"].as_str().unwrap_or_default());
-    save(
-        connection,
-        &figure,
-        "image/svg+xml",
-        command.figure.as_deref(),
-    )
-    .await?;
-    if let Some(model) = job["result"]["model"].as_str() {
-        save(
-            connection,
-            &format!("/v1/models/{model}"),
-            JSON,
-            command.out.as_deref(),
-        )
-        .await?;
-    }
-    print(&job, is_json, tables::comparison);
-    Ok(())
+    let file = command.figure.as_deref();
+    save(connection, Some(&figure), "image/svg+xml", file).await?;
+    let model = model_path(&job);
+    save(connection, model.as_deref(), JSON, command.out.as_deref()).await
 }
 
 async fn explain(
@@ -188,15 +214,15 @@ async fn explain(
     command: &ExplainCommand,
     is_json: bool,
 ) -> Result<(), Failure> {
-    let model = model(connection, &command.model).await?;
+    let model = Model::of(connection, &command.model).await?;
     let mut query = Query::of(&[]);
     query.add("top", command.top);
-    let path = query.after(&format!("/v1/models/{model}/explanation"));
+    let path = query.after(&format!("{}/explanation", model.path));
     let explanation = connection
         .send(Method::GET, &path, Content::None, JSON)
         .await?;
-    print(&explanation.json()?, is_json, tables::explanation);
-    Ok(())
+    model.remove(connection).await?;
+    print(&explanation.json()?, is_json, tables::explanation)
 }
 
 async fn learners(
@@ -211,8 +237,7 @@ async fn learners(
     let found = connection
         .send(Method::GET, &path, Content::None, JSON)
         .await?;
-    print(&found.json()?, is_json, tables::learners);
-    Ok(())
+    print(&found.json()?, is_json, tables::learners)
 }
 
 async fn theory(
@@ -221,15 +246,34 @@ async fn theory(
     is_json: bool,
 ) -> Result<(), Failure> {
     let query = Query::of(&command.parameters);
-    let path = query.after(&format!("/v1/theory/{}", escaped(&command.formula)));
+    let known = formulas();
+    if !known.contains(&command.formula) {
+        return Err(Failure::usage(format!(
+            "unknown formula {}; the formulas are {}",
+            command.formula,
+            known.join(", ")
+        )));
+    }
+    let path = query.after(&format!("/v1/theory/{}", command.formula));
     let found = connection
         .send(Method::GET, &path, Content::None, JSON)
         .await?;
-    print(&found.json()?, is_json, tables::members);
-    Ok(())
+    print(&found.json()?, is_json, tables::members)
+}
+
+/// The names of the formulas in the OpenAPI document.
+fn formulas() -> Vec<String> {
+    let document: Value = serde_json::from_str(&crate::http::document()).unwrap_or_default();
+    let paths = document["paths"].as_object().into_iter().flatten();
+    let names = paths.filter_map(|(path, _)| path.strip_prefix("/v1/theory/"));
+    names.map(str::to_owned).collect()
 }
 
 fn media_type(input: &Input) -> Result<&'static str, Failure> {
+    if input.file != Path::new("-") && !input.file.exists() {
+        let file = input.file.display();
+        return Err(Failure::usage(format!("{file}: no such file")));
+    }
     let format = known_format(&input.file, input.format).map_err(Failure::usage)?;
     Ok(format.media_type())
 }
@@ -242,33 +286,81 @@ async fn post_file(connection: &Connection, path: &str, input: &Input) -> Result
         .json()
 }
 
-/// The id of a model. A file is first sent to the service.
-async fn model(connection: &Connection, model: &str) -> Result<String, Failure> {
-    let path = Path::new(model);
-    if !path.exists() && connection.server().is_some() {
-        return Ok(escaped(model));
+/// A model of the service.
+struct Model {
+    path: String,
+    /// Whether the command has sent the model, which then disappears with the command.
+    is_sent: bool,
+}
+
+impl Model {
+    /// The model with an id, or the model of a file, which is first sent to the service.
+    async fn of(connection: &Connection, model: &str) -> Result<Self, Failure> {
+        let file = Path::new(model);
+        if !file.exists() && connection.server().is_some() {
+            return Ok(Self {
+                path: format!("/v1/models/{}", escaped(model)),
+                is_sent: false,
+            });
+        }
+        let content = Content::File(file, JSON);
+        let imported = connection
+            .send(Method::POST, "/v1/models", content, JSON)
+            .await?;
+        let id = imported.json()?["id"].take();
+        Ok(Self {
+            path: format!("/v1/models/{}", id.as_str().unwrap_or_default()),
+            is_sent: true,
+        })
     }
-    let content = Content::File(path, JSON);
-    let imported = connection
-        .send(Method::POST, "/v1/models", content, JSON)
-        .await?;
-    let id = imported.json()?["id"].take();
-    Ok(id.as_str().unwrap_or_default().to_owned())
+
+    async fn remove(self, connection: &Connection) -> Result<(), Failure> {
+        if self.is_sent {
+            let path = &self.path;
+            let removal = connection.send(Method::DELETE, path, Content::None, JSON);
+            removal.await?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a file in a folder that does not exist, before the work begins.
+fn check_folders(files: [&Option<PathBuf>; 2]) -> Result<(), Failure> {
+    for file in files.into_iter().flatten() {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        if folder != Path::new("") && !folder.is_dir() {
+            let (file, folder) = (file.display(), folder.display());
+            return Err(Failure::usage(format!(
+                "{file}: there is no folder {folder}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The path of the model that a job made.
+fn model_path(job: &Value) -> Option<String> {
+    let id = job["result"]["model"].as_str()?;
+    Some(format!("/v1/models/{id}"))
 }
 
 /// Writes an answer of the service to a file, if one is asked for.
+///
+/// # Errors
+/// There is no `path` because the job made no model, or the file cannot be written.
 async fn save(
     connection: &Connection,
-    path: &str,
+    path: Option<&str>,
     accept: &str,
     file: Option<&Path>,
 ) -> Result<(), Failure> {
     let Some(file) = file else { return Ok(()) };
+    let name = file.display();
+    let path = path.ok_or_else(|| Failure::work(format!("{name}: the job made no model")))?;
     let answer = connection
         .send(Method::GET, path, Content::None, accept)
         .await?;
-    fs::write(file, &answer.body)
-        .map_err(|error| Failure::work(format!("{}: {error}", file.display())))
+    fs::write(file, &answer.body).map_err(|error| Failure::work(format!("{name}: {error}")))
 }
 
 /// Waits for the end of a job and shows the progress on standard error. Returns the job.
@@ -281,16 +373,19 @@ async fn finished(connection: &Connection, mut job: Value) -> Result<Value, Fail
     let mut report = Report::default();
     while job["finished_at"].is_null() {
         report.show(&job);
-        tokio::select! {
-            answer = connection.send(Method::GET, &path, Content::None, JSON) => job = answer?.json()?,
-            _ = tokio::signal::ctrl_c() => {
-                report.clear();
-                return Err(Failure::work(match connection.server() {
-                    None => "interrupted".to_owned(),
-                    Some(server) => format!("interrupted; the job goes on at {server}{path}"),
-                }));
+        let polled = tokio::select! {
+            answer = connection.send(Method::GET, &path, Content::None, JSON) => answer,
+            stopped = signalled() => Err(stopped),
+        };
+        job = polled.and_then(|answer| answer.json()).map_err(|failure| {
+            report.clear();
+            match connection.server() {
+                None => failure,
+                Some(server) => {
+                    Failure::work(format!("{failure}; the job continues at {server}{path}"))
+                }
             }
-        }
+        })?;
     }
     report.clear();
     match job["status"].as_str() {
@@ -314,19 +409,19 @@ impl Report {
         let is_due = self
             .last
             .is_none_or(|last| last.elapsed() >= REPORT_INTERVAL);
-        if is_terminal {
-            eprint!("\r\x1b[K{}", tables::progress(job));
-        } else if is_due {
-            eprintln!("{}", tables::progress(job));
-        } else {
-            return;
-        }
+        let line = tables::progress(job);
+        // The reader may have closed the pipe, which is no reason to lose the result.
+        let _ = match (is_terminal, is_due) {
+            (true, _) => write!(std::io::stderr(), "\r\x1b[K{line}"),
+            (false, true) => writeln!(std::io::stderr(), "{line}"),
+            (false, false) => return,
+        };
         self.last = Some(Instant::now());
     }
 
     fn clear(&self) {
         if self.last.is_some() && std::io::stderr().is_terminal() {
-            eprint!("\r\x1b[K");
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
     }
 }
@@ -358,7 +453,9 @@ impl Query {
 
 /// A segment of a path.
 fn escaped(segment: &str) -> String {
-    form_urlencoded::byte_serialize(segment.as_bytes()).collect()
+    // The form of queries writes a space as `+`, which a path does not know.
+    let form: String = form_urlencoded::byte_serialize(segment.as_bytes()).collect();
+    form.replace('+', "%20")
 }
 
 impl LearningCommand {

@@ -1,16 +1,26 @@
 //! The answers of the service as text for people.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use serde_json::Value;
+
+use super::failure::Failure;
 
 /// Largest number of terms of an explanation on a terminal.
 const TERMS_MAX: usize = 20;
 
 /// Writes a text to standard output. A closed pipe ends the output, as `halfspace openapi | head` does.
-pub fn write(text: &str) {
+///
+/// # Errors
+/// The text is not written, for example because the disk is full.
+pub fn write(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::work(format!("standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Lines of a name and a value each. Names are padded to one width.
@@ -148,7 +158,7 @@ pub fn predictions(ndjson: &str) -> String {
         .filter_map(|line| serde_json::from_str::<Value>(line).ok());
     documents
         .map(|document| {
-            let class = &document["class"];
+            let class = &document["predicted_class"];
             plain(if class.is_null() {
                 &document["prediction"]
             } else {
@@ -357,7 +367,7 @@ kernel-winnow is unfit: too many features
 
     #[test]
     fn predictions_are_classes_or_labels() {
-        let lines = "{\"prediction\":1,\"class\":\"edible\"}\n{\"prediction\":-1}\n";
+        let lines = "{\"prediction\":1,\"predicted_class\":\"edible\"}\n{\"prediction\":-1}\n";
         assert_eq!(predictions(lines), "edible\n-1\n");
         let explanation_of = json!({"rule": "R.", "terms": [{"weight": -2, "literals": [
             {"name": "a", "negated": false}, {"name": "b", "negated": true}]}]});

@@ -25,8 +25,8 @@ pub fn verify(replay: &Replay) -> Result<ExitCode, Box<dyn Error>> {
     let checks = checks_of(&receipt, &data);
     for check in &checks {
         match &check.outcome {
-            Ok(value) => write(&format!("equal   {}: {value}\n", check.name)),
-            Err(difference) => write(&format!("differs {}: {difference}\n", check.name)),
+            Ok(value) => write(&format!("equal   {}: {value}\n", check.name))?,
+            Err(difference) => write(&format!("differs {}: {difference}\n", check.name))?,
         }
     }
     let is_equal = checks.iter().all(|check| check.outcome.is_ok());

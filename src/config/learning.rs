@@ -153,7 +153,10 @@ pub struct Place {
 /// # Errors
 /// The name has no known extension and no format is given.
 pub fn known_format(file: &Path, given: Option<Format>) -> Result<Format, String> {
-    let by_name = || Format::from_file_name(&file.file_name()?.to_string_lossy());
+    let by_name = || {
+        let name = file.file_name()?.to_string_lossy();
+        Format::from_file_name(name.strip_suffix(".gz").unwrap_or(&name))
+    };
     given.or_else(by_name).ok_or_else(|| {
         let file = file.display();
         format!(

@@ -1,4 +1,4 @@
-"""One service for all tests. `HALFSPACE_PROGRAM` names the program."""
+"""One service for all tests. `PYTHON_HALFSPACE_PROGRAM` names the program."""
 
 from collections.abc import Iterator
 

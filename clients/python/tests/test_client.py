@@ -1,6 +1,7 @@
 """The clients against a running service."""
 
 import asyncio
+import gzip
 import importlib.util
 import inspect
 import json
@@ -15,8 +16,9 @@ from typing import Any, TypeVar
 
 import halfspace
 import numpy as np
+import pandas
 import pytest
-from halfspace import data, operations, process
+from halfspace import data, operations, process, requests, resources
 
 from network import CuttingProxy, free_port
 
@@ -25,6 +27,12 @@ PACKAGE = Path(__file__).parents[1]
 RANDOM = random.Random(1)
 X = [[RANDOM.randint(0, 1) for _ in range(7)] for _ in range(200)]
 Y = [1 if sum(row) > 3 else -1 for row in X]
+
+
+def weights(job: halfspace.Job[halfspace.types.TrainResult]) -> list[float]:
+    hypothesis = job.result.hypothesis
+    assert isinstance(hypothesis, halfspace.types.LinearHypothesis)
+    return hypothesis.weights
 
 
 def generator() -> Any:
@@ -51,7 +59,7 @@ def test_both_clients_have_a_method_for_each_operation() -> None:
 
 def test_a_training_has_a_typed_result_and_a_model(client: halfspace.Client, tmp_path: Path) -> None:
     job = client.train(X, Y, learner="perceptron", holdout=0.2, seed=1, progress=False, assume="independent")
-    assert job.result.training.errors == 0 and job.result.mistakes > 0
+    assert job.result.training and job.result.training.errors == 0 and job.result.mistakes > 0
     assert any("error of the hypothesis is at most" in one.statement for one in job.certificates)
     model = job.model
     assert model.predict(X) == Y
@@ -87,7 +95,7 @@ def test_all_kinds_of_data_give_one_hypothesis(client: halfspace.Client, kind: s
     }
     job = client.train(*forms[kind], learner="perceptron", reading="unsigned", progress=False)
     expected = client.train(X, Y, learner="perceptron", reading="unsigned", progress=False)
-    assert job.result.hypothesis.weights == expected.result.hypothesis.weights
+    assert weights(job) == weights(expected)
 
 
 def test_a_frame_of_texts_predicts_class_names(client: halfspace.Client) -> None:
@@ -103,7 +111,7 @@ def test_a_frame_of_texts_predicts_class_names(client: halfspace.Client) -> None
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([[1, 0], [1]], [1, -1], "different lengths"),
+        ([[1, 0], [1]], [1, -1], "row 1 of X has the length 1"),
         ([[1, 0], [1, 1]], [1], "2 examples, but y has 1"),
         ([1, 0], [1, -1], "one dimension"),
         (np.zeros(4), [1, -1, 1, 1], r"the shape \(4,\)"),
@@ -112,7 +120,7 @@ def test_a_frame_of_texts_predicts_class_names(client: halfspace.Client) -> None
         ({"a": [1, 0]}, [1, -1], "a dict"),
         (None, [1, -1], "a NoneType"),
         ([], [], "no examples"),
-        ([[1], [0]], [1, None], "label is missing"),
+        ([[1], [0]], [1, None], "label of row 1 is missing"),
     ],
 )
 def test_bad_data_are_refused_before_they_are_sent(X: Any, y: Any, message: str) -> None:
@@ -149,7 +157,7 @@ def test_labels_of_every_kind_give_one_hypothesis(client: halfspace.Client, kind
     labels, options = forms[kind]
     job = client.train(X, labels, learner="perceptron", progress=False, **options)
     expected = client.train(X, Y, learner="perceptron", progress=False)
-    assert job.result.hypothesis.weights == expected.result.hypothesis.weights
+    assert weights(job) == weights(expected)
 
 
 def test_a_missing_cell_is_a_value_of_its_own_or_refused(client: halfspace.Client) -> None:
@@ -163,6 +171,120 @@ def test_a_missing_cell_is_a_value_of_its_own_or_refused(client: halfspace.Clien
         client.train(array + 0.5, Y, learner="winnow", progress=False)
 
 
+@pytest.mark.parametrize("names", [range(7), [str(i) for i in range(7)], list("abcdefg")])
+def test_the_names_of_a_frame_are_no_example(client: halfspace.Client, names: Any) -> None:
+    frame = pandas.DataFrame(np.array(X), columns=list(names))
+    model = client.train(frame, Y, learner="perceptron", progress=False).model
+    assert model.predict(frame) == Y and model.evaluate(frame, Y).errors == 0
+    assert client.dataset(frame, Y).document.examples == 200
+
+
+def test_a_dataset_stands_in_the_place_of_examples(client: halfspace.Client) -> None:
+    stored = client.dataset(X, Y)
+    job = client.train(stored, learner="perceptron", progress=False)
+    assert weights(job) == weights(client.train(X, Y, learner="perceptron", progress=False))
+    assert job.model.predict(stored) == Y and job.model.evaluate(stored).errors == 0
+    compared = client.compare(stored, learners=["perceptron"], folds=2, progress=False)
+    assert compared.result.best == 0
+    with pytest.raises(halfspace.DataError, match="leave y out"):
+        client.train(stored, Y, learner="perceptron", progress=False)
+
+
+def test_labels_come_from_one_place(client: halfspace.Client) -> None:
+    import scipy.sparse
+
+    frame = pandas.DataFrame(np.array(X), columns=list("abcdefg"))
+    with pytest.raises(halfspace.DataError, match="not from both"):
+        client.train(frame, Y, labels="a", learner="perceptron", progress=False)
+    with pytest.raises(halfspace.DataError, match="give y"):
+        client.train(scipy.sparse.csr_matrix(np.array(X)), learner="perceptron", progress=False)
+
+
+def test_faults_of_data_name_their_place(client: halfspace.Client) -> None:
+    array = np.array(X, dtype=float)
+    array[3, 1] = np.inf
+    faults: list[tuple[Any, Any, str]] = [
+        (array, Y, "'x2' holds an infinite number in row 3"),
+        ([[1, 0], [1]], [1, 0], "row 1 of X has the length 1"),
+        (X, [*Y[:5], None, *Y[6:]], "label of row 5 is missing"),
+        ([["a\nb", 1], ["c", 0]], [1, 0], "line break"),
+        (pandas.DataFrame({"a": [[1], [2]]}), [1, 0], "a cell holds a list"),
+    ]
+    for examples, labels, message in faults:
+        with pytest.raises(halfspace.DataError, match=message):
+            client.train(examples, labels, learner="perceptron", progress=False)
+
+
+def test_a_packed_file_is_read(client: halfspace.Client, tmp_path: Path) -> None:
+    lines = "".join(",".join(map(str, [*row, label])) + "\n" for row, label in zip(X, Y))
+    path = tmp_path / "rows.csv.gz"
+    path.write_bytes(gzip.compress(lines.encode()))
+    assert client.dataset(path, labels="last").document.examples == 200
+
+
+def test_long_answers_keep_their_scores(client: halfspace.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = client.train(X, Y, learner="perceptron", progress=False).model
+    whole, sizes, predict = model.predict_scores(X), [], client.predict_model
+
+    def without_scores(id: str, body: Any) -> halfspace.types.Predictions:
+        found = predict(id, body)
+        sizes.append(len(found.predictions))
+        return halfspace.types.Predictions(predictions=found.predictions) if sizes[-1] > 60 else found
+
+    monkeypatch.setattr(client, "predict_model", without_scores)
+    assert model.predict_scores(X) == whole and max(sizes[3:]) <= 100
+
+
+def test_predictions_of_lines(client: halfspace.Client, tmp_path: Path) -> None:
+    model = client.train(X, Y, learner="perceptron", progress=False).model
+    path = tmp_path / "rows.ndjson"
+    path.write_text("".join(json.dumps({"x": row}) + "\n" for row in X))
+    assert model.predict(path) == Y
+    path.write_text(json.dumps({"x": X[0]}) + "\n" + json.dumps({"x": [1]}) + "\n")
+    with pytest.raises(halfspace.Problem, match="1"):
+        model.predict(path)
+
+
+def test_large_scores_are_infinite() -> None:
+    assert resources.fraction("-1" + "0" * 400) == -np.inf and resources.fraction("1" + "0" * 400) == np.inf
+
+
+def test_parameters_as_texts() -> None:
+    assert requests.text_of(np.bool_(True)) == "true" and requests.text_of(np.int64(5)) == "5"
+    assert requests.text_of(["a,b", "c"]) == '"a,b",c'
+    assert requests.text_of({"a:b": "number", "c": "nominal"}) == '"a:b":number,c:nominal'
+
+
+def test_a_key_stays_out_of_errors(client: halfspace.Client) -> None:
+    with halfspace.connect(client.address.removeprefix("http://"), key="secret\n") as again:
+        assert again.headers == {"authorization": "Bearer secret"}
+    with pytest.raises(halfspace.HalfspaceError) as caught:
+        halfspace.connect(client.address, key="secr\u00e9t")
+    assert "secr" not in str(caught.value)
+
+
+def test_another_program_at_the_address(client: halfspace.Client) -> None:
+    with pytest.raises(halfspace.HalfspaceError, match="is not the address of a halfspace service"):
+        halfspace.connect(client.address + "/v1")
+
+
+def test_a_killed_program_takes_its_service_along() -> None:
+    code = "import halfspace, time\nprint(halfspace.local().service.process.pid, flush=True)\ntime.sleep(60)"
+    script = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert script.stdout
+    service = int(script.stdout.readline())
+    script.kill()
+    script.wait()
+    until(lambda: not is_running(service))
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
 def test_explicit_zeros_of_a_sparse_matrix_are_zeros(client: halfspace.Client) -> None:
     import scipy.sparse
 
@@ -171,7 +293,7 @@ def test_explicit_zeros_of_a_sparse_matrix_are_zeros(client: halfspace.Client) -
     assert sparse.nnz == 1400 > np.count_nonzero(np.array(X))
     job = client.train(sparse, Y, learner="perceptron", progress=False)
     expected = client.train(X, Y, learner="perceptron", progress=False)
-    assert job.result.hypothesis.weights == expected.result.hypothesis.weights
+    assert weights(job) == weights(expected)
 
 
 def test_a_comparison_trains_the_best(client: halfspace.Client) -> None:
@@ -274,7 +396,7 @@ halfspace.connect(sys.argv[1]).train(X, Y, learner="perceptron", max_passes=10**
         job = until(lambda: running(client, name))
         assert script.stderr
         script.send_signal(signal.SIGINT)
-        while f"{job.id} goes on" not in script.stderr.readline():
+        while f"The job {job.id} continues" not in script.stderr.readline():
             assert script.poll() is None
         if presses == 2:
             script.send_signal(signal.SIGINT)

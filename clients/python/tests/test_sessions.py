@@ -4,6 +4,7 @@ import asyncio
 import queue
 import random
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,58 @@ def test_a_bad_example_is_named_after_the_answers_of_the_earlier_ones(client: ha
             for answer in session.stream([*pairs(10), ([1, 0], 1), *pairs(10)]):
                 seen.append(answer)
         assert len(seen) == 10 and refused.value.position == 10
-        with pytest.raises(halfspace.DataError, match="label 1 or -1"):
+        with pytest.raises(halfspace.DataError, match="label 1, 0 or -1"):
             list(session.stream([*pairs(10), (X[0], "yes")]))
         assert session.position == 20 == client.get_session(session.id).position
+
+
+@pytest.mark.parametrize("label", [0.7, "1", 2, None])
+def test_a_label_is_a_sign(client: halfspace.Client, label: Any) -> None:
+    with client.session("perceptron", 7) as session, pytest.raises(halfspace.DataError, match="label"):
+        session.learn(X[0], label)
+
+
+@pytest.mark.parametrize("count", [4, 100_000])
+def test_a_session_learns_after_a_stream_that_was_left(client: halfspace.Client, count: int) -> None:
+    with client.session("perceptron", 7) as session:
+        for answer in session.stream(pairs(count)):
+            if answer and answer.position == 2:
+                break
+        after = session.learn(X[0], Y[0])
+        assert after and after.position > 2
+        assert client.get_session(session.id).position == after.position == session.position
+
+
+def test_positions_of_another_writer_are_not_taken_for_own_ones(client: halfspace.Client) -> None:
+    with client.session("perceptron", 7) as session:
+        other = halfspace.Session(client, client.get_session(session.id))
+        coming: queue.Queue[Pair | None] = queue.Queue()
+
+        def examples() -> Iterator[Pair]:
+            while (pair := coming.get()) is not None:
+                yield pair
+
+        coming.put((X[0], Y[0]))
+        stream = session.stream(examples())
+        next(stream)
+        with ThreadPoolExecutor() as pool:
+            learning = pool.submit(other.learn, X[1], Y[1])
+            coming.put((X[2], Y[2]))
+            next(stream)
+            coming.put(None)
+            assert list(stream) == []
+            with pytest.raises(halfspace.HalfspaceError, match="position"):
+                learning.result()
+        assert client.get_session(session.id).position == 2
+
+
+def test_an_exit_in_the_iterable_ends_the_stream(client: halfspace.Client) -> None:
+    def examples() -> Iterator[Pair]:
+        yield X[0], Y[0]
+        raise SystemExit(3)
+
+    with client.session("perceptron", 7) as session, pytest.raises(halfspace.HalfspaceError, match="SystemExit"):
+        list(session.stream(examples()))
 
 
 def test_an_error_of_the_iterable_reaches_the_caller(client: halfspace.Client) -> None:
@@ -96,7 +146,7 @@ def test_another_writer_is_announced(client: halfspace.Client) -> None:
         assert refused.value.code == "stale-position" and refused.value.position == 10
 
 
-def test_a_stream_goes_on_after_the_service_was_killed(tmp_path: Path) -> None:
+def test_a_stream_continues_after_the_service_was_killed(tmp_path: Path) -> None:
     port = free_port()
     first = process.LocalService(tmp_path, "--listen", f"127.0.0.1:{port}")
     client = halfspace.connect(first.address)
@@ -121,7 +171,7 @@ def mistakes_without_a_break(client: halfspace.Client) -> int:
         return sum(answer.mistake for answer in session.stream(pairs(100_000)) if answer)
 
 
-def test_a_stream_goes_on_through_a_proxy_that_cuts_connections(
+def test_a_stream_continues_through_a_proxy_that_cuts_connections(
     client: halfspace.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Each connection carries at most 250 answers, so few examples may be ahead of the answers.

@@ -10,11 +10,12 @@
 from . import types
 from .client import AsyncClient, Client, connect, connect_async, local
 from .errors import Busy, DataError, HalfspaceError, JobFailed, NotFound, Problem, Unauthorized, Unreachable
-from .things import Comparison, Dataset, Job, Model, Session, Trace
+from .resources import AsyncSession, Comparison, Dataset, Job, Model, Session, Trace
 from .version import VERSION as __version__
 
 __all__ = [
     "AsyncClient",
+    "AsyncSession",
     "Busy",
     "Client",
     "Comparison",

@@ -6,70 +6,66 @@ import asyncio
 import os
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
 import httpx
+import msgspec
 
 from . import types
-from .data import content
-from .errors import JobFailed
+from .data import labelled
+from .errors import HalfspaceError, JobFailed, Problem
 from .operations import AsyncOperations, Operations
 from .process import LocalService
-from .requests import CONNECT_SECONDS, Call, Content, Exchange, check_version, decoded, segment, unreachable
-from .things import AsyncSession, Comparison, Dataset, Job, Model, Session
+from .requests import (
+    TIMEOUT, Call, Content, Exchange, authorization, base_address, check_version, segment, unreachable
+)
+from .resources import AsyncSession, Comparison, Dataset, Job, Model, Session
 
 T = TypeVar("T")
 C = TypeVar("C", bound="Client")
 
-TIMEOUT = httpx.Timeout(None, connect=CONNECT_SECONDS)
-
-DATA_OPTIONS = frozenset(
-    "labels positive ignore kinds numbers bins missing unknown delimiter decimal sheet header encoding bit_order n".split()
-)
-"""The parameters that describe data. The others belong to the learner or to the training."""
-
-LIMITS = frozenset("max_passes max_mistakes max_examples max_seconds confidence error rule".split())
+STOP = frozenset(field.name for field in msgspec.structs.fields(types.StopSpec))
+"""The names of the stopping conditions."""
 
 
 def training(X: Any, y: Any, learner: str, params: dict[str, Any], **query: Any) -> Call:
     """The request that trains a learner. `params` are those of the learner, the table and the stopping conditions."""
-    options = {name: value for name, value in params.items() if name in DATA_OPTIONS}
-    query.update({name: value for name, value in params.items() if name not in DATA_OPTIONS})
-    path, body = f"/v1/learners/{segment(learner)}/train", content(X, y, **options)
+    path, body = f"/v1/learners/{segment(learner)}/train", labelled(X, y, **params)
     # The answer comes at once, so that the id of the job is known from the start.
-    return Call("POST", path, query=query, header={"prefer": "wait=0"}, body=body, makes=True)
+    return Call("POST", path, query=query, header={"prefer": "wait=0"}, body=body, creates=True)
 
 
 def storing(X: Any, y: Any, name: str | None, options: dict[str, Any]) -> Call:
     """The request that stores examples."""
-    return Call("POST", "/v1/datasets", query={"name": name}, body=content(X, y, **options), makes=True)
+    return Call("POST", "/v1/datasets", query={"name": name}, body=labelled(X, y, **options), creates=True)
 
 
 def comparing(dataset: str, learners: Sequence[str | dict[str, Any]] | None, params: dict[str, Any], **members: Any) -> Call:
     """The request that compares learners on stored examples."""
     request = {name: value for name, value in members.items() if value is not None}
     request["data"] = {"dataset": dataset, **({"assume": params["assume"]} if params.get("assume") else {})}
-    request["stop"] = {name: value for name, value in params.items() if name in LIMITS}
+    request["stop"] = {name: value for name, value in params.items() if name in STOP}
     if learners is not None:
         request["learners"] = [{"name": one} if isinstance(one, str) else one for one in learners]
-    return Call("POST", "/v1/jobs", body={"compare": request}, makes=True)
+    return Call("POST", "/v1/jobs", body={"compare": request}, creates=True)
 
 
 def table_options(params: dict[str, Any]) -> dict[str, Any]:
     """The parameters of a comparison that describe the data. An unknown name is one of these, and the service refuses
     it."""
-    return {name: value for name, value in params.items() if name not in LIMITS and name != "assume"}
+    return {name: value for name, value in params.items() if name not in STOP and name != "assume"}
 
 
 def opening(learner: str, n: int, params: dict[str, Any], assume: str | None, seed: int | None, values: str | None) -> Call:
     """The request that begins a session."""
-    stop = {name: value for name, value in params.items() if name in LIMITS}
-    own = {name: value for name, value in params.items() if name not in LIMITS}
+    stop = {name: value for name, value in params.items() if name in STOP}
+    own = {name: value for name, value in params.items() if name not in STOP}
     given = {"assume": assume, "seed": seed, "values": values, "stop": stop or None}
     members = {name: value for name, value in given.items() if value is not None}
-    body = {"learner": {"name": learner, "params": own}, "n": n, **members}
-    return Call("POST", "/v1/sessions", body=body, makes=True)
+    body = {"learner": {"name": learner, "params": own}, "n": int(n), **members}
+    return Call("POST", "/v1/sessions", body=body, creates=True)
 
 
 class Client(Operations):
@@ -80,10 +76,13 @@ class Client(Operations):
     """
 
     def __init__(self, address: str, key: str | None = None, service: LocalService | None = None) -> None:
-        self.address, self.key, self.service = address.rstrip("/"), key, service
-        headers = {"authorization": f"Bearer {key}"} if key else {}
-        self._http = httpx.Client(base_url=self.address, headers=headers, timeout=TIMEOUT)
-        check_version(self.get_version_document(), self.address)
+        self.address, self.service, self.headers = base_address(address), service, authorization(key)
+        self._http = httpx.Client(base_url=self.address, headers=self.headers, timeout=TIMEOUT)
+        try:
+            version = self.get_version_document()
+        except (Problem, msgspec.DecodeError) as error:
+            raise HalfspaceError(f"{self.address} is not the address of a halfspace service: {error}") from None
+        check_version(version, self.address)
 
     def get_version_document(self) -> dict[str, Any]:
         return self._send(Call("GET", "/version"), dict[str, Any])
@@ -96,11 +95,11 @@ class Client(Operations):
             except httpx.TransportError as error:
                 delay = exchange.delay(error)
                 if delay is None:
-                    raise unreachable(self.address, error) from error
+                    raise unreachable(self.address, error) from None
             else:
                 delay = exchange.delay(response)
-                if delay is None or not response.is_error:
-                    return decoded(response, answer)
+                if delay is None:
+                    return exchange.answered(response, answer)
             time.sleep(delay)
 
     def close(self) -> None:
@@ -127,14 +126,15 @@ class Client(Operations):
         name: str | None = None,
         progress: bool = True,
         **params: Any,
-    ) -> Job:
+    ) -> Job[types.TrainResult]:
         """Trains a learner and waits for the end.
 
-        `X` and `y` are arrays, frames, lists or a file: see `halfspace.data`. `params` are the parameters of the
+        `X` and `y` are arrays, frames, lists, a file or a `Dataset`: see `halfspace.data`. `params` are the parameters of the
         learner, of the table and of the stopping conditions.
         """
         call = training(X, y, learner, params, holdout=holdout, seed=seed, trace=trace, name=name)
-        return Job(self, self._send(call, types.Job)).wait(progress)
+        job: Job[types.TrainResult] = Job(self, self._send(call, types.Job))
+        return job.wait(progress)
 
     def compare(
         self,
@@ -149,15 +149,15 @@ class Client(Operations):
         **params: Any,
     ) -> Comparison:
         """Trains several learners on the same splits, and the best of them on all examples."""
-        dataset = self.dataset(X, y, **table_options(params)).id
-        call = comparing(dataset, learners, params, folds=folds, holdout=holdout, seed=seed)
+        dataset = X if isinstance(X, Dataset) else self.dataset(X, y, **table_options(params))
+        call = comparing(dataset.id, learners, params, folds=folds, holdout=holdout, seed=seed)
         return Comparison(self, self._send(call, types.Job)).wait(progress)
 
     def dataset(self, X: Any, y: Any = None, *, name: str | None = None, **options: Any) -> Dataset:
         """Stores examples for later use."""
         return Dataset(self, self._send(storing(X, y, name, options), types.Dataset))
 
-    def job(self, id: str) -> Job:
+    def job(self, id: str) -> Job[Any]:
         """A job of the service."""
         return Job(self, self.get_job(id))
 
@@ -167,10 +167,12 @@ class Client(Operations):
 
     def load_model(self, path: str | os.PathLike[str]) -> Model:
         """Sends a model file that `Model.save` wrote."""
-        with open(path, "rb") as file:
-            text = file.read()
-        found = self._send(Call("POST", "/v1/models", body=Content(text, "application/json"), makes=True), dict[str, Any])
-        return Model(self, found["id"])
+        return self.send_model(Path(path).read_bytes())
+
+    def send_model(self, document: bytes) -> Model:
+        """Sends a model document that `Model.export` returned."""
+        call = Call("POST", "/v1/models", body=Content(document, "application/json"), creates=True)
+        return Model(self, self._send(call, types.Model).id)
 
     def session(
         self,
@@ -195,10 +197,11 @@ class AsyncClient(AsyncOperations):
     """A client with one coroutine per operation of the API, and `train`, `compare`, `dataset` and `session`."""
 
     def __init__(self, address: str, key: str | None = None) -> None:
-        self.address, self.key = address.rstrip("/"), key
-        headers = {"authorization": f"Bearer {key}"} if key else {}
+        self.address, self.headers = base_address(address), authorization(key)
         limits = httpx.Limits(max_connections=100)
-        self._http = httpx.AsyncClient(base_url=self.address, headers=headers, timeout=httpx.Timeout(None, connect=60), limits=limits)
+        # A request may wait for one of these connections.
+        timeout = httpx.Timeout(300, connect=60, pool=None)
+        self._http = httpx.AsyncClient(base_url=self.address, headers=self.headers, timeout=timeout, limits=limits)
 
     async def _send(self, call: Call, answer: type[T]) -> T:
         exchange = Exchange(call)
@@ -208,16 +211,27 @@ class AsyncClient(AsyncOperations):
             except httpx.TransportError as error:
                 delay = exchange.delay(error)
                 if delay is None:
-                    raise unreachable(self.address, error) from error
+                    raise unreachable(self.address, error) from None
             else:
                 delay = exchange.delay(response)
-                if delay is None or not response.is_error:
-                    return decoded(response, answer)
+                if delay is None:
+                    return exchange.answered(response, answer)
             await asyncio.sleep(delay)
 
-    async def train(self, X: Any, y: Any = None, *, learner: str, **params: Any) -> types.Job:
+    async def train(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        learner: str,
+        holdout: float | None = None,
+        seed: int | None = None,
+        trace: bool = True,
+        name: str | None = None,
+        **params: Any,
+    ) -> types.Job:
         """Trains a learner and waits for the end. See `Client.train`."""
-        return await self._ended(training(X, y, learner, params))
+        return await self._ended(training(X, y, learner, params, holdout=holdout, seed=seed, trace=trace, name=name))
 
     async def compare(
         self,

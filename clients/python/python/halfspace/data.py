@@ -9,8 +9,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from .errors import DataError
-from .requests import Content, text_of
+from .requests import Content, scalar, text_of
 
 MEDIA_TYPES = {
     "csv": "text/csv",
@@ -37,11 +39,18 @@ def content(X: Any, y: Any = None, **options: Any) -> Content:
     """The body for examples `X` with labels `y`.
 
     `X` is a path, an array, a sparse matrix, a pandas or polars frame, or a list of rows. Without `y`, a frame or a
-    file may hold the labels in a column. `options` are the parameters of tables, such as `labels="class"`.
+    file may hold the labels in a column. A `Dataset` is sent by its id. `options` are the parameters of tables, such
+    as `labels="class"`.
 
     Raises `DataError` for data that no learner accepts.
     """
     query = {name: text_of(value) for name, value in options.items() if value is not None}
+    if hasattr(X, "as_data"):
+        if y is not None:
+            raise DataError("a dataset holds the labels; leave y out")
+        return Content(msgspec.json.encode(X.as_data()), "application/json", query)
+    if y is not None and query.get("labels", LABEL) != LABEL:
+        raise DataError("the labels come from y or from the column labels=, not from both")
     if isinstance(X, (str, os.PathLike)):
         if y is not None:
             raise DataError("a file holds the labels; give labels= instead of y")
@@ -49,22 +58,45 @@ def content(X: Any, y: Any = None, **options: Any) -> Content:
     if is_sparse(X):
         return Content(libsvm(X, None if y is None else labels(y, X.shape[0])), "text/x-libsvm", {"n": str(X.shape[1]), **query})
     names, columns = table(X)
-    rows = len(columns[0]) if columns else 0
-    if not rows:
+    for name in names:
+        cell(name)
+    count = len(columns[0]) if columns else 0
+    if not count:
         raise DataError("the data have no examples")
     if y is not None:
         if LABEL in names:
             raise DataError(f"a feature has the name {LABEL}; rename the column, or leave y out and give labels={LABEL!r}")
-        names, columns = [*names, LABEL], [*columns, labels(y, rows)]
+        names, columns = [*names, LABEL], [*columns, labels(y, count)]
         query = {"labels": LABEL, **query}
-    return Content(written(names, columns), "text/csv", query)
+    # Names may be numbers, which the service would read as an example.
+    return Content(written(names, columns), "text/csv", {**query, "header": "true"})
+
+
+def labelled(X: Any, y: Any = None, **options: Any) -> Content:
+    """The body for examples that must have labels."""
+    if y is None and is_sparse(X):
+        raise DataError("a sparse matrix holds no labels; give y")
+    return content(X, y, **options)
+
+
+def rows(X: Any) -> int | None:
+    """The number of examples, or None for a file or a dataset."""
+    if isinstance(X, (str, os.PathLike)) or hasattr(X, "as_data"):
+        return None
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def part(X: Any, begin: int, end: int) -> Any:
+    """Some rows of examples."""
+    return X.iloc[begin:end] if hasattr(X, "iloc") else X[begin:end]
 
 
 def of_file(path: Path, query: dict[str, str]) -> Content:
-    extension = path.suffix.removeprefix(".").lower()
+    is_packed = path.suffix == ".gz"
+    extension = (path.with_suffix("") if is_packed else path).suffix.removeprefix(".").lower()
     if extension not in MEDIA_TYPES:
         raise DataError(f"{path}: unknown extension; the extensions are {', '.join(MEDIA_TYPES)}")
-    return Content(path.read_bytes(), MEDIA_TYPES[extension], query)
+    return Content(path.read_bytes(), MEDIA_TYPES[extension], query, "gzip" if is_packed else None)
 
 
 def is_sparse(X: Any) -> bool:
@@ -73,10 +105,13 @@ def is_sparse(X: Any) -> bool:
 
 def libsvm(X: Any, y: list[str] | None) -> bytes:
     """Sparse examples as LIBSVM lines. An explicit zero is written, which changes nothing."""
-    rows, out = X.tocsr(), io.StringIO()
-    for row in range(rows.shape[0]):
-        begin, end = rows.indptr[row], rows.indptr[row + 1]
-        pairs = sorted(zip(rows.indices[begin:end].tolist(), rows.data[begin:end].tolist()))
+    matrix, out = X.tocsr(), io.StringIO()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    for row in range(matrix.shape[0]):
+        begin, end = matrix.indptr[row], matrix.indptr[row + 1]
+        pairs = zip(matrix.indices[begin:end].tolist(), matrix.data[begin:end].tolist())
         cells = " ".join(f"{index + 1}:{cell(value)}" for index, value in pairs)
         out.write(f"{y[row] if y else 0} {cells}".rstrip() + "\n")
     return out.getvalue().encode()
@@ -93,19 +128,20 @@ def table(X: Any) -> tuple[list[str], list[list[Any]]]:
             raise DataError(f"X has the shape {X.shape} and the type {X.dtype}; needed are rows of numbers or texts")
         if not len(X):
             return [], []
-        columns = [cells(X[:, j]) for j in range(X.shape[1])]
-        return [f"x{j + 1}" for j in range(len(columns))], columns
+        names = [f"x{j + 1}" for j in range(X.shape[1])]
+        return names, [cells(X[:, j], name) for j, name in enumerate(names)]
     if isinstance(X, (dict, bytes)) or not hasattr(X, "__iter__"):
         raise DataError(f"X is a {type(X).__name__}; needed is an array, a sparse matrix, a frame, a list of rows or a path")
-    rows = list(X)
-    if not rows:
+    examples = list(X)
+    if not examples:
         return [], []
-    if not isinstance(rows[0], (list, tuple, str)) and not hasattr(rows[0], "__len__"):
+    if not isinstance(examples[0], (list, tuple, str)) and not hasattr(examples[0], "__len__"):
         raise DataError("X has one dimension; the shape must be (examples, features)")
-    widths = {len(row) for row in rows}
-    if len(widths) > 1:
-        raise DataError(f"the rows have different lengths: {sorted(widths)}")
-    columns = [[cell(row[j]) for row in rows] for j in range(widths.pop())]
+    width = len(examples[0])
+    for i, row in enumerate(examples):
+        if len(row) != width:
+            raise DataError(f"row {i} of X has the length {len(row)}, but row 0 has the length {width}")
+    columns = [[cell(row[j]) for row in examples] for j in range(width)]
     return [f"x{j + 1}" for j in range(len(columns))], columns
 
 
@@ -121,21 +157,26 @@ def of_pandas(X: Any) -> tuple[list[str], list[list[Any]]]:
         values = X.iloc[:, position].to_numpy()
         kinds = {kind(value) for value in values} - {"missing"} if values.dtype == object else set()
         if len(kinds) > 1:
-            raise DataError(f"the column {name!r} mixes {' and '.join(sorted(kinds))}")
-        columns.append(cells(values))
+            text = f"the column {name!r} mixes {' and '.join(sorted(kinds))}; astype(str) makes all of them texts"
+            raise DataError(text)
+        columns.append(cells(values, name))
     return names, columns
 
 
-def cells(values: Any) -> list[Any]:
+def cells(values: Any, name: str) -> list[Any]:
     """A column of an array as cells. Numbers of one type need no look at each value."""
-    sort = values.dtype.kind
-    if sort == "b":
+    dtype = values.dtype.kind
+    if dtype == "b":
         return list(values.astype("int8").tolist())
-    if sort in "iu":
+    if dtype in "iu":
         return list(values.tolist())
-    if sort == "f" and (values == values.round()).all() and (abs(values) < 2**53).all():
+    if dtype == "S":
+        values = values.astype(str)
+    if dtype == "f" and (abs(values) == math.inf).any():
+        raise DataError(f"the column {name!r} holds an infinite number in row {(abs(values) == math.inf).argmax()}")
+    if dtype == "f" and (values == values.round()).all() and (abs(values) < 2**53).all():
         return list(values.astype("int64").tolist())
-    if sort == "f" and (values == values).all():
+    if dtype == "f" and (values == values).all():
         return list(values.tolist())
     return [cell(value) for value in values.tolist()]
 
@@ -145,6 +186,8 @@ def kind(value: Any) -> str:
         return "missing"
     if isinstance(value, (bool, int, float)) or hasattr(value, "dtype"):
         return "numbers"
+    if isinstance(value, (list, tuple, dict, set, bytes)):
+        raise DataError(f"a cell holds a {type(value).__name__}; needed are numbers and texts")
     return "texts"
 
 
@@ -154,16 +197,20 @@ def is_missing(value: Any) -> bool:
 
 def cell(value: Any) -> str:
     """A value of any type as a cell. A missing value is an empty cell."""
+    value = scalar(value)
     if is_missing(value):
         return ""
-    if isinstance(value, bool) or type(value).__name__ == "bool_":
+    if isinstance(value, bool):
         return "1" if value else "0"
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
-    return str(value)
+    text = str(value)
+    if "\n" in text or "\r" in text:
+        raise DataError(f"the text {text!r} holds a line break, which a table cannot hold")
+    return text
 
 
-def labels(y: Any, rows: int) -> list[str]:
+def labels(y: Any, count: int) -> list[str]:
     """The labels as cells. A column vector has one label per row."""
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()
@@ -172,10 +219,11 @@ def labels(y: Any, rows: int) -> list[str]:
         if any(len(row) != 1 for row in values):
             raise DataError("y must have one label per example")
         values = [row[0] for row in values]
-    if len(values) != rows:
-        raise DataError(f"X has {rows} examples, but y has {len(values)} labels")
-    if any(is_missing(value) for value in values):
-        raise DataError("a label is missing")
+    if len(values) != count:
+        raise DataError(f"X has {count} examples, but y has {len(values)} labels")
+    for i, value in enumerate(values):
+        if is_missing(value):
+            raise DataError(f"the label of row {i} is missing")
     return [cell(value) for value in values]
 
 

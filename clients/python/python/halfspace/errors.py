@@ -43,7 +43,7 @@ class NotFound(Problem):
 
 
 class Busy(Problem):
-    """The service has no room now, also after all tries."""
+    """The service is at a limit, also after all tries."""
 
 
 def problem(status: int, document: dict[str, Any]) -> Problem:

@@ -63,7 +63,7 @@ class Operations:
 
         With `store`, the service stores the sequence as a dataset and the answer has status 201.
         """
-        return self._send(Call("POST", "/v1/constructions/kernel-perceptron-adversary", accept="application/json", body=body, makes=True), types.AdversaryAnswer)
+        return self._send(Call("POST", "/v1/constructions/kernel-perceptron-adversary", accept="application/json", body=body, creates=True), types.AdversaryAnswer)
 
     def construct_monotone_cnf(self, body: types.CnfRequest) -> types.CnfAnswer:
         """Builds a monotone CNF with a given number of satisfying assignments (Lemma 8).
@@ -77,7 +77,7 @@ class Operations:
 
         After training on the sequence, the prediction for the `query` example answers the question.
         """
-        return self._send(Call("POST", "/v1/constructions/winnow-counting", accept="application/json", body=body, makes=True), types.CountingAnswer)
+        return self._send(Call("POST", "/v1/constructions/winnow-counting", accept="application/json", body=body, creates=True), types.CountingAnswer)
 
     def list_datasets(self, *, limit: int | None = None, cursor: str | None = None) -> types.DatasetList:
         """Lists the datasets, newest first, without the names of their features.
@@ -92,7 +92,7 @@ class Operations:
         A JSON body contains the name and the data. In any other format the body is the data, and the query contains
         the rest. Examples without labels are half-space examples, unless a JSON body calls them `unlabelled`.
         """
-        return self._send(Call("POST", "/v1/datasets", accept="application/json", query={"name": name, "labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "assume": assume}, body=body, makes=True), types.Dataset)
+        return self._send(Call("POST", "/v1/datasets", accept="application/json", query={"name": name, "labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "assume": assume}, body=body, creates=True), types.Dataset)
 
     def delete_dataset(self, id: str) -> None:
         """Deletes a dataset, unless a job that has not ended reads the dataset.
@@ -132,7 +132,7 @@ class Operations:
         Without a body, the figure runs with the parameters in the list. With `Prefer: wait=S` the answer waits up
         to S seconds for the end of the job.
         """
-        return self._send(Call("POST", f"/v1/experiments/{segment(figure)}", accept="application/json", header={"Prefer": prefer}, body=body, makes=True), types.Job)
+        return self._send(Call("POST", f"/v1/experiments/{segment(figure)}", accept="application/json", header={"Prefer": prefer}, body=body, creates=True), types.Job)
 
     def list_jobs(self, *, limit: int | None = None, cursor: str | None = None, status: Literal["queued", "running", "succeeded", "failed", "cancelled"] | None = None, task: str | None = None, learner: str | None = None, parent: types.JobId | None = None) -> types.JobList:
         """Lists the jobs, newest first.
@@ -148,7 +148,7 @@ class Operations:
         The body holds exactly one task with its data. The service stores the job before the answer. With `Prefer:
         wait=S` the answer waits up to S seconds for the end of the job.
         """
-        return self._send(Call("POST", "/v1/jobs", accept="application/json", header={"Prefer": prefer}, body=body, makes=True), types.Job)
+        return self._send(Call("POST", "/v1/jobs", accept="application/json", header={"Prefer": prefer}, body=body, creates=True), types.Job)
 
     def delete_job(self, id: str) -> None:
         """Deletes an ended job. The model of the job stays.
@@ -216,7 +216,7 @@ class Operations:
         options for reading the body. The response waits up to 10 seconds for the end of the job, or as long as
         `Prefer` asks.
         """
-        return self._send(Call("POST", f"/v1/learners/{segment(name)}/train", accept="application/json", query={"seed": seed, "trace": trace, "holdout": holdout, "name": name_, "confidence": confidence, "error": error, "rule": rule, "max_passes": max_passes, "max_mistakes": max_mistakes, "max_examples": max_examples, "max_seconds": max_seconds, "assume": assume, "labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "warm_start": warm_start, "callback": callback, "priority": priority, "initial": initial, "batch_size": batch_size, "reading": reading, "bias": bias, "eta": eta, "order": order, "label_noise": label_noise, "margin": margin, "excess": excess, "alpha": alpha, "theta": theta, "negated_literals": negated_literals, "relevant": relevant, "kernel.conjunctions": kernel_conjunctions, "kernel.max_literals": kernel_max_literals, "max_active": max_active, "inhibition": inhibition, "threshold": threshold, "reinforcement": reinforcement, "max_iterations": max_iterations, "restarts": restarts, "step": step}, header={"Prefer": prefer}, body=body, makes=True), types.Job)
+        return self._send(Call("POST", f"/v1/learners/{segment(name)}/train", accept="application/json", query={"seed": seed, "trace": trace, "holdout": holdout, "name": name_, "confidence": confidence, "error": error, "rule": rule, "max_passes": max_passes, "max_mistakes": max_mistakes, "max_examples": max_examples, "max_seconds": max_seconds, "assume": assume, "labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "warm_start": warm_start, "callback": callback, "priority": priority, "initial": initial, "batch_size": batch_size, "reading": reading, "bias": bias, "eta": eta, "order": order, "label_noise": label_noise, "margin": margin, "excess": excess, "alpha": alpha, "theta": theta, "negated_literals": negated_literals, "relevant": relevant, "kernel.conjunctions": kernel_conjunctions, "kernel.max_literals": kernel_max_literals, "max_active": max_active, "inhibition": inhibition, "threshold": threshold, "reinforcement": reinforcement, "max_iterations": max_iterations, "restarts": restarts, "step": step}, header={"Prefer": prefer}, body=body, creates=True), types.Job)
 
     def get_limits(self) -> types.LimitsAnswer:
         """Returns the limits of the service and your use of the limits per key.
@@ -240,7 +240,7 @@ class Operations:
         the names of features and classes. You may change the `name` of the model. The digest is not a signature, so
         import models only from sources that you trust.
         """
-        return self._send(Call("POST", "/v1/models", accept="application/json", body=body, makes=True), types.Model)
+        return self._send(Call("POST", "/v1/models", accept="application/json", body=body, creates=True), types.Model)
 
     def delete_model(self, id: str) -> None:
         """Deletes a model.
@@ -360,7 +360,7 @@ class Operations:
 
         Send the examples with `POST /v1/sessions/{id}/examples`.
         """
-        return self._send(Call("POST", "/v1/sessions", accept="application/json", body=body, makes=True), types.Session)
+        return self._send(Call("POST", "/v1/sessions", accept="application/json", body=body, creates=True), types.Session)
 
     def delete_session(self, id: str) -> None:
         """Deletes a session.
@@ -393,7 +393,7 @@ class Operations:
 
         The session stays open. The model does not change with the session.
         """
-        return self._send(Call("POST", f"/v1/sessions/{segment(id)}/model", accept="application/json", query={"name": name}, makes=True), types.SavedModel)
+        return self._send(Call("POST", f"/v1/sessions/{segment(id)}/model", accept="application/json", query={"name": name}, creates=True), types.SavedModel)
 
     def predict_session(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None) -> types.Predictions:
         """Predicts labels without learning.
@@ -601,7 +601,7 @@ class AsyncOperations:
 
         With `store`, the service stores the sequence as a dataset and the answer has status 201.
         """
-        return await self._send(Call("POST", "/v1/constructions/kernel-perceptron-adversary", accept="application/json", body=body, makes=True), types.AdversaryAnswer)
+        return await self._send(Call("POST", "/v1/constructions/kernel-perceptron-adversary", accept="application/json", body=body, creates=True), types.AdversaryAnswer)
 
     async def construct_monotone_cnf(self, body: types.CnfRequest) -> types.CnfAnswer:
         """Builds a monotone CNF with a given number of satisfying assignments (Lemma 8).
@@ -615,7 +615,7 @@ class AsyncOperations:
 
         After training on the sequence, the prediction for the `query` example answers the question.
         """
-        return await self._send(Call("POST", "/v1/constructions/winnow-counting", accept="application/json", body=body, makes=True), types.CountingAnswer)
+        return await self._send(Call("POST", "/v1/constructions/winnow-counting", accept="application/json", body=body, creates=True), types.CountingAnswer)
 
     async def list_datasets(self, *, limit: int | None = None, cursor: str | None = None) -> types.DatasetList:
         """Lists the datasets, newest first, without the names of their features.
@@ -630,7 +630,7 @@ class AsyncOperations:
         A JSON body contains the name and the data. In any other format the body is the data, and the query contains
         the rest. Examples without labels are half-space examples, unless a JSON body calls them `unlabelled`.
         """
-        return await self._send(Call("POST", "/v1/datasets", accept="application/json", query={"name": name, "labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "assume": assume}, body=body, makes=True), types.Dataset)
+        return await self._send(Call("POST", "/v1/datasets", accept="application/json", query={"name": name, "labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "assume": assume}, body=body, creates=True), types.Dataset)
 
     async def delete_dataset(self, id: str) -> None:
         """Deletes a dataset, unless a job that has not ended reads the dataset.
@@ -670,7 +670,7 @@ class AsyncOperations:
         Without a body, the figure runs with the parameters in the list. With `Prefer: wait=S` the answer waits up
         to S seconds for the end of the job.
         """
-        return await self._send(Call("POST", f"/v1/experiments/{segment(figure)}", accept="application/json", header={"Prefer": prefer}, body=body, makes=True), types.Job)
+        return await self._send(Call("POST", f"/v1/experiments/{segment(figure)}", accept="application/json", header={"Prefer": prefer}, body=body, creates=True), types.Job)
 
     async def list_jobs(self, *, limit: int | None = None, cursor: str | None = None, status: Literal["queued", "running", "succeeded", "failed", "cancelled"] | None = None, task: str | None = None, learner: str | None = None, parent: types.JobId | None = None) -> types.JobList:
         """Lists the jobs, newest first.
@@ -686,7 +686,7 @@ class AsyncOperations:
         The body holds exactly one task with its data. The service stores the job before the answer. With `Prefer:
         wait=S` the answer waits up to S seconds for the end of the job.
         """
-        return await self._send(Call("POST", "/v1/jobs", accept="application/json", header={"Prefer": prefer}, body=body, makes=True), types.Job)
+        return await self._send(Call("POST", "/v1/jobs", accept="application/json", header={"Prefer": prefer}, body=body, creates=True), types.Job)
 
     async def delete_job(self, id: str) -> None:
         """Deletes an ended job. The model of the job stays.
@@ -754,7 +754,7 @@ class AsyncOperations:
         options for reading the body. The response waits up to 10 seconds for the end of the job, or as long as
         `Prefer` asks.
         """
-        return await self._send(Call("POST", f"/v1/learners/{segment(name)}/train", accept="application/json", query={"seed": seed, "trace": trace, "holdout": holdout, "name": name_, "confidence": confidence, "error": error, "rule": rule, "max_passes": max_passes, "max_mistakes": max_mistakes, "max_examples": max_examples, "max_seconds": max_seconds, "assume": assume, "labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "warm_start": warm_start, "callback": callback, "priority": priority, "initial": initial, "batch_size": batch_size, "reading": reading, "bias": bias, "eta": eta, "order": order, "label_noise": label_noise, "margin": margin, "excess": excess, "alpha": alpha, "theta": theta, "negated_literals": negated_literals, "relevant": relevant, "kernel.conjunctions": kernel_conjunctions, "kernel.max_literals": kernel_max_literals, "max_active": max_active, "inhibition": inhibition, "threshold": threshold, "reinforcement": reinforcement, "max_iterations": max_iterations, "restarts": restarts, "step": step}, header={"Prefer": prefer}, body=body, makes=True), types.Job)
+        return await self._send(Call("POST", f"/v1/learners/{segment(name)}/train", accept="application/json", query={"seed": seed, "trace": trace, "holdout": holdout, "name": name_, "confidence": confidence, "error": error, "rule": rule, "max_passes": max_passes, "max_mistakes": max_mistakes, "max_examples": max_examples, "max_seconds": max_seconds, "assume": assume, "labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "warm_start": warm_start, "callback": callback, "priority": priority, "initial": initial, "batch_size": batch_size, "reading": reading, "bias": bias, "eta": eta, "order": order, "label_noise": label_noise, "margin": margin, "excess": excess, "alpha": alpha, "theta": theta, "negated_literals": negated_literals, "relevant": relevant, "kernel.conjunctions": kernel_conjunctions, "kernel.max_literals": kernel_max_literals, "max_active": max_active, "inhibition": inhibition, "threshold": threshold, "reinforcement": reinforcement, "max_iterations": max_iterations, "restarts": restarts, "step": step}, header={"Prefer": prefer}, body=body, creates=True), types.Job)
 
     async def get_limits(self) -> types.LimitsAnswer:
         """Returns the limits of the service and your use of the limits per key.
@@ -778,7 +778,7 @@ class AsyncOperations:
         the names of features and classes. You may change the `name` of the model. The digest is not a signature, so
         import models only from sources that you trust.
         """
-        return await self._send(Call("POST", "/v1/models", accept="application/json", body=body, makes=True), types.Model)
+        return await self._send(Call("POST", "/v1/models", accept="application/json", body=body, creates=True), types.Model)
 
     async def delete_model(self, id: str) -> None:
         """Deletes a model.
@@ -898,7 +898,7 @@ class AsyncOperations:
 
         Send the examples with `POST /v1/sessions/{id}/examples`.
         """
-        return await self._send(Call("POST", "/v1/sessions", accept="application/json", body=body, makes=True), types.Session)
+        return await self._send(Call("POST", "/v1/sessions", accept="application/json", body=body, creates=True), types.Session)
 
     async def delete_session(self, id: str) -> None:
         """Deletes a session.
@@ -931,7 +931,7 @@ class AsyncOperations:
 
         The session stays open. The model does not change with the session.
         """
-        return await self._send(Call("POST", f"/v1/sessions/{segment(id)}/model", accept="application/json", query={"name": name}, makes=True), types.SavedModel)
+        return await self._send(Call("POST", f"/v1/sessions/{segment(id)}/model", accept="application/json", query={"name": name}, creates=True), types.SavedModel)
 
     async def predict_session(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None) -> types.Predictions:
         """Predicts labels without learning.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import uuid
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -22,7 +21,16 @@ TRIES = 6
 """Tries of one request."""
 
 CONNECT_SECONDS = 5.0
-"""Time limit of a connection. An answer has no time limit, because a training may take long."""
+"""Time limit of a connection."""
+
+TIMEOUT = httpx.Timeout(300, connect=CONNECT_SECONDS)
+"""Time limits of a request. No answer takes minutes, because a request for a job returns before the end of the job."""
+
+REPEATABLE = ("/predict", "/evaluate", "/infer", "/cancel")
+"""Ends of the paths of requests with a body that change nothing, or nothing more the second time."""
+
+LASTING = ("too-many-bytes", "store-limit", "storage-full")
+"""Codes of refusals that do not pass by waiting."""
 
 
 @dataclass
@@ -33,6 +41,8 @@ class Content:
     media_type: str
     query: dict[str, str] = field(default_factory=dict)
     """Parameters that describe the data."""
+    coding: str | None = None
+    """The content coding, such as gzip."""
 
 
 @dataclass
@@ -45,8 +55,8 @@ class Call:
     query: dict[str, Any] = field(default_factory=dict)
     header: dict[str, Any] = field(default_factory=dict)
     body: Any = None
-    makes: bool = False
-    """Whether the request makes a thing. All tries then have one idempotency key."""
+    creates: bool = False
+    """Whether the request creates something. All tries then have one idempotency key."""
 
 
 def segment(text: str) -> str:
@@ -54,13 +64,28 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
+def scalar(value: Any) -> Any:
+    """A scalar of NumPy as a value of Python. Other values stay."""
+    return value.item() if hasattr(value, "dtype") and hasattr(value, "item") and not getattr(value, "ndim", 0) else value
+
+
 def text_of(value: Any) -> str:
-    """A parameter as text."""
+    """A parameter as text: a flag, a list such as `ignore=["a", "b"]`, a map such as `kinds={"a": "number"}`, or
+    anything with an id."""
+    value = scalar(getattr(value, "id", value))
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
-        return ",".join(text_of(one) for one in value)
+        return ",".join(quoted(text_of(one)) for one in value)
+    if isinstance(value, dict):
+        return ",".join(f"{quoted(text_of(name))}:{text_of(one)}" for name, one in value.items())
     return str(value)
+
+
+def quoted(name: str) -> str:
+    """A name of a list. A name with a separator stands in quotes."""
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"' if set(name) & set(',:"') else name
 
 
 class Exchange:
@@ -73,10 +98,12 @@ class Exchange:
         content: bytes | None = None
         if isinstance(call.body, Content):
             content, headers["content-type"] = call.body.data, call.body.media_type
+            if call.body.coding:
+                headers["content-encoding"] = call.body.coding
             query = {**call.body.query, **query}
         elif call.body is not None:
             content, headers["content-type"] = msgspec.json.encode(call.body), "application/json"
-        if call.makes:
+        if call.creates:
             headers["idempotency-key"] = str(uuid.uuid4())
         self.headers, self.query, self.content = headers, query, content
         self.tries = 0
@@ -88,18 +115,32 @@ class Exchange:
         return client.build_request(call.method, call.path, params=self.query, headers=self.headers, content=self.content)
 
     def delay(self, failure: httpx.Response | httpx.TransportError) -> float | None:
-        """The seconds until the next try, or None without one. A request that changes something is tried again only
-        under an idempotency key."""
-        repeats = self.call.makes or self.call.method in ("GET", "DELETE")
+        """The seconds until the next try, or None without one.
+
+        A lost request is tried again if a second one does no harm. A refusal is tried again if it may pass soon.
+        """
+        repeats = self.call.creates or self.call.method in ("GET", "DELETE") or self.call.path.endswith(REPEATABLE)
         backoff = min(0.1 * 2.0**self.tries, 5.0) * random.uniform(0.5, 1.0)
         if self.tries >= TRIES:
             return None
         if isinstance(failure, httpx.TransportError):
             return backoff if repeats or isinstance(failure, httpx.ConnectError) else None
+        if failure.status_code in (429, 503) and any(f'"{code}"' in failure.text for code in LASTING):
+            return None
         if failure.status_code in (429, 503) or failure.status_code == 409 and "idempotency-in-flight" in failure.text:
             after = failure.headers.get("retry-after", "")
             return float(after) if after.isdigit() else backoff
         return None
+
+    def answered(self, response: httpx.Response, answer: type[T]) -> T:
+        """The value of the last answer.
+
+        Raises `Problem` if the service refused the request.
+        """
+        if self.tries > 1 and self.call.method == "DELETE" and response.status_code == 404:
+            # An earlier try deleted the thing, but its answer was lost.
+            return None  # type: ignore[return-value] # pyright: ignore[reportReturnType]
+        return decoded(response, answer)
 
 
 def decoded(response: httpx.Response, answer: type[T]) -> T:
@@ -107,7 +148,7 @@ def decoded(response: httpx.Response, answer: type[T]) -> T:
 
     Raises `Problem` if the service refused the request.
     """
-    if response.is_error:
+    if not response.is_success:
         try:
             document = response.json()
         except ValueError:
@@ -119,13 +160,29 @@ def decoded(response: httpx.Response, answer: type[T]) -> T:
         return None  # pyright: ignore[reportReturnType]
     try:
         return msgspec.json.decode(response.content, type=answer, strict=False)
-    except msgspec.ValidationError as error:
-        message = f"the answer of {response.url.path} does not fit this client ({VERSION}): {error}"
+    except msgspec.DecodeError as error:
+        message = f"the answer of {response.url} does not fit this client ({VERSION}): {error}"
         raise errors.HalfspaceError(message) from error
 
 
 def unreachable(address: str, error: httpx.TransportError) -> errors.Unreachable:
     return errors.Unreachable(f"no service answers at {address}: {error or type(error).__name__}")
+
+
+def base_address(address: str) -> str:
+    """An address with its scheme, which is `http` by default."""
+    return (address if "://" in address else f"http://{address}").rstrip("/")
+
+
+def authorization(key: str | None) -> dict[str, str]:
+    """The header of a key. A key from a file may end with a newline.
+
+    Raises `HalfspaceError` for a text that is no key. The error does not show the text.
+    """
+    key = (key or "").strip()
+    if not all("!" <= character <= "~" for character in key):
+        raise errors.HalfspaceError("the key holds characters that no key has")
+    return {"authorization": f"Bearer {key}"} if key else {}
 
 
 def check_version(answer: dict[str, Any], address: str) -> None:
@@ -139,8 +196,3 @@ def check_version(answer: dict[str, Any], address: str) -> None:
 
 def numbers(version: str) -> list[int]:
     return [int(part) for part in version.split("-")[0].split(".") if part.isdigit()]
-
-
-def lines(content: bytes) -> Iterator[bytes]:
-    """The lines of an NDJSON answer."""
-    return (line for line in content.split(b"\n") if line)

@@ -8,20 +8,20 @@ of the training data. The perceptron, the pocket and the perspectron read number
 
 from __future__ import annotations
 
-import os
-import tempfile
-from functools import cache
-from pathlib import Path
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .client import Client, local
-from .things import Model, fraction
+from .errors import NotFound
+from .resources import Model, fraction
+from .types import Predictions
 
 _chosen: list[Client] = []
 
@@ -40,19 +40,21 @@ def _client() -> Client:
     return _chosen[0] if _chosen else _own()
 
 
-@cache
-def _loaded(address: str, model: bytes) -> str:
-    """The id of a model file on a service."""
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "model.json"
-        path.write_bytes(model)
-        return _client().load_model(path).id
+@lru_cache(maxsize=64)
+def _sent(address: str, model: bytes) -> str:
+    """The id of a model on a service."""
+    return _client().send_model(model).id
+
+
+def _dense(X: Any) -> Any:
+    return X.toarray() if issparse(X) else X
 
 
 class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A learner as an estimator."""
 
     _learner = ""
+    _sparse: str | bool = "csr"
     _common = ("numbers", "bins", "max_passes", "random_state")
     _names = {"conjunctions": "kernel.conjunctions", "max_literals": "kernel.max_literals"}
 
@@ -64,11 +66,12 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = bool(self._sparse)
         return tags
 
     def fit(self, X: Any, y: Any) -> _Classifier:
         """Trains the learner. `y` has two classes, of which the second in sorted order is positive."""
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, X, y, dtype=np.float64, accept_sparse=self._sparse)
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind != "binary":
@@ -79,38 +82,39 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         params = {name: value for name, value in self.get_params().items() if name not in self._common and value is not None}
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         options: dict[str, Any] = {str(self._names.get(name, name)): value for name, value in params.items()}
-        options.update(self._table(), seed=seed, max_passes=self.max_passes)
+        options.update(seed=seed, max_passes=self.max_passes)
+        # Numbers need thresholds for a learner of Boolean features, and a sparse matrix has none.
+        self.is_sparse_ = bool(issparse(X)) and (self.numbers == "real" or not set(np.unique(X.data)) - {0, 1})
+        if not self.is_sparse_:
+            X = _dense(X)
+            options.update(numbers=self.numbers, bins=None if self.numbers == "real" else self.bins)
         job = _client().train(X, 2 * codes - 1, learner=self._learner, progress=False, **options)
-        with tempfile.TemporaryDirectory() as directory:
-            path = Path(directory) / "model.json"
-            job.model.save(path)
-            self.model_ = path.read_bytes()
+        self.model_ = job.model.export()
         self.mistakes_, self.n_iter_ = job.result.mistakes, max(1, job.result.passes)
         return self
 
-    def _table(self) -> dict[str, Any]:
-        if self.numbers == "real":
-            return {"numbers": "real"}
-        return {"numbers": self.numbers, "bins": self.bins}
-
-    def _model(self) -> Model:
+    def _predictions(self, X: Any) -> tuple[Model, Predictions]:
         check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse=self._sparse)
+        X = csr_matrix(X) if self.is_sparse_ else _dense(X)
         client = _client()
-        return Model(client, _loaded(client.address, self.model_))
+        model = Model(client, _sent(client.address, self.model_))
+        try:
+            return model, model.predictions(X)
+        except NotFound:
+            # Somebody has deleted the model on the service.
+            model = client.send_model(self.model_)
+            return model, model.predictions(X)
 
     def predict(self, X: Any) -> Any:
         """The predicted classes."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        found = np.asarray(self._model().predictions(X).predictions)
-        return self.classes_[(found == 1).astype(int)]
+        _, found = self._predictions(X)
+        return self.classes_[(np.asarray(found.predictions) == 1).astype(int)]
 
     def decision_function(self, X: Any) -> Any:
         """The scores minus the threshold. A positive number predicts the second class."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        found = self._model().predictions(X)
-        threshold = fraction(getattr(self._model().document.hypothesis, "theta", 0))
+        model, found = self._predictions(X)
+        threshold = fraction(getattr(model.document.hypothesis, "theta", 0))
         scores = np.asarray([fraction(score or 0) - threshold for score in found.scores or []])
         # A score at the threshold predicts the second class.
         at_threshold = (np.asarray(found.predictions) == 1) & (scores <= 0)
@@ -124,8 +128,8 @@ class Perceptron(_Classifier):
 
     def __init__(
         self, *,
-        bias: bool = True, eta: float = 1, order: str = "cyclic", numbers: str = "real", bins: int = 8, max_passes:
-        int | None = 100, random_state: Any = None,
+        bias: bool = True, eta: float = 1, order: str = "cyclic", numbers: str = "real", bins: int = 8,
+        max_passes: int | None = 100, random_state: Any = None,
     ) -> None:
         self.bias, self.eta, self.order = bias, eta, order
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
@@ -152,8 +156,8 @@ class Perspectron(_Classifier):
 
     def __init__(
         self, *,
-        bias: bool = True, label_noise: float = 0.1, margin: float = 0.1, excess: float = 0.1, numbers: str =
-        "real", bins: int = 8, max_passes: int | None = 1, random_state: Any = None,
+        bias: bool = True, label_noise: float = 0.1, margin: float = 0.1, excess: float = 0.1,
+        numbers: str = "real", bins: int = 8, max_passes: int | None = 1, random_state: Any = None,
     ) -> None:
         self.bias, self.label_noise, self.margin, self.excess = bias, label_noise, margin, excess
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
@@ -166,8 +170,8 @@ class Winnow(_Classifier):
 
     def __init__(
         self, *,
-        alpha: float = 2, theta: float | str | None = None, negated_literals: bool = True, numbers: str =
-        "thermometer", bins: int = 8, max_passes: int | None = 100, random_state: Any = None,
+        alpha: float = 2, theta: float | str | None = None, negated_literals: bool = True,
+        numbers: str = "thermometer", bins: int = 8, max_passes: int | None = 100, random_state: Any = None,
     ) -> None:
         self.alpha, self.theta, self.negated_literals = alpha, theta, negated_literals
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
@@ -180,17 +184,19 @@ class KernelPerceptron(_Classifier):
 
     def __init__(
         self, *,
-        conjunctions: str = "all", max_literals: int | None = None, order: str = "cyclic", numbers:
-        str = "thermometer", bins: int = 8, max_passes: int | None = 100, random_state: Any = None,
+        conjunctions: str = "all", max_literals: int | None = None, order: str = "cyclic",
+        numbers: str = "thermometer", bins: int = 8, max_passes: int | None = 100, random_state: Any = None,
     ) -> None:
         self.conjunctions, self.max_literals, self.order = conjunctions, max_literals, order
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
 
 
 class KernelWinnow(_Classifier):
-    """Winnow over all monotone conjunctions. An example may have few active features only."""
+    """Winnow over all monotone conjunctions. An example may have few active features only. Sparse data are refused."""
 
     _learner = "kernel-winnow"
+    # The one threshold of a column that is mostly zero is zero, which leaves no feature.
+    _sparse = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -214,8 +220,8 @@ class BoundedPerceptron(_Classifier):
 
     def __init__(
         self, *,
-        inhibition: float = 0.5, eta: float = 0.01, threshold: float = 0, numbers: str = "thermometer", bins: int =
-        8, max_passes: int | None = 100, random_state: Any = None,
+        inhibition: float = 0.5, eta: float = 0.01, threshold: float = 0, numbers: str = "thermometer",
+        bins: int = 8, max_passes: int | None = 100, random_state: Any = None,
     ) -> None:
         self.inhibition, self.eta, self.threshold = inhibition, eta, threshold
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
@@ -296,8 +302,8 @@ class AMP(_Classifier):
 
     def __init__(
         self, *,
-        max_iterations: int | None = None, restarts: int | None = None, numbers: str = "thermometer", bins: int = 8,
-        max_passes: int | None = None, random_state: Any = None,
+        max_iterations: int | None = None, restarts: int | None = None, numbers: str = "thermometer",
+        bins: int = 8, max_passes: int | None = None, random_state: Any = None,
     ) -> None:
         self.max_iterations, self.restarts = max_iterations, restarts
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
@@ -310,8 +316,8 @@ class ReinforcedAMP(_Classifier):
 
     def __init__(
         self, *,
-        reinforcement: float = 0.003, max_iterations: int | None = None, restarts: int | None = None, numbers: str =
-        "thermometer", bins: int = 8, max_passes: int | None = None, random_state: Any = None,
+        reinforcement: float = 0.003, max_iterations: int | None = None, restarts: int | None = None,
+        numbers: str = "thermometer", bins: int = 8, max_passes: int | None = None, random_state: Any = None,
     ) -> None:
         self.reinforcement, self.max_iterations, self.restarts = reinforcement, max_iterations, restarts
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state
@@ -324,8 +330,8 @@ class FocusingBP(_Classifier):
 
     def __init__(
         self, *,
-        step: float = 0.0005, max_iterations: int | None = None, restarts: int | None = None, numbers: str =
-        "thermometer", bins: int = 8, max_passes: int | None = None, random_state: Any = None,
+        step: float = 0.0005, max_iterations: int | None = None, restarts: int | None = None,
+        numbers: str = "thermometer", bins: int = 8, max_passes: int | None = None, random_state: Any = None,
     ) -> None:
         self.step, self.max_iterations, self.restarts = step, max_iterations, restarts
         self.numbers, self.bins, self.max_passes, self.random_state = numbers, bins, max_passes, random_state

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import threading
 import time
 from collections import deque
@@ -19,13 +20,13 @@ import h11
 import msgspec
 
 from . import types
-from .errors import DataError, HalfspaceError, Problem, Unreachable, problem
+from .errors import Busy, DataError, HalfspaceError, Problem, Unreachable, problem
 from .requests import CONNECT_SECONDS, segment
 
 T = TypeVar("T")
 
-AHEAD = 10_000
-"""Examples without an answer, after which a stream stops to read further examples."""
+AHEAD = 1_000
+"""Examples without an answer, after which a stream reads no further examples."""
 
 LINES_MAX = 500_000
 """Examples of one request. The service accepts twice as many."""
@@ -33,8 +34,8 @@ LINES_MAX = 500_000
 RECOVERY_SECONDS = 60.0
 """Time that a stream waits for a service that does not answer."""
 
-PASSING = frozenset(("session-busy", "stopping", "timeout", "unreadable", "stale-position", "too-many-connections"))
-"""Codes of problems after which a stream begins a new request."""
+PASSING = frozenset(("session-busy", "unreadable", "stale-position"))
+"""Codes of problems after which a stream begins a new request, as after the statuses 408, 429 and 503."""
 
 _answer = msgspec.json.Decoder(types.ExampleAnswer, strict=False)
 _problem = msgspec.json.Decoder(dict[str, Any])
@@ -48,26 +49,34 @@ def number(value: Any) -> int | float:
     return int(value) if value.is_integer() else value
 
 
-def line(x: Any, y: Any) -> bytes:
-    """An example as a line."""
+def line(example: Any) -> bytes:
+    """An example as a line. The label 0 means -1."""
     try:
-        return msgspec.json.encode({"x": [number(value) for value in x], "y": int(y)}) + b"\n"
+        x, y = example
+        label = number(y)
+        if label not in (-1, 0, 1) or isinstance(y, str):
+            raise ValueError(f"the label is {y!r}")
+        return msgspec.json.encode({"x": [number(value) for value in x], "y": label}) + b"\n"
     except (TypeError, ValueError) as error:
-        raise DataError(f"an example has numbers as features and the label 1 or -1: {error}") from error
+        raise DataError(f"an example is a pair of numbers and the label 1, 0 or -1: {error}") from error
 
 
 class Stream:
     """The examples of one stream, and the request that sends them now."""
 
-    def __init__(self, address: str, key: str | None, session: str, position: int) -> None:
+    def __init__(self, address: str, headers: dict[str, str], session: str, position: int, is_certain: bool) -> None:
         parts = urlsplit(address)
         self.host, self.port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         self.is_secure = parts.scheme == "https"
         self.target = f"{parts.path.rstrip('/')}/v1/sessions/{segment(session)}/examples"
         self.headers = [("host", parts.netloc), ("content-type", "application/x-ndjson"), ("transfer-encoding", "chunked")]
-        self.headers += [("authorization", f"Bearer {key}")] if key else []
+        self.headers += list(headers.items())
         self.position = position
         """Position of the last answer."""
+        self.is_certain = is_certain
+        """Whether the session should stand at the position. After an early end of another stream it may be further."""
+        self.has_learnt = False
+        """Whether the service may have learnt examples of this stream."""
         self.waiting: deque[bytes] = deque()
         """Examples without an answer."""
         self.is_last = False
@@ -90,8 +99,10 @@ class Stream:
 
         Raises `HalfspaceError` if another client moved the session.
         """
+        if not self.is_certain and not self.has_learnt:
+            self.position = position
         lost = position - self.position
-        if not 0 <= lost <= len(self.waiting):
+        if not 0 <= lost <= (len(self.waiting) if self.has_learnt else 0):
             raise HalfspaceError(f"another client moved the session from position {self.position} to {position}")
         for _ in range(lost):
             self.waiting.popleft()
@@ -137,6 +148,9 @@ class Stream:
                     self.is_open = False
         except h11.RemoteProtocolError:
             self.is_open = False
+        if not self.is_open and self.status < 400:
+            # Without a refusal the service may have learnt any part of the request.
+            self.has_learnt = True
         if self.status >= 400 and not self.is_open:
             with contextlib.suppress(msgspec.DecodeError):
                 self.refusal = problem(self.status, _problem.decode(self.rest))
@@ -155,6 +169,7 @@ class Stream:
                 return
             answer = _answer.decode(text)
             self.waiting.popleft()
+            self.has_learnt = True
             self.position, self.is_terminated = answer.position, answer.terminated
             yield answer
             if answer.terminated:
@@ -171,6 +186,7 @@ async def answers(
     the service for the position of the session.
     """
     moved = asyncio.Event()
+    deadline = None
     writer: asyncio.StreamWriter | None = None
     errors: list[Exception] = []
 
@@ -196,7 +212,6 @@ async def answers(
         await write(data)
 
     sender = asyncio.create_task(send())
-    give_up = None
     try:
         while True:
             while not stream.waiting and not stream.is_last:
@@ -205,10 +220,11 @@ async def answers(
             if stream.is_complete:
                 break
             try:
-                stands = stream.position if not stream.requests else await position()
+                stands = stream.position if stream.is_certain and not stream.requests else await position()
                 tls = True if stream.is_secure else None
                 opening = asyncio.open_connection(stream.host, stream.port, ssl=tls)
                 reader, connected = await asyncio.wait_for(opening, CONNECT_SECONDS)
+                keep_alive(connected)
                 head, lost = stream.begin(stands)
                 connected.write(head)
                 writer = connected
@@ -218,10 +234,11 @@ async def answers(
                 while stream.is_open:
                     received = stream.receive(await reader.read(1 << 16))
                     if received:
-                        give_up = None
+                        deadline = None
                         moved.set()
                         yield list(received)
-            except (OSError, asyncio.TimeoutError, Unreachable) as error:
+            except (OSError, asyncio.TimeoutError, Unreachable, Busy) as error:
+                stream.has_learnt |= stream.is_open
                 stream.is_open, failure = False, f"no service answers at {stream.host}:{stream.port}: {error}"
             else:
                 failure = f"the service ends the stream: {stream.refusal or 'the connection breaks'}"
@@ -229,11 +246,11 @@ async def answers(
                 if writer:
                     writer.close()
                     writer = None
-            if stream.refusal and (stream.refusal.code not in PASSING or is_elsewhere(stream)):
+            if stream.refusal and not is_passing(stream, stream.refusal):
                 raise stream.refusal
             if stream.waiting and not stream.is_complete:
-                give_up = give_up or time.monotonic() + RECOVERY_SECONDS
-                if time.monotonic() > give_up:
+                deadline = deadline or time.monotonic() + RECOVERY_SECONDS
+                if time.monotonic() > deadline:
                     raise Unreachable(failure)
                 await asyncio.sleep(0.2)
         if errors:
@@ -242,23 +259,37 @@ async def answers(
         sender.cancel()
 
 
-def is_elsewhere(stream: Stream) -> bool:
-    """Whether the session did not stand where the stream begins. A later request may meet examples of an earlier one,
-    which the service was still learning."""
-    return stream.requests == 1 and stream.refusal is not None and stream.refusal.code == "stale-position"
+def is_passing(stream: Stream, refusal: Problem) -> bool:
+    """Whether a new request may succeed.
+
+    A session at another position is no reason to try again if another client moved the session. It is one if the
+    service was still learning examples of an earlier request.
+    """
+    if refusal.code == "stale-position" and stream.is_certain and stream.requests == 1:
+        return False
+    return refusal.code in PASSING or refusal.status in (408, 429, 503)
+
+
+def keep_alive(writer: asyncio.StreamWriter) -> None:
+    """Lets the system notice within minutes that the other side is gone. Examples may be hours apart."""
+    connection = writer.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, seconds in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 20)):
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), seconds)
 
 
 async def one_by_one(examples: AsyncIterable[tuple[Any, Any]]) -> AsyncIterator[list[bytes]]:
     """The lines of examples that come as coroutines."""
-    async for x, y in examples:
-        yield [line(x, y)]
+    async for example in examples:
+        yield [line(example)]
 
 
 async def pulled(examples: Iterable[tuple[Any, Any]]) -> AsyncIterator[list[bytes]]:
     """The lines of examples. A thread reads the examples, because the next example may take long."""
     loop, some = asyncio.get_running_loop(), asyncio.Event()
     lines: deque[bytes] = deque()
-    room = threading.Semaphore(AHEAD)
+    vacancies = threading.Semaphore(AHEAD)
     state = {"done": False, "closed": False}
     errors: list[Exception] = []
 
@@ -269,17 +300,21 @@ async def pulled(examples: Iterable[tuple[Any, Any]]) -> AsyncIterator[list[byte
 
     def pull() -> None:
         try:
-            for x, y in examples:
-                room.acquire()
+            for example in examples:
+                vacancies.acquire()
                 if state["closed"]:
                     return
-                lines.append(line(x, y))
+                lines.append(line(example))
                 if len(lines) == 1:
                     tell()
         except Exception as error:
             errors.append(error)
-        state["done"] = True
-        tell()
+        except BaseException as error:
+            # A loop of coroutines ends with such an error, so the caller would wait for ever.
+            errors.append(HalfspaceError(f"the iterable of the examples ended with {error!r}"))
+        finally:
+            state["done"] = True
+            tell()
 
     threading.Thread(target=pull, daemon=True).start()
     try:
@@ -290,18 +325,18 @@ async def pulled(examples: Iterable[tuple[Any, Any]]) -> AsyncIterator[list[byte
             while lines:
                 burst.append(lines.popleft())
             if burst:
-                room.release(len(burst))
+                vacancies.release(len(burst))
                 yield burst
             if is_done:
                 break
     finally:
         state["closed"] = True
-        room.release()
+        vacancies.release()
     if errors:
         raise errors[0]
 
 
-def waited(bursts: AsyncIterator[list[T]]) -> Generator[T, None, None]:
+def waited(bursts: AsyncGenerator[list[T], None]) -> Generator[T, None, None]:
     """The values of bursts, for callers without coroutines. A thread of its own runs the coroutines."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
@@ -311,8 +346,13 @@ def waited(bursts: AsyncIterator[list[T]]) -> Generator[T, None, None]:
         return await anext(bursts, None)
 
     async def close() -> None:
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await bursts.aclose()
+        await loop.shutdown_asyncgens()
+        # The transport closes in the next round of the loop.
         await asyncio.sleep(0)
 
     try:

@@ -13,24 +13,24 @@ from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+import msgspec
 
 from . import types
-from .data import content
-from .errors import JobFailed, NotFound, Unreachable
+from .data import content, labelled, part, rows
+from .errors import HalfspaceError, JobFailed, NotFound, Problem, Unreachable, problem
 from .requests import Call
 from .streams import Stream, answers, number, one_by_one, pulled, waited
 
 if TYPE_CHECKING:
     from .client import AsyncClient, Client
 
-J = TypeVar("J", bound="Job")
+R = TypeVar("R")
+J = TypeVar("J", bound="Job[Any]")
 
 GRACE_SECONDS = 3
 """Time after Ctrl-C in which a second Ctrl-C cancels the job."""
-
-EVALUATION = frozenset(("assume", "fresh", "confidence"))
-"""The parameters of an evaluation. The others describe the data."""
 
 
 def rows_html(title: str, rows: Iterable[tuple[str, Any]]) -> str:
@@ -43,8 +43,8 @@ def rows_html(title: str, rows: Iterable[tuple[str, Any]]) -> str:
     return f"<table><caption>{html.escape(title)}</caption>{cells}</table>"
 
 
-class Job:
-    """A job."""
+class Job(Generic[R]):
+    """A job with a result of the type `R`."""
 
     def __init__(self, client: Client, document: types.Job) -> None:
         self.client, self.document = client, document
@@ -65,31 +65,36 @@ class Job:
                     bar.show(self.document)
             except KeyboardInterrupt:
                 self._interrupted()
+                raise KeyboardInterrupt(f"waiting for {self.id}") from None
         if self.document.status != "succeeded":
             error = self.document.error
             raise JobFailed(error.detail if error else f"the job {self.id} is {self.document.status}")
         return self
 
     def _interrupted(self) -> None:
+        service = self.client.service
+        is_lost = service is not None and service.is_temporary
+        fate = "ends with the service of this program" if is_lost else f"continues. client.job({self.id!r}).wait() waits again"
         try:
-            tell(f"The job {self.id} goes on. Press Ctrl-C again within {GRACE_SECONDS} seconds to cancel the job.")
+            tell(f"The job {self.id} {fate}. Press Ctrl-C again within {GRACE_SECONDS} seconds to cancel the job.")
             time.sleep(GRACE_SECONDS)
         except KeyboardInterrupt:
-            self.cancel()
+            # The job may have ended meanwhile.
+            with contextlib.suppress(Problem):
+                self.cancel()
             tell(f"The job {self.id} is cancelled.")
-        raise KeyboardInterrupt
 
     def cancel(self) -> None:
         """Cancels the job."""
         self.document = self.client.cancel_job(self.id)
 
     @property
-    def result(self) -> Any:
+    def result(self) -> R:
         """The result, of the type of the task."""
-        return self.document.result
+        return cast(R, self.document.result)
 
     @property
-    def certificates(self) -> list[Any]:
+    def certificates(self) -> list[types.Certificate]:
         """The proved statements about the result."""
         return list(getattr(self.result, "certificates", []))
 
@@ -105,6 +110,9 @@ class Job:
     def trace(self) -> Trace:
         """The mistake curve of a training."""
         return Trace(self.client.get_job_trace(self.id))
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id}: {self.document.task}, {self.document.status}>"
 
     def _repr_html_(self) -> str:
         result = self.result
@@ -139,7 +147,7 @@ class Bar:
             self.bar = tqdm(total=100, unit="%", leave=False)
         progress = job.progress
         self.bar.n = round(100 * (progress.fraction or 0))
-        self.bar.set_postfix(passes=progress.passes, mistakes=progress.mistakes)
+        self.bar.set_postfix(passes=f"{progress.passes:,}", mistakes=f"{progress.mistakes:,}")
 
     def __enter__(self) -> Bar:
         return self
@@ -182,26 +190,37 @@ class Model:
 
     def predictions(self, X: Any, **options: Any) -> types.Predictions:
         """The predictions for examples, with the scores."""
-        return self.client.predict_model(self.id, content(X, **options))
+        body = content(X, **options)
+        if body.media_type == "application/x-ndjson":
+            answered = self.client._send(Call("POST", f"/v1/models/{self.id}/predict", body=body), bytes)
+            return of_lines(answered)
+        found = self.client.predict_model(self.id, body)
+        count = rows(X)
+        if found.scores is None and count is not None and count > 1:
+            # The service leaves the scores out of a long answer.
+            halves = part(X, 0, count // 2), part(X, count // 2, count)
+            return joined([self.predictions(half, **options) for half in halves])
+        return found
 
     def predict(self, X: Any, **options: Any) -> list[Any]:
-        """The predicted classes, or 1 and -1 if the classes have no names."""
+        """The predicted classes as texts, or 1 and -1 if the training had labels of numbers such as 0 and 1."""
         found = self.predictions(X, **options)
         return list(found.predicted_classes or found.predictions)
 
     def predict_scores(self, X: Any, **options: Any) -> list[float]:
         """The scores of the predictions."""
         found = self.predictions(X, **options)
-        return [float("nan") if score is None else fraction(score) for score in found.scores or []]
+        if found.scores is None:
+            raise HalfspaceError("the answer is too long for the scores; send fewer examples at once")
+        return [float("nan") if score is None else fraction(score) for score in found.scores]
 
     def explain(self, top: int | None = None) -> types.Explanation:
         """The terms with the largest weights."""
         return self.client.get_model_explanation(self.id, top=top)
 
-    def evaluate(self, X: Any, y: Any = None, **options: Any) -> Any:
+    def evaluate(self, X: Any, y: Any = None, **options: Any) -> types.EvaluateResult:
         """The errors on labelled examples."""
-        query: dict[str, Any] = {name: options.pop(name) for name in list(options) if name in EVALUATION}
-        call = Call("POST", f"/v1/models/{self.id}/evaluate", query=query, body=content(X, y, **options))
+        call = Call("POST", f"/v1/models/{self.id}/evaluate", body=labelled(X, y, **options))
         return self.client._send(call, types.EvaluateResult)
 
     def code(self, language: str = "python") -> str:
@@ -211,16 +230,46 @@ class Model:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to a file, which `Client.load_model` reads."""
-        Path(path).write_bytes(self.client._send(Call("GET", f"/v1/models/{self.id}"), bytes))
+        Path(path).write_bytes(self.export())
+
+    def export(self) -> bytes:
+        """The document of the model, which `Client.send_model` takes."""
+        return self.client._send(Call("GET", f"/v1/models/{self.id}"), bytes)
+
+    def __repr__(self) -> str:
+        return f"<Model {self.id}>"
 
     def _repr_html_(self) -> str:
         document = self.document
         explanation = self.explain(top=10)
-        rows: list[tuple[str, Any]] = [("learner", document.learner), ("rule", explanation.rule)]
+        cells: list[tuple[str, Any]] = [("learner", document.learner), ("rule", explanation.rule)]
         for term in explanation.terms:
             names = " and ".join(("not " if one.negated else "") + str(one.name) for one in term.literals)
-            rows.append((f"{term.weight:g}", names))
-        return rows_html(f"Model {self.id}", rows)
+            cells.append((f"{fraction(term.weight):g}", names))
+        return rows_html(f"Model {self.id}", cells)
+
+
+def of_lines(ndjson: bytes) -> types.Predictions:
+    """The predictions of an answer in lines.
+
+    Raises `Problem` if the last line is a late error.
+    """
+    answered = [msgspec.json.decode(line) for line in ndjson.splitlines()]
+    if answered and "error" in answered[-1]:
+        document = answered[-1]["error"]
+        raise problem(document.get("status", 0), document)
+    classes = [line["predicted_class"] for line in answered if "predicted_class" in line]
+    predictions = [line["prediction"] for line in answered]
+    scores = [line.get("score") for line in answered]
+    return types.Predictions(predictions=predictions, scores=scores, predicted_classes=classes or None)
+
+
+def joined(parts: list[types.Predictions]) -> types.Predictions:
+    """The predictions of consecutive examples."""
+    classes = [one for part in parts for one in part.predicted_classes or []]
+    scores = None if any(part.scores is None for part in parts) else [one for part in parts for one in part.scores or []]
+    predictions = [one for part in parts for one in part.predictions]
+    return types.Predictions(predictions=predictions, scores=scores, predicted_classes=classes or None, table=parts[0].table)
 
 
 def fraction(score: Any) -> float:
@@ -228,11 +277,11 @@ def fraction(score: Any) -> float:
     try:
         return float(Fraction(score))
     except OverflowError:
-        return math.copysign(math.inf, Fraction(score))
+        return math.inf if Fraction(score) > 0 else -math.inf
 
 
 class Dataset:
-    """Stored examples."""
+    """Stored examples. `train`, `compare`, `predict` and `evaluate` take a dataset in the place of `X`."""
 
     def __init__(self, client: Client, document: types.Dataset) -> None:
         self.client, self.document = client, document
@@ -241,12 +290,19 @@ class Dataset:
     def id(self) -> str:
         return self.document.id
 
+    def as_data(self) -> dict[str, str]:
+        """The reference in the body of a request."""
+        return {"dataset": self.id}
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.id}: {self.document.examples} examples of {self.document.n} features>"
+
     def delete(self) -> None:
         """Deletes the examples."""
         self.client.delete_dataset(self.id)
 
 
-class Comparison(Job):
+class Comparison(Job[types.CompareResult]):
     """A comparison of learners."""
 
     def figure(self) -> str:
@@ -268,25 +324,35 @@ class Session:
     def __init__(self, client: Client, document: types.Session) -> None:
         self.client, self.document = client, document
         self.position = document.position
+        self._is_certain = True
 
     @property
     def id(self) -> str:
         return self.document.id
 
+    def __repr__(self) -> str:
+        return f"<Session {self.id} at position {self.position}>"
+
     def learn(self, x: Any, y: Any) -> types.ExampleAnswer | None:
         """Predicts one example, then learns the label."""
         with contextlib.closing(self.stream([(x, y)])) as found:
-            return next(found)
+            (answer,) = found
+            return answer
 
     def stream(self, examples: Iterable[tuple[Any, Any]]) -> Generator[types.ExampleAnswer | None, None, None]:
         """Predicts and learns examples in order, and yields one answer for each.
 
         Answers arrive while examples are sent, so `examples` may be endless or wait for an answer. A thread reads
-        `examples`. After a lost connection the stream goes on at the position of the session. The service has learnt
+        `examples`. After a lost connection the stream continues at the position of the session. The service has learnt
         an example at most once; the answer of an example is None if the service learnt the example but the
         connection broke before the answer arrived.
+
+        The stream sends up to `halfspace.streams.AHEAD` examples before their answers. If you leave the stream early,
+        the service may therefore have learnt examples whose answers you have not read. The next call asks the
+        service for the position.
         """
-        stream = Stream(self.client.address, self.client.key, self.id, self.position)
+        stream = Stream(self.client.address, self.client.headers, self.id, self.position, self._is_certain)
+        self._is_certain = False
 
         async def position() -> int:
             return (await asyncio.to_thread(self.client.get_session, self.id)).position
@@ -294,6 +360,7 @@ class Session:
         for answer in waited(answers(stream, pulled(examples), position)):
             self.position = answer.position if answer else self.position + 1
             yield answer
+        self._is_certain = True
 
     def predict(self, X: Any) -> list[int]:
         """Predicts examples without learning."""
@@ -317,6 +384,7 @@ class AsyncSession:
     def __init__(self, client: AsyncClient, document: types.Session) -> None:
         self.client, self.document = client, document
         self.position = document.position
+        self._is_certain = True
 
     @property
     def id(self) -> str:
@@ -325,13 +393,15 @@ class AsyncSession:
     async def learn(self, x: Any, y: Any) -> types.ExampleAnswer | None:
         """Predicts one example, then learns the label."""
         async with contextlib.aclosing(self.stream([(x, y)])) as found:
-            return await anext(found)
+            (answer,) = [one async for one in found]
+            return answer
 
     async def stream(
         self, examples: Iterable[tuple[Any, Any]] | AsyncIterable[tuple[Any, Any]]
     ) -> AsyncGenerator[types.ExampleAnswer | None, None]:
         """Predicts and learns examples in order, and yields one answer for each. See `Session.stream`."""
-        stream = Stream(self.client.address, self.client.key, self.id, self.position)
+        stream = Stream(self.client.address, self.client.headers, self.id, self.position, self._is_certain)
+        self._is_certain = False
         bursts = one_by_one(examples) if isinstance(examples, AsyncIterable) else pulled(examples)
 
         async def position() -> int:
@@ -342,10 +412,15 @@ class AsyncSession:
                 for answer in burst:
                     self.position = answer.position if answer else self.position + 1
                     yield answer
+        self._is_certain = True
 
     async def predict(self, X: Any) -> list[int]:
         """Predicts examples without learning."""
         return list((await self.client._send(predicting(self.id, X), types.Predictions)).predictions)
+
+    async def save_model(self, name: str | None = None) -> types.SavedModel:
+        """Saves the hypothesis as a model."""
+        return await self.client.save_session_model(self.id, name=name)
 
     async def __aenter__(self) -> AsyncSession:
         return self

@@ -136,7 +136,12 @@ async fn predict(
     }
     model.remove(connection).await?;
     match late["error"]["detail"].as_str() {
-        Some(detail) => Err(Failure::work(detail.to_owned())),
+        Some(detail) => Err(Failure::work(
+            match late["error"]["errors"][0]["line"].as_u64() {
+                Some(line) => format!("line {line}: {detail}"),
+                None => detail.to_owned(),
+            },
+        )),
         None => Ok(()),
     }
 }

@@ -289,6 +289,106 @@ fn exit_statuses_tell_a_wrong_command_line_from_failed_work() {
 }
 
 #[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let home = Home::new();
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let mut command = program();
+    command.args(["learners"]).current_dir(home.path());
+    let status = command.stdout(full).stderr(Stdio::null()).status();
+    assert_eq!(status.unwrap().code(), Some(1));
+    let missing = [
+        "train",
+        "table.csv",
+        "--learner",
+        "perceptron",
+        "--out",
+        "none/m.json",
+    ];
+    let (status, message) = home.failure(&missing);
+    assert_eq!(status, Some(2));
+    assert!(message.contains("no folder none"), "{message}");
+}
+
+#[test]
+fn a_late_error_follows_the_predictions() {
+    let home = Home::new();
+    home.output(&[
+        "train",
+        "table.csv",
+        "--learner",
+        "perceptron",
+        "--out",
+        "m.json",
+    ]);
+    home.write("rows.ndjson", "{\"x\":\"011\"}\n{\"x\":\"01\"}\n");
+    let output = home.run_with(&["predict", "m.json", "rows.ndjson"], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("{\"prediction\":1"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("line 2"));
+}
+
+#[test]
+fn a_packed_file_has_a_second_extension() {
+    let home = Home::new();
+    let file = fs::File::create(home.path().join("table.csv.gz")).unwrap();
+    let mut packer = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    packer.write_all(TABLE.as_bytes()).unwrap();
+    packer.finish().unwrap();
+    let job = home.json(&["train", "table.csv.gz", "--learner", "perceptron"]);
+    assert_eq!(job["result"]["training"]["errors"], 0);
+}
+
+#[tokio::test]
+async fn a_sent_model_disappears_with_the_command() {
+    let home = Home::new();
+    home.output(&[
+        "train",
+        "table.csv",
+        "--learner",
+        "perceptron",
+        "--out",
+        "m.json",
+    ]);
+    let service = Program::start(&home.path().join("data"), &[]);
+    let address = service.client().address.to_string();
+    home.output(&["predict", "m.json", "table.csv", "--server", &address]);
+    home.output(&["explain", "m.json", "--server", &address]);
+    let models = service.client().get("/v1/models").await.json();
+    assert_eq!(models["items"], json!([]));
+    service.kill();
+}
+
+#[test]
+fn a_temporary_service_ends_with_its_input() {
+    let mut service = program()
+        .args([
+            "serve",
+            "--temporary",
+            "--stop-with-input",
+            "--listen",
+            "127.0.0.1:0",
+        ])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut start = [0; 20];
+    service
+        .stdout
+        .take()
+        .unwrap()
+        .read_exact(&mut start)
+        .unwrap();
+    assert!(service.try_wait().unwrap().is_none());
+    drop(service.stdin.take());
+    assert!(service.wait().unwrap().success());
+}
+
+#[test]
 fn help_shows_the_options_of_the_command_alone() {
     let help = |path: &[&str]| {
         let mut command = command_line();

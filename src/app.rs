@@ -206,6 +206,7 @@ impl Service {
             in_flight: InFlight::default(),
             limits: Arc::new(limits),
             scratch: data_dir.scratch(),
+            base_path: settings.base_path.as_str().into(),
             allowed_hosts: allowed_hosts(settings),
             origins,
             runtime: tokio::runtime::Handle::current(),

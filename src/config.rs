@@ -177,6 +177,25 @@ fn proxies(text: &str) -> Result<IpNet, String> {
     Ok(network)
 }
 
+/// Checks a base path. `/` alone means no base path.
+fn base_path(text: &str) -> Result<String, String> {
+    let path = text.trim_end_matches('/');
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let is_segment =
+        |segment: &str| !matches!(segment, "" | "." | "..") && segment.bytes().all(is_plain);
+    let mut segments = path
+        .strip_prefix('/')
+        .into_iter()
+        .flat_map(|rest| rest.split('/'));
+    match path.is_empty() || path.starts_with('/') && segments.all(is_segment) {
+        true => Ok(path.to_owned()),
+        false => Err(
+            "the path must begin with `/` and consist of letters, digits, `-`, `_`, `.` and `~` between slashes"
+                .to_owned(),
+        ),
+    }
+}
+
 /// Resolves an address and a port, such as `localhost:8080`.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let mut found = text.to_socket_addrs().map_err(|error| error.to_string())?;
@@ -257,6 +276,11 @@ pub struct Settings {
     #[arg(long, env = "HALFSPACE_RETENTION_DAYS", default_value_t = JobsConfig::default().retention_days, global = true,
         value_parser = clap::value_parser!(u32).range(1..=36500))]
     pub retention_days: u32,
+    /// Path below which a proxy publishes the service, such as `/learn`. Answers name this path in `Location`, in links
+    /// and in problems. The service also answers requests without the path.
+    #[arg(long, env = "HALFSPACE_BASE_PATH", default_value = "", hide_default_value = true, global = true,
+        value_parser = base_path)]
+    pub base_path: String,
     /// Further host names to accept when listening on a loopback address. Loopback names are always accepted.
     #[arg(
         long,

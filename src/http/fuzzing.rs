@@ -11,15 +11,14 @@ use super::inference::request::InferenceReader;
 use super::learners::train::TrainQuery;
 use super::models::examples::{ExamplesUse, options};
 use super::models::import;
-use super::problem::Problem;
-use super::problem::ProblemDocument;
+use super::problem::{Occurrence, Problem, ProblemDocument};
 use super::{datasets, extract};
 
 /// The problem document of a refused input.
 type Refused = Box<ProblemDocument>;
 
 fn refused(problem: Problem) -> Refused {
-    Box::new(problem.document("", ""))
+    Box::new(problem.document(&Occurrence::default()))
 }
 
 /// Parses a query into pairs.

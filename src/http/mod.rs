@@ -6,6 +6,7 @@
 //! document. Every error is a problem document; see `problem`.
 
 pub mod codes;
+mod console;
 mod datasets;
 mod document;
 mod extract;
@@ -26,6 +27,8 @@ mod sessions;
 
 use std::sync::Arc;
 
+use axum::extract::Request;
+use axum::http::Uri;
 use axum::middleware::from_fn;
 use axum::response::Redirect;
 use axum::routing::get;
@@ -33,6 +36,8 @@ use axum::{Extension, Router};
 use halfspace_core::memory::MemoryBudget;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::runtime::Handle;
+use tower::util::MapRequest;
+use utoipa::openapi::Server;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -62,6 +67,8 @@ pub struct App {
     pub authenticator: Authenticator,
     /// Idempotency keys of requests that have no answer yet.
     pub in_flight: InFlight,
+    /// Path below which clients see the service, such as `/learn`; empty without a prefix.
+    pub base_path: Arc<str>,
     /// Host names that the service answers to. `None` allows every host.
     pub allowed_hosts: Option<Arc<[String]>>,
     /// Origins of web pages that may send requests.
@@ -170,13 +177,40 @@ pub fn document() -> String {
 
 /// Returns the whole service as a router.
 pub fn router(app: App) -> Router {
-    let (router, document) = routes().split_for_parts();
+    let (router, mut document) = routes().split_for_parts();
+    let base_path = Arc::clone(&app.base_path);
+    if !base_path.is_empty() {
+        document.servers = Some(vec![Server::new(&*base_path)]);
+    }
     let document = operations::OpenApiText(document::text(document, &app.limits).into());
     let router = router
         .merge(document::docs())
-        .route("/", get(async || Redirect::to("/docs/")))
+        .route("/", get(console::page))
+        .route("/console/{*path}", get(console::file))
         .layer(Extension(document));
-    middleware::wrapped(router, app)
+    below(base_path, middleware::wrapped(router, app))
+}
+
+/// Serves a router below a base path. A request without the base path is answered too, so that a probe needs no prefix.
+fn below(base_path: Arc<str>, router: Router) -> Router {
+    if base_path.is_empty() {
+        return router;
+    }
+    let prefix = Arc::clone(&base_path);
+    let without_base_path = move |mut request: Request| {
+        let below = request.uri().path_and_query().and_then(|whole| {
+            let rest = whole.as_str().strip_prefix(&*prefix)?;
+            rest.starts_with('/').then(|| rest.parse::<Uri>())
+        });
+        if let Some(Ok(uri)) = below {
+            *request.uri_mut() = uri;
+        }
+        request
+    };
+    let root = format!("{base_path}/");
+    Router::new()
+        .route(&base_path, get(async move || Redirect::to(&root)))
+        .fallback_service(MapRequest::new(router, without_base_path))
 }
 
 /// Returns the routes of a pure worker process and of the separate listener for operators.

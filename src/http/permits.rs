@@ -279,6 +279,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::http::problem::Occurrence;
 
     fn owner(number: usize) -> Owner {
         Owner::new(format!("key_{number}"))
@@ -300,7 +301,7 @@ mod tests {
             .map(|_| permits.try_take(&owner(1)).expect("half"))
             .collect();
         let exhausted = permits.try_take(&owner(1)).expect_err("its share");
-        let document = Problem::from(exhausted).document("/", "");
+        let document = Problem::from(exhausted).document(&Occurrence::default());
         assert_eq!((document.status, exhausted.held), (429, 2));
         assert!(document.detail.contains("uploads_max (4)"), "{document:?}");
         let others: Vec<_> = (2..4)

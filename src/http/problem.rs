@@ -4,7 +4,7 @@
 //! adds the path and the id of the request and writes the document.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::BoxError;
@@ -67,6 +67,16 @@ pub struct FieldError {
     pub offset: Option<u64>,
     /// Description of the error, with the expected value.
     pub detail: String,
+}
+
+/// The request that a problem document names.
+#[derive(Clone, Debug, Default)]
+pub struct Occurrence {
+    /// The setting `--base-path`, which clients see before each path.
+    pub base_path: Arc<str>,
+    /// Path of the request without the base path.
+    pub path: String,
+    pub request_id: String,
 }
 
 /// An error response (RFC 9457).
@@ -193,16 +203,21 @@ impl Problem {
     }
 
     /// Returns the document, completed with the path and the id of the request.
-    pub fn document(&self, instance: &str, request_id: &str) -> ProblemDocument {
-        let is_inference = instance == "/v2" || instance.starts_with("/v2/");
+    pub fn document(&self, occurrence: &Occurrence) -> ProblemDocument {
+        let Occurrence {
+            base_path,
+            path,
+            request_id,
+        } = occurrence;
+        let is_inference = path == "/v2" || path.starts_with("/v2/");
         ProblemDocument {
-            r#type: format!("/problems/{}", self.code.name()),
+            r#type: format!("{base_path}/problems/{}", self.code.name()),
             title: self.code.title().to_owned(),
             status: self.code.status().as_u16(),
             detail: self.whole_detail(),
-            instance: instance.to_owned(),
+            instance: format!("{base_path}{path}"),
             code: self.code.name().to_owned(),
-            request_id: request_id.to_owned(),
+            request_id: request_id.clone(),
             errors: self.errors.clone(),
             position: self.position.as_deref().copied(),
             error: is_inference.then(|| self.whole_detail()),

@@ -93,7 +93,7 @@ pub fn base() -> OpenApi {
 
 /// Returns the routes of the API reference, which loads nothing from other hosts.
 pub fn docs<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    let config = Config::new(["/openapi.json"]).validator_url("none");
+    let config = Config::new(["../openapi.json"]).validator_url("none");
     SwaggerUi::new("/docs").config(config).into()
 }
 

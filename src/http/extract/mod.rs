@@ -317,6 +317,8 @@ mod tests {
     use super::*;
     use axum::http::HeaderValue;
 
+    use crate::http::problem::Occurrence;
+
     #[test]
     fn a_preference_is_found_among_others() {
         let wait = |text: &'static str| {
@@ -348,7 +350,7 @@ mod tests {
         let read = query_pairs(Some(&most)).expect("as many as may be");
         assert_eq!(read.len() as u64, QUERY_PAIRS_MAX);
         let refused = query_pairs(Some(&query(QUERY_PAIRS_MAX + 1))).expect_err("too many");
-        let detail = refused.document("/", "").detail;
+        let detail = refused.document(&Occurrence::default()).detail;
         assert!(detail.contains("query_pairs_max: 1000"), "{detail}");
         // An empty text between two separators is not a pair.
         assert!(query_pairs(Some(&"&".repeat(60_000))).is_ok());

@@ -17,10 +17,9 @@ use hyper::body::{Frame, SizeHint};
 use halfspace_formats::Format;
 
 use crate::http::middleware::drain_body::poll_to_end;
-use crate::http::middleware::envelope::RequestId;
 use crate::http::middleware::keys::Access;
 use crate::http::middleware::request_line::RequestFacts;
-use crate::http::problem::Problem;
+use crate::http::problem::{Occurrence, Problem};
 
 /// Bytes that are handed to the connection at once. A shorter answer is sent whole without another check of
 /// the key.
@@ -28,8 +27,7 @@ const PIECE_BYTES: usize = 64 * 1024;
 
 /// The parts of a request that a problem or a log line names.
 pub struct Exchange {
-    path: String,
-    request_id: String,
+    occurrence: Occurrence,
     facts: RequestFacts,
 }
 
@@ -37,10 +35,8 @@ impl Exchange {
     /// The exchange of this request.
     pub fn of(request: &Request) -> Self {
         let extensions = request.extensions();
-        let id = extensions.get::<RequestId>();
         Self {
-            path: request.uri().path().to_owned(),
-            request_id: id.map(|id| id.0.clone()).unwrap_or_default(),
+            occurrence: extensions.get::<Occurrence>().cloned().unwrap_or_default(),
             facts: extensions
                 .get::<RequestFacts>()
                 .cloned()
@@ -98,7 +94,7 @@ impl Form {
     }
 
     fn last(self, problem: &Problem, exchange: &Exchange) -> Option<Bytes> {
-        let document = problem.document(&exchange.path, &exchange.request_id);
+        let document = problem.document(&exchange.occurrence);
         match self {
             Self::Events => {
                 let data = serde_json::to_string(&document).unwrap_or_default();

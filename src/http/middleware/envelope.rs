@@ -2,6 +2,7 @@
 //! restriction of reserved connections to probes.
 
 use std::any::Any;
+use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
@@ -10,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::http::App;
 use crate::http::middleware::request_line::RequestLine;
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Code, Occurrence, Problem};
 use crate::http::serve::ConnectionUse;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -29,31 +30,43 @@ const RESERVE_PATHS: [&str; 2] = ["/livez", "/readyz"];
 /// Longest request id that is accepted from a client.
 const REQUEST_ID_LENGTH_MAX: usize = 64;
 
-/// The id of the current request, for an answer that reports an error after the head.
-#[derive(Clone, Debug)]
-pub struct RequestId(pub String);
-
 /// Assigns the request id, runs the request and completes the response.
 pub async fn envelop(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let id = request_id(&app, &request);
-    request.extensions_mut().insert(RequestId(id.clone()));
-    let line = RequestLine::begin(&id, &mut request);
-    let path = request.uri().path().to_owned();
+    let occurrence = Occurrence {
+        base_path: Arc::clone(&app.base_path),
+        path: request.uri().path().to_owned(),
+        request_id: request_id(&app, &request),
+    };
+    // An answer that reports an error after the head needs the occurrence too.
+    request.extensions_mut().insert(occurrence.clone());
+    let line = RequestLine::begin(&occurrence.request_id, &mut request);
     let mut response = next.run(request).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         line.refused(&problem);
-        response = complete(&problem, response, &path, &id);
+        response = complete(&problem, response, &occurrence);
     }
     let headers = response.headers_mut();
-    if let Ok(value) = HeaderValue::from_str(&id) {
+    if let Ok(value) = HeaderValue::from_str(&occurrence.request_id) {
         headers.insert(REQUEST_ID, value);
     }
-    for (name, value) in safe_headers(&path) {
+    if let Some(location) = headers.get_mut(header::LOCATION) {
+        place_below(&occurrence.base_path, location);
+    }
+    for (name, value) in safe_headers(&occurrence.path) {
         headers
             .entry(name)
             .or_insert(HeaderValue::from_static(value));
     }
     line.follow(response)
+}
+
+/// Puts the base path in front of a path of this service. Handlers do not know the base path.
+fn place_below(base_path: &str, location: &mut HeaderValue) {
+    let path = location.to_str().ok().filter(|path| path.starts_with('/'));
+    let placed = path.map(|path| HeaderValue::from_str(&format!("{base_path}{path}")));
+    if let Some(Ok(placed)) = placed {
+        *location = placed;
+    }
 }
 
 /// The headers that stop browsers from caching, sniffing, running or framing an answer.
@@ -81,8 +94,8 @@ fn request_id(app: &App, request: &Request) -> String {
 }
 
 /// Puts the problem document into the response. The status and headers such as Allow stay.
-fn complete(problem: &Problem, response: Response, path: &str, id: &str) -> Response {
-    let body = serde_json::to_vec(&problem.document(path, id)).unwrap_or_default();
+fn complete(problem: &Problem, response: Response, occurrence: &Occurrence) -> Response {
+    let body = serde_json::to_vec(&problem.document(occurrence)).unwrap_or_default();
     let (mut parts, _) = response.into_parts();
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.extend(problem.headers());

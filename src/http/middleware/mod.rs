@@ -14,14 +14,19 @@ use std::sync::LazyLock;
 use crate::http::routes;
 use axum::Router;
 use axum::extract::MatchedPath;
-use axum::http::StatusCode;
+use axum::http::{Extensions, HeaderMap, StatusCode, Version, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use crate::http::App;
 use crate::http::extract::body;
 use crate::http::problem::{Code, Problem};
+
+/// Bytes of the smallest answer that is compressed. A smaller one fits into one packet.
+const COMPRESSED_BYTES_MIN: u64 = 1024;
 
 /// Adds the middleware around every request.
 pub fn wrapped(router: Router<App>, app: App) -> Router {
@@ -37,8 +42,28 @@ pub fn wrapped(router: Router<App>, app: App) -> Router {
         .layer(from_fn_with_state(app.clone(), envelope::check_host))
         .layer(from_fn(drain_body::drain_body))
         .layer(CatchPanicLayer::custom(envelope::panicked))
+        .layer(
+            CompressionLayer::new()
+                .compress_when(SizeAbove::new(COMPRESSED_BYTES_MIN).and(is_compressible)),
+        )
         .layer(from_fn_with_state(app.clone(), envelope::envelop))
         .with_state(app)
+}
+
+/// Whether an answer is compressed for a client that accepts gzip: a document or a file of the console. Streams stay as
+/// they are, because compression would hold their lines back.
+fn is_compressible(_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions) -> bool {
+    const COMPRESSED: [&str; 6] = [
+        "application/json",
+        "application/problem+json",
+        "image/svg+xml",
+        "text/css",
+        "text/html",
+        "text/javascript",
+    ];
+    let media_type = headers.get(header::CONTENT_TYPE);
+    let media_type = media_type.and_then(|value| value.to_str().ok());
+    media_type.is_some_and(|text| COMPRESSED.iter().any(|known| text.starts_with(known)))
 }
 
 /// The methods of each path.

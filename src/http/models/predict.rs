@@ -30,12 +30,11 @@ use crate::http::extract::body::{self, Effort};
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::data_options::DataParameters;
 use crate::http::extract::{Caller, PathId, accepted};
-use crate::http::middleware::envelope::RequestId;
 use crate::http::middleware::keys::Access;
 use crate::http::models::examples::{
     ExamplesUse, Origin, RequestExamples, examples, model_in_path, options,
 };
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Code, Occurrence, Problem};
 
 /// Predictions of a model, one per example.
 #[derive(Serialize, ToSchema)]
@@ -153,9 +152,8 @@ impl PredictRequest {
         let answering = Answering::lines(model, &limits, stop, writer.clone());
         let access = Access::of(&body.parts.extensions)?;
         let returned = body.lend();
-        let path = body.parts.uri.path().to_owned();
-        let request_id = body.parts.extensions.get::<RequestId>();
-        let request_id = request_id.map(|id| id.0.clone()).unwrap_or_default();
+        let occurrence = body.parts.extensions.get::<Occurrence>();
+        let occurrence = occurrence.cloned().unwrap_or_default();
         tokio::spawn(async move {
             let stopping = self.app.jobs.stopping().clone();
             let predicted = tokio::select! {
@@ -166,7 +164,7 @@ impl PredictRequest {
             match predicted {
                 Ok(()) => writer.end_whole(),
                 Err(problem) if writer.has_begun() => {
-                    writer.push_last(problem.document(&path, &request_id).line());
+                    writer.push_last(problem.document(&occurrence).line());
                     // Drains the body, so that a client that sends before it reads gets the answer.
                     returned.forget().await;
                     writer.end_whole();

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use crate::http::App;
 use crate::http::document::declared::{IN_PATH, problems};
 use crate::http::extract::PathText;
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Code, Occurrence, Problem};
 
 /// The health of the service.
 #[derive(Serialize, ToSchema)]
@@ -139,7 +139,11 @@ fn page(title: &str, body: &str) -> String {
 pub async fn get_problem_page(PathText(name): PathText) -> Result<Html<String>, Problem> {
     let code = Code::find(&name).ok_or_else(|| Problem::not_found("problem"))?;
     let (status, title, help) = (code.status().as_u16(), code.title(), code.help());
-    let example = Problem::new(code, format!("{title}.")).document("/v1/jobs", "req_1");
+    let example = Problem::new(code, format!("{title}.")).document(&Occurrence {
+        path: "/v1/jobs".to_owned(),
+        request_id: "req_1".to_owned(),
+        ..Occurrence::default()
+    });
     let example = escaped(&serde_json::to_string_pretty(&example).unwrap_or_default());
     let help = escaped(help);
     Ok(Html(page(

@@ -13,9 +13,8 @@ use tokio::sync::Notify;
 
 use crate::jobs::Learnt;
 
-use crate::http::problem::Problem;
+use crate::http::problem::{Occurrence, Problem};
 use crate::http::sessions::examples::ExampleAnswer;
-use crate::http::sessions::stream::Late;
 
 /// Answers per piece of text.
 const PIECE_MAX: usize = 1024;
@@ -71,10 +70,11 @@ impl Answers {
 
     /// Ends the answers with a problem, for a session at `position`. The problem is the last line, or the
     /// whole response if the status is not decided yet.
-    pub fn fail(&self, problem: Problem, late: &Late, position: u64) {
+    pub fn fail(&self, problem: Problem, occurrence: &Occurrence, position: u64) {
         let mut waiting = self.waiting();
         if waiting.has_begun {
-            waiting.last = Some(late.line(problem, position));
+            let problem = problem.at_position_unless_told(position);
+            waiting.last = Some(problem.document(occurrence).line().into());
         } else {
             waiting.refused = Some(problem.at_position_unless_told(position));
         }

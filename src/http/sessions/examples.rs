@@ -27,12 +27,11 @@ use crate::http::document::declared::{BODY, EXAMPLES, SESSION, STORED, problems}
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::data_options::DataParameters;
 use crate::http::extract::{Caller, PathId};
-use crate::http::middleware::envelope::RequestId;
 use crate::http::models::examples::{ExamplesUse, options};
 use crate::http::permits::OwnerPermit;
-use crate::http::problem::{Code, Problem, placed};
+use crate::http::problem::{Code, Occurrence, Problem, placed};
 use crate::http::sessions::answers::{Answers, stream};
-use crate::http::sessions::stream::{Feed, Late};
+use crate::http::sessions::stream::Feed;
 
 /// Time after which the answer to a stream begins even without an answered example, because some clients
 /// wait for a status before they send. A later error is the last line.
@@ -106,7 +105,7 @@ impl<'a> ExampleAnswer<'a> {
 pub async fn learn_session_examples(
     State(app): State<App>,
     Caller(owner): Caller,
-    Extension(request_id): Extension<RequestId>,
+    Extension(occurrence): Extension<Occurrence>,
     PathId(id): PathId<SessionKind>,
     request: Request,
 ) -> Result<Response, Problem> {
@@ -119,10 +118,6 @@ pub async fn learn_session_examples(
     let options = options.read(body.parts.uri.query())?;
     let mut options = options.resolve(&app, &owner).await?;
     options.values = Some(spec.values);
-    let late = Late {
-        path: body.parts.uri.path().to_owned(),
-        request_id,
-    };
     match body.format {
         Format::Json => {
             let (parsed, _permit) = read(&app, body, options).await?;
@@ -139,7 +134,7 @@ pub async fn learn_session_examples(
             let stands = writer.check(position).await?;
             let answers = Answers::new(spec.names.classes);
             let feed = Feed::new(&app, writer, body, &options, answers.clone())?;
-            tokio::spawn(feed.at(position, stands).run(late));
+            tokio::spawn(feed.at(position, stands).run(occurrence));
             match timeout(STATUS_TIMEOUT, answers.begun()).await {
                 Ok(begun) => begun?,
                 Err(_) => answers.begin()?,
@@ -158,7 +153,7 @@ pub async fn learn_session_examples(
             let answers = Answers::new(spec.names.classes);
             answers.push(learnt);
             if let Some(error) = rest {
-                answers.fail(error.into(), &late, stands);
+                answers.fail(error.into(), &occurrence, stands);
             }
             answers.end();
             answers.begun().await?;

@@ -19,9 +19,8 @@ use crate::http::App;
 use crate::http::extract::body::content_coding;
 use crate::http::extract::data_body::DataBody;
 use crate::http::middleware::drain_body;
-use crate::http::middleware::envelope::RequestId;
 use crate::http::middleware::keys::Access;
-use crate::http::problem::{Code, Problem, placed};
+use crate::http::problem::{Code, Occurrence, Problem, placed};
 use crate::http::sessions::answers::Answers;
 use crate::http::sessions::examples::{LINES_MAX, of_session};
 
@@ -45,22 +44,6 @@ pub struct Feed {
     position: Option<u64>,
     /// Latest known position of the session.
     stands: u64,
-}
-
-/// The parts of a request that an error in a line names.
-pub struct Late {
-    /// Path of the request.
-    pub path: String,
-    pub request_id: RequestId,
-}
-
-impl Late {
-    /// Returns the last line of an answer, for a session at `position`.
-    pub fn line(&self, problem: Problem, position: u64) -> Bytes {
-        let problem = problem.at_position_unless_told(position);
-        let problem = problem.document(&self.path, &self.request_id.0);
-        problem.line().into()
-    }
 }
 
 impl Feed {
@@ -105,7 +88,7 @@ impl Feed {
 
     /// Learns until the body ends, an error occurs or the key of the request is revoked. The problem is the
     /// last line of the answer, or the whole response if no status is decided.
-    pub async fn run(mut self, late: Late) {
+    pub async fn run(mut self, occurrence: Occurrence) {
         let access = self.access.clone();
         let fed = tokio::select! {
             fed = self.feed() => fed,
@@ -120,7 +103,7 @@ impl Feed {
         } = self;
         drop(writer);
         if let Err(problem) = fed {
-            answers.fail(problem, &late, stands);
+            answers.fail(problem, &occurrence, stands);
             // Drains the body, so that a client that sends before it reads gets the answer.
             drain_body::forget(frames).await;
         }

@@ -1,0 +1,77 @@
+/**
+ * The events of a job. Browsers offer EventSource for such streams, but EventSource sends no key, so this module reads
+ * the stream itself. A broken stream continues after the last event that arrived.
+ */
+
+import { Problem, delay, isAway, send } from "./requests.mjs";
+
+/** @typedef {{id: string, event: string, data: any}} JobEvent */
+
+/** Seconds without a byte after which a stream counts as broken. The service sends a heartbeat more often. */
+const SILENCE_SECONDS_MAX = 45;
+
+/**
+ * Calls `handle` for each event of a job, from the first event to the result.
+ * @param {string} job  @param {(event: JobEvent) => void} handle  @param {AbortSignal} abort
+ * @throws {Problem}  An error that another attempt cannot mend.
+ */
+export async function followJob(job, handle, abort) {
+  let last = "";
+  for (let failures = 0; !abort.aborted; failures++) {
+    const attempt = new AbortController();
+    const stop = () => attempt.abort();
+    abort.addEventListener("abort", stop, { once: true });
+    try {
+      /** @type {Record<string, string>} */
+      const headers = { accept: "text/event-stream" };
+      if (last) headers["last-event-id"] = last;
+      const response = await send({ path: `v1/jobs/${job}/events`, headers }, attempt.signal);
+      for await (const event of eventsOf(response, stop)) {
+        failures = 0;
+        if (event.id) last = event.id;
+        handle(event);
+        if (event.event === "result") return;
+      }
+    } catch (error) {
+      if (abort.aborted) return;
+      const isFinal = error instanceof Problem && error.status < 500 && error.status !== 429;
+      if (isFinal) throw error;
+      if (!(error instanceof Problem)) isAway.value = true;
+    } finally {
+      abort.removeEventListener("abort", stop);
+    }
+    await delay(Math.min(5000, 250 * 2 ** Math.min(failures, 5)), abort).catch(() => {});
+  }
+}
+
+/**
+ * @param {Response} response  @param {() => void} stop  @returns {AsyncGenerator<JobEvent>}
+ */
+async function* eventsOf(response, stop) {
+  if (!response.body) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const timer = setTimeout(stop, SILENCE_SECONDS_MAX * 1000);
+    const { done, value } = await reader.read().finally(() => clearTimeout(timer));
+    if (done) return;
+    text += value;
+    const blocks = text.split(/\r?\n\r?\n/);
+    text = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const event = parse(block);
+      if (event) yield event;
+    }
+  }
+}
+
+/** @param {string} block  @returns {JobEvent|null} */
+function parse(block) {
+  const found = { id: "", event: "message", data: "" };
+  for (const line of block.split(/\r?\n/)) {
+    const [, name, value] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    if (name === "id" || name === "event") found[name] = value ?? "";
+    if (name === "data") found.data += value;
+  }
+  return found.data ? { ...found, data: JSON.parse(found.data) } : null;
+}

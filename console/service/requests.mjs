@@ -1,0 +1,172 @@
+/**
+ * Requests to the service. This module knows the rules of HTTP that every page needs: the base of all paths, the key,
+ * problems, repeated requests and the state of the connection. It knows no resource.
+ */
+
+import { signal } from "../vendor/signals.mjs";
+
+/**
+ * A request as it is sent, and as the recipes for curl and Python show it.
+ * @typedef {object} RequestSpec
+ * @property {"GET"|"POST"|"DELETE"} [method]
+ * @property {string} path  Path from the root of the service, such as `v1/jobs`.
+ * @property {Record<string, string|number|boolean|null|undefined>} [query]  Null and undefined are left out.
+ * @property {unknown} [json]  Body that is sent as JSON.
+ * @property {BodyInit} [body]  Body in another format.
+ * @property {Record<string, string>} [headers]
+ * @property {string} [file]  Name of the file in `body`, for the recipes.
+ */
+
+/** @typedef {import("#api").components["schemas"]["Problem"]} ProblemDocument */
+
+/** An answer of the service that reports an error. */
+export class Problem extends Error {
+  /** @param {ProblemDocument} document  @param {Headers} [headers] */
+  constructor(document, headers) {
+    super(document.detail);
+    this.name = "Problem";
+    this.document = document;
+    const seconds = Number(headers?.get("retry-after") ?? NaN);
+    this.retryAfter = Number.isFinite(seconds) ? seconds : null;
+  }
+
+  get status() {
+    return this.document.status;
+  }
+}
+
+/** The service did not answer. */
+export class Unreachable extends Error {
+  constructor() {
+    super("The service does not answer.");
+    this.name = "Unreachable";
+  }
+}
+
+/** The root of the service. The page lies at the root, also below a path of a proxy. */
+export const root = new URL(".", location.href);
+
+const KEY = "halfspace.key";
+
+/** The API key. The key stays in this tab and never enters a URL. */
+export const key = signal(sessionStorage.getItem(KEY) ?? "");
+
+/** Whether the service answered the latest request. */
+export const isAway = signal(false);
+
+/** Whether the service asked for a key that this tab does not have. */
+export const needsKey = signal(false);
+
+/** @param {string} secret */
+export function setKey(secret) {
+  if (secret) sessionStorage.setItem(KEY, secret);
+  else sessionStorage.removeItem(KEY);
+  key.value = secret;
+  needsKey.value = false;
+}
+
+/** @param {Pick<RequestSpec, "path"|"query">} spec */
+export function urlOf(spec) {
+  const url = new URL(spec.path, root);
+  for (const [name, value] of Object.entries(spec.query ?? {})) {
+    if (value !== null && value !== undefined && value !== "") url.searchParams.set(name, String(value));
+  }
+  return url;
+}
+
+/** The headers of a request, with the key. @param {RequestSpec} spec */
+export function headersOf(spec) {
+  /** @type {Record<string, string>} */
+  const headers = { ...spec.headers };
+  if (spec.json !== undefined) headers["content-type"] = "application/json";
+  if (key.value) headers.authorization = `Bearer ${key.value}`;
+  return headers;
+}
+
+/** A name for a request that may be repeated but must act once. */
+export function freshKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/**
+ * Sends a request and returns the answer after its head.
+ * @param {RequestSpec} spec  @param {AbortSignal} [abort]
+ * @throws {Problem|Unreachable}
+ */
+export async function send(spec, abort) {
+  const method = spec.method ?? "GET";
+  const body = spec.json !== undefined ? JSON.stringify(spec.json) : (spec.body ?? null);
+  let response;
+  try {
+    response = await fetch(urlOf(spec), { method, headers: headersOf(spec), body, signal: abort ?? null, cache: "no-store" });
+  } catch (error) {
+    if (abort?.aborted) throw error;
+    isAway.value = true;
+    throw new Unreachable();
+  }
+  // A proxy answers these for a service that is away.
+  if ([502, 504].includes(response.status) && !isProblem(response)) {
+    isAway.value = true;
+    throw new Unreachable();
+  }
+  isAway.value = false;
+  if (!response.ok) throw await problemOf(response);
+  return response;
+}
+
+/** @param {Response} response */
+function isProblem(response) {
+  return (response.headers.get("content-type") ?? "").startsWith("application/problem+json");
+}
+
+/** @param {Response} response */
+export async function problemOf(response) {
+  /** @type {ProblemDocument} */
+  let document = { type: "", title: response.statusText || "Error", status: response.status, code: "",
+    detail: `The service answered with status ${response.status}.`, instance: "", request_id: "", errors: [] };
+  if (isProblem(response)) document = { ...document, ...(await response.json()) };
+  if (document.status === 401) needsKey.value = true;
+  return new Problem(document, response.headers);
+}
+
+/**
+ * Sends a request and returns the JSON of the answer.
+ * @param {RequestSpec} spec  @param {AbortSignal} [abort]  @returns {Promise<any>}
+ */
+export async function call(spec, abort) {
+  const response = await send(spec, abort);
+  return response.status === 204 ? null : await response.json();
+}
+
+/**
+ * Repeats an action while the service is away or full, with growing pauses.
+ * @template T
+ * @param {() => Promise<T>} action  @param {AbortSignal} [abort]  @param {number} [attempts]
+ * @returns {Promise<T>}
+ */
+export async function patiently(action, abort, attempts = Infinity) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await action();
+    } catch (error) {
+      const isFull = error instanceof Problem && [429, 503].includes(error.status) && error.retryAfter !== null;
+      if (!(error instanceof Unreachable || isFull) || attempt >= attempts || abort?.aborted) throw error;
+      const pause = isFull ? Number(/** @type {Problem} */ (error).retryAfter) : Math.min(10, 0.5 * 2 ** Math.min(attempt, 5));
+      await delay(Math.min(30, pause) * 1000, abort);
+    }
+  }
+}
+
+/** @param {number} milliseconds  @param {AbortSignal} [abort] */
+export function delay(milliseconds, abort) {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(abort?.reason);
+    if (abort?.aborted) return stop();
+    const timer = setTimeout(() => {
+      abort?.removeEventListener("abort", stop);
+      resolve(undefined);
+    }, milliseconds);
+    abort?.addEventListener("abort", () => { clearTimeout(timer); stop(); }, { once: true });
+  });
+}

@@ -1,0 +1,35 @@
+/** An upload with progress. `fetch` reports no progress of a body, so this module uses XMLHttpRequest. */
+
+import { Problem, Unreachable, headersOf, isAway, needsKey, urlOf } from "./requests.mjs";
+
+/**
+ * Sends a body and reports the bytes sent. The browser reads a file in pieces, so a large file needs no memory.
+ * @param {import("./requests.mjs").RequestSpec} spec  @param {(sent: number, total: number) => void} report
+ * @param {AbortSignal} abort
+ * @returns {Promise<any>}  The JSON of the answer.
+ * @throws {Problem|Unreachable}
+ */
+export function upload(spec, report, abort) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open(spec.method ?? "POST", urlOf(spec));
+    for (const [name, value] of Object.entries(headersOf(spec))) request.setRequestHeader(name, value);
+    request.responseType = "json";
+    request.upload.onprogress = (event) => report(event.loaded, event.lengthComputable ? event.total : 0);
+    request.onload = () => {
+      isAway.value = false;
+      if (request.status < 400) return resolve(request.response);
+      if (request.status === 401) needsKey.value = true;
+      const headers = new Headers({ "retry-after": request.getResponseHeader("retry-after") ?? "" });
+      const unknown = { detail: `The service answered with status ${request.status}.`, errors: [] };
+      reject(new Problem({ status: request.status, title: "Error", code: "", ...unknown, ...request.response }, headers));
+    };
+    request.onerror = () => {
+      isAway.value = true;
+      reject(new Unreachable());
+    };
+    request.onabort = () => reject(abort.reason);
+    abort.addEventListener("abort", () => request.abort(), { once: true });
+    request.send(/** @type {XMLHttpRequestBodyInit} */ (spec.json !== undefined ? JSON.stringify(spec.json) : spec.body));
+  });
+}

@@ -1,0 +1,234 @@
+/**
+ * A chart: interactive on the screen, and the same data as a table, as SVG and as CSV. The chart on paper is the SVG.
+ *
+ * A line has a colour and a dash pattern of its own, so that the lines stay distinct in black and white.
+ */
+
+import { html } from "../vendor/htm-preact.mjs";
+import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.mjs";
+import { CSV_TYPE, csvOf, download, nameOfFile } from "./download.mjs";
+import { SVG_TYPE, svgOf } from "./figure_svg.mjs";
+import { number } from "./numbers.mjs";
+import { theme } from "./theme.mjs";
+
+/**
+ * @typedef {{x: number, y: number, low?: number, high?: number}} Point  `low` and `high` bound an interval of y.
+ * @typedef {{label: string, points: Point[], form?: "line"|"step"|"points"}} Series
+ * @typedef {{label: string, unit?: string, isLog?: boolean, min?: number, max?: number, isWhole?: boolean}} Axis
+ * @typedef {{title: string, note?: string, x: Axis, y: Axis, series: Series[]}} FigureSpec
+ */
+
+/** The dash pattern of each line, as lengths of strokes and gaps. */
+export const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]];
+
+/** Rows of the table under a figure. A longer series is in the CSV file. */
+const TABLE_ROWS_MAX = 200;
+
+/** @param {Axis} axis */
+export function axisLabel(axis) {
+  return axis.unit ? `${axis.label} (${axis.unit})` : axis.label;
+}
+
+/** @param {{spec: FigureSpec, height?: number}} props */
+export function Figure({ spec, height = 280 }) {
+  const [isTable, setIsTable] = useState(false);
+  const name = nameOfFile(spec.title);
+  const hasData = spec.series.some((series) => series.points.length > 0);
+  return html`<figure class="figure">
+    <div class="row spread">
+      <figcaption>${spec.title}</figcaption>
+      ${hasData && html`<div class="row no-print">
+        <button class="small-button" aria-pressed=${isTable} onClick=${() => setIsTable(!isTable)}>Table</button>
+        <button class="small-button" onClick=${() => download(`${name}.svg`, SVG_TYPE, svgOf(spec))}>SVG</button>
+        <button class="small-button" onClick=${() => download(`${name}.csv`, CSV_TYPE, csvOf(rowsOf(spec)))}>CSV</button>
+      </div>`}
+    </div>
+    ${!hasData ? html`<p class="empty">No point yet.</p>` : isTable ? html`<${FigureTable} spec=${spec} />`
+      : html`<${Plot} spec=${spec} height=${height} />`}
+    ${hasData && html`<${Paper} spec=${spec} />`}
+    <${Legend} spec=${spec} />
+    ${spec.note && html`<p class="small muted">${spec.note}</p>`}
+  </figure>`;
+}
+
+/** @param {FigureSpec} spec @returns {(string|number)[][]} */
+function rowsOf(spec) {
+  const hasIntervals = spec.series.some((series) => series.points.some((point) => point.low !== undefined));
+  const head = ["series", axisLabel(spec.x), axisLabel(spec.y), ...(hasIntervals ? ["low", "high"] : [])];
+  const rows = spec.series.flatMap((series) => series.points.map((point) => [series.label, point.x, point.y,
+    ...(hasIntervals ? [point.low ?? "", point.high ?? ""] : [])]));
+  return [head, ...rows];
+}
+
+/** @param {{spec: FigureSpec}} props */
+function FigureTable({ spec }) {
+  const [head = [], ...rows] = rowsOf(spec);
+  const step = Math.ceil(rows.length / TABLE_ROWS_MAX);
+  const shown = rows.filter((_, index) => index % step === 0 || index === rows.length - 1);
+  return html`<div class="scroll tall" tabindex="0" role="region" aria-label=${spec.title}>
+    <table>
+      <caption>${step > 1 ? `${number(shown.length)} of ${number(rows.length)} rows, evenly chosen. The CSV file has all rows.`
+        : `${number(rows.length)} rows`}</caption>
+      <thead><tr>${head.map((name, index) => html`<th scope="col" class=${index > 0 ? "number" : ""}>${name}</th>`)}</tr></thead>
+      <tbody>${shown.map((row) => html`<tr>${row.map((cell, index) => html`<td class=${index > 0 ? "number" : ""}>
+        ${typeof cell === "number" ? number(cell, 6) : cell}</td>`)}</tr>`)}</tbody>
+    </table>
+  </div>`;
+}
+
+/** @param {{spec: FigureSpec}} props */
+function Legend({ spec }) {
+  if (spec.series.length < 2 && !spec.series[0]?.label) return null;
+  return html`<ul class="legend">${spec.series.map((series, index) => html`<li key=${series.label}>
+    <svg width="28" height="12" aria-hidden="true">${series.form === "points"
+      ? html`<circle cx="14" cy="6" r="3.5" fill=${colour(index)} />`
+      : html`<line x1="1" x2="27" y1="6" y2="6" stroke=${colour(index)} stroke-width="2.5"
+          stroke-dasharray=${DASHES[index % DASHES.length]?.join(" ") || "none"} />`}</svg>
+    ${series.label}</li>`)}</ul>`;
+}
+
+/** @param {number} index */
+function colour(index) {
+  return `var(--series-${(index % 6) + 1})`;
+}
+
+/** The chart as an image for the printer, made when the page is printed. @param {{spec: FigureSpec}} props */
+function Paper({ spec }) {
+  const [url, setUrl] = useState("");
+  const latest = useRef(spec);
+  latest.current = spec;
+  useEffect(() => {
+    let made = "";
+    const print = matchMedia("print");
+    const make = () => {
+      if (made) URL.revokeObjectURL(made);
+      made = URL.createObjectURL(new Blob([svgOf(latest.current)], { type: SVG_TYPE }));
+      setUrl(made);
+    };
+    const changed = () => { if (print.matches) make(); };
+    addEventListener("beforeprint", make);
+    print.addEventListener("change", changed);
+    return () => {
+      removeEventListener("beforeprint", make);
+      print.removeEventListener("change", changed);
+      if (made) URL.revokeObjectURL(made);
+    };
+  }, []);
+  return url ? html`<img class="picture on-paper" src=${url} alt=${spec.title} />` : null;
+}
+
+/** @param {{spec: FigureSpec, height: number}} props */
+function Plot({ spec, height }) {
+  const holder = useRef(/** @type {HTMLDivElement|null} */ (null));
+  const plot = useRef(/** @type {uPlot|null} */ (null));
+  const shown = useRef(spec);
+  shown.current = spec;
+  const colours = theme.value;
+  // The chart is made anew when its lines change, and takes new data otherwise.
+  const form = JSON.stringify([spec.x, spec.y, spec.series.map(({ label, form }) => [label, form])]);
+  const data = useMemo(() => dataOf(spec), [spec]);
+  useEffect(() => {
+    const element = /** @type {HTMLDivElement} */ (holder.current);
+    plot.current = new uPlot(options(spec, shown, element.clientWidth, height), data, element);
+    const watch = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }));
+    watch.observe(element);
+    return () => {
+      watch.disconnect();
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [form, colours, height]);
+  useEffect(() => plot.current?.setData(data), [data]);
+  return html`<div class="plot" ref=${holder} role="img" aria-label=${describe(spec)}></div>`;
+}
+
+/** @param {FigureSpec} spec */
+function describe(spec) {
+  const lines = spec.series.map((series) => {
+    const last = series.points.at(-1);
+    return last ? `${series.label || spec.y.label}: ${number(last.y)} at ${number(last.x)}` : `${series.label}: no point`;
+  });
+  return `Chart of ${axisLabel(spec.y)} against ${axisLabel(spec.x)}. Last points: ${lines.join("; ")}. The button Table shows the numbers.`;
+}
+
+/** @param {FigureSpec} spec @returns {uPlot.AlignedData} */
+function dataOf(spec) {
+  const tables = spec.series.map(({ points }) => /** @type {uPlot.AlignedData} */ (
+    [points.map((point) => point.x), points.map((point) => point.y)]));
+  return tables.length > 1 ? uPlot.join(tables) : (tables[0] ?? [[]]);
+}
+
+/**
+ * @param {FigureSpec} spec  @param {{current: FigureSpec}} shown  @param {number} width  @param {number} height
+ * @returns {uPlot.Options}
+ */
+function options(spec, shown, width, height) {
+  const style = getComputedStyle(document.documentElement);
+  const read = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+  /** @param {Axis} axis @returns {uPlot.Axis} */
+  const axis = (axis) => ({
+    label: axisLabel(axis), stroke: read("--muted"), grid: { stroke: read("--line"), width: 1 },
+    ticks: { stroke: read("--line"), width: 1 }, font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
+    values: (_, ticks) => ticks.map((tick) => (tick === null || (axis.isWhole && !Number.isInteger(tick)) ? "" : number(tick, 3))),
+    space: 50,
+  });
+  /** @param {Axis} axis @returns {uPlot.Scale} */
+  const scale = (axis) => ({
+    time: false, distr: axis.isLog ? 3 : 1,
+    range: (_, low, high) => (axis.isLog ? uPlot.rangeLog(low ?? 1, high ?? 10, 10, false) : spread(axis, low, high)),
+  });
+  return {
+    width, height, legend: { show: false },
+    cursor: { points: { size: 7 } },
+    scales: { x: scale(spec.x), y: scale(spec.y) },
+    axes: [{ ...axis(spec.x), size: 44 }, { ...axis(spec.y), size: (self, values) => widthOf(values) }],
+    series: [{}, ...spec.series.map((series, index) => {
+      const stroke = read(`--series-${(index % 6) + 1}`);
+      return /** @type {uPlot.Series} */ ({
+        label: series.label, stroke, width: 2, dash: DASHES[index % DASHES.length], spanGaps: true,
+        paths: series.form === "points" ? () => null : series.form === "step" ? uPlot.paths.stepped?.({ align: 1 }) : undefined,
+        points: { show: series.form === "points" || series.points.length < 40, size: 6, fill: stroke },
+      });
+    })],
+    hooks: { draw: [(self) => drawIntervals(self, shown.current, read)] },
+  };
+}
+
+/** @param {readonly string[]|null} values */
+function widthOf(values) {
+  const longest = Math.max(0, ...(values ?? []).map((value) => value?.length ?? 0));
+  return 34 + longest * 7;
+}
+
+/** @param {Axis} axis  @param {number|null} low  @param {number|null} high @returns {[number, number]} */
+function spread(axis, low, high) {
+  const from = axis.min ?? low ?? 0;
+  const to = axis.max ?? high ?? 1;
+  if (from === to) return [from === 0 ? 0 : from - Math.abs(from) * 0.1, to + (Math.abs(to) * 0.1 || 1)];
+  return [from, axis.max ?? to + (to - from) * 0.04];
+}
+
+/** Draws the interval of each point as a whisker. @param {uPlot} plot  @param {FigureSpec} spec  @param {(name: string) => string} read */
+function drawIntervals(plot, spec, read) {
+  const { ctx } = plot;
+  const cap = 4 * devicePixelRatio;
+  ctx.save();
+  ctx.lineWidth = 1.5 * devicePixelRatio;
+  spec.series.forEach((series, index) => {
+    ctx.strokeStyle = read(`--series-${(index % 6) + 1}`);
+    for (const point of series.points) {
+      if (point.low === undefined || point.high === undefined) continue;
+      const x = plot.valToPos(point.x, "x", true);
+      const [low, high] = [plot.valToPos(point.low, "y", true), plot.valToPos(point.high, "y", true)];
+      ctx.beginPath();
+      ctx.moveTo(x, low);
+      ctx.lineTo(x, high);
+      for (const y of [low, high]) {
+        ctx.moveTo(x - cap, y);
+        ctx.lineTo(x + cap, y);
+      }
+      ctx.stroke();
+    }
+  });
+  ctx.restore();
+}

@@ -1,0 +1,123 @@
+/** Hypotheses, counts, bounds and certificates as a person reads them. */
+
+import { html } from "../vendor/htm-preact.mjs";
+import { useState } from "../vendor/hooks.mjs";
+import { Facts, counted } from "./parts.mjs";
+import { number, percent } from "./numbers.mjs";
+
+/** @typedef {import("#api").components["schemas"]} Schemas */
+/** @typedef {Schemas["HypothesisDocument"]} Hypothesis */
+
+/** Weights that are shown at first. */
+const WEIGHTS_SHOWN = 24;
+
+/** Statements of how far an answer can be trusted. @param {{certificates: Schemas["Certificate"][], withheld: Schemas["WithheldCertificate"][]}} props */
+export function Certificates({ certificates, withheld }) {
+  return html`<div class="stack">
+    ${certificates.map((found) => html`<div key=${found.kind} class="notice good">
+      <p>${found.statement}</p>
+      <p class="small"><strong>${found.kind}</strong>, confidence ${percent(found.confidence, 6)}.
+        ${found.assumes.length > 0 && html` Assumes: ${found.assumes.join(", ")}.`} Source: ${found.source}.</p>
+    </div>`)}
+    ${withheld.length > 0 && html`<details open=${certificates.length === 0}>
+      <summary>${counted(withheld.length, "certificate")} withheld</summary>
+      <ul class="small">${withheld.map((found) => html`<li key=${found.kind}><strong>${found.kind}</strong>: ${found.reason}.</li>`)}</ul>
+    </details>`}
+    ${certificates.length + withheld.length === 0 && html`<p class="muted">No certificate applies.</p>`}
+  </div>`;
+}
+
+/** @param {{bound: Schemas["BoundDocument"]|null, detail?: string|null}} props */
+export function Bound({ bound, detail }) {
+  if (!bound) return html`<p class="muted">No bound${detail ? html`: ${detail}` : ""}.</p>`;
+  const most = bound.mistakes_at_most !== null && bound.mistakes_at_most !== undefined ? number(bound.mistakes_at_most)
+    : bound.log2_mistakes_at_most !== null && bound.log2_mistakes_at_most !== undefined ? `2^${number(bound.log2_mistakes_at_most)}` : "unknown";
+  const tone = bound.respected === true ? "good" : bound.respected === false ? "bad" : "";
+  const word = bound.respected === true ? "respected" : bound.respected === false ? "exceeded" : "not applicable";
+  return html`<p>${bound.theorem}: at most ${most} mistakes. <span class=${`badge ${tone}`}>${word}</span>
+    ${bound.detail && html`<span class="small muted"> ${bound.detail}</span>`}</p>`;
+}
+
+/**
+ * A hypothesis: weights by feature name, bits, or examples with their labels.
+ * @param {{hypothesis: Hypothesis|null, features?: string[]|null, before?: Hypothesis|null}} props  `before` marks the changes.
+ */
+export function HypothesisView({ hypothesis, features, before }) {
+  if (!hypothesis) return html`<p class="muted">The hypothesis is larger than 256 KiB. Open the model to read it.</p>`;
+  const facts = factsOf(hypothesis);
+  const weights = weightsOf(hypothesis);
+  return html`<div class="stack">
+    <${Facts} of=${facts} />
+    ${weights ? html`<${WeightBars} weights=${weights} before=${before ? weightsOf(before) : null} names=${features} />`
+      : html`<${Support} hypothesis=${hypothesis} />`}
+  </div>`;
+}
+
+/** @param {Hypothesis} hypothesis @returns {[string, any][]} */
+function factsOf(hypothesis) {
+  /** @type {[string, any][]} */
+  const facts = [["kind", hypothesis.kind], ["features", number(hypothesis.n)]];
+  if (hypothesis.kind === "linear") facts.push(["bias", number(hypothesis.bias)], ["reading", hypothesis.reading], ["unit", hypothesis.unit !== 1 ? number(hypothesis.unit) : null]);
+  if (hypothesis.kind === "bounded") facts.push(["inhibition", number(hypothesis.inhibition)], ["threshold", number(hypothesis.threshold)]);
+  if (hypothesis.kind === "winnow") facts.push(["alpha", hypothesis.alpha], ["theta", number(hypothesis.theta)], ["complements", hypothesis.negated_literals ? "yes" : null]);
+  if (hypothesis.kind === "kernel") facts.push(["conjunctions", hypothesis.kernel.conjunctions], ["support vectors", number(hypothesis.support.length)]);
+  if (hypothesis.kind === "kernel-winnow") facts.push(["alpha", hypothesis.alpha], ["theta", number(hypothesis.theta)], ["support vectors", number(hypothesis.support.length)]);
+  return facts;
+}
+
+/**
+ * One number per feature, in the order of the features: weights, signs of binary weights, or exponents of Winnow.
+ * @param {Hypothesis} hypothesis  @returns {number[]|null}
+ */
+export function weightsOf(hypothesis) {
+  if (hypothesis.kind === "linear" || hypothesis.kind === "bounded") return hypothesis.weights.map(Number);
+  if (hypothesis.kind === "winnow") return hypothesis.exponents;
+  if (hypothesis.kind === "binary-weights") return Array.from(hypothesis.weights, (bit) => (bit === "1" ? 1 : -1));
+  return null;
+}
+
+/**
+ * Weights as bars, the heaviest first. A changed weight has a mark at its value before.
+ * @param {{weights: number[], before?: number[]|null, names?: string[]|null}} props
+ */
+export function WeightBars({ weights, before, names }) {
+  const [isAll, setIsAll] = useState(false);
+  const order = weights.map((weight, index) => ({ weight, index, was: before?.[index] ?? weight }))
+    .sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight) || a.index - b.index);
+  const most = Math.max(...order.slice(0, 1).map(({ weight }) => Math.abs(weight)), ...(before ?? []).map(Math.abs), 1e-300);
+  const shown = order.slice(0, isAll ? 500 : WEIGHTS_SHOWN);
+  return html`<div class="stack">
+    <div class="scroll tall" tabindex="0" role="region" aria-label="Weights">
+      <table><caption class="hidden-label">Weights by size</caption>
+        <thead><tr><th scope="col">feature</th><th scope="col" class="number">weight</th><th scope="col"><span class="hidden-label">bar</span></th></tr></thead>
+        <tbody>${shown.map(({ weight, index, was }) => html`<tr key=${index}>
+          <th scope="row" class="feature">${names?.[index] ?? `x${index + 1}`}</th>
+          <td class="number">${number(weight)}${was !== weight && html`<span class="small muted"> was ${number(was)}</span>`}</td>
+          <td class="bar"><${Bar} share=${weight / most} was=${was / most} /></td></tr>`)}</tbody>
+      </table>
+    </div>
+    ${order.length > shown.length && html`<div><button class="small-button" onClick=${() => setIsAll(true)}>
+      Show ${order.length > 500 ? "the first 500" : "all"} of ${number(order.length)}</button></div>`}
+  </div>`;
+}
+
+/** A bar from the middle: to the right for positive weights. @param {{share: number, was?: number}} props  Shares from -1 to 1. */
+export function Bar({ share, was = share }) {
+  const width = Math.abs(share) * 100;
+  return html`<svg class="bar-of" viewBox="-102 0 204 14" preserveAspectRatio="none" aria-hidden="true">
+    <line x1="0" x2="0" y1="0" y2="14" stroke="var(--strong-line)" vector-effect="non-scaling-stroke" />
+    <rect x=${share < 0 ? -width : 0} y="2" width=${width} height="10" fill=${share < 0 ? "var(--series-2)" : "var(--series-1)"} />
+    ${was !== share && html`<line x1=${was * 100} x2=${was * 100} y1="0" y2="14" stroke="var(--text)" stroke-width="2" vector-effect="non-scaling-stroke" />`}
+  </svg>`;
+}
+
+/** The examples of a kernel hypothesis. @param {{hypothesis: Hypothesis}} props */
+function Support({ hypothesis }) {
+  if (hypothesis.kind !== "kernel" && hypothesis.kind !== "kernel-winnow") return null;
+  const shown = hypothesis.support.slice(0, 100);
+  return html`<div class="scroll tall" tabindex="0" role="region" aria-label="Support vectors">
+    <table><caption>${shown.length < hypothesis.support.length ? `The first ${shown.length} of ${number(hypothesis.support.length)} support vectors` : counted(shown.length, "support vector")}</caption>
+      <thead><tr><th scope="col">example</th><th scope="col" class="number">label</th></tr></thead>
+      <tbody>${shown.map((vector, index) => html`<tr key=${index}><td class="bits">${String(vector.x)}</td><td class="number">${vector.y > 0 ? "+1" : "−1"}</td></tr>`)}</tbody>
+    </table></div>`;
+}

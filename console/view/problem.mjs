@@ -1,0 +1,80 @@
+/** Errors as a person reads them: the problem, the place, and the way to proceed. */
+
+import { html } from "../vendor/htm-preact.mjs";
+import { useState } from "../vendor/hooks.mjs";
+import { Problem, Unreachable, key, root, setKey } from "../service/requests.mjs";
+import { number } from "./numbers.mjs";
+
+/**
+ * An error with its remedy. `onRetry` offers a button to try again.
+ * @param {{error: Error|null|undefined, onRetry?: () => void}} props
+ */
+export function Fault({ error, onRetry }) {
+  if (!error) return null;
+  if (error instanceof Unreachable) return html`<div class="notice warn" role="alert">
+    <p><strong>The service does not answer.</strong> Check that the service runs and that your network reaches it.
+      The console repeats reads by itself. Nothing that the service acknowledged is lost.</p>
+    ${onRetry && html`<div><button onClick=${onRetry}>Try again</button></div>`}
+  </div>`;
+  if (!(error instanceof Problem)) return html`<div class="notice bad" role="alert"><p>${error.message}</p></div>`;
+  const { document, status } = error;
+  if (status === 401) return html`<${KeyForm} reason=${document.detail} />`;
+  return html`<div class="notice bad" role="alert">
+    <p><strong>${document.title}.</strong> ${document.detail}</p>
+    ${document.errors.length > 0 && html`<ul>${document.errors.map((found) => html`<li>
+      ${placeOf(found) && html`<strong>${placeOf(found)}</strong>: `}${found.detail}</li>`)}</ul>`}
+    ${error.retryAfter !== null && html`<p>You can try again in ${number(error.retryAfter)} s.</p>`}
+    <p class="small">${remedy(status)} ${document.code && html`<a href=${new URL(document.type.replace(/^.*\/problems\//, "problems/"), root).href}
+      target="_blank" rel="noopener">About the code ${document.code}</a>.`}
+      ${document.request_id && html` Request <code>${document.request_id}</code>.`}</p>
+    ${onRetry && html`<div><button onClick=${onRetry}>Try again</button></div>`}
+  </div>`;
+}
+
+/** @param {import("#api").components["schemas"]["FieldError"]} found */
+function placeOf(found) {
+  const parts = [found.pointer ? `at ${found.pointer}` : "", found.parameter ? `parameter ${found.parameter}` : "",
+    found.line ? `line ${number(found.line)}` : "", found.row ? `row ${number(found.row)}` : "",
+    found.column ? `column ${number(found.column)}` : ""];
+  return parts.filter(Boolean).join(", ");
+}
+
+/** @param {number} status */
+function remedy(status) {
+  if (status === 403) return "Use a key or an address that may do this.";
+  if (status === 429) return "A quota of your key is used up. Delete what you no longer need, or wait until your jobs end.";
+  if (status === 503) return "The service is busy or starts. Try again shortly.";
+  if (status === 507) return "The disk of the service is full. Deleting jobs, datasets and models still works.";
+  return "";
+}
+
+/** The form for the API key. @param {{reason?: string}} props */
+export function KeyForm({ reason }) {
+  const [text, setText] = useState("");
+  const use = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    setKey(text.trim());
+  };
+  return html`<form class="notice warn" onSubmit=${use}>
+    <p><strong>This service needs an API key.</strong> ${reason}</p>
+    <p class="small">The key stays in this browser tab and is sent as a header. Your operator makes keys with
+      <code>halfspace keys create</code>.</p>
+    <div class="row">
+      <label class="hidden-label" for="key-text">API key</label>
+      <input id="key-text" type="password" autocomplete="off" required value=${text}
+        onInput=${(/** @type {InputEvent} */ event) => setText(/** @type {HTMLInputElement} */ (event.target).value)} />
+      <button class="primary" type="submit">Use the key</button>
+      ${key.value && html`<button type="button" onClick=${() => setKey("")}>Forget the present key</button>`}
+    </div>
+  </form>`;
+}
+
+/**
+ * A loaded document, or the reason why there is none.
+ * @param {{resource: import("../service/resource.mjs").Resource<any>, children: (value: any) => any}} props
+ */
+export function Loaded({ resource, children }) {
+  if (resource.value === null && resource.error) return html`<${Fault} error=${resource.error} onRetry=${resource.reload} />`;
+  if (resource.value === null) return html`<p class="loading" role="status">Loading…</p>`;
+  return html`${resource.error && html`<${Fault} error=${resource.error} onRetry=${resource.reload} />`}${children(resource.value)}`;
+}

@@ -1,0 +1,128 @@
+/**
+ * A table of any number of rows. Only the visible rows are in the page. Lists of the service arrive page by page as the
+ * reader scrolls.
+ */
+
+import { html } from "../vendor/htm-preact.mjs";
+import { useCallback, useEffect, useRef, useState } from "../vendor/hooks.mjs";
+import { call, key, patiently } from "../service/requests.mjs";
+import { Fault } from "./problem.mjs";
+import { Empty } from "./parts.mjs";
+import { number } from "./numbers.mjs";
+
+/**
+ * @template T
+ * @typedef {{name: string, label?: any, isNumber?: boolean, cell: (row: T, index: number) => any}} Column
+ */
+
+/** Height of a row in pixels. All rows have one line. */
+const ROW = 40;
+
+/**
+ * @param {{columns: Column<any>[], rows: any[], rowKey: (row: any, index: number) => string, caption: string, height?: number,
+ *   onNearEnd?: () => void, isChosen?: (row: any) => boolean}} props
+ */
+export function Rows({ columns, rows, rowKey, caption, height = 34 * 16, onNearEnd, isChosen }) {
+  const [top, setTop] = useState(0);
+  const frame = useRef(0);
+  const scroll = (/** @type {Event} */ event) => {
+    const holder = /** @type {HTMLElement} */ (event.target);
+    cancelAnimationFrame(frame.current);
+    frame.current = requestAnimationFrame(() => setTop(holder.scrollTop));
+  };
+  const count = Math.ceil(height / ROW) + 10;
+  const first = Math.max(0, Math.min(Math.floor(top / ROW) - 5, rows.length - count));
+  const shown = rows.slice(first, first + count);
+  useEffect(() => {
+    if (first + count >= rows.length) onNearEnd?.();
+  }, [first + count >= rows.length, rows.length]);
+  const after = Math.max(0, rows.length - first - shown.length);
+  return html`<div class="scroll rows" tabindex="0" role="region" aria-label=${caption} data-height=${height} onScroll=${scroll}
+      ref=${(/** @type {HTMLElement|null} */ holder) => { if (holder) holder.style.maxHeight = `${height}px`; }}>
+    <table aria-rowcount=${rows.length + 1}>
+      <caption class="hidden-label">${caption}</caption>
+      <thead><tr aria-rowindex="1">${columns.map((column) => html`<th scope="col" key=${column.name} class=${column.isNumber ? "number" : ""}>
+        ${column.label ?? column.name}</th>`)}</tr></thead>
+      <tbody>
+        ${first > 0 && html`<tr aria-hidden="true"><${Gap} columns=${columns.length} height=${first * ROW} /></tr>`}
+        ${shown.map((row, index) => html`<tr key=${rowKey(row, first + index)} aria-rowindex=${first + index + 2}
+            class=${isChosen?.(row) ? "chosen" : ""}>
+          ${columns.map((column) => html`<td key=${column.name} class=${`one-line ${column.isNumber ? "number" : ""}`}>
+            ${column.cell(row, first + index)}</td>`)}</tr>`)}
+        ${after > 0 && html`<tr aria-hidden="true"><${Gap} columns=${columns.length} height=${after * ROW} /></tr>`}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** @param {{columns: number, height: number}} props */
+function Gap({ columns, height }) {
+  return html`<td class="gap" colspan=${columns} ref=${(/** @type {HTMLElement|null} */ cell) => { if (cell) cell.style.height = `${height}px`; }}></td>`;
+}
+
+/**
+ * A list of the service that grows page by page.
+ * @param {import("../service/requests.mjs").RequestSpec|null} spec  @param {{every?: number}} [options]  `every`: seconds after which
+ * the newest page is read again.
+ */
+export function useList(spec, options = {}) {
+  const [state, setState] = useState(/** @type {{items: any[], cursor: string|null, error: Error|null, of: string, isLoading: boolean}} */ (
+    { items: [], cursor: null, error: null, of: "", isLoading: true }));
+  const wanted = spec ? `${JSON.stringify(spec)} ${key.value ? "key" : ""}` : "";
+  const latest = useRef({ spec, state, isBusy: false });
+  latest.current.spec = spec;
+  latest.current.state = state;
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    if (!spec) return;
+    const abort = new AbortController();
+    const query = { limit: 100, ...spec.query };
+    patiently(() => call({ ...spec, query }, abort.signal), abort.signal).then((page) => setState((before) => {
+      const isSame = before.of === wanted;
+      const known = new Set(page.items.map((/** @type {any} */ item) => item.id));
+      const older = isSame ? before.items.filter((item) => !known.has(item.id)) : [];
+      // Only entries behind the newest page stay. An entry that the newest page lacks was deleted.
+      const last = page.items.at(-1)?.id ?? "";
+      const kept = page.next_cursor ? older.filter((item) => item.id < last) : [];
+      return { items: [...page.items, ...kept], cursor: kept.length > 0 ? before.cursor : page.next_cursor, error: null, of: wanted, isLoading: false };
+    }), (error) => { if (!abort.signal.aborted) setState((before) => ({ ...before, error, isLoading: false })); });
+    return () => abort.abort();
+  }, [wanted, round]);
+  useEffect(() => {
+    if (!options.every) return;
+    const timer = setInterval(() => { if (document.visibilityState === "visible") setRound((before) => before + 1); }, options.every * 1000);
+    return () => clearInterval(timer);
+  }, [options.every]);
+  const more = useCallback(async () => {
+    const { spec, state, isBusy } = latest.current;
+    if (!spec || !state.cursor || isBusy) return;
+    latest.current.isBusy = true;
+    try {
+      const page = await patiently(() => call({ ...spec, query: { limit: 100, ...spec.query, cursor: state.cursor } }));
+      setState((before) => (before.of === state.of ? { ...before, items: [...before.items, ...page.items], cursor: page.next_cursor } : before));
+    } catch (error) {
+      setState((before) => ({ ...before, error: /** @type {Error} */ (error) }));
+    } finally {
+      latest.current.isBusy = false;
+    }
+  }, []);
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+  const isCurrent = state.of === wanted;
+  return { items: isCurrent ? state.items : [], error: state.error, isLoading: !isCurrent && !state.error, hasMore: isCurrent && state.cursor !== null,
+    more, reload };
+}
+
+/**
+ * The table of a list, with its states.
+ * @param {{list: ReturnType<typeof useList>, columns: Column<any>[], caption: string, empty: any, height?: number,
+ *   isChosen?: (row: any) => boolean}} props
+ */
+export function ListTable({ list, columns, caption, empty, height, isChosen }) {
+  if (list.error && list.items.length === 0) return html`<${Fault} error=${list.error} onRetry=${list.reload} />`;
+  if (list.isLoading) return html`<p class="loading" role="status">Loading…</p>`;
+  if (list.items.length === 0) return html`<${Empty}>${empty}<//>`;
+  return html`${list.error && html`<${Fault} error=${list.error} onRetry=${list.reload} />`}
+    <${Rows} columns=${columns} rows=${list.items} rowKey=${(/** @type {{id: string}} */ row) => row.id} caption=${caption}
+      height=${height} onNearEnd=${list.more} isChosen=${isChosen} />
+    <p class="small muted" role="status">${number(list.items.length)} shown${list.hasMore ? "; more appear as you scroll" : ""}.</p>`;
+}

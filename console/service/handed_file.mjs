@@ -1,0 +1,6 @@
+/** A file that one page hands to another. A file has no address, so the file cannot stand in the URL. */
+
+import { signal } from "../vendor/signals.mjs";
+
+/** The file that the Data page reads next. The page that takes the file sets null again. */
+export const handedFile = signal(/** @type {File|null} */ (null));

@@ -65,6 +65,11 @@ export function setKey(secret) {
   needsKey.value = false;
 }
 
+/** Asks for a key, unless the person entered another key since the request. @param {string} sentKey */
+export function askForKey(sentKey) {
+  if (sentKey === key.value) needsKey.value = true;
+}
+
 /** @param {Pick<RequestSpec, "path"|"query">} spec */
 export function urlOf(spec) {
   const url = new URL(spec.path, root);
@@ -96,6 +101,7 @@ export function freshKey() {
  */
 export async function send(spec, abort) {
   const method = spec.method ?? "GET";
+  const sentKey = key.value;
   const body = spec.json !== undefined ? JSON.stringify(spec.json) : (spec.body ?? null);
   let response;
   try {
@@ -111,7 +117,7 @@ export async function send(spec, abort) {
     throw new Unreachable();
   }
   isAway.value = false;
-  if (!response.ok) throw await problemOf(response);
+  if (!response.ok) throw await problemOf(response, sentKey);
   return response;
 }
 
@@ -120,13 +126,13 @@ function isProblem(response) {
   return (response.headers.get("content-type") ?? "").startsWith("application/problem+json");
 }
 
-/** @param {Response} response */
-export async function problemOf(response) {
+/** @param {Response} response  @param {string} [sentKey]  The key of the request. */
+export async function problemOf(response, sentKey = key.value) {
   /** @type {ProblemDocument} */
   let document = { type: "", title: response.statusText || "Error", status: response.status, code: "",
     detail: `The service answered with status ${response.status}.`, instance: "", request_id: "", errors: [] };
   if (isProblem(response)) document = { ...document, ...(await response.json()) };
-  if (document.status === 401) needsKey.value = true;
+  if (document.status === 401) askForKey(sentKey);
   return new Problem(document, response.headers);
 }
 
@@ -153,9 +159,25 @@ export async function patiently(action, abort, attempts = Infinity) {
       const isFull = error instanceof Problem && [429, 503].includes(error.status) && error.retryAfter !== null;
       if (!(error instanceof Unreachable || isFull) || attempt >= attempts || abort?.aborted) throw error;
       const pause = isFull ? Number(/** @type {Problem} */ (error).retryAfter) : Math.min(10, 0.5 * 2 ** Math.min(attempt, 5));
-      await delay(Math.min(30, pause) * 1000, abort);
+      await (isFull ? delay(Math.min(30, pause) * 1000, abort) : delayWhileAway(pause * 1000, abort));
     }
   }
+}
+
+/** Milliseconds between two attempts at least, even if other requests succeed in between. */
+const PAUSE_MIN = 250;
+
+/** Waits, but at most until another request reaches the service. @param {number} milliseconds  @param {AbortSignal} [abort] */
+async function delayWhileAway(milliseconds, abort) {
+  await delay(PAUSE_MIN, abort);
+  const back = new AbortController();
+  const unsubscribe = isAway.subscribe((away) => { if (!away) back.abort(); });
+  const stop = () => back.abort();
+  abort?.addEventListener("abort", stop, { once: true });
+  await delay(milliseconds, back.signal).catch(() => {});
+  abort?.removeEventListener("abort", stop);
+  unsubscribe();
+  abort?.throwIfAborted();
 }
 
 /** @param {number} milliseconds  @param {AbortSignal} [abort] */

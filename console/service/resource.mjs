@@ -23,26 +23,28 @@ import { call, key, patiently } from "./requests.mjs";
 export function useResource(spec, options = {}) {
   const [state, setState] = useState(/** @type {{value: any, error: Error|null, of: string}} */ ({ value: null, error: null, of: "" }));
   const [round, setRound] = useState(0);
-  const wanted = spec ? JSON.stringify(spec) : "";
+  // Another key owns other things, so nothing stays of those that the last key showed.
+  const wanted = spec ? `${JSON.stringify(spec)} ${key.value}` : "";
   const latest = useRef(spec);
   latest.current = spec;
-  const secret = key.value;
+  const isBusy = useRef(false);
   useEffect(() => {
     if (!wanted) return;
     const abort = new AbortController();
     const request = /** @type {RequestSpec} */ (latest.current);
+    isBusy.current = true;
     patiently(() => call(request, abort.signal), abort.signal).then(
       (value) => setState({ value, error: null, of: wanted }),
       (error) => {
         if (!abort.signal.aborted) setState((before) => ({ value: before.of === wanted ? before.value : null, error, of: wanted }));
       },
-    );
+    ).finally(() => { if (!abort.signal.aborted) isBusy.current = false; });
     return () => abort.abort();
-  }, [wanted, round, secret]);
+  }, [wanted, round]);
   useEffect(() => {
     if (!options.every || !wanted) return;
     const timer = setInterval(() => {
-      if (document.visibilityState === "visible") setRound((before) => before + 1);
+      if (document.visibilityState === "visible" && !isBusy.current) setRound((before) => before + 1);
     }, options.every * 1000);
     return () => clearInterval(timer);
   }, [options.every, wanted]);

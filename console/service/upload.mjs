@@ -1,6 +1,6 @@
 /** An upload with progress. `fetch` reports no progress of a body, so this module uses XMLHttpRequest. */
 
-import { Problem, Unreachable, headersOf, isAway, needsKey, urlOf } from "./requests.mjs";
+import { Problem, Unreachable, askForKey, headersOf, isAway, key, urlOf } from "./requests.mjs";
 
 /**
  * Sends a body and reports the bytes sent. The browser reads a file in pieces, so a large file needs no memory.
@@ -12,6 +12,7 @@ import { Problem, Unreachable, headersOf, isAway, needsKey, urlOf } from "./requ
 export function upload(spec, report, abort) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
+    const sentKey = key.value;
     request.open(spec.method ?? "POST", urlOf(spec));
     for (const [name, value] of Object.entries(headersOf(spec))) request.setRequestHeader(name, value);
     request.responseType = "json";
@@ -19,7 +20,7 @@ export function upload(spec, report, abort) {
     request.onload = () => {
       isAway.value = false;
       if (request.status < 400) return resolve(request.response);
-      if (request.status === 401) needsKey.value = true;
+      if (request.status === 401) askForKey(sentKey);
       const headers = new Headers({ "retry-after": request.getResponseHeader("retry-after") ?? "" });
       const unknown = { detail: `The service answered with status ${request.status}.`, errors: [] };
       reject(new Problem({ status: request.status, title: "Error", code: "", ...unknown, ...request.response }, headers));

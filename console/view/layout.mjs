@@ -52,11 +52,12 @@ function Foot() {
   </div>`;
 }
 
-/** Says that the service is away, and looks for its return. */
+/** Says that the service is away, also on a page that sends no requests, and looks for the return of the service. */
 function Away() {
   useEffect(() => {
-    if (!isAway.value) return;
-    const timer = setInterval(() => { call({ path: "livez" }).catch(() => {}); }, 2000);
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") call({ path: "livez" }).catch(() => {});
+    }, isAway.value ? 1000 : 5000);
     return () => clearInterval(timer);
   }, [isAway.value]);
   if (!isAway.value) return null;

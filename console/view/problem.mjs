@@ -1,7 +1,7 @@
 /** Errors as a person reads them: the problem, the place, and the way to proceed. */
 
 import { html } from "../vendor/htm-preact.mjs";
-import { useState } from "../vendor/hooks.mjs";
+import { useEffect, useRef, useState } from "../vendor/hooks.mjs";
 import { Problem, Unreachable, key, root, setKey } from "../service/requests.mjs";
 import { number } from "./numbers.mjs";
 
@@ -18,7 +18,8 @@ export function Fault({ error, onRetry }) {
   </div>`;
   if (!(error instanceof Problem)) return html`<div class="notice bad" role="alert"><p>${error.message}</p></div>`;
   const { document, status } = error;
-  if (status === 401) return html`<${KeyForm} reason=${document.detail} />`;
+  // The frame of the page shows the form for the key.
+  if (status === 401) return html`<div class="notice warn"><p>The service shows this part only with an API key.</p></div>`;
   return html`<div class="notice bad" role="alert">
     <p><strong>${document.title}.</strong> ${document.detail}</p>
     ${document.errors.length > 0 && html`<ul>${document.errors.map((found) => html`<li>
@@ -41,6 +42,8 @@ function placeOf(found) {
 
 /** @param {number} status */
 function remedy(status) {
+  if (status === 404) return key.value ? "Check the id. A key reaches only its own things, so another key may own this id."
+    : "Check the id. Someone may have deleted the resource.";
   if (status === 403) return "Use a key or an address that may do this.";
   if (status === 429) return "A quota of your key is used up. Delete what you no longer need, or wait until your jobs end.";
   if (status === 503) return "The service is busy or starts. Try again shortly.";
@@ -51,6 +54,9 @@ function remedy(status) {
 /** The form for the API key. @param {{reason?: string}} props */
 export function KeyForm({ reason }) {
   const [text, setText] = useState("");
+  const input = useRef(/** @type {HTMLInputElement|null} */ (null));
+  // The form comes back after a wrong key, and the focus comes back with the form.
+  useEffect(() => { if (key.value) input.current?.focus(); }, []);
   const use = (/** @type {Event} */ event) => {
     event.preventDefault();
     setKey(text.trim());
@@ -61,7 +67,7 @@ export function KeyForm({ reason }) {
       <code>halfspace keys create</code>.</p>
     <div class="row">
       <label class="hidden-label" for="key-text">API key</label>
-      <input id="key-text" type="password" autocomplete="off" required value=${text}
+      <input id="key-text" ref=${input} type="password" autocomplete="off" required value=${text}
         onInput=${(/** @type {InputEvent} */ event) => setText(/** @type {HTMLInputElement} */ (event.target).value)} />
       <button class="primary" type="submit">Use the key</button>
       ${key.value && html`<button type="button" onClick=${() => setKey("")}>Forget the present key</button>`}

@@ -68,7 +68,7 @@ function Gap({ columns, height }) {
 export function useList(spec, options = {}) {
   const [state, setState] = useState(/** @type {{items: any[], cursor: string|null, error: Error|null, of: string, isLoading: boolean}} */ (
     { items: [], cursor: null, error: null, of: "", isLoading: true }));
-  const wanted = spec ? `${JSON.stringify(spec)} ${key.value ? "key" : ""}` : "";
+  const wanted = spec ? `${JSON.stringify(spec)} ${key.value}` : "";
   const latest = useRef({ spec, state, isBusy: false });
   latest.current.spec = spec;
   latest.current.state = state;

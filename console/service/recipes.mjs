@@ -44,7 +44,9 @@ export function python(recipe) {
   const headers = Object.entries(recipe.headers ?? {}).filter(([name]) => ["prefer", "if-match"].includes(name.toLowerCase()));
   for (const [name, value] of [...Object.entries(recipe.query ?? {}), ...headers]) {
     if (value === null || value === undefined || value === "") continue;
-    given.push(`${name.toLowerCase().replaceAll(/[.-]/g, "_")}=${literal(value)}`);
+    // The client calls the name of the learner `name` and the name of the job `name_`.
+    const isTaken = name === "name" && recipe.operation === "train_learner";
+    given.push(`${name.toLowerCase().replaceAll(/[.-]/g, "_")}${isTaken ? "_" : ""}=${literal(value)}`);
   }
   const address = root.href.replace(/\/$/, "");
   const connect = key.value ? `${literal(address)}, key=os.environ["HALFSPACE_KEY"]` : literal(address);

@@ -1,7 +1,7 @@
 /** Errors as a person reads them: the problem, the place, and the way to proceed. */
 
 import { html } from "../vendor/htm-preact.mjs";
-import { useEffect, useRef, useState } from "../vendor/hooks.mjs";
+import { useEffect, useId, useRef, useState } from "../vendor/hooks.mjs";
 import { Problem, Unreachable, key, root, setKey } from "../service/requests.mjs";
 import { number } from "./numbers.mjs";
 
@@ -51,8 +51,9 @@ function remedy(status) {
   return "";
 }
 
-/** The form for the API key. @param {{reason?: string}} props */
-export function KeyForm({ reason }) {
+/** The form for the API key. @param {{title?: string, reason?: string}} props */
+export function KeyForm({ title = "This service needs an API key.", reason }) {
+  const id = useId();
   const [text, setText] = useState("");
   const input = useRef(/** @type {HTMLInputElement|null} */ (null));
   // The form comes back after a wrong key, and the focus comes back with the form.
@@ -62,12 +63,12 @@ export function KeyForm({ reason }) {
     setKey(text.trim());
   };
   return html`<form class="notice warn" onSubmit=${use}>
-    <p><strong>This service needs an API key.</strong> ${reason}</p>
+    <p><strong>${title}</strong> ${reason}</p>
     <p class="small">The key stays in this browser tab and is sent as a header. Your operator makes keys with
       <code>halfspace keys create</code>.</p>
     <div class="row">
-      <label class="hidden-label" for="key-text">API key</label>
-      <input id="key-text" ref=${input} type="password" autocomplete="off" required value=${text}
+      <label class="hidden-label" for=${id}>API key</label>
+      <input id=${id} ref=${input} type="password" autocomplete="off" required value=${text}
         onInput=${(/** @type {InputEvent} */ event) => setText(/** @type {HTMLInputElement} */ (event.target).value)} />
       <button class="primary" type="submit">Use the key</button>
       ${key.value && html`<button type="button" onClick=${() => setKey("")}>Forget the present key</button>`}

@@ -1,0 +1,92 @@
+/** The queue by owner, the jobs of the caller that wait, and the processes that compute. */
+
+import { html } from "../../vendor/htm-preact.mjs";
+import { useEffect, useState } from "../../vendor/hooks.mjs";
+import { Problem } from "../../service/requests.mjs";
+import { useResource } from "../../service/resource.mjs";
+import { bytes, duration, number } from "../../view/numbers.mjs";
+import { Empty, Facts, Panel, Time } from "../../view/parts.mjs";
+import { href } from "../../view/place.mjs";
+import { Loaded } from "../../view/problem.mjs";
+import { JobLink } from "../home/work.mjs";
+
+/**
+ * @typedef {{queued: number, running: number, parked: number}} Counts
+ * @typedef {Counts & {owner: string|null, is_caller: boolean, weight: number|null, virtual_seconds: number|null}} Owner
+ * @typedef {Counts & {oldest_age_seconds: number|null, owners: Owner[]}} QueueDocument
+ * @typedef {{id: string, role: string, workers: number, running: number, parked: number, is_alone: boolean, version: string,
+ *   revision: string|null, memory_bytes_max: number, memory_bytes_taken: number, started_at: string, seen_at: string}} Worker
+ */
+
+/** Seconds between two looks. */
+const EVERY = 3;
+
+/** Loads a document again and again, unless the service lacks the operation. @param {string} path */
+function useNewer(path) {
+  const [every, setEvery] = useState(EVERY);
+  const resource = useResource({ path }, { every });
+  const isMissing = resource.error instanceof Problem && resource.error.status === 404;
+  useEffect(() => setEvery(isMissing ? 0 : EVERY), [isMissing]);
+  return { ...resource, isMissing };
+}
+
+/** A panel of an operation that services of an earlier release lack. @param {{title: string, resource: ReturnType<typeof useNewer>, children: any}} props */
+function NewerPanel({ title, resource, children }) {
+  return html`<${Panel} title=${title}>${resource.isMissing ? html`<p class="muted">This service is of an earlier release and
+    does not report this. <code>/metrics</code> has the counts.</p>` : html`<${Loaded} resource=${resource}>${children}<//>`}<//>`;
+}
+
+export function Queue() {
+  const queue = useNewer("v1/queue");
+  return html`<${NewerPanel} title="Queue" resource=${queue}>${(/** @type {QueueDocument} */ { queued, running, parked, oldest_age_seconds: age, owners }) => html`
+    <${Facts} of=${[
+      ["Waiting", html`<strong>${number(queued)}</strong>`],
+      ["Running", html`<strong>${number(running)}</strong>`],
+      ["Parked", html`<strong>${number(parked)}</strong>`],
+      ["Oldest waits", age !== null && html`<strong>${duration(age)}</strong>`],
+    ]} />
+    ${owners.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="The queue by key"><table>
+      <thead><tr><th scope="col">Key</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">Running</th>
+        <th scope="col" class="number">Parked</th><th scope="col" class="number">Weight</th>
+        <th scope="col" class="number">Computed / weight</th></tr></thead>
+      <tbody>${owners.map((owner, index) => html`<tr key=${index} class=${owner.is_caller ? "chosen" : ""}>
+        <th scope="row" class="feature">${owner.is_caller ? (owner.owner === "anonymous" ? "everybody" : "your key") : "another key"}</th>
+        <td class="number">${number(owner.queued)}</td><td class="number">${number(owner.running)}</td>
+        <td class="number">${number(owner.parked)}</td><td class="number">${number(owner.weight)}</td>
+        <td class="number">${duration(owner.virtual_seconds)}</td></tr>`)}</tbody>
+    </table></div>`}
+    <p class="small muted">The key with the fewest computed seconds per weight goes first. A parked job has begun and yields to other jobs.</p>`}<//>`;
+}
+
+/** The newest jobs of the caller that wait. */
+export function Waiting() {
+  const jobs = useResource({ path: "v1/jobs", query: { status: "queued", limit: 6 } }, { every: EVERY });
+  return html`<${Panel} title="Your waiting jobs" actions=${html`<a href=${href("jobs", { status: "queued" })}>All waiting jobs</a>`}>
+    <${Loaded} resource=${jobs}>${(/** @type {import("#api").components["schemas"]["JobList"]} */ list) => (list.items.length === 0
+      ? html`<${Empty}>No job waits.<//>`
+      : html`<p class="small muted">The page of a job tells why the job waits, and cancels the job.</p>
+        <ul class="entries">${list.items.map((job) => html`<li key=${job.id}><div class="entry"><${JobLink} job=${job} />
+          <span class="small muted">since <${Time} at=${job.created_at} /></span></div></li>`)}</ul>`)}<//>
+  <//>`;
+}
+
+/** @type {Record<string, string>} */
+const ROLES = { all: "answers and computes", api: "answers", worker: "computes" };
+
+export function Workers() {
+  const workers = useNewer("v1/workers");
+  return html`<${NewerPanel} title="Processes" resource=${workers}>${(/** @type {{items: Worker[]}} */ { items }) => html`
+    ${!items.some((worker) => worker.workers > 0) && html`<div class="notice warn"><p><strong>No process computes jobs.</strong> Jobs wait
+      until you start one with <code>halfspace serve --role worker</code>.</p></div>`}
+    ${items.length === 0 ? null : html`<div class="scroll" tabindex="0" role="region" aria-label="The processes of the service"><table>
+      <thead><tr><th scope="col">Process</th><th scope="col">Role</th><th scope="col" class="number">Running jobs</th>
+        <th scope="col" class="number">Parked jobs</th><th scope="col" class="number">Memory in use</th><th scope="col">Version</th>
+        <th scope="col">Started</th><th scope="col">Last report</th></tr></thead>
+      <tbody>${items.map((worker) => html`<tr key=${worker.id}>
+        <th scope="row" class="feature"><code>${worker.id}</code></th><td>${ROLES[worker.role] ?? worker.role}</td>
+        <td class="number">${number(worker.running)} of ${number(worker.workers)}${worker.is_alone ? html` <span class="badge warn">one alone</span>` : ""}</td>
+        <td class="number">${number(worker.parked)}</td>
+        <td class="number nowrap">${bytes(worker.memory_bytes_taken)} of ${bytes(worker.memory_bytes_max)}</td>
+        <td title=${worker.revision ?? ""}>${worker.version}</td><td><${Time} at=${worker.started_at} /></td><td><${Time} at=${worker.seen_at} /></td>
+      </tr>`)}</tbody></table></div>`}`}<//>`;
+}

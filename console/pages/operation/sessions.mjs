@@ -1,0 +1,49 @@
+/** The on-line sessions of the caller as a list, with their deletion. */
+
+import { html } from "../../vendor/htm-preact.mjs";
+import { call } from "../../service/requests.mjs";
+import { useAction } from "../../service/resource.mjs";
+import { number } from "../../view/numbers.mjs";
+import { ConfirmButton, Panel, Time } from "../../view/parts.mjs";
+import { href } from "../../view/place.mjs";
+import { Fault } from "../../view/problem.mjs";
+import { CopyRecipe } from "../../view/recipe.mjs";
+import { ListTable, useList } from "../../view/rows.mjs";
+
+/** @typedef {import("#api").components["schemas"]["SessionItem"]} SessionItem */
+
+/** @param {string} id */
+function deletion(id) {
+  return { method: /** @type {const} */ ("DELETE"), path: `v1/sessions/${id}`, operation: "delete_session", arguments: [id] };
+}
+
+export function Sessions() {
+  const list = useList({ path: "v1/sessions" }, { every: 5 });
+  const columns = [
+    { name: "Session", cell: (/** @type {SessionItem} */ session) => html`<code title=${session.id}>…${session.id.slice(-8)}</code>` },
+    { name: "Learner", cell: (/** @type {SessionItem} */ session) => session.learner },
+    { name: "Features", isNumber: true, cell: (/** @type {SessionItem} */ session) => number(session.n) },
+    { name: "Examples learnt", isNumber: true, cell: (/** @type {SessionItem} */ session) => number(session.position) },
+    { name: "Opened", cell: (/** @type {SessionItem} */ session) => html`<${Time} at=${session.created_at} />` },
+    { name: "Action", label: html`<span class="hidden-label">Action</span>`,
+      cell: (/** @type {SessionItem} */ session) => html`<${Deletion} key=${session.id} session=${session} onDeleted=${list.reload} />` },
+  ];
+  const first = list.items[0];
+  return html`<${Panel} title="Sessions" actions=${html`<a href=${href("playground")}>Open the playground</a>`}>
+    <p class="muted">A session learns one example at a time and stays until you delete the session. The playground opens one session per learner.</p>
+    <${ListTable} list=${list} columns=${columns} caption="Sessions, newest first" empty="There is no session. The playground opens one." />
+    ${first && html`<div class="row spread"><span class="small muted">The deletion of the newest session as a request:</span>
+      <${CopyRecipe} recipe=${deletion(first.id)} /></div>`}
+  <//>`;
+}
+
+/** @param {{session: SessionItem, onDeleted: () => void}} props */
+function Deletion({ session, onDeleted }) {
+  const action = useAction(async (abort) => {
+    await call(deletion(session.id), abort);
+    onDeleted();
+  });
+  return html`<${ConfirmButton} label="Delete" disabled=${action.isRunning} onConfirm=${action.start}
+    question=${`Delete the session of ${session.learner} with ${number(session.position)} examples? Models that were saved from the session stay.`} />
+    <${Fault} error=${action.error} />`;
+}

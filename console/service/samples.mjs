@@ -1,0 +1,64 @@
+/** The tables that the service offers to try: store one, and train its suggested learner. */
+
+import { curl, python } from "./recipes.mjs";
+import { Problem, call, freshKey, root, send } from "./requests.mjs";
+
+/** @typedef {import("#api").components["schemas"]["Sample"]} Sample */
+/** @typedef {import("./requests.mjs").RequestSpec} RequestSpec */
+
+const CSV = { "content-type": "text/csv" };
+
+/** Each sample is stored once per tab, so that repeated trainings share a dataset. @type {Map<string, string>} */
+const storedUnder = new Map();
+
+/**
+ * Stores a sample as a dataset.
+ * @param {Sample} sample  @param {AbortSignal} [abort]  @param {RequestSpec["query"]} [parameters]
+ * @returns {Promise<import("#api").components["schemas"]["Dataset"]>}
+ */
+export async function storeSample(sample, abort, parameters = {}) {
+  const table = await (await send({ path: `v1/samples/${encodeURIComponent(sample.name)}`, query: parameters }, abort)).blob();
+  const same = JSON.stringify([sample.name, parameters]);
+  const store = (/** @type {string} */ name) => {
+    storedUnder.set(same, name);
+    return call({ method: "POST", path: "v1/datasets", query: { name: sample.title }, body: table,
+      headers: { ...CSV, "idempotency-key": name } }, abort);
+  };
+  try {
+    return await store(storedUnder.get(same) ?? freshKey());
+  } catch (error) {
+    // The dataset was deleted since, or the service computes another table.
+    if (error instanceof Problem && [410, 422].includes(error.status)) return await store(freshKey());
+    throw error;
+  }
+}
+
+/**
+ * Stores a sample and starts its suggested training.
+ * @param {Sample} sample  @param {AbortSignal} [abort]  @returns {Promise<import("#api").components["schemas"]["Job"]>}
+ */
+export async function trainSample(sample, abort) {
+  const dataset = await storeSample(sample, abort);
+  return await call({ ...training(sample), json: { dataset: dataset.id }, headers: { prefer: "wait=0", "idempotency-key": freshKey() } }, abort);
+}
+
+/** The suggested training without data. @param {Sample} sample */
+function training(sample) {
+  const url = new URL(sample.train.replace(/^\//, ""), root);
+  const query = { ...Object.fromEntries(url.searchParams), trace: true, name: sample.title };
+  return { method: /** @type {const} */ ("POST"), path: url.href.slice(root.href.length).split("?")[0] ?? "", query };
+}
+
+/** The download and the training as one command. @param {Sample} sample */
+export function sampleAsCurl(sample) {
+  const table = curl({ path: `v1/samples/${sample.name}`, operation: "get_sample" });
+  return `${table} |\n${curl({ ...training(sample), operation: "train_learner", headers: CSV, body: "", file: "-" })}`;
+}
+
+/** The download and the training as a script. @param {Sample} sample */
+export function sampleAsPython(sample) {
+  const spec = training(sample);
+  const learner = spec.path.split("/").at(-2) ?? "";
+  return python({ ...spec, operation: "train_learner", arguments: [learner], headers: CSV, body: "", file: sample.name })
+    .replace(/open\("[^"]*", "rb"\)\.read\(\)/, `client.get_sample(${JSON.stringify(sample.name)})`);
+}

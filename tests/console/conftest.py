@@ -11,12 +11,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync"]
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 WIDTHS = (1280, 360)
+TIMEOUT = 15_000
+
+expect.set_options(timeout=TIMEOUT)
 
 
 def pytest_addoption(parser):
@@ -147,7 +150,7 @@ def watched(page: Page, faults: list[str], may_fail: bool) -> None:
 def page(request, browser, service) -> Iterator[Page]:
     """A page in a context of its own. The test fails if the page has a fault."""
     context = browser.new_context(base_url=service.address, accept_downloads=True, viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(TIMEOUT)
     page = context.new_page()
     faults: list[str] = []
     watched(page, faults, request.node.get_closest_marker("faults") is not None)

@@ -8,6 +8,7 @@ import { bytes, duration, number } from "../../view/numbers.mjs";
 import { Empty, Facts, Panel, Time } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
 import { Loaded } from "../../view/problem.mjs";
+import { shortId } from "../jobs/words.mjs";
 import { JobLink } from "../home/work.mjs";
 
 /**
@@ -38,24 +39,34 @@ function NewerPanel({ title, resource, children }) {
 
 export function Queue() {
   const queue = useNewer("v1/queue");
-  return html`<${NewerPanel} title="Queue" resource=${queue}>${(/** @type {QueueDocument} */ { queued, running, parked, oldest_age_seconds: age, owners }) => html`
-    <${Facts} of=${[
+  return html`<${NewerPanel} title="Queue" resource=${queue}>${(/** @type {QueueDocument} */ document) => html`<${QueueLoad} of=${document} />`}<//>`;
+}
+
+/** @param {{of: QueueDocument}} props */
+function QueueLoad({ of: { queued, running, parked, oldest_age_seconds: age, owners } }) {
+  const own = owners.find((owner) => owner.is_caller);
+  return html`<${Facts} of=${[
       ["Waiting", html`<strong>${number(queued)}</strong>`],
       ["Running", html`<strong>${number(running)}</strong>`],
       ["Parked", html`<strong>${number(parked)}</strong>`],
       ["Oldest waits", age !== null && html`<strong>${duration(age)}</strong>`],
+      ["Your weight", own && html`<strong>${number(own.weight)}</strong>`],
+      ["Your time per weight", own && html`<strong>${duration(own.virtual_seconds)}</strong>`],
     ]} />
-    ${owners.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="The queue by key"><table>
+    ${owners.length > 0 && html`<div class="scroll tall" tabindex="0" role="region" aria-label="The queue by key"><table>
       <thead><tr><th scope="col">Key</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">Running</th>
-        <th scope="col" class="number">Parked</th><th scope="col" class="number">Weight</th>
-        <th scope="col" class="number">Computed / weight</th></tr></thead>
+        <th scope="col" class="number">Parked</th></tr></thead>
       <tbody>${owners.map((owner, index) => html`<tr key=${index} class=${owner.is_caller ? "chosen" : ""}>
-        <th scope="row" class="feature">${owner.is_caller ? (owner.owner === "anonymous" ? "everybody" : "your key") : "another key"}</th>
-        <td class="number">${number(owner.queued)}</td><td class="number">${number(owner.running)}</td>
-        <td class="number">${number(owner.parked)}</td><td class="number">${number(owner.weight)}</td>
-        <td class="number">${duration(owner.virtual_seconds)}</td></tr>`)}</tbody>
+        <th scope="row">${ownerName(owner)}</th><td class="number">${number(owner.queued)}</td>
+        <td class="number">${number(owner.running)}</td><td class="number">${number(owner.parked)}</td></tr>`)}</tbody>
     </table></div>`}
-    <p class="small muted">The key with the fewest computed seconds per weight goes first. A parked job has begun and yields to other jobs.</p>`}<//>`;
+    <p class="small muted">The key with the fewest computed seconds per weight goes first. A parked job has begun and yields to other jobs.</p>`;
+}
+
+/** @param {Owner} owner */
+function ownerName({ owner, is_caller: isCaller }) {
+  if (!isCaller) return "another key";
+  return owner === "anonymous" ? "everybody" : "your key";
 }
 
 /** The newest jobs of the caller that wait. */
@@ -83,7 +94,7 @@ export function Workers() {
         <th scope="col" class="number">Parked jobs</th><th scope="col" class="number">Memory in use</th><th scope="col">Version</th>
         <th scope="col">Started</th><th scope="col">Last report</th></tr></thead>
       <tbody>${items.map((worker) => html`<tr key=${worker.id}>
-        <th scope="row" class="feature"><code>${worker.id}</code></th><td>${ROLES[worker.role] ?? worker.role}</td>
+        <th scope="row"><code class="nowrap" title=${worker.id}>${shortId(worker.id)}</code></th><td class="nowrap">${ROLES[worker.role] ?? worker.role}</td>
         <td class="number">${number(worker.running)} of ${number(worker.workers)}${worker.is_alone ? html` <span class="badge warn">one alone</span>` : ""}</td>
         <td class="number">${number(worker.parked)}</td>
         <td class="number nowrap">${bytes(worker.memory_bytes_taken)} of ${bytes(worker.memory_bytes_max)}</td>

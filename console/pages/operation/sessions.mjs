@@ -9,6 +9,7 @@ import { href } from "../../view/place.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { CopyRecipe } from "../../view/recipe.mjs";
 import { ListTable, useList } from "../../view/rows.mjs";
+import { shortId } from "../jobs/words.mjs";
 
 /** @typedef {import("#api").components["schemas"]["SessionItem"]} SessionItem */
 
@@ -20,7 +21,7 @@ function deletion(id) {
 export function Sessions() {
   const list = useList({ path: "v1/sessions" }, { every: 5 });
   const columns = [
-    { name: "Session", cell: (/** @type {SessionItem} */ session) => html`<code title=${session.id}>…${session.id.slice(-8)}</code>` },
+    { name: "Session", cell: (/** @type {SessionItem} */ session) => html`<code title=${session.id}>${shortId(session.id)}</code>` },
     { name: "Learner", cell: (/** @type {SessionItem} */ session) => session.learner },
     { name: "Features", isNumber: true, cell: (/** @type {SessionItem} */ session) => number(session.n) },
     { name: "Examples learnt", isNumber: true, cell: (/** @type {SessionItem} */ session) => number(session.position) },

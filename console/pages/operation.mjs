@@ -23,8 +23,8 @@ export function OperationPage({ query }) {
     <${Tabs} path="operation" current=${tab} tabs=${TABS} />
     ${tab === "sessions" ? html`<${Sessions} />` : tab === "limits" ? html`<${Limits} search=${query.get("search") ?? ""} />` : html`
       <div class="columns">
-        <div class="stack wide-gaps"><${Health} /><${Queue} /></div>
-        <div class="stack wide-gaps"><${ApiKey} /><${Waiting} /></div>
+        <div class="stack wide-gaps"><${Health} /><${Queue} /><${Waiting} /></div>
+        <${ApiKey} />
       </div>
       <${Workers} />`}
   </div>`;

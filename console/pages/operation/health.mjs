@@ -45,7 +45,7 @@ export function Health() {
       ["Alive", html`<${Answer} of=${alive} />`],
       ["Ready for work", html`<${Answer} of=${ready} />`],
       ["Version", version.value?.version ?? "…"],
-      ["Revision", version.value && (version.value.revision ?? "unknown to this build")],
+      ["Revision", version.value && (version.value.revision ?? "unknown")],
     ]} />
     ${ready?.detail && html`<p class="small">${ready.detail}</p>`}
     <p class="small muted">A service that is ready answers requests, and its database answers too.</p>

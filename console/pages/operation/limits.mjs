@@ -24,9 +24,9 @@ export function Limits({ search }) {
         && `${name} ${meanings[name]?.description ?? ""}`.toLowerCase().includes(words));
       if (rows.length === 0) return html`<${Empty}>No limit contains “${search}”.<//>`;
       return html`<div class="scroll tall" tabindex="0" role="region" aria-label="Limits"><table>
-        <thead><tr><th scope="col">Limit</th><th scope="col" class="number">Value</th><th scope="col">Meaning</th></tr></thead>
-        <tbody>${rows.map(([name, value]) => html`<tr key=${name}><th scope="row"><code class="nowrap">${name}</code></th>
-          <td class="number nowrap">${written(name, value)}</td><td class="prose">${prose(meanings[name]?.description ?? "")}</td></tr>`)}</tbody>
+        <thead><tr><th scope="col">Limit</th><th scope="col" class="number">Value</th></tr></thead>
+        <tbody>${rows.map(([name, value]) => html`<tr key=${name}><th scope="row" class="feature"><code>${name}</code>
+          <div class="small muted">${prose(meanings[name]?.description ?? "")}</div></th><td class="number nowrap">${written(name, value)}</td></tr>`)}</tbody>
       </table></div>`;
     }}<//>
   <//>`;

@@ -90,11 +90,11 @@ export function Workers() {
     ${!items.some((worker) => worker.workers > 0) && html`<div class="notice warn"><p><strong>No process computes jobs.</strong> Jobs wait
       until you start one with <code>halfspace serve --role worker</code>.</p></div>`}
     ${items.length === 0 ? null : html`<div class="scroll" tabindex="0" role="region" aria-label="The processes of the service"><table>
-      <thead><tr><th scope="col">Process</th><th scope="col">Role</th><th scope="col" class="number">Running jobs</th>
-        <th scope="col" class="number">Parked jobs</th><th scope="col" class="number">Memory in use</th><th scope="col">Version</th>
+      <thead><tr><th scope="col">Process</th><th scope="col">Role</th><th scope="col" class="number">Running</th>
+        <th scope="col" class="number">Parked</th><th scope="col" class="number">Memory in use</th><th scope="col">Version</th>
         <th scope="col">Started</th><th scope="col">Last report</th></tr></thead>
       <tbody>${items.map((worker) => html`<tr key=${worker.id}>
-        <th scope="row"><code class="nowrap" title=${worker.id}>${shortId(worker.id)}</code></th><td class="nowrap">${ROLES[worker.role] ?? worker.role}</td>
+        <th scope="row" class="feature"><code class="nowrap" title=${worker.id}>${shortId(worker.id)}</code></th><td class="nowrap">${ROLES[worker.role] ?? worker.role}</td>
         <td class="number">${number(worker.running)} of ${number(worker.workers)}${worker.is_alone ? html` <span class="badge warn">one alone</span>` : ""}</td>
         <td class="number">${number(worker.parked)}</td>
         <td class="number nowrap">${bytes(worker.memory_bytes_taken)} of ${bytes(worker.memory_bytes_max)}</td>

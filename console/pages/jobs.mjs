@@ -1,8 +1,10 @@
-/** The page Jobs. */
+/** The page Jobs: the list of all jobs, and one job at `jobs/<id>`. */
 
 import { html } from "../vendor/htm-preact.mjs";
-import { PageHead } from "../view/parts.mjs";
+import { JobPage } from "./jobs/job.mjs";
+import { JobList } from "./jobs/list.mjs";
 
-export function JobsPage() {
-  return html`<div class="page"><${PageHead} title="Jobs" /></div>`;
+/** @param {{path: string[], query: URLSearchParams}} props */
+export function JobsPage({ path: [id], query }) {
+  return id ? html`<${JobPage} id=${id} query=${query} />` : html`<${JobList} query=${query} />`;
 }

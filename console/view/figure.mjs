@@ -13,8 +13,9 @@ import { theme } from "./theme.mjs";
 
 /**
  * @typedef {{x: number, y: number, low?: number, high?: number}} Point  `low` and `high` bound an interval of y.
- * @typedef {{label: string, points: Point[], form?: "line"|"step"|"points"}} Series
- * @typedef {{label: string, unit?: string, isLog?: boolean, min?: number, max?: number, isWhole?: boolean}} Axis
+ * @typedef {{label: string, points: Point[], form?: "line"|"step"|"points"|"plain"}} Series  A `plain` line has no marks at its points.
+ * @typedef {{label: string, unit?: string, isLog?: boolean, min?: number, max?: number, isWhole?: boolean, names?: string[]}} Axis
+ * `names` name the places 1, 2 and so on of a horizontal axis.
  * @typedef {{title: string, note?: string, x: Axis, y: Axis, series: Series[]}} FigureSpec
  */
 
@@ -23,6 +24,18 @@ export const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]];
 
 /** Rows of the table under a figure. A longer series is in the CSV file. */
 const TABLE_ROWS_MAX = 200;
+
+/** The dash pattern of a line. The combination with the six colours repeats after 36 lines. @param {number} index */
+export function dashOf(index) {
+  return DASHES[(index + Math.floor(index / DASHES.length)) % DASHES.length] ?? [];
+}
+
+/** The text of a place on an axis. @param {Axis} axis  @param {number} value  @param {number} [digits] */
+export function placeText(axis, value, digits) {
+  if (!axis.names) return number(value, digits);
+  const name = axis.names[value - 1] ?? "";
+  return name.length > 28 ? `${name.slice(0, 27)}…` : name;
+}
 
 /** @param {Axis} axis */
 export function axisLabel(axis) {
@@ -55,7 +68,7 @@ export function Figure({ spec, height = 280 }) {
 function rowsOf(spec) {
   const hasIntervals = spec.series.some((series) => series.points.some((point) => point.low !== undefined));
   const head = ["series", axisLabel(spec.x), axisLabel(spec.y), ...(hasIntervals ? ["low", "high"] : [])];
-  const rows = spec.series.flatMap((series) => series.points.map((point) => [series.label, point.x, point.y,
+  const rows = spec.series.flatMap((series) => series.points.map((point) => [series.label, spec.x.names?.[point.x - 1] ?? point.x, point.y,
     ...(hasIntervals ? [point.low ?? "", point.high ?? ""] : [])]));
   return [head, ...rows];
 }
@@ -83,7 +96,7 @@ function Legend({ spec }) {
     <svg width="28" height="12" aria-hidden="true">${series.form === "points"
       ? html`<circle cx="14" cy="6" r="3.5" fill=${colour(index)} />`
       : html`<line x1="1" x2="27" y1="6" y2="6" stroke=${colour(index)} stroke-width="2.5"
-          stroke-dasharray=${DASHES[index % DASHES.length]?.join(" ") || "none"} />`}</svg>
+          stroke-dasharray=${dashOf(index).join(" ") || "none"} />`}</svg>
     ${series.label}</li>`)}</ul>`;
 }
 
@@ -146,9 +159,9 @@ function Plot({ spec, height }) {
 function describe(spec) {
   const lines = spec.series.map((series) => {
     const last = series.points.at(-1);
-    return last ? `${series.label || spec.y.label}: ${number(last.y)} at ${number(last.x)}` : `${series.label}: no point`;
+    return last ? `${series.label || spec.y.label}: ${number(last.y)} at ${placeText(spec.x, last.x)}` : `${series.label}: no point`;
   });
-  return `Chart of ${axisLabel(spec.y)} against ${axisLabel(spec.x)}. Last points: ${lines.join("; ")}. The button Table shows the numbers.`;
+  return `Chart of ${axisLabel(spec.y)}${spec.x.label && ` against ${axisLabel(spec.x)}`}. Last points: ${lines.join("; ")}. The button Table shows the numbers.`;
 }
 
 /** @param {FigureSpec} spec @returns {uPlot.AlignedData} */
@@ -167,31 +180,58 @@ function options(spec, shown, width, height) {
   const read = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
   /** @param {Axis} axis @returns {uPlot.Axis} */
   const axis = (axis) => ({
-    label: axisLabel(axis), stroke: read("--muted"), grid: { stroke: read("--line"), width: 1 },
-    ticks: { stroke: read("--line"), width: 1 }, font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
+    ...(axis.label && { label: axisLabel(axis) }), stroke: read("--muted"), grid: { stroke: read("--line"), width: 1 },
+    ticks: { stroke: read("--line"), width: 1 }, ...(axis.isLog && { filter: powersOfTen }), font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
     values: (_, ticks) => ticks.map((tick) => (tick === null || (axis.isWhole && !Number.isInteger(tick)) ? "" : number(tick, 3))),
     space: 50,
   });
   /** @param {Axis} axis @returns {uPlot.Scale} */
   const scale = (axis) => ({
     time: false, distr: axis.isLog ? 3 : 1,
-    range: (_, low, high) => (axis.isLog ? uPlot.rangeLog(low ?? 1, high ?? 10, 10, false) : spread(axis, low, high)),
+    range: (_, dataLow, dataHigh) => {
+      const [low, high] = axis === spec.y ? withIntervals(shown.current, dataLow, dataHigh) : [dataLow, dataHigh];
+      return axis.isLog ? uPlot.rangeLog(low ?? 1, high ?? 10, 10, false) : spread(axis, low, high);
+    },
   });
   return {
     width, height, legend: { show: false },
     cursor: { points: { size: 7 } },
     scales: { x: scale(spec.x), y: scale(spec.y) },
-    axes: [{ ...axis(spec.x), size: 44 }, { ...axis(spec.y), size: (self, values) => widthOf(values) }],
+    axes: [{ ...axis(spec.x), size: 44, ...(spec.x.names && namedAxis(spec.x)) }, { ...axis(spec.y), size: (self, values) => widthOf(values) }],
     series: [{}, ...spec.series.map((series, index) => {
       const stroke = read(`--series-${(index % 6) + 1}`);
       return /** @type {uPlot.Series} */ ({
-        label: series.label, stroke, width: 2, dash: DASHES[index % DASHES.length], spanGaps: true,
+        label: series.label, stroke, width: 2, dash: dashOf(index), spanGaps: true,
         paths: series.form === "points" ? () => null : series.form === "step" ? uPlot.paths.stepped?.({ align: 1 }) : undefined,
-        points: { show: series.form === "points" || series.points.length < 40, size: 6, fill: stroke },
+        points: { show: series.form === "points" || (series.form !== "plain" && series.points.length < 40), size: 6, fill: stroke },
       });
     })],
     hooks: { draw: [(self) => drawIntervals(self, shown.current, read)] },
   };
+}
+
+/** The ticks of a logarithmic axis that have a line and a text. @param {uPlot} _  @param {number[]} ticks */
+function powersOfTen(_, ticks) {
+  return ticks.map((tick) => (Number.isInteger(Math.round(Math.log10(tick) * 1e9) / 1e9) ? tick : null));
+}
+
+/** @param {FigureSpec} spec  @param {number|null} low  @param {number|null} high @returns {[number|null, number|null]} */
+function withIntervals(spec, low, high) {
+  for (const series of spec.series) {
+    for (const point of series.points) {
+      if (point.low !== undefined && (point.low > 0 || !spec.y.isLog)) low = Math.min(low ?? point.low, point.low);
+      if (point.high !== undefined) high = Math.max(high ?? point.high, point.high);
+    }
+  }
+  return [low, high];
+}
+
+/** An axis with a name at each place. @param {Axis} axis @returns {uPlot.Axis} */
+function namedAxis(axis) {
+  const texts = (axis.names ?? []).map((_, index) => placeText(axis, index + 1));
+  const longest = Math.max(0, ...texts.map((text) => text.length));
+  return { splits: () => texts.map((_, index) => index + 1), values: () => texts, rotate: 40, grid: { show: false },
+    size: 24 + Math.ceil(longest * 4.6) };
 }
 
 /** @param {readonly string[]|null} values */
@@ -202,6 +242,7 @@ function widthOf(values) {
 
 /** @param {Axis} axis  @param {number|null} low  @param {number|null} high @returns {[number, number]} */
 function spread(axis, low, high) {
+  if (axis.names) return [0.5, axis.names.length + 0.5];
   const from = axis.min ?? low ?? 0;
   const to = axis.max ?? high ?? 1;
   if (from === to) return [from === 0 ? 0 : from - Math.abs(from) * 0.1, to + (Math.abs(to) * 0.1 || 1)];

@@ -1,6 +1,6 @@
 /** A figure as a stand-alone SVG file for papers and printers: dark lines on white, distinct in black and white. */
 
-import { DASHES, axisLabel } from "./figure.mjs";
+import { axisLabel, dashOf, placeText } from "./figure.mjs";
 import { number } from "./numbers.mjs";
 
 /** @typedef {import("./figure.mjs").FigureSpec} FigureSpec */
@@ -17,11 +17,15 @@ export function svgOf(spec) {
   const y = scaleOf(spec.y, spec.series.flatMap((series) => series.points.flatMap((point) =>
     [point.y, point.low ?? point.y, point.high ?? point.y])));
   const yTexts = y.ticks.map((tick) => number(tick, 3));
-  const left = 44 + 7 * Math.max(...yTexts.map((text) => text.length), 1);
+  const xTexts = x.ticks.map((tick) => placeText(spec.x, tick, 3));
+  const [longest, first] = [Math.max(...xTexts.map((text) => text.length), 1), xTexts[0]?.length ?? 0];
+  // Slanted names need width at the left of the first and height below the axis.
+  const left = Math.max(44 + 7 * Math.max(...yTexts.map((text) => text.length), 1), spec.x.names ? Math.min(200, 5.5 * first) : 0);
   const [innerWidth, bottom] = [WIDTH - left - RIGHT, TOP + PLOT_HEIGHT];
   const placeX = (/** @type {number} */ value) => round(left + x.share(value) * innerWidth);
   const placeY = (/** @type {number} */ value) => round(bottom - y.share(value) * PLOT_HEIGHT);
-  const legendTop = bottom + 64;
+  const below = spec.x.names ? 18 + Math.ceil(4.6 * longest) : 26;
+  const legendTop = bottom + below + (spec.x.label ? 38 : 20);
   const rows = spec.series.filter((series) => series.label);
   const height = legendTop + 20 * rows.length + (spec.note ? 24 : 0);
   const parts = [
@@ -34,19 +38,21 @@ export function svgOf(spec) {
     parts.push(line(left, placeY(tick), WIDTH - RIGHT, placeY(tick), 'stroke="#d9dde3"'),
       text(left - 8, placeY(tick) + 4, yTexts[index] ?? "", 'text-anchor="end"'));
   }
-  for (const tick of x.ticks) {
-    parts.push(line(placeX(tick), bottom, placeX(tick), bottom + 5, 'stroke="#1a1d21"'),
-      text(placeX(tick), bottom + 20, number(tick, 3), 'text-anchor="middle"'));
+  for (const [index, tick] of x.ticks.entries()) {
+    const place = placeX(tick);
+    parts.push(line(place, bottom, place, bottom + 5, 'stroke="#1a1d21"'), spec.x.names
+      ? text(place, bottom + 16, xTexts[index] ?? "", `text-anchor="end" transform="rotate(-40 ${place} ${bottom + 16})"`)
+      : text(place, bottom + 20, xTexts[index] ?? "", 'text-anchor="middle"'));
   }
   parts.push(line(left, bottom, WIDTH - RIGHT, bottom, 'stroke="#1a1d21"'), line(left, TOP, left, bottom, 'stroke="#1a1d21"'),
-    text(left + innerWidth / 2, bottom + 42, axisLabel(spec.x), 'text-anchor="middle"'),
+    text(left + innerWidth / 2, bottom + below + 16, axisLabel(spec.x), 'text-anchor="middle"'),
     `<text transform="translate(16 ${TOP + PLOT_HEIGHT / 2}) rotate(-90)" text-anchor="middle">${escaped(axisLabel(spec.y))}</text>`);
   spec.series.forEach((series, index) => parts.push(...lineOf(series, index, placeX, placeY)));
   rows.forEach((series, row) => {
     const index = spec.series.indexOf(series);
     const middle = legendTop + 20 * row - 4;
     parts.push(series.form === "points" ? marker(left + 18, middle, index)
-      : line(left, middle, left + 36, middle, stroke(index)) + marker(left + 18, middle, index),
+      : line(left, middle, left + 36, middle, stroke(index)) + (series.form === "plain" ? "" : marker(left + 18, middle, index)),
     text(left + 46, middle + 4, series.label, ""));
   });
   if (spec.note) parts.push(text(left, height - 10, spec.note, 'font-size="12" fill="#555e6b"'));
@@ -66,7 +72,7 @@ function lineOf(series, index, placeX, placeY) {
     const [x, low, high] = [placeX(point.x), placeY(point.low), placeY(point.high)];
     parts.push(`<path d="M${x} ${low}V${high}M${x - 4} ${low}h8M${x - 4} ${high}h8" fill="none" stroke="${COLOURS[index % 6]}"/>`);
   }
-  if (series.form === "points" || places.length < 40) {
+  if (series.form === "points" || (series.form !== "plain" && places.length < 40)) {
     parts.push(...places.map(([x = 0, y = 0]) => marker(x, y, index)));
   }
   return parts;
@@ -74,7 +80,7 @@ function lineOf(series, index, placeX, placeY) {
 
 /** @param {number} index */
 function stroke(index) {
-  const dashes = DASHES[index % DASHES.length]?.join(" ");
+  const dashes = dashOf(index).join(" ");
   return `stroke="${COLOURS[index % 6]}" stroke-width="2"${dashes ? ` stroke-dasharray="${dashes}"` : ""}`;
 }
 
@@ -97,6 +103,10 @@ function marker(x, y, index) {
  * @param {Axis} axis  @param {number[]} values
  */
 function scaleOf(axis, values) {
+  if (axis.names) {
+    const { length } = axis.names;
+    return { ticks: axis.names.map((_, index) => index + 1), share: (/** @type {number} */ value) => (value - 0.5) / length };
+  }
   const known = values.filter((value) => Number.isFinite(value) && (!axis.isLog || value > 0));
   const least = known.reduce((low, value) => Math.min(low, value), Infinity);
   const most = known.reduce((high, value) => Math.max(high, value), -Infinity);

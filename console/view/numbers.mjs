@@ -10,7 +10,7 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 export function number(value, digits = 4) {
   if (value === null || value === undefined || value === "") return "–";
   if (typeof value === "string") return /^-?\d+$/.test(value) ? value.replaceAll(/\B(?=(\d{3})+$)/g, ",") : value;
-  if (Number.isInteger(value) && Math.abs(value) < 1e15) return whole.format(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e15) return whole.format(value + 0); // The sum turns -0 into 0.
   const size = Math.abs(value);
   if (size !== 0 && size < 1e-4) {
     const power = Math.floor(Math.log10(size));

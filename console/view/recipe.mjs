@@ -14,12 +14,12 @@ export function CopyRecipe({ recipe }) {
   </span>`;
 }
 
-/** The request in full, with the two buttons. @param {{recipe: Recipe, isOpen?: boolean}} props */
-export function ShowRecipe({ recipe, isOpen = false }) {
+/** The request in full, with the two buttons. @param {{recipe: Recipe, isOpen?: boolean, title?: string}} props */
+export function ShowRecipe({ recipe, isOpen = false, title = "The request" }) {
   const [language, setLanguage] = useState("curl");
   const text = language === "curl" ? curl(recipe) : python(recipe);
   return html`<details class="no-print" open=${isOpen}>
-    <summary>The request</summary>
+    <summary>${title}</summary>
     <div class="stack">
       <div class="row spread">
         <div class="row" role="group" aria-label="Language">

@@ -4,7 +4,7 @@
  */
 
 import { html } from "../vendor/htm-preact.mjs";
-import { useCallback, useEffect, useRef, useState } from "../vendor/hooks.mjs";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.mjs";
 import { call, key, patiently } from "../service/requests.mjs";
 import { Fault } from "./problem.mjs";
 import { Empty } from "./parts.mjs";
@@ -12,11 +12,14 @@ import { number } from "./numbers.mjs";
 
 /**
  * @template T
- * @typedef {{name: string, label?: any, isNumber?: boolean, cell: (row: T, index: number) => any}} Column
+ * @typedef {{name: string, label?: any, isNumber?: boolean, sort?: "ascending"|"descending"|"none", cell: (row: T, index: number) => any}} Column
  */
 
 /** Height of a row in pixels. All rows have one line. */
 const ROW = 40;
+
+/** Rows on paper, which cannot scroll. */
+const PAPER_ROWS_MAX = 1000;
 
 /**
  * @param {{columns: Column<any>[], rows: any[], rowKey: (row: any, index: number) => string, caption: string, height?: number,
@@ -25,23 +28,26 @@ const ROW = 40;
 export function Rows({ columns, rows, rowKey, caption, height = 34 * 16, onNearEnd, isChosen }) {
   const [top, setTop] = useState(0);
   const frame = useRef(0);
+  const holder = useRef(/** @type {HTMLElement|null} */ (null));
+  const isPaper = useIsPaper();
+  useSteadyRows(holder, rows, rowKey);
   const scroll = (/** @type {Event} */ event) => {
-    const holder = /** @type {HTMLElement} */ (event.target);
+    const { scrollTop } = /** @type {HTMLElement} */ (event.target);
     cancelAnimationFrame(frame.current);
-    frame.current = requestAnimationFrame(() => setTop(holder.scrollTop));
+    frame.current = requestAnimationFrame(() => setTop(scrollTop));
   };
-  const count = Math.ceil(height / ROW) + 10;
-  const first = Math.max(0, Math.min(Math.floor(top / ROW) - 5, rows.length - count));
+  const count = isPaper ? PAPER_ROWS_MAX : Math.ceil(height / ROW) + 10;
+  const first = isPaper ? 0 : Math.max(0, Math.min(Math.floor(top / ROW) - 5, rows.length - count));
   const shown = rows.slice(first, first + count);
   useEffect(() => {
     if (first + count >= rows.length) onNearEnd?.();
   }, [first + count >= rows.length, rows.length]);
   const after = Math.max(0, rows.length - first - shown.length);
   return html`<div class="scroll rows" tabindex="0" role="region" aria-label=${caption} data-height=${height} onScroll=${scroll}
-      ref=${(/** @type {HTMLElement|null} */ holder) => { if (holder) holder.style.maxHeight = `${height}px`; }}>
+      ref=${(/** @type {HTMLElement|null} */ element) => { holder.current = element; if (element) element.style.maxHeight = `${height}px`; }}>
     <table aria-rowcount=${rows.length + 1}>
       <caption class="hidden-label">${caption}</caption>
-      <thead><tr aria-rowindex="1">${columns.map((column) => html`<th scope="col" key=${column.name} class=${column.isNumber ? "number" : ""}>
+      <thead><tr aria-rowindex="1">${columns.map((column) => html`<th scope="col" key=${column.name} aria-sort=${column.sort} class=${column.isNumber ? "number" : ""}>
         ${column.label ?? column.name}</th>`)}</tr></thead>
       <tbody>
         ${first > 0 && html`<tr aria-hidden="true"><${Gap} columns=${columns.length} height=${first * ROW} /></tr>`}
@@ -53,6 +59,38 @@ export function Rows({ columns, rows, rowKey, caption, height = 34 * 16, onNearE
       </tbody>
     </table>
   </div>`;
+}
+
+/** Whether the page is being printed. */
+function useIsPaper() {
+  const [isPaper, setIsPaper] = useState(false);
+  useEffect(() => {
+    const print = matchMedia("print");
+    const changed = () => setIsPaper(print.matches);
+    print.addEventListener("change", changed);
+    return () => print.removeEventListener("change", changed);
+  }, []);
+  return isPaper;
+}
+
+/**
+ * Keeps the visible rows in place when rows appear above them.
+ * @param {{current: HTMLElement|null}} holder  @param {any[]} rows  @param {(row: any, index: number) => string} rowKey
+ */
+function useSteadyRows(holder, rows, rowKey) {
+  const before = useRef(rows);
+  useLayoutEffect(() => {
+    const old = before.current;
+    before.current = rows;
+    const element = holder.current;
+    if (old === rows || !element || element.scrollTop < ROW) return;
+    const first = Math.floor(element.scrollTop / ROW);
+    const seen = old[first];
+    if (!seen) return;
+    const key = rowKey(seen, first);
+    const now = rows.findIndex((row, index) => rowKey(row, index) === key);
+    if (now >= 0 && now !== first) element.scrollTop += (now - first) * ROW;
+  }, [rows]);
 }
 
 /** @param {{columns: number, height: number}} props */

@@ -1,0 +1,80 @@
+/** The learners of a comparison or the trainings of a grid, also while the job runs. */
+
+import { html } from "../../vendor/htm-preact.mjs";
+import { useEffect, useMemo } from "../../vendor/hooks.mjs";
+import { useResource } from "../../service/resource.mjs";
+import { Empty, Panel, counted } from "../../view/parts.mjs";
+import { Fault } from "../../view/problem.mjs";
+import { href } from "../../view/place.mjs";
+import { number, percent } from "../../view/numbers.mjs";
+import { useList } from "../../view/rows.mjs";
+import { ServiceFigure } from "../jobs/service_figure.mjs";
+import { TrainView } from "../jobs/training.mjs";
+import { isEnded, shortId } from "../jobs/words.mjs";
+import { ErrorChart, NAMES_FIRST, chartedIn } from "./charts.mjs";
+import { entryOfJob, entryOfLearner, entryOfTraining, labelsOf, shareOf, textOf } from "./entries.mjs";
+import { CompareTable } from "./table.mjs";
+
+/** @typedef {import("../jobs/words.mjs").Schemas} Schemas */
+/** @typedef {import("../jobs/words.mjs").Job} Job */
+/** @typedef {import("./entries.mjs").Entry} Entry */
+
+/** Seconds between two readings of a running job. */
+const LIVE_SECONDS = 4;
+
+/** Parts that the live table of a grid reads. The result has all. */
+const LIVE_PARTS_MAX = 500;
+
+/** @param {{job: Job, query: URLSearchParams}} props */
+export function Comparison({ job, query }) {
+  return job.task === "grid" ? html`<${Grid} job=${job} query=${query} />` : html`<${Learners} job=${job} query=${query} />`;
+}
+
+/** @param {{job: Job, query: URLSearchParams}} props */
+function Learners({ job, query }) {
+  const every = isEnded(job) ? {} : { every: LIVE_SECONDS };
+  const figure = useResource(job.result ? null : { path: `v1/jobs/${job.id}/figure`, query: { format: "json" } }, every);
+  const result = /** @type {Schemas["CompareResult"]|null} */ (job.result ?? figure.value);
+  const entries = useMemo(() => (result?.learners ?? []).map(entryOfLearner), [result]);
+  const best = typeof result?.best === "number" ? (result.learners[result.best] ?? null) : null;
+  if (figure.error && !result && job.status !== "failed") return html`<${Fault} error=${figure.error} onRetry=${figure.reload} />`;
+  return html`
+    ${best && html`<${Best} name=${best.name} model=${result?.model ?? null}
+      text=${`Wrong on ${number(best.errors)} of ${number(best.examples)} judged examples (${percent(best.error_rate)}), the smallest share of ${counted(entries.length, "learner")}`} />`}
+    <${Body} job=${job} entries=${entries} query=${query} best=${typeof result?.best === "number" ? String(result.best) : null} caption="Learners" />
+    ${result?.training && html`<h2>The model, trained on all of the data</h2><${TrainView} job=${{ ...job, parent: job.id }} result=${result.training} />`}`;
+}
+
+/** @param {{name: string, model?: string|null, job?: string|null, text: string}} props */
+function Best({ name, model, job, text }) {
+  return html`<div class="notice good"><p><strong>Best: ${name}.</strong> ${text}.</p>
+    ${(model || job) && html`<p>${model && html`<a href=${href(`models/${model}`)}>Model ${shortId(model)}</a>`}
+      ${job && html`<a href=${href(`jobs/${job}`)}>Job ${shortId(job)}</a>`}</p>`}</div>`;
+}
+
+/** @param {{job: Job, query: URLSearchParams}} props */
+function Grid({ job, query }) {
+  const result = /** @type {Schemas["GridResult"]|null} */ (job.result ?? null);
+  const parts = useList(result ? null : { path: "v1/jobs", query: { parent: job.id, status: "succeeded" } }, isEnded(job) ? {} : { every: LIVE_SECONDS });
+  useEffect(() => {
+    if (parts.hasMore && parts.items.length < LIVE_PARTS_MAX) parts.more();
+  }, [parts.items.length, parts.hasMore]);
+  const entries = useMemo(() => (result ? result.trainings.map(entryOfTraining)
+    : parts.items.map(entryOfJob).sort((a, b) => (a.id < b.id ? -1 : 1))), [result, parts.items]);
+  const best = result && typeof result.best === "number" ? result.trainings[result.best] : null;
+  const count = best?.holdout ?? best?.training ?? null;
+  return html`
+    ${best && html`<${Best} name=${Object.entries(best.over).map(([name, value]) => `${name} ${textOf(value)}`).join(", ") || "training 1"} job=${best.job}
+      text=${count ? `Wrong on ${number(count.errors)} of ${number(count.examples)} ${best.holdout ? "held-out" : "training"} examples (${percent(shareOf(count))}), the smallest share of ${counted(entries.length, "training")}` : ""} />`}
+    ${!result && parts.items.length >= LIVE_PARTS_MAX && html`<p class="small muted">The live table shows ${number(LIVE_PARTS_MAX)} ended parts.</p>`}
+    <${Body} job=${job} entries=${entries} query=${query} best=${result && typeof result.best === "number" ? String(result.best) : null} caption="Trainings of the grid" />`;
+}
+
+/** @param {{job: Job, entries: Entry[], query: URLSearchParams, best: string|null, caption: string}} props */
+function Body({ job, entries, query, best, caption }) {
+  const labels = useMemo(() => labelsOf(entries), [entries]);
+  const charted = chartedIn(entries, query, NAMES_FIRST);
+  if (entries.length === 0) return isEnded(job) ? null : html`<${Panel} title=${caption}><${Empty}>No part has ended yet.<//><//>`;
+  return html`<${ErrorChart} entries=${entries} labels=${labels} charted=${charted}>${job.task === "compare" && html`<${ServiceFigure} job=${job} />`}<//>
+    <${Panel} title=${caption}><${CompareTable} entries=${entries} labels=${labels} query=${query} best=${best} charted=${charted} caption=${caption} /><//>`;
+}

@@ -1,0 +1,34 @@
+/** The columns of a table of jobs. */
+
+import { html } from "../../vendor/htm-preact.mjs";
+import { StatusBadge, Time } from "../../view/parts.mjs";
+import { href, setQuery } from "../../view/place.mjs";
+import { duration } from "../../view/numbers.mjs";
+import { outcomeOf, secondsOf, shortId, taskName, titleOf } from "./words.mjs";
+
+/** @typedef {import("./words.mjs").Job} Job */
+/** @typedef {import("../../view/rows.mjs").Column<Job>} Column */
+
+/** @type {Column[]} */
+export const JOB_COLUMNS = [
+  { name: "job", cell: (job) => html`<a href=${href(`jobs/${job.id}`)} title=${`${titleOf(job)}, ${job.id}`}>${job.name ?? html`<code>${shortId(job.id)}</code>`}</a>` },
+  { name: "status", cell: (job) => html`<${StatusBadge} status=${job.status} />` },
+  { name: "task", cell: (job) => html`${taskName(job.task)}${job.learner && html` <span class="muted">with</span> ${job.learner.name}`}` },
+  { name: "outcome", cell: (job) => html`<span title=${outcomeOf(job)}>${outcomeOf(job) || "–"}</span>` },
+  { name: "data", cell: (job) => (job.dataset ? html`<a href=${href(`data/${job.dataset}`)}>${shortId(job.dataset)}</a>` : "–") },
+  { name: "submitted", cell: (job) => html`<${Time} at=${job.created_at} />` },
+  { name: "ran", isNumber: true, cell: (job) => duration(secondsOf(job)) },
+];
+
+/**
+ * A column of ticks. The ticks stand in the URL.
+ * @param {string[]} ticked  @param {string} [name]  Name in the query. @returns {Column}
+ */
+export function tickColumn(ticked, name = "ticked") {
+  const set = new Set(ticked);
+  const change = (/** @type {string} */ id, /** @type {boolean} */ isTicked) =>
+    setQuery({ [name]: (isTicked ? [...ticked, id] : ticked.filter((other) => other !== id)).join(",") });
+  return { name: "tick", label: html`<span class="hidden-label">tick</span>`, cell: (job) => html`<input type="checkbox" checked=${set.has(job.id)}
+    aria-label=${`Tick ${titleOf(job)} ${shortId(job.id)}`}
+    onChange=${(/** @type {Event} */ event) => change(job.id, /** @type {HTMLInputElement} */ (event.target).checked)} />` };
+}

@@ -1,0 +1,45 @@
+/** The files of a model: its code in a language, and the receipt of its training. */
+
+import { html } from "../../vendor/htm-preact.mjs";
+import { useState } from "../../vendor/hooks.mjs";
+import { send } from "../../service/requests.mjs";
+import { useAction } from "../../service/resource.mjs";
+import { download } from "../../view/download.mjs";
+import { Fault } from "../../view/problem.mjs";
+import { Panel, Select } from "../../view/parts.mjs";
+import { CopyRecipe } from "../../view/recipe.mjs";
+
+/** @type {[language: string, label: string, ending: string][]} */
+const LANGUAGES = [["python", "Python", "py"], ["c", "C", "c"], ["rust", "Rust", "rs"], ["sqlite", "SQLite", "sql"],
+  ["postgresql", "PostgreSQL", "sql"], ["excel", "Excel", "txt"]];
+
+/** @param {{model: string, hasReceipt?: boolean}} props */
+export function ModelFiles({ model, hasReceipt = true }) {
+  const [language, setLanguage] = useState("python");
+  const ending = LANGUAGES.find(([name]) => name === language)?.[2] ?? "txt";
+  const code = { operation: "get_model_code", arguments: [model], path: `v1/models/${model}/code`, query: { language } };
+  const receipt = { operation: "get_model_receipt", arguments: [model], path: `v1/models/${model}/receipt` };
+  const save = useAction(async (abort) => {
+    const answer = await send(code, abort);
+    download(`${model}.${ending}`, "text/plain", await answer.text());
+  });
+  const saveReceipt = useAction(async (abort) => {
+    const answer = await send(receipt, abort);
+    download(`${model}-receipt.json`, "application/json", await answer.text());
+  });
+  return html`<div class="no-print"><${Panel} title="Take it with you">
+    <div class="row spread">
+      <div class="row"><span>The hypothesis as a program:</span>
+        <${Select} label="Language of the program" value=${language} onChange=${setLanguage} options=${LANGUAGES.map(([name, label]) => [name, label])} />
+        <button type="button" disabled=${save.isRunning} onClick=${save.start}>Download program</button></div>
+      <${CopyRecipe} recipe=${code} />
+    </div>
+    <${Fault} error=${save.error} />
+    ${hasReceipt && html`<div class="row spread">
+      <div class="row"><span>The mistaken examples that reproduce the training:</span>
+        <button type="button" disabled=${saveReceipt.isRunning} onClick=${saveReceipt.start}>Download receipt</button></div>
+      <${CopyRecipe} recipe=${receipt} />
+    </div>`}
+    <${Fault} error=${saveReceipt.error} />
+  <//></div>`;
+}

@@ -1,0 +1,83 @@
+/** The words for a job: its title, its outcome in one line, and its address. This module requests nothing. */
+
+import { number, percent, secondsBetween } from "../../view/numbers.mjs";
+import { counted } from "../../view/parts.mjs";
+
+/** @typedef {import("#api").components["schemas"]} Schemas */
+/** @typedef {Schemas["Job"]} Job */
+
+/** @type {Record<string, string>} */
+export const TASKS = { train: "Training", compare: "Comparison", grid: "Grid", evaluate: "Evaluation", experiment: "Experiment",
+  experiment_part: "Part of an experiment", separability: "Separability", maximum_margin: "Maximum margin", version_space: "Version space" };
+
+export const STATUSES = /** @type {const} */ (["queued", "running", "succeeded", "failed", "cancelled"]);
+
+/** @param {Job} job */
+export function isEnded(job) {
+  return job.status !== "queued" && job.status !== "running";
+}
+
+/** @param {string} task */
+export function taskName(task) {
+  return TASKS[task] ?? task;
+}
+
+/** @param {Job} job */
+export function titleOf(job) {
+  if (job.name) return job.name;
+  const task = taskName(job.task);
+  const part = job.parent && typeof job.part === "number" ? `, part ${number(job.part + 1)}` : "";
+  return `${task}${job.learner ? ` of ${job.learner.name}` : ""}${part}`;
+}
+
+/** The end of an id, which differs between jobs of the same moment. @param {string} id */
+export function shortId(id) {
+  return `…${id.slice(-8)}`;
+}
+
+/** Seconds from the start to the end. @param {Job} job */
+export function secondsOf(job) {
+  const seconds = secondsBetween(job.started_at, job.finished_at);
+  // A clock of another process may be behind.
+  return seconds === null ? null : Math.max(0, seconds);
+}
+
+/** @param {{errors: number, examples: number}|null|undefined} count */
+export function errorsOf(count) {
+  if (!count) return null;
+  return `${percent(count.examples > 0 ? count.errors / count.examples : null)} (${number(count.errors)} of ${number(count.examples)})`;
+}
+
+/** The state or the outcome of a job in one line. @param {Job} job */
+export function outcomeOf(job) {
+  if (job.error) return job.error.detail;
+  const { fraction, mistakes, examples } = job.progress;
+  if (job.status === "running") {
+    const done = typeof fraction === "number" ? percent(fraction, 0) : examples > 0 ? `${number(examples)} examples` : "started";
+    return job.parts ? `${done}, ${number(job.parts.total - job.parts.left)} of ${number(job.parts.total)} parts` : `${done}, ${counted(mistakes, "mistake")}`;
+  }
+  return job.result ? resultLine(job.result) : "";
+}
+
+/** @param {Schemas["JobResult"]} result @returns {string} */
+function resultLine(result) {
+  switch (result.task) {
+    case "train": {
+      const { holdout, training } = result;
+      const judged = holdout ?? training;
+      const errors = judged && judged.examples > 0 ? `${percent(judged.errors / judged.examples)} ${holdout ? "held-out" : "training"} errors, ` : "";
+      return `${errors}${counted(result.mistakes, "mistake")}, ${result.termination.reason}`;
+    }
+    case "evaluate": return `errors ${errorsOf(result)}`;
+    case "compare": {
+      const best = typeof result.best === "number" ? result.learners[result.best] : null;
+      return best ? `best: ${best.name}, errors ${percent(best.error_rate)}` : `${number(result.learners.length)} learners`;
+    }
+    case "grid": return `${number(result.trainings.length)} trainings`;
+    case "separability": return result.separable === true ? "separable" : result.separable === false ? "not separable" : "undecided";
+    case "maximum_margin": return typeof result.margin === "number" ? `margin ${number(result.margin)}` : result.separable === false ? "not separable" : "undecided";
+    case "version_space": return result.count ? `${number(result.count)} weight vectors` : "unknown count";
+    case "experiment": return `${number(result.runs)} runs`;
+    default: return "";
+  }
+}

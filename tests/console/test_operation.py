@@ -117,10 +117,10 @@ def test_limits_are_searched_and_the_search_stands_in_the_url(page, service, see
     numbers = [name for name, value in service.get("/v1/limits").items() if isinstance(value, (int, float))]
     expect(rows).to_have_count(len(numbers) + 1)
     see("operation-limits")
-    page.get_by_label("Search the limits").fill("may ask for")
+    page.get_by_label("Search the limits").fill("nested arrays")
     expect(rows).to_have_count(2)
     page.reload()
-    expect(page.get_by_label("Search the limits")).to_have_value("may ask for")
-    expect(rows.nth(1)).to_have_text(re.compile("^seconds_max.*Seconds of computing.*24 h"))
+    expect(page.get_by_label("Search the limits")).to_have_value("nested arrays")
+    expect(rows.nth(1)).to_have_text(re.compile("^json_depth_max.*Depth of nested arrays and objects.*32"))
     page.get_by_label("Search the limits").fill("<b>none")
     expect(page.get_by_text("No limit contains “<b>none”.")).to_be_visible()

@@ -35,10 +35,11 @@ export async function storeSample(sample, abort, parameters = {}) {
 
 /**
  * Stores a sample and starts its suggested training.
- * @param {Sample} sample  @param {AbortSignal} [abort]  @returns {Promise<import("#api").components["schemas"]["Job"]>}
+ * @param {Sample} sample  @param {AbortSignal} [abort]  @param {RequestSpec["query"]} [parameters]
+ * @returns {Promise<import("#api").components["schemas"]["Job"]>}
  */
-export async function trainSample(sample, abort) {
-  const dataset = await storeSample(sample, abort);
+export async function trainSample(sample, abort, parameters = {}) {
+  const dataset = await storeSample(sample, abort, parameters);
   return await call({ ...training(sample), json: { dataset: dataset.id }, headers: { prefer: "wait=0", "idempotency-key": freshKey() } }, abort);
 }
 
@@ -49,16 +50,17 @@ function training(sample) {
   return { method: /** @type {const} */ ("POST"), path: url.href.slice(root.href.length).split("?")[0] ?? "", query };
 }
 
-/** The download and the training as one command. @param {Sample} sample */
-export function sampleAsCurl(sample) {
-  const table = curl({ path: `v1/samples/${sample.name}`, operation: "get_sample" });
+/** The download and the training as one command. @param {Sample} sample  @param {RequestSpec["query"]} [parameters] */
+export function sampleAsCurl(sample, parameters = {}) {
+  const table = curl({ path: `v1/samples/${sample.name}`, query: parameters, operation: "get_sample" });
   return `${table} |\n${curl({ ...training(sample), operation: "train_learner", headers: CSV, body: "", file: "-" })}`;
 }
 
-/** The download and the training as a script. @param {Sample} sample */
-export function sampleAsPython(sample) {
+/** The download and the training as a script. @param {Sample} sample  @param {RequestSpec["query"]} [parameters] */
+export function sampleAsPython(sample, parameters = {}) {
   const spec = training(sample);
   const learner = spec.path.split("/").at(-2) ?? "";
+  const given = Object.entries(parameters).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   return python({ ...spec, operation: "train_learner", arguments: [learner], headers: CSV, body: "", file: sample.name })
-    .replace(/open\("[^"]*", "rb"\)\.read\(\)/, `client.get_sample(${JSON.stringify(sample.name)})`);
+    .replace(/open\("[^"]*", "rb"\)\.read\(\)/, `client.get_sample(${[JSON.stringify(sample.name), ...given].join(", ")})`);
 }

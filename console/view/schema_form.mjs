@@ -6,8 +6,8 @@
 import { html } from "../vendor/htm-preact.mjs";
 import { Field, Select, valueOf } from "./parts.mjs";
 
-/** @typedef {{type?: string|string[], default?: any, enum?: string[], description?: string, minimum?: number, maximum?: number,
- *   exclusiveMinimum?: number, pattern?: string, oneOf?: Schema[], properties?: Record<string, Schema>, required?: string[]}} Schema */
+/** @typedef {{type?: string|string[], title?: string, default?: any, enum?: string[], description?: string, minimum?: number, maximum?: number,
+ *   exclusiveMinimum?: number, exclusiveMaximum?: number, pattern?: string, oneOf?: Schema[], properties?: Record<string, Schema>, required?: string[]}} Schema */
 /** @typedef {Record<string, string>} Texts */
 
 /**
@@ -20,7 +20,7 @@ export function SchemaForm({ schema, texts, onChange, faults = {}, except = [] }
     const { [name]: _, ...rest } = texts;
     onChange(text === "" ? rest : { ...rest, [name]: text });
   };
-  return html`<div class="fields">${fields.map(([name, field]) => html`<${Field} key=${name} label=${name} hint=${field.description}
+  return html`<div class="fields">${fields.map(([name, field]) => html`<${Field} key=${name} label=${field.title ?? name} hint=${field.description}
       fault=${faults[name] ?? faultOf(field, texts[name] ?? "")}>
     ${(/** @type {object} */ attributes) => control(field, texts[name] ?? "", attributes, (text) => set(name, text))}
   <//>`)}</div>`;
@@ -79,6 +79,7 @@ function faultOf(field, text) {
   const bounds = field.oneOf?.find((choice) => choice.type !== "array") ?? field;
   if (bounds.minimum !== undefined && value < bounds.minimum) return `The value must be at least ${bounds.minimum}.`;
   if (bounds.exclusiveMinimum !== undefined && value <= bounds.exclusiveMinimum) return `The value must be above ${bounds.exclusiveMinimum}.`;
+  if (bounds.exclusiveMaximum !== undefined && value >= bounds.exclusiveMaximum) return `The value must be below ${bounds.exclusiveMaximum}.`;
   if (bounds.maximum !== undefined && value > bounds.maximum) return `The value must be at most ${bounds.maximum}.`;
   return undefined;
 }
@@ -117,16 +118,16 @@ function parsed(field, text) {
   return text;
 }
 
-/** The texts of a form in the query of the place, and the other way. */
+/** The texts of a form in the query of the place, and the other way. Another form on the same page has another prefix. */
 const PREFIX = "p.";
 
-/** @param {URLSearchParams} query @returns {Texts} */
-export function textsIn(query) {
-  return Object.fromEntries([...query].filter(([name]) => name.startsWith(PREFIX)).map(([name, text]) => [name.slice(PREFIX.length), text]));
+/** @param {URLSearchParams} query  @param {string} [prefix]  @returns {Texts} */
+export function textsIn(query, prefix = PREFIX) {
+  return Object.fromEntries([...query].filter(([name]) => name.startsWith(prefix)).map(([name, text]) => [name.slice(prefix.length), text]));
 }
 
-/** The changes of the query that store these texts. @param {URLSearchParams} query  @param {Texts} texts */
-export function queryOf(query, texts) {
-  const gone = [...query.keys()].filter((name) => name.startsWith(PREFIX)).map((name) => [name, null]);
-  return Object.fromEntries([...gone, ...Object.entries(texts).map(([name, text]) => [PREFIX + name, text])]);
+/** The changes of the query that store these texts. @param {URLSearchParams} query  @param {Texts} texts  @param {string} [prefix] */
+export function queryOf(query, texts, prefix = PREFIX) {
+  const gone = [...query.keys()].filter((name) => name.startsWith(prefix)).map((name) => [name, null]);
+  return Object.fromEntries([...gone, ...Object.entries(texts).map(([name, text]) => [prefix + name, text])]);
 }

@@ -1,0 +1,44 @@
+/** The shares of the two classes, as a bar with its numbers. */
+
+import { html } from "../../vendor/htm-preact.mjs";
+import { number, percent } from "../../view/numbers.mjs";
+import { counted } from "../../view/parts.mjs";
+
+/** @typedef {import("#api").components["schemas"]} Schemas */
+/** @typedef {{kind: Schemas["LabelsKind"], examples: number, positives?: number|null, negatives?: number|null}} Counts */
+
+/** @param {{of: Counts, classes?: string[]|null}} props */
+export function Balance({ of, classes }) {
+  if (of.kind === "unlabelled") return html`<p class="muted">The examples have no labels.</p>`;
+  if (of.kind === "half-space") return html`<p>All ${number(of.examples)} examples are positive examples of a half-space.</p>`;
+  const positives = of.positives ?? 0;
+  const share = of.examples > 0 ? positives / of.examples : 0;
+  const [negative, positive] = classes ?? [];
+  return html`<div class="stack">
+    <svg class="bar-of" viewBox="0 0 100 14" preserveAspectRatio="none" aria-hidden="true">
+      <rect width=${share * 100} height="14" fill="var(--series-1)" />
+      <rect x=${share * 100} width=${100 - share * 100} height="14" fill="var(--series-2)" />
+    </svg>
+    <ul class="legend">
+      <${Share} color="var(--series-1)" sign="+1" name=${positive} count=${positives} share=${share} />
+      <${Share} color="var(--series-2)" sign="−1" name=${negative} count=${of.negatives ?? 0} share=${of.examples > 0 ? 1 - share : 0} />
+    </ul>
+  </div>`;
+}
+
+/** @param {{color: string, sign: string, name: string|undefined, count: number, share: number}} props */
+function Share({ color, sign, name, count, share }) {
+  return html`<li><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" fill=${color} /></svg>
+    <span><strong>${sign}</strong>${name !== undefined && html` ${name}`}: ${number(count)} (${percent(share, 1)})</span></li>`;
+}
+
+/** The same in a few words, for a cell of a table. @param {Counts} of */
+export function balanceText(of) {
+  if (of.kind !== "labelled") return of.kind;
+  return of.examples > 0 ? `${percent((of.positives ?? 0) / of.examples, 1)} positive` : "no examples";
+}
+
+/** What contradictions mean. @param {number} count */
+export function contradictionText(count) {
+  return `${counted(count, "row")} ${count === 1 ? "appears" : "appear"} with both labels. No hypothesis is right on all examples.`;
+}

@@ -1,0 +1,105 @@
+/** One stored dataset: its facts, how its columns were read, its examples, and the tasks that use it. */
+
+import { html } from "../../vendor/htm-preact.mjs";
+import { call, Problem } from "../../service/requests.mjs";
+import { useAction, useResource } from "../../service/resource.mjs";
+import { bytes, number } from "../../view/numbers.mjs";
+import { ConfirmButton, Facts, PageHead, Panel, Time, counted } from "../../view/parts.mjs";
+import { go, href } from "../../view/place.mjs";
+import { Fault, Loaded } from "../../view/problem.mjs";
+import { CopyButton, ShowRecipe } from "../../view/recipe.mjs";
+import { Balance, contradictionText } from "./balance.mjs";
+import { Examples } from "./examples.mjs";
+import { FeatureNames, StoredColumns } from "./stored_columns.mjs";
+
+/** @typedef {import("#api").components["schemas"]["Dataset"]} Dataset */
+
+/** @param {{id: string, query: URLSearchParams}} props */
+export function DatasetPage({ id, query }) {
+  const dataset = useResource({ path: `v1/datasets/${encodeURIComponent(id)}` });
+  const above = html`<a href=${href("data")}>Data</a>`;
+  if (dataset.value === null) return html`<div class="page"><${PageHead} title="Dataset" above=${above} /><${Loaded} resource=${dataset} /></div>`;
+  return html`<div class="page"><${Shown} dataset=${dataset.value} above=${above} query=${query} />
+    <${Fault} error=${dataset.error} onRetry=${dataset.reload} /></div>`;
+}
+
+/** @param {{dataset: Dataset, above: any, query: URLSearchParams}} props */
+function Shown({ dataset, above, query }) {
+  const { table } = dataset;
+  return html`<${PageHead} title=${dataset.name || "Dataset without a name"} above=${above}>
+      <a class="button primary" href=${href("train", { dataset: dataset.id })}>Train on these data</a>
+    <//>
+    <div class="columns">
+      <${Panel} title="Examples and labels">
+        <${Balance} of=${dataset} classes=${dataset.classes} />
+        <${Facts} of=${[
+          ["Examples", html`<strong>${number(dataset.examples)}</strong>`],
+          ["Features", html`<strong>${number(dataset.n)}</strong>`],
+          ["Values", dataset.values],
+          ["Duplicates", dataset.duplicates === null || dataset.duplicates === undefined ? "not counted" : number(dataset.duplicates)],
+          ["Contradictions", typeof dataset.contradictions === "number" ? number(dataset.contradictions) : null],
+          ["Label column", table?.label?.column],
+          ["Missing cells", table && number(table.missing.cells)],
+          ["Rows left out", table && table.missing.rows_dropped > 0 && number(table.missing.rows_dropped)],
+          ["Declared origin", dataset.assume],
+          ["Seed", dataset.seed !== null && dataset.seed !== undefined && String(dataset.seed)],
+          ["Size in the store", bytes(dataset.bytes)],
+          ["Stored", html`<${Time} at=${dataset.created_at} />`],
+        ]} />
+        ${(dataset.contradictions ?? 0) > 0 && html`<div class="notice warn"><p>${contradictionText(dataset.contradictions ?? 0)}</p></div>`}
+        ${dataset.duplicates_detail && html`<p class="small muted">Duplicates: ${dataset.duplicates_detail}.</p>`}
+        <p class="small muted">Id <code>${dataset.id}</code> <${CopyButton} label="Copy the id" text=${() => dataset.id} /></p>
+        <p class="small muted">SHA-256 of the rows <code>${dataset.sha256}</code></p>
+      <//>
+      <${Uses} dataset=${dataset} />
+    </div>
+    ${table ? html`<${StoredColumns} table=${table} />` : dataset.features && html`<${FeatureNames} names=${dataset.features} />`}
+    <${Examples} dataset=${dataset} offset=${Math.max(0, Math.floor(Number(query.get("offset")) || 0))} />
+    <${Delete} dataset=${dataset} />`;
+}
+
+/** The tasks of a dataset, each with the question that the task answers. @type {[task: string, name: string, question: string][]} */
+const TASKS = [
+  ["compare", "Compare learners", "Which learner errs least on examples that no training saw?"],
+  ["separability", "Separability", "Does a hyperplane separate the classes? The answer carries a proof."],
+  ["maximum_margin", "Maximum margin", "Which hyperplane has the largest margin?"],
+  ["version_space", "Version space", "Which weights of −1 and +1 agree with all examples?"],
+  ["evaluate", "Evaluate a model", "How many of these examples does a model get wrong?"],
+];
+
+/** @param {{dataset: Dataset}} props */
+function Uses({ dataset }) {
+  // A task without labels has nothing to compare with.
+  const tasks = dataset.kind === "unlabelled" ? [] : TASKS;
+  return html`<${Panel} title="Use these data">
+    <ul class="entries">
+      <li><a class="title-link" href=${href("train", { dataset: dataset.id })}>Train a learner</a>
+        <p class="small muted">Which hypothesis explains the examples, and after how many mistakes?</p></li>
+      ${tasks.map(([task, name, question]) => html`<li key=${task}>
+        <a class="title-link" href=${href("train", { task, dataset: dataset.id })}>${name}</a>
+        <p class="small muted">${question}</p></li>`)}
+      <li><a class="title-link" href=${href("playground", { dataset: dataset.id })}>Playground</a>
+        <p class="small muted">See a learner predict and learn one example at a time.</p></li>
+    </ul>
+  <//>`;
+}
+
+/** @param {{dataset: Dataset}} props */
+function Delete({ dataset }) {
+  const path = `v1/datasets/${dataset.id}`;
+  const deleting = useAction(async (abort) => {
+    await call({ method: "DELETE", path }, abort);
+    go("data");
+  });
+  const { error } = deleting;
+  const [job] = (error instanceof Problem && error.status === 409 && /\bjob_[0-9a-f]+/.exec(error.message)) || [];
+  return html`<${Panel} title="Delete">
+    <p class="muted">Deleting the dataset keeps the models and the results of jobs that used it. A job that has not ended holds its
+      dataset.</p>
+    <div class="row"><${ConfirmButton} label="Delete the dataset" disabled=${deleting.isRunning} onConfirm=${deleting.start}
+      question=${`Delete ${dataset.name ? `the dataset ${dataset.name}` : "this dataset"} with ${counted(dataset.examples, "example")}? Deleting cannot be undone.`} /></div>
+    <${Fault} error=${error} />
+    ${job && html`<p><a href=${href(`jobs/${job}`)}>Open the job that holds the dataset</a>. Cancel the job, or wait for its end.</p>`}
+    <${ShowRecipe} recipe=${{ operation: "delete_dataset", arguments: [dataset.id], method: "DELETE", path }} />
+  <//>`;
+}

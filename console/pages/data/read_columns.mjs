@@ -1,0 +1,65 @@
+/** The columns of a file as the service reads them, with a choice of the use of each column. */
+
+import { html } from "../../vendor/htm-preact.mjs";
+import { number } from "../../view/numbers.mjs";
+import { Panel, Select, counted } from "../../view/parts.mjs";
+import { setQuery } from "../../view/place.mjs";
+import { Rows } from "../../view/rows.mjs";
+import { featuresText, valuesText } from "./stored_columns.mjs";
+import { kindsQuery, statedKinds } from "./table_options.mjs";
+
+/** @typedef {import("./reading.mjs").FileReading} FileReading */
+/** @typedef {NonNullable<FileReading["columns"]>[number]} ReadColumn */
+
+/** The text that names a column in the request: the name, or the number if the file has no names. @param {FileReading} reading  @param {ReadColumn} column */
+export function referenceTo(reading, column) {
+  return reading.header ? column.name : String(column.index);
+}
+
+/** @param {{reading: FileReading, query: URLSearchParams}} props */
+export function ReadColumns({ reading, query }) {
+  const columns = reading.columns ?? [];
+  const encoded = new Map((reading.table?.columns ?? []).map((column) => [column.index, column]));
+  const ignored = new Map((reading.table?.ignored ?? []).map((column) => [column.index, column.why]));
+  const stated = statedKinds(query);
+  const cut = (reading.column_count ?? 0) - columns.length;
+  /** @type {import("../../view/rows.mjs").Column<ReadColumn>[]} */
+  const shown = [
+    { name: "no.", isNumber: true, cell: (column) => number(column.index) },
+    { name: "name", cell: (column) => html`<span title=${column.name}>${column.name || "(no name)"}</span>` },
+    { name: "use", cell: (column) => html`<${Use} reading=${reading} column=${column} stated=${stated} />` },
+    { name: "distinct", isNumber: true, cell: (column) => number(column.distinct) },
+    { name: "missing", isNumber: true, cell: (column) => number(column.missing) },
+    { name: "values", label: "values or thresholds", cell: (column) => {
+      const text = column.detail ?? ignored.get(column.index) ?? valuesText(encoded.get(column.index) ?? {});
+      return html`<span class=${column.detail ? "bad-text" : ""} title=${text}>${text}</span>`;
+    } },
+    { name: "features", isNumber: true, cell: (column) => featuresText(encoded.get(column.index) ?? {}) },
+  ];
+  return html`<${Panel} title="Columns" actions=${html`<span class="small muted">Change the use of a column to read the file again.</span>`}>
+    <${Rows} columns=${shown} rows=${columns} rowKey=${(/** @type {ReadColumn} */ column) => String(column.index)} caption="Columns of the file" height=${24 * 16} />
+    ${cut > 0 && html`<p class="small muted">The first ${number(columns.length)} columns are shown. ${counted(cut, "further column")} follow.</p>`}
+  <//>`;
+}
+
+/** @type {Record<string, string>} */
+const MEANINGS = { boolean: "boolean: one bit", nominal: "nominal: one bit per value", number: "number", thermometer: "number", ignored: "ignored" };
+
+/** @param {{reading: FileReading, column: ReadColumn, stated: ReturnType<typeof statedKinds>}} props */
+function Use({ reading, column, stated }) {
+  const reference = referenceTo(reading, column);
+  const kind = stated.get(reference);
+  const isLabel = column.role === "label";
+  const kinds = [...new Set([...column.kinds, ...(kind ? [kind] : []), ...(isLabel ? /** @type {const} */ (["ignored"]) : [])])];
+  const automatic = column.kind ? `automatic: ${column.kind}` : "automatic";
+  const change = (/** @type {string} */ use) => {
+    const next = new Map(stated);
+    next.delete(reference);
+    if (use === "label") return setQuery({ ...kindsQuery(next), labels: reference, positive: null });
+    if (use) next.set(reference, /** @type {import("./table_options.mjs").Kind} */ (use));
+    // A label column that becomes something else leaves the file without labels.
+    setQuery({ ...kindsQuery(next), ...(isLabel && { labels: use ? "none" : null, positive: null }) });
+  };
+  return html`<${Select} label=${`Use of the column ${column.name || column.index}`} value=${isLabel ? "label" : (kind ?? "")} onChange=${change}
+    options=${[["", kind || isLabel ? "automatic" : automatic], ...kinds.map((found) => [found, MEANINGS[found] ?? found]), ["label", "label"]]} />`;
+}

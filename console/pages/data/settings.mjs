@@ -1,0 +1,39 @@
+/** The options of the reading as a form. Each format has the options that the service accepts for it. */
+
+/** @typedef {import("../../view/schema_form.mjs").Schema} Schema */
+
+/** @type {Record<string, Schema>} */
+const FIELDS = {
+  numbers: { title: "Numbers", type: "string", enum: ["real", "thermometer"], default: "real",
+    description: "Real numbers stay numbers. A thermometer makes one bit per threshold, so that every Boolean learner applies." },
+  bins: { title: "Thresholds per column", type: "integer", minimum: 1, maximum: 255, default: 8, description: "Largest number of thresholds of a thermometer." },
+  missing: { title: "Missing cells", type: "string", enum: ["value", "drop", "refuse"], default: "value",
+    description: "A value of its own, rows left out, or the table refused." },
+  header: { title: "First row holds names", type: "string", enum: ["true", "false"], default: "automatic" },
+  delimiter: { title: "Between the fields", type: "string", enum: [",", ";", "tab"], default: "automatic" },
+  decimal: { title: "Decimal mark", type: "string", enum: [".", ","], default: "." },
+  sheet: { title: "Sheet", type: "string", description: "Name or number. By default the first visible sheet with a value." },
+  n: { title: "Features", type: "integer", minimum: 1, maximum: 1048576, description: "Features per example. By default the service counts them." },
+  labels: { title: "Labels", type: "string", description: "A column by its number from 1, or from −1 at the end, or none. By default the last column." },
+  positive: { title: "Value that means +1", type: "string", description: "Every other value then means −1." },
+  bit_order: { title: "Order of the bits", type: "string", enum: ["big", "little"], default: "big" },
+  assume: { title: "Origin of the examples", type: "string", enum: ["independent", "uniform", "uniform-positive", "reflected"], default: "nothing declared",
+    description: "Declare an origin only if the examples are fresh, independent draws. Certificates and confidence rules rest on this declaration." },
+};
+
+/** @param {import("./file_format.mjs").Format} format  @param {URLSearchParams} query  @returns {Schema} */
+export function settingsOf(format, query) {
+  const { mediaType } = format;
+  const names = format.isTable ? ["numbers", ...(query.get("numbers") === "thermometer" ? ["bins"] : []), "missing"]
+    : mediaType === "text/x-libsvm" ? ["positive", "n"] : mediaType === "application/x-npy" ? ["labels", "n"] : ["n", "labels", "bit_order"];
+  if (format.hasHeader) names.push("header");
+  if (format.hasDelimiter) names.push("delimiter", "decimal");
+  if (format.isWorkbook) names.push("sheet");
+  names.push("assume");
+  const properties = Object.fromEntries(names.map((name) => [name, FIELDS[name] ?? {}]));
+  if (format.needsN) {
+    properties.n = { ...FIELDS.n, description: "Features per example. Packed bits need this number." };
+    properties.labels = { title: "Labels", type: "string", enum: ["none", "appended"], default: "none", description: "appended: the bit after the features of each row is the label." };
+  }
+  return { properties };
+}

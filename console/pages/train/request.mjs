@@ -1,0 +1,80 @@
+/** The request that the state of the page stands for, and the faults of an answer by the field that they concern. */
+
+import { isComplete, paramsOf, textsIn } from "../../view/schema_form.mjs";
+import { generatedOf, generatedSchema, targetOf } from "./generated.mjs";
+import { JOB, stopSchema, taskOf } from "./tasks.mjs";
+
+/** @typedef {import("#api").components["schemas"]["Learner"] & {fits?: boolean|null, unfit?: string|null}} Learner */
+/** @typedef {import("../../view/schema_form.mjs").Schema} Schema */
+
+/** The texts of the fields whose names stand in the query without a prefix. @param {URLSearchParams} query  @param {Schema} schema */
+export function plainTexts(query, schema) {
+  return Object.fromEntries(Object.keys(schema.properties ?? {}).flatMap((name) => (query.get(name) ? [[name, String(query.get(name))]] : [])));
+}
+
+/** Whether the data are drawn by the service. @param {URLSearchParams} query */
+export function isGenerated(query) {
+  return query.get("from") === "generated" && !query.get("dataset");
+}
+
+/** The names of the learners that a comparison names. @param {URLSearchParams} query */
+export function comparedNames(query) {
+  return (query.get("learners") ?? "").split(",").filter(Boolean);
+}
+
+/**
+ * The request, or what the person must still choose.
+ * @param {URLSearchParams} query  @param {Learner|null} learner  @returns {{request: Record<string, any>|null, missing: string}}
+ */
+export function requestOf(query, learner) {
+  const task = taskOf(query);
+  const dataset = query.get("dataset");
+  const generated = textsIn(query, "g.");
+  if (!dataset && !isGenerated(query)) return { request: null, missing: "Choose the data." };
+  if (task.learners === "one" && !learner) return { request: null, missing: "Choose a learner." };
+  if (task.needsModel && !query.get("model")) return { request: null, missing: "Choose the model to evaluate." };
+  const rules = learner?.confidence_rules ?? [];
+  const forms = /** @type {[Schema, Record<string, string>][]} */ ([
+    [{ properties: task.fields }, plainTexts(query, { properties: task.fields })], [JOB, plainTexts(query, JOB)],
+    ...(task.learners === "one" ? [[learner?.parameters ?? {}, textsIn(query)]] : []),
+    ...(task.learners !== "none" ? [[stopSchema(rules), textsIn(query, "stop.")]] : []),
+    ...(dataset ? [] : [[generatedSchema(targetOf(generated), generated.sampling || "uniform"), generated]]),
+  ]);
+  if (!forms.every(([schema, texts]) => isComplete(schema, texts))) return { request: null, missing: "Correct the marked fields." };
+  const [fields, job] = forms.slice(0, 2).map(([schema, texts]) => paramsOf(schema, texts));
+  const stop = task.learners === "none" ? {} : paramsOf(stopSchema(rules), textsIn(query, "stop."));
+  /** @type {Record<string, any>} */
+  const body = { data: dataset ? { dataset } : { generated: generatedOf(generated) } };
+  if (task.learners === "one" && learner) {
+    body.learner = { name: learner.name, params: paramsOf(/** @type {Schema} */ (learner.parameters), textsIn(query)) };
+    if (query.get("warm_start")) body.warm_start = query.get("warm_start");
+    if (query.get("trace") !== "off") body.trace = true;
+  }
+  const compared = comparedNames(query);
+  if (task.learners === "several" && compared.length > 0) body.learners = compared.map((name) => ({ name }));
+  if (task.needsModel) body.model = query.get("model");
+  if (Object.keys(stop).length > 0) body.stop = stop;
+  return { request: { [task.name]: { ...body, ...fields }, ...job }, missing: "" };
+}
+
+/** The value at a JSON pointer. @param {any} document  @param {string} pointer */
+function valueAt(document, pointer) {
+  return pointer.split("/").slice(1).reduce((inside, part) => inside?.[part.replaceAll("~1", "/").replaceAll("~0", "~")], document);
+}
+
+/**
+ * The faults of an answer by JSON pointer. A fault goes as soon as its value differs from the refused one.
+ * @param {Error|null} error  @param {object|null} refused  @param {object|null} request
+ * @returns {Record<string, string>}
+ */
+export function faultsOf(error, refused, request) {
+  const found = /** @type {{document?: import("#api").components["schemas"]["Problem"]}} */ (error ?? {}).document?.errors ?? [];
+  const isSame = (/** @type {string} */ pointer) => JSON.stringify(valueAt(refused, pointer)) === JSON.stringify(valueAt(request ?? refused, pointer));
+  return Object.fromEntries(found.flatMap(({ pointer, detail }) => (pointer && isSame(pointer) ? [[pointer, detail]] : [])));
+}
+
+/** The faults of one form: by dotted names below the pointer. @param {Record<string, string>} faults  @param {string} pointer */
+export function faultsBelow(faults, pointer) {
+  return Object.fromEntries(Object.entries(faults).filter(([at]) => at.startsWith(`${pointer}/`))
+    .map(([at, detail]) => [at.slice(pointer.length + 1).replaceAll("/", "."), detail]));
+}

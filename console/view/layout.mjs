@@ -30,7 +30,7 @@ export function Layout({ children }) {
       </header>
       <main class="main" id="main" tabindex="-1">
         <${Away} />
-        ${needsKey.value && html`<div class="stack"><${KeyForm} reason=${key.value ? "The key is unknown or revoked." : ""} /></div>`}
+        ${needsKey.value && html`<${KeyForm} reason=${key.value ? "The key is unknown or revoked." : ""} />`}
         ${children}
       </main>
     </div>`;

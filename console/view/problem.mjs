@@ -19,7 +19,7 @@ export function Fault({ error, onRetry }) {
   if (!(error instanceof Problem)) return html`<div class="notice bad" role="alert"><p>${error.message}</p></div>`;
   const { document, status } = error;
   // The frame of the page shows the form for the key.
-  if (status === 401) return html`<div class="notice warn"><p>The service shows this part only with an API key.</p></div>`;
+  if (status === 401) return html`<p class="muted">The service shows this part only with an API key.</p>`;
   return html`<div class="notice bad" role="alert">
     <p><strong>${document.title}.</strong> ${document.detail}</p>
     ${document.errors.length > 0 && html`<ul>${document.errors.map((found) => html`<li>
@@ -51,8 +51,8 @@ function remedy(status) {
   return "";
 }
 
-/** The form for the API key. @param {{title?: string, reason?: string}} props */
-export function KeyForm({ title = "This service needs an API key.", reason }) {
+/** The form for the API key. @param {{isReplacement?: boolean, reason?: string}} props */
+export function KeyForm({ isReplacement = false, reason }) {
   const id = useId();
   const [text, setText] = useState("");
   const input = useRef(/** @type {HTMLInputElement|null} */ (null));
@@ -62,16 +62,16 @@ export function KeyForm({ title = "This service needs an API key.", reason }) {
     event.preventDefault();
     setKey(text.trim());
   };
-  return html`<form class="notice warn" onSubmit=${use}>
-    <p><strong>${title}</strong> ${reason}</p>
-    <p class="small">The key stays in this browser tab and is sent as a header. Your operator makes keys with
-      <code>halfspace keys create</code>.</p>
+  return html`<form class=${`notice ${isReplacement ? "" : "warn"}`} onSubmit=${use}>
+    <p><strong>${isReplacement ? "Another key replaces the present one." : "This service needs an API key."}</strong> ${reason}</p>
+    <p class="small">The key stays in this browser tab and is sent as a header. Your operator makes keys
+      with <code>halfspace keys create</code>.</p>
     <div class="row">
       <label class="hidden-label" for=${id}>API key</label>
-      <input id=${id} ref=${input} type="password" autocomplete="off" required value=${text}
+      <input id=${id} ref=${input} type="password" autocomplete="off" placeholder="hsk_…" required value=${text}
         onInput=${(/** @type {InputEvent} */ event) => setText(/** @type {HTMLInputElement} */ (event.target).value)} />
       <button class="primary" type="submit">Use the key</button>
-      ${key.value && html`<button type="button" onClick=${() => setKey("")}>Forget the present key</button>`}
+      ${key.value && !isReplacement && html`<button type="button" onClick=${() => setKey("")}>Forget the present key</button>`}
     </div>
   </form>`;
 }

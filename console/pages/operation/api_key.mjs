@@ -56,7 +56,7 @@ function KeyInUse({ isAccepted }) {
       <button onClick=${() => setKey("")}>Forget the key</button>
       ${!needsKey.value && html`<button aria-expanded=${isChanging} onClick=${() => setIsChanging(!isChanging)}>Use another key</button>`}
     </div>
-    ${isChanging && !needsKey.value && html`<${KeyForm} title="Another key replaces the present one." />`}`;
+    ${isChanging && !needsKey.value && html`<${KeyForm} isReplacement />`}`;
 }
 
 /** @param {{name: string, use: Use, write: (value: number) => string}} props */

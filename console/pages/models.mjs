@@ -1,8 +1,10 @@
-/** The page Models. */
+/** The page Models: the list of all models, and one model at `models/<id>`. */
 
 import { html } from "../vendor/htm-preact.mjs";
-import { PageHead } from "../view/parts.mjs";
+import { ModelList } from "./models/list.mjs";
+import { ModelPage } from "./models/model.mjs";
 
-export function ModelsPage() {
-  return html`<div class="page"><${PageHead} title="Models" /></div>`;
+/** @param {{path: string[], query: URLSearchParams}} props */
+export function ModelsPage({ path: [id], query }) {
+  return id ? html`<${ModelPage} id=${id} query=${query} />` : html`<${ModelList} query=${query} />`;
 }

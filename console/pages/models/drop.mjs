@@ -1,0 +1,32 @@
+/** A place for a file: drop a file there, or choose one. */
+
+import { html } from "../../vendor/htm-preact.mjs";
+import { useId, useState } from "../../vendor/hooks.mjs";
+import { bytes } from "../../view/numbers.mjs";
+
+/** @param {{label: string, accept?: string, file: File|null, onFile: (file: File) => void}} props */
+export function DropFile({ label, accept, file, onFile }) {
+  const id = useId();
+  const [isOver, setIsOver] = useState(false);
+  const take = (/** @type {File|undefined|null} */ taken) => { if (taken) onFile(taken); };
+  const over = (/** @type {DragEvent} */ event) => {
+    event.preventDefault();
+    setIsOver(true);
+  };
+  const drop = (/** @type {DragEvent} */ event) => {
+    event.preventDefault();
+    setIsOver(false);
+    take(event.dataTransfer?.files[0]);
+  };
+  const choose = (/** @type {Event} */ event) => {
+    const input = /** @type {HTMLInputElement} */ (event.target);
+    take(input.files?.[0]);
+    // The same file may be chosen again after a change.
+    input.value = "";
+  };
+  return html`<div class=${`drop ${isOver ? "over" : ""}`} onDragOver=${over} onDragLeave=${() => setIsOver(false)} onDrop=${drop}>
+    <label for=${id}>${isOver ? "Release the file here" : label}</label>
+    <input id=${id} type="file" accept=${accept} onChange=${choose} />
+    ${file && html`<p class="small" role="status">Chosen: <strong>${file.name}</strong>, ${bytes(file.size)}</p>`}
+  </div>`;
+}

@@ -1,0 +1,94 @@
+/** The explanation of a model: the rule in words and the heaviest terms, as a table with bars, as SVG and as CSV. */
+
+import { html } from "../../vendor/htm-preact.mjs";
+import { send } from "../../service/requests.mjs";
+import { useAction } from "../../service/resource.mjs";
+import { useLive } from "../../service/live.mjs";
+import { CSV_TYPE, csvOf, download, nameOfFile } from "../../view/download.mjs";
+import { SVG_TYPE } from "../../view/figure_svg.mjs";
+import { Bar } from "../../view/learning.mjs";
+import { Panel, Select } from "../../view/parts.mjs";
+import { setQuery } from "../../view/place.mjs";
+import { Fault, Loaded } from "../../view/problem.mjs";
+import { number, percent } from "../../view/numbers.mjs";
+import { CopyRecipe } from "../../view/recipe.mjs";
+import { titleOf } from "./words.mjs";
+
+/** @typedef {import("./words.mjs").Schemas["Explanation"]} Explanation */
+/** @typedef {import("./words.mjs").Schemas["ExplanationTerm"]} Term */
+/** @typedef {import("./words.mjs").Model} Model */
+
+const TOPS = ["5", "10", "20", "50", "100"];
+
+/** @param {{model: Model, query: URLSearchParams}} props */
+export function ExplanationPanel({ model, query }) {
+  const wanted = query.get("top") ?? "20";
+  const top = /^\d+$/.test(wanted) ? wanted : "20";
+  const path = `v1/models/${model.id}/explanation`;
+  const explanation = useLive({ path, query: { top } });
+  const recipe = { operation: "get_model_explanation", arguments: [model.id], path, query: { top } };
+  const saving = useAction(async (abort) => {
+    const answer = await send({ path, query: { top, format: "svg" } }, abort);
+    download(`${nameOfFile(titleOf(model))}-explanation.svg`, SVG_TYPE, await answer.text());
+  });
+  const save = () => download(`${nameOfFile(titleOf(model))}-explanation.csv`, CSV_TYPE, csvOf(rowsOf(explanation.value)));
+  const tops = TOPS.includes(top) ? TOPS : [top, ...TOPS];
+  const actions = html`<div class="row no-print">
+    <label class="row small">Terms <${Select} label="Terms to show" value=${top} onChange=${(/** @type {string} */ value) => setQuery({ top: value })}
+      options=${tops.map((count) => [count, count])} /></label>
+    <button class="small-button" disabled=${saving.isRunning} onClick=${saving.start}>SVG</button>
+    <button class="small-button" disabled=${!explanation.value} onClick=${save}>CSV</button>
+    <${CopyRecipe} recipe=${recipe} /></div>`;
+  return html`<${Panel} title="Explanation" actions=${actions}>
+    <${Fault} error=${saving.error} />
+    <${Loaded} resource=${explanation}>${(/** @type {Explanation} */ value) => html`<${Terms} explanation=${value} />`}<//>
+  <//>`;
+}
+
+/** @param {{explanation: Explanation}} props */
+function Terms({ explanation }) {
+  const { terms, share, bias, detail } = explanation;
+  const sizes = terms.map((term) => sizeOf(term.weight));
+  const most = sizes.reduce((high, { log2 }) => Math.max(high, log2), -Infinity);
+  const hasUses = terms.some((term) => typeof term.uses === "number");
+  return html`<div class="stack">
+    <p class="rule">${explanation.rule}</p>
+    ${terms.length === 0 ? html`<p class="muted">All weights are 0. No feature matters.</p>`
+      : html`<div class=${`scroll ${terms.length > 20 ? "tall" : ""}`} tabindex="0" role="region" aria-label="Heaviest terms"><table>
+        <caption>The ${number(terms.length)} heaviest terms${bias !== null && bias !== undefined && html`; the constant is ${number(bias)}`}</caption>
+        <thead><tr><th scope="col">${explanation.max_literals ? "conjunction" : "feature"}</th><th scope="col" class="number">weight</th>
+          ${hasUses && html`<th scope="col" class="number">updates</th>`}<th scope="col"><span class="hidden-label">bar</span></th></tr></thead>
+        <tbody>${terms.map((term, index) => html`<tr key=${index}><th scope="row" class="feature">${nameOf(term)}</th>
+          <td class="number">${number(term.weight)}</td>${hasUses && html`<td class="number">${number(term.uses)}</td>`}
+          <td class="bar"><${Bar} share=${shareOf(sizes[index], most)} /></td></tr>`)}</tbody>
+      </table></div>`}
+    <p class="small muted">${hasUses && html`The column “updates” counts the updates of the training that changed the weight. `}
+      ${share && html`These terms hold ${percent(share.decimal)} of the squared weights. `}
+      ${explanation.max_literals && html`The service compared conjunctions of at most ${number(explanation.max_literals)} literals. `}${detail}</p>
+  </div>`;
+}
+
+/** @param {Term} term */
+function nameOf({ literals }) {
+  return literals.length === 0 ? "always true" : literals.map(({ name, negated }) => (negated ? `not ${name}` : name)).join(" and ");
+}
+
+/**
+ * The sign and the binary logarithm of a weight. A weight may be a power beyond the range of doubles.
+ * @param {Term["weight"]} weight
+ */
+function sizeOf(weight) {
+  const [, base, exponent] = /^(\d+)\^(-?\d+)$/.exec(String(weight)) ?? [];
+  if (base && exponent) return { sign: 1, log2: Number(exponent) * Math.log2(Number(base)) };
+  return { sign: Math.sign(Number(weight)), log2: Math.log2(Math.abs(Number(weight))) };
+}
+
+/** @param {{sign: number, log2: number}|undefined} size  @param {number} most */
+function shareOf(size, most) {
+  return size && Number.isFinite(size.log2) && Number.isFinite(most) ? size.sign * 2 ** (size.log2 - most) : 0;
+}
+
+/** @param {Explanation} explanation */
+function rowsOf(explanation) {
+  return [["term", "weight", "updates"], ...explanation.terms.map((term) => [nameOf(term), term.weight, term.uses ?? ""])];
+}

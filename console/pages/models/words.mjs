@@ -1,0 +1,44 @@
+/** The words for a model: its title, the name of its kind, and its requests. This module requests nothing. */
+
+/** @typedef {import("#api").components["schemas"]} Schemas */
+/** @typedef {Schemas["Model"]} Model */
+/** @typedef {import("../../service/recipes.mjs").Recipe} Recipe */
+
+/** The kinds of hypotheses in words. @type {Record<string, string>} */
+export const KINDS = {
+  "binary-weights": "Binary weights", bounded: "Bounded weights with inhibition", kernel: "Weights of conjunctions", "kernel-winnow": "Winnow over conjunctions",
+  linear: "Linear weights", winnow: "Winnow weights",
+};
+
+/** @param {string} kind */
+export function kindName(kind) {
+  return KINDS[kind] ?? kind;
+}
+
+/** @param {{name?: string|null, learner: string}} model */
+export function titleOf(model) {
+  return model.name || `Model of ${model.learner}`;
+}
+
+/** The name of the label 1 or -1. @param {{classes?: string[]}} model  @param {number} label */
+export function className(model, label) {
+  return model.classes?.[label > 0 ? 1 : 0] ?? (label > 0 ? "+1" : "−1");
+}
+
+/** @param {string} id @returns {Recipe} */
+export function getting(id) {
+  return { operation: "get_model", arguments: [id], path: `v1/models/${id}` };
+}
+
+/** @param {string} id @returns {Recipe} */
+export function deleting(id) {
+  return { operation: "delete_model", arguments: [id], method: "DELETE", path: `v1/models/${id}` };
+}
+
+/**
+ * Whether a model reads numbers instead of bits.
+ * @param {Schemas["HypothesisDocument"]} hypothesis
+ */
+export function isReal(hypothesis) {
+  return hypothesis.kind === "linear" && (hypothesis.reading === null || hypothesis.reading === undefined);
+}

@@ -1,0 +1,52 @@
+/** Answers that follow what a person types, and answers that are text. */
+
+import { useEffect, useRef, useState } from "../vendor/hooks.mjs";
+import { key, patiently, send } from "./requests.mjs";
+import { useResource } from "./resource.mjs";
+
+/** @typedef {import("./requests.mjs").RequestSpec} RequestSpec */
+
+/** Milliseconds without a change after which a request is sent. */
+const PAUSE = 200;
+
+/**
+ * The answer to a request that changes while a person types. The last answer stays until the next one arrives. The
+ * request must change nothing in the service.
+ * @param {RequestSpec|null} spec  @returns {import("./resource.mjs").Resource<any>}
+ */
+export function useLive(spec) {
+  const wanted = spec ? JSON.stringify(spec) : "";
+  const [settled, setSettled] = useState(wanted);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(wanted), PAUSE);
+    return () => clearTimeout(timer);
+  }, [wanted]);
+  const resource = useResource(settled && wanted ? JSON.parse(settled) : null);
+  const last = useRef(/** @type {any} */ (null));
+  if (resource.value !== null) last.current = resource.value;
+  if (resource.error || !wanted) last.current = null;
+  return { ...resource, value: last.current, isLoading: resource.isLoading || settled !== wanted };
+}
+
+/**
+ * A document that is text, such as a program.
+ * @param {RequestSpec} spec  @returns {import("./resource.mjs").Resource<string>}
+ */
+export function useText(spec) {
+  const [state, setState] = useState(/** @type {{value: string|null, error: Error|null, of: string}} */ ({ value: null, error: null, of: "" }));
+  const [round, setRound] = useState(0);
+  const wanted = `${JSON.stringify(spec)} ${key.value}`;
+  const latest = useRef(spec);
+  latest.current = spec;
+  useEffect(() => {
+    const abort = new AbortController();
+    patiently(async () => (await send(latest.current, abort.signal)).text(), abort.signal).then(
+      (value) => setState({ value, error: null, of: wanted }),
+      (error) => { if (!abort.signal.aborted) setState({ value: null, error, of: wanted }); },
+    );
+    return () => abort.abort();
+  }, [wanted, round]);
+  const isCurrent = state.of === wanted;
+  return { value: isCurrent ? state.value : null, error: isCurrent ? state.error : null, isLoading: !isCurrent,
+    reload: () => setRound((before) => before + 1) };
+}

@@ -6,6 +6,7 @@ mod bounded_perceptron;
 mod certificates;
 mod code;
 mod compare;
+mod console;
 mod constructions;
 mod datasets;
 mod evaluate;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Explanation, Literal, Power, Term, TermWeight};
 use crate::experiments::plot::bars::{Bar, BarChart};
-use crate::experiments::plot::words::{plain_number, wrapped};
+use crate::experiments::plot::words::{number, wrapped};
 
 /// The longest line of prose, in characters.
 const LINE_CHARACTERS: usize = 100;
@@ -96,7 +96,7 @@ impl Explanation {
         let share = self.share.as_ref().map(|share| {
             format!(
                 "The terms have the share {} of the squared weights.",
-                plain_number(share.decimal)
+                number(share.decimal)
             )
         });
         share.into_iter().chain(self.detail.clone()).collect()
@@ -113,7 +113,7 @@ impl Explanation {
             label: term.condition(),
             value: term.weight.length(),
             text: match &term.weight {
-                TermWeight::Number(number) if number.is_f64() => plain_number(term.weight.length()),
+                TermWeight::Number(weight) if weight.is_f64() => number(term.weight.length()),
                 weight => weight.to_string(),
             },
         });

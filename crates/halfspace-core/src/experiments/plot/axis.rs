@@ -1,10 +1,13 @@
 //! Axes: the range of values, the pixel of each value, and the ticks.
 
 use super::super::outcome::Scale;
-use super::words::number;
+use super::words::{number, power_of_ten};
 
 /// The intended number of ticks of an axis.
 const TICKS: f64 = 7.0;
+
+/// The absolute value of a decimal logarithm from which a logarithmic axis writes powers of ten.
+const POWERS_FROM: f64 = 6.0;
 
 /// Limits of the widening of an axis by theory curves: a factor on a logarithmic axis, and a share of the
 /// measured range on a linear axis.
@@ -109,6 +112,12 @@ impl AxisExtent {
         } else {
             &[1.0]
         };
+        // An axis that reaches far writes all but the small numbers as powers of ten.
+        let is_far = self.to > POWERS_FROM || self.from < -POWERS_FROM;
+        let text = |value: f64| match is_far && !(0.01..1000.0).contains(&value) {
+            true => power_of_ten(value),
+            false => number(value),
+        };
         let mut ticks = Vec::new();
         let mut decade = libm::floor(self.from / every) * every;
         while decade <= self.to {
@@ -116,7 +125,7 @@ impl AxisExtent {
                 let value = digit * libm::pow(10.0, decade);
                 let place = libm::log10(value);
                 if (self.from - 1e-9..=self.to + 1e-9).contains(&place) {
-                    ticks.push((value, number(value)));
+                    ticks.push((value, text(value)));
                 }
             }
             decade += every;
@@ -191,7 +200,7 @@ mod tests {
         let factors = ticks(Scale::Logarithmic, &[0.5, 60.0]);
         assert_eq!(factors, ["0.5", "1", "2", "5", "10", "20", "50"]);
         let wide = ticks(Scale::Logarithmic, &[1e-9, 1e12]);
-        assert_eq!(wide, ["1e-8", "1e-4", "1", "10000", "1e8", "1e12"]);
+        assert_eq!(wide, ["10⁻⁸", "10⁻⁴", "1", "10⁴", "10⁸", "10¹²"]);
     }
 
     #[test]

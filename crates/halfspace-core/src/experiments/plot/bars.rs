@@ -2,7 +2,7 @@
 
 use super::super::outcome::Scale;
 use super::axis::AxisExtent;
-use super::words::{plain_number, shortened, wrapped};
+use super::words::{shortened, wrapped};
 use super::{LINE, Text, WIDTH, begin, grid_line, line};
 use std::fmt::Write;
 
@@ -137,11 +137,10 @@ fn label(text: &str) -> String {
 /// Draws the grid and the numbers below. Numbers that would touch their neighbours are left out.
 fn ticks(svg: &mut String, extent: &AxisExtent, bottom: f64) {
     let mut free_from = f64::NEG_INFINITY;
-    for (value, _) in extent.ticks() {
+    for (value, text) in extent.ticks() {
         let x = extent.pixel(value);
         grid_line(svg, (x, TOP), (x, bottom));
-        let text = plain_number(value);
-        let half = 0.5 * CHARACTER * text.len() as f64 + 4.0;
+        let half = 0.5 * CHARACTER * columns(&text) as f64 + 4.0;
         if x - half >= free_from {
             Text::new(x, bottom + 18.0)
                 .with(" text-anchor=\"middle\"")

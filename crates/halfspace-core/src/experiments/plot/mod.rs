@@ -16,7 +16,7 @@ pub mod words;
 
 use std::fmt::Write;
 
-use super::outcome::{Chart, Point};
+use super::outcome::{Chart, Curve, Point};
 use axis::AxisExtent;
 use marker::SeriesStyle;
 
@@ -25,7 +25,7 @@ const WIDTH: f64 = 960.0;
 /// Smallest height of the picture, in pixels.
 const HEIGHT: f64 = 560.0;
 /// Left and upper edge of the frame, in pixels.
-const LEFT: f64 = 78.0;
+const LEFT: f64 = 92.0;
 const TOP: f64 = 52.0;
 /// Right and lower edge of the frame, in pixels. The legend stands to the right of the frame.
 const RIGHT: f64 = 640.0;
@@ -74,27 +74,38 @@ impl Frame {
     fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (self.x.pixel(x), self.y.pixel(y))
     }
+
+    /// The pieces of a theory curve that lie inside the frame.
+    fn pieces(&self, curve: &Curve) -> Vec<Vec<(f64, f64)>> {
+        let places = curve.points.iter().map(|place| self.at((place.x, place.y)));
+        curve::clipped(&curve::thinned(places), (LEFT, TOP), (RIGHT, BOTTOM))
+    }
 }
 
 /// Draws a chart as SVG.
 pub fn picture(chart: &Chart) -> String {
     let legend = chart.series.len() + chart.theory.len() + chart.marks.len();
-    let notes: Vec<&str> = chart
-        .notes
+    let frame = Frame::new(chart);
+    let hidden = chart
+        .theory
+        .iter()
+        .filter(|curve| frame.pieces(curve).is_empty());
+    let hidden = hidden.map(|curve| format!("Outside the frame: {}.", curve.label));
+    let notes: Vec<String> = chart.notes.iter().cloned().chain(hidden).collect();
+    let notes: Vec<&str> = notes
         .iter()
         .flat_map(|note| words::wrapped(note, NOTE_CHARACTERS))
         .collect();
     let below = BOTTOM + 76.0 + LINE * notes.len() as f64;
     let height = below.max(TOP + LINE * (legend + 1) as f64).max(HEIGHT);
     let mut svg = begin(height, &chart.title, &words::description(chart));
-    let frame = Frame::new(chart);
     let title = Text::new(LEFT, TOP - 22.0).with(" font-size=\"16\" font-weight=\"bold\"");
     title.write(&mut svg, &chart.title);
     axes(&mut svg, chart, &frame);
     marks(&mut svg, chart, &frame);
     theory(&mut svg, chart, &frame);
     series(&mut svg, chart, &frame);
-    legends(&mut svg, chart);
+    legends(&mut svg, chart, &frame);
     for (at, note) in notes.iter().enumerate() {
         Text::new(LEFT, BOTTOM + 76.0 + LINE * at as f64)
             .with(" font-size=\"12\"")
@@ -219,11 +230,7 @@ fn marks(svg: &mut String, chart: &Chart, frame: &Frame) {
 fn theory(svg: &mut String, chart: &Chart, frame: &Frame) {
     for (at, theory) in chart.theory.iter().enumerate() {
         let look = SeriesStyle::of_theory(at, theory.beside);
-        let places = theory
-            .points
-            .iter()
-            .map(|place| frame.at((place.x, place.y)));
-        for piece in curve::clipped(&curve::thinned(places), (LEFT, TOP), (RIGHT, BOTTOM)) {
+        for piece in frame.pieces(theory) {
             curve::write(svg, &piece, &look.line());
         }
     }
@@ -281,8 +288,8 @@ fn interval(svg: &mut String, frame: &Frame, point: &Point, look: &SeriesStyle) 
     }
 }
 
-/// Draws the legend of markers and dashes.
-fn legends(svg: &mut String, chart: &Chart) {
+/// Draws the legend of markers and dashes. A theory curve outside the frame has no line, so the legend leaves it out.
+fn legends(svg: &mut String, chart: &Chart, frame: &Frame) {
     let (left, right) = (RIGHT + 18.0, RIGHT + 50.0);
     let mut y = TOP + 8.0;
     let mut entry = |svg: &mut String, label: &str, look: &dyn Fn(&mut String, f64)| {
@@ -304,7 +311,13 @@ fn legends(svg: &mut String, chart: &Chart) {
             }
         });
     }
-    for (at, theory) in chart.theory.iter().enumerate() {
+    let drawn = |curve: &&Curve| !frame.pieces(curve).is_empty();
+    for (at, theory) in chart
+        .theory
+        .iter()
+        .enumerate()
+        .filter(|(_, curve)| drawn(curve))
+    {
         let look = SeriesStyle::of_theory(at, theory.beside);
         entry(svg, &theory.label, &|svg, y| {
             line(svg, (left, y), (right, y), &look.line())

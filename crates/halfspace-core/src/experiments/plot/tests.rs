@@ -204,7 +204,7 @@ fn who_does_not_see_it_hears_its_numbers() {
         "From left to right: batch size (examples).",
         "at least 90 at 0.1",
         "0.6 at 1, 0.48 to 0.72",
-        "Theory, expected: from 1e9 at 0.1 to 0.5 at 2.",
+        "Theory, expected: from 10⁹ at 0.1 to 0.5 at 2.",
         "Line at 1: from here.",
     ] {
         assert!(said.contains(words), "{words:?} is not in {said}");
@@ -231,6 +231,17 @@ fn nothing_is_told_apart_by_colour_alone() {
         .filter(|one| one.get("stroke-dasharray").is_some());
     // The curve and the mark, and the line of each in the legend.
     assert_eq!(dashed.count(), 4);
+}
+
+#[test]
+fn a_curve_outside_the_frame_is_a_note_and_no_entry_of_the_legend() {
+    let far = Curve::new("bound", None, [(0.1, 1e30), (2.0, 1e30)]);
+    let svg = picture(&Chart {
+        theory: vec![far],
+        ..chart()
+    });
+    assert!(svg.contains("Outside the frame: bound."));
+    assert!(!svg.contains(">bound</text>"));
 }
 
 #[test]

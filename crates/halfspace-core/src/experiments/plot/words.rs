@@ -18,35 +18,48 @@ impl Axis {
     }
 }
 
-/// Writes a number with four significant digits. Values far from 1 use powers of ten.
+/// Writes a number with four significant digits and thousands separators. A value far from 1 becomes a power of ten, as
+/// in 2.5 × 10⁷.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs();
-    if value == 0.0 || (1e-3..1e5).contains(&magnitude) {
-        let whole = libm::floor(libm::log10(magnitude.max(1e-3))) as i32;
-        let places = (3 - whole).clamp(0, 6) as usize;
-        let text = format!("{value:.places$}");
-        if text.contains('.') {
-            return text.trim_end_matches('0').trim_end_matches('.').to_owned();
-        }
-        return text;
+    if value != 0.0 && !(1e-4..1e7).contains(&magnitude) {
+        return power_of_ten(value);
     }
-    let text = format!("{value:.3e}");
-    let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
-    let digits = digits.trim_end_matches('0').trim_end_matches('.');
-    format!("{digits}e{power}")
+    let whole = libm::floor(libm::log10(magnitude.max(1e-4))) as i32;
+    let places = (3 - whole).clamp(0, 7) as usize;
+    let text = format!("{value:.places$}");
+    if text.contains('.') {
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    let digits = text.trim_start_matches('-').len();
+    let mut separated = String::with_capacity(text.len() + 2);
+    for (left, character) in (0..text.len()).rev().zip(text.chars()) {
+        separated.push(character);
+        if digits > 4 && left > 0 && left % 3 == 0 && character != '-' {
+            separated.push(',');
+        }
+    }
+    separated
 }
 
-/// Writes a number with four significant digits. Only values below 10^-6 or from 10^15 on use powers of ten.
-pub fn plain_number(value: f64) -> String {
-    let magnitude = value.abs();
-    if (1e-6..1e-3).contains(&magnitude) {
-        let text = format!("{value:.9}");
-        return text.trim_end_matches('0').to_owned();
+/// Writes a number as a power of ten, as in 2.5 × 10⁷ or 10⁷.
+pub fn power_of_ten(value: f64) -> String {
+    let text = format!("{value:.3e}");
+    let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+    let power: String = power.chars().map(superscript).collect();
+    match digits.trim_end_matches('0').trim_end_matches('.') {
+        "1" => format!("10{power}"),
+        "-1" => format!("-10{power}"),
+        digits => format!("{digits} \u{d7} 10{power}"),
     }
-    match (1e5..1e15).contains(&magnitude) {
-        true => format!("{value:.0}"),
-        false => number(value),
-    }
+}
+
+fn superscript(character: char) -> char {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let digit = character
+        .to_digit(10)
+        .and_then(|digit| DIGITS.get(digit as usize));
+    digit.copied().unwrap_or('⁻')
 }
 
 /// A text of at most `characters` characters. A longer text loses characters in the middle.
@@ -146,23 +159,22 @@ mod tests {
             99999.9,
         ];
         let expected = [
-            "0", "1", "0.3", "1235", "12346", "-0.00123", "1e-5", "2.5e7", "100000",
+            "0",
+            "1",
+            "0.3",
+            "1235",
+            "12,346",
+            "-0.00123",
+            "10⁻⁵",
+            "2.5 × 10⁷",
+            "100,000",
         ];
         assert_eq!(written.map(number), expected);
-    }
-
-    #[test]
-    fn plain_numbers_have_no_powers_of_ten() {
-        let written = [0.0, 1e-6, -0.00123, 2.5e7, -1_099_511_627_776.0, 1e15];
-        let expected = [
-            "0",
-            "0.000001",
-            "-0.00123",
-            "25000000",
-            "-1099511627776",
-            "1e15",
-        ];
-        assert_eq!(written.map(plain_number), expected);
+        let long = [-1234567.0, 1234.0, -123456.0, -1e9, 1.25e-7];
+        assert_eq!(
+            long.map(number),
+            ["-1,234,567", "1234", "-123,456", "-10⁹", "1.25 × 10⁻⁷"]
+        );
     }
 
     #[test]

@@ -1,0 +1,115 @@
+//! The files of the console, the base path of a proxy, and compressed answers.
+
+use std::io::Read;
+
+use crate::service::{Service, request, short_job};
+use flate2::read::GzDecoder;
+
+#[tokio::test]
+async fn the_page_and_its_files_load_only_from_the_service() {
+    let service = Service::start().await;
+    let page = service.get("/").await.expect(200);
+    assert_eq!(
+        page.header("content-type"),
+        Some("text/html; charset=utf-8")
+    );
+    let text = page.text();
+    let paths = text.split('"').filter(|part| part.starts_with("console/"));
+    let mut files = 0;
+    for path in paths {
+        let file = service.get(&format!("/{path}")).await.expect(200);
+        let policy = file.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'self'") && !policy.contains("unsafe"));
+        assert_eq!(file.header("cache-control"), Some("no-cache"));
+        files += 1;
+    }
+    assert!(files >= 5, "{text}");
+    for outside in [
+        "/console/",
+        "/console/nothing.mjs",
+        "/console/../Cargo.toml",
+        "/console/vendor/SHA256SUMS",
+    ] {
+        assert_eq!(
+            service.get(outside).await.problem(404),
+            "not-found",
+            "{outside}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_known_file_is_not_sent_again() {
+    let service = Service::start().await;
+    let first = service.get("/console/console.css").await.expect(200);
+    let tag = first.header("etag").unwrap();
+    let asked = |tag: &str| request("GET", "/console/console.css", &[("if-none-match", tag)], "");
+    let again = service.send(asked(tag)).await.expect(304);
+    assert_eq!((again.header("etag"), again.text()), (Some(tag), ""));
+    service.send(asked("W/\"other\"")).await.expect(200);
+}
+
+#[tokio::test]
+async fn documents_are_compressed_for_clients_that_accept_gzip_and_streams_are_not() {
+    let service = Service::start().await;
+    let plain = service.get("/openapi.json").await.expect(200);
+    assert_eq!(plain.header("content-encoding"), None);
+    let gzip = [("accept-encoding", "gzip")];
+    let packed = service
+        .send(request("GET", "/openapi.json", &gzip, ""))
+        .await
+        .expect(200);
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    let mut text = String::new();
+    GzDecoder::new(&*packed.body)
+        .read_to_string(&mut text)
+        .unwrap();
+    assert_eq!(text, plain.text());
+    let small = service
+        .send(request("GET", "/livez", &gzip, ""))
+        .await
+        .expect(200);
+    assert_eq!(small.header("content-encoding"), None);
+    let job = service.post_json("/v1/jobs", &short_job()).await.json();
+    let events = format!("/v1/jobs/{}/events", job["id"].as_str().unwrap());
+    let stream = service.open(request("GET", &events, &gzip, "")).await;
+    assert_eq!(stream.status(), 200);
+    assert!(!stream.headers().contains_key("content-encoding"));
+}
+
+#[tokio::test]
+async fn answers_name_the_base_path_and_probes_need_none() {
+    let service = Service::with(&["--base-path", "/learn/here/"]).await;
+    let moved = service.get("/learn/here").await;
+    assert_eq!(
+        (moved.status.as_u16(), moved.header("location")),
+        (303, Some("/learn/here/"))
+    );
+    service.get("/learn/here/").await.expect(200);
+    service.get("/livez").await.expect(200);
+    let job = service
+        .post_json("/learn/here/v1/jobs", &short_job())
+        .await
+        .expect(202);
+    let location = job.header("location").unwrap();
+    assert!(
+        location.starts_with("/learn/here/v1/jobs/job_"),
+        "{location}"
+    );
+    service.get(location).await.expect(200);
+    let missing = service.get("/learn/here/v1/models/mdl_1?x=1").await;
+    let problem = missing.json();
+    assert_eq!(problem["instance"], "/learn/here/v1/models/mdl_1");
+    let page = problem["type"].as_str().unwrap();
+    assert!(page.starts_with("/learn/here/problems/"), "{page}");
+    service.get(page).await.expect(200);
+    let document = service
+        .get("/learn/here/openapi.json")
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(document["servers"][0]["url"], "/learn/here");
+    let docs = service.get("/learn/here/docs").await;
+    assert_eq!(docs.header("location"), Some("/learn/here/docs/"));
+    service.get("/learn/hereafter/v1/jobs").await.problem(404);
+}

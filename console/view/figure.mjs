@@ -22,6 +22,9 @@ import { theme } from "./theme.mjs";
 /** The dash pattern of each line, as lengths of strokes and gaps. */
 export const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]];
 
+/** The distances between ticks of an axis of whole numbers. */
+const WHOLE_STEPS = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((factor) => factor * 10 ** power)).flat();
+
 /** Rows of the table under a figure. A longer series is in the CSV file. */
 const TABLE_ROWS_MAX = 200;
 
@@ -121,6 +124,7 @@ function Paper({ spec }) {
     const changed = () => { if (print.matches) make(); };
     addEventListener("beforeprint", make);
     print.addEventListener("change", changed);
+    changed();
     return () => {
       removeEventListener("beforeprint", make);
       print.removeEventListener("change", changed);
@@ -180,8 +184,8 @@ function options(spec, shown, width, height) {
   const read = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
   /** @param {Axis} axis @returns {uPlot.Axis} */
   const axis = (axis) => ({
-    ...(axis.label && { label: axisLabel(axis) }), stroke: read("--muted"), grid: { stroke: read("--line"), width: 1 },
-    ticks: { stroke: read("--line"), width: 1 }, ...(axis.isLog && { filter: powersOfTen }), font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
+    ...(axis.label && { label: axisLabel(axis) }), stroke: read("--muted"), grid: { stroke: read("--line"), width: 1, ...powers(axis) },
+    ticks: { stroke: read("--line"), width: 1, ...powers(axis) }, ...powers(axis), ...(axis.isWhole && !axis.isLog && { incrs: WHOLE_STEPS }), font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
     values: (_, ticks) => ticks.map((tick) => (tick === null || (axis.isWhole && !Number.isInteger(tick)) ? "" : number(tick, 3))),
     space: 50,
   });
@@ -208,6 +212,11 @@ function options(spec, shown, width, height) {
     })],
     hooks: { draw: [(self) => drawIntervals(self, shown.current, read)] },
   };
+}
+
+/** The filter of a logarithmic axis. @param {Axis} axis */
+function powers(axis) {
+  return axis.isLog ? { filter: powersOfTen } : {};
 }
 
 /** The ticks of a logarithmic axis that have a line and a text. @param {uPlot} _  @param {number[]} ticks */

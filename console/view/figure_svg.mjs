@@ -27,7 +27,8 @@ export function svgOf(spec) {
   const below = spec.x.names ? 18 + Math.ceil(4.6 * longest) : 26;
   const legendTop = bottom + below + (spec.x.label ? 38 : 20);
   const rows = spec.series.filter((series) => series.label);
-  const height = legendTop + 20 * rows.length + (spec.note ? 24 : 0);
+  const notes = linesOf(spec.note ?? "", Math.floor((WIDTH - left) / 6.2));
+  const height = legendTop + 20 * rows.length + (notes.length > 0 ? 8 + 16 * notes.length : 0);
   const parts = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" `
       + `font-family="sans-serif" font-size="13" fill="#1a1d21">`,
@@ -55,7 +56,7 @@ export function svgOf(spec) {
       : line(left, middle, left + 36, middle, stroke(index)) + (series.form === "plain" ? "" : marker(left + 18, middle, index)),
     text(left + 46, middle + 4, series.label, ""));
   });
-  if (spec.note) parts.push(text(left, height - 10, spec.note, 'font-size="12" fill="#555e6b"'));
+  notes.forEach((note, index) => parts.push(text(left, height - 10 - 16 * (notes.length - 1 - index), note, 'font-size="12" fill="#555e6b"')));
   return `${parts.join("\n")}\n</svg>\n`;
 }
 
@@ -76,6 +77,18 @@ function lineOf(series, index, placeX, placeY) {
     parts.push(...places.map(([x = 0, y = 0]) => marker(x, y, index)));
   }
   return parts;
+}
+
+/** A text as lines of at most `length` characters, because SVG breaks no lines. @param {string} content  @param {number} length */
+function linesOf(content, length) {
+  /** @type {string[]} */
+  const lines = [];
+  for (const word of content.split(" ").filter(Boolean)) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < length) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 /** @param {number} index */

@@ -68,6 +68,7 @@ function useIsPaper() {
     const print = matchMedia("print");
     const changed = () => setIsPaper(print.matches);
     print.addEventListener("change", changed);
+    changed();
     return () => print.removeEventListener("change", changed);
   }, []);
   return isPaper;

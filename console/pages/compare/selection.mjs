@@ -42,7 +42,8 @@ export function Selection({ ids, query }) {
     ${entries.length > 0 ? html`
       <${CurveChart} entries=${entries} labels=${labels} charted=${charted} />
       <${ErrorChart} entries=${entries} labels=${labels} charted=${charted} />
-      <${Panel} title="Parameters and results"><${CompareTable} entries=${entries} labels=${labels} query=${query} charted=${charted} caption="Compared jobs" /><//>`
+      <div class="wide-on-paper"><${Panel} title="Parameters and results"><${CompareTable} entries=${entries} labels=${labels} query=${query}
+        charted=${charted} caption="Compared jobs" /><//></div>`
       : jobs.left === 0 && html`<${Empty}>No job to compare. <a href=${href("compare")}>Choose jobs</a><//>`}
   </div>`;
 }

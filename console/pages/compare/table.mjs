@@ -65,7 +65,7 @@ export function CompareTable({ entries, labels, query, best, charted, caption })
   const named = new Map(entries.map((entry, index) => [entry.id, labels[index] ?? entry.name]));
   /** @type {import("../../view/rows.mjs").Column<Entry>[]} */
   const columns = [
-    { name: "chart", cell: (entry) => html`<${Tick} entry=${entry} name=${named.get(entry.id) ?? entry.name} charted=${charted} />` },
+    { name: "chart", label: html`<span class="no-print">chart</span>`, cell: (entry) => html`<${Tick} entry=${entry} name=${named.get(entry.id) ?? entry.name} charted=${charted} />` },
     { name: "name", ...header("name", sort), cell: (entry) => html`${entry.job ? html`<a href=${href(`jobs/${entry.job}`)} title=${named.get(entry.id)}>${entry.name}</a>` : entry.name}
       ${entry.id === best && html` <span class="badge good">best</span>`}` },
     ...shown.map((part) => ({ name: part.name, isNumber: part.isNumber ?? false, ...header(part.name, sort),
@@ -115,7 +115,8 @@ function header(name, sort) {
   const next = sort === name ? `-${name}` : sort === `-${name}` ? "" : name;
   const mark = sort === name ? " ▲" : sort === `-${name}` ? " ▼" : "";
   return { sort: /** @type {"ascending"|"descending"|"none"} */ (sort === name ? "ascending" : sort === `-${name}` ? "descending" : "none"),
-    label: html`<button type="button" class="head-button" onClick=${() => setQuery({ sort: next })}>${name}${mark}</button>` };
+    label: html`<button type="button" class="head-button" onClick=${() => setQuery({ sort: next })}>${name}${mark}</button>
+      <span class="on-paper">${name}${mark}</span>` };
 }
 
 /** @param {Entry[]} entries  @param {string[]} labels  @param {Part[]} parts  @param {string} sort */

@@ -41,7 +41,7 @@ export function specOfChart(chart) {
   const notes = [...chart.notes, ...marks, ...(isCut ? ["Theory far beyond the measurements is left out."] : [])];
   return {
     title: chart.title, note: notes.map((note) => note.replace(/\.?$/, ".")).join(" "),
-    x: axisOf(chart.x), y: { ...axisOf(chart.y), ...(!isLog && low >= 0 && { min: 0 }) },
+    x: { ...axisOf(chart.x), isWhole: chart.series.every((series) => series.points.every((point) => Number.isInteger(point.x))) }, y: { ...axisOf(chart.y), ...(!isLog && low >= 0 && { min: 0 }) },
     series: [
       ...chart.series.map((series) => ({ label: series.label, points: series.points.map(({ x, y, low, high }) => ({ x, y,
         ...(typeof low === "number" && typeof high === "number" && { low, high }) })) })),

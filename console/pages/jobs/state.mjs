@@ -48,7 +48,7 @@ export function Running({ job, curve }) {
   return html`<${Panel} title="Progress">
     <progress aria-label="Progress of the job" max="1" value=${share ?? undefined}></progress>
     <${Facts} of=${[
-      ["Done", html`<strong>${share === null ? "unknown" : percent(share, 1)}</strong>`],
+      ["Done", share !== null && html`<strong>${percent(share, 1)}</strong>`],
       ["Time left", typeof left === "number" && html`<strong>${duration(left)}</strong>`],
       ["Parts ended", job.parts && html`<strong>${number(job.parts.total - job.parts.left)}</strong> of ${number(job.parts.total)}`],
       ["Examples", examples > 0 && html`<strong>${number(examples)}</strong>`],
@@ -59,7 +59,7 @@ export function Running({ job, curve }) {
     ${job.attempt > 1 && html`<p class="small muted">${counted(job.attempt - 1, "earlier attempt")} broke off.
       This attempt resumed from the last checkpoint if there was one.</p>`}
     ${job.task === "train" && html`<${Figure} spec=${{ title: "Mistakes so far", x: { label: "examples read", min: 0 }, y: { label: "mistakes", min: 0, isWhole: true },
-      series: [{ label: "", points: curve }] }} />`}
+      series: [{ label: "", points: curve.length > 0 ? [{ x: 0, y: 0 }, ...curve] : [] }] }} />`}
   <//>`;
 }
 

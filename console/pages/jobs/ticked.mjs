@@ -36,7 +36,7 @@ export function Ticked({ ids, jobs, onChange }) {
       ${ids.length > shown.length && html`<button type="button" class="plain small" onClick=${() => setQuery({ ticked: "" })}>Clear all</button>`}
     </div>
     ${ids.length > 0 && html`<div class="row">
-      ${ids.length > 1 ? html`<a class="button" href=${href("compare", { jobs: ids.join(",") })}>Compare ${ids.length}</a>` : html`<span class="small muted">Tick two to compare.</span>`}
+      ${ids.length > 1 ? html`<a class="button primary" href=${href("compare", { jobs: ids.join(",") })}>Compare ${ids.length}</a>` : html`<span class="small muted">Tick two to compare.</span>`}
       ${open.length > 0 && html`<${OnEach} verb="Cancel" ids=${open} recipe=${cancelling} onDone=${() => onChange()}
         question=${`Cancel ${counted(open.length, "job")}? The service keeps the results so far.`} />`}
       ${ended.length > 0 && html`<${OnEach} verb="Delete" ids=${ended} recipe=${deleting} onDone=${done}

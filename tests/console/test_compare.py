@@ -1,0 +1,182 @@
+"""The page Compare: jobs by ticks, a comparison and a grid, and a comparison of a thousand jobs."""
+
+import csv
+import io
+import threading
+
+import pytest
+from playwright.sync_api import expect
+
+MARKUP = "<img src=x onerror=alert(1)>"
+DATA = {"generated": {"n": 31, "target": {"binary_weights": {}}, "sampling": "uniform", "count": 500}}
+
+
+def train(service, learner="perceptron", **options):
+    name = options.pop("name", None)
+    return service.job(name=name, train={"learner": {"name": learner}, "data": DATA, "holdout": 0.3, "trace": True, "seed": 5, "stop": {"max_passes": 5}, **options})
+
+
+def panel(page, title):
+    return page.get_by_role("region", name=title, exact=True)
+
+
+def cells(page, column):
+    """The texts of a column of the table, from the top."""
+    table = page.get_by_role("region", name="Compared jobs").or_(page.get_by_role("region", name="Learners").get_by_role("region"))
+    heads = [text.strip(" ▲▼\n") for text in table.first.get_by_role("columnheader").all_inner_texts()]
+    at = heads.index(column)
+    return [row.get_by_role("cell").nth(at).inner_text() for row in table.first.get_by_role("row").all()[1:]]
+
+
+def test_ticked_trainings_are_compared(page, service, see):
+    names = ["perceptron", "pocket", "winnow"]
+    jobs = [train(service, learner, name=f"compared {learner}") for learner in names]
+    page.goto("/#/compare")
+    for learner in names:
+        page.get_by_role("checkbox", name=f"Tick compared {learner}").check()
+    see("compare-choice")
+    page.get_by_role("link", name="Compare 3 jobs").click()
+    expect(page.get_by_role("heading", name="Compare 3 jobs")).to_be_visible()
+    curves = panel(page, "Mistake curves")
+    expect(curves.get_by_role("listitem")).to_have_text([f"compared {learner}" for learner in names])
+    see("compare-jobs")
+    with page.expect_download() as download:
+        curves.get_by_role("button", name="CSV").click()
+    rows = list(csv.reader(io.StringIO(download.value.path().read_text())))
+    for job in jobs:
+        trace = service.get(f"/v1/jobs/{job['id']}/trace")["points"]
+        shown = [[int(row[1]), int(row[2])] for row in rows if row[0] == job["name"]]
+        assert shown == [[0, 0], *([point["examples"], point["mistakes"]] for point in trace)]
+    with page.expect_download() as download:
+        curves.get_by_role("button", name="SVG").click()
+    svg = download.value.path().read_text()
+    assert all(f">compared {learner}<" in svg for learner in names)
+
+
+def test_intervals_are_those_of_the_service(page, service):
+    declared = train(service, name="declared")
+    dataset = service.sample("monks-1")
+    undeclared = train(service, name="undeclared", data={"dataset": dataset["id"]})
+    certificate = next(found for found in declared["result"]["certificates"] if found["kind"] == "test-set")
+    holdout = undeclared["result"]["holdout"]
+    limits = service.get(f"/v1/theory/test-set?errors={holdout['errors']}&examples={holdout['examples']}&confidence=0.95")
+    page.goto(f"/#/compare?jobs={declared['id']},{undeclared['id']}")
+    errors = panel(page, "Errors")
+    errors.get_by_role("button", name="Table").click()
+    expect(errors.get_by_role("row", name="undeclared")).to_contain_text(f"{limits['high']:.6g}"[:8])
+    expect(errors.get_by_role("row", name="declared").first).to_be_visible()
+    expect(page.get_by_text("certified")).to_have_count(1)
+    assert f"{certificate['high'] * 100:.1f}"[:3] in cells(page, "interval")[0]
+
+
+def test_only_differences_and_order_stand_in_the_url(page, service):
+    jobs = [train(service, learner) for learner in ("perceptron", "pocket", "winnow")]
+    page.goto(f"/#/compare?jobs={','.join(job['id'] for job in jobs)}")
+    table = page.get_by_role("region", name="Compared jobs")
+    expect(table.get_by_role("columnheader", name="seed")).to_be_visible()
+    page.get_by_label("Only differences").check()
+    expect(table.get_by_role("columnheader", name="seed")).to_have_count(0)
+    expect(table.get_by_role("columnheader", name="learner")).to_be_visible()
+    expect(page.locator("p", has_text="Equal in all 3 rows:")).to_contain_text("seed 5")
+    table.get_by_role("button", name="mistakes").click()
+    table.get_by_role("button", name="mistakes").click()
+    mistakes = sorted((job["result"]["mistakes"] for job in jobs), reverse=True)
+    expect(table.get_by_role("columnheader", name="mistakes")).to_have_attribute("aria-sort", "descending")
+    assert cells(page, "mistakes") == [f"{count:,}" for count in mistakes]
+    page.reload()
+    expect(page.get_by_label("Only differences")).to_be_checked()
+    expect(table.get_by_role("columnheader", name="mistakes")).to_have_attribute("aria-sort", "descending")
+
+
+def test_ticks_choose_the_curves_by_keyboard(page, service):
+    first, second = train(service, name="kept"), train(service, "winnow", name="left out")
+    page.goto(f"/#/compare?jobs={first['id']},{second['id']}")
+    legend = panel(page, "Mistake curves").get_by_role("listitem")
+    expect(legend).to_have_count(2)
+    page.get_by_role("checkbox", name="Show left out in the charts").focus()
+    page.keyboard.press("Space")
+    expect(legend).to_have_text(["kept"])
+    page.reload()
+    expect(legend).to_have_text(["kept"])
+
+
+def test_a_comparison_by_the_service_shows_its_best_learner(page, service, see):
+    job = service.job(compare={"data": DATA, "holdout": 0.3, "stop": {"max_passes": 5}, "seed": 3,
+                               "learners": [{"name": name, "params": {}} for name in ("perceptron", "pocket", "winnow", "perspectron")]})
+    result = job["result"]
+    page.goto("/#/compare")
+    panel(page, "Comparisons by the service").get_by_role("link", name="Comparison").first.click()
+    best = result["learners"][result["best"]]
+    expect(page.get_by_text(f"Best: {best['name']}.")).to_be_visible()
+    page.goto(f"/#/compare?job={job['id']}")
+    expect(page.get_by_role("link", name="Model …").first).to_have_attribute("href", f"#/models/{result['model']}")
+    expect(page.get_by_text("certified")).to_have_count(4)
+    page.get_by_text("The figure of the service, for papers").click()
+    expect(page.get_by_role("img", name="Figure of Comparison")).to_be_visible()
+    see("compare-task")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save SVG").click()
+    assert download.value.path().read_bytes() == service.get(f"/v1/jobs/{job['id']}/figure?format=svg")
+
+
+@pytest.mark.faults
+def test_a_deleted_job_can_be_left_out(page, service):
+    kept, gone = train(service, name="stays"), train(service)
+    service.send("DELETE", f"/v1/jobs/{gone['id']}")
+    page.goto(f"/#/compare?jobs={kept['id']},{gone['id']}")
+    expect(page.get_by_text("1 job of this comparison does not exist any more.")).to_be_visible()
+    page.get_by_role("button", name="Leave out").click()
+    expect(page.get_by_role("heading", name="Compare 1 job")).to_be_visible()
+    assert gone["id"] not in page.url
+
+
+def test_markup_is_text(page, service):
+    jobs = [train(service, name=MARKUP), train(service, "winnow", name=f"{MARKUP} 2")]
+    page.on("dialog", lambda dialog: pytest.fail("a name ran as a script"))
+    page.goto(f"/#/compare?jobs={','.join(job['id'] for job in jobs)}")
+    expect(panel(page, "Mistake curves").get_by_role("listitem").first).to_have_text(MARKUP)
+    expect(page.get_by_role("link", name=MARKUP).first).to_be_visible()
+    assert page.locator("img[src='x']").count() == 0
+
+
+def test_a_comparison_prints_all_rows(page, service):
+    jobs = [train(service, seed=seed) for seed in range(30)]
+    page.goto(f"/#/compare?jobs={','.join(job['id'] for job in jobs)}&differences=yes")
+    table = page.get_by_role("region", name="Compared jobs")
+    expect(table.get_by_role("row").nth(1)).to_be_visible()
+    page.emulate_media(media="print")
+    expect(table.get_by_role("row")).to_have_count(31)
+    expect(panel(page, "Mistake curves").get_by_role("img", name="Mistakes by examples read", exact=True)).to_be_visible()
+
+
+@pytest.mark.long
+def test_a_thousand_jobs_are_compared(page, own_service):
+    ids = [""] * 1000
+
+    def submit(numbers):
+        for number in numbers:
+            ids[number] = train(own_service, seed=number, stop={"max_passes": 1})["id"]
+
+    lanes = [threading.Thread(target=submit, args=(range(lane, 1000, 4),)) for lane in range(4)]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join()
+    traces = []
+    page.on("request", lambda request: traces.append(request.url) if request.url.endswith("/trace") else None)
+    page.goto(f"{own_service.address}/#/compare?jobs={','.join(ids)}")
+    expect(page.get_by_role("region", name="Compared jobs")).to_be_visible()
+    expect(page.get_by_text("of 1,000 jobs loaded")).to_have_count(0, timeout=60_000)
+    expect(panel(page, "Mistake curves").get_by_role("listitem")).to_have_count(12)
+    assert len(set(traces)) == 12
+    assert page.get_by_role("region", name="Compared jobs").get_by_role("row").count() < 60
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+
+    def script() -> float:
+        return next(metric["value"] for metric in session.send("Performance.getMetrics")["metrics"] if metric["name"] == "ScriptDuration")
+
+    before = script()
+    page.get_by_role("region", name="Compared jobs").get_by_role("button", name="mistakes").click()
+    expect(page.get_by_role("columnheader", name="mistakes")).to_have_attribute("aria-sort", "ascending")
+    assert script() - before < 0.3

@@ -1,0 +1,346 @@
+"""The pages Jobs and Job: the list with its filters and ticks, and a job queued, running, ended and failed."""
+
+import re
+import threading
+from urllib.error import HTTPError
+
+import pytest
+from playwright.sync_api import expect
+
+MARKUP = "<img src=x onerror=alert(1)>"
+GENERATED = {"generated": {"n": 31, "target": {"binary_weights": {}}, "sampling": "uniform", "count": 2000}}
+SMALL = {"generated": {"n": 9, "target": {"binary_weights": {}}, "sampling": "uniform", "count": 40}}
+# Runs until a test cancels the job: labels with noise let no pass end without a mistake.
+ENDLESS = {"learner": {"name": "perceptron"}, "stop": {"max_passes": 10**9, "max_seconds": 3000}, "data": {"generated": {
+    "n": 101, "target": {"binary_weights": {}}, "sampling": "uniform", "count": 1000, "noise": 0.2}}}
+
+
+def train(service, **options):
+    """Trains a perceptron that ends at once."""
+    name = options.pop("name", None)
+    return service.job(name=name, train={"learner": {"name": "perceptron"}, "data": GENERATED, "holdout": 0.2, "trace": True, **options})
+
+
+def start(service, **request):
+    return service.post("/v1/jobs", request)
+
+
+def fill_workers(service):
+    """Starts more endless jobs than a machine has workers. Returns their ids."""
+    return [start(service, name=f"endless {number}", priority=10, train=ENDLESS)["id"] for number in range(100)]
+
+
+def panel(page, title):
+    return page.get_by_role("region", name=title, exact=True)
+
+
+def fact(page, name):
+    return page.locator("dl.facts > div", has=page.locator("dt", has_text=re.compile(f"^{re.escape(name)}$"))).locator("dd").first
+
+
+def test_filters_and_ticks_stand_in_the_url(page, service, see):
+    first, second = train(service, name="ticked one"), train(service, name="ticked two")
+    service.job(name="other task", separability={"data": SMALL})
+    page.goto("/#/jobs")
+    expect(page.get_by_role("link", name="other task")).to_be_visible()
+    page.get_by_label("Task", exact=True).select_option("train")
+    expect(page.get_by_role("link", name="other task")).to_have_count(0)
+    page.get_by_label("Learner", exact=True).select_option("perceptron")
+    page.get_by_role("checkbox", name="Tick ticked one").check()
+    page.get_by_role("checkbox", name="Tick ticked two").check()
+    page.reload()
+    expect(page.get_by_label("Task", exact=True)).to_have_value("train")
+    expect(page.get_by_role("checkbox", name="Tick ticked one")).to_be_checked()
+    see("jobs")
+    page.get_by_role("link", name="Compare 2").click()
+    expect(page.get_by_role("heading", name="Compare 2 jobs")).to_be_visible()
+    assert first["id"] in page.url and second["id"] in page.url
+    page.go_back()
+    expect(page.get_by_text("2 jobs ticked")).to_be_visible()
+
+
+def test_an_empty_list_says_how_to_begin(page, own_service, look):
+    page.goto(f"{own_service.address}/#/jobs")
+    expect(page.get_by_text("No job yet.")).to_be_visible()
+    look(page, "jobs-empty")
+    page.goto(f"{own_service.address}/#/jobs?status=failed")
+    expect(page.get_by_text("No job matches.")).to_be_visible()
+
+
+def test_ticked_jobs_are_cancelled_and_deleted(page, service):
+    running = [start(service, name=f"to cancel {number}", train=ENDLESS)["id"] for number in range(2)]
+    ended = train(service, name="to delete")["id"]
+    page.goto(f"/#/jobs?ticked={','.join([*running, ended])}")
+    page.get_by_role("button", name="Cancel 2", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel 2").click()
+    page.get_by_role("button", name="Delete 3", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete 3").click()
+    expect(page.get_by_role("link", name="to delete")).to_have_count(0)
+    expect(page.get_by_text("Tick jobs to compare")).to_be_visible()
+    for job in [*running, ended]:
+        with pytest.raises(HTTPError, match="404"):
+            service.get(f"/v1/jobs/{job}")
+
+
+def test_new_jobs_appear_without_moving_the_rows_in_view(page, own_service):
+    for number in range(60):
+        own_service.job(name=f"row {number}", separability={"data": SMALL})
+    page.goto(f"{own_service.address}/#/jobs")
+    rows = page.get_by_role("region", name="Jobs, the newest first")
+    expect(rows.get_by_role("link", name="row 59")).to_be_visible()
+    rows.evaluate("element => element.scrollTo(0, 800)")
+    row = rows.get_by_role("link", name="row 35", exact=True)
+    expect(row).to_be_visible()
+    before = row.bounding_box()
+    for number in range(3):
+        own_service.job(name=f"later {number}", separability={"data": SMALL})
+    expect(page.get_by_text("63 shown")).to_be_visible()
+    after = row.bounding_box()
+    assert before and after and abs(before["y"] - after["y"]) < 2
+
+
+def test_a_training_shows_errors_features_and_its_curve(page, service, see):
+    dataset = service.sample("tic-tac-toe")
+    job = service.job(name="boards", train={"data": {"dataset": dataset["id"]}, "holdout": 0.3, "trace": True,
+                                            "learner": {"name": "kernel-perceptron", "params": {"kernel": {"conjunctions": "monotone"}}}})
+    page.goto(f"/#/jobs/{job['id']}")
+    expect(page.get_by_role("heading", name="boards")).to_be_visible()
+    expect(page.get_by_text("Converged: a whole pass had no mistake.")).to_be_visible()
+    expect(fact(page, "Errors on held-out examples")).to_contain_text(f"{job['result']['holdout']['errors']} of 287")
+    explained = service.get(f"/v1/models/{job['result']['model']}/explanation")
+    heaviest = " and ".join(literal["name"] for literal in explained["terms"][0]["literals"])
+    expect(panel(page, "What the hypothesis uses").get_by_role("rowheader", name=heaviest, exact=True)).to_be_visible()
+    curve = panel(page, "Mistake curve")
+    curve.get_by_role("button", name="Table").click()
+    last = service.get(f"/v1/jobs/{job['id']}/trace")["points"][-1]
+    expect(curve.get_by_role("row").last).to_contain_text(f"{last['mistakes']}")
+    curve.get_by_role("button", name="Table").click()
+    expect(panel(page, "Certificates").get_by_text("test-set")).to_be_visible()
+    see("job-train")
+    href = page.get_by_role("link", name="Edit and run again").get_attribute("href")
+    assert href and f"dataset={dataset['id']}" in href and "p.kernel.conjunctions=monotone" in href and f"seed={job['seed']}" in href
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download program").click()
+    assert download.value.path().read_text() == service.get(f"/v1/models/{job['result']['model']}/code?language=python").decode()
+
+
+REQUESTS = [
+    ("separability", {"separability": {"data": SMALL}}, "A hyperplane separates the examples."),
+    ("inseparable", {"separability": {"data": {"labelled": {"examples": [{"x": "0", "y": 1}, {"x": "0", "y": -1}]}}}}, "no strict separator exists"),
+    ("maximum-margin", {"maximum_margin": {"data": SMALL}}, "These examples alone have the same largest margin."),
+    ("version-space", {"version_space": {"data": SMALL}}, "Weight vectors"),
+    ("experiment", {"experiment": {"name": "mistake-bound-sweep", "params": {"n": [5, 9], "learners": ["directed-drift", "directed-drift-sync"], "runs": 20}}},
+     "Mistakes until the hypothesis is the target"),
+    ("grid", {"grid": {"train": {"data": GENERATED, "learner": {"name": "perceptron"}, "holdout": 0.2}, "over": {"seed": [1, 2], "learner.name": ["perceptron", "pocket"]}}},
+     "the smallest share of 4 trainings"),
+    ("compare", {"compare": {"data": GENERATED, "holdout": 0.3, "learners": [{"name": "perceptron", "params": {}}, {"name": "pocket", "params": {}}], "stop": {"max_passes": 5}}},
+     "the smallest share of 2 learners"),
+]
+
+
+@pytest.mark.parametrize(("name", "request_body", "text"), REQUESTS, ids=[name for name, _, _ in REQUESTS])
+def test_each_task_shows_its_result(page, service, see, name, request_body, text):
+    job = service.job(**request_body)
+    assert job["status"] == "succeeded", job
+    page.goto(f"/#/jobs/{job['id']}")
+    expect(page.get_by_text(text).first).to_be_visible()
+    see(f"job-{name}")
+
+
+def test_an_evaluation_shows_the_wrong_examples(page, service, see):
+    model = train(service)["result"]["model"]
+    job = service.job(evaluate={"model": model, "data": GENERATED, "seed": 99})
+    page.goto(f"/#/jobs/{job['id']}")
+    confusion = job["result"]["confusion"]
+    row = panel(page, "Result").get_by_role("row", name=re.compile(r"^\+1"))
+    expect(row.get_by_role("cell")).to_have_text([str(confusion["true_positives"]), str(confusion["false_negatives"])])
+    expect(panel(page, "Wrong predictions").get_by_role("row")).not_to_have_count(0)
+    see("job-evaluate")
+
+
+def test_a_running_job_is_live_and_cancelled_by_keyboard(page, service, see):
+    job = start(service, name="live", train={**ENDLESS, "trace": True})
+    page.goto(f"/#/jobs/{job['id']}")
+    examples = fact(page, "Examples")
+    expect(examples).to_be_visible()
+    first = examples.inner_text()
+    expect(examples).not_to_have_text(first)
+    expect(panel(page, "Progress").get_by_role("img", name="Chart of mistakes against examples read")).to_be_visible()
+    see("job-running")
+    page.get_by_role("button", name="Cancel job").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Cancelled: the service kept the hypothesis so far.")).to_be_visible()
+    page.get_by_role("button", name="Delete job").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete job").click()
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+
+
+def test_a_waiting_job_says_why_and_a_failed_job_says_what_to_do(page, own_service, look):
+    model = train(own_service)["result"]["model"]
+    blockers = fill_workers(own_service)
+    job = start(own_service, name="waits", priority=-10, evaluate={"model": model, "data": GENERATED})
+    queue = own_service.get(f"/v1/jobs/{job['id']}")["queue"]
+    assert queue["ahead"] > 0
+    page.goto(f"{own_service.address}/#/jobs/{job['id']}")
+    expect(page.get_by_text("of your key run before this job.")).to_be_visible()
+    look(page, "job-queued")
+    own_service.send("DELETE", f"/v1/models/{model}")
+    for blocker in blockers:
+        own_service.post(f"/v1/jobs/{blocker}/cancel")
+    expect(page.get_by_text("The job failed.")).to_be_visible()
+    expect(page.get_by_text("Import the model or train it again.")).to_be_visible()
+    look(page, "job-failed")
+
+
+def test_a_large_hypothesis_comes_from_the_model(page, service):
+    data = {"generated": {"n": 300_001, "target": {"binary_weights": {}}, "sampling": "uniform", "count": 10}}
+    job = service.job(train={"learner": {"name": "perceptron"}, "data": data, "trace": True})
+    assert job["result"]["hypothesis"] is None
+    page.goto(f"/#/jobs/{job['id']}")
+    expect(page.get_by_text("larger than 256 KiB")).to_be_visible()
+    page.get_by_text("Load the hypothesis from the model").click()
+    expect(panel(page, "Hypothesis").get_by_role("row")).to_have_count(25)
+
+
+def test_parts_are_counted_and_filtered(page, service):
+    job = service.job(grid={"train": {"data": SMALL, "learner": {"name": "perceptron"}, "holdout": 0.2}, "over": {"seed": list(range(130))}})
+    page.goto(f"/#/jobs/{job['id']}")
+    parts = panel(page, "Parts")
+    expect(fact(page, "Ended")).to_have_text("130")
+    assert parts.get_by_role("row").count() < 40
+    parts.get_by_role("region").evaluate("element => element.scrollTo(0, element.scrollHeight)")
+    expect(parts.get_by_text("130 shown")).to_be_visible()
+    parts.get_by_label("Status").select_option("failed")
+    expect(parts.get_by_text("No part is failed.")).to_be_visible()
+    assert "status=failed" in page.url
+
+
+def test_markup_is_text(page, service):
+    table = f"{MARKUP},b,class\n" + "".join(f"{number % 2},{number % 3},{'yes' if number % 2 else 'no'}\n" for number in range(40))
+    dataset = service.post("/v1/datasets?name=markup", table.encode(), media_type="text/csv")
+    job = service.job(name=MARKUP, train={"learner": {"name": "perceptron"}, "data": {"dataset": dataset["id"]}, "trace": True})
+    page.on("dialog", lambda dialog: pytest.fail("a name ran as a script"))
+    page.goto(f"/#/jobs/{job['id']}")
+    expect(page.get_by_role("heading", name=MARKUP)).to_be_visible()
+    expect(panel(page, "What the hypothesis uses").get_by_role("rowheader", name=MARKUP).first).to_be_visible()
+    page.goto("/#/jobs")
+    expect(page.get_by_role("link", name=MARKUP)).to_be_visible()
+    assert page.locator("img[src='x']").count() == 0
+
+
+@pytest.mark.faults
+def test_a_job_that_does_not_exist_is_an_error_with_a_way_back(page, see):
+    page.goto("/#/jobs/job_00000000000000000000000000000000")
+    expect(page.get_by_role("alert")).to_contain_text("does not exist")
+    see("job-missing")
+    page.get_by_role("main").get_by_role("link", name="Jobs").click()
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+
+
+@pytest.mark.faults
+def test_a_training_without_a_curve_says_how_to_get_one(page, service):
+    job = train(service, trace=False)
+    page.goto(f"/#/jobs/{job['id']}")
+    expect(panel(page, "Mistake curve")).to_contain_text("This job kept no curve.")
+
+
+@pytest.mark.faults
+def test_the_page_follows_a_job_through_a_restart(page, own_service):
+    job = start(own_service, train=ENDLESS)
+    page.goto(f"{own_service.address}/#/jobs/{job['id']}")
+    examples = fact(page, "Examples")
+    expect(examples).to_be_visible()
+    port = own_service.port
+    own_service.stop()
+    expect(page.get_by_text("The page shows the last known state")).to_be_visible()
+    expect(examples).to_be_visible()
+    own_service.start(port)
+    expect(page.get_by_text("The page shows the last known state")).to_have_count(0, timeout=30_000)
+    last = examples.inner_text()
+    expect(examples).not_to_have_text(last, timeout=30_000)
+    own_service.post(f"/v1/jobs/{job['id']}/cancel")
+    expect(page.get_by_text("Cancelled: the service kept the hypothesis so far.")).to_be_visible()
+
+
+def test_a_job_prints_without_controls_and_with_its_figure(page, service):
+    job = train(service, name="printed")
+    page.goto(f"/#/jobs/{job['id']}")
+    expect(panel(page, "Mistake curve").get_by_role("img", name="Chart of mistakes against examples read")).to_be_visible()
+    page.emulate_media(media="print")
+    expect(panel(page, "Mistake curve").get_by_role("img", name="Mistakes by examples read", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Delete job")).to_be_hidden()
+    expect(page.get_by_role("navigation")).to_be_hidden()
+
+
+def script_seconds(session) -> float:
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    return next(metric["value"] for metric in metrics if metric["name"] == "ScriptDuration")
+
+
+@pytest.mark.long
+def test_a_thousand_jobs_are_painted_within_300_ms_of_script(page, own_service):
+    def submit(numbers):
+        for number in numbers:
+            own_service.job(name=f"job {number}", separability={"data": SMALL})
+
+    lanes = [threading.Thread(target=submit, args=(range(lane, 1000, 4),)) for lane in range(4)]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join()
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    page.goto(f"{own_service.address}/#/jobs")
+    expect(page.get_by_text("100 shown; more appear as you scroll")).to_be_visible()
+    seconds = script_seconds(session)
+    assert seconds < 0.3, f"{seconds:.3f} s of script until the first rows"
+    rows = page.get_by_role("region", name="Jobs, the newest first")
+    for page_of_rows in range(2, 11):
+        rows.evaluate("element => element.scrollTo(0, element.scrollHeight)")
+        expect(page.get_by_text(f"{page_of_rows * 100:,} shown")).to_be_visible()
+    assert rows.get_by_role("row").count() < 60
+
+
+# Keeps the ids of the events that reach the page, before the page reads them.
+RECORD_EVENTS = """
+  window.eventIds = [];
+  window.streams = 0;
+  const fetchOfBrowser = window.fetch;
+  window.fetch = async (...request) => {
+    const answer = await fetchOfBrowser(...request);
+    if (!(answer.headers.get("content-type") ?? "").startsWith("text/event-stream") || !answer.ok) return answer;
+    window.streams += 1;
+    let rest = "";
+    const decoder = new TextDecoder();
+    const body = answer.body.pipeThrough(new TransformStream({ transform(chunk, out) {
+      rest += decoder.decode(chunk, { stream: true });
+      const blocks = rest.split("\\n\\n");
+      rest = blocks.pop();
+      for (const block of blocks) {
+        const id = /^id: (\\d+)$/m.exec(block);
+        if (id) window.eventIds.push(Number(id[1]));
+      }
+      out.enqueue(chunk);
+    } }));
+    return new Response(body, { status: answer.status, headers: answer.headers });
+  };
+"""
+
+
+@pytest.mark.long
+@pytest.mark.faults
+def test_a_job_of_ten_minutes_is_followed_through_a_restart_without_a_gap(page, own_service):
+    job = start(own_service, train={**ENDLESS, "stop": {"max_passes": 10**9, "max_seconds": 600}})
+    page.add_init_script(RECORD_EVENTS)
+    page.goto(f"{own_service.address}/#/jobs/{job['id']}")
+    page.wait_for_function("window.eventIds.length > 100", timeout=120_000)
+    own_service.restart()
+    page.wait_for_function("window.streams > 1 && window.eventIds.length > 300", timeout=120_000)
+    expect(panel(page, "Progress").get_by_role("img", name="Chart of mistakes against examples read")).to_be_visible()
+    expect(page.get_by_text("Limit: the run ended at max_seconds.")).to_be_visible(timeout=900_000)
+    ids = page.evaluate("window.eventIds")
+    assert ids == list(range(1, ids[-1] + 1))
+    assert page.evaluate("window.streams") >= 2

@@ -11,6 +11,9 @@ const CSV = { "content-type": "text/csv" };
 /** Each sample is stored once per tab, so that repeated trainings share a dataset. @type {Map<string, string>} */
 const storedUnder = new Map();
 
+/** Trainings without an answer, by dataset. The next attempt has the same name, so that it starts no second job. @type {Map<string, string>} */
+const unanswered = new Map();
+
 /**
  * Stores a sample as a dataset.
  * @param {Sample} sample  @param {AbortSignal} [abort]  @param {RequestSpec["query"]} [parameters]
@@ -40,7 +43,11 @@ export async function storeSample(sample, abort, parameters = {}) {
  */
 export async function trainSample(sample, abort, parameters = {}) {
   const dataset = await storeSample(sample, abort, parameters);
-  return await call({ ...training(sample), json: { dataset: dataset.id }, headers: { prefer: "wait=0", "idempotency-key": freshKey() } }, abort);
+  const name = unanswered.get(dataset.id) ?? freshKey();
+  unanswered.set(dataset.id, name);
+  const job = await call({ ...training(sample), json: { dataset: dataset.id }, headers: { prefer: "wait=0", "idempotency-key": name } }, abort);
+  unanswered.delete(dataset.id);
+  return job;
 }
 
 /** The suggested training without data. @param {Sample} sample */

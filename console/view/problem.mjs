@@ -45,6 +45,7 @@ function remedy(status) {
   if (status === 404) return key.value ? "Check the id. A key reaches only its own things, so another key may own this id."
     : "Check the id. Someone may have deleted the resource.";
   if (status === 403) return "Use a key or an address that may do this.";
+  if (status === 413) return "Send less at once. An operator can raise the limit, and the page Operation lists all limits.";
   if (status === 429) return "A quota of your key is used up. Delete what you no longer need, or wait until your jobs end.";
   if (status === 503) return "The service is busy or starts. Try again shortly.";
   if (status === 507) return "The disk of the service is full. Deleting jobs, datasets and models still works.";

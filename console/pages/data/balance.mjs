@@ -42,3 +42,12 @@ export function balanceText(of) {
 export function contradictionText(count) {
   return `${counted(count, "row")} ${count === 1 ? "appears" : "appear"} with both labels. No hypothesis is right on all examples.`;
 }
+
+/**
+ * The names of the labels −1 and +1. A class against several others has a name, and the others have none.
+ * @param {string[]|null|undefined} classes  @param {Schemas["TableEncoding"]|null|undefined} table
+ */
+export function classesOf(classes, table) {
+  const label = table?.label;
+  return classes ?? (label ? [label.negative ?? "every other value", label.positive] : null);
+}

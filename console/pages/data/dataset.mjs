@@ -8,7 +8,7 @@ import { ConfirmButton, Facts, PageHead, Panel, Time, counted } from "../../view
 import { go, href } from "../../view/place.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
 import { CopyButton, ShowRecipe } from "../../view/recipe.mjs";
-import { Balance, contradictionText } from "./balance.mjs";
+import { Balance, classesOf, contradictionText } from "./balance.mjs";
 import { Examples } from "./examples.mjs";
 import { FeatureNames, StoredColumns } from "./stored_columns.mjs";
 
@@ -31,7 +31,7 @@ function Shown({ dataset, above, query }) {
     <//>
     <div class="columns">
       <${Panel} title="Examples and labels">
-        <${Balance} of=${dataset} classes=${dataset.classes} />
+        <${Balance} of=${dataset} classes=${classesOf(dataset.classes, table)} />
         <${Facts} of=${[
           ["Examples", html`<strong>${number(dataset.examples)}</strong>`],
           ["Features", html`<strong>${number(dataset.n)}</strong>`],

@@ -44,7 +44,7 @@ function ExampleTable({ dataset, items, offset }) {
   const isLabelled = dataset.kind === "labelled";
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Examples">
     <table><caption class="hidden-label">Examples with their features</caption>
-      <thead><tr><th scope="col" class="number">no.</th>${isLabelled && html`<th scope="col">${dataset.table?.label?.column ?? "label"}</th>`}
+      <thead><tr><th scope="col" class="number narrow">no.</th>${isLabelled && html`<th scope="col">${dataset.table?.label?.column ?? "label"}</th>`}
         ${places.map((place) => html`<th scope="col" class="number" key=${place}>${dataset.features?.[place] ?? `x${place + 1}`}</th>`)}</tr></thead>
       <tbody>${items.map(({ x, y }, index) => html`<tr key=${index}>
         <td class="number">${number(offset + index + 1)}</td>${isLabelled && html`<td class="nowrap">${labelText(dataset, y)}</td>`}

@@ -4,7 +4,7 @@ import { html } from "../../vendor/htm-preact.mjs";
 import { number } from "../../view/numbers.mjs";
 import { Facts, Field, Panel, Select, counted, valueOf } from "../../view/parts.mjs";
 import { setQuery } from "../../view/place.mjs";
-import { Balance, contradictionText } from "./balance.mjs";
+import { Balance, classesOf, contradictionText } from "./balance.mjs";
 import { referenceTo } from "./read_columns.mjs";
 import { kindsQuery, statedKinds } from "./table_options.mjs";
 
@@ -12,22 +12,23 @@ import { kindsQuery, statedKinds } from "./table_options.mjs";
 
 /** @param {{reading: FileReading, isPart: boolean}} props */
 export function Summary({ reading, isPart }) {
-  const { kind, examples, n } = reading;
+  const { data, table } = reading;
   const read = isPart ? " in the part that was read" : "";
+  const contradictions = data?.contradictions ?? 0;
   return html`
-    ${kind && typeof examples === "number" && html`<${Balance} of=${{ kind, examples, positives: reading.positives, negatives: reading.negatives }} classes=${reading.classes} />`}
+    ${data && html`<${Balance} of=${data} classes=${classesOf(data.classes, table)} />`}
     <${Facts} of=${[
-      [`Examples${read}`, typeof examples === "number" && html`<strong>${number(examples)}</strong>`],
-      ["Features", typeof n === "number" && html`<strong>${number(n)}</strong>`],
-      ["Rows", typeof examples !== "number" && typeof reading.row_count === "number" && number(reading.row_count)],
+      [`Examples${read}`, data && html`<strong>${number(data.examples)}</strong>`],
+      ["Features", data && html`<strong>${number(data.n)}</strong>`],
+      ["Rows", !data && typeof reading.row_count === "number" && number(reading.row_count)],
       ["Columns", typeof reading.column_count === "number" && number(reading.column_count)],
-      ["Values", reading.values],
-      [`Duplicates${read}`, typeof reading.duplicates === "number" && number(reading.duplicates)],
-      [`Contradictions${read}`, typeof reading.contradictions === "number" && number(reading.contradictions)],
-      ["Missing cells", reading.table && number(reading.table.missing.cells)],
-      ["Rows left out", reading.table && reading.table.missing.rows_dropped > 0 && number(reading.table.missing.rows_dropped)],
+      ["Values", data?.values],
+      ["Duplicates", typeof data?.duplicates === "number" && number(data.duplicates)],
+      ["Contradictions", typeof data?.contradictions === "number" && number(data.contradictions)],
+      ["Missing cells", table && number(table.missing.cells)],
+      ["Rows left out", table && table.missing.rows_dropped > 0 && number(table.missing.rows_dropped)],
     ]} />
-    ${(reading.contradictions ?? 0) > 0 && html`<p class="small muted">${contradictionText(reading.contradictions ?? 0)}</p>`}`;
+    ${contradictions > 0 && html`<p class="small muted">${contradictionText(contradictions)}</p>`}`;
 }
 
 /** The label column and the value that means +1. @param {{reading: FileReading, query: URLSearchParams}} props */
@@ -72,7 +73,7 @@ export function FirstRows({ reading }) {
   return html`<${Panel} title="First rows" actions=${names.length > shown.length && html`<span class="small muted">${`The first ${shown.length} of ${number(Math.max(names.length, reading.column_count ?? 0))} columns`}</span>`}>
     <div class="scroll tall" tabindex="0" role="region" aria-label="First rows of the file">
       <table><caption class="hidden-label">First rows as they stand in the file</caption>
-        <thead><tr><th scope="col" class="number">row</th>${shown.map((name, at) => html`<th scope="col" key=${at}>${name || "(no name)"}${role(at) !== "feature" && html` <span class=${`badge ${role(at) === "label" ? "note" : ""}`}>${role(at)}</span>`}</th>`)}</tr></thead>
+        <thead><tr><th scope="col" class="number narrow">row</th>${shown.map((name, at) => html`<th scope="col" key=${at}>${name || "(no name)"}${role(at) !== "feature" && html` <span class=${`badge ${role(at) === "label" ? "note" : ""}`}>${role(at)}</span>`}</th>`)}</tr></thead>
         <tbody>${rows.map((cells, row) => html`<tr key=${row}><td class="number">${row + 1}</td>
           ${shown.map((_, at) => html`<td key=${at} class=${`nowrap ${role(at) === "ignored" ? "muted" : ""}`}>${cells[at]}</td>`)}</tr>`)}</tbody>
       </table>

@@ -6,33 +6,40 @@ import { beginningOf } from "./file_format.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {import("./table_options.mjs").Kind} Kind */
+/** @typedef {import("./file_format.mjs").Beginning} Beginning */
+
+/**
+ * The facts about the examples that an upload of the same bytes would store.
+ * @typedef {Pick<Schemas["Dataset"], "n"|"kind"|"values"|"examples"|"positives"|"negatives"|"duplicates"|"contradictions"|"classes">} Facts
+ */
 
 /**
  * @typedef {object} FileReading
- * @property {Schemas["LabelsKind"]|null} [kind]
- * @property {Schemas["RowsKind"]|null} [values]
- * @property {number|null} [n]
- * @property {number|null} [examples]
- * @property {number|null} [positives]
- * @property {number|null} [negatives]
- * @property {number|null} [duplicates]
- * @property {number|null} [contradictions]
- * @property {string[]|null} [classes]
+ * @property {Facts|null} [data]  Null if the service would refuse the data.
  * @property {Schemas["TableEncoding"]|null} [table]
- * @property {Schemas["Problem"]|null} [refusal]
+ * @property {Pick<Schemas["Problem"], "code"|"detail"|"errors">|null} [refusal]
  * @property {string[]} names
  * @property {string[][]} rows
  * @property {boolean|null} [header]
  * @property {number|null} [column_count]
  * @property {number|null} [row_count]
- * @property {{name: string, index: number, role: "feature"|"label"|"ignored", kind?: string|null, kinds: Kind[], distinct?: number|null,
- *   missing: number, detail?: string|null}[]|null} [columns]
+ * @property {{name: string, index: number, role: "feature"|"label"|"ignored", kind?: Kind|"thermometer"|null, kinds: Kind[],
+ *   distinct?: number|null, missing: number, detail?: string|null}[]|null} [columns]
  * @property {{value: string, rows: number}[]|null} [label_values]
  */
-/** @typedef {import("./file_format.mjs").Beginning} Beginning */
 
 /** Rows of the file that the preview shows. */
 const ROWS = 20;
+
+/**
+ * The request for a preview, without the file.
+ * @param {string} mediaType  @param {string|null} coding  @param {Record<string, string>} options
+ */
+export function previewOf(mediaType, coding, options) {
+  /** @type {Record<string, string>} */
+  const headers = { "content-type": mediaType, ...(coding && { "content-encoding": coding }) };
+  return { operation: "preview_data", method: /** @type {const} */ ("POST"), path: "v1/previews", query: { ...options, rows: ROWS }, headers };
+}
 
 /**
  * The part of the file that is read for the preview.
@@ -66,8 +73,7 @@ export function useReading(beginning, mediaType, options) {
     blob.current = body;
     if (!beginning || !body) return;
     const abort = new AbortController();
-    const headers = { "content-type": mediaType, ...(beginning.coding && { "content-encoding": beginning.coding }) };
-    const spec = { method: /** @type {const} */ ("POST"), path: "v1/readings", query: { ...options, rows: ROWS }, body, headers };
+    const spec = { ...previewOf(mediaType, beginning.coding, options), body };
     patiently(() => call(spec, abort.signal), abort.signal).then((reading) => setState({ reading, error: null, of: wanted }),
       (error) => { if (!abort.signal.aborted) setState((before) => ({ ...before, error, of: wanted })); });
     return () => abort.abort();

@@ -35,6 +35,10 @@ export function Store({ file, format, coding, options, name, isRefused }) {
   return html`<${Panel} title="Store">
     <div class="fields"><${Field} label="Name of the dataset">${(/** @type {object} */ attributes) => html`<input ...${attributes} value=${name} maxlength="256"
       autocomplete="off" placeholder=${plainName(file.name)} disabled=${storing.isRunning} onInput=${(/** @type {Event} */ event) => setQuery({ name: valueOf(event) })} />`}<//></div>
+    <${ShowRecipe} recipe=${recipe} />
+  <//>
+  <div class="action-bar no-print">
+    <${Fault} error=${storing.error} onRetry=${storing.start} />
     ${storing.isRunning ? html`<div class="stack">
         <progress aria-label="Upload" max="1" value=${sent < file.size ? sent / whole : undefined}></progress>
         <p>${sent < file.size ? `${bytes(sent)} of ${bytes(file.size)} sent (${percent(sent / whole, 0)})` : `All ${bytes(file.size)} are sent. The service reads and stores the examples.`}</p>
@@ -42,11 +46,9 @@ export function Store({ file, format, coding, options, name, isRefused }) {
       </div>`
       : html`<div class="row">
         <button class="primary" onClick=${storing.start} disabled=${isRefused}>Store ${bytes(file.size)}</button>
-        ${isRefused && html`<span class="muted">Choose the label first, as the notice above explains.</span>`}
+        <span class="small muted" role="status">${isRefused ? "The service refuses the file like this. The notice above tells why." : ""}</span>
       </div>`}
-    <${Fault} error=${storing.error} onRetry=${storing.start} />
-    <${ShowRecipe} recipe=${recipe} />
-  <//>`;
+  </div>`;
 }
 
 /** The name of a file without its endings. @param {string} name */

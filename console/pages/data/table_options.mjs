@@ -5,7 +5,7 @@
 
 /** All parameters of the reading. Another format ignores none of them, so only those that a format knows are sent. */
 const COMMON = ["labels", "positive", "assume"];
-const TABLE = ["ignore", "kinds", "numbers", "bins", "missing"];
+const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "encoding", "unknown"];
 
 /**
  * The parameters that the request carries.

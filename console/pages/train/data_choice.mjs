@@ -9,7 +9,7 @@ import { href, setQuery } from "../../view/place.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
 import { SchemaForm, queryOf, textsIn } from "../../view/schema_form.mjs";
 import { ListTable, useList } from "../../view/rows.mjs";
-import { Balance } from "../data/balance.mjs";
+import { Balance, classesOf } from "../data/balance.mjs";
 import { COLUMNS } from "../data/list.mjs";
 import { PROPOSED, TARGETS, generatedSchema, targetOf } from "./generated.mjs";
 
@@ -51,7 +51,7 @@ function Chosen({ dataset }) {
       ["Values", dataset.values],
       ["Declared origin", dataset.assume ?? "none"],
     ]} />
-    <${Balance} of=${dataset} classes=${dataset.classes} />`;
+    <${Balance} of=${dataset} classes=${classesOf(dataset.classes, dataset.table)} />`;
 }
 
 function StoredChoice() {

@@ -33,7 +33,8 @@ export function Settings({ task, learner, query, faults }) {
   const stops = task.learners !== "none";
   const number = isTraining ? "4. " : task.learners === "none" && !task.needsModel ? "2. " : "3. ";
   return html`<${Panel} title=${`${number}Settings`}>
-    <${Plain} schema=${{ properties: task.fields }} query=${query} faults=${faultsBelow(faults, `/${task.name}`)} />
+    <${Plain} schema=${{ properties: { ...task.fields, ...JOB.properties } }} query=${query}
+      faults=${{ ...faultsBelow(faults, `/${task.name}`), ...faultsBelow(faults, "") }} />
     ${isTraining && html`<div class="fields">
       <${WarmStart} query=${query} fault=${faults["/train/warm_start"]} />
       <div class="field"><span class="label">Mistake curve</span><div>
@@ -44,7 +45,6 @@ export function Settings({ task, learner, query, faults }) {
       <${SchemaForm} schema=${stopSchema(learner?.confidence_rules ?? [])} texts=${textsIn(query, "stop.")} faults=${faultsBelow(faults, `/${task.name}/stop`)}
         onChange=${(/** @type {Texts} */ next) => setQuery(queryOf(query, next, "stop."))} />
     </details>`}
-    <${Plain} schema=${JOB} query=${query} faults=${{ ...(faults["/name"] && { name: faults["/name"] }), ...(faults["/priority"] && { priority: faults["/priority"] }) }} />
   <//>`;
 }
 

@@ -6,7 +6,7 @@ import { handedFile } from "../../service/handed_file.mjs";
 import { useAction, useResource } from "../../service/resource.mjs";
 import { sampleAsCurl, sampleAsPython, trainSample } from "../../service/samples.mjs";
 import { Field, Panel, counted, valueOf } from "../../view/parts.mjs";
-import { go, href } from "../../view/place.mjs";
+import { go, href, place } from "../../view/place.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
 import { CopyButton } from "../../view/recipe.mjs";
 
@@ -55,7 +55,8 @@ function SampleEntry({ sample }) {
 function hand(file) {
   if (!file) return;
   handedFile.value = file;
-  go("data/new");
+  // The address of that page may already hold choices for the file.
+  if (place.value.path.join("/") !== "data/new") go("data/new");
 }
 
 /** Takes a file that is dropped anywhere on the page, and tells whether one is over the page. */

@@ -28,8 +28,12 @@ export function chartedIn(entries, query, first) {
   return entries.filter((entry) => ids.has(entry.id)).map((entry) => entry.id);
 }
 
-/** The held-out errors, the smallest first. @param {{entries: Entry[], labels: string[], charted: string[], children?: any}} props */
-export function ErrorChart({ entries, labels, charted, children }) {
+/**
+ * The held-out errors, the smallest first.
+ * @param {{entries: Entry[], labels: string[], charted: string[], isOneTask?: boolean, children?: any}} props  `isOneTask`: whether the
+ * service allowed for the choice among the entries in the confidence of each interval.
+ */
+export function ErrorChart({ entries, labels, charted, isOneTask = false, children }) {
   const judged = entries.filter((entry) => charted.includes(entry.id) && entry.judged !== null);
   const shown = useIntervals(judged.sort((a, b) => Number(shareOf(a.judged)) - Number(shareOf(b.judged))));
   if (!entries.some((entry) => entry.judged)) return null;
@@ -38,7 +42,8 @@ export function ErrorChart({ entries, labels, charted, children }) {
   const hasTheory = shown.some((entry) => entry.interval?.kind === "theory");
   const confidences = [...new Set(shown.map((entry) => entry.interval?.confidence).filter(Boolean))];
   const note = hasFolds ? "Each line spans the error rates of the folds. The folds share training examples, so the line is no confidence interval."
-    : `Exact intervals${confidences.length === 1 ? ` with confidence ${percent(confidences[0])}` : ""} of the share of errors.${hasTheory
+    : `Exact intervals${confidences.length === 1 ? ` with confidence ${percent(confidences[0])}` : ""} of the share of errors.${isOneTask ? " The confidence of each allows for the choice among all."
+      : " Each holds by itself and does not allow for a choice of the best."}${hasTheory
       ? " Those without a certificate hold if the held-out examples are independent draws." : ""}`;
   const spec = {
     title: "Errors on examples that the learners did not see", note,

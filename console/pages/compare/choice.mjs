@@ -6,14 +6,13 @@ import { href, setQuery } from "../../view/place.mjs";
 import { ListTable, useList } from "../../view/rows.mjs";
 import { JOB_COLUMNS, tickColumn } from "../jobs/columns.mjs";
 import { Filters, tickedIn } from "../jobs/list.mjs";
-import { outcomeOf, taskName, titleOf } from "../jobs/words.mjs";
+import { outcomeOf, shortId, titleOf } from "../jobs/words.mjs";
 
 /** @typedef {import("../jobs/words.mjs").Job} Job */
 
 /** @type {import("../../view/rows.mjs").Column<Job>[]} */
 const TASK_COLUMNS = [
-  { name: "job", cell: (job) => html`<a href=${href("compare", { job: job.id })}>${titleOf(job)}</a>` },
-  { name: "task", cell: (job) => taskName(job.task) },
+  { name: "job", cell: (job) => html`<a href=${href("compare", { job: job.id })}>${job.name ?? `${titleOf(job)} ${shortId(job.id)}`}</a>` },
   { name: "status", cell: (job) => html`<${StatusBadge} status=${job.status} />` },
   { name: "outcome", cell: (job) => outcomeOf(job) || "–" },
   { name: "submitted", cell: (job) => html`<${Time} at=${job.created_at} />` },

@@ -18,8 +18,8 @@ const LIVE_SECONDS = 3;
 /** @param {{ids: string[], query: URLSearchParams}} props */
 export function Selection({ ids, query }) {
   const [round, setRound] = useState(0);
-  const jobs = useMany(ids, (id) => ({ path: `v1/jobs/${encodeURIComponent(id)}` }), entryOfJob, String(round),
-    (entry) => entry.status === "queued" || entry.status === "running");
+  const jobs = useMany(ids, (id) => ({ path: `v1/jobs/${encodeURIComponent(id)}` }), entryOfJob, {
+    again: String(round), isStale: (entry) => entry.status === "queued" || entry.status === "running", list: { path: "v1/jobs" } });
   const entries = useMemo(() => ids.flatMap((id) => jobs.values.get(id) ?? []), [jobs.values, ids.join(",")]);
   const hasOpen = entries.some((entry) => entry.status === "queued" || entry.status === "running");
   useEffect(() => {

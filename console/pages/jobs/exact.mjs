@@ -18,8 +18,9 @@ export function SeparabilityView({ result }) {
   return html`<${Panel} title="Result">
       <p><strong>${verdict(result.separable)}</strong></p>
       ${result.detail && html`<p>${result.detail}</p>`}
-      <${Facts} of=${[["Convention", result.convention === "strict" ? "strict: no example on the hyperplane" : "service: score 0 counts as positive"],
-        ["Computing", duration(result.seconds)]]} />
+      <p>${result.convention === "strict" ? "In the strict convention, no example may lie on the hyperplane."
+        : "In the convention of the service, a positive example may lie on the hyperplane."}</p>
+      <${Facts} of=${[["Computing", duration(result.seconds)]]} />
     <//>
     ${result.certificate && html`<${Panel} title="Proof"><${Proof} certificate=${result.certificate} /><//>`}`;
 }

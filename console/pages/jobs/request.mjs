@@ -24,6 +24,7 @@ export function againHref(job) {
   const query = { learner: job.learner.name };
   if (job.dataset) query.dataset = job.dataset;
   for (const [name, value] of flattened(job.learner.params)) query[`p.${name}`] = typeof value === "string" ? value : JSON.stringify(value);
+  if (job.warm_start) query.warm_start = job.warm_start;
   query.seed = String(job.seed);
   if (job.name) query.name = job.name;
   return href("train", query);

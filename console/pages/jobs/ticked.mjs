@@ -29,6 +29,7 @@ export function Ticked({ ids, jobs, onChange }) {
     setQuery({ ticked: ids.filter((id) => !gone.includes(id)).join(",") });
     onChange();
   };
+  if (jobs.length + ids.length === 0) return null;
   return html`<div class="row spread no-print">
     <div class="row">
       <button type="button" class="small-button" disabled=${jobs.length === 0} onClick=${all}>${isAllTicked ? "Clear the shown" : "Tick all shown"}</button>

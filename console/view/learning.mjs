@@ -57,7 +57,7 @@ export function HypothesisView({ hypothesis, features, before }) {
 function factsOf(hypothesis) {
   /** @type {[string, any][]} */
   const facts = [["kind", hypothesis.kind], ["features", number(hypothesis.n)]];
-  if (hypothesis.kind === "linear") facts.push(["bias", number(hypothesis.bias)], ["reading", hypothesis.reading], ["unit", hypothesis.unit !== 1 ? number(hypothesis.unit) : null]);
+  if (hypothesis.kind === "linear") facts.push(["bias", number(hypothesis.bias)], ["reading", hypothesis.reading], ["unit", hypothesis.unit && hypothesis.unit !== 1 ? number(hypothesis.unit) : null]);
   if (hypothesis.kind === "bounded") facts.push(["inhibition", number(hypothesis.inhibition)], ["threshold", number(hypothesis.threshold)]);
   if (hypothesis.kind === "winnow") facts.push(["alpha", hypothesis.alpha], ["theta", number(hypothesis.theta)], ["complements", hypothesis.negated_literals ? "yes" : null]);
   if (hypothesis.kind === "kernel") facts.push(["conjunctions", hypothesis.kernel.conjunctions], ["support vectors", number(hypothesis.support.length)]);

@@ -1,0 +1,72 @@
+/** The mistakes against the examples, beside the bound of the theorem, and the places where two learners differ. */
+
+import { html } from "../../vendor/htm-preact.mjs";
+import { useMemo } from "../../vendor/hooks.mjs";
+import { number } from "../../view/numbers.mjs";
+import { Check, counted } from "../../view/parts.mjs";
+import { href, setQuery } from "../../view/place.mjs";
+import { Fault } from "../../view/problem.mjs";
+import { Figure } from "../../view/figure.mjs";
+import { useBound } from "./bound.mjs";
+
+/** @typedef {import("./player.mjs").Player} Player */
+
+const POINTS_MAX = 1000;
+/** Differences that are marked. */
+const MARKS_MAX = 500;
+
+/** @param {{player: Player, version: number, query: URLSearchParams}} props */
+export function Curve({ player, version, query }) {
+  const [one, other] = player.runs;
+  const bounds = [useBound(one, query), useBound(other, query)];
+  const isBoundShown = query.get("bound") !== "off";
+  const hasBound = bounds.some((bound) => bound?.value);
+  const told = isBoundShown && bounds.map((bound) => bound?.value ?? null).join();
+  const differing = useMemo(() => (one && other ? differences(one, other) : []), [version]);
+  const spec = useMemo(() => figureOf(player, isBoundShown ? bounds : [], differing), [version, told]);
+  return html`<${Figure} spec=${spec} height=${260} />
+    ${hasBound && html`<${Check} label="Show the bound in the chart" checked=${isBoundShown} onChange=${(/** @type {boolean} */ isOn) => setQuery({ bound: isOn ? null : "off" })} />`}
+    ${other && html`<p class="small">The learners predicted different labels for ${counted(differing.length, "example")}.</p>`}
+    ${player.runs.map((run, index) => html`<${BoundText} key=${run.wanted.slot.learner} run=${run} bound=${bounds[index] ?? null} isOne=${!other} />`)}`;
+}
+
+/** Positions where both predictions are known and differ. @param {import("./run.mjs").Run} one  @param {import("./run.mjs").Run} other */
+function differences(one, other) {
+  const found = [];
+  const end = Math.min(one.history.position, other.history.position);
+  for (let index = 0; index < end; index++) {
+    const [left, right] = [one.history.codes[index]?.toLowerCase(), other.history.codes[index]?.toLowerCase()];
+    if (left !== right && "pn".includes(left ?? "c") && "pn".includes(right ?? "c")) found.push(index + 1);
+  }
+  return found;
+}
+
+/** @param {Player} player  @param {(import("./bound.mjs").Bound|null)[]} bounds  @param {number[]} differing @returns {import("../../view/figure.mjs").FigureSpec} */
+function figureOf(player, bounds, differing) {
+  const names = player.runs.map((run, index) => (player.runs[1 - index]?.wanted.learner.name === run.wanted.learner.name
+    ? `${run.wanted.learner.title} (${index + 1})` : run.wanted.learner.title));
+  const end = Math.max(player.position, 1);
+  const curves = player.runs.map((run, index) => ({ label: names[index] ?? "", form: /** @type {const} */ ("step"), points: run.history.curve(POINTS_MAX) }));
+  const levels = bounds.flatMap((bound, index) => (bound?.value !== null && bound?.value !== undefined ? [{ form: /** @type {const} */ ("plain"),
+    label: `${bound.label}${player.runs.length > 1 ? `, ${names[index]}` : ""}: ${number(bound.value, 3)}`, points: [{ x: 0, y: bound.value }, { x: end, y: bound.value }] }] : []));
+  const first = player.runs[0]?.history;
+  const step = Math.max(1, Math.ceil(differing.length / MARKS_MAX));
+  const marks = differing.filter((_, index) => index % step === 0).flatMap((position) => {
+    const y = first?.mistakes[position - 1] ?? NaN;
+    return Number.isNaN(y) ? [] : [{ x: position, y }];
+  });
+  return { title: "Mistakes by examples", x: { label: "examples", min: 0, max: end, isWhole: true }, y: { label: "mistakes", min: 0, isWhole: true },
+    series: [...curves, ...levels, ...(marks.length > 0 ? [{ label: "Predictions differ", form: /** @type {const} */ ("points"), points: marks }] : [])] };
+}
+
+/** @param {{run: import("./run.mjs").Run, bound: import("./bound.mjs").Bound|null, isOne: boolean}} props */
+function BoundText({ run, bound, isOne }) {
+  if (!bound) return null;
+  const { error, ask, job, value } = bound;
+  return html`<div class="stack tight small">
+    <p><strong>${isOne ? "" : `${run.wanted.learner.title}. `}${bound.label}${value === null ? ": no number." : `: ${number(value, 4)}.`}</strong> <span class="muted">${bound.detail}</span>
+      ${job && html` <a href=${href(`jobs/${job}`)}>The job behind the bound</a>`}</p>
+    ${ask && html`<div><button class="small-button" onClick=${ask}>Compute the bound</button></div>`}
+    ${error && html`<${Fault} error=${error} />`}
+  </div>`;
+}

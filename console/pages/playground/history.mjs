@@ -1,0 +1,89 @@
+/**
+ * The answers of a session by position, in a form that stays small for a million examples. Answers that another tab
+ * received are missing; the count of mistakes after them is known.
+ */
+
+/** @typedef {import("#api").components["schemas"]["ExampleAnswer"]} Answer */
+/** @typedef {{position: number, prediction: number|null, isMistake: boolean}} Past */
+/** @typedef {{codes: string, known: [position: number, mistakes: number][]}} Kept */
+
+/** One character per answer: the prediction, and upper case for a mistake. */
+const CODES = { p: 1, n: -1, c: null };
+const MISSING = "?";
+
+export class History {
+  constructor() {
+    /** @type {string[]} */
+    this.codes = [];
+    /** Mistakes after each position, NaN where answers are missing. @type {number[]} */
+    this.mistakes = [];
+    /** Counts after missing answers. @type {[number, number][]} */
+    this.known = [];
+  }
+
+  get position() {
+    return this.codes.length;
+  }
+
+  get missing() {
+    return this.known.length === 0 ? 0 : this.codes.filter((code) => code === MISSING).length;
+  }
+
+  /** @param {Answer} answer */
+  add(answer) {
+    const code = answer.prediction === 1 ? "p" : answer.prediction === -1 ? "n" : "c";
+    this.push(answer.mistake ? code.toUpperCase() : code);
+  }
+
+  /** @param {string} code */
+  push(code) {
+    const before = this.mistakes.at(-1) ?? 0;
+    this.codes.push(code);
+    this.mistakes.push(code === MISSING ? NaN : before + (code === code.toUpperCase() ? 1 : 0));
+  }
+
+  /** Leaves a gap up to a position whose count of mistakes is known. @param {number} position  @param {number} mistakes */
+  skipTo(position, mistakes) {
+    while (this.position < position) this.push(MISSING);
+    this.mistakes[position - 1] = mistakes;
+    this.known.push([position, mistakes]);
+  }
+
+  /** The answer that led to a position. @param {number} position @returns {Past|null} */
+  at(position) {
+    const code = this.codes[position - 1];
+    if (!code || code === MISSING) return null;
+    return { position, prediction: CODES[/** @type {keyof typeof CODES} */ (code.toLowerCase())], isMistake: code === code.toUpperCase() };
+  }
+
+  /** The curve of the mistakes with a bounded number of points. @param {number} pointsMax */
+  curve(pointsMax) {
+    const step = Math.max(1, Math.ceil(this.position / pointsMax));
+    const points = [{ x: 0, y: 0 }];
+    for (let position = step; position < this.position; position += step) {
+      const y = this.mistakes[position - 1] ?? NaN;
+      if (!Number.isNaN(y)) points.push({ x: position, y });
+    }
+    const last = this.mistakes.at(-1);
+    if (last !== undefined && !Number.isNaN(last)) points.push({ x: this.position, y: last });
+    return points;
+  }
+
+  /** @returns {Kept} */
+  kept() {
+    return { codes: this.codes.join(""), known: this.known };
+  }
+
+  /** @param {Kept} kept */
+  static from(kept) {
+    const history = new History();
+    const known = new Map(kept.known);
+    for (const code of kept.codes) {
+      history.push(code);
+      const count = known.get(history.position);
+      if (count !== undefined) history.mistakes[history.position - 1] = count;
+    }
+    history.known = kept.known;
+    return history;
+  }
+}

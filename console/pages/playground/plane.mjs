@@ -1,0 +1,140 @@
+/** The points of the plane with the line of each hypothesis, now and before. The lines are drawn from the weights of the service. */
+
+import { html } from "../../vendor/htm-preact.mjs";
+import { useEffect, useId, useRef, useState } from "../../vendor/hooks.mjs";
+import { download } from "../../view/download.mjs";
+import { SVG_TYPE } from "../../view/figure_svg.mjs";
+import { number } from "../../view/numbers.mjs";
+import { labelText } from "./example.mjs";
+
+/** @typedef {import("#api").components["schemas"]} Schemas */
+/** @typedef {{x: number, y: number, label: number}} Dot */
+
+const [WIDTH, HEIGHT, MARGIN] = [640, 440, 36];
+/** Points that are drawn. */
+const DOTS_MAX = 500;
+
+/** @param {{player: import("./player.mjs").Player, version: number}} props */
+export function Plane({ player }) {
+  const [dots, setDots] = useState(/** @type {Dot[]} */ ([]));
+  const [isTable, setIsTable] = useState(false);
+  const picture = useRef(/** @type {SVGSVGElement|null} */ (null));
+  const { dataset } = player.examples;
+  useEffect(() => {
+    player.examples.from(0, Math.min(dataset.examples, DOTS_MAX), player.leaving.signal).then((items) => setDots(items.map((item) =>
+      ({ x: Number(item.x[0]), y: Number(item.x[1]), label: dataset.kind === "half-space" ? 1 : Number(item.y) }))), () => {});
+  }, []);
+  if (dots.length === 0) return html`<p class="loading">Loading…</p>`;
+  const save = () => { if (picture.current) download("plane.svg", SVG_TYPE, standAlone(picture.current)); };
+  return html`<div class="row no-print"><button class="small-button" aria-pressed=${isTable} onClick=${() => setIsTable(!isTable)}>Table</button>
+      ${!isTable && html`<button class="small-button" onClick=${save}>SVG</button>`}</div>
+    ${isTable ? html`<${Points} dots=${dots} />` : html`<${Picture} player=${player} dots=${dots} holder=${picture} />`}
+    <p class="small muted">${player.runs.map((run) => `${run.wanted.learner.title}: ${lineText(run.session?.hypothesis ?? null)}`).join(". ")}.
+      ${dataset.examples > DOTS_MAX ? ` The picture has the first ${DOTS_MAX} points.` : ""}</p>`;
+}
+
+/** @param {Schemas["HypothesisDocument"]|null} hypothesis */
+function lineText(hypothesis) {
+  const line = lineOf(hypothesis);
+  if (!line) return "this hypothesis has no line";
+  const sign = (/** @type {number} */ value) => `${value < 0 ? "−" : "+"} ${number(Math.abs(value))}`;
+  return line.a === 0 && line.b === 0 ? "all weights are 0, so there is no line" : `+1 where ${number(line.a)} x1 ${sign(line.b)} x2 ${sign(line.c)} ≥ 0`;
+}
+
+/** The coefficients of a line. @param {Schemas["HypothesisDocument"]|null} hypothesis */
+function lineOf(hypothesis) {
+  if (hypothesis?.kind === "linear") return { a: hypothesis.weights[0] ?? 0, b: hypothesis.weights[1] ?? 0, c: hypothesis.bias ?? 0 };
+  if (hypothesis?.kind === "bounded") return { a: (hypothesis.weights[0] ?? 0) - hypothesis.inhibition, b: (hypothesis.weights[1] ?? 0) - hypothesis.inhibition, c: -2 * hypothesis.threshold };
+  return null;
+}
+
+/** @param {{player: import("./player.mjs").Player, dots: Dot[], holder: {current: SVGSVGElement|null}}} props */
+function Picture({ player, dots, holder }) {
+  const clip = useId();
+  const frame = frameOf(dots);
+  const [placeX, placeY] = [(/** @type {number} */ x) => MARGIN + (x - frame.left) * frame.scale, (/** @type {number} */ y) => HEIGHT - MARGIN - (y - frame.bottom) * frame.scale];
+  const at = player.position;
+  const next = dots[at % player.examples.dataset.examples];
+  const said = `The plane with ${dots.length} points. ${next ? `The next example lies at ${number(next.x)}, ${number(next.y)} with label ${labelText(next.label)}.` : ""} The button Table lists the points.`;
+  const lines = player.runs.flatMap((run, index) => [{ of: run.before, isOld: true, index, title: run.wanted.learner.title }, { of: run.session?.hypothesis ?? null, isOld: false, index, title: run.wanted.learner.title }]);
+  return html`<svg ref=${holder} class="plane" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label=${said}>
+      <clipPath id=${clip}><rect x=${MARGIN} y=${MARGIN} width=${WIDTH - 2 * MARGIN} height=${HEIGHT - 2 * MARGIN} /></clipPath>
+      <rect x=${MARGIN} y=${MARGIN} width=${WIDTH - 2 * MARGIN} height=${HEIGHT - 2 * MARGIN} fill="none" stroke="var(--line)" />
+      ${axes(frame, placeX, placeY)}
+      <g clip-path=${`url(#${clip})`}>${lines.map(({ of, isOld, index, title }) => {
+        const ends = endsOf(of, frame);
+        return ends && html`<line key=${`${index}${isOld}`} x1=${placeX(ends[0].x)} y1=${placeY(ends[0].y)} x2=${placeX(ends[1].x)} y2=${placeY(ends[1].y)}
+          stroke=${index === 0 ? "var(--series-3)" : "var(--series-4)"} stroke-width=${isOld ? 1.5 : 3} stroke-dasharray=${isOld ? "6 5" : index === 0 ? "none" : "12 4"}><title>${title}, ${isOld ? "before" : "now"}</title></line>`;
+      })}</g>
+      ${dots.map((dot, index) => html`<${Mark} key=${index} dot=${dot} x=${placeX(dot.x)} y=${placeY(dot.y)} isSeen=${index < at} />`)}
+      ${next && html`<circle cx=${placeX(next.x)} cy=${placeY(next.y)} r="13" fill="none" stroke="var(--text)" stroke-width="2" />`}
+    </svg>
+    <ul class="legend"><li><svg width="14" height="14" aria-hidden="true"><circle cx="7" cy="7" r="5" fill="var(--series-1)" /></svg>label +1</li>
+      <li><svg width="14" height="14" aria-hidden="true"><rect x="2" y="2" width="10" height="10" fill="var(--series-2)" /></svg>label −1</li>
+      <li><svg width="18" height="18" aria-hidden="true"><circle cx="9" cy="9" r="7" fill="none" stroke="var(--text)" stroke-width="2" /></svg>next example</li>
+      ${player.runs.map((run, index) => html`<li key=${index}><svg width="28" height="12" aria-hidden="true"><line x1="0" x2="28" y1="6" y2="6" stroke=${index === 0 ? "var(--series-3)" : "var(--series-4)"} stroke-width="3"
+        stroke-dasharray=${index === 0 ? "none" : "12 4"} /></svg>${run.wanted.learner.title}, now</li>`)}
+      <li><svg width="28" height="12" aria-hidden="true"><line x1="0" x2="28" y1="6" y2="6" stroke="var(--series-3)" stroke-width="1.5" stroke-dasharray="6 5" /></svg>before</li>
+      <li>Filled: learnt. Outlined: not yet.</li></ul>`;
+}
+
+/** Labels differ by shape and colour. @param {{dot: Dot, x: number, y: number, isSeen: boolean}} props */
+function Mark({ dot, x, y, isSeen }) {
+  const colour = dot.label > 0 ? "var(--series-1)" : "var(--series-2)";
+  const fill = isSeen ? colour : "var(--panel)";
+  return dot.label > 0 ? html`<circle cx=${x} cy=${y} r="6" fill=${fill} stroke=${colour} stroke-width="2" />`
+    : html`<rect x=${x - 5.5} y=${y - 5.5} width="11" height="11" fill=${fill} stroke=${colour} stroke-width="2" />`;
+}
+
+/** @typedef {{left: number, bottom: number, right: number, top: number, scale: number}} Frame */
+
+/** The part of the plane in view: all points and the origin, with one scale for both axes. @param {Dot[]} dots @returns {Frame} */
+function frameOf(dots) {
+  const [xs, ys] = [[0, ...dots.map(({ x }) => x)], [0, ...dots.map(({ y }) => y)]];
+  const [left, right, bottom, top] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const [width, height] = [WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN];
+  const scale = Math.min(width / ((right - left) * 1.16 || 1), height / ((top - bottom) * 1.16 || 1));
+  const [middleX, middleY] = [(left + right) / 2, (bottom + top) / 2];
+  return { left: middleX - width / scale / 2, right: middleX + width / scale / 2, bottom: middleY - height / scale / 2, top: middleY + height / scale / 2, scale };
+}
+
+/** @param {Frame} frame  @param {(x: number) => number} placeX  @param {(y: number) => number} placeY */
+function axes(frame, placeX, placeY) {
+  const step = 10 ** Math.floor(Math.log10(frame.right - frame.left)) / 2;
+  const ticks = (/** @type {number} */ low, /** @type {number} */ high) => {
+    const first = Math.ceil(low / step);
+    return Array.from({ length: Math.max(0, Math.floor(high / step) - first + 1) }, (_, index) => (first + index) * step);
+  };
+  const isShown = (/** @type {number[]} */ all, /** @type {number} */ index) => all.length <= 12 || index % Math.ceil(all.length / 12) === 0;
+  const [across, up] = [ticks(frame.left, frame.right), ticks(frame.bottom, frame.top)];
+  return html`<line x1=${placeX(0)} x2=${placeX(0)} y1=${MARGIN} y2=${HEIGHT - MARGIN} stroke="var(--line)" /><line x1=${MARGIN} x2=${WIDTH - MARGIN} y1=${placeY(0)} y2=${placeY(0)} stroke="var(--line)" />
+    ${across.map((tick, index) => isShown(across, index) && html`<text key=${`x${tick}`} x=${placeX(tick)} y=${HEIGHT - MARGIN + 18} text-anchor="middle" font-size="13" fill="var(--muted)">${number(tick, 3)}</text>`)}
+    ${up.map((tick, index) => isShown(up, index) && html`<text key=${`y${tick}`} x=${MARGIN - 6} y=${placeY(tick) + 4} text-anchor="end" font-size="13" fill="var(--muted)">${number(tick, 3)}</text>`)}`;
+}
+
+/** Two points of a line beyond the frame. @param {Schemas["HypothesisDocument"]|null} hypothesis  @param {Frame} frame @returns {[Dot, Dot]|null} */
+function endsOf(hypothesis, frame) {
+  const line = lineOf(hypothesis);
+  if (!line || (line.a === 0 && line.b === 0)) return null;
+  const { a, b, c } = line;
+  const steep = Math.abs(a) > Math.abs(b);
+  const end = (/** @type {number} */ x, /** @type {number} */ y) => ({ x, y, label: 0 });
+  return steep ? [end(-(b * frame.bottom + c) / a, frame.bottom), end(-(b * frame.top + c) / a, frame.top)]
+    : [end(frame.left, -(a * frame.left + c) / b), end(frame.right, -(a * frame.right + c) / b)];
+}
+
+/** @param {{dots: Dot[]}} props */
+function Points({ dots }) {
+  return html`<div class="scroll tall" tabindex="0" role="region" aria-label="Points of the plane"><table><caption>${number(dots.length)} points</caption>
+    <thead><tr><th scope="col" class="number">example</th><th scope="col" class="number">x1</th><th scope="col" class="number">x2</th><th scope="col" class="number">label</th></tr></thead>
+    <tbody>${dots.map((dot, index) => html`<tr key=${index}><td class="number">${index + 1}</td><td class="number">${number(dot.x)}</td><td class="number">${number(dot.y)}</td><td class="number">${labelText(dot.label)}</td></tr>`)}</tbody></table></div>`;
+}
+
+/** The picture as a file: colours as numbers, because a file has no variables. @param {SVGSVGElement} svg */
+function standAlone(svg) {
+  const style = getComputedStyle(svg);
+  const copy = /** @type {SVGSVGElement} */ (svg.cloneNode(true));
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("font-family", "sans-serif");
+  return new XMLSerializer().serializeToString(copy).replaceAll(/var\((--[\w-]+)\)/g, (_, name) => style.getPropertyValue(name).trim());
+}

@@ -1,0 +1,179 @@
+/**
+ * One session of the service and what its answers said. Each request names the position that the session must have, so an
+ * example is never learnt twice.
+ */
+
+import { Problem, Unreachable, call, freshKey, patiently, send } from "../../service/requests.mjs";
+import { History } from "./history.mjs";
+
+/** @typedef {import("#api").components["schemas"]} Schemas */
+/** @typedef {import("./examples.mjs").Examples} Examples */
+
+/** Characters of a hypothesis that is kept for the next reload. */
+const KEPT_HYPOTHESIS_MAX = 60_000;
+
+export class Run {
+  /** @param {import("./wanted.mjs").Wanted} wanted  @param {Examples} examples  @param {AbortSignal} abort */
+  constructor(wanted, examples, abort) {
+    this.wanted = wanted;
+    this.examples = examples;
+    this.abort = abort;
+    this.history = new History();
+    /** @type {Schemas["Session"]|null} */
+    this.session = null;
+    /** The hypothesis at an earlier position. @type {Schemas["HypothesisDocument"]|null} */
+    this.before = null;
+    this.beforeAt = 0;
+    /** What the session predicts for the next example. @type {{position: number, prediction: number, predictedClass: string|null, score: any}|null} */
+    this.next = null;
+    /** Examples that someone else taught this session. @type {{from: number, to: number}|null} */
+    this.moved = null;
+  }
+
+  get position() {
+    return this.session?.position ?? 0;
+  }
+
+  get hasEnded() {
+    return Boolean(this.session?.termination);
+  }
+
+  /** The request that opens a session. */
+  get request() {
+    const { dataset } = this.examples;
+    // With the encoding of a table, a saved model knows the names of features and classes.
+    return { ...this.wanted.request, ...(dataset.table ? { encoding: dataset.id } : { n: dataset.n, values: dataset.values }) };
+  }
+
+  /**
+   * Goes on with a session of this tab, if the session is there and all of its answers are known.
+   * @param {import("./memory.mjs").KeptRun} kept
+   */
+  async resume(kept) {
+    let session;
+    try {
+      session = await this.get(kept.session);
+    } catch (error) {
+      if (error instanceof Problem && error.status === 404) return false;
+      throw error;
+    }
+    const history = History.from(kept.history);
+    if (history.position !== session.position) return false;
+    Object.assign(this, { session, history, before: kept.before, beforeAt: kept.beforeAt });
+    return true;
+  }
+
+  /**
+   * Opens a new session and teaches it the first examples again. The same request and examples give the same session.
+   * @param {number} position  @param {(done: number) => void} report
+   */
+  async replay(position, report) {
+    const old = this.session;
+    const headers = { "idempotency-key": freshKey() };
+    const session = await patiently(() => call({ method: "POST", path: "v1/sessions", json: this.request, headers }, this.abort), this.abort);
+    Object.assign(this, { session, history: new History(), before: null, beforeAt: 0, next: null, moved: null });
+    if (old) call({ method: "DELETE", path: `v1/sessions/${old.id}` }, this.abort).catch(() => {});
+    while (this.position < position && !this.hasEnded) {
+      // The last example comes alone, so that the hypothesis before it is known.
+      const rest = Math.max(1, position - 1 - this.position);
+      await this.learn(Math.min(rest, this.examples.batchMax), report);
+      report(this.position);
+    }
+  }
+
+  /**
+   * Teaches the next examples.
+   * @param {number} count  @param {(done: number) => void} report  Progress of a replay, if answers were lost.
+   */
+  async learn(count, report) {
+    const from = this.position;
+    const id = /** @type {Schemas["Session"]} */ (this.session).id;
+    const before = this.session?.hypothesis ?? null;
+    const lines = (await this.examples.from(from, count, this.abort)).map((example) => JSON.stringify(example));
+    const isUnsure = await this.send(id, from, lines);
+    const session = await this.get(id);
+    Object.assign(this, { session, before, beforeAt: from, next: null, moved: null });
+    if (session.position <= this.history.position) return;
+    // Answers of this tab that a broken connection swallowed come back by a replay. Others belong to another tab.
+    if (isUnsure) return await this.replay(session.position, report);
+    this.moved = { from: this.history.position, to: session.position };
+    this.before = null;
+    this.history.skipTo(session.position, session.mistakes);
+  }
+
+  /**
+   * @param {string} id  @param {number} from  @param {string[]} lines
+   * @returns {Promise<boolean>}  Whether the session may have learnt examples whose answers did not arrive.
+   */
+  async send(id, from, lines) {
+    let isUnsure = false;
+    const request = { method: /** @type {const} */ ("POST"), path: `v1/sessions/${id}/examples`, body: `${lines.join("\n")}\n`,
+      headers: { "content-type": "application/x-ndjson", "if-match": `"${from}"` } };
+    const attempt = () => send(request, this.abort).catch((error) => {
+      if (error instanceof Unreachable) isUnsure = true;
+      throw error;
+    });
+    try {
+      const response = await patiently(attempt, this.abort);
+      for await (const line of linesOf(response)) this.take(line);
+    } catch (error) {
+      this.abort.throwIfAborted();
+      if (!(error instanceof Problem)) return true;
+      const isTold = error.status === 412 || error.document.code === "session-ended";
+      if (!isTold) throw error;
+    }
+    return isUnsure;
+  }
+
+  /** @param {any} line  An answer, or the error that ended the request. */
+  take(line) {
+    if (line.error) throw new Problem(line.error);
+    if (line.position === this.history.position + 1) this.history.add(line);
+  }
+
+  /** Asks what the session predicts for its next example. */
+  async predict() {
+    if (this.next?.position === this.position || this.hasEnded) return;
+    const { position } = this;
+    const [example] = await this.examples.from(position, 1, this.abort);
+    const request = { method: /** @type {const} */ ("POST"), path: `v1/sessions/${this.session?.id}/predict`, json: { unlabelled: { examples: [example?.x] } } };
+    const found = await patiently(() => call(request, this.abort), this.abort);
+    this.next = { position, prediction: found.predictions[0], predictedClass: found.predicted_classes?.[0] ?? null, score: found.scores?.[0] ?? null };
+  }
+
+  /** Deletes the session. */
+  async remove() {
+    await call({ method: "DELETE", path: `v1/sessions/${this.session?.id}` }, this.abort);
+    this.session = null;
+    this.history = new History();
+  }
+
+  /** @param {string} id @returns {Promise<Schemas["Session"]>} */
+  get(id) {
+    return patiently(() => call({ path: `v1/sessions/${id}` }, this.abort), this.abort);
+  }
+
+  /** @returns {import("./memory.mjs").KeptRun|null} */
+  kept() {
+    if (!this.session) return null;
+    const isSmall = JSON.stringify(this.before ?? null).length <= KEPT_HYPOTHESIS_MAX;
+    return { session: this.session.id, history: this.history.kept(), before: isSmall ? this.before : null, beforeAt: this.beforeAt };
+  }
+}
+
+/** The lines of an answer as they arrive. @param {Response} response @returns {AsyncGenerator<any>} */
+async function* linesOf(response) {
+  if (!response.body) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    text += value ?? "";
+    const lines = text.split("\n");
+    text = done ? "" : lines.pop() ?? "";
+    for (const line of lines) {
+      if (line.trim()) yield JSON.parse(line);
+    }
+    if (done) return;
+  }
+}

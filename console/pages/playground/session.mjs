@@ -1,0 +1,91 @@
+/** The sessions behind a run: their ids and requests, the answers as a file, the hypothesis as a model, and the deletion. */
+
+import { html } from "../../vendor/htm-preact.mjs";
+import { useState } from "../../vendor/hooks.mjs";
+import { call, freshKey } from "../../service/requests.mjs";
+import { useAction } from "../../service/resource.mjs";
+import { CSV_TYPE, csvOf, download } from "../../view/download.mjs";
+import { ConfirmButton, Facts, Field, Panel, Time, valueOf } from "../../view/parts.mjs";
+import { go, href } from "../../view/place.mjs";
+import { Fault } from "../../view/problem.mjs";
+import { CopyRecipe, ShowRecipe } from "../../view/recipe.mjs";
+
+/** @typedef {import("./player.mjs").Player} Player */
+/** @typedef {import("./run.mjs").Run} Run */
+
+/** @param {{player: Player, version: number}} props */
+export function SessionPanel({ player }) {
+  const removal = useAction(async () => {
+    player.pause();
+    await player.remove();
+    go("playground");
+  });
+  const isSeveral = player.runs.length > 1;
+  return html`<${Panel} title=${isSeveral ? "Sessions" : "Session"} actions=${html`<div class="row no-print">
+      <button class="small-button" onClick=${() => download("answers.csv", CSV_TYPE, csvOf(rowsOf(player)))}>Download answers as CSV</button>
+      <${ConfirmButton} label=${isSeveral ? "Delete the sessions" : "Delete the session"} disabled=${removal.isRunning} onConfirm=${removal.start}
+        question="Delete on the service? Saved models stay. The link of this page still makes the same run again." /></div>`}>
+    <${Fault} error=${removal.error} onRetry=${removal.start} />
+    ${player.runs.map((run) => html`<${OneSession} key=${run.wanted.slot.learner} run=${run} isSeveral=${isSeveral} />`)}
+  <//>`;
+}
+
+/** The answers as rows. A missing answer has no row. @param {Player} player @returns {(string|number)[][]} */
+function rowsOf(player) {
+  const rows = player.runs.flatMap((run) => run.history.codes.flatMap((_, index) => {
+    const past = run.history.at(index + 1);
+    return past ? [[run.wanted.learner.name, past.position, past.prediction ?? "", String(past.isMistake)]] : [];
+  }));
+  return [["learner", "position", "prediction", "mistake"], ...rows];
+}
+
+/** @param {{run: Run, isSeveral: boolean}} props */
+function OneSession({ run, isSeveral }) {
+  const session = /** @type {import("#api").components["schemas"]["Session"]} */ (run.session);
+  const { dataset } = run.examples;
+  return html`<div class="stack">
+    ${isSeveral && html`<h3>${run.wanted.learner.title}</h3>`}
+    <${Facts} of=${[["Session", html`<code>${session.id}</code>`], ["Opened", html`<${Time} at=${session.created_at} />`], ["Seed", session.seed],
+      ["Data", html`<a href=${href(`data/${dataset.id}`)}>${dataset.name || dataset.id}</a>`], ["Declared origin", session.assume ?? "none"]]} />
+    <${Saving} run=${run} />
+    <${Recipes} run=${run} />
+  </div>`;
+}
+
+/** @param {{run: Run}} props */
+function Saving({ run }) {
+  const id = String(run.session?.id);
+  const [name, setName] = useState("");
+  const [model, setModel] = useState("");
+  const recipe = { method: /** @type {const} */ ("POST"), path: `v1/sessions/${id}/model`, query: { name: name.trim() || null }, operation: "save_session_model", arguments: [id] };
+  const saving = useAction(async (abort) => {
+    setModel("");
+    const { operation: _, arguments: __, ...request } = recipe;
+    setModel((await call({ ...request, headers: { "idempotency-key": freshKey() } }, abort)).id);
+  });
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    saving.start();
+  };
+  return html`<form class="row row-end no-print" onSubmit=${submit}>
+      <${Field} label=${`Save the hypothesis of ${run.wanted.learner.title} as a model`}>${(/** @type {object} */ attributes) => html`<input ...${attributes} maxlength="256" placeholder="name (optional)" value=${name}
+        onInput=${(/** @type {Event} */ event) => setName(valueOf(event))} />`}<//>
+      <button type="submit" disabled=${saving.isRunning}>Save as a model</button>
+      <${CopyRecipe} recipe=${recipe} />
+    </form>
+    ${model && html`<p role="status">Saved: <a href=${href(`models/${model}`)}>open the model</a>.</p>`}
+    <${Fault} error=${saving.error} />`;
+}
+
+/** @param {{run: Run}} props */
+function Recipes({ run }) {
+  const id = String(run.session?.id);
+  const { dataset } = run.examples;
+  const example = dataset.kind === "half-space" ? { half_space: { examples: ["1".repeat(Math.min(dataset.n, 64))] } }
+    : { labelled: { examples: [{ x: dataset.values === "boolean" ? "1".repeat(Math.min(dataset.n, 64)) : Array(Math.min(dataset.n, 16)).fill(0.5), y: 1 }] } };
+  return html`
+    <${ShowRecipe} title="The request that opens this session" recipe=${{ method: "POST", path: "v1/sessions", json: run.request, operation: "create_session" }} />
+    <${ShowRecipe} title="The request that teaches an example" recipe=${{ method: "POST", path: `v1/sessions/${id}/examples`, json: example, headers: { "If-Match": `"${run.position}"` },
+      operation: "learn_session_examples", arguments: [id] }} />
+    <${ShowRecipe} title="The request that deletes this session" recipe=${{ method: "DELETE", path: `v1/sessions/${id}`, operation: "delete_session", arguments: [id] }} />`;
+}

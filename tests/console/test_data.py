@@ -1,0 +1,296 @@
+"""The page Data: the list, samples, the reading of a file before its upload, the upload, and one dataset."""
+
+import gzip
+import json
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import expect
+
+MARKUP = "<img src=x onerror=alert(1)>"
+CHOOSE = "Drop a file anywhere on this page, or choose one:"
+PATIENTS = "id,age,odor,ill\n" + "".join(
+    f"{number},{20 + number % 50}.5,{['foul', 'none', '?'][number % 3]},{['sick', 'well', 'dead'][number % 3]}\n" for number in range(60))
+
+
+def bring(page, name: str, content: str | bytes) -> None:
+    """Chooses a file on the page that is open."""
+    data = content.encode() if isinstance(content, str) else content
+    page.get_by_label(CHOOSE).first.set_input_files({"name": name, "mimeType": "application/octet-stream", "buffer": data})
+    page.get_by_role("heading", name=name, exact=True).wait_for()
+
+
+def previews_of(page) -> list[tuple[str, bytes]]:
+    """The previews that the page asks for: their addresses and bodies."""
+    sent: list[tuple[str, bytes]] = []
+
+    def note(route):
+        sent.append((route.request.url, route.request.post_data_buffer or b""))
+        route.continue_()
+
+    page.route("**/v1/previews*", note)
+    return sent
+
+
+def stored(page, service) -> dict:
+    page.wait_for_url(re.compile("#/data/ds_"))
+    return service.get(f"/v1/datasets/{page.url.rsplit('/', 1)[1]}")
+
+
+def fact(page, name: str):
+    return page.locator("dl.facts > div").filter(has=page.get_by_text(name, exact=True)).locator("dd").first
+
+
+def test_the_list_leads_to_datasets_and_trainings(page, service, see):
+    service.post(f"/v1/datasets?name={quote(MARKUP)}", b"a,class\n1,yes\n0,no\n", media_type="text/csv")
+    dataset = service.sample("monks-3")["id"]
+    page.goto("/#/data")
+    row = page.get_by_role("row").filter(has_text="monks-3").first
+    expect(row).to_contain_text("432")
+    expect(page.get_by_role("link", name=MARKUP, exact=True).first).to_be_visible()
+    see("data")
+    row.get_by_role("link", name="Train on monks-3").click()
+    page.wait_for_url(re.compile(f"#/train\\?dataset={dataset}"))
+    page.go_back()
+    row.get_by_role("link", name="monks-3", exact=True).click()
+    page.get_by_role("heading", name="monks-3").wait_for()
+
+
+def test_a_sample_is_stored_with_its_parameters(page, service):
+    page.goto("/#/data?sample=parity&p.n=6&p.m=40")
+    card = page.get_by_role("listitem").filter(has=page.get_by_role("heading", name="Parity of n bits"))
+    expect(card.get_by_label("n", exact=True)).to_have_value("6")
+    card.get_by_label("m", exact=True).fill("50")
+    assert "p.m=50" in page.url
+    card.get_by_role("button", name="Store").click()
+    dataset = stored(page, service)
+    assert (dataset["n"], dataset["examples"]) == (6, 50)
+
+
+def test_a_sample_trains_in_one_click(page):
+    page.goto("/#/data")
+    card = page.get_by_role("listitem").filter(has=page.get_by_role("heading", name="Majority of n bits"))
+    card.get_by_role("button", name="Train").click()
+    page.wait_for_url(re.compile("#/jobs/job_"))
+
+
+def test_a_dataset_shows_its_columns_and_pages_of_examples(page, service, see):
+    dataset = service.sample("tic-tac-toe")["id"]
+    page.goto(f"/#/data/{dataset}")
+    expect(fact(page, "Examples")).to_have_text("958")
+    expect(page.get_by_text("positive: 626 (65.3 %)")).to_be_visible()
+    columns = page.get_by_role("region", name="Columns of the table")
+    expect(columns.get_by_role("row").filter(has_text="top-left")).to_contain_text("b, o, x")
+    see("dataset")
+    page.get_by_role("link", name="Last").click()
+    expect(page.get_by_text("941 to 958 of 958")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("941 to 958 of 958")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("1 to 20 of 958")).to_be_visible()
+    page.get_by_role("link", name="Separability").click()
+    expect(page.get_by_role("link", name="tic-tac-toe")).to_be_visible()
+    assert "task=separability" in page.url
+
+
+@pytest.mark.faults
+def test_a_dataset_in_use_names_the_job_that_holds_it(page, service):
+    dataset = service.sample("parity")["id"]
+    job = service.post("/v1/jobs", {"train": {"data": {"dataset": dataset}, "learner": {"name": "perceptron"},
+                                        "stop": {"max_passes": 10**12, "max_seconds": 600}}})["id"]
+    page.goto(f"/#/data/{dataset}")
+    page.get_by_role("button", name="Delete the dataset").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete the dataset").click()
+    link = page.get_by_role("link", name="Open the job that holds the dataset")
+    expect(link).to_have_attribute("href", f"#/jobs/{job}")
+    service.post(f"/v1/jobs/{job}/cancel")
+    service.get(f"/v1/jobs/{job}", prefer="wait=30")
+    page.get_by_role("button", name="Delete the dataset").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete the dataset").click()
+    page.get_by_role("heading", name="Data", exact=True).wait_for()
+    page.goto(f"/#/data/{dataset}")
+    expect(page.get_by_text("Someone may have deleted the resource")).to_be_visible()
+
+
+def test_clicks_change_how_a_file_is_read(page, service, see):
+    sent = previews_of(page)
+    page.goto("/#/data")
+    bring(page, "patients.csv", PATIENTS)
+    expect(page.get_by_text("No column is named label, class, target or y")).to_be_visible()
+    expect(page.get_by_role("button", name="Store 1")).to_be_disabled()
+    see("file-refused")
+    page.get_by_label("Label column").select_option("ill")
+    expect(page.get_by_text("The labels have 3 values")).to_be_visible()
+    page.get_by_label("Value that means +1").select_option("sick")
+    expect(page.get_by_text("20 (33.3 %)")).to_be_visible()
+    page.get_by_label("Use of the column id").select_option("ignored")
+    expect(page.get_by_text("the request ignores the column")).to_be_visible()
+    page.get_by_label("Numbers").select_option("thermometer")
+    page.get_by_label("Thresholds per column").fill("3")
+    ages = page.get_by_role("region", name="Columns of the file").get_by_role("row").filter(has_text="age")
+    expect(ages).to_contain_text("≥")
+    expect(page.get_by_role("region", name="First rows of the file").get_by_role("row")).to_have_count(21)
+    see("file")
+    assert {body for _, body in sent} == {PATIENTS.encode()}
+    page.get_by_label("Name of the dataset").fill("my patients")
+    page.get_by_role("button", name="Store 1").click()
+    dataset = stored(page, service)
+    assert (dataset["name"], dataset["positives"], dataset["examples"]) == ("my patients", 20, 60)
+    assert [column["kind"] for column in dataset["table"]["columns"]] == ["thermometer", "nominal"]
+    assert dataset["table"]["ignored"][0]["column"] == "id"
+    expect(page.get_by_role("link", name="Train on these data")).to_have_attribute("href", f"#/train?dataset={dataset['id']}")
+
+
+def test_the_url_keeps_the_choices_for_the_file(page, service):
+    page.goto("/#/data/new?labels=ill&positive=well&ignore=id&missing=drop")
+    expect(page.get_by_text("The choices apply to the file that you bring.")).to_be_visible()
+    bring(page, "patients.csv", PATIENTS)
+    expect(page.get_by_label("Value that means +1")).to_have_value("well")
+    expect(page.get_by_label("Missing cells")).to_have_value("drop")
+    page.get_by_role("button", name="Store 1").click()
+    dataset = stored(page, service)
+    assert (dataset["positives"], dataset["table"]["missing"]["rows_dropped"]) == (20, 20)
+
+
+def test_the_label_is_chosen_in_the_table_of_columns(page):
+    page.goto("/#/data/new")
+    bring(page, "toy.csv", "a,class,b\n1,yes,1\n0,no,0\n")
+    use = page.get_by_label("Use of the column class")
+    expect(use).to_have_value("label")
+    page.get_by_label("Use of the column b").select_option("label")
+    expect(page.get_by_label("Label column")).to_have_value("b")
+    expect(use).to_have_value("")
+    use.select_option("ignored")
+    expect(fact(page, "Features")).to_have_text("1")
+    page.get_by_label("Use of the column b").select_option("")
+    expect(page).to_have_url(re.compile("ignore=class"))
+
+
+def test_only_the_beginning_of_a_large_file_is_previewed(page):
+    lines = b"".join(b"%d,%d,%d\n" % (number % 2, number % 3 == 0, number % 5 == 0) for number in range(300_000))
+    table = b"class,a,b\n" + lines
+    sent = previews_of(page)
+    page.goto("/#/data/new")
+    bring(page, "large.csv", table)
+    expect(page.get_by_text("The preview reads only the first lines")).to_be_visible()
+    expect(fact(page, "Features")).to_have_text("2")
+    first = sent[0][1]
+    assert len(first) <= 1 << 20 and table.startswith(first) and first.endswith(b"\n") and len(first) > 1_000_000
+
+
+def test_a_packed_file_is_unpacked_for_the_preview_and_sent_packed(page, service):
+    sent = previews_of(page)
+    page.goto("/#/data/new")
+    bring(page, "toy.csv.gz", gzip.compress(b"a,class\n1,yes\n0,no\n"))
+    expect(fact(page, "Examples")).to_have_text("2")
+    assert sent[0][1] == b"a,class\n1,yes\n0,no\n"
+    page.get_by_role("button", name="Store").click()
+    dataset = stored(page, service)
+    assert (dataset["name"], dataset["examples"]) == ("toy", 2)
+
+
+@pytest.mark.parametrize(("name", "content", "examples"), [
+    ("toy.svm", "1 1:1\n-1 2:1\n1 1:1 2:1\n", "3"), ("toy.ndjson", '{"a": 1, "class": "x"}\n{"a": 0, "class": "y"}\n', "2"),
+    ("toy.arff", "@relation r\n@attribute a {x, y}\n@attribute c {p, n}\n@data\nx,p\ny,n\n", "2"), ("toy.tsv", "a\tclass\n1\tyes\n0\tno\n", "2")])
+def test_other_formats_are_read(page, name, content, examples):
+    page.goto("/#/data/new")
+    bring(page, name, content)
+    expect(fact(page, "Examples")).to_have_text(examples)
+
+
+def test_a_name_without_a_format_asks_for_the_format(page):
+    page.goto("/#/data/new")
+    bring(page, "patients", PATIENTS)
+    expect(page.get_by_text("does not tell the format")).to_be_visible()
+    page.get_by_label("Format").select_option("csv")
+    expect(page.get_by_role("region", name="Columns of the file")).to_be_visible()
+    assert "format=csv" in page.url
+
+
+def test_a_large_array_has_no_preview_and_says_why(page, tmp_path):
+    file = tmp_path / "large.npy"
+    file.write_bytes(bytes(17 << 20))
+    sent = previews_of(page)
+    page.goto("/#/data/new")
+    page.get_by_label(CHOOSE).set_input_files(file)
+    expect(page.get_by_text("the file is larger than 16 MiB")).to_be_visible()
+    expect(page.get_by_role("button", name="Store 17 MiB")).to_be_enabled()
+    assert sent == []
+
+
+def test_a_file_is_dropped_and_chosen_by_keyboard(page):
+    page.goto("/#/data")
+    page.get_by_label(CHOOSE).focus()
+    expect(page.get_by_label(CHOOSE)).to_be_focused()
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Space")
+    chooser.value.set_files({"name": "one.csv", "mimeType": "text/csv", "buffer": b"a,class\n1,yes\n0,no\n"})
+    page.get_by_role("heading", name="one.csv").wait_for()
+    page.evaluate("""() => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File(["a,b,class\\n1,1,yes\\n0,1,no\\n"], "two.csv"));
+        document.body.dispatchEvent(new DragEvent("drop", {dataTransfer, bubbles: true, cancelable: true}));
+    }""")
+    page.get_by_role("heading", name="two.csv").wait_for()
+    expect(page.get_by_label("Use of the column b")).to_be_visible()
+
+
+def test_an_upload_is_cancelled(page):
+    page.route("**/v1/datasets?*", lambda route: None)
+    page.goto("/#/data/new")
+    bring(page, "toy.csv", "a,class\n1,yes\n0,no\n")
+    page.get_by_role("button", name="Store").click()
+    expect(page.get_by_role("progressbar", name="Upload")).to_be_visible()
+    page.get_by_role("button", name="Cancel the upload").click()
+    expect(page.get_by_role("button", name="Store")).to_be_enabled()
+
+
+@pytest.mark.faults
+def test_a_full_quota_tells_how_to_proceed_and_the_upload_is_repeated(page, service):
+    problem = {"type": "/problems/quota", "title": "A quota is used up", "status": 429, "detail": "Your key may store no more bytes.", "instance": "",
+               "code": "quota", "request_id": "", "errors": []}
+    keys = []
+
+    def refuse(route):
+        keys.append(route.request.headers["idempotency-key"])
+        if len(keys) == 1:
+            return route.fulfill(status=429, content_type="application/problem+json", body=json.dumps(problem))
+        return route.continue_()
+
+    page.route("**/v1/datasets?*", refuse)
+    page.goto("/#/data/new")
+    bring(page, "toy.csv", "a,class\n1,yes\n0,no\n")
+    page.get_by_role("button", name="Store").click()
+    expect(page.get_by_text("Delete what you no longer need")).to_be_visible()
+    page.get_by_role("button", name="Try again").click()
+    assert stored(page, service)["examples"] == 2
+    assert keys[0] == keys[1]
+
+
+def test_markup_in_a_file_is_text(page, service):
+    page.goto("/#/data/new")
+    bring(page, "markup.csv", f'"{MARKUP}",class\n"a{MARKUP}",yes\nb,"{MARKUP}"\n')
+    cells = page.get_by_role("region", name="First rows of the file")
+    expect(cells.get_by_text(f"a{MARKUP}", exact=True)).to_be_visible()
+    expect(page.get_by_label(f"Use of the column {MARKUP}")).to_be_visible()
+    page.get_by_role("button", name="Store").click()
+    stored(page, service)
+    expect(page.get_by_role("columnheader", name=f"{MARKUP}=b")).to_be_visible()
+    assert page.locator("main img").count() == 0
+
+
+@pytest.mark.long
+def test_a_file_of_a_gigabyte_is_uploaded_in_bounded_memory(page, service, tmp_path):
+    file = tmp_path / "gigabyte.csv"
+    block = b"".join(b"%d,%s\n" % (number % 2, b"1,0,1,1,0,0,1,0" * 15) for number in range(4000))
+    with file.open("wb") as out:
+        while out.tell() < 1 << 30:
+            out.write(block)
+    page.goto("/#/data/new?header=false")
+    page.get_by_label(CHOOSE).set_input_files(file)
+    page.get_by_role("button", name="Store 1 GiB").click()
+    expect(page.get_by_text(re.compile(r"MiB of 1 GiB sent"))).to_be_visible(timeout=60_000)
+    assert page.evaluate("performance.memory.usedJSHeapSize") < 100 << 20
+    page.wait_for_url(re.compile("#/data/ds_"), timeout=600_000)
+    assert page.evaluate("performance.memory.usedJSHeapSize") < 100 << 20

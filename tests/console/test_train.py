@@ -1,0 +1,194 @@
+"""The page Train: a task, its data, its learner and its settings become one request."""
+
+import json
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import expect
+
+TABS_MAX = 150
+
+
+def tab_to(page, target):
+    """Moves the focus to an element with the Tab key only."""
+    for _ in range(TABS_MAX):
+        page.keyboard.press("Tab")
+        if target.count() == 1 and target.evaluate("element => element === document.activeElement"):
+            return
+    raise AssertionError(f"the Tab key does not reach {target}")
+
+
+def job_of(page, service) -> dict:
+    page.wait_for_url(re.compile("#/jobs/job_"))
+    return service.get(f"/v1/jobs/{page.url.rsplit('/', 1)[1]}")
+
+
+def request_shown(page) -> dict:
+    """The JSON body in the command for curl."""
+    text = page.get_by_role("region", name="The request").locator("pre").inner_text()
+    return json.loads(re.search(r"-d '(.*)'\s*$", text, re.S).group(1))
+
+
+def test_the_keyboard_alone_trains(page, service):
+    page.goto("/#/train")
+    page.get_by_role("heading", name="Train", exact=True).wait_for()
+    page.get_by_role("radio", name="Perceptron perceptron", exact=True).wait_for()
+    tab_to(page, page.get_by_role("link", name="Sample", exact=True))
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Use First MONK's problem").wait_for()
+    tab_to(page, page.get_by_role("button", name="Use First MONK's problem"))
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Choose other data").wait_for()
+    tab_to(page, page.locator("input[name=learner]:checked"))
+    for _ in range(len(service.get("/v1/learners")["items"])):
+        if "learner=kernel-perceptron" in page.url:
+            break
+        page.keyboard.press("ArrowDown")
+    tab_to(page, page.get_by_label("Seed", exact=True))
+    page.keyboard.type("7")
+    tab_to(page, page.get_by_role("button", name="Train", exact=True))
+    page.keyboard.press("Enter")
+    job = job_of(page, service)
+    assert (job["learner"]["name"], job["seed"]) == ("kernel-perceptron", 7)
+    assert service.get(f"/v1/datasets/{job['dataset']}")["name"] == "First MONK's problem"
+
+
+def test_the_url_holds_the_whole_form(page, service, see):
+    dataset = service.sample("tic-tac-toe")["id"]
+    page.goto(f"/#/train?dataset={dataset}&learner=winnow&p.alpha=1.5&holdout=0.2&stop.max_passes=3&name=first&trace=off")
+    expect(page.get_by_role("link", name="tic-tac-toe")).to_be_visible()
+    wanted = {"train": {"data": {"dataset": dataset}, "learner": {"name": "winnow", "params": {"alpha": 1.5}}, "holdout": 0.2,
+                        "stop": {"max_passes": 3}}, "name": "first"}
+    page.get_by_role("region", name="The request").wait_for()
+    assert request_shown(page) == wanted
+    page.get_by_label("alpha").fill("2.5")
+    page.get_by_label("Keep the curve of the mistakes").check()
+    page.reload()
+    page.get_by_role("region", name="The request").wait_for()
+    wanted["train"]["learner"]["params"]["alpha"] = 2.5
+    wanted["train"]["trace"] = True
+    assert request_shown(page) == wanted
+    expect(page.get_by_label("alpha")).to_have_value("2.5")
+    see("train")
+    page.get_by_role("button", name="Train", exact=True).click()
+    job = job_of(page, service)
+    assert (job["name"], job["learner"]["params"]["alpha"]) == ("first", 2.5)
+    page.go_back()
+    expect(page.get_by_label("alpha")).to_have_value("2.5")
+
+
+@pytest.mark.faults
+def test_a_problem_marks_its_field_and_keeps_the_form(page, service):
+    dataset = service.sample("monks-1")["id"]
+    page.goto(f"/#/train?dataset={dataset}&learner=directed-drift&p.initial=01&seed=5")
+    page.get_by_role("button", name="Train", exact=True).click()
+    field = page.get_by_label("initial")
+    expect(field).to_be_focused()
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_text("the bit string has 2 bits").first).to_be_visible()
+    expect(page.get_by_label("Seed")).to_have_value("5")
+    field.fill("01" * 8)
+    expect(field).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_a_value_outside_its_range_is_told_before_sending(page, service):
+    dataset = service.sample("monks-1")["id"]
+    page.goto(f"/#/train?dataset={dataset}&learner=perceptron&holdout=3")
+    expect(page.get_by_text("The value must be below 1.")).to_be_visible()
+    expect(page.get_by_role("button", name="Train", exact=True)).to_be_disabled()
+
+
+@pytest.mark.parametrize(("task", "verb"), [("compare", "Compare"), ("separability", "Decide"), ("maximum_margin", "Find"),
+                                            ("version_space", "Find")])
+def test_each_task_becomes_a_job(page, service, task, verb):
+    page.goto("/#/train?from=generated&g.n=9&g.count=40&g.target=binary_weights&seed=3")
+    page.get_by_role("navigation", name="Parts of the page").first.get_by_role("link").filter(
+        has_text=re.compile(task.split("_")[0], re.I)).click()
+    page.get_by_role("button", name=verb, exact=True).click()
+    job = job_of(page, service)
+    assert (job["task"], job["seed"]) == (task, 3)
+
+
+def test_a_model_is_evaluated(page, service):
+    dataset = service.sample("monks-1")["id"]
+    trained = service.job(train={"data": {"dataset": dataset}, "learner": {"name": "perceptron"}, "stop": {"max_passes": 2}})
+    model = trained["result"]["model"]
+    page.goto(f"/#/train?task=evaluate&dataset={dataset}")
+    expect(page.get_by_text("Choose the model to evaluate.")).to_be_visible()
+    page.get_by_label("Model", exact=True).fill(model)
+    page.get_by_role("button", name="Evaluate", exact=True).click()
+    assert job_of(page, service)["task"] == "evaluate"
+
+
+def test_generated_data_name_their_concept(page, service, see):
+    page.goto("/#/train")
+    page.get_by_role("link", name="Generated", exact=True).click()
+    page.get_by_label("Hidden concept").select_option("disjunction")
+    page.get_by_label("Literals", exact=True).fill("4")
+    page.get_by_label("Features", exact=True).fill("50")
+    page.get_by_role("radio", name="Winnow winnow", exact=True).check()
+    see("train-generated")
+    assert request_shown(page)["train"]["data"]["generated"] == {
+        "n": 50, "count": 1000, "sampling": "uniform", "target": {"disjunction": {"size": 4}}}
+    page.get_by_role("button", name="Train", exact=True).click()
+    assert job_of(page, service)["learner"]["name"] == "winnow"
+
+
+def test_a_comparison_names_its_learners(page, service, see):
+    dataset = service.sample("monks-2")["id"]
+    page.goto(f"/#/train?task=compare&dataset={dataset}")
+    page.get_by_role("checkbox", name="Winnow winnow", exact=True).check()
+    page.get_by_role("checkbox", name="Pocket pocket", exact=True).check()
+    page.get_by_label("Folds").fill("3")
+    assert request_shown(page)["compare"] == {"data": {"dataset": dataset}, "folds": 3,
+                                              "learners": [{"name": "pocket"}, {"name": "winnow"}]}
+    see("train-compare")
+
+
+def test_the_table_tells_which_learners_fit(page, service):
+    dataset = service.post("/v1/datasets", {"data": {"half_space": {"examples": ["110", "011", "101"]}}})["id"]
+    page.goto(f"/#/train?dataset={dataset}")
+    row = page.get_by_role("row").filter(has=page.get_by_role("radio", name="Winnow winnow", exact=True))
+    expect(row).to_contain_text("needs labelled examples")
+    fitting = page.get_by_role("row").filter(has=page.get_by_role("radio", name="Directed Drift (D) directed-drift", exact=True))
+    expect(fitting).to_contain_text("fits")
+    expect(page.locator("input[name=learner]:checked")).to_have_accessible_name("Directed Drift (D) directed-drift")
+
+
+@pytest.mark.faults
+def test_a_lost_answer_starts_no_second_job(page, service):
+    dataset = service.sample("monks-1")["id"]
+
+    def lose(route):
+        if route.request.method == "POST":
+            route.fetch()
+            page.unroute("**/v1/jobs")
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/v1/jobs", lose)
+    page.goto(f"/#/train?dataset={dataset}&learner=perceptron&name=once")
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.get_by_text("The service does not answer.").last).to_be_visible()
+    page.get_by_role("button", name="Train", exact=True).click()
+    assert job_of(page, service)["name"] == "once"
+    assert [job["name"] for job in service.get("/v1/jobs?limit=100")["items"]].count("once") == 1
+
+
+@pytest.mark.faults
+def test_a_dataset_that_is_gone_says_so(page):
+    page.goto("/#/train?dataset=ds_0198c1a5e0f77b3c9d2e4f5061728394")
+    expect(page.get_by_text("Someone may have deleted the resource")).to_be_visible()
+    page.get_by_role("link", name="Choose other data").click()
+    page.get_by_role("link", name="Generated", exact=True).wait_for()
+
+
+def test_markup_is_text(page, service):
+    markup = "<img src=x onerror=alert(1)>"
+    table = f'"{markup}",class\n1,"{markup}"\n0,b\n'.encode()
+    dataset = service.post(f"/v1/datasets?name={quote(markup)}", table, media_type="text/csv")["id"]
+    page.goto(f"/#/train?dataset={dataset}&name=%3Cimg%20src%3Dx%3E")
+    expect(page.get_by_role("link", name=markup)).to_be_visible()
+    assert page.locator("main img").count() == 0

@@ -138,13 +138,18 @@ REQUESTS = [
 ]
 
 
+# The pages of the other exact questions look like that of the maximum margin.
+PICTURED = {"maximum-margin", "experiment", "grid", "compare"}
+
+
 @pytest.mark.parametrize(("name", "request_body", "text"), REQUESTS, ids=[name for name, _, _ in REQUESTS])
 def test_each_task_shows_its_result(page, service, see, name, request_body, text):
     job = service.job(**request_body)
     assert job["status"] == "succeeded", job
     page.goto(f"/#/jobs/{job['id']}")
     expect(page.get_by_text(text).first).to_be_visible()
-    see(f"job-{name}")
+    if name in PICTURED:
+        see(f"job-{name}")
 
 
 def test_an_evaluation_shows_the_wrong_examples(page, service, see):

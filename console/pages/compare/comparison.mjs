@@ -73,7 +73,7 @@ function Grid({ job, query }) {
 /** @param {{job: Job, entries: Entry[], query: URLSearchParams, best: string|null, caption: string}} props */
 function Body({ job, entries, query, best, caption }) {
   const labels = useMemo(() => labelsOf(entries), [entries]);
-  const charted = chartedIn(entries, query, NAMES_FIRST);
+  const charted = chartedIn(entries.map((entry) => entry.id), query, NAMES_FIRST);
   if (entries.length === 0) return isEnded(job) ? null : html`<${Panel} title=${caption}><${Empty}>No part has ended yet.<//><//>`;
   return html`<${ErrorChart} entries=${entries} labels=${labels} charted=${charted} isOneTask=${job.result !== null}>${job.task === "compare" && html`<${ServiceFigure} job=${job} />`}<//>
     <${Panel} title=${caption}><${CompareTable} entries=${entries} labels=${labels} query=${query} best=${best} charted=${charted} caption=${caption} /><//>`;

@@ -114,13 +114,14 @@ export function intervalText(interval) {
 export function labelsOf(entries) {
   const names = [...new Set(entries.flatMap((entry) => Object.keys(entry.params)))];
   const differing = names.filter((name) => new Set(entries.map((entry) => JSON.stringify(entry.params[name]))).size > 1);
+  const [seen, repeated] = [new Set(), new Set()];
+  for (const { name } of entries) (seen.has(name) ? repeated : seen).add(name);
   const times = new Map();
   return entries.map((entry) => {
-    const isRepeated = entries.some((other) => other !== entry && other.name === entry.name);
     const rest = differing.filter((name) => name !== "learner" && name !== "task" && name !== "data" && entry.params[name] !== undefined)
       .map((name) => `${name} ${textOf(entry.params[name])}`).join(", ");
     const label = entry.name.startsWith("training ") ? differing.map((name) => textOf(entry.params[name])).join(", ") || entry.name
-      : isRepeated && rest ? `${entry.name}, ${rest}` : entry.name;
+      : repeated.has(entry.name) && rest ? `${entry.name}, ${rest}` : entry.name;
     times.set(label, (times.get(label) ?? 0) + 1);
     return times.get(label) > 1 ? `${label} (${times.get(label)})` : label;
   });

@@ -28,7 +28,7 @@ export function Selection({ ids, query }) {
     return () => clearInterval(timer);
   }, [hasOpen]);
   const labels = useMemo(() => labelsOf(entries), [entries]);
-  const charted = chartedIn(entries, query, CURVES_FIRST);
+  const charted = chartedIn(ids, query, CURVES_FIRST);
   const gone = ids.filter((id) => isGone(jobs.errors.get(id)));
   const failure = [...jobs.errors.values()].find((error) => !isGone(error));
   return html`<div class="page">

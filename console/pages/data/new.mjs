@@ -35,8 +35,7 @@ export function NewData({ query }) {
   const above = html`<a href=${href("data")}>Data</a>`;
   if (!file) return html`<div class="page"><${PageHead} title="New data" above=${above} /><${BringFile} isOver=${isOver} />
     ${query.size > 0 && html`<p class="muted">The address keeps your choices, but not the file. The choices apply to the file that you bring.</p>`}</div>`;
-  return html`<div class="page"><${PageHead} title=${file.name} above=${above} /><${Reading} key=${file} file=${file} query=${query} />
-    <details><summary>Take another file</summary><${BringFile} isOver=${isOver} /></details></div>`;
+  return html`<div class="page"><${PageHead} title=${file.name} above=${above} /><${Reading} key=${file} file=${file} query=${query} /></div>`;
 }
 
 /** @param {{file: File, query: URLSearchParams}} props */
@@ -54,6 +53,8 @@ function Reading({ file, query }) {
           options=${[...(format ? [] : [["", "choose the format"]]), ...Object.entries(FORMATS).map(([key, found]) => [key, found.label])]}
           onChange=${(/** @type {string} */ next) => setQuery({ format: next === told.format ? null : next })} />`}<//>
         <div class="field"><span class="label">Size</span><span>${bytes(file.size)}</span></div>
+        <${Field} label="Take another file">${(/** @type {object} */ attributes) => html`<input ...${attributes} type="file"
+          onChange=${(/** @type {Event} */ event) => { handedFile.value = /** @type {HTMLInputElement} */ (event.target).files?.[0] ?? null; }} />`}<//>
       </div>
       ${!format && html`<p class="notice">The name of the file does not tell the format. Choose the format to see how the service reads the file.</p>`}
       ${start.beginning?.isPart && start.beginning.body && html`<p class="notice">The preview reads only the first lines, up to 1 MiB.

@@ -3,7 +3,7 @@
 import { html } from "../../vendor/htm-preact.mjs";
 import { useMemo, useState } from "../../vendor/hooks.mjs";
 import { HypothesisView } from "../../view/learning.mjs";
-import { Facts, Panel, Time } from "../../view/parts.mjs";
+import { Facts, Panel } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
 import { number } from "../../view/numbers.mjs";
 import { CopyRecipe, ShowRecipe } from "../../view/recipe.mjs";
@@ -35,13 +35,18 @@ function Origin({ model }) {
       ["Features", html`<strong>${number(model.n)}</strong>`], ["Classes (−1, +1)", model.classes && html`<strong>${model.classes.join(", ")}</strong>`],
       ["Examples read", number(model.examples)], ["Passes", number(model.passes)], ["Mistakes", number(model.mistakes)],
       ["Updates", number(model.updates)], ["Held out", model.held_out ? number(model.held_out) : null],
-      ["Seed", html`<code>${String(model.seed)}</code>`], ["Made", html`<${Time} at=${model.created_at} />`],
+      ["Seed", html`<code>${String(model.seed)}</code>`], ["Made", momentOf(model.created_at)],
       ["Started from", model.warm_start && html`<a href=${href(`models/${model.warm_start}`)}>model …${model.warm_start.slice(-8)}</a>`]]} />
     <dl class="facts wide-facts">
       <div><dt>Parameters</dt><dd>${params.length === 0 ? "none" : params.map(([name, value]) => html`<code key=${name} class="pair">${name} = ${plain(value)}</code>`)}</dd></div>
       <div><dt>SHA-256 of the training data</dt><dd>${model.data_sha256 ? html`<code>${model.data_sha256}</code>` : "none, the data were generated"}</dd></div>
       <div><dt>SHA-256 of the model</dt><dd><code>${model.sha256}</code></dd></div>
     </dl>`;
+}
+
+/** A time for paper: the day stands there too, and the zone. @param {string} at */
+function momentOf(at) {
+  return html`<time datetime=${at}>${at.slice(0, 19).replace("T", " ")} UTC</time>`;
 }
 
 /** @param {unknown} value */

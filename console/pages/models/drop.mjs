@@ -18,15 +18,12 @@ export function DropFile({ label, accept, file, onFile }) {
     setIsOver(false);
     take(event.dataTransfer?.files[0]);
   };
-  const choose = (/** @type {Event} */ event) => {
-    const input = /** @type {HTMLInputElement} */ (event.target);
-    take(input.files?.[0]);
-    // The same file may be chosen again after a change.
-    input.value = "";
-  };
+  const choose = (/** @type {Event} */ event) => take(/** @type {HTMLInputElement} */ (event.target).files?.[0]);
+  // The same file may be chosen again after a change.
+  const forget = (/** @type {Event} */ event) => { /** @type {HTMLInputElement} */ (event.target).value = ""; };
   return html`<div class=${`drop ${isOver ? "over" : ""}`} onDragOver=${over} onDragLeave=${() => setIsOver(false)} onDrop=${drop}>
     <label for=${id}>${isOver ? "Release the file here" : label}</label>
-    <input id=${id} type="file" accept=${accept} onChange=${choose} />
+    <input id=${id} type="file" accept=${accept} onClick=${forget} onChange=${choose} />
     ${file && html`<p class="small" role="status">Chosen: <strong>${file.name}</strong>, ${bytes(file.size)}</p>`}
   </div>`;
 }

@@ -25,12 +25,11 @@ const ASSUMES = [["", "nothing"], ["independent", "independent draws of one dist
 export function EvaluateTab({ model, query }) {
   const source = query.get("source") === "file" ? "file" : "dataset";
   const options = optionsIn(query);
-  return html`<${Panel} title="Evaluate on labelled examples">
-      <div class="row" role="group" aria-label="Source of the examples">
+  const choice = html`<div class="row" role="group" aria-label="Source of the examples">
         ${[["dataset", "A stored dataset"], ["file", "A file"]].map(([name, label]) => html`<button key=${name} class="small-button" aria-pressed=${source === name}
-          onClick=${() => setQuery({ source: name === "file" ? name : null, run: null }, { push: true })}>${label}</button>`)}</div>
-      ${source === "file" ? html`<${OnFile} model=${model} options=${options} query=${query} />` : html`<${OnDataset} model=${model} options=${options} query=${query} />`}
-    <//>`;
+          onClick=${() => setQuery({ source: name === "file" ? name : null, run: null }, { push: true })}>${label}</button>`)}</div>`;
+  const Source = source === "file" ? OnFile : OnDataset;
+  return html`<${Source} model=${model} options=${options} query=${query} choice=${choice} />`;
 }
 
 /** @typedef {{assume: string, fresh: boolean, confidence: string}} Options */
@@ -64,8 +63,8 @@ function Declarations({ options }) {
   </fieldset>`;
 }
 
-/** @param {{model: Model, options: Options, query: URLSearchParams}} props */
-function OnDataset({ model, options, query }) {
+/** @param {{model: Model, options: Options, query: URLSearchParams, choice: any}} props  `choice`: the choice of the source. */
+function OnDataset({ model, options, query, choice }) {
   const dataset = query.get("dataset") ?? "";
   const datasets = useResource({ path: "v1/datasets", query: { limit: 100 } });
   const request = { method: /** @type {const} */ ("POST"), path: `v1/models/${model.id}/evaluate`, query: asked(options), json: { dataset } };
@@ -76,7 +75,8 @@ function OnDataset({ model, options, query }) {
     go(`jobs/${job.id}`);
   });
   const choose = (/** @type {string} */ id) => setQuery({ dataset: id, run: null });
-  return html`<${Loaded} resource=${datasets}>${(/** @type {Schemas["DatasetList"]} */ list) => html`<${ChooseDataset} list=${list} model=${model} chosen=${dataset} onChoose=${choose} />`}<//>
+  return html`<${Panel} title="Evaluate on labelled examples">${choice}
+    <${Loaded} resource=${datasets}>${(/** @type {Schemas["DatasetList"]} */ list) => html`<${ChooseDataset} list=${list} model=${model} chosen=${dataset} onChoose=${choose} />`}<//>
     <${Declarations} options=${options} />
     <div class="row">
       <button class="primary" disabled=${!dataset || result.isLoading} onClick=${() => (query.get("run") ? result.reload() : setQuery({ run: "1" }))}>
@@ -84,7 +84,7 @@ function OnDataset({ model, options, query }) {
       <button disabled=${!dataset || submitting.isRunning} onClick=${submitting.start}>Evaluate as a job</button>
       <span class="small muted">A job has no time limit of an answer. Its declaration of the draws is that of the dataset.</span></div>
     <${Fault} error=${submitting.error} />
-    <${ShowRecipe} recipe=${{ operation: "evaluate_model", arguments: [model.id], ...request, json: { dataset: dataset || "ds_…" } }} />
+    <${ShowRecipe} recipe=${{ operation: "evaluate_model", arguments: [model.id], ...request, json: { dataset: dataset || "ds_…" } }} /><//>
     ${dataset && query.get("run") && html`<${Loaded} resource=${result}>${(/** @type {Schemas["EvaluateResult"]} */ found) => html`<${EvaluateView} result=${found} />`}<//>`}`;
 }
 
@@ -102,8 +102,8 @@ function ChooseDataset({ list, model, chosen, onChoose }) {
       placeholder="ds_…" onChange=${(/** @type {Event} */ event) => onChoose(valueOf(event).trim())} />`}<//>`}</div>`;
 }
 
-/** @param {{model: Model, options: Options, query: URLSearchParams}} props */
-function OnFile({ model, options, query }) {
+/** @param {{model: Model, options: Options, query: URLSearchParams, choice: any}} props */
+function OnFile({ model, options, query, choice }) {
   const [data, setData] = useState(/** @type {DataFile|null} */ (null));
   const [share, setShare] = useState(0);
   const [result, setResult] = useState(/** @type {Schemas["EvaluateResult"]|null} */ (null));
@@ -120,7 +120,8 @@ function OnFile({ model, options, query }) {
     setData(chosen);
   };
   const column = model.table?.label?.column;
-  return html`<${ChooseDataFile} label="Drop a file with labels here, or choose one:" data=${data} onData=${choose} />
+  return html`<${Panel} title="Evaluate on labelled examples">${choice}
+    <${ChooseDataFile} label="Drop a file with labels here, or choose one:" data=${data} onData=${choose} />
     ${model.table && html`<div class="fields"><${Field} label="Label column" hint=${column ? `The training table has its labels in “${column}”.` : null}>${(/** @type {object} */ attributes) => html`<input
       ...${attributes} value=${labels} placeholder="default: as in the training" autocomplete="off" onInput=${(/** @type {Event} */ event) => setQuery({ labels: valueOf(event) })} />`}<//></div>`}
     <${Declarations} options=${options} />
@@ -128,6 +129,6 @@ function OnFile({ model, options, query }) {
       ${evaluating.isRunning && html`<button onClick=${evaluating.stop}>Stop</button><span role="status">${share < 1 ? `${percent(share, 0)} sent` : "Counting"}</span>`}</div>
     ${evaluating.isRunning && html`<progress aria-label="Part of the file that is sent" value=${share} max="1"></progress>`}
     <${Fault} error=${evaluating.error} />
-    <${ShowRecipe} recipe=${{ operation: "evaluate_model", arguments: [model.id], ...request, body: "", file: data?.file.name ?? "data.csv" }} />
+    <${ShowRecipe} recipe=${{ operation: "evaluate_model", arguments: [model.id], ...request, body: "", file: data?.file.name ?? "data.csv" }} /><//>
     ${result && html`<${EvaluateView} result=${result} />`}`;
 }

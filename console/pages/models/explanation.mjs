@@ -54,11 +54,12 @@ function Terms({ explanation }) {
   return html`<div class="stack">
     <p class="rule">${explanation.rule}</p>
     ${terms.length === 0 ? html`<p class="muted">All weights are 0. No feature matters.</p>`
-      : html`<div class=${`scroll ${terms.length > 20 ? "tall" : ""}`} tabindex="0" role="region" aria-label="Heaviest terms"><table>
+      : html`<div class=${`scroll ${terms.length > 20 ? "tall" : ""}`} tabindex="0" role="region" aria-label="Heaviest terms"><table class="terms">
         <caption>The ${number(terms.length)} heaviest terms${bias !== null && bias !== undefined && html`; the constant is ${number(bias)}`}</caption>
         <thead><tr><th scope="col">${explanation.max_literals ? "conjunction" : "feature"}</th><th scope="col" class="number">weight</th>
-          ${hasUses && html`<th scope="col" class="number">updates</th>`}<th scope="col"><span class="hidden-label">bar</span></th></tr></thead>
-        <tbody>${terms.map((term, index) => html`<tr key=${index}><th scope="row" class="feature">${nameOf(term)}</th>
+          ${hasUses && html`<th scope="col" class="number">updates</th>`}<th scope="col" class="bar"><span class="hidden-label">bar</span></th></tr></thead>
+        <tbody>${terms.map((term, index) => html`<tr key=${index}><th scope="row" class="feature">${nameOf(term)}
+            <span class="bar-below"><${Bar} share=${shareOf(sizes[index], most)} /></span></th>
           <td class="number">${number(term.weight)}</td>${hasUses && html`<td class="number">${number(term.uses)}</td>`}
           <td class="bar"><${Bar} share=${shareOf(sizes[index], most)} /></td></tr>`)}</tbody>
       </table></div>`}

@@ -111,6 +111,14 @@ export function Bar({ share, was = share }) {
   </svg>`;
 }
 
+/** Characters of an example that the page shows. An example may have a million. */
+const EXAMPLE_SHOWN = 256;
+
+/** @param {string} example */
+function beginningOf(example) {
+  return example.length > EXAMPLE_SHOWN ? `${example.slice(0, EXAMPLE_SHOWN)}… (${number(example.length)} characters)` : example;
+}
+
 /** The examples of a kernel hypothesis. @param {{hypothesis: Hypothesis}} props */
 function Support({ hypothesis }) {
   if (hypothesis.kind !== "kernel" && hypothesis.kind !== "kernel-winnow") return null;
@@ -118,6 +126,6 @@ function Support({ hypothesis }) {
   return html`<div class="scroll tall" tabindex="0" role="region" aria-label="Support vectors">
     <table><caption>${shown.length < hypothesis.support.length ? `The first ${shown.length} of ${number(hypothesis.support.length)} support vectors` : counted(shown.length, "support vector")}</caption>
       <thead><tr><th scope="col">example</th><th scope="col" class="number">label</th></tr></thead>
-      <tbody>${shown.map((vector, index) => html`<tr key=${index}><td class="bits">${String(vector.x)}</td><td class="number">${vector.y > 0 ? "+1" : "−1"}</td></tr>`)}</tbody>
+      <tbody>${shown.map((vector, index) => html`<tr key=${index}><td class="bits">${beginningOf(String(vector.x))}</td><td class="number">${vector.y > 0 ? "+1" : "−1"}</td></tr>`)}</tbody>
     </table></div>`;
 }

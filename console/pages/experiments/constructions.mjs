@@ -33,7 +33,7 @@ const CONSTRUCTIONS = [
     title: "Adversary of the kernel perceptron", starts: { n: 40, size: 4 }, order: ["n", "size", "seed"],
     purpose: "A sequence on which the kernel perceptron with monotone conjunctions errs at every example, although a short disjunction labels it (Theorem 4).",
     view: (/** @type {Schemas["AdversaryAnswer"]} */ found) => html`<${Facts} of=${[["Examples, each a mistake", html`<strong>${number(found.examples)}</strong>`], ["Seed", String(found.seed)]]} />
-      <${Next} dataset=${found.data.dataset} learner="kernel-perceptron" query=${{ "p.kernel.conjunctions": "monotone", max_passes: 1 }} />` },
+      <${Next} dataset=${found.data.dataset} learner="kernel-perceptron" query=${{ "p.kernel.conjunctions": "monotone", "stop.max_passes": 1 }} />` },
   { name: "winnow-counting", operation: "construct_winnow_counting", schema: "CountingRequest", isStored: true,
     title: "Counting by Winnow", starts: { variables: 3, clauses: [[1, 2], [2, 3]], at_least: 3 },
     order: ["variables", "clauses", "at_least"],
@@ -41,7 +41,7 @@ const CONSTRUCTIONS = [
     view: (/** @type {Schemas["CountingAnswer"]} */ found) => html`<${Facts} of=${[["Examples", html`<strong>${number(found.examples)}</strong>`], ["Active bits at most", number(found.active)],
         ["Update factor alpha", number(found.alpha)], ["Digits of theta", number(found.theta.length)], ["Bits of the query", number(found.query.length)]]} />
       <div class="row"><span class="small">The prediction on the query answers the question.</span><${CopyButton} label="Copy the query" text=${() => found.query} /></div>
-      <${Next} dataset=${found.data.dataset} learner="kernel-winnow" query=${{ "p.alpha": found.alpha, "p.max_active": found.active, max_passes: 1 }} />` },
+      <${Next} dataset=${found.data.dataset} learner="kernel-winnow" query=${{ "p.alpha": found.alpha, "p.max_active": found.active, "stop.max_passes": 1 }} />` },
   { name: "monotone-cnf", operation: "construct_monotone_cnf", schema: "CnfRequest", isStored: false,
     title: "A formula with a given count", starts: { variables: 6, satisfying: 17 }, order: ["variables"],
     purpose: "A monotone CNF with two variables per clause that has exactly the given number of satisfying assignments (Lemma 8).",

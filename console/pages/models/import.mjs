@@ -4,14 +4,16 @@ import { html } from "../../vendor/htm-preact.mjs";
 import { useRef, useState } from "../../vendor/hooks.mjs";
 import { freshKey } from "../../service/requests.mjs";
 import { useAction } from "../../service/resource.mjs";
-import { curl } from "../../service/recipes.mjs";
+import { curl, python } from "../../service/recipes.mjs";
 import { upload } from "../../service/upload.mjs";
-import { root } from "../../service/requests.mjs";
 import { Panel } from "../../view/parts.mjs";
 import { go } from "../../view/place.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { CopyButton } from "../../view/recipe.mjs";
 import { DropFile } from "./drop.mjs";
+
+/** The place of the file in the script for Python. */
+const FILE_MARK = "the content of the file";
 
 const JSON_TYPE = { "content-type": "application/json" };
 
@@ -44,7 +46,6 @@ export function ImportModel() {
 
 /** The import takes the parsed file. @param {string} name */
 function importAsPython(name) {
-  const address = JSON.stringify(root.href.replace(/\/$/, ""));
-  return ["import json", "", "import halfspace", "", `client = halfspace.connect(${address})`,
-    `print(client.import_model(json.load(open(${JSON.stringify(name)}))))`].join("\n");
+  const script = python({ operation: "import_model", method: "POST", path: "v1/models", json: FILE_MARK });
+  return `import json\n${script.replace(JSON.stringify(FILE_MARK), `json.load(open(${JSON.stringify(name)}))`)}`;
 }

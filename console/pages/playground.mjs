@@ -23,7 +23,7 @@ export function PlaygroundPage({ query }) {
     const isChosen = wanted[0]?.slot.learner === "learner" && dataKindIn(query) !== null;
     return isChosen && !query.get("setup") ? html`<${Loading} key=${`${nameOfRun(query)} ${key.value}`} query=${query} wanted=${wanted} />`
       : html`<${PageHead} title="Playground" />
-        <p>An on-line learner predicts the label of each example before it sees the label. A wrong prediction changes its hypothesis.</p>
+        <p>An on-line learner predicts the label of each example before seeing the label. A wrong prediction changes the hypothesis.</p>
         ${!isChosen && html`<${Presets} />`}<${SetUp} query=${query} catalogue=${items} />`;
   }}<//></div>`;
 }

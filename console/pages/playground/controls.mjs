@@ -60,7 +60,7 @@ function placeIn(player) {
   return pass === 1 ? `of ${number(examples)} examples` : `of pass ${number(pass)} over ${number(examples)} examples. Certificates hold for fresh examples only, so not for a later pass.`;
 }
 
-/** What the last example did, for screen readers. @param {Player} player */
+/** The outcome of the last example, for screen readers. @param {Player} player */
 function said(player) {
   return player.runs.map((run) => {
     const past = run.history.at(run.position);

@@ -49,12 +49,9 @@ function figureOf(player, bounds, differing) {
   const curves = player.runs.map((run, index) => ({ label: names[index] ?? "", form: /** @type {const} */ ("step"), points: run.history.curve(POINTS_MAX) }));
   const levels = bounds.flatMap((bound, index) => (bound?.value !== null && bound?.value !== undefined ? [{ form: /** @type {const} */ ("plain"),
     label: `${bound.label}${player.runs.length > 1 ? `, ${names[index]}` : ""}: ${number(bound.value, 3)}`, points: [{ x: 0, y: bound.value }, { x: end, y: bound.value }] }] : []));
-  const first = player.runs[0]?.history;
   const step = Math.max(1, Math.ceil(differing.length / MARKS_MAX));
-  const marks = differing.filter((_, index) => index % step === 0).flatMap((position) => {
-    const y = first?.mistakes[position - 1] ?? NaN;
-    return Number.isNaN(y) ? [] : [{ x: position, y }];
-  });
+  // The marks stand on the axis, so that they hide no curve.
+  const marks = differing.filter((_, index) => index % step === 0).map((position) => ({ x: position, y: 0 }));
   return { title: "Mistakes by examples", x: { label: "examples", min: 0, max: end, isWhole: true }, y: { label: "mistakes", min: 0, isWhole: true },
     series: [...curves, ...levels, ...(marks.length > 0 ? [{ label: "Predictions differ", form: /** @type {const} */ ("points"), points: marks }] : [])] };
 }

@@ -1,4 +1,4 @@
-/** What hinders a run, and the way to proceed: a lost service, a deleted or ended session, another tab. */
+/** Obstacles of a run, and the way to proceed: a lost service, a deleted or ended session, another tab. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { Problem, isAway } from "../../service/requests.mjs";
@@ -29,7 +29,7 @@ function OfRun({ run, player }) {
     ${missing > 0 && html`<div class="notice warn" role="alert">
       <p><strong>Another tab or program teaches this session of ${title}.</strong> ${run.moved
         ? `The session stood at position ${number(run.moved.to)} instead of ${number(run.moved.from)}. This page caught up and taught nothing twice.`
-        : "This page caught up with it."} The answers to ${counted(missing, "example")} went elsewhere.</p>
+        : "This page caught up."} The answers to ${counted(missing, "example")} went elsewhere.</p>
       <div><button onClick=${() => player.renew()}>Replay in a session of this tab</button></div></div>`}
     ${end && html`<div class=${`notice ${end.reason === "confident" ? "good" : ""}`}>
       <p><strong>The session of ${title} has ended: ${end.reason}.</strong>

@@ -10,9 +10,10 @@ import { labelText } from "./example.mjs";
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {{x: number, y: number, label: number}} Dot */
 
-const [WIDTH, HEIGHT, MARGIN] = [640, 440, 36];
+const [WIDTH, HEIGHT, MARGIN] = [440, 340, 32];
 /** Points that are drawn. */
 const DOTS_MAX = 500;
+const TICKS_MAX = 8;
 
 /** @param {{player: import("./player.mjs").Player, version: number}} props */
 export function Plane({ player }) {
@@ -67,7 +68,7 @@ function Picture({ player, dots, holder }) {
           stroke=${index === 0 ? "var(--series-3)" : "var(--series-4)"} stroke-width=${isOld ? 1.5 : 3} stroke-dasharray=${isOld ? "6 5" : index === 0 ? "none" : "12 4"}><title>${title}, ${isOld ? "before" : "now"}</title></line>`;
       })}</g>
       ${dots.map((dot, index) => html`<${Mark} key=${index} dot=${dot} x=${placeX(dot.x)} y=${placeY(dot.y)} isSeen=${index < at} />`)}
-      ${next && html`<circle cx=${placeX(next.x)} cy=${placeY(next.y)} r="13" fill="none" stroke="var(--text)" stroke-width="2" />`}
+      ${next && html`<circle cx=${placeX(next.x)} cy=${placeY(next.y)} r="10" fill="none" stroke="var(--text)" stroke-width="2" />`}
     </svg>
     <ul class="legend"><li><svg width="14" height="14" aria-hidden="true"><circle cx="7" cy="7" r="5" fill="var(--series-1)" /></svg>label +1</li>
       <li><svg width="14" height="14" aria-hidden="true"><rect x="2" y="2" width="10" height="10" fill="var(--series-2)" /></svg>label −1</li>
@@ -82,8 +83,8 @@ function Picture({ player, dots, holder }) {
 function Mark({ dot, x, y, isSeen }) {
   const colour = dot.label > 0 ? "var(--series-1)" : "var(--series-2)";
   const fill = isSeen ? colour : "var(--panel)";
-  return dot.label > 0 ? html`<circle cx=${x} cy=${y} r="6" fill=${fill} stroke=${colour} stroke-width="2" />`
-    : html`<rect x=${x - 5.5} y=${y - 5.5} width="11" height="11" fill=${fill} stroke=${colour} stroke-width="2" />`;
+  return dot.label > 0 ? html`<circle cx=${x} cy=${y} r="5" fill=${fill} stroke=${colour} stroke-width="2" />`
+    : html`<rect x=${x - 4.5} y=${y - 4.5} width="9" height="9" fill=${fill} stroke=${colour} stroke-width="2" />`;
 }
 
 /** @typedef {{left: number, bottom: number, right: number, top: number, scale: number}} Frame */
@@ -105,7 +106,7 @@ function axes(frame, placeX, placeY) {
     const first = Math.ceil(low / step);
     return Array.from({ length: Math.max(0, Math.floor(high / step) - first + 1) }, (_, index) => (first + index) * step);
   };
-  const isShown = (/** @type {number[]} */ all, /** @type {number} */ index) => all.length <= 12 || index % Math.ceil(all.length / 12) === 0;
+  const isShown = (/** @type {number[]} */ all, /** @type {number} */ index) => index % Math.ceil(all.length / TICKS_MAX) === 0;
   const [across, up] = [ticks(frame.left, frame.right), ticks(frame.bottom, frame.top)];
   return html`<line x1=${placeX(0)} x2=${placeX(0)} y1=${MARGIN} y2=${HEIGHT - MARGIN} stroke="var(--line)" /><line x1=${MARGIN} x2=${WIDTH - MARGIN} y1=${placeY(0)} y2=${placeY(0)} stroke="var(--line)" />
     ${across.map((tick, index) => isShown(across, index) && html`<text key=${`x${tick}`} x=${placeX(tick)} y=${HEIGHT - MARGIN + 18} text-anchor="middle" font-size="13" fill="var(--muted)">${number(tick, 3)}</text>`)}

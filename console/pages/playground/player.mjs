@@ -55,8 +55,8 @@ export class Player {
     return this.act("opening", async () => {
       const kept = recall(this.name);
       const isKept = kept?.at === position && kept.runs.length === this.runs.length;
-      const resumed = await Promise.all(this.runs.map(async (run, index) => isKept && kept.runs[index] ? await run.resume(kept.runs[index]) : false));
-      await this.replayThose((_, index) => !resumed[index], Math.max(position, this.position));
+      const reached = isKept ? await Promise.all(this.runs.map((run, index) => run.resume(/** @type {import("./memory.mjs").KeptRun} */ (kept.runs[index])))) : [];
+      await this.replayThose((run) => run.session === null, Math.max(position, ...reached));
       await this.advance(0);
     });
   }
@@ -145,7 +145,7 @@ export class Player {
     }
   }
 
-  /** @param {(run: Run, index: number) => boolean} isMeant  @param {number} position */
+  /** @param {(run: Run) => boolean} isMeant  @param {number} position */
   async replayThose(isMeant, position) {
     await Promise.all(this.runs.filter(isMeant).map((run) => run.replay(position, (done) => this.report(done, position))));
   }

@@ -1,5 +1,5 @@
 /**
- * One session of the service and what its answers said. Each request names the position that the session must have, so an
+ * One session of the service with its answers. Each request names the position that the session must have, so an
  * example is never learnt twice.
  */
 
@@ -24,7 +24,7 @@ export class Run {
     /** The hypothesis at an earlier position. @type {Schemas["HypothesisDocument"]|null} */
     this.before = null;
     this.beforeAt = 0;
-    /** What the session predicts for the next example. @type {{position: number, prediction: number, predictedClass: string|null, score: any}|null} */
+    /** The prediction of the session for the next example. @type {{position: number, prediction: number, predictedClass: string|null, score: any}|null} */
     this.next = null;
     /** Examples that someone else taught this session. @type {{from: number, to: number}|null} */
     this.moved = null;
@@ -47,20 +47,19 @@ export class Run {
 
   /**
    * Goes on with a session of this tab, if the session is there and all of its answers are known.
-   * @param {import("./memory.mjs").KeptRun} kept
+   * @param {import("./memory.mjs").KeptRun} kept  @returns {Promise<number>}  The position of the session, 0 if the session is gone.
    */
   async resume(kept) {
-    let session;
     try {
-      session = await this.get(kept.session);
+      const session = await this.get(kept.session);
+      const history = History.from(kept.history);
+      // The last answers are unknown if the page went away in the middle of a request. A replay gives all answers.
+      if (history.position === session.position) Object.assign(this, { session, history, before: kept.before, beforeAt: kept.beforeAt });
+      return session.position;
     } catch (error) {
-      if (error instanceof Problem && error.status === 404) return false;
+      if (error instanceof Problem && error.status === 404) return 0;
       throw error;
     }
-    const history = History.from(kept.history);
-    if (history.position !== session.position) return false;
-    Object.assign(this, { session, history, before: kept.before, beforeAt: kept.beforeAt });
-    return true;
   }
 
   /**
@@ -131,7 +130,7 @@ export class Run {
     if (line.position === this.history.position + 1) this.history.add(line);
   }
 
-  /** Asks what the session predicts for its next example. */
+  /** Asks the session for its prediction of the next example. */
   async predict() {
     if (this.next?.position === this.position || this.hasEnded) return;
     const { position } = this;

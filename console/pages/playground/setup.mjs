@@ -16,7 +16,12 @@ import { NOT_FOR_SESSIONS, SEED, SLOTS, dataKindIn, withoutData } from "./wanted
 /** @typedef {import("./wanted.mjs").Learner} Learner */
 /** @typedef {Record<string, string>} Texts */
 
-/** What a person may declare about the examples. */
+/** Changes the set-up. The run starts only when the person says so. @param {import("../../view/place.mjs").Query} changes */
+function change(changes) {
+  setQuery({ ...changes, at: null, setup: 1 });
+}
+
+/** Origins that a person may declare for the examples. */
 const ORIGINS = /** @type {[string, string][]} */ ([["", "nothing"], ["independent", "independent draws of one distribution"], ["uniform", "uniform draws"],
   ["uniform-positive", "uniform draws of the positive half-space"], ["reflected", "uniform draws, negative ones negated"]]);
 
@@ -42,9 +47,9 @@ export function SetUp({ query, catalogue }) {
         <${DataForm} query=${query} />
         <div class="fields">
           <${Field} label="Seed" hint="Equal set-ups with equal seeds give equal answers.">${(/** @type {object} */ attributes) => html`<input ...${attributes}
-            inputmode="numeric" placeholder=${`default: ${SEED}`} value=${query.get("seed") ?? ""} onInput=${(/** @type {Event} */ event) => setQuery({ seed: valueOf(event).trim(), at: null })} />`}<//>
+            inputmode="numeric" placeholder=${`default: ${SEED}`} value=${query.get("seed") ?? ""} onInput=${(/** @type {Event} */ event) => change({ seed: valueOf(event).trim() })} />`}<//>
           <${Field} label="Declared origin" hint="Certificates and confidence need examples whose origin is declared. The service refutes a wrong declaration if the examples show it.">${(/** @type {object} */ attributes) =>
-            html`<${Select} attributes=${attributes} value=${query.get("assume") ?? ""} options=${ORIGINS} onChange=${(/** @type {string} */ assume) => setQuery({ assume, at: null })} />`}<//>
+            html`<${Select} attributes=${attributes} value=${query.get("assume") ?? ""} options=${ORIGINS} onChange=${(/** @type {string} */ assume) => change({ assume })} />`}<//>
         </div>
       </div>
     </div>
@@ -59,8 +64,8 @@ function LearnerForm({ slot, query, catalogue }) {
   const learners = catalogue.filter(({ mode }) => mode === "on-line");
   const learner = learners.find((found) => found.name === name);
   const isSecond = slot.learner === "with";
-  const choose = (/** @type {string} */ next) => setQuery({ ...queryOf(query, {}, slot.params), ...queryOf(query, {}, slot.stop), [slot.learner]: next, at: null });
-  const change = (/** @type {string} */ prefix) => (/** @type {Texts} */ texts) => setQuery({ ...queryOf(query, texts, prefix), at: null });
+  const choose = (/** @type {string} */ next) => change({ ...queryOf(query, {}, slot.params), ...queryOf(query, {}, slot.stop), [slot.learner]: next });
+  const changeAt = (/** @type {string} */ prefix) => (/** @type {Texts} */ texts) => change({ ...queryOf(query, texts, prefix) });
   return html`<section class="stack" aria-label=${slot.title}>
     <h3>${slot.title}</h3>
     <${Field} label=${isSecond ? "Second learner on the same examples" : "On-line learner"} hint=${learner?.learns}>${(/** @type {object} */ attributes) =>
@@ -68,9 +73,9 @@ function LearnerForm({ slot, query, catalogue }) {
         options=${[["", isSecond ? "none" : "Choose…"], ...learners.map((found) => [found.name, found.title])]} />`}<//>
     ${learner && html`
       <details open=${Object.keys(textsIn(query, slot.params)).length > 0}><summary>Parameters of ${learner.title}</summary>
-        <${SchemaForm} schema=${learner.parameters} texts=${textsIn(query, slot.params)} onChange=${change(slot.params)} /></details>
+        <${SchemaForm} schema=${learner.parameters} texts=${textsIn(query, slot.params)} onChange=${changeAt(slot.params)} /></details>
       <details open=${Object.keys(textsIn(query, slot.stop)).length > 0}><summary>Stop conditions of ${learner.title}</summary>
-        <${SchemaForm} schema=${stopSchema(learner.confidence_rules)} texts=${textsIn(query, slot.stop)} except=${NOT_FOR_SESSIONS} onChange=${change(slot.stop)} /></details>`}
+        <${SchemaForm} schema=${stopSchema(learner.confidence_rules)} texts=${textsIn(query, slot.stop)} except=${NOT_FOR_SESSIONS} onChange=${changeAt(slot.stop)} /></details>`}
   </section>`;
 }
 
@@ -79,12 +84,12 @@ function DataForm({ query }) {
   const chosen = dataKindIn(query);
   const [kind, setKind] = useState(/** @type {string} */ (chosen ?? ""));
   useEffect(() => { if (chosen) setKind(chosen); }, [chosen]);
-  const change = (/** @type {string} */ next) => {
+  const choose = (/** @type {string} */ next) => {
     setKind(next);
-    setQuery({ ...withoutData(query), ...(next === "generated" && { ...PROPOSED, from: "generated" }) });
+    change({ ...withoutData(query), ...(next === "generated" && { ...PROPOSED, from: "generated" }) });
   };
   return html`<section class="stack" aria-label="Data"><h3>Data</h3>
-    <${Field} label="Source of the examples" hint="After the last example the data begin again.">${(/** @type {object} */ attributes) => html`<${Select} attributes=${attributes} value=${kind} options=${KINDS} onChange=${change} />`}<//>
+    <${Field} label="Source of the examples" hint="After the last example the data begin again.">${(/** @type {object} */ attributes) => html`<${Select} attributes=${attributes} value=${kind} options=${KINDS} onChange=${choose} />`}<//>
     ${kind === "dataset" && html`<${Stored} query=${query} />`}
     ${kind === "sample" && html`<${Samples} query=${query} />`}
     ${kind === "rows" && html`<${Rows} query=${query} />`}
@@ -100,7 +105,7 @@ function Stored({ query }) {
     const options = items.filter(({ kind }) => kind !== "unlabelled").map((item) => [item.id, `${item.name || item.id}: ${item.examples} × ${item.n}`]);
     const isOther = id !== "" && !options.some(([known]) => known === id);
     return html`<${Field} label="Dataset" hint=${html`The newest 100 datasets. The page <a href=${href("data")}>Data</a> lists all of them and brings files.`}>${(/** @type {object} */ attributes) =>
-      html`<${Select} attributes=${attributes} value=${id} onChange=${(/** @type {string} */ dataset) => setQuery({ dataset, at: null })}
+      html`<${Select} attributes=${attributes} value=${id} onChange=${(/** @type {string} */ dataset) => change({ dataset })}
         options=${[["", options.length > 0 ? "Choose…" : "No dataset is stored"], ...(isOther ? [[id, id]] : []), ...options]} />`}<//>`;
   }}<//>`;
 }
@@ -112,8 +117,8 @@ function Samples({ query }) {
   return html`<${Loaded} resource=${list}>${(/** @type {{items: Schemas["Sample"][]}} */ { items }) => {
     const sample = items.find((found) => found.name === name);
     return html`<${Field} label="Sample" hint=${sample?.description}>${(/** @type {object} */ attributes) => html`<${Select} attributes=${attributes} value=${name}
-        onChange=${(/** @type {string} */ next) => setQuery({ ...queryOf(query, {}, "s."), sample: next, at: null })} options=${[["", "Choose…"], ...items.map((found) => [found.name, found.title])]} />`}<//>
-      ${sample && html`<${SchemaForm} schema=${sample.parameters} texts=${textsIn(query, "s.")} onChange=${(/** @type {Texts} */ texts) => setQuery({ ...queryOf(query, texts, "s."), at: null })} />`}`;
+        onChange=${(/** @type {string} */ next) => change({ ...queryOf(query, {}, "s."), sample: next })} options=${[["", "Choose…"], ...items.map((found) => [found.name, found.title])]} />`}<//>
+      ${sample && html`<${SchemaForm} schema=${sample.parameters} texts=${textsIn(query, "s.")} onChange=${(/** @type {Texts} */ texts) => change({ ...queryOf(query, texts, "s.") })} />`}`;
   }}<//>`;
 }
 
@@ -121,7 +126,7 @@ function Samples({ query }) {
 function Rows({ query }) {
   return html`<${Field} label="Rows" hint="One example per line, the label 1 or -1 last: 0.5,1.25,1 or 10110,-1. The link carries the rows, so keep them short.">${(/** @type {object} */ attributes) =>
     html`<textarea ...${attributes} rows="8" spellcheck=${false} value=${query.get("rows") ?? ""}
-      onInput=${(/** @type {Event} */ event) => setQuery({ rows: valueOf(event), at: null })}></textarea>`}<//>`;
+      onInput=${(/** @type {Event} */ event) => change({ rows: valueOf(event) })}></textarea>`}<//>`;
 }
 
 /** @param {{query: URLSearchParams}} props */
@@ -129,11 +134,11 @@ function Drawn({ query }) {
   const { seed, ...texts } = textsIn(query, "g.");
   const target = targetOf(texts);
   const schema = generatedSchema(target, texts.sampling || String(PROPOSED["g.sampling"]));
-  const change = (/** @type {Texts} */ next) => setQuery({ ...queryOf(query, { ...next, ...(seed && { seed }) }, "g."), at: null });
-  const rename = (/** @type {string} */ next) => change({ ...Object.fromEntries(Object.entries(texts).filter(([name]) => !name.startsWith("target."))), target: next });
+  const redraw = (/** @type {Texts} */ next) => change({ ...queryOf(query, { ...next, ...(seed && { seed }) }, "g.") });
+  const rename = (/** @type {string} */ next) => redraw({ ...Object.fromEntries(Object.entries(texts).filter(([name]) => !name.startsWith("target."))), target: next });
   return html`<${Field} label="Hidden concept" hint="The labels of the examples come from this concept.">${(/** @type {object} */ attributes) =>
       html`<${Select} attributes=${attributes} value=${target} onChange=${rename} options=${Object.entries(TARGETS).map(([name, { title }]) => [name, title])} />`}<//>
-    <${SchemaForm} schema=${schema} texts=${texts} onChange=${(/** @type {Texts} */ next) => change({ ...next, ...(texts.target && { target: texts.target }) })} />
+    <${SchemaForm} schema=${schema} texts=${texts} onChange=${(/** @type {Texts} */ next) => redraw({ ...next, ...(texts.target && { target: texts.target }) })} />
     <div class="fields"><${Field} label="Seed of the data">${(/** @type {object} */ attributes) => html`<input ...${attributes} inputmode="numeric" placeholder=${`default: ${SEED}`} value=${seed ?? ""}
-      onInput=${(/** @type {Event} */ event) => setQuery({ "g.seed": valueOf(event).trim(), at: null })} />`}<//></div>`;
+      onInput=${(/** @type {Event} */ event) => change({ "g.seed": valueOf(event).trim() })} />`}<//></div>`;
 }

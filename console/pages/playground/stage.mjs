@@ -1,4 +1,4 @@
-/** A run on the page: controls at the top, then what the sessions see, know and claim. */
+/** A run on the page: controls at the top, then the examples, hypotheses, counts and claims of its sessions. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useMemo, useRef } from "../../vendor/hooks.mjs";
@@ -70,13 +70,15 @@ function usePosition(player, query) {
     const unsubscribe = player.version.subscribe(() => {
       if (!timer.current) timer.current = window.setTimeout(publish, URL_PAUSE);
     });
-    addEventListener("pagehide", publish);
+    // The URL of a reload is fixed before this event, so the runs are kept under that URL.
+    const keep = () => { if (player.mode !== "opening") player.keep(published.current); };
+    addEventListener("pagehide", keep);
     player.open(wanted);
     return () => {
       clearTimeout(timer.current);
       unsubscribe();
-      removeEventListener("pagehide", publish);
-      if (player.mode !== "opening") player.keep(published.current);
+      removeEventListener("pagehide", keep);
+      keep();
       player.leave();
     };
   }, []);

@@ -1,4 +1,4 @@
-/** What a session claims about its hypothesis: live certificates, and the run length of the stop rule. */
+/** The claims of a session about its hypothesis: live certificates, and the run length of the stop rule. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useLive } from "../../service/live.mjs";

@@ -1,0 +1,382 @@
+"""The page Playground: the answers are those of the session, the URL holds the state, and the page survives its faults."""
+
+import csv
+import io
+import json
+import re
+from urllib.error import HTTPError
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+MARKUP = "<img src=x onerror=alert(1)>"
+
+
+def place(**query) -> str:
+    return "/#/playground?" + urlencode({name.replace("__", "."): value for name, value in query.items()})
+
+
+def drawn(**query) -> str:
+    """A perceptron on drawn examples, with other parts of the query as given."""
+    return place(**{"learner": "perceptron", "from": "generated", "g__n": 15, "g__target": "binary_weights", "g__sampling": "uniform",
+                    "g__count": 1000, **query})
+
+
+def panel(page: Page, title: str):
+    return page.get_by_role("region", name=title, exact=True)
+
+
+def fact(page: Page, name: str):
+    return page.locator("dl.facts > div", has=page.locator("dt", has_text=re.compile(f"^{re.escape(name)}$"))).locator("dd").first
+
+
+def at(page: Page, position: int) -> None:
+    """Waits until the run rests at a position."""
+    expect(page.locator("[data-position]")).to_have_attribute("data-position", str(position))
+    expect(page.get_by_role("button", name="Step", exact=True)).to_be_visible()
+
+
+def ready(page: Page) -> None:
+    expect(page.get_by_role("button", name="Restart", exact=True)).to_have_attribute("aria-disabled", "false")
+
+
+def go_to(page: Page, position: int) -> None:
+    ready(page)
+    page.get_by_label("Position to go to").fill(str(position))
+    page.get_by_label("Position to go to").press("Enter")
+    at(page, position)
+    ready(page)
+
+
+def session_id(page: Page) -> str:
+    return fact(page, "Session").inner_text()
+
+
+def answers(page: Page) -> list[dict]:
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download answers as CSV").click()
+    return list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+
+
+def api_answers(service, request: dict, dataset: str, count: int) -> list[dict]:
+    """The answers of a session that this test drives by itself, one batch after the other."""
+    session = service.post("/v1/sessions", request)["id"]
+    found: list[dict] = []
+    while len(found) < count:
+        items = service.get(f"/v1/datasets/{dataset}/examples?offset={len(found)}&limit={min(700, count - len(found))}")["items"]
+        found += service.post(f"/v1/sessions/{session}/examples", {"labelled": {"examples": items}})["answers"]
+    return found
+
+
+LEARNERS = ["perceptron", "winnow", "directed-drift"]
+
+
+@pytest.mark.parametrize("count", [1000, pytest.param(10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_answers_are_those_of_the_session(page, service, learner, count):
+    data = {"n": 15, "target": {"binary_weights": {}}, "sampling": "uniform", "count": count, "noise": 0.1}
+    dataset = service.post("/v1/datasets", {"data": {"generated": data}, "seed": 5})["id"]
+    page.goto(place(learner=learner, seed=7, dataset=dataset, speed="full", stop__max_examples=count))
+    ready(page)
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.get_by_text("has ended: limit")).to_be_visible(timeout=60_000)
+    at(page, count)
+    request = {"learner": {"name": learner}, "n": 15, "seed": 7}
+    expected = [(answer["position"], answer["prediction"], answer["mistake"]) for answer in api_answers(service, request, dataset, count)]
+    shown = [(int(row["position"]), int(row["prediction"]), row["mistake"] == "true") for row in answers(page)]
+    assert shown == expected
+    assert any(mistake for _, _, mistake in shown)
+
+
+def test_an_example_run_is_one_click_away(page, see):
+    page.goto("/#/playground")
+    see("playground-start")
+    page.get_by_role("link", name="Perceptron on 20 points of the plane").click()
+    at(page, 0)
+    ready(page)
+    page.get_by_role("button", name="Step", exact=True).click()
+    at(page, 1)
+    go_to(page, 3)
+    expect(page.get_by_text("Novikoff's bound: 68.88.")).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("The plane with 20 points"))).to_be_visible()
+    see("playground-plane")
+    panel(page, "Plane").get_by_role("button", name="Table").click()
+    expect(panel(page, "Plane").get_by_role("row")).to_have_count(21)
+    panel(page, "Plane").get_by_role("button", name="Table").click()
+    with page.expect_download() as download:
+        panel(page, "Plane").get_by_role("button", name="SVG").click()
+    assert "var(" not in download.value.path().read_text()
+    go_to(page, 20)
+    expect(page.get_by_text("The data begin again.")).to_be_visible()
+    page.get_by_role("button", name="Step", exact=True).click()
+    expect(page.get_by_text("of pass 2 over 20 examples")).to_be_visible()
+
+
+def test_the_prediction_comes_before_the_example_is_learnt(page, service):
+    page.goto(drawn(seed=3))
+    at(page, 0)
+    ready(page)
+    told = []
+    for position in range(1, 7):
+        told.append(page.locator(".predictions td strong").inner_text().replace("−", "-"))
+        assert service.get(f"/v1/sessions/{session_id(page)}")["position"] == position - 1
+        page.get_by_role("button", name="Step", exact=True).click()
+        at(page, position)
+        ready(page)
+    assert [int(text) for text in told] == [int(row["prediction"]) for row in answers(page)]
+
+
+def test_a_reload_goes_on_at_the_same_position_with_the_same_session(page, service):
+    page.goto(drawn(seed=11))
+    go_to(page, 17)
+    session, mistakes = session_id(page), fact(page, "Mistakes").inner_text()
+    page.reload()
+    at(page, 17)
+    ready(page)
+    assert session_id(page) == session
+    expect(fact(page, "Mistakes")).to_have_text(mistakes)
+    page.get_by_label("Speed").select_option("full")
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.locator("[data-position='17']")).to_have_count(0)
+    page.reload()
+    ready(page)
+    position = int(page.locator("[data-position]").get_attribute("data-position") or 0)
+    assert position > 17
+    assert service.get(f"/v1/sessions/{session_id(page)}")["position"] == position
+    assert [int(row["position"]) for row in answers(page)] == list(range(1, position + 1))
+
+
+def test_a_link_shows_the_same_state_to_others(page, browser, service):
+    page.goto(place(**{"learner": "directed-drift", "from": "generated", "g__n": 15, "g__target": "binary_weights", "g__sampling": "uniform-positive",
+                       "g__count": 500, "assume": "uniform-positive"}))
+    go_to(page, 40)
+    expect(page).to_have_url(re.compile(r"at=40"))
+    texts = lambda of: [panel(of, "Hypothesis").inner_text(), fact(of, "Mistakes").inner_text(), panel(of, "Next example").inner_text()]
+    context = browser.new_context(base_url=service.address)
+    other = context.new_page()
+    other.goto(page.url)
+    at(other, 40)
+    ready(other)
+    ready(page)
+    assert texts(other) == texts(page)
+    assert session_id(other) != session_id(page)
+    assert fact(other, "Data").get_by_role("link").get_attribute("href") == fact(page, "Data").get_by_role("link").get_attribute("href")
+    context.close()
+
+
+def test_back_and_restart_replay_in_a_new_session(page, service):
+    page.goto(drawn(seed=4))
+    go_to(page, 30)
+    first, rows = session_id(page), answers(page)
+    page.get_by_role("button", name="Back", exact=True).click()
+    at(page, 29)
+    ready(page)
+    assert session_id(page) != first
+    assert answers(page) == rows[:29]
+    with pytest.raises(HTTPError, match="404"):
+        service.get(f"/v1/sessions/{first}")
+    page.get_by_role("button", name="Restart", exact=True).click()
+    at(page, 0)
+    ready(page)
+    assert answers(page) == []
+
+
+def test_the_run_follows_a_position_in_the_url(page):
+    page.goto(drawn(seed=4, at=12))
+    at(page, 12)
+    ready(page)
+    page.evaluate("location.hash = location.hash.replace('at=12', 'at=5')")
+    at(page, 5)
+    ready(page)
+    page.go_back()
+    at(page, 12)
+    ready(page)
+    assert len(answers(page)) == 12
+
+
+def test_the_keyboard_alone_drives_a_run(page):
+    page.goto("/#/playground")
+    page.get_by_role("link", name="XOR with the kernel perceptron").focus()
+    page.keyboard.press("Enter")
+    at(page, 0)
+    ready(page)
+    for _ in range(40):
+        if page.evaluate("document.activeElement.textContent") == "Step":
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    at(page, 1)
+    ready(page)
+    page.keyboard.press("ArrowRight")
+    at(page, 2)
+    ready(page)
+    page.keyboard.press("ArrowLeft")
+    at(page, 1)
+    ready(page)
+    page.keyboard.press("k")
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
+    expect(page.locator("[data-position]")).to_have_attribute("data-position", re.compile(r"^([4-9]|\d\d+)$"))
+    page.keyboard.press("k")
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    ready(page)
+    page.keyboard.press("Home")
+    at(page, 0)
+    assert page.evaluate("document.activeElement.textContent") == "Step"
+
+
+def test_two_learners_see_the_same_examples(page, service, see):
+    page.goto(drawn(**{"with": "winnow", "q__alpha": "1.5", "seed": 2, "g__n": 16}))
+    go_to(page, 200)
+    rows = answers(page)
+    one, other = ([row for row in rows if row["learner"] == name] for name in ("perceptron", "winnow"))
+    assert len(one) == len(other) == 200
+    differing = sum(left["prediction"] != right["prediction"] for left, right in zip(one, other))
+    assert differing > 0
+    expect(page.get_by_text(f"The learners predicted different labels for {differing} examples.")).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("Weights after as a square of 4 by 4"))).to_have_count(2)
+    see("playground-two")
+    session = page.locator("dl.facts > div", has_text="Session").locator("code").nth(1).inner_text()
+    assert service.get(f"/v1/sessions/{session}")["learner"]["params"]["alpha"] == 1.5
+
+
+def test_a_stop_rule_ends_the_session_and_says_so(page, see):
+    page.goto("/#/playground")
+    page.get_by_role("link", name="Majority with Directed Drift").click()
+    go_to(page, 12)
+    expect(page.get_by_role("progressbar", name=re.compile("Run length against the threshold of"))).to_be_visible()
+    expect(page.get_by_text("survival", exact=True)).to_be_visible()
+    page.goto(place(**{"learner": "directed-drift", "from": "generated", "g__n": 5, "g__target": "binary_weights", "g__sampling": "uniform-positive",
+                       "g__count": 2000, "assume": "uniform-positive", "stop__confidence": "0.9", "speed": "full"}))
+    ready(page)
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.get_by_text("has ended: confident.")).to_be_visible()
+    expect(page.get_by_role("button", name="Step", exact=True)).to_have_attribute("aria-disabled", "true")
+    see("playground-ended")
+
+
+@pytest.mark.faults
+def test_two_tabs_on_one_session_learn_nothing_twice(page, service):
+    page.goto(drawn(seed=21))
+    go_to(page, 3)
+    session = session_id(page)
+    expect(page).to_have_url(re.compile(r"at=3"))
+    with page.expect_popup() as popup:
+        page.evaluate("() => { window.open(location.href); }")
+    other = popup.value
+    at(other, 3)
+    ready(other)
+    assert session_id(other) == session
+    other.get_by_role("button", name="Step", exact=True).click()
+    at(other, 4)
+    page.get_by_role("button", name="Step", exact=True).click()
+    expect(page.get_by_text("This page caught up and taught nothing twice.")).to_be_visible()
+    at(page, 4)
+    assert service.get(f"/v1/sessions/{session}")["position"] == 4
+    page.get_by_role("button", name="Replay in a session of this tab").click()
+    expect(page.get_by_text("taught nothing twice")).to_have_count(0)
+    at(page, 4)
+    ready(page)
+    assert [int(row["position"]) for row in answers(page)] == [1, 2, 3, 4]
+    other.close()
+
+
+@pytest.mark.faults
+def test_a_deleted_session_is_replayed(page, service, see):
+    page.goto(drawn(seed=22))
+    go_to(page, 6)
+    service.send("DELETE", f"/v1/sessions/{session_id(page)}")
+    page.get_by_role("button", name="Step", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("The session is gone.")
+    see("playground-gone")
+    page.get_by_role("button", name="Replay in a new session").click()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    at(page, 6)
+    ready(page)
+    page.get_by_role("button", name="Step", exact=True).click()
+    at(page, 7)
+
+
+@pytest.mark.faults
+def test_a_run_goes_on_after_a_restart_of_the_service(page, own_service):
+    page.goto(own_service.address + drawn(seed=23, speed="100"))
+    ready(page)
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.locator("[data-position='0']")).to_have_count(0)
+    port = own_service.port
+    own_service.stop()
+    expect(page.get_by_text("goes on by itself when the service is back")).to_be_visible()
+    stopped = int(page.locator("[data-position]").get_attribute("data-position") or 0)
+    own_service.start(port)
+    expect(page.locator("[data-position]")).not_to_have_attribute("data-position", str(stopped))
+    page.get_by_role("button", name="Pause", exact=True).click()
+    ready(page)
+    rows = answers(page)
+    assert len(rows) > stopped
+    assert [int(row["position"]) for row in rows] == list(range(1, len(rows) + 1))
+    dataset = (fact(page, "Data").get_by_role("link").get_attribute("href") or "").rsplit("/", 1)[1]
+    expected = api_answers(own_service, {"learner": {"name": "perceptron"}, "n": 15, "seed": 23}, dataset, len(rows))
+    assert [int(row["prediction"]) for row in rows] == [answer["prediction"] for answer in expected]
+
+
+def test_a_run_is_set_up_by_hand(page, see):
+    page.goto("/#/playground")
+    page.get_by_label("On-line learner").select_option("winnow")
+    page.get_by_label("Source of the examples").select_option("rows")
+    page.get_by_label("Rows").fill("1100,1\n0011,-1\n1000,1")
+    page.get_by_text("Parameters of Winnow").click()
+    page.get_by_label("alpha").fill("3")
+    see("playground-setup")
+    page.get_by_role("link", name="Start the run").click()
+    ready(page)
+    expect(panel(page, "Next example")).to_contain_text("1100")
+    expect(fact(page, "alpha")).to_have_text("3")
+    page.get_by_role("link", name="Change the set-up").click()
+    expect(page.get_by_label("Rows")).to_have_value("1100,1\n0011,-1\n1000,1")
+
+
+@pytest.mark.faults
+def test_a_refused_set_up_says_why(page, service):
+    page.goto(drawn(stop__confidence="0.9"))
+    expect(page.get_by_role("alert")).to_contain_text("perceptron needs an error beside the confidence")
+    unlabelled = service.post("/v1/datasets", {"data": {"unlabelled": {"examples": ["101", "010"]}}})["id"]
+    page.goto(place(learner="perceptron", dataset=unlabelled))
+    expect(page.get_by_role("alert")).to_contain_text("have no labels")
+    page.goto(place(learner="perceptron", dataset="ds_01a20e2bb321790bb98b6206a7bc0000"))
+    expect(page.get_by_role("alert")).to_contain_text("Check the id")
+
+
+def test_the_hypothesis_becomes_a_model_and_the_session_is_deleted(page, service):
+    page.goto(place(learner="kernel-perceptron", sample="tic-tac-toe"))
+    go_to(page, 20)
+    session = session_id(page)
+    page.get_by_label("Save the hypothesis of Kernel perceptron as a model").fill(MARKUP)
+    page.get_by_role("button", name="Save as a model").click()
+    href = page.get_by_role("link", name="open the model").get_attribute("href") or ""
+    model = service.get(f"/v1/models/{href.rsplit('/', 1)[1]}")
+    assert model["name"] == MARKUP
+    page.get_by_role("button", name="Delete the session").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete the session").click()
+    expect(page.get_by_role("heading", name="Start with an example")).to_be_visible()
+    with pytest.raises(HTTPError, match="404"):
+        service.get(f"/v1/sessions/{session}")
+
+
+def test_markup_is_text(page, service):
+    table = f"{MARKUP},b,class\n" + "".join(f"{number % 2},{number % 3},{MARKUP if number % 2 else 'no'}\n" for number in range(12))
+    dataset = service.post("/v1/datasets?" + urlencode({"name": MARKUP, "labels": "last"}), table.encode(), media_type="text/csv")["id"]
+    page.on("dialog", lambda dialog: pytest.fail("a name ran as a script"))
+    page.goto(place(learner="perceptron", dataset=dataset))
+    go_to(page, 2)
+    expect(page.get_by_text(MARKUP).first).to_be_visible()
+    assert page.locator("img[src='x']").count() == 0
+
+
+def test_a_million_features_stay_usable(page, service):
+    n = 400_000
+    lines = "".join(json.dumps({"x": ("10" if number % 2 else "01") * (n // 2), "y": 1 if number % 2 else -1}) + "\n" for number in range(4))
+    dataset = service.post("/v1/datasets", lines.encode(), media_type="application/x-ndjson")["id"]
+    page.goto(place(learner="perceptron", dataset=dataset))
+    go_to(page, 2)
+    expect(panel(page, "Hypothesis")).to_contain_text("larger than 256 KiB")
+    expect(page.get_by_text("The first 1,000 of 400,000 bits.")).to_be_visible()

@@ -101,16 +101,17 @@ function frameOf(dots) {
 
 /** @param {Frame} frame  @param {(x: number) => number} placeX  @param {(y: number) => number} placeY */
 function axes(frame, placeX, placeY) {
-  const step = 10 ** Math.floor(Math.log10(frame.right - frame.left)) / 2;
+  const size = Math.max(frame.right - frame.left, frame.top - frame.bottom) / TICKS_MAX;
+  const power = 10 ** Math.floor(Math.log10(size));
+  const step = power * ([1, 2, 5].find((factor) => factor * power >= size) ?? 10);
   const ticks = (/** @type {number} */ low, /** @type {number} */ high) => {
     const first = Math.ceil(low / step);
     return Array.from({ length: Math.max(0, Math.floor(high / step) - first + 1) }, (_, index) => (first + index) * step);
   };
-  const isShown = (/** @type {number[]} */ all, /** @type {number} */ index) => index % Math.ceil(all.length / TICKS_MAX) === 0;
   const [across, up] = [ticks(frame.left, frame.right), ticks(frame.bottom, frame.top)];
   return html`<line x1=${placeX(0)} x2=${placeX(0)} y1=${MARGIN} y2=${HEIGHT - MARGIN} stroke="var(--line)" /><line x1=${MARGIN} x2=${WIDTH - MARGIN} y1=${placeY(0)} y2=${placeY(0)} stroke="var(--line)" />
-    ${across.map((tick, index) => isShown(across, index) && html`<text key=${`x${tick}`} x=${placeX(tick)} y=${HEIGHT - MARGIN + 18} text-anchor="middle" font-size="13" fill="var(--muted)">${number(tick, 3)}</text>`)}
-    ${up.map((tick, index) => isShown(up, index) && html`<text key=${`y${tick}`} x=${MARGIN - 6} y=${placeY(tick) + 4} text-anchor="end" font-size="13" fill="var(--muted)">${number(tick, 3)}</text>`)}`;
+    ${across.map((tick) => html`<text key=${`x${tick}`} x=${placeX(tick)} y=${HEIGHT - MARGIN + 18} text-anchor="middle" font-size="13" fill="var(--muted)">${number(tick, 3)}</text>`)}
+    ${up.map((tick) => html`<text key=${`y${tick}`} x=${MARGIN - 6} y=${placeY(tick) + 4} text-anchor="end" font-size="13" fill="var(--muted)">${number(tick, 3)}</text>`)}`;
 }
 
 /** Two points of a line beyond the frame. @param {Schemas["HypothesisDocument"]|null} hypothesis  @param {Frame} frame @returns {[Dot, Dot]|null} */

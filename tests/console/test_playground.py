@@ -372,7 +372,7 @@ def test_markup_is_text(page, service):
     assert page.locator("img[src='x']").count() == 0
 
 
-def test_a_million_features_stay_usable(page, service):
+def test_400_000_features_stay_usable(page, service):
     n = 400_000
     lines = "".join(json.dumps({"x": ("10" if number % 2 else "01") * (n // 2), "y": 1 if number % 2 else -1}) + "\n" for number in range(4))
     dataset = service.post("/v1/datasets", lines.encode(), media_type="application/x-ndjson")["id"]

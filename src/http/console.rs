@@ -10,6 +10,9 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 
 use crate::http::problem::Problem;
 
+/// The path above the files. The path itself leads to the page.
+pub const PATH: &str = "/console";
+
 /// The policy for the page: the console loads, connects to and runs only files of this service. Figures are images with
 /// blob URLs, because the policy blocks their styles inside the page.
 const POLICY: &str = "default-src 'self'; img-src 'self' blob: data:; object-src 'none'; base-uri 'none'; \

@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::http::Uri;
+use axum::http::uri::PathAndQuery;
 use axum::middleware::from_fn;
 use axum::response::Redirect;
 use axum::routing::get;
@@ -186,6 +187,7 @@ pub fn router(app: App) -> Router {
     let router = router
         .merge(document::docs())
         .route("/", get(console::page))
+        .route(console::PATH, get(async || Redirect::to("/")))
         .route("/console/{*path}", get(console::file))
         .layer(Extension(document));
     below(base_path, middleware::wrapped(router, app))
@@ -196,21 +198,21 @@ fn below(base_path: Arc<str>, router: Router) -> Router {
     if base_path.is_empty() {
         return router;
     }
-    let prefix = Arc::clone(&base_path);
     let without_base_path = move |mut request: Request| {
-        let below = request.uri().path_and_query().and_then(|whole| {
-            let rest = whole.as_str().strip_prefix(&*prefix)?;
-            rest.starts_with('/').then(|| rest.parse::<Uri>())
-        });
-        if let Some(Ok(uri)) = below {
+        let whole = request.uri().path_and_query().map(PathAndQuery::as_str);
+        let rest = whole.and_then(|whole| whole.strip_prefix(&*base_path));
+        let rest = match rest {
+            // The page needs the slash at the end, since its files have relative addresses.
+            Some("") => Some(Ok(Uri::from_static(console::PATH))),
+            Some(rest) if rest.starts_with('/') => Some(rest.parse::<Uri>()),
+            _ => None,
+        };
+        if let Some(Ok(uri)) = rest {
             *request.uri_mut() = uri;
         }
         request
     };
-    let root = format!("{base_path}/");
-    Router::new()
-        .route(&base_path, get(async move || Redirect::to(&root)))
-        .fallback_service(MapRequest::new(router, without_base_path))
+    Router::new().fallback_service(MapRequest::new(router, without_base_path))
 }
 
 /// Returns the routes of a pure worker process and of the separate listener for operators.

@@ -68,7 +68,7 @@ def test_the_console_works_below_a_path(request, browser, look):
         outside = []
         page.on("request", lambda sent: outside.append(sent.url) if "/learn/here/" not in sent.url else None)
         page.goto(f"{service.address}/learn/here/")
-        page.get_by_role("link", name="Jobs").click()
+        page.get_by_role("link", name="Jobs", exact=True).click()
         page.locator("h1").wait_for()
         page.close()
         assert (faults, outside) == ([], [])

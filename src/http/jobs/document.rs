@@ -41,6 +41,11 @@ pub struct JobDocument {
     pub table: Option<Value>,
     /// Dataset of the job. The dataset may have been deleted after the end of the job.
     dataset: Option<DatasetId>,
+    /// Request that repeats the job, in the form of `POST /v1/jobs`. The request has no `data` if the rows came inside
+    /// the request, because the service keeps them only until the job ends. Null for parts, and unless the answer is
+    /// about this job alone.
+    #[schema(value_type = Option<Object>)]
+    pub request: Option<Value>,
     /// Place in the queue. Null unless the job is queued and the answer is about this job alone.
     pub queue: Option<QueueDocument>,
     /// Attempts that began. An attempt that a worker hands back without a failure is not counted.
@@ -131,6 +136,7 @@ impl From<Job> for JobDocument {
             data_sha256: job.data_sha256,
             table: job.spec.pointer_mut("/data/names/table").map(Value::take),
             dataset: job.dataset,
+            request: None,
             queue: None,
             attempt: job.attempt,
             created_at: job.created_at,

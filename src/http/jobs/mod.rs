@@ -5,6 +5,7 @@ pub mod events;
 pub mod experiments;
 pub mod figure;
 pub mod json_place;
+pub mod repeat;
 pub mod submission;
 pub mod tasks;
 pub mod trace;
@@ -182,7 +183,15 @@ pub fn answer(job: Job, prefer: Option<PreferWait>) -> Response {
 /// The document of a job with the header `Location`.
 fn located(job: Job) -> Response {
     let location = [(header::LOCATION, format!("/v1/jobs/{}", job.id))];
-    (location, Json(JobDocument::from(job))).into_response()
+    (location, Json(alone(job))).into_response()
+}
+
+/// The document of a job in an answer about this job alone.
+fn alone(job: Job) -> JobDocument {
+    let request = repeat::request(&job);
+    let mut document = JobDocument::from(job);
+    document.request = request;
+    document
 }
 
 /// Sets the status 202 and the time of the next request.
@@ -203,7 +212,8 @@ fn with_preference(mut response: Response, prefer: Option<PreferWait>) -> Respon
 /// Lists the jobs, newest first.
 ///
 /// The parts of a job are listed only with `parent`. Send `next_cursor` of the answer as `cursor` to get the
-/// next page.
+/// next page. The parts of results that may be long are null in lists: hypotheses, certificates of separability and
+/// support vectors.
 #[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(JobListQuery),
     responses((status = 200, description = "A page of jobs", body = JobList)))]
 pub async fn list_jobs(
@@ -225,8 +235,25 @@ pub async fn list_jobs(
     }))
 }
 
-/// The document of a job in a list, where an encoding would be too long.
-fn listed(job: Job) -> JobDocument {
+/// The document of a job in a list, which leaves out the parts that may be long.
+fn listed(mut job: Job) -> JobDocument {
+    const LONG: [&str; 6] = [
+        "/hypothesis",
+        "/best/hypothesis",
+        "/training/hypothesis",
+        "/training/best/hypothesis",
+        "/certificate",
+        "/support",
+    ];
+    for pointer in LONG {
+        let part = job
+            .result
+            .as_mut()
+            .and_then(|result| result.pointer_mut(pointer));
+        if let Some(part) = part {
+            *part = serde_json::Value::Null;
+        }
+    }
     let mut document = JobDocument::from(job);
     document.table = None;
     document
@@ -259,7 +286,7 @@ pub async fn get_job(
         }),
         _ => None,
     };
-    let mut document = JobDocument::from(job);
+    let mut document = alone(job);
     document.queue = queue;
     Ok(with_preference(Json(document).into_response(), prefer))
 }

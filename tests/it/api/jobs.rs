@@ -311,3 +311,68 @@ async fn a_query_that_nobody_reads_is_refused() {
         assert_eq!(service.get(path).await.problem(400), "invalid-parameter");
     }
 }
+
+#[tokio::test]
+async fn the_request_in_the_answer_repeats_the_job() {
+    let service = Service::start().await;
+    let rows = "1,0,1,1\n0,1,1,-1\n".repeat(20);
+    let dataset = service
+        .send(request(
+            "POST",
+            "/v1/datasets?labels=last&header=false",
+            &[("content-type", "text/csv")],
+            rows,
+        ))
+        .await
+        .expect(201)
+        .id()
+        .to_owned();
+    let stored = json!({"dataset": dataset});
+    let generated = json!({"generated": {"n": 7, "target": {"disjunction": {"size": 2}}, "sampling": "uniform", "count": 50}});
+    let training = json!({"learner": {"name": "winnow", "params": {"alpha": 1.5}}, "data": stored, "holdout": 0.2,
+        "trace": true, "stop": {"max_passes": 3}, "seed": 5});
+    let plain = json!({"learner": {"name": "winnow"}, "data": stored, "seed": 5});
+    let requests = [
+        json!({"train": training, "name": "again", "priority": 2}),
+        json!({"train": {"learner": {"name": "perceptron"}, "data": generated}}),
+        json!({"separability": {"data": stored}}),
+        json!({"maximum_margin": {"data": stored, "bias": false}}),
+        json!({"grid": {"train": plain, "over": {"learner.params.alpha": [1.5, 2]}}}),
+        json!({"compare": {"data": stored, "folds": 2, "seed": 3, "learners": [{"name": "winnow"}, {"name": "perceptron"}]}}),
+        json!({"experiment": {"name": "false-stop-rate", "params": {"n": [3], "deltas": [0.5], "runs": 10}, "seed": 1}}),
+    ];
+    for body in requests {
+        let headers = [("content-type", "application/json"), ("prefer", "wait=30")];
+        let send = async |body: &Value| {
+            let sent = request("POST", "/v1/jobs", &headers, body.to_string());
+            service.send(sent).await.expect(200).json()
+        };
+        let first = send(&body).await;
+        let again = send(&first["request"]).await;
+        assert_eq!(first["request"], again["request"], "{body}");
+        assert_eq!(first["seed"], again["seed"]);
+        let task = first["task"].as_str().unwrap();
+        for (name, value) in body[task].as_object().unwrap() {
+            if !value.is_object() {
+                assert_eq!(first["request"][task][name], *value, "{body}");
+            }
+        }
+        let counts = |job: &Value| job["result"]["mistakes"].clone();
+        assert_eq!(counts(&first), counts(&again));
+    }
+    let inline = service.post_json("/v1/jobs", &short_job()).await.json();
+    assert!(inline["request"]["train"]["learner"].is_object());
+    assert!(inline["request"]["train"].get("data").is_none());
+}
+
+#[tokio::test]
+async fn a_list_leaves_out_the_long_parts_of_results() {
+    let service = Service::start().await;
+    let headers = [("content-type", "application/json"), ("prefer", "wait=30")];
+    let sent = request("POST", "/v1/jobs", &headers, short_job().to_string());
+    let job = service.send(sent).await.expect(200).json();
+    assert!(job["result"]["hypothesis"].is_object());
+    let listed = service.get("/v1/jobs").await.expect(200).json()["items"][0].clone();
+    assert!(listed["result"]["hypothesis"].is_null() && listed["request"].is_null());
+    assert_eq!(listed["result"]["mistakes"], job["result"]["mistakes"]);
+}

@@ -1,0 +1,81 @@
+//! The request that repeats a job, rebuilt from the stored form of its task.
+//!
+//! The store keeps the fields of a request as they came, beside some facts that submission added. This module takes the
+//! added facts away and puts data and seed back. Rows that came inside the request are not kept, so their request has no
+//! `data`.
+
+use serde_json::{Map, Value, json};
+
+use crate::records::Job;
+use crate::records::task::{JobSpec, TaskSpec};
+
+/// Returns the body for `POST /v1/jobs` that repeats a job; `None` for a part of another job, which no request makes.
+pub fn request(job: &Job) -> Option<Value> {
+    let spec: JobSpec = serde_json::from_value(job.spec.clone()).ok()?;
+    let name = spec.task.name();
+    let mut stored = serde_json::to_value(&spec.task).ok()?;
+    let mut task = match stored.get_mut(name)?.take() {
+        Value::Object(task) => task,
+        _ => return None,
+    };
+    match &spec.task {
+        TaskSpec::ExperimentPart(_) => return None,
+        TaskSpec::Train(_) => as_training(&mut task),
+        TaskSpec::Grid(_) => {
+            if let Some(Value::Object(training)) = task.get_mut("train") {
+                as_training(training);
+                add_data(training, job, &spec);
+            }
+        }
+        TaskSpec::Compare(_) => as_comparison(&mut task),
+        _ => {}
+    }
+    match &spec.task {
+        TaskSpec::Grid(_) => {}
+        TaskSpec::Experiment(_) => {
+            task.insert("seed".to_owned(), job.seed.into());
+        }
+        _ => add_data(&mut task, job, &spec),
+    }
+    let mut request = json!({ name: task });
+    if let Some(text) = &job.name {
+        request["name"] = text.as_str().into();
+    }
+    if job.priority != 0 {
+        request["priority"] = job.priority.into();
+    }
+    Some(request)
+}
+
+/// Takes away the facts that submission adds to a training.
+fn as_training(task: &mut Map<String, Value>) {
+    for added in ["among", "in_units"] {
+        task.remove(added);
+    }
+    if let Some(start) = task.get_mut("warm_start") {
+        *start = start["model"].take();
+    }
+}
+
+/// Takes away the reasons why learners do not fit, and writes the split as one field.
+fn as_comparison(task: &mut Map<String, Value>) {
+    let learners = task.get_mut("learners").and_then(Value::as_array_mut);
+    for compared in learners.into_iter().flatten() {
+        *compared = compared["learner"].take();
+    }
+    if let Some(Value::Object(split)) = task.remove("split") {
+        task.extend(split);
+    }
+}
+
+fn add_data(task: &mut Map<String, Value>, job: &Job, spec: &JobSpec) {
+    let data = match (&job.dataset, &spec.data.generated) {
+        (Some(dataset), _) => json!({"dataset": dataset}),
+        (None, Some(generated)) => json!({"generated": generated}),
+        (None, None) => Value::Null,
+    };
+    if !data.is_null() {
+        task.insert("data".to_owned(), data);
+    }
+    task.insert("seed".to_owned(), job.seed.into());
+}

@@ -338,7 +338,7 @@ async fn the_request_in_the_answer_repeats_the_job() {
         json!({"separability": {"data": stored}}),
         json!({"maximum_margin": {"data": stored, "bias": false}}),
         json!({"grid": {"train": plain, "over": {"learner.params.alpha": [1.5, 2]}}}),
-        json!({"compare": {"data": stored, "folds": 2, "seed": 3, "learners": [{"name": "winnow"}, {"name": "perceptron"}]}}),
+        json!({"compare": {"data": stored, "folds": 2, "seed": 3, "learners": [{"name": "winnow", "params": {}}, {"name": "perceptron", "params": {}}]}}),
         json!({"experiment": {"name": "false-stop-rate", "params": {"n": [3], "deltas": [0.5], "runs": 10}, "seed": 1}}),
     ];
     for body in requests {

@@ -30,6 +30,7 @@ use crate::config::{
 use crate::jobs::CheckNews;
 use crate::memory::return_free_memory;
 use crate::records::KeyQuotas;
+use crate::records::process::REVISION;
 use crate::records::schedule::Weight;
 
 use failure::Failure;
@@ -196,6 +197,7 @@ fn tell_start(
     let is_open = service.is_open();
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
+        revision = REVISION,
         address = %address,
         operations = %probed,
         workers = settings.workers(),

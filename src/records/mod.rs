@@ -29,6 +29,7 @@ pub mod model_file;
 pub mod names;
 pub mod owner;
 pub mod page;
+pub mod process;
 pub mod schedule;
 pub mod separability;
 pub mod session;

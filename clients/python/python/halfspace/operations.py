@@ -541,9 +541,9 @@ class Operations:
         return self._send(Call("GET", f"/v2/models/{segment(id)}/versions/{segment(version)}/ready", accept="application/json"), types.InferenceModelReady)
 
     def get_version(self) -> types.Version:
-        """Returns the name and the version of the service.
+        """Returns the name, the version and the revision of the service.
 
-        All processes of one release give the same answer.
+        All processes of one build give the same answer.
         """
         return self._send(Call("GET", "/version", accept="application/json"), types.Version)
 
@@ -1079,8 +1079,8 @@ class AsyncOperations:
         return await self._send(Call("GET", f"/v2/models/{segment(id)}/versions/{segment(version)}/ready", accept="application/json"), types.InferenceModelReady)
 
     async def get_version(self) -> types.Version:
-        """Returns the name and the version of the service.
+        """Returns the name, the version and the revision of the service.
 
-        All processes of one release give the same answer.
+        All processes of one build give the same answer.
         """
         return await self._send(Call("GET", "/version", accept="application/json"), types.Version)

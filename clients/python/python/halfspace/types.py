@@ -3520,6 +3520,11 @@ class Version(Struct, kw_only=True, omit_defaults=True):
 
     name: str
 
+    revision: str | None = None
+    """Git revision of the sources. The suffix `-dirty` marks sources with changes beyond that revision. Null if the
+    build did not know the revision.
+    """
+
     version: str
 
 

@@ -34,6 +34,7 @@ mod origins;
 mod permits;
 mod predict;
 mod problems;
+mod queue;
 mod quotas;
 mod samples;
 mod separability;

@@ -60,6 +60,14 @@ async fn a_log_in_json_is_json_from_the_first_line_on() {
         address: address(&start, "address"),
     };
     main.get("/v1/learners").await.expect(200);
+    // The process has reported before its first request.
+    let workers = main.get("/v1/workers").await.expect(200).json();
+    assert_eq!(
+        workers["items"].as_array().map(Vec::len),
+        Some(1),
+        "{workers}"
+    );
+    assert_eq!(workers["items"][0]["role"], "all");
     let operations = Client {
         address: address(&start, "operations"),
     };

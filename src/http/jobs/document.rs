@@ -10,6 +10,7 @@ use crate::records::evaluation::EvaluateResult;
 use crate::records::experiment::ExperimentResult;
 use crate::records::experiment_part::ExperimentPartResult;
 use crate::records::grid::GridResult;
+use crate::records::queue::QueuePlace;
 use crate::records::separability::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
 use crate::records::train::{LearnerSpec, TrainResult};
 use crate::records::{
@@ -42,7 +43,7 @@ pub struct JobDocument {
     /// Dataset of the job. The dataset may have been deleted after the end of the job.
     dataset: Option<DatasetId>,
     /// Place in the queue. Null unless the job is queued and the answer is about this job alone.
-    pub queue: Option<QueueDocument>,
+    pub queue: Option<QueuePlace>,
     /// Attempts that began. An attempt that a worker hands back without a failure is not counted.
     attempt: u32,
     created_at: Timestamp,
@@ -61,15 +62,6 @@ pub struct JobDocument {
     parent: Option<JobId>,
     /// Number of this part within the parent job, from 0.
     part: Option<u32>,
-}
-
-/// The place of a job in the queue.
-#[derive(Serialize, ToSchema)]
-#[schema(as = QueuePlace)]
-pub struct QueueDocument {
-    /// Queued jobs of the same key that run before this job, counted up to 1,000.
-    #[schema(maximum = 1_000)]
-    pub ahead: u32,
 }
 
 /// The parts of a job.

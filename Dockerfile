@@ -22,14 +22,18 @@ RUN mkdir benches src crates/halfspace-core/src crates/halfspace-formats/src cra
 
 FROM dependencies AS program
 COPY . .
+# The git revision of the sources, because the builder has no checkout: --build-arg SOURCE_REVISION=...
+ARG SOURCE_REVISION=""
 # Cargo compares modification times. Those of a checkout may be older than the empty build above.
 RUN touch src/lib.rs src/main.rs crates/*/src/lib.rs \
     && cargo build --release --locked --bin halfspace
 
 FROM debian:bookworm-slim
+ARG SOURCE_REVISION=""
 LABEL org.opencontainers.image.title="halfspace" \
       org.opencontainers.image.description="Learning as a service: learners of Boolean half-spaces as durable jobs over HTTP" \
-      org.opencontainers.image.licenses="MIT OR Apache-2.0"
+      org.opencontainers.image.licenses="MIT OR Apache-2.0" \
+      org.opencontainers.image.revision="$SOURCE_REVISION"
 COPY --from=program /build/target/release/halfspace /usr/local/bin/halfspace
 # Certificate authorities for callbacks over https. The slim image has none.
 COPY --from=program /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

@@ -24,13 +24,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::callbacks::client::DELIVERY_LIMIT;
 use crate::callbacks::{Allowed, CallbackClient, Signer, system_roots};
-use crate::config::{Role, Settings};
+use crate::config::Settings;
 use crate::http::limits::Limits;
 use crate::http::{self, App, Authenticator, InFlight, Origins, Permits, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
 use crate::memory::{self, Machine};
 use crate::records::schedule::SECONDS_DEFAULT;
-use crate::records::{Clock, Timestamp};
+use crate::records::{Clock, Role, Timestamp};
 use crate::storage::backup::{self, Backup, BackupError};
 use crate::storage::blobs::opening::OpeningError;
 use crate::storage::{BlobLocation, DataDir, DatabaseLocation, KeyLookup, StoreError};
@@ -258,6 +258,10 @@ impl Service {
         operations: Option<Operations>,
         stop: CancellationToken,
     ) {
+        // Clients learn why a job waits, so the process is known before the first request.
+        if let Err(error) = self.jobs.report().await {
+            tracing::warn!(%error, "the process could not report to the store; the report is repeated");
+        }
         self.jobs.start();
         let upkeep = tokio::spawn(keep_metrics());
         let jobs = Arc::clone(&self.jobs);
@@ -374,6 +378,7 @@ fn memory(settings: &Settings, machine: &Machine) -> Result<MemoryBudget, StartE
 fn jobs_config(settings: &Settings) -> JobsConfig {
     let limits = &settings.limits;
     JobsConfig {
+        role: settings.role,
         workers: settings.workers(),
         lease_seconds: settings.lease_seconds,
         attempts_max: limits.attempts_max,

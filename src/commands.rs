@@ -24,13 +24,14 @@ use tokio_util::sync::CancellationToken;
 use crate::app::logging::{log_to_stderr, tell_fatal};
 use crate::app::{self, Service};
 use crate::config::{
-    Command, CommandLine, KernelsChoice, KeysCommand, LogFormat, Role, ServeCommand, Settings,
+    Command, CommandLine, KernelsChoice, KeysCommand, LogFormat, ServeCommand, Settings,
     command_line, early_log_format, given_settings, names_listen, unknown_variable,
 };
 use crate::jobs::CheckNews;
 use crate::memory::return_free_memory;
-use crate::records::KeyQuotas;
+use crate::records::process::REVISION;
 use crate::records::schedule::Weight;
+use crate::records::{KeyQuotas, Role};
 
 use failure::Failure;
 
@@ -196,6 +197,7 @@ fn tell_start(
     let is_open = service.is_open();
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
+        revision = REVISION,
         address = %address,
         operations = %probed,
         workers = settings.workers(),

@@ -20,8 +20,8 @@ use ipnet::IpNet;
 use crate::callbacks::{Secret, parse_network};
 use crate::http::limits::{COUNT_MAX, Limits};
 use crate::jobs::JobsConfig;
-use crate::records::ApiKeyId;
 use crate::records::schedule::Weight;
+use crate::records::{ApiKeyId, Role};
 use crate::storage::{BlobUrl, DatabaseUrl, S3Access, SecretString};
 
 pub use learning::{
@@ -375,17 +375,6 @@ pub struct S3Settings {
     #[arg(long, env = "AWS_ALLOW_HTTP", global = true, num_args = 0..=1, require_equals = true,
         default_value = "false", default_missing_value = "true", action = clap::ArgAction::Set)]
     pub aws_allow_http: bool,
-}
-
-/// The role of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Role {
-    /// Answer requests and compute jobs.
-    All,
-    /// Answer requests. Other processes compute the jobs.
-    Api,
-    /// Compute jobs. Answer only the operations routes.
-    Worker,
 }
 
 /// The format of the log.

@@ -5,8 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::config::{Role, Settings};
+use crate::config::Settings;
 use crate::jobs::{Ids, Jobs};
+use crate::records::Role;
 use crate::storage::blobs::opening::OpeningError;
 use crate::storage::blobs::unfinished;
 use crate::storage::{

@@ -14,6 +14,7 @@ mod data;
 mod deliveries;
 mod ids;
 mod models;
+mod processes;
 mod queue;
 mod service;
 mod service_clock;

@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::callbacks::CallbackClient;
 use crate::records::schedule::{SECONDS_DEFAULT, SLICE_SECONDS_MIN};
-use crate::records::{Job, JobId, KeyRecord, Owner};
+use crate::records::{Job, JobId, KeyRecord, Owner, Role};
 use crate::storage::{
     Blobs, CancelOutcome, DeleteOutcome, OverQuota, QuotaStanding, Store, StoreError, Usage,
     WorkerId,
@@ -43,6 +43,8 @@ const FORGET_TIMEOUT: Duration = Duration::from_secs(2);
 /// The settings of the jobs of a process.
 #[derive(Clone, Debug)]
 pub struct JobsConfig {
+    /// The role of the process.
+    pub role: Role,
     /// Jobs computed at once. 0 if other processes compute.
     pub workers: usize,
     /// Seconds without a heartbeat after which another worker may take a job.
@@ -75,6 +77,7 @@ pub struct JobsConfig {
 impl Default for JobsConfig {
     fn default() -> Self {
         Self {
+            role: Role::All,
             workers: 1,
             lease_seconds: 15,
             attempts_max: 5,

@@ -4,6 +4,7 @@
 mod checkpoints;
 mod datasets;
 mod memory;
+mod place;
 mod yielding;
 
 use std::path::PathBuf;

@@ -105,6 +105,13 @@ impl<K: Kind> Id<K> {
             kind: PhantomData,
         }
     }
+
+    /// The time from which the id was made.
+    #[must_use]
+    pub fn made_at(self) -> Timestamp {
+        // The first 48 bits of a UUIDv7 are milliseconds.
+        Timestamp::from_milliseconds((self.uuid.as_u128() >> 80) as i64)
+    }
 }
 
 impl<K: Kind> fmt::Display for Id<K> {
@@ -211,6 +218,7 @@ mod tests {
             let json = serde_json::to_string(&id).unwrap();
             assert_eq!(json, format!("\"{text}\""));
             assert_eq!(serde_json::from_str::<JobId>(&json).unwrap(), id);
+            assert_eq!(id.made_at().milliseconds(), 1_700_000_000_000);
         }
     }
 

@@ -49,7 +49,10 @@ pub use quota::{Limit, OverQuota, QuotaStanding, Quotas, Usage};
 pub use sql::Store;
 pub use sql::check::{CheckedSession, CheckedStore, CheckedTable};
 
-use crate::records::{ApiKey, JobId, Status, Timestamp};
+use std::time::Duration;
+
+use crate::records::process::ProcessMemory;
+use crate::records::{ApiKey, JobId, Role, Status, Timestamp};
 
 /// Result of a store method.
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -98,6 +101,18 @@ pub struct TimeNote {
     pub earliest: Timestamp,
     /// Clock readings that are older may be deleted, in milliseconds of service time.
     pub kept_ms: u64,
+}
+
+/// A process's report of itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProcessReport<'a> {
+    pub worker: &'a WorkerId,
+    pub role: Role,
+    /// Number of jobs that the process computes at once.
+    pub workers: u32,
+    pub memory: ProcessMemory,
+    /// How long the process has run.
+    pub elapsed: Duration,
 }
 
 /// Upper bound of leases and callback delays, in seconds. A longer one results from a clock jump.

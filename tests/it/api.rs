@@ -35,6 +35,7 @@ mod origins;
 mod permits;
 mod predict;
 mod problems;
+mod queue;
 mod quotas;
 mod samples;
 mod separability;

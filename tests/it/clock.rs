@@ -165,6 +165,44 @@ async fn nothing_goes_by_a_jump(mut rig: Rig) {
     store.close().await;
 }
 
+/// Wrong clocks of processes have no effect on the list, which uses the clock of the database.
+async fn processes_are_listed_by_the_clock_of_the_database(mut rig: Rig) {
+    let mut all = Vec::new();
+    for jump in [0, TEN_YEARS_MS, -2 * TEN_YEARS_MS] {
+        rig.clock.jump_milliseconds(jump);
+        let (store, jobs) = rig.process().await;
+        jobs.report().await.unwrap();
+        all.push((store, jobs));
+        for (_, jobs) in &all {
+            let listed = jobs.processes().await.unwrap();
+            assert_eq!(listed.len(), all.len(), "{listed:?}");
+            let seen = listed.iter().map(|process| process.seen_at.milliseconds());
+            let (first, last) = (seen.clone().min().unwrap(), seen.max().unwrap());
+            assert!(last - first < 60_000, "{listed:?}");
+        }
+    }
+    for (store, jobs) in all {
+        jobs.start();
+        assert!(jobs.stop(crate::service::TIMEOUT).await);
+        store.close().await;
+    }
+    let (store, jobs) = rig.process().await;
+    assert_eq!(jobs.processes().await.unwrap(), []);
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processes_with_wrong_clocks_are_listed_over_sqlite() {
+    processes_are_listed_by_the_clock_of_the_database(Rig::new(None)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processes_with_wrong_clocks_are_listed_over_postgres() {
+    if let Some(database) = TestDatabase::new().await {
+        processes_are_listed_by_the_clock_of_the_database(Rig::new(Some(database))).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clock_that_jumps_loses_nothing_over_sqlite() {
     nothing_goes_by_a_jump(Rig::new(None)).await;

@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Output, Stdio};
 
+use halfspace::records::process::REVISION;
 use serde_json::{Value, json};
 
 use crate::service::{Client, Program, create_key, program, revoke_key, until};
@@ -51,6 +52,7 @@ async fn a_log_in_json_is_json_from_the_first_line_on() {
     let start = line(&log, "halfspace serves").await;
     let fields = &start["fields"];
     assert_eq!(fields["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(fields["revision"], json!(REVISION));
     assert_eq!(fields["open_to_everybody"], true);
     let given = fields["settings"].as_str().unwrap();
     assert!(given.contains("--log-format=json"), "{given}");
@@ -58,6 +60,14 @@ async fn a_log_in_json_is_json_from_the_first_line_on() {
         address: address(&start, "address"),
     };
     main.get("/v1/learners").await.expect(200);
+    // The process has reported before its first request.
+    let workers = main.get("/v1/workers").await.expect(200).json();
+    assert_eq!(
+        workers["items"].as_array().map(Vec::len),
+        Some(1),
+        "{workers}"
+    );
+    assert_eq!(workers["items"][0]["role"], "all");
     let operations = Client {
         address: address(&start, "operations"),
     };

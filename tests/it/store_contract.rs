@@ -11,6 +11,7 @@ mod database;
 mod datasets;
 mod idempotency;
 mod leases;
+mod processes;
 mod quotas;
 mod reading;
 mod sessions;
@@ -19,6 +20,7 @@ mod simulation;
 mod status;
 mod subjobs;
 mod time;
+mod waiting;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -529,6 +531,14 @@ contract!(over_sqlite over_postgres; [
         a_caller_that_goes_away_leaves_nothing_half_done
         writers_of_two_stores_wait_for_each_other
         a_database_has_one_name_and_one_place_for_blobs;
+    processes:
+        a_process_is_listed_until_it_stops
+        silent_processes_are_forgotten
+        a_process_is_listed_with_the_jobs_under_its_leases;
+    waiting:
+        the_load_of_the_queue_is_counted_by_owner
+        a_job_with_parts_waits_like_its_first_part
+        a_waiting_job_names_its_pause;
     time:
         readings_are_remembered_by_the_hour
         a_clock_that_jumps_ahead_charges_no_attempt

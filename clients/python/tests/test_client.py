@@ -304,6 +304,15 @@ def test_a_comparison_trains_the_best(client: halfspace.Client) -> None:
     assert "perceptron" in found._repr_html_()
 
 
+def test_the_queue_and_the_processes_are_typed(client: halfspace.Client) -> None:
+    queue = client.get_queue()
+    assert [one.owner for one in queue.owners if one.own] in ([], ["anonymous"])
+    assert queue.running == sum(one.running for one in queue.owners)
+    (worker,) = client.list_workers().items
+    assert worker.role == "all" and worker.workers >= 1
+    assert worker.started_at <= worker.seen_at
+
+
 def test_a_retry_never_makes_a_thing_twice(client: halfspace.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halfspace.requests.TRIES", 50)
     proxy = CuttingProxy(client.address, 3)

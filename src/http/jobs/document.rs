@@ -10,6 +10,7 @@ use crate::records::evaluation::EvaluateResult;
 use crate::records::experiment::ExperimentResult;
 use crate::records::experiment_part::ExperimentPartResult;
 use crate::records::grid::GridResult;
+use crate::records::queue::QueuePlace;
 use crate::records::separability::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
 use crate::records::train::{LearnerSpec, TrainResult};
 use crate::records::{
@@ -47,7 +48,7 @@ pub struct JobDocument {
     #[schema(value_type = Option<Object>)]
     pub request: Option<Value>,
     /// Place in the queue. Null unless the job is queued and the answer is about this job alone.
-    pub queue: Option<QueueDocument>,
+    pub queue: Option<QueuePlace>,
     /// Attempts that began. An attempt that a worker hands back without a failure is not counted.
     attempt: u32,
     created_at: Timestamp,
@@ -66,15 +67,6 @@ pub struct JobDocument {
     parent: Option<JobId>,
     /// Number of this part within the parent job, from 0.
     part: Option<u32>,
-}
-
-/// The place of a job in the queue.
-#[derive(Serialize, ToSchema)]
-#[schema(as = QueuePlace)]
-pub struct QueueDocument {
-    /// Queued jobs of the same key that run before this job, counted up to 1,000.
-    #[schema(maximum = 1_000)]
-    pub ahead: u32,
 }
 
 /// The parts of a job.

@@ -5,6 +5,7 @@ pub mod events;
 pub mod experiments;
 pub mod figure;
 pub mod json_place;
+pub mod queue;
 pub mod repeat;
 pub mod submission;
 pub mod tasks;
@@ -22,9 +23,10 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::jobs::JobsError;
 use crate::records::id::JobKind;
+use crate::records::queue::QueuePlace;
 use crate::records::task::TaskSpec;
 use crate::records::{Job, JobId, KeyRecord, Owner, Status};
-use crate::storage::JobFilter;
+use crate::storage::{JobFilter, StoreError};
 
 use crate::http::App;
 use crate::http::datasets::resolve::{first_real, sha256};
@@ -35,7 +37,7 @@ use crate::http::extract::body::Effort;
 use crate::http::extract::data_body::DataBody;
 use crate::http::extract::idempotency::{KeyHeader, made_id, once};
 use crate::http::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
-use crate::http::jobs::document::{JobDocument, QueueDocument};
+use crate::http::jobs::document::JobDocument;
 use crate::http::jobs::json_place::JsonPlace;
 use crate::http::jobs::submission::{RequestedJob, submit};
 use crate::http::jobs::tasks::JobRequest;
@@ -69,9 +71,6 @@ pub struct JobListQuery {
     /// Only the parts of this job. When absent, no job of the page is a part.
     parent: Option<JobId>,
 }
-
-/// Jobs ahead of a queued job are counted up to this number.
-const AHEAD_MAX: u32 = 1_000;
 
 /// Submits a job.
 ///
@@ -135,7 +134,7 @@ pub async fn replay(
         Err(JobsError::NotFound) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let mut response = answer(job, wait.prefer);
+    let mut response = answer(&app, job, wait.prefer).await;
     if wait.timeout.is_zero() {
         // As for the first request: without a wait, the status is 202 even if the job has ended.
         accept(&mut response);
@@ -170,9 +169,9 @@ async fn read_request(app: &App, request: Request) -> Result<(RequestedJob, Json
 }
 
 /// The answer about a submitted job: 200 if the job has ended, otherwise 202.
-pub fn answer(job: Job, prefer: Option<PreferWait>) -> Response {
+pub async fn answer(app: &App, job: Job, prefer: Option<PreferWait>) -> Response {
     let ended = job.status.is_ended();
-    let mut response = located(job);
+    let mut response = located(app, job).await;
     if !ended {
         accept(&mut response);
         return response;
@@ -180,16 +179,30 @@ pub fn answer(job: Job, prefer: Option<PreferWait>) -> Response {
     with_preference(response, prefer)
 }
 
-/// The document of a job with the header `Location`.
-fn located(job: Job) -> Response {
+/// The document of a job with the header `Location`. The answer is a success even without a place in the queue,
+/// because the job is stored.
+async fn located(app: &App, job: Job) -> Response {
     let location = [(header::LOCATION, format!("/v1/jobs/{}", job.id))];
-    (location, Json(alone(job))).into_response()
+    let queue = place(app, &job).await.unwrap_or_else(|error| {
+        tracing::warn!(job = %job.id, %error, "the answer lacks the place of the job in the queue");
+        None
+    });
+    (location, Json(alone(job, queue))).into_response()
+}
+
+/// The place of a job, if the job is queued.
+async fn place(app: &App, job: &Job) -> Result<Option<QueuePlace>, StoreError> {
+    match job.status {
+        Status::Queued => app.jobs.queue_place(job).await.map(Some),
+        _ => Ok(None),
+    }
 }
 
 /// The document of a job in an answer about this job alone.
-fn alone(job: Job) -> JobDocument {
+fn alone(job: Job, queue: Option<QueuePlace>) -> JobDocument {
     let request = repeat::request(&job);
     let mut document = JobDocument::from(job);
+    document.queue = queue;
     document.request = request;
     document
 }
@@ -280,14 +293,8 @@ pub async fn get_job(
         None => app.jobs.job(&owner, id).await?,
         Some(wait) => app.jobs.wait(&owner, id, wait.0).await?,
     };
-    let queue = match job.status {
-        Status::Queued => Some(QueueDocument {
-            ahead: app.jobs.store().jobs_ahead(&job, AHEAD_MAX).await?,
-        }),
-        _ => None,
-    };
-    let mut document = alone(job);
-    document.queue = queue;
+    let queue = place(&app, &job).await?;
+    let document = alone(job, queue);
     Ok(with_preference(Json(document).into_response(), prefer))
 }
 
@@ -307,7 +314,7 @@ pub async fn cancel_job(
     PathId(id): PathId<JobKind>,
 ) -> Result<Response, Problem> {
     let (job, is_first) = app.jobs.cancel(&owner, id).await?;
-    let mut response = located(job);
+    let mut response = located(&app, job).await;
     if is_first {
         accept(&mut response);
     }

@@ -54,7 +54,7 @@ pub async fn submit(
 ) -> Result<Response, NotMade> {
     let draft = draft(app, owner, job, at, key).await?;
     let job = app.jobs.submit(draft, wait.timeout).await?;
-    Ok(answer(job, wait.prefer))
+    Ok(answer(app, job, wait.prefer).await)
 }
 
 /// Checks a requested job as far as possible before the job exists.

@@ -1,6 +1,8 @@
 //! Routes for operators and their tools: liveness, readiness, metrics, version, the OpenAPI document and
 //! the pages that explain error codes.
 
+pub mod workers;
+
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -11,6 +13,8 @@ use bytes::Bytes;
 use halfspace_core::memory::live_bytes;
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use crate::records::process::REVISION;
 
 use crate::http::App;
 use crate::http::document::declared::{IN_PATH, problems};
@@ -29,6 +33,9 @@ pub struct Health {
 pub struct Version {
     name: &'static str,
     version: &'static str,
+    /// Git revision of the sources. The suffix `-dirty` marks sources with changes beyond that revision. Null if
+    /// the build did not know the revision.
+    revision: Option<&'static str>,
 }
 
 /// The text of the OpenAPI document, with the limits in force.
@@ -78,15 +85,16 @@ pub async fn get_metrics(State(app): State<App>) -> Response {
     ([(header::CONTENT_TYPE, content_type)], app.metrics.render()).into_response()
 }
 
-/// Returns the name and the version of the service.
+/// Returns the name, the version and the revision of the service.
 ///
-/// All processes of one release give the same answer.
+/// All processes of one build give the same answer.
 #[utoipa::path(get, path = "/version", tag = "service",
-    responses((status = 200, description = "Name and version", body = Version)))]
+    responses((status = 200, description = "Name, version and revision", body = Version)))]
 pub async fn get_version() -> Json<Version> {
     Json(Version {
         name: env!("CARGO_PKG_NAME"),
         version: env!("CARGO_PKG_VERSION"),
+        revision: REVISION,
     })
 }
 

@@ -7,6 +7,7 @@
 //! - [`checkpoints`] stores states of running jobs. [`yielding`] and [`parking`] hand a permit to another job and
 //!   back. [`shares`] counts the seconds of owners.
 //! - [`hub`] wakes those who wait for a job in this process.
+//! - [`place`] explains to clients why a job waits.
 
 pub(super) mod checkpoints;
 pub(super) mod completion;
@@ -14,6 +15,7 @@ pub(super) mod compute;
 pub(super) mod hub;
 pub(super) mod lease_renewer;
 pub(super) mod parking;
+pub(super) mod place;
 pub(super) mod scheduler;
 pub(super) mod shares;
 pub(super) mod subjobs;

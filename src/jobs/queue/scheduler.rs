@@ -1,7 +1,7 @@
 //! The scheduler of a process: gives permits to parked jobs and to newly claimed jobs.
 //!
 //! The same module maintains the queue. Maintenance releases expired leases, charges owners for waited jobs,
-//! corrects shares of owners and measures the queue. The policy is in `records/schedule.rs`.
+//! corrects shares of owners, measures the queue and reports the process. The policy is in `records/schedule.rs`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -23,6 +23,9 @@ const POLL: Duration = Duration::from_millis(500);
 
 /// Number of maintenance rounds per correction of the owners' shares.
 const ROUNDS_BETWEEN_SHARES: u32 = 4;
+
+/// Number of maintenance rounds per report of the process.
+const ROUNDS_BETWEEN_REPORTS: u32 = 10;
 
 /// Number of maintenance rounds per measurement of the queue depths.
 const ROUNDS_BETWEEN_DEPTHS: u32 = 20;
@@ -153,16 +156,19 @@ impl Jobs {
     }
 
     /// Maintains the queue until the process stops: requeues jobs of dead workers, charges owners for waited
-    /// jobs, corrects shares and measures the queue.
+    /// jobs, corrects shares, measures the queue and reports the process.
     pub(crate) async fn tend_queue(self: Arc<Self>) {
         for round in 0_u32.. {
             tokio::select! {
                 () = tokio::time::sleep(self.ids.about(POLL)) => {}
-                () = self.stopping.cancelled() => return,
+                () = self.stopping.cancelled() => break,
             }
             if let Err(error) = self.tend_round(round).await {
                 tracing::debug!(%error, "the maintenance of the queue failed");
             }
+        }
+        if let Err(error) = self.store.forget_process(&self.worker).await {
+            tracing::debug!(%error, "the process remains listed for a minute");
         }
     }
 
@@ -170,6 +176,9 @@ impl Jobs {
         let terms = Self::release_terms(self.config.attempts_max);
         if self.store.release_expired(&terms, self.ids.now()).await? > 0 {
             self.hub.work.notify_one();
+        }
+        if round.is_multiple_of(ROUNDS_BETWEEN_REPORTS) {
+            self.report().await?;
         }
         let spent: Vec<_> = self.unpaid().drain().collect();
         if !spent.is_empty()

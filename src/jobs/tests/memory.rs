@@ -9,6 +9,7 @@ use halfspace_formats::{Buffers, StoredExamples};
 use super::yielding::job_of;
 use super::*;
 use crate::jobs::tasks::{self, About, Given, Task as _, Train};
+use crate::records::queue::WaitsFor;
 use crate::records::task::TaskSpec;
 
 const MIB: u64 = 1 << 20;
@@ -252,15 +253,16 @@ async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
             let new = job(&task, sample);
             ids.push(rig.submit(new).await.id);
         }
+        rig.jobs.report().await.unwrap();
         rig.jobs.start();
         assert_eq!(rig.ended(ids[2]).await.status, Status::Succeeded);
         // This large job waits behind the job that was passed over for too long.
         if is_patient {
             assert_eq!(rig.ended(ids[1]).await.status, Status::Succeeded);
         } else {
-            assert_eq!(rig.job(ids[1]).await.status, Status::Queued);
+            assert_waits_for_memory(&rig, ids[1]).await;
         }
-        assert_eq!(rig.job(ids[0]).await.status, Status::Queued);
+        assert_waits_for_memory(&rig, ids[0]).await;
         drop(other);
         for id in ids {
             let job = rig.ended(id).await;
@@ -269,6 +271,13 @@ async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
         assert!(rig.jobs.stop(TIMEOUT).await);
         assert_eq!(memory.taken(), 0);
     }
+}
+
+async fn assert_waits_for_memory(rig: &Rig, id: JobId) {
+    let job = rig.job(id).await;
+    assert_eq!(job.status, Status::Queued);
+    let place = rig.jobs.queue_place(&job).await.unwrap();
+    assert_eq!(place.waits_for, WaitsFor::Memory);
 }
 
 #[tokio::test]

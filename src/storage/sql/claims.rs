@@ -212,7 +212,7 @@ pub(super) const FIRST_OTHER: &str = concat!(
 );
 
 /// A number of bytes in the signed type of the databases.
-fn bytes(bytes: u64) -> i64 {
+pub(super) fn bytes(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 

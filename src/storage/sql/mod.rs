@@ -24,6 +24,7 @@ mod identity;
 mod jobs;
 pub(super) mod migrations;
 mod models;
+mod processes;
 mod queue;
 mod rows;
 mod service_time;
@@ -33,6 +34,7 @@ mod subjobs;
 #[cfg(test)]
 mod tests;
 mod usage;
+mod waiting;
 
 use std::time::Duration;
 

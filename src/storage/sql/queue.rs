@@ -13,7 +13,7 @@ use super::database::{Database, Row, Statement, Transaction, statement};
 use super::events::{self, NewEvent};
 use super::rows::{is_unwanted, job_columns};
 use super::subjobs::{self, EndedSubjob};
-use super::{Store, callbacks, checkpoints, jobs, rows, shares};
+use super::{Store, callbacks, checkpoints, jobs, processes, rows, shares};
 use crate::records::schedule::SUSPECT_DEATHS;
 use crate::records::{Callback, JobError, JobId, JobTree, Owner, Progress, Status, Timestamp};
 
@@ -41,14 +41,15 @@ impl Store {
         history::recorded(|| Facts::of("release-expired"), self.with_reserve(write)).await
     }
 
-    /// Returns every running job to the queue, on the terms of [`Store::release_expired`], and makes every
-    /// leased callback due at once. Returns the number of jobs. Only a process that knows to be the only one
-    /// on this store may call this.
+    /// Returns every running job to the queue on the terms of [`Store::release_expired`]. Makes every leased
+    /// callback due at once and forgets all processes. Returns the number of jobs. Only a process that knows to
+    /// be the only one on this store may call this.
     pub async fn release_all_leases(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64> {
         let write = || async move {
             let mut transaction = self.database.begin().await?;
             let released = release(&mut transaction, RELEASE_ALL, terms, now).await?;
             callbacks::release_all(&mut transaction).await?;
+            processes::forget_all(&mut transaction).await?;
             transaction.commit().await?;
             Ok(released)
         };

@@ -118,7 +118,7 @@ pub(super) fn word(value: &impl Serialize) -> Result<String> {
     }
 }
 
-fn from_word<T: DeserializeOwned>(word: String) -> Result<T> {
+pub(super) fn from_word<T: DeserializeOwned>(word: String) -> Result<T> {
     serde_json::from_value(word.into()).map_err(StoreError::corrupt)
 }
 
@@ -347,6 +347,12 @@ pub(super) fn from_json_if<T: DeserializeOwned>(row: &Row, column: &str) -> Resu
     row.get::<Option<String>>(column)?
         .map(from_json)
         .transpose()
+}
+
+/// A moment of the database's clock, in seconds since 1970.
+pub(super) fn moment(seconds: f64) -> Timestamp {
+    // The conversion saturates.
+    Timestamp::from_milliseconds((seconds * 1_000.0) as i64)
 }
 
 fn time_if(row: &Row, column: &str) -> Result<Option<Timestamp>> {

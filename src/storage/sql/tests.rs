@@ -1,7 +1,7 @@
 //! Tests that the statements search their indexes and read no other rows.
 
 use super::database::{Row, statement};
-use super::{Store, callbacks, claims, datasets, jobs, subjobs, usage};
+use super::{Store, callbacks, claims, datasets, jobs, processes, subjobs, usage, waiting};
 use crate::storage::sqlite;
 
 /// The steps of SQLite's plan for a statement.
@@ -46,6 +46,10 @@ async fn lists_and_claims_search_their_indexes() {
             "SEARCH jobs USING COVERING INDEX jobs_to_claim (owner=? AND priority>?)",
         ),
         (
+            waiting::WAITING,
+            "SEARCH jobs USING INDEX jobs_of_parent (parent=?)",
+        ),
+        (
             callbacks::TAKE_DUE,
             "SEARCH callbacks USING COVERING INDEX callbacks_due (due_at<?)",
         ),
@@ -81,5 +85,23 @@ async fn lists_and_claims_search_their_indexes() {
             !steps.iter().any(|found| found.contains("TEMP B-TREE")),
             "{steps:?}"
         );
+    }
+}
+
+/// These statements group the jobs that they count, so they sort few rows in temporary trees.
+#[tokio::test]
+async fn counts_of_jobs_read_indexes() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = sqlite::open(&directory.path().join("db")).await.unwrap();
+    for (text, step) in [
+        (
+            waiting::LOAD,
+            "SCAN jobs USING COVERING INDEX jobs_to_claim_by_age",
+        ),
+        (waiting::LOAD, "SCAN jobs USING INDEX jobs_running"),
+        (processes::LIVE, "SCAN jobs USING INDEX jobs_running"),
+    ] {
+        let steps = steps(&store, text).await;
+        assert!(steps.iter().any(|found| found == step), "{steps:?}");
     }
 }

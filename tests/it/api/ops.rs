@@ -1,5 +1,7 @@
 //! The routes for operators: liveness, readiness, metrics, version and documents.
 
+use halfspace::records::process::REVISION;
+
 use crate::service::{Service, request, short_job};
 
 #[tokio::test]
@@ -11,6 +13,7 @@ async fn a_service_that_runs_is_alive_and_ready() {
     let version = service.get("/version").await.expect(200).json();
     assert_eq!(version["name"], "halfspace");
     assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(version["revision"], serde_json::json!(REVISION));
 }
 
 #[tokio::test]

@@ -177,6 +177,24 @@ fn the_page_of_metrics_lists_every_metric() {
     assert_eq!(listed, metrics);
 }
 
+#[test]
+fn the_guide_explains_every_reason_of_a_wait() {
+    let schemas = &DOCUMENT["components"]["schemas"];
+    let described = &schemas["QueuePlace"]["properties"]["waits_for"]["description"];
+    let reasons = schemas["WaitsFor"]["enum"]
+        .as_array()
+        .expect("an enumeration");
+    let page = page("docs/how-to/jobs.md");
+    for reason in reasons {
+        let name = format!("`{}`", reason.as_str().expect("a word"));
+        assert!(
+            described.as_str().expect("a text").contains(&name),
+            "{name}"
+        );
+        assert!(page.contains(&format!("| {name} |")), "{name}");
+    }
+}
+
 /// Asserts that a page holds exactly this table.
 fn expect_table(path: &str, head: &str, rows: impl Iterator<Item = String>) {
     let columns = head.matches('|').count() - 1;

@@ -334,6 +334,13 @@ class Operations:
         """
         return self._send(Call("GET", f"/v1/models/{segment(id)}/weights.npy", accept="application/x-npy"), bytes)
 
+    def get_queue(self) -> types.Queue:
+        """Returns the load of the queue: queued, running and parked jobs, in all and by key.
+
+        You see your own key in full. Other keys have counts, but neither an id nor a name.
+        """
+        return self._send(Call("GET", "/v1/queue", accept="application/json"), types.Queue)
+
     def list_samples(self) -> types.SampleList:
         """Lists tables to try.
 
@@ -474,6 +481,14 @@ class Operations:
         """
         return self._send(Call("GET", "/v1/theory/winnow", accept="application/json", query={"n": n, "relevant": relevant, "alpha": alpha, "theta": theta}), types.MistakeBound)
 
+    def list_workers(self) -> types.WorkerList:
+        """Lists the live processes of the service, in the order of their starts.
+
+        A process appears at its start and disappears when it stops. A process that dies disappears after 60
+        seconds.
+        """
+        return self._send(Call("GET", "/v1/workers", accept="application/json"), types.WorkerList)
+
     def get_inference_server(self) -> types.InferenceServer:
         """Describes the server and the supported extensions of the protocol.
 
@@ -541,9 +556,9 @@ class Operations:
         return self._send(Call("GET", f"/v2/models/{segment(id)}/versions/{segment(version)}/ready", accept="application/json"), types.InferenceModelReady)
 
     def get_version(self) -> types.Version:
-        """Returns the name and the version of the service.
+        """Returns the name, the version and the revision of the service.
 
-        All processes of one release give the same answer.
+        All processes of one build give the same answer.
         """
         return self._send(Call("GET", "/version", accept="application/json"), types.Version)
 
@@ -872,6 +887,13 @@ class AsyncOperations:
         """
         return await self._send(Call("GET", f"/v1/models/{segment(id)}/weights.npy", accept="application/x-npy"), bytes)
 
+    async def get_queue(self) -> types.Queue:
+        """Returns the load of the queue: queued, running and parked jobs, in all and by key.
+
+        You see your own key in full. Other keys have counts, but neither an id nor a name.
+        """
+        return await self._send(Call("GET", "/v1/queue", accept="application/json"), types.Queue)
+
     async def list_samples(self) -> types.SampleList:
         """Lists tables to try.
 
@@ -1012,6 +1034,14 @@ class AsyncOperations:
         """
         return await self._send(Call("GET", "/v1/theory/winnow", accept="application/json", query={"n": n, "relevant": relevant, "alpha": alpha, "theta": theta}), types.MistakeBound)
 
+    async def list_workers(self) -> types.WorkerList:
+        """Lists the live processes of the service, in the order of their starts.
+
+        A process appears at its start and disappears when it stops. A process that dies disappears after 60
+        seconds.
+        """
+        return await self._send(Call("GET", "/v1/workers", accept="application/json"), types.WorkerList)
+
     async def get_inference_server(self) -> types.InferenceServer:
         """Describes the server and the supported extensions of the protocol.
 
@@ -1079,8 +1109,8 @@ class AsyncOperations:
         return await self._send(Call("GET", f"/v2/models/{segment(id)}/versions/{segment(version)}/ready", accept="application/json"), types.InferenceModelReady)
 
     async def get_version(self) -> types.Version:
-        """Returns the name and the version of the service.
+        """Returns the name, the version and the revision of the service.
 
-        All processes of one release give the same answer.
+        All processes of one build give the same answer.
         """
         return await self._send(Call("GET", "/version", accept="application/json"), types.Version)

@@ -1456,6 +1456,19 @@ class Job(Struct, kw_only=True, omit_defaults=True):
     warm_start: ModelId | None = None
 
 
+class JobCounts(Struct, kw_only=True, omit_defaults=True):
+    """The jobs of the queue by their state."""
+
+    parked: int
+    """Jobs that have begun and yield to other jobs in their process."""
+
+    queued: int
+    """Jobs that wait for a worker. The parts of a job count instead of the job."""
+
+    running: int
+    """Jobs that a worker computes now."""
+
+
 class JobError(Struct, kw_only=True, omit_defaults=True):
     """The reason why a job failed."""
 
@@ -2567,6 +2580,19 @@ class Problem(Struct, kw_only=True, omit_defaults=True):
     """URL of a page of this service that explains the code."""
 
 
+class ProcessMemory(Struct, kw_only=True, omit_defaults=True):
+    """The memory of a process for requests and jobs."""
+
+    memory_bytes_free: int
+    """Bytes of memory that one more job can have now."""
+
+    memory_bytes_max: int
+    """Bytes of memory for one request or job while no other request or job uses memory."""
+
+    memory_bytes_taken: int
+    """Bytes of memory that requests and jobs have reserved."""
+
+
 class Progress(Struct, kw_only=True, omit_defaults=True):
     """The progress of a job."""
 
@@ -2622,11 +2648,62 @@ class ProgressiveCertificate(Struct, kw_only=True, omit_defaults=True, tag_field
     """The statement as a sentence."""
 
 
+class Queue(Struct, kw_only=True, omit_defaults=True):
+    """The load of the queue."""
+
+    parked: int
+    """Jobs that have begun and yield to other jobs in their process."""
+
+    queued: int
+    """Jobs that wait for a worker. The parts of a job count instead of the job."""
+
+    running: int
+    """Jobs that a worker computes now."""
+
+    oldest_age_seconds: float | None = None
+    """Age of the oldest queued job; null if no job is queued."""
+
+    owners: list[QueueOwner]
+    """Keys with jobs in the queue, those with the most jobs first. The list has your own key and at most 99 others."""
+
+
+class QueueOwner(Struct, kw_only=True, omit_defaults=True):
+    """The jobs of one key in the queue."""
+
+    parked: int
+    """Jobs that have begun and yield to other jobs in their process."""
+
+    queued: int
+    """Jobs that wait for a worker. The parts of a job count instead of the job."""
+
+    running: int
+    """Jobs that a worker computes now."""
+
+    own: bool
+    """Whether this is your key."""
+
+    owner: str | None = None
+    """Id of your key, or `anonymous` on a service without keys. Null for another key."""
+
+    virtual_seconds: float | None = None
+    """Computed seconds of your key, divided by the weight. The key with the fewest goes first. Null for another key."""
+
+    weight: float | None = None
+    """Weight of your key; null for another key."""
+
+
 class QueuePlace(Struct, kw_only=True, omit_defaults=True):
     """The place of a job in the queue."""
 
     ahead: int
     """Queued jobs of the same key that run before this job, counted up to 1,000."""
+
+    not_before: Timestamp | None = None
+
+    waits_for: WaitsFor
+    """Reason why the job does not run yet: `about-to-start`, `back-off`, `memory`, `newer-worker`, `no-worker`,
+    `other-jobs`, `storage-full` or `worker`.
+    """
 
 
 class Receipt(Struct, kw_only=True, omit_defaults=True):
@@ -3520,6 +3597,11 @@ class Version(Struct, kw_only=True, omit_defaults=True):
 
     name: str
 
+    revision: str | None = None
+    """Git revision of the sources. The suffix `-dirty` marks sources with changes beyond that revision. Null if the
+    build did not know the revision.
+    """
+
     version: str
 
 
@@ -3612,6 +3694,63 @@ class WithheldCertificate(Struct, kw_only=True, omit_defaults=True):
 
     reason: str
     """The missing or contradicted assumption."""
+
+
+class Worker(Struct, kw_only=True, omit_defaults=True):
+    """A live process of the service."""
+
+    memory_bytes_free: int
+    """Bytes of memory that one more job can have now."""
+
+    memory_bytes_max: int
+    """Bytes of memory for one request or job while no other request or job uses memory."""
+
+    memory_bytes_taken: int
+    """Bytes of memory that requests and jobs have reserved."""
+
+    alone: bool
+    """Whether a job computes alone, because processes died while they computed the job. The other jobs of the process
+    are parked.
+    """
+
+    id: str
+    """Name of the process, drawn at random at each start."""
+
+    parked: int
+    """Jobs of the process that have yielded to other jobs."""
+
+    revision: str | None = None
+    """Git revision of the sources; null if the build did not know the revision."""
+
+    role: Role
+
+    running: int
+    """Jobs that the process computes now. A job that is computed before it is stored does not count."""
+
+    seen_at: Timestamp
+    """Time of the last report by the clock of the database. A process reports every 5 seconds or so. A process without
+    a report for 60 seconds is not listed.
+    """
+
+    spec_schema: int
+    """Newest schema of stored jobs that the process reads. The process does not claim jobs of a newer schema."""
+
+    started_at: Timestamp
+    """Start of the process by the clock of the database."""
+
+    version: str
+
+    workers: int
+    """Number of jobs that the process computes at once; 0 in the role `api`."""
+
+
+class WorkerList(Struct, kw_only=True, omit_defaults=True):
+    """The live processes of the service, on one page."""
+
+    items: list[Worker]
+
+    next_cursor: str | None = None
+    """Always null, because the list has one page."""
 
 
 class WrongDocument(Struct, kw_only=True, omit_defaults=True):
@@ -3741,6 +3880,9 @@ Reading: TypeAlias = Literal["signed", "unsigned"]
 ReceiptData: TypeAlias = Union[GeneratedReceiptData, RowsReceiptData]
 """The origin of the examples of a training."""
 
+Role: TypeAlias = Literal["all", "api", "worker"]
+"""The role of a process."""
+
 Row: TypeAlias = dict[str, Any]
 """A row of a table: one member per column"""
 
@@ -3767,3 +3909,6 @@ TermWeight: TypeAlias = Union[float, str]
 """The weight of a term."""
 
 Timestamp: TypeAlias = str
+
+WaitsFor: TypeAlias = Literal["about-to-start", "back-off", "memory", "newer-worker", "no-worker", "other-jobs", "storage-full", "worker"]
+"""The reason why a queued job does not run yet."""

@@ -128,6 +128,23 @@ pub enum FormatErrorKind {
 }
 
 impl FormatErrorKind {
+    /// Whether the content of the body is at fault. Other faults lie in the transfer, in a limit or in the service.
+    pub fn is_of_content(self) -> bool {
+        !matches!(
+            self,
+            Self::TooLarge { .. }
+                | Self::TooDeep { .. }
+                | Self::Truncated
+                | Self::BadCoding
+                | Self::UnknownCoding
+                | Self::Io
+                | Self::NotYet
+                | Self::NotReserved
+                | Self::Spool(_)
+                | Self::NoMemory(_)
+        )
+    }
+
     /// Returns the stable name of the kind.
     pub fn code(self) -> &'static str {
         match self {
@@ -173,14 +190,6 @@ pub struct FormatError {
     pub place: Option<Place>,
     /// A sentence on the fault and the expected form.
     pub detail: String,
-}
-
-impl FormatError {
-    /// Adds the first byte of a line as the place, if the error has none.
-    pub(crate) fn or_at(mut self, line: u64) -> Self {
-        self.place.get_or_insert(Place::Line { line, column: 1 });
-        self
-    }
 }
 
 /// A fault without a place, which the caller adds.

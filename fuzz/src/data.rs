@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use halfspace_formats::{
     BitOrder, DataForm, Format, FormatError, FormatErrorKind, ParsedRows, LabelsColumn, LineSteps,
-    NdjsonPortions, Options, Parsed, Place, RowsKind, Spool, Supply, TextFormat, digest, gather,
+    NdjsonPortions, Options, Parsed, Place, Preview, RowsKind, Spool, Supply, TextFormat, digest, gather,
     json as documents, parse, read_blocks, write_blocks, write_examples,
 };
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
@@ -152,7 +152,24 @@ fn body(format: Format, bytes: &[u8]) -> Option<Result<Parsed, FormatError>> {
         survives_being_written(parsed);
     }
     through_a_spool(format, &input, &whole);
+    under_a_preview(format, &input, &whole);
     Some(whole)
+}
+
+/// A preview does not change the outcome, and each of its rows has the cells that the names tell.
+fn under_a_preview(format: Format, input: &Input<'_>, whole: &Result<Parsed, FormatError>) {
+    let preview = Preview::new(3);
+    let options = Options {
+        preview: Some(preview.clone()),
+        ..input.options.clone()
+    };
+    let read = parse(format, input.body, &options);
+    let read = read.map_err(|error| preview.explained(error).unwrap_or_else(|error| error));
+    assert_eq!(*whole, read, "a preview matters");
+    let mut rows = read.ok().map(Parsed::<ParsedRows>::from);
+    let shown = preview.finish(rows.as_mut()).expect("rows in memory");
+    assert!(shown.rows.len() <= 3);
+    assert!(shown.rows.iter().all(|row| row.len() == shown.names.len()));
 }
 
 fn stays_within_limits(data: &Data, options: &Options) {

@@ -51,6 +51,7 @@ impl<'a> Input<'a> {
             n: (n > 0).then_some(usize::from(n)),
             table: TableOptions::default(),
             assume: None,
+            preview: None,
             limits: ParseLimits {
                 n_max: 300,
                 line_bytes_max: 4096,

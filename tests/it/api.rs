@@ -34,6 +34,7 @@ mod ops;
 mod origins;
 mod permits;
 mod predict;
+mod previews;
 mod problems;
 mod queue;
 mod quotas;

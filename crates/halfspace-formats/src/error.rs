@@ -128,6 +128,23 @@ pub enum FormatErrorKind {
 }
 
 impl FormatErrorKind {
+    /// Whether the content of the body is at fault. Other faults lie in the transfer, in a limit or in the service.
+    pub fn is_of_content(self) -> bool {
+        !matches!(
+            self,
+            Self::TooLarge { .. }
+                | Self::TooDeep { .. }
+                | Self::Truncated
+                | Self::BadCoding
+                | Self::UnknownCoding
+                | Self::Io
+                | Self::NotYet
+                | Self::NotReserved
+                | Self::Spool(_)
+                | Self::NoMemory(_)
+        )
+    }
+
     /// Returns the stable name of the kind.
     pub fn code(self) -> &'static str {
         match self {
@@ -176,10 +193,13 @@ pub struct FormatError {
 }
 
 impl FormatError {
-    /// Adds the first byte of a line as the place, if the error has none.
-    pub(crate) fn or_at(mut self, line: u64) -> Self {
-        self.place.get_or_insert(Place::Line { line, column: 1 });
-        self
+    /// Moves the place into an outer document: see [`Place::under`].
+    #[must_use]
+    pub fn under(self, prefix: &str) -> Self {
+        Self {
+            place: self.place.map(|place| place.under(prefix)),
+            ..self
+        }
     }
 }
 

@@ -83,6 +83,9 @@ pub use tables::encoding::{
 pub use tables::options::{
     BINS_DEFAULT, BINS_MAX, KindName, Missing, Numbers, TableOptions, Unknown,
 };
+pub use tables::preview::{
+    ColumnRole, LabelCount, PREVIEW_COLUMNS_MAX, Preview, PreviewColumn, Previewed,
+};
 pub use text::line_steps::{LineStep, LineSteps};
 pub use text::ndjson::{NdjsonPortions, Portion, Supply};
 pub use text::write_examples::{TextFormat, push_csv_line, write_csv_header, write_examples};
@@ -375,6 +378,8 @@ pub struct Options {
     pub assume: Option<Assume>,
     /// Limits of the read.
     pub limits: ParseLimits,
+    /// Preview that the reader fills.
+    pub preview: Option<Preview>,
 }
 
 impl Options {

@@ -114,6 +114,31 @@ impl ParsedRows {
         }
     }
 
+    /// Returns `read` of the first `count` rows: see [`Self::for_each_row`].
+    ///
+    /// # Errors
+    /// When the spool cannot be read.
+    pub(crate) fn first_rows<T>(
+        &mut self,
+        low: f64,
+        count: usize,
+        read: impl Fn(&[f64], Option<bool>) -> T,
+    ) -> Result<Vec<T>, FormatError> {
+        let mut rows = Vec::new();
+        let passed = self.for_each_row(low, |values, label| {
+            if rows.len() == count {
+                // Ends the pass.
+                return Err(Fault::unspooled(ErrorKind::Interrupted.into()).into());
+            }
+            rows.push(read(values, label));
+            Ok(())
+        });
+        match passed {
+            Err(error) if rows.len() < count => Err(error),
+            _ => Ok(rows),
+        }
+    }
+
     fn for_each_part(
         &mut self,
         see: impl FnMut(RowsPart<'_>) -> Result<(), BlocksError>,

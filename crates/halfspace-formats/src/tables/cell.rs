@@ -64,7 +64,7 @@ pub enum DecimalMark {
 impl Cell {
     /// Reads the spelling of a trimmed cell.
     pub(crate) fn of(text: &[u8], decimal: DecimalMark) -> Self {
-        if text.is_empty() || MISSING.contains(&text) {
+        if is_missing(text) {
             return Self::Missing;
         }
         match number(text, decimal) {
@@ -80,6 +80,11 @@ impl Cell {
         });
         flag.unwrap_or(Self::Text)
     }
+}
+
+/// Whether a trimmed cell is missing.
+pub(crate) fn is_missing(text: &[u8]) -> bool {
+    text.is_empty() || MISSING.contains(&text)
 }
 
 /// Reads a number with this decimal mark.

@@ -175,16 +175,10 @@ impl ColumnScan {
                 _ => Cell::Text,
             });
         }
-        let is_comma = self.decimal.is_none()
-            && text.contains(&b',')
-            && matches!(Cell::of(text, DecimalMark::Comma), Cell::Number(_));
-        if is_comma {
-            let detail = format!(
-                "has the value {}, which may be a number with a decimal comma; say `decimal=,`, or \
-                 `decimal=.` if the value is text",
-                excerpt(text)
-            );
-            return Err(Fault::new(FormatErrorKind::TableOption, detail));
+        if self.decimal.is_none()
+            && let Some(fault) = decimal_comma(text)
+        {
+            return Err(fault);
         }
         Ok(cell)
     }
@@ -204,6 +198,11 @@ impl ColumnScan {
         Ok(())
     }
 
+    /// Whether the column has no value and no missing cell.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// Returns the number of missing cells and the first row with one, or zeros.
     pub(crate) fn missing(&self) -> (u64, u64) {
         let coded = self
@@ -221,6 +220,20 @@ impl ColumnScan {
         let first = if row == 0 { self.missing_row } else { row };
         (cells + self.missing_numbers, first)
     }
+}
+
+/// Returns the fault of a text that may be a number with a decimal comma, if the request names no decimal mark.
+pub(crate) fn decimal_comma(text: &[u8]) -> Option<Fault> {
+    let is_number =
+        text.contains(&b',') && matches!(Cell::of(text, DecimalMark::Comma), Cell::Number(_));
+    is_number.then(|| {
+        let detail = format!(
+            "has the value {}, which may be a number with a decimal comma; say `decimal=,`, or \
+             `decimal=.` if the value is text",
+            excerpt(text)
+        );
+        Fault::new(FormatErrorKind::TableOption, detail)
+    })
 }
 
 /// Makes the fault of a column with more values than codes that are not all numbers.

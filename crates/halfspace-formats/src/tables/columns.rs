@@ -29,6 +29,7 @@ pub(crate) struct TableColumns {
 }
 
 /// A column of the table.
+#[derive(Clone)]
 pub(crate) struct TableColumn {
     pub(crate) name: String,
     /// The reason why the column has no features.
@@ -40,6 +41,7 @@ pub(crate) struct TableColumn {
 }
 
 /// Whether a column counts the rows.
+#[derive(Clone)]
 enum Counted {
     /// The column has a name, or a cell is not the next number.
     No,
@@ -68,22 +70,41 @@ impl TableColumn {
     }
 
     /// Whether every row of the column was its number.
-    fn counts_rows(&self) -> bool {
+    pub(crate) fn counts_rows(&self) -> bool {
         matches!(self.counted, Counted::Last(_))
+    }
+
+    /// The column as the value of an option in a URL: the name, or the number if the name needs an escape or has a
+    /// meaning of its own.
+    fn said(&self, at: usize, has_header: bool) -> String {
+        let name = &self.name;
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let has_meaning =
+            ["first", "last", "none"].contains(&name.as_str()) || name.parse::<i64>().is_ok();
+        let is_said = (1..=SAID_BYTES_MAX).contains(&name.len())
+            && name.bytes().all(is_plain)
+            && !has_meaning;
+        match has_header && is_said {
+            true => name.clone(),
+            false => (at + 1).to_string(),
+        }
+    }
+
+    /// Names the column in a fault about its cells.
+    pub(crate) fn about(&self, at: usize, has_header: bool, fault: Fault) -> Fault {
+        let detail = format!(
+            "The column {} {}; `ignore={}` leaves the column out.",
+            excerpt(self.name.as_bytes()),
+            fault.detail,
+            self.said(at, has_header)
+        );
+        Fault::new(fault.kind, detail)
     }
 }
 
 impl TableColumns {
-    /// Gives each of `count` columns its role.
-    ///
-    /// # Errors
-    /// When an option names no column, or when the label column is open.
-    pub(crate) fn new(
-        names: Option<Vec<String>>,
-        count: usize,
-        labels: Option<&LabelsColumn>,
-        options: &TableOptions,
-    ) -> Result<Self, Fault> {
+    /// Returns `count` columns without roles.
+    pub(crate) fn named(names: Option<Vec<String>>, count: usize) -> Self {
         let has_header = names.is_some();
         let numbered = || {
             (1..=count)
@@ -99,7 +120,7 @@ impl TableColumns {
             ignored: None,
             kind: None,
         };
-        let mut table = Self {
+        Self {
             columns: names
                 .unwrap_or_else(numbered)
                 .into_iter()
@@ -107,26 +128,39 @@ impl TableColumns {
                 .collect(),
             has_header,
             label: None,
-        };
+        }
+    }
+
+    /// Gives each column its role.
+    ///
+    /// # Errors
+    /// When an option names no column, or when the label column is open.
+    pub(crate) fn assign(
+        &mut self,
+        labels: Option<&LabelsColumn>,
+        options: &TableOptions,
+    ) -> Result<(), Fault> {
         for name in &options.ignore {
-            let at = table.find(name, "ignore")?;
-            table.columns[at].ignored = Some("the request ignores the column");
+            let at = self.find(name, "ignore")?;
+            self.columns[at].ignored = Some("the request ignores the column");
         }
         for (name, kind) in &options.kinds {
-            let at = table.find(name, "kinds")?;
+            let at = self.find(name, "kinds")?;
+            let column = &mut self.columns[at];
             match kind {
-                KindName::Ignored => {
-                    table.columns[at].ignored = Some("the request ignores the column")
+                KindName::Ignored => column.ignored = Some("the request ignores the column"),
+                kind => {
+                    column.kind = Some(*kind);
+                    column.counted = Counted::No;
                 }
-                kind => table.columns[at].kind = Some(*kind),
             }
         }
-        table.label = table.label_column(labels, options)?;
-        if let Some(label) = table.label {
-            table.columns[label].ignored = None;
-            table.columns[label].counted = Counted::No;
+        self.label = self.label_column(labels, options)?;
+        if let Some(label) = self.label {
+            self.columns[label].ignored = None;
+            self.columns[label].counted = Counted::No;
         }
-        Ok(table)
+        Ok(())
     }
 
     /// Whether every cell that is a number can be a feature as it stands.
@@ -227,20 +261,8 @@ impl TableColumns {
         })
     }
 
-    /// The column as the value of an option in a URL: the name, or the number if the name needs an escape or has a
-    /// meaning of its own.
-    pub(crate) fn said(&self, at: usize) -> String {
-        let name = &self.columns[at].name;
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        let has_meaning =
-            ["first", "last", "none"].contains(&name.as_str()) || name.parse::<i64>().is_ok();
-        let is_said = (1..=SAID_BYTES_MAX).contains(&name.len())
-            && name.bytes().all(is_plain)
-            && !has_meaning;
-        match self.has_header && is_said {
-            true => name.clone(),
-            false => (at + 1).to_string(),
-        }
+    fn said(&self, at: usize) -> String {
+        self.columns[at].said(at, self.has_header)
     }
 
     fn listed(&self) -> String {
@@ -256,13 +278,7 @@ impl TableColumns {
 
     /// Names the column in a fault about its cells.
     pub(crate) fn about(&self, at: usize, fault: Fault) -> Fault {
-        let name = excerpt(self.columns[at].name.as_bytes());
-        let detail = format!(
-            "The column {name} {}; `ignore={}` leaves the column out.",
-            fault.detail,
-            self.said(at)
-        );
-        Fault::new(fault.kind, detail)
+        self.columns[at].about(at, self.has_header, fault)
     }
 
     /// Returns the columns of the encoding in their order, as indices of columns of this table.

@@ -1,6 +1,6 @@
 //! Encoded rows on their way into a sample.
 
-use super::cell::{Cell, DecimalMark};
+use super::cell::Cell;
 use super::columns::TableColumns;
 use super::encoding::{CellFeatures, ColumnKind, TableEncoding};
 use super::options::{Missing, Unknown};
@@ -153,9 +153,4 @@ impl Encoder {
 /// Whether a missing cell decides about its row before the row is read.
 pub(crate) fn decides_rows(missing: Option<Missing>) -> bool {
     matches!(missing, Some(Missing::Drop | Missing::Refuse))
-}
-
-/// Whether a cell is missing.
-pub(crate) fn is_missing(text: &[u8]) -> bool {
-    Cell::of(text, DecimalMark::Point) == Cell::Missing
 }

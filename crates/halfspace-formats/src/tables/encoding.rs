@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::cell::{Cell, DecimalMark};
-use super::options::Missing;
+use super::options::{KindName, Missing};
 use crate::error::{Fault, FormatErrorKind, excerpt};
 
 /// The spelling of a missing cell in the names of features.
@@ -414,6 +414,15 @@ impl TableEncoding {
 }
 
 impl ColumnKind {
+    /// Returns the kind as a request states the kind. A thermometer codes numbers.
+    pub(crate) fn name(&self) -> KindName {
+        match self {
+            Self::Boolean { .. } => KindName::Boolean,
+            Self::Nominal { .. } => KindName::Nominal,
+            Self::Number | Self::Thermometer { .. } => KindName::Number,
+        }
+    }
+
     /// Returns the number of features without the one for missing cells.
     pub(crate) fn features(&self) -> usize {
         match self {

@@ -2,6 +2,7 @@
 
 use super::cell::{Cell, DecimalMark, Family};
 use super::encoding::{LabelEncoding, class_names};
+use super::preview::LabelCount;
 use crate::error::{Fault, FormatErrorKind, excerpt};
 
 /// The largest number of values of a label column.
@@ -11,6 +12,7 @@ const VALUES_MAX: usize = 256;
 const SHOWN_MAX: usize = 12;
 
 /// The labels so far.
+#[derive(Clone)]
 pub(crate) struct LabelScan {
     /// The values in the order of their first rows. The index of a value is its code.
     values: Vec<LabelValue>,
@@ -20,6 +22,7 @@ pub(crate) struct LabelScan {
     meaning: Meaning,
 }
 
+#[derive(Clone)]
 struct LabelValue {
     /// The spelling; numbers in their shortest form.
     text: Vec<u8>,
@@ -28,6 +31,7 @@ struct LabelValue {
 }
 
 /// The values that mean +1 and -1.
+#[derive(Clone)]
 enum Meaning {
     /// The values decide.
     Open,
@@ -232,7 +236,16 @@ impl LabelScan {
         }
     }
 
-    /// Returns the values with their numbers of rows.
+    /// Returns the values with their numbers of rows, in the order of their first rows.
+    pub(crate) fn counts(&self) -> Vec<LabelCount> {
+        let count = |value: &LabelValue| LabelCount {
+            value: String::from_utf8_lossy(&value.text).into_owned(),
+            rows: value.rows,
+        };
+        self.values.iter().map(count).collect()
+    }
+
+    /// Names the values and their numbers of rows in an error.
     fn counted(&self) -> String {
         let shown = self.values.iter().take(SHOWN_MAX);
         let mut texts: Vec<String> = shown

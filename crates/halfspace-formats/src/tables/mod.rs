@@ -6,7 +6,8 @@
 //! A second pass encodes the kept cells (`scan`). A table of numbers alone needs no second pass.
 //!
 //! Later rows are encoded by the same encoding in one pass (`encoder`). The reader of a format splits rows into cells
-//! and passes them to a `TableBuilder`, which alone knows columns and labels.
+//! and passes them to a `TableBuilder`, which alone knows columns and labels. A [`preview`] watches the rows and shows
+//! the columns, also those of a refused table.
 
 pub(crate) mod cell;
 mod cell_buffer;
@@ -18,6 +19,7 @@ pub(crate) mod header;
 pub(crate) mod label_scan;
 pub(crate) mod objects;
 pub(crate) mod options;
+pub(crate) mod preview;
 mod scan;
 pub(crate) mod table_builder;
 mod thresholds;

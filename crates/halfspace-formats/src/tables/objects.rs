@@ -124,8 +124,10 @@ impl<'o> ObjectRows<'o> {
                 }
                 self.columns = names.iter().cloned().zip(0..).collect();
                 self.cells.resize(count, Cell::default());
-                let begun = TableBuilder::new(self.options, Some(names), count, self.spool.take());
-                none.insert(begun?)
+                let names = Some(names);
+                let spool = self.spool.take();
+                let begun = TableBuilder::new(self.options, names, count, None, spool)?;
+                none.insert(begun)
             }
         };
         for cell in &mut self.cells {

@@ -42,7 +42,9 @@ pub struct TableOptions {
 }
 
 /// A kind that a request states for a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum KindName {
     /// Two values in one spelling family.
     Boolean,

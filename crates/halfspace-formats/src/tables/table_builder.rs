@@ -3,15 +3,15 @@
 //! A table begins plain: its cells are numbers, and the numbers are the features. The first other cell starts a scan,
 //! after which the encoding is known. Under a given encoding each row is encoded at once.
 
-use super::cell::DecimalMark;
 use std::sync::Arc;
 
+use super::cell::{DecimalMark, is_missing};
 use super::columns::TableColumns;
-use super::encoder::{Encoder, decides_rows, is_missing};
+use super::encoder::{Encoder, decides_rows};
 use super::encoding::{
     DESCRIPTION_BYTES_MAX, LabelEncoding, MissingCells, NoFeatures, TableEncoding,
 };
-use super::label_scan::LabelScan;
+use super::label_scan::{LabelScan, ReadLabels};
 use super::options::{Missing, Numbers, Unknown};
 use super::scan::TableScan;
 use crate::building::parsed_rows::ParsedRows;
@@ -43,6 +43,43 @@ enum Stage {
     Scan(Box<TableScan>),
     /// The encoding is given, with the column of the table for each of its columns.
     Encoded(Box<Encoder>, Vec<usize>),
+    /// The table was refused. The rows are only previewed.
+    Refused,
+}
+
+impl Stage {
+    /// Begins the rows of a table whose columns have their roles.
+    fn of(
+        table: &TableColumns,
+        options: &Options,
+        spool: Option<Spool>,
+    ) -> Result<Self, FormatError> {
+        let request = &options.table;
+        let plain = |columns: Vec<usize>, spool| {
+            let n = options.n.or(Some(columns.len()).filter(|&n| n > 0));
+            let builder = SampleBuilder::dense(&options.limits, n, spool)?;
+            Ok(Self::Plain(
+                Box::new(builder.of_kind(options.values)?),
+                columns,
+            ))
+        };
+        if let Some(encoding) = &request.encoding {
+            let places = table.places(encoding)?;
+            let is_plain = encoding.is_plain()
+                && request.unknown == Unknown::Refuse
+                && request.decimal != Some(DecimalMark::Comma);
+            if is_plain {
+                return plain(places, spool);
+            }
+            let encoder = Encoder::new(encoding.as_ref().clone(), options, spool)?;
+            return Ok(Self::Encoded(Box::new(encoder), places));
+        }
+        if request.numbers_only || table.are_plain(request) {
+            return plain(table.features().collect(), spool);
+        }
+        let scan = TableScan::new(table, options, None, spool)?;
+        Ok(Self::Scan(Box::new(scan)))
+    }
 }
 
 impl<'o> TableBuilder<'o> {
@@ -68,55 +105,58 @@ impl<'o> TableBuilder<'o> {
         SampleBuilder::dense(&options.limits, options.n, None).map(drop)
     }
 
-    /// Starts a table of `columns` columns with these names, if it has names.
+    /// Starts a table of `columns` columns with these names, if it has names. `place` is the place of the first row.
     ///
     /// # Errors
-    /// When an option names no column, or when the label column is open.
+    /// When an option names no column, or when the label column is open. A preview reads the rows nevertheless.
     pub(crate) fn new(
         options: &'o Options,
         names: Option<Vec<String>>,
         columns: usize,
+        place: Option<Place>,
         spool: Option<Spool>,
     ) -> Result<Self, FormatError> {
         let request = &options.table;
-        let table = TableColumns::new(names, columns, options.labels.as_ref(), request)?;
-        let plain = |columns: Vec<usize>, spool| {
-            let n = options.n.or(Some(columns.len()).filter(|&n| n > 0));
-            let builder = SampleBuilder::dense(&options.limits, n, spool)?;
-            Ok::<_, Fault>(Stage::Plain(
-                Box::new(builder.of_kind(options.values)?),
-                columns,
-            ))
-        };
-        let stage = if let Some(encoding) = &request.encoding {
-            let places = table.places(encoding)?;
-            let is_plain = encoding.is_plain()
-                && request.unknown == Unknown::Refuse
-                && request.decimal != Some(DecimalMark::Comma);
-            match is_plain {
-                true => plain(places, spool)?,
-                false => {
-                    let encoder = Encoder::new(encoding.as_ref().clone(), options, spool)?;
-                    Stage::Encoded(Box::new(encoder), places)
-                }
-            }
-        } else if request.numbers_only || table.are_plain(request) {
-            plain(table.features().collect(), spool)?
-        } else {
-            Stage::Scan(Box::new(TableScan::new(&table, options, None, spool)?))
-        };
+        let mut table = TableColumns::named(names, columns);
+        let assigned = table.assign(options.labels.as_ref(), request);
+        if let Some(preview) = &options.preview {
+            preview.begin(&table, request);
+        }
+        let stage = assigned
+            .map_err(FormatError::from)
+            .and_then(|()| Stage::of(&table, options, spool));
         let like = request
             .encoding
             .as_deref()
             .and_then(|encoding| encoding.label.as_ref());
-        Ok(Self {
+        let mut builder = Self {
             options,
             labels: LabelScan::new(request.positive.as_deref(), like),
             table,
             rows: 0,
             rows_dropped: 0,
-            stage,
-        })
+            stage: Stage::Refused,
+        };
+        match stage {
+            Ok(stage) => builder.stage = stage,
+            Err(error) => builder.refuse(FormatError {
+                place: error.place.or(place),
+                ..error
+            })?,
+        }
+        Ok(builder)
+    }
+
+    /// Refuses the table. A preview continues with the next row.
+    ///
+    /// # Errors
+    /// The error, unless the preview keeps the error.
+    pub(crate) fn refuse(&mut self, error: FormatError) -> Result<(), FormatError> {
+        self.stage = Stage::Refused;
+        match &self.options.preview {
+            Some(preview) => preview.refuse(error),
+            None => Err(error),
+        }
     }
 
     /// Returns the label column, from 0.
@@ -136,11 +176,14 @@ impl<'o> TableBuilder<'o> {
     pub(crate) fn declare_values<'v>(
         &mut self,
         at: usize,
-        values: impl Iterator<Item = &'v [u8]>,
+        values: impl Iterator<Item = &'v [u8]> + Clone,
     ) -> Result<(), Fault> {
+        if let Some(preview) = &self.options.preview {
+            preview.declare(at, values.clone());
+        }
         match &mut self.stage {
             Stage::Scan(scan) => scan.declare(&self.table, at, values),
-            Stage::Plain(..) | Stage::Encoded(..) => Ok(()),
+            Stage::Plain(..) | Stage::Encoded(..) | Stage::Refused => Ok(()),
         }
     }
 
@@ -153,7 +196,8 @@ impl<'o> TableBuilder<'o> {
         cell: impl Fn(usize) -> &'c [u8],
         place: impl Fn(usize) -> Place,
     ) -> Result<(), FormatError> {
-        self.read_row(None, cell, place)
+        let read = self.read_row(None, cell, place);
+        read.or_else(|error| self.refuse(error))
     }
 
     /// Reads a row like [`Self::row`]. The columns in `given` ascend. The cells of other plain columns are 0.
@@ -168,7 +212,8 @@ impl<'o> TableBuilder<'o> {
     ) -> Result<(), FormatError> {
         // The columns of a given encoding need not ascend.
         let given = Some(given).filter(|_| self.options.table.encoding.is_none());
-        self.read_row(given, cell, place)
+        let read = self.read_row(given, cell, place);
+        read.or_else(|error| self.refuse(error))
     }
 
     fn read_row<'c>(
@@ -179,8 +224,15 @@ impl<'o> TableBuilder<'o> {
     ) -> Result<(), FormatError> {
         let placed = |(at, fault): InColumn| fault.placed(Some(place(at)));
         self.rows += 1;
-        if self.leaves_out(&cell).map_err(placed)? {
+        let is_left_out = self.leaves_out(&cell);
+        if let Some(preview) = &self.options.preview {
+            preview.row(&cell, matches!(is_left_out, Ok(true)));
+        }
+        if is_left_out.map_err(placed)? {
             self.rows_dropped += 1;
+            return Ok(());
+        }
+        if matches!(self.stage, Stage::Refused) {
             return Ok(());
         }
         let label = self.table.label.map(|at| {
@@ -228,7 +280,7 @@ impl<'o> TableBuilder<'o> {
                 let label = label.map(|code| code == 1);
                 encoder.text_row(table, places, self.options, number, &cell, label)
             }
-            Stage::Plain(..) => Ok(()),
+            Stage::Plain(..) | Stage::Refused => Ok(()),
         };
         read.map_err(placed)
     }
@@ -237,14 +289,28 @@ impl<'o> TableBuilder<'o> {
     pub(crate) fn reads(&self, at: usize) -> bool {
         match &self.stage {
             Stage::Encoded(_, places) => self.table.label == Some(at) || places.contains(&at),
-            Stage::Plain(..) | Stage::Scan(_) => self.table.columns[at].ignored.is_none(),
+            Stage::Plain(..) | Stage::Scan(_) | Stage::Refused => {
+                self.table.columns[at].ignored.is_none()
+            }
         }
     }
 
-    /// Makes the fault of a cell without a value. `reason` continues a sentence on the column.
-    pub(crate) fn no_value(&self, at: usize, reason: &str) -> Fault {
-        self.table
-            .about(at, Fault::new(FormatErrorKind::BadValue, reason))
+    /// Refuses a cell without a value. `reason` continues a sentence on the column.
+    ///
+    /// # Errors
+    /// As for [`Self::refuse`].
+    pub(crate) fn refuse_cell(
+        &mut self,
+        at: usize,
+        reason: &str,
+        place: Place,
+    ) -> Result<(), FormatError> {
+        let fault = Fault::new(FormatErrorKind::BadValue, reason);
+        if let Some(preview) = &self.options.preview {
+            preview.refuse_column(at, &fault);
+        }
+        let fault = self.table.about(at, fault);
+        self.refuse(fault.placed(Some(place)))
     }
 
     /// Whether a missing cell leaves the row out.
@@ -294,29 +360,16 @@ impl<'o> TableBuilder<'o> {
     /// When the kinds or the labels are open, when there is no row, or when a limit is exceeded.
     pub(crate) fn finish(self) -> Result<Parsed<ParsedRows>, FormatError> {
         let (table, options) = (self.table, self.options);
+        if let Some(preview) = &options.preview {
+            preview.end_table()?;
+        }
         let missing = MissingCells {
             treatment: options.table.missing.unwrap_or_default(),
             cells: 0,
             rows_dropped: self.rows_dropped,
         };
         let read = match table.label.filter(|_| self.rows > self.rows_dropped) {
-            Some(at) => {
-                let is_open = !table.has_header && options.header == Header::Auto;
-                let is_last = at + 1 == table.columns.len();
-                let elsewhere = |fault: Fault| {
-                    let header = match is_open {
-                        true => "If the first row holds names, add `header=true`. ",
-                        false => "",
-                    };
-                    let column = if is_last { "first" } else { "last" };
-                    let detail = format!(
-                        "{header}{} If another column has the labels, name the column, as in `labels={column}`.",
-                        fault.detail
-                    );
-                    Fault { detail, ..fault }
-                };
-                Some((at, self.labels.finish().map_err(elsewhere)?))
-            }
+            Some(at) => Some((at, decided(self.labels, at, &table, options.header)?)),
             None => None,
         };
         let label = read.as_ref().map(|(at, read)| LabelEncoding {
@@ -356,6 +409,7 @@ impl<'o> TableBuilder<'o> {
                 };
                 (parsed, encoding)
             }
+            Stage::Refused => unreachable!("a refused table ended with its error above"),
         };
         if encoding.header || !encoding.is_plain() {
             parsed.feature_names = Some(encoding.feature_names());
@@ -372,6 +426,28 @@ impl<'o> TableBuilder<'o> {
         }
         Ok(parsed)
     }
+}
+
+/// Decides the labels of the column `at`.
+fn decided(
+    labels: LabelScan,
+    at: usize,
+    table: &TableColumns,
+    header: Header,
+) -> Result<ReadLabels, Fault> {
+    labels.finish().map_err(|fault| {
+        let header = match !table.has_header && header == Header::Auto {
+            true => "If the first row holds names, add `header=true`. ",
+            false => "",
+        };
+        let is_last = at + 1 == table.columns.len();
+        let column = if is_last { "first" } else { "last" };
+        let detail = format!(
+            "{header}{} If another column has the labels, name the column, as in `labels={column}`.",
+            fault.detail
+        );
+        Fault { detail, ..fault }
+    })
 }
 
 /// Reads a row whose cells are numbers. `given` lists the features that may differ from 0 and their columns, in

@@ -14,7 +14,7 @@ use super::{
     BitOrder, Format, FormatError, Header, LabelsColumn, Options, ParseLimits, Parsed,
     UnlabelledMeans,
 };
-use crate::{RowsKind, TableOptions};
+use crate::{ParsedRows, Preview, Previewed, RowsKind, TableOptions};
 
 #[path = "../../../../fuzz/src/input.rs"]
 mod input;
@@ -27,16 +27,36 @@ const INPUTS_MAX: u32 = 50;
 /// Bytes of the longest body in the corpus.
 const BODY_BYTES_MAX: usize = 4000;
 
-/// Reads a body as data, and keeps the bytes that were read for the corpus.
+/// Reads a body as data, and keeps the bytes that were read for the corpus. A preview must not change the outcome.
 pub fn parse(format: Format, reader: impl Read, options: &Options) -> Result<Parsed, FormatError> {
-    if std::env::var_os("HALFSPACE_FUZZ_CORPUS").is_none() {
-        return crate::parse(format, reader, options);
-    }
     let body = Vec::new();
     let mut kept = RecordingReader { reader, body };
     let parsed = crate::parse(format, &mut kept, options);
     keep(format, options, &kept.body);
+    let is_of_content = |error: &FormatError| error.kind.is_of_content();
+    if parsed.as_ref().err().is_none_or(is_of_content) {
+        let (again, _) = previewed(format, &kept.body, options);
+        assert_eq!(again, parsed, "the outcome with a preview");
+    }
     parsed
+}
+
+/// Reads a body with a preview of three rows.
+pub fn previewed(
+    format: Format,
+    body: &[u8],
+    options: &Options,
+) -> (Result<Parsed, FormatError>, Previewed) {
+    let preview = Preview::new(3);
+    let options = Options {
+        preview: Some(preview.clone()),
+        ..options.clone()
+    };
+    let parsed = crate::parse(format, body, &options);
+    let parsed = parsed.map_err(|error| preview.explained(error).unwrap_or_else(|error| error));
+    let mut rows = parsed.clone().ok().map(Parsed::<ParsedRows>::from);
+    let shown = preview.finish(rows.as_mut()).expect("rows in memory");
+    (parsed, shown)
 }
 
 struct RecordingReader<R> {

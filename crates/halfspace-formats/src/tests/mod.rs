@@ -9,6 +9,7 @@ mod corpus;
 mod json;
 mod lines;
 mod portions;
+mod preview;
 mod properties;
 mod spellings;
 mod spool;

@@ -260,6 +260,12 @@ fn an_index_column_is_left_out() {
     });
     let (parsed, _) = read_table("id,a,y\nx7,1,1\nx9,0,0\n", &ignore);
     assert_eq!(names(&parsed), ["a"]);
+    let stated = options(TableOptions {
+        kinds: vec![("1".to_owned(), KindName::Number)],
+        ..TableOptions::default()
+    });
+    let (parsed, _) = read_table(",a,y\n0,1,1\n1,0,0\n", &stated);
+    assert_eq!(names(&parsed), ["", "a"]);
 }
 
 #[test]

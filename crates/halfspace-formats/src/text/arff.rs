@@ -33,14 +33,16 @@ pub(crate) fn parse(
     let attributes = arff_header::read(&mut lines, &options.limits)?;
     let options = with_declared_kinds(options, &attributes);
     let names = attributes.iter().map(|attribute| attribute.name.clone());
-    let mut table = TableBuilder::new(&options, Some(names.collect()), attributes.len(), spool)?;
+    let names = Some(names.collect());
+    let mut table = TableBuilder::new(&options, names, attributes.len(), None, spool)?;
     declare_values(&mut table, &attributes)?;
     let class = table.label();
     for_each_row(&mut lines, attributes.len(), |line, row| {
         for (at, word) in &row.given {
             let is_class = class == Some(*at);
-            let checked = check_word(word, &attributes[*at], is_class);
-            checked.map_err(|fault| fault.at(line, word.start))?;
+            if let Err(fault) = check_word(word, &attributes[*at], is_class) {
+                table.refuse(fault.at(line, word.start))?;
+            }
         }
         let given = |at: usize| match row.is_sparse {
             false => Some(&row.given[at].1),

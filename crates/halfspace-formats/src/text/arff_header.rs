@@ -49,7 +49,7 @@ pub(crate) struct Nominal {
 
 impl Nominal {
     /// Returns the values in the declared order.
-    pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+    pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.values.iter().map(|value| &**value)
     }
 

@@ -68,9 +68,13 @@ fn parse_delimited(
                 let names = header::names(columns, |at| fields.get(at), options)
                     .map_err(|(at, fault)| placed((fields.start(at), fault)))?;
                 let is_header = names.is_some();
-                let begun = TableBuilder::new(options, names, columns, spool.take().flatten());
-                let begun =
-                    none.insert((begun.map_err(|error| error.or_at(line.number))?, columns));
+                let place = Place::Line {
+                    line: line.number,
+                    column: 1,
+                };
+                let spool = spool.take().flatten();
+                let begun = TableBuilder::new(options, names, columns, Some(place), spool)?;
+                let begun = none.insert((begun, columns));
                 if is_header {
                     continue;
                 }

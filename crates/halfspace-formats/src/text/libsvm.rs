@@ -60,6 +60,9 @@ pub(crate) fn parse(
         row.map_err(|(offset, fault)| fault.at(line.number, offset))?;
     }
     let labels = labels.filter(|_| builder.rows() > 0);
+    if let (Some(preview), Some(labels)) = (&options.preview, &labels) {
+        preview.count_labels(labels);
+    }
     let labels = labels.map(LabelScan::finish).transpose()?;
     if labels
         .as_ref()

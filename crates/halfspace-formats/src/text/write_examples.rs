@@ -77,16 +77,18 @@ pub fn write_examples(
     Some(text)
 }
 
-/// Writes the row of names above examples in CSV. The label comes first and is named `label`, or `label_1` and so on if
-/// a feature has that name.
-pub fn write_csv_header(features: &[String], has_label: bool) -> String {
-    let is_free = |name: &String| !features.contains(name);
+/// Returns the name of the label beside these features: `label`, or `label_1` and so on if a feature has that name.
+pub(crate) fn label_name(features: &[String]) -> String {
     let numbered = (1..).map(|number| format!("label_{number}"));
-    let label = ["label".to_owned()]
-        .into_iter()
-        .chain(numbered)
-        .find(is_free);
-    let names = label.iter().filter(|_| has_label).chain(features);
+    let mut names = ["label".to_owned()].into_iter().chain(numbered);
+    let free = names.find(|name| !features.contains(name));
+    free.unwrap_or_default()
+}
+
+/// Writes the row of names above examples in CSV. The label comes first: see [`label_name`].
+pub fn write_csv_header(features: &[String], has_label: bool) -> String {
+    let label = has_label.then(|| label_name(features));
+    let names = label.iter().chain(features);
     let mut line = String::new();
     push_csv_line(&mut line, names.map(String::as_str));
     line

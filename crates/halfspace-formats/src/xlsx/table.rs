@@ -82,10 +82,7 @@ fn begin<'o>(
     let names = header::names(width, |at| cells.text(first, at), options)
         .map_err(|(at, fault)| fault.placed(Some(cells.place(first, at))))?;
     let is_header = names.is_some();
-    let mut table = TableBuilder::new(options, names, width, spool).map_err(|mut error| {
-        error.place = error.place.or(start);
-        error
-    })?;
+    let mut table = TableBuilder::new(options, names, width, start, spool)?;
     if !is_header {
         cells.push(first, &mut table)?;
     } else if let Some(cell) = first.cells.iter().find(|cell| cell.refused.is_some()) {
@@ -168,7 +165,7 @@ impl<'a, 'o> RowCells<'a, 'o> {
         for cell in &row.cells {
             let at = cell.column - self.columns.start;
             if let Some(reason) = cell.refused.as_deref().filter(|_| table.reads(at)) {
-                return Err(table.no_value(at, reason).placed(Some(self.place(row, at))));
+                table.refuse_cell(at, reason, self.place(row, at))?;
             }
         }
         table.row(|at| self.text(row, at), |at| self.place(row, at))

@@ -1,0 +1,456 @@
+//! The preview of a body: the first rows, and the facts about each column of a table.
+//!
+//! The facts show how the columns are read and the other kinds that they could have. A table that is refused has a
+//! preview too. Each column is therefore scanned here without regard to the kind that the request states, and the
+//! reader of the table continues after a refused cell. The module does not know how cells become features.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+
+use super::cell::is_missing;
+use super::column_scan::{ColumnScan, ColumnValue, decimal_comma};
+use super::columns::{TableColumn, TableColumns, column_kind};
+use super::label_scan::LabelScan;
+use super::options::{KindName, Numbers, TableOptions};
+use crate::building::parsed_rows::ParsedRows;
+use crate::error::{Fault, FormatError, FormatErrorKind};
+use crate::stored::blocks::LabelsKind;
+use crate::text::write_examples::label_name;
+use crate::{DecimalMark, Parsed};
+
+/// The largest number of columns of a preview, without the label column.
+pub const PREVIEW_COLUMNS_MAX: usize = 1000;
+
+/// The largest number of characters of a cell in a preview.
+pub const PREVIEW_CELL_CHARACTERS_MAX: usize = 100;
+
+/// The size of the shown cells after which a preview shows no further row, in bytes.
+const ROWS_BYTES_MAX: usize = 1 << 20;
+
+/// Collects a preview while a body is read. Clones share the preview.
+#[derive(Clone)]
+pub struct Preview {
+    rows_max: usize,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// The content of a body as a preview shows the content.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = PreviewContent))]
+pub struct Previewed {
+    /// Names of the cells of each row: the first 1,000 columns of a table, and the label column if it stands later.
+    /// Data that are no table have the label and the first 1,000 features. A name is cut like a cell.
+    pub names: Vec<String>,
+    /// The first rows. Cells of a table are as written, without quotes and without blanks around. Other data are shown
+    /// as numbers. A cell of more than 100 characters is cut and ends in `…`. The rows end early when their cells
+    /// take 1 MiB.
+    pub rows: Vec<Vec<String>>,
+    /// Whether the first row of the table holds names. Null if the data are no table.
+    pub header: Option<bool>,
+    /// Number of columns in the table. Null if the data are no table.
+    pub column_count: Option<u64>,
+    /// Number of rows of the table that were read, rows that were left out included. Null if the data are no table.
+    pub row_count: Option<u64>,
+    /// The columns that `rows` shows, in the same order. Null if the data are no table.
+    pub columns: Option<Vec<PreviewColumn>>,
+    /// Values of the label with their numbers of rows, in the order of their first rows. Null if no label column is
+    /// known, or if the column has more than 256 values.
+    pub label_values: Option<Vec<LabelCount>>,
+}
+
+/// A column of a table in a preview.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct PreviewColumn {
+    /// Name of the column. Without a row of names the third column is `column_3`.
+    pub name: String,
+    /// Number of the column in the file, from 1.
+    pub index: u32,
+    /// Use of the column.
+    pub role: ColumnRole,
+    /// Kind that the column is read as. Null for the label, for a column without cells, and for a column that cannot
+    /// be read.
+    pub kind: Option<KindName>,
+    /// Kinds that the option `kinds` accepts for the column while the other options stay. The label has none.
+    pub kinds: Vec<KindName>,
+    /// Number of different texts in the cells that are not missing. Null if there are more than 256.
+    pub distinct: Option<u32>,
+    /// Number of missing cells.
+    pub missing: u64,
+    /// Reason why the column cannot be read under the options.
+    pub detail: Option<String>,
+}
+
+/// The use of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ColumnRole {
+    /// The column has features.
+    Feature,
+    /// The column holds the labels.
+    Label,
+    /// The column is not read.
+    Ignored,
+}
+
+/// A label value and its number of rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct LabelCount {
+    /// The value. A number is in its shortest form.
+    pub value: String,
+    /// Number of rows with the value.
+    pub rows: u64,
+}
+
+/// The content so far.
+#[derive(Default)]
+struct Seen {
+    table: Option<SeenTable>,
+    labels: Option<LabelScan>,
+    refused: Option<FormatError>,
+}
+
+struct SeenTable {
+    columns: Vec<SeenColumn>,
+    column_count: usize,
+    has_header: bool,
+    label: Option<usize>,
+    numbers: Numbers,
+    decimal: Option<DecimalMark>,
+    row_count: u64,
+    rows: Vec<Vec<String>>,
+    rows_bytes: usize,
+}
+
+struct SeenColumn {
+    /// The column of the table, from 0.
+    at: usize,
+    column: TableColumn,
+    cells: ColumnScan,
+    missing: u64,
+    /// The reason why the column has no kind.
+    fault: Option<Fault>,
+    /// The kind under a given encoding.
+    given: Option<KindName>,
+}
+
+impl Preview {
+    /// Makes an empty preview of at most `rows_max` rows.
+    pub fn new(rows_max: usize) -> Self {
+        Self {
+            rows_max,
+            seen: Arc::default(),
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a table whose columns have their roles.
+    pub(crate) fn begin(&self, table: &TableColumns, options: &TableOptions) {
+        let given = options.encoding.as_deref();
+        let given = given.and_then(|given| Some((given, table.places(given).ok()?)));
+        let seen = |at: usize| {
+            let mut column = table.columns[at].clone();
+            let kind = given.as_ref().and_then(|(given, places)| {
+                let index = places.iter().position(|&place| place == at);
+                if index.is_none() {
+                    column.ignored = Some("the encoding ignores the column");
+                }
+                Some(given.columns[index?].kind.name())
+            });
+            SeenColumn {
+                at,
+                column,
+                // A stated decimal mark admits texts with commas, whose columns are judged at the end.
+                cells: ColumnScan::new(None, Some(options.decimal.unwrap_or_default())),
+                missing: 0,
+                fault: None,
+                given: kind,
+            }
+        };
+        let count = table.columns.len();
+        let first = 0..count.min(PREVIEW_COLUMNS_MAX);
+        let label = table.label.filter(|at| !first.contains(at));
+        let mut seen_now = self.seen();
+        seen_now.labels = table.label.map(|_| LabelScan::new(None, None));
+        seen_now.table = Some(SeenTable {
+            columns: first.chain(label).map(seen).collect(),
+            column_count: count,
+            has_header: table.has_header,
+            label: table.label,
+            numbers: options.numbers,
+            decimal: options.decimal,
+            row_count: 0,
+            rows: Vec::new(),
+            rows_bytes: 0,
+        });
+    }
+
+    /// Declares the values of a column, whether they occur or not.
+    pub(crate) fn declare<'v>(&self, at: usize, values: impl Iterator<Item = &'v [u8]>) {
+        if let Some(column) = self.seen().column(at) {
+            column.fault = column.cells.declare(values).err();
+        }
+    }
+
+    /// Reads a row. The kinds of the columns do not depend on a row that is left out.
+    pub(crate) fn row<'c>(&self, cell: &impl Fn(usize) -> &'c [u8], is_left_out: bool) {
+        let Seen { table, labels, .. } = &mut *self.seen();
+        let Some(table) = table else { return };
+        table.row_count += 1;
+        if table.rows.len() < self.rows_max && table.rows_bytes < ROWS_BYTES_MAX {
+            let row = table.columns.iter().map(|column| shown(cell(column.at)));
+            let row: Vec<String> = row.collect();
+            table.rows_bytes += row.iter().map(String::len).sum::<usize>();
+            table.rows.push(row);
+        }
+        for column in &mut table.columns {
+            column.push(cell(column.at), table.row_count, is_left_out);
+        }
+        let label = table.label.map(cell).filter(|text| !is_missing(text));
+        if let (Some(text), Some(scan), false) = (label, labels.as_mut(), is_left_out)
+            && scan.push(text).is_err()
+        {
+            *labels = None;
+        }
+    }
+
+    /// Notes that a column has a cell without a value.
+    pub(crate) fn refuse_column(&self, at: usize, fault: &Fault) {
+        if let Some(column) = self.seen().column(at) {
+            column.fault.get_or_insert_with(|| fault.clone());
+        }
+    }
+
+    /// Keeps the first error that refuses the content of the body.
+    ///
+    /// # Errors
+    /// Any error that does not concern the content.
+    pub(crate) fn refuse(&self, error: FormatError) -> Result<(), FormatError> {
+        if !error.kind.is_of_content() {
+            return Err(error);
+        }
+        self.seen().refused.get_or_insert(error);
+        Ok(())
+    }
+
+    /// Returns the first error that refused the table, as the end of the table.
+    ///
+    /// # Errors
+    /// That error.
+    pub(crate) fn end_table(&self) -> Result<(), FormatError> {
+        self.seen().refused.clone().map_or(Ok(()), Err)
+    }
+
+    /// Counts the labels of data that are no table.
+    pub(crate) fn count_labels(&self, labels: &LabelScan) {
+        self.seen().labels = Some(labels.clone());
+    }
+
+    /// Returns the first error that refuses the content of the body, if the preview can show the reason. `error` ended
+    /// the read.
+    ///
+    /// # Errors
+    /// `error`, if the preview has no content, if the content is not at fault, or if the source failed.
+    pub fn explained(&self, error: FormatError) -> Result<FormatError, FormatError> {
+        let seen = self.seen();
+        let is_empty = seen.table.is_none() && seen.labels.is_none();
+        let has_failed = matches!(error.kind, FormatErrorKind::Io | FormatErrorKind::NotYet);
+        match &seen.refused {
+            Some(first) if !has_failed => Ok(first.clone()),
+            None if !is_empty && error.kind.is_of_content() => Ok(error),
+            _ => Err(error),
+        }
+    }
+
+    /// Returns the content and empties the preview. Data without a table are shown by their examples.
+    ///
+    /// # Errors
+    /// When the examples cannot be read.
+    pub fn finish(
+        &self,
+        parsed: Option<&mut Parsed<ParsedRows>>,
+    ) -> Result<Previewed, FormatError> {
+        let Seen { table, labels, .. } = std::mem::take(&mut *self.seen());
+        let label_values = labels.map(|labels| labels.counts());
+        let shown = match (table, parsed) {
+            (Some(table), _) => table.described(),
+            (None, Some(parsed)) => examples(parsed, self.rows_max)?,
+            (None, None) => Previewed::default(),
+        };
+        Ok(Previewed {
+            label_values,
+            ..shown
+        })
+    }
+}
+
+impl fmt::Debug for Preview {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Preview")
+    }
+}
+
+impl PartialEq for Preview {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.seen, &other.seen)
+    }
+}
+
+impl Seen {
+    fn column(&mut self, at: usize) -> Option<&mut SeenColumn> {
+        let mut columns = self.table.as_mut()?.columns.iter_mut();
+        columns.find(|column| column.at == at)
+    }
+}
+
+impl SeenTable {
+    fn described(self) -> Previewed {
+        let columns = self.columns.iter().map(|column| column.described(&self));
+        let columns: Vec<_> = columns.collect();
+        Previewed {
+            names: columns
+                .iter()
+                .map(|column| shown(column.name.as_bytes()))
+                .collect(),
+            header: Some(self.has_header),
+            column_count: Some(self.column_count as u64),
+            row_count: Some(self.row_count),
+            columns: Some(columns),
+            rows: self.rows,
+            label_values: None,
+        }
+    }
+}
+
+impl SeenColumn {
+    fn push(&mut self, text: &[u8], row: u64, is_left_out: bool) {
+        self.missing += u64::from(is_missing(text));
+        if is_left_out {
+            return;
+        }
+        self.column.count(text);
+        if self.fault.is_none() {
+            self.fault = self.cells.push(text, row).err();
+        }
+    }
+
+    fn described(&self, table: &SeenTable) -> PreviewColumn {
+        let role = match self.column.ignored.is_some() || self.column.counts_rows() {
+            _ if table.label == Some(self.at) => ColumnRole::Label,
+            true => ColumnRole::Ignored,
+            false => ColumnRole::Feature,
+        };
+        let (kind, fault) = match (role, self.given) {
+            (ColumnRole::Label, _) => (None, None),
+            (ColumnRole::Ignored, _) => (Some(KindName::Ignored), None),
+            (ColumnRole::Feature, Some(given)) => (Some(given), None),
+            (ColumnRole::Feature, None) => self.read_kind(table),
+        };
+        let detail = fault.map(|fault| self.column.about(self.at, table.has_header, fault).detail);
+        PreviewColumn {
+            name: self.column.name.clone(),
+            index: self.at as u32 + 1,
+            role,
+            kind,
+            kinds: self.accepted_kinds(role, table),
+            distinct: self.distinct(),
+            missing: self.missing,
+            detail,
+        }
+    }
+
+    /// Returns the kind that a column of features is read as, and the reason why the column is refused.
+    fn read_kind(&self, table: &SeenTable) -> (Option<KindName>, Option<Fault>) {
+        let stated = self.column.kind;
+        let is_open = table.decimal.is_none() && stated != Some(KindName::Nominal);
+        let mut values = self.cells.values.iter().filter(|_| is_open);
+        let comma = values.find_map(|value| decimal_comma(&value.text));
+        if let Some(fault) = self.fault.clone().or(comma) {
+            return (None, Some(fault));
+        }
+        if self.cells.is_empty() {
+            return (None, None);
+        }
+        // Missing cells refuse a number column only if its numbers are features.
+        match column_kind(&self.cells, stated, Numbers::Thermometer) {
+            Ok((kind, _)) => {
+                let fault = column_kind(&self.cells, stated, table.numbers).err();
+                (Some(kind.name()), fault)
+            }
+            Err(fault) => (None, Some(fault)),
+        }
+    }
+
+    fn accepted_kinds(&self, role: ColumnRole, table: &SeenTable) -> Vec<KindName> {
+        match (role, self.given) {
+            (ColumnRole::Label, _) => return Vec::new(),
+            (_, Some(given)) => return vec![given],
+            _ => {}
+        }
+        let is_accepted = |kind: &KindName| {
+            let found = column_kind(&self.cells, Some(*kind), table.numbers);
+            let is_coded = *kind != KindName::Nominal || !self.cells.is_numbers;
+            self.fault.is_none() && is_coded && found.is_ok_and(|(found, _)| found.name() == *kind)
+        };
+        let kinds = [KindName::Boolean, KindName::Nominal, KindName::Number];
+        let accepted = kinds.into_iter().filter(is_accepted);
+        accepted.chain([KindName::Ignored]).collect()
+    }
+
+    fn distinct(&self) -> Option<u32> {
+        let is_shown = |value: &&ColumnValue| value.cells > 0 && !is_missing(&value.text);
+        let is_known = self.fault.is_none() && !self.cells.is_numbers;
+        is_known.then(|| self.cells.values.iter().filter(is_shown).count() as u32)
+    }
+}
+
+/// Returns the beginning of a cell.
+fn shown(text: &[u8]) -> String {
+    // A character takes at most four bytes.
+    let start = &text[..text.len().min(4 * (PREVIEW_CELL_CHARACTERS_MAX + 1))];
+    let mut text = String::from_utf8_lossy(start).into_owned();
+    if text.chars().count() > PREVIEW_CELL_CHARACTERS_MAX {
+        text = text.chars().take(PREVIEW_CELL_CHARACTERS_MAX - 1).collect();
+        text.push('…');
+    }
+    text
+}
+
+/// Shows the labels and the first features of the first examples.
+fn examples(parsed: &mut Parsed<ParsedRows>, rows_max: usize) -> Result<Previewed, FormatError> {
+    let header = parsed.data.header();
+    let count = header.n.min(PREVIEW_COLUMNS_MAX);
+    let given = parsed.feature_names.as_deref().unwrap_or_default();
+    let is_labelled = header.labels == LabelsKind::Labelled;
+    let label = is_labelled.then(|| label_name(given));
+    let feature = |at: usize| match given.get(at) {
+        Some(name) => shown(name.as_bytes()),
+        None => format!("x{}", at + 1),
+    };
+    let names = label.into_iter().chain((0..count).map(feature)).collect();
+    let rows = parsed
+        .data
+        .first_rows(parsed.zero_bit_value, rows_max, |values, label| {
+            let label = label.map(|is_positive| if is_positive { "1" } else { "-1" });
+            let values = values[..count].iter().map(|&value| number(value));
+            label.map(str::to_owned).into_iter().chain(values).collect()
+        })?;
+    Ok(Previewed {
+        names,
+        rows,
+        ..Previewed::default()
+    })
+}
+
+/// Writes a number with the digits that determine the number.
+fn number(value: f64) -> String {
+    let text = format!("{value:?}");
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+}

@@ -296,8 +296,11 @@ pub fn members(document: &Value) -> String {
 
 /// The progress of a job in one line.
 pub fn progress(job: &Value) -> String {
-    if let Some(ahead) = job["queue"]["ahead"].as_u64() {
-        return format!("waiting for {ahead} other jobs");
+    let queue = &job["queue"];
+    match queue["waits_for"].as_str() {
+        Some("other-jobs") => return format!("waiting for {} other jobs", queue["ahead"]),
+        Some(reason) => return format!("waiting ({reason})"),
+        None => {}
     }
     let progress = &job["progress"];
     let mut parts = vec![plain(&job["status"])];
@@ -372,7 +375,11 @@ kernel-winnow is unfit: too many features
         let explanation_of = json!({"rule": "R.", "terms": [{"weight": -2, "literals": [
             {"name": "a", "negated": false}, {"name": "b", "negated": true}]}]});
         assert_eq!(explanation(&explanation_of), "R.\n\n-2  a and not b\n");
-        let waiting = json!({"status": "queued", "queue": {"ahead": 3}});
-        assert_eq!(progress(&waiting), "waiting for 3 other jobs");
+        let waiting = |reason: &str| {
+            let queue = json!({"ahead": 3, "waits_for": reason});
+            progress(&json!({"status": "queued", "queue": queue}))
+        };
+        assert_eq!(waiting("other-jobs"), "waiting for 3 other jobs");
+        assert_eq!(waiting("no-worker"), "waiting (no-worker)");
     }
 }

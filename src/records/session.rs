@@ -44,7 +44,31 @@ pub struct SessionRecord {
     pub spec: SessionSpec,
     /// Number of examples learnt.
     pub position: u64,
+    /// The counts at this position; `None` if an earlier release has written last.
+    pub tally: Option<SessionTally>,
     pub created_at: Timestamp,
+}
+
+/// The counts of a session at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionTally {
+    pub position: u64,
+    /// Tests that the hypothesis failed.
+    pub mistakes: u64,
+    /// Whether the session has ended.
+    pub terminated: bool,
+    /// Time of the last examples; `None` before the first example.
+    pub written_at: Option<Timestamp>,
+}
+
+impl SessionTally {
+    /// The counts of a session without examples.
+    pub const NEW: Self = Self {
+        position: 0,
+        mistakes: 0,
+        terminated: false,
+        written_at: None,
+    };
 }
 
 /// A session with everything that is needed to restore it.
@@ -63,8 +87,8 @@ pub struct SessionAppend {
     pub id: SessionId,
     /// Position of the session before these examples. The write has no effect if the stored position differs.
     pub position: u64,
-    /// Number of these examples.
-    pub examples: u64,
+    /// The counts after these examples.
+    pub tally: SessionTally,
     /// The examples, or the state after them.
     pub entry: LogEntry,
 }

@@ -23,7 +23,13 @@ pub struct SessionItem {
     pub n: u64,
     /// Number of examples learnt.
     pub position: u64,
+    /// Tests that the hypothesis failed. Null if an earlier release has written last.
+    pub mistakes: Option<u64>,
+    /// Whether the session has ended and accepts no more examples. Null if an earlier release has written last.
+    pub terminated: Option<bool>,
     pub created_at: Timestamp,
+    /// Time of the last examples. Null before the first example, or if an earlier release has written last.
+    pub written_at: Option<Timestamp>,
 }
 
 /// A page of sessions, newest first.
@@ -103,7 +109,10 @@ impl From<SessionRecord> for SessionItem {
             learner: record.spec.learner.name,
             n: record.spec.n,
             position: record.position,
+            mistakes: record.tally.map(|tally| tally.mistakes),
+            terminated: record.tally.map(|tally| tally.terminated),
             created_at: record.created_at,
+            written_at: record.tally.and_then(|tally| tally.written_at),
         }
     }
 }

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::id::SessionKind;
-use crate::records::session::{SessionRecord, SessionSpec};
+use crate::records::session::{SessionRecord, SessionSpec, SessionTally};
 use crate::records::train::ModelDocument;
 use crate::records::{KeyClaim, Model, Owner, Page, SessionId, Slice};
 use crate::storage::{OverQuota, Store, StoreError};
@@ -195,6 +195,7 @@ impl Jobs {
             owner: owner.clone(),
             spec,
             position: 0,
+            tally: Some(SessionTally::NEW),
             created_at: self.ids.now(),
         };
         self.store.insert_session(&record, key).await?;

@@ -10,7 +10,7 @@ use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::Parsed;
 use tokio::sync::OwnedMutexGuard;
 
-use crate::records::session::{LogEntry, SessionAppend};
+use crate::records::session::{LogEntry, SessionAppend, SessionTally};
 use crate::records::{Owner, SessionId};
 use crate::storage::AppendOutcome;
 
@@ -158,16 +158,23 @@ impl SessionWriter {
             Err(NotLearnt::EndsWithin { last }) => return Err(SessionError::EndsWithin { last }),
             Err(NotLearnt::Interrupted) => return Err(self.jobs.interrupted()),
         };
+        let tally = SessionTally {
+            position: learnt.stands(),
+            mistakes: live.session.counts().mistakes,
+            terminated: live.session.end().is_some(),
+            written_at: Some(self.jobs.ids.now()),
+        };
         let append = SessionAppend {
             id: self.id,
             position,
-            examples: learnt.answers.len() as u64,
+            tally,
             entry,
         };
         let (owner, journal) = (self.owner.clone(), &self.jobs.sessions.journal);
         match journal.append(owner, append).await? {
             AppendOutcome::Done => {
                 live.record.position = live.position();
+                live.record.tally = Some(tally);
                 *place = Some(live);
                 Ok(Ok(learnt))
             }

@@ -142,6 +142,11 @@ pub(super) const SESSION_POSITION: DigestColumns = DigestColumns {
     columns: &[Text("id"), Number("position")],
 };
 
+pub(super) const SESSION_TALLY: DigestColumns = DigestColumns {
+    kind: "counts of session",
+    columns: &[Text("id"), Text("tally")],
+};
+
 pub(super) const SNAPSHOT: DigestColumns = DigestColumns {
     kind: "snapshot of session",
     columns: &[Text("session"), Number("position"), Bytes("state")],

@@ -63,7 +63,8 @@ pub(super) use shown_status;
 /// The columns of a session.
 macro_rules! session_columns {
     () => {
-        "id, owner, learner, n, position, created_at, spec, digest, position_digest"
+        "id, owner, learner, n, position, created_at, spec, digest, position_digest, tally, \
+         tally_digest"
     };
 }
 pub(super) use session_columns;

@@ -4,11 +4,13 @@
 use super::super::quota::Usage;
 use super::super::{AppendOutcome, Result, StoreError};
 use super::database::{Row, Statement, Transaction, statement};
-use super::digests::{LOG_ENTRY, SESSION, SESSION_POSITION, SNAPSHOT};
+use super::digests::{LOG_ENTRY, SESSION, SESSION_POSITION, SESSION_TALLY, SNAPSHOT};
 use super::rows::session_columns;
 use super::{Store, idempotency, rows, usage};
 use crate::records::id::SessionKind;
-use crate::records::session::{LogEntry, SessionAppend, SessionRecord, StoredSession};
+use crate::records::session::{
+    LogEntry, SessionAppend, SessionRecord, SessionTally, StoredSession,
+};
 use crate::records::{KeyClaim, Owner, Page, SessionId, Slice, Timestamp};
 
 impl Store {
@@ -36,9 +38,12 @@ impl Store {
             spec.as_str().into(),
         ]);
         let position_digest = position_digest(&id, position);
+        let tally = rows::json_if(session.tally.as_ref())?;
+        let tally_digest = SESSION_TALLY.of([id.as_str().into(), tally.as_deref().into()]);
         let insert = statement(
             "INSERT INTO sessions (id, owner, learner, n, position, created_at, spec, digest, \
-             position_digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+             position_digest, tally, tally_digest) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         )
         .bind(id)
         .bind(session.owner.as_str())
@@ -48,7 +53,9 @@ impl Store {
         .bind(created_at.milliseconds())
         .bind(spec)
         .bind(digest)
-        .bind(position_digest);
+        .bind(position_digest)
+        .bind(tally)
+        .bind(tally_digest);
         transaction.execute(insert).await?;
         let asked = Usage {
             sessions: 1,
@@ -188,12 +195,16 @@ fn select_one(owner: &Owner, id: SessionId) -> Statement {
 pub(super) fn record(row: &Row) -> Result<SessionRecord> {
     SESSION.check(row, "digest")?;
     SESSION_POSITION.check(row, "position_digest")?;
+    SESSION_TALLY.check(row, "tally_digest")?;
     let spec: String = row.get("spec")?;
+    let position = rows::unsigned(row, "position")?;
+    let tally: Option<SessionTally> = rows::from_json_if(row, "tally")?;
     Ok(SessionRecord {
         id: rows::parsed(row, "id")?,
         owner: Owner::new(row.get::<String>("owner")?),
         spec: serde_json::from_str(&spec).map_err(StoreError::corrupt)?,
-        position: rows::unsigned(row, "position")?,
+        position,
+        tally: tally.filter(|tally| tally.position == position),
         created_at: Timestamp::from_milliseconds(row.get("created_at")?),
     })
 }
@@ -212,7 +223,9 @@ async fn append_one(
 ) -> Result<(AppendOutcome, i64)> {
     let id = append.id.to_string();
     let position = rows::signed(append.position)?;
-    let after = rows::signed(append.position + append.examples)?;
+    let after = rows::signed(append.tally.position)?;
+    let tally = rows::json(&append.tally)?;
+    let tally_digest = SESSION_TALLY.of([id.as_str().into(), tally.as_str().into()]);
     // A snapshot replaces the bytes of the previous snapshot and of the log.
     let (added, replaced) = match &append.entry {
         LogEntry::Examples(examples) => (examples.len() as i64, 0),
@@ -225,15 +238,17 @@ async fn append_one(
     };
     let growth = added - replaced;
     let update = statement(
-        "UPDATE sessions SET position = $1, position_digest = $6, bytes = bytes + $5 \
-         WHERE id = $2 AND owner = $3 AND position = $4",
+        "UPDATE sessions SET position = $1, position_digest = $6, bytes = bytes + $5, tally = $7, \
+         tally_digest = $8 WHERE id = $2 AND owner = $3 AND position = $4",
     )
     .bind(after)
     .bind(id.as_str())
     .bind(owner.as_str())
     .bind(position)
     .bind(growth)
-    .bind(position_digest(&id, after));
+    .bind(position_digest(&id, after))
+    .bind(tally)
+    .bind(tally_digest);
     if transaction.execute(update).await? == 0 {
         // The next reader detects a damaged position. This transaction concerns many other sessions.
         let found = select_one(owner, append.id);

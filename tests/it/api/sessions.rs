@@ -335,6 +335,10 @@ async fn after_its_end_a_session_learns_no_more() {
     assert_eq!(session["position"], 13);
     assert_eq!(session["termination"]["reason"], "confident");
     assert_eq!(session["termination"]["confidence"], 0.9);
+    let list = service.get("/v1/sessions").await.expect(200).json();
+    let item = &list["items"][0];
+    assert_eq!([&item["position"], &item["mistakes"]], [13, 0]);
+    assert_eq!(item["terminated"], true);
     service.forget_sessions();
     assert_eq!(settled(&service, &path).await, session);
     let line = format!("\"{weights}\"\n");
@@ -698,6 +702,10 @@ async fn sessions_are_listed_and_so_many() {
     for _ in 0..3 {
         paths.push(of(&service, "winnow", 5).await);
     }
+    let learnt = examples(5, 8, 1);
+    send(&service, &paths[1], &lines(&learnt), None)
+        .await
+        .expect(200);
     let asked = json!({"learner": {"name": "winnow"}, "n": 5});
     let refused = service.post_json("/v1/sessions", &asked).await;
     assert_eq!(refused.problem(429), "too-many-sessions");
@@ -709,6 +717,28 @@ async fn sessions_are_listed_and_so_many() {
         .await
         .expect(200)
         .json();
+    let [fresh, used] = [&first["items"][0], &first["items"][1]];
+    assert_eq!(
+        (&used["learner"], &used["n"]),
+        (&json!("winnow"), &json!(5))
+    );
+    let document = service.get(&paths[1]).await.expect(200).json();
+    for member in ["position", "mistakes", "created_at"] {
+        assert_eq!(used[member], document[member], "{member}");
+    }
+    assert_eq!(
+        (&used["position"], &used["terminated"]),
+        (&json!(8), &json!(false))
+    );
+    assert!(used["mistakes"].as_u64().unwrap() > 0, "{used}");
+    assert!(
+        used["written_at"].as_str() >= used["created_at"].as_str(),
+        "{used}"
+    );
+    assert_eq!(
+        (&fresh["mistakes"], &fresh["written_at"]),
+        (&json!(0), &Value::Null)
+    );
     let items = [&first["items"], &rest["items"]];
     let items = items.iter().flat_map(|items| items.as_array().unwrap());
     let listed: Vec<String> = items

@@ -317,6 +317,7 @@ impl DamagedStore {
             ),
             ("sessions", "id", "spec", Text, &sessions[0], true),
             ("sessions", "id", "position", Number, &sessions[0], true),
+            ("sessions", "id", "tally", Text, &sessions[0], true),
             ("sessions", "id", "created_at", Number, &sessions[1], true),
             (
                 "sessions",

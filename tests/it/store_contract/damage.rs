@@ -211,7 +211,7 @@ pub(super) async fn a_damaged_session_is_not_read(backend: &dyn Backend) {
     let append = |position, examples, entry| SessionAppend {
         id: record.id,
         position,
-        examples,
+        tally: super::sessions::tally(position + examples),
         entry,
     };
     let state = append(0, 5, LogEntry::Snapshot(b"state".to_vec()));
@@ -239,6 +239,22 @@ pub(super) async fn a_damaged_session_is_not_read(backend: &dyn Backend) {
         let listed = store.sessions(&owner(), &Page::new(5, None)).await;
         assert_eq!(listed.is_err(), other == "perceptros");
     }
+    for (damage, is_damaged) in [
+        (
+            "UPDATE sessions SET tally = replace(tally, 'mistakes\":3', 'mistakes\":4') \
+             RETURNING CAST(1 AS BIGINT)",
+            true,
+        ),
+        (
+            "UPDATE sessions SET tally = replace(tally, 'mistakes\":4', 'mistakes\":3') \
+             RETURNING CAST(1 AS BIGINT)",
+            false,
+        ),
+    ] {
+        backend.number(damage).await;
+        let listed = store.sessions(&owner(), &Page::new(5, None)).await;
+        assert_eq!(listed.is_err(), is_damaged);
+    }
     let damage = "UPDATE session_snapshots SET state = (SELECT examples FROM session_log) \
                   RETURNING CAST(1 AS BIGINT)";
     backend.number(damage).await;
@@ -255,7 +271,7 @@ pub(super) async fn what_an_older_program_writes_is_read(backend: &dyn Backend) 
     let state = SessionAppend {
         id: record.id,
         position: 0,
-        examples: 5,
+        tally: super::sessions::tally(5),
         entry: LogEntry::Snapshot(b"state".to_vec()),
     };
     store.append_examples(&owner(), &[state]).await.unwrap();
@@ -270,6 +286,7 @@ pub(super) async fn what_an_older_program_writes_is_read(backend: &dyn Backend) 
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(stored.record.position, 6);
+    // The counts belong to the earlier position.
+    assert_eq!((stored.record.position, stored.record.tally), (6, None));
     assert_eq!(stored.snapshot.as_deref(), Some(&b"state"[..]));
 }

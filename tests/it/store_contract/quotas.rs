@@ -7,7 +7,7 @@ use proptest::prelude::{Strategy, any};
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-use super::sessions::session;
+use super::sessions::{session, tally};
 use super::*;
 
 fn refused<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> OverQuota {
@@ -214,7 +214,7 @@ pub(super) async fn a_session_learns_no_more_than_there_is_room_for(backend: &dy
         [SessionAppend {
             id: session(1).id,
             position,
-            examples: 1,
+            tally: tally(position + 1),
             entry,
         }]
     };
@@ -372,7 +372,7 @@ async fn learn(store: &Store, deed: u8, number: i64, owner: &Owner) {
     let append = SessionAppend {
         id: found.id,
         position: found.position,
-        examples: 1,
+        tally: tally(found.position + 1),
         entry: if deed < 160 {
             LogEntry::Examples(vec![1; 33])
         } else {

@@ -3,7 +3,9 @@
 use super::*;
 use halfspace::records::SessionId;
 use halfspace::records::id::SessionKind;
-use halfspace::records::session::{LogEntry, SessionAppend, SessionRecord, SessionSpec};
+use halfspace::records::session::{
+    LogEntry, SessionAppend, SessionRecord, SessionSpec, SessionTally,
+};
 use halfspace::records::train::{LearnerSpec, StopSpec};
 use halfspace::storage::AppendOutcome;
 
@@ -27,7 +29,18 @@ pub(super) fn session(number: i64) -> SessionRecord {
             in_units: true,
         },
         position: 0,
+        tally: Some(SessionTally::NEW),
         created_at: at(number),
+    }
+}
+
+/// The counts of a session that makes a mistake in two and ends after seven examples.
+pub(super) fn tally(position: u64) -> SessionTally {
+    SessionTally {
+        position,
+        mistakes: position / 2,
+        terminated: position == 7,
+        written_at: Some(at(1_000)),
     }
 }
 
@@ -35,7 +48,7 @@ fn append(number: i64, position: u64, examples: u64, bytes: &[u8]) -> SessionApp
     SessionAppend {
         id: session(number).id,
         position,
-        examples,
+        tally: tally(position + examples),
         entry: LogEntry::Examples(bytes.to_vec()),
     }
 }
@@ -104,6 +117,7 @@ pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dy
     let id = session(1).id;
     let state = other.session_state(&owner(), id).await.unwrap().unwrap();
     assert_eq!(state.record.position, 7);
+    assert_eq!(state.record.tally, Some(tally(7)));
     assert_eq!(state.snapshot, None);
     assert_eq!(state.log, [b"first".to_vec(), b"second".to_vec()]);
 }

@@ -3292,11 +3292,19 @@ class SessionItem(Struct, kw_only=True, omit_defaults=True):
     learner: str
     """Name of the learner."""
 
+    mistakes: int | None = None
+    """Tests that the hypothesis failed. Null if an earlier release has written last."""
+
     n: int
     """Features per example."""
 
     position: int
     """Number of examples learnt."""
+
+    terminated: bool | None = None
+    """Whether the session has ended and accepts no more examples. Null if an earlier release has written last."""
+
+    written_at: Timestamp | None = None
 
 
 class SessionLearner(Struct, kw_only=True, omit_defaults=True):

@@ -18,7 +18,7 @@ import { dataKindIn, nameOfRun, wantedIn } from "./playground/wanted.mjs";
 /** @param {{query: URLSearchParams}} props */
 export function PlaygroundPage({ query }) {
   const catalogue = useResource({ path: "v1/learners" });
-  return html`<div class="page"><${Loaded} resource=${catalogue}>${(/** @type {{items: Learner[]}} */ { items }) => {
+  return html`<div class="page">${!catalogue.value && html`<${PageHead} title="Playground" />`}<${Loaded} resource=${catalogue}>${(/** @type {{items: Learner[]}} */ { items }) => {
     const wanted = wantedIn(query, items);
     const isChosen = wanted[0]?.slot.learner === "learner" && dataKindIn(query) !== null;
     return isChosen && !query.get("setup") ? html`<${Loading} key=${`${nameOfRun(query)} ${key.value}`} query=${query} wanted=${wanted} />`

@@ -32,9 +32,9 @@ export function ApiKey() {
   <//>`;
 }
 
-/** Whether the queue names the caller as the owner of an open service. @param {import("./queue.mjs").QueueDocument|null} queue */
+/** Whether the queue names the caller as the owner of an open service. @param {import("#api").components["schemas"]["Queue"]|null} queue */
 function isAnonymous(queue) {
-  return queue?.owners?.some((owner) => owner.is_caller && owner.owner === "anonymous") ?? false;
+  return queue?.owners?.some((owner) => owner.own && owner.owner === "anonymous") ?? false;
 }
 
 function OpenService() {

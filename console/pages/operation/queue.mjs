@@ -11,13 +11,7 @@ import { Loaded } from "../../view/problem.mjs";
 import { shortId } from "../jobs/words.mjs";
 import { JobLink } from "../home/work.mjs";
 
-/**
- * @typedef {{queued: number, running: number, parked: number}} Counts
- * @typedef {Counts & {owner: string|null, is_caller: boolean, weight: number|null, virtual_seconds: number|null}} Owner
- * @typedef {Counts & {oldest_age_seconds: number|null, owners: Owner[]}} QueueDocument
- * @typedef {{id: string, role: string, workers: number, running: number, parked: number, is_alone: boolean, version: string,
- *   revision: string|null, memory_bytes_max: number, memory_bytes_taken: number, started_at: string, seen_at: string}} Worker
- */
+/** @typedef {import("#api").components["schemas"]} Schemas */
 
 /** Seconds between two looks. */
 const EVERY = 3;
@@ -39,33 +33,33 @@ function NewerPanel({ title, resource, children }) {
 
 export function Queue() {
   const queue = useNewer("v1/queue");
-  return html`<${NewerPanel} title="Queue" resource=${queue}>${(/** @type {QueueDocument} */ document) => html`<${QueueLoad} of=${document} />`}<//>`;
+  return html`<${NewerPanel} title="Queue" resource=${queue}>${(/** @type {Schemas["Queue"]} */ document) => html`<${QueueLoad} of=${document} />`}<//>`;
 }
 
-/** @param {{of: QueueDocument}} props */
+/** @param {{of: Schemas["Queue"]}} props */
 function QueueLoad({ of: { queued, running, parked, oldest_age_seconds: age, owners } }) {
-  const own = owners.find((owner) => owner.is_caller);
+  const own = owners.find((owner) => owner.own);
   return html`<${Facts} of=${[
       ["Waiting", html`<strong>${number(queued)}</strong>`],
       ["Running", html`<strong>${number(running)}</strong>`],
       ["Parked", html`<strong>${number(parked)}</strong>`],
-      ["Oldest waits", age !== null && html`<strong>${duration(age)}</strong>`],
+      ["Oldest waits", typeof age === "number" && html`<strong>${duration(age)}</strong>`],
       ["Your weight", own && html`<strong>${number(own.weight)}</strong>`],
-      ["Your time per weight", own && html`<strong>${duration(own.virtual_seconds)}</strong>`],
+      ["Your time per weight", own && html`<strong>${duration(Math.max(0, own.virtual_seconds ?? 0))}</strong>`],
     ]} />
     ${owners.length > 0 && html`<div class="scroll tall" tabindex="0" role="region" aria-label="The queue by key"><table>
       <thead><tr><th scope="col">Key</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">Running</th>
         <th scope="col" class="number">Parked</th></tr></thead>
-      <tbody>${owners.map((owner, index) => html`<tr key=${index} class=${owner.is_caller ? "chosen" : ""}>
+      <tbody>${owners.map((owner, index) => html`<tr key=${index} class=${owner.own ? "chosen" : ""}>
         <th scope="row">${ownerName(owner)}</th><td class="number">${number(owner.queued)}</td>
         <td class="number">${number(owner.running)}</td><td class="number">${number(owner.parked)}</td></tr>`)}</tbody>
     </table></div>`}
     <p class="small muted">The key with the fewest computed seconds per weight goes first. A parked job has begun and yields to other jobs.</p>`;
 }
 
-/** @param {Owner} owner */
-function ownerName({ owner, is_caller: isCaller }) {
-  if (!isCaller) return "another key";
+/** @param {Schemas["QueueOwner"]} owner */
+function ownerName({ owner, own: isOwn }) {
+  if (!isOwn) return "another key";
   return owner === "anonymous" ? "everybody" : "your key";
 }
 
@@ -86,7 +80,7 @@ const ROLES = { all: "answers and computes", api: "answers", worker: "computes" 
 
 export function Workers() {
   const workers = useNewer("v1/workers");
-  return html`<${NewerPanel} title="Processes" resource=${workers}>${(/** @type {{items: Worker[]}} */ { items }) => html`
+  return html`<${NewerPanel} title="Processes" resource=${workers}>${(/** @type {Schemas["WorkerList"]} */ { items }) => html`
     ${!items.some((worker) => worker.workers > 0) && html`<div class="notice warn"><p><strong>No process computes jobs.</strong> Jobs wait
       until you start one with <code>halfspace serve --role worker</code>.</p></div>`}
     ${items.length === 0 ? null : html`<div class="scroll" tabindex="0" role="region" aria-label="The processes of the service"><table>
@@ -95,7 +89,7 @@ export function Workers() {
         <th scope="col">Started</th><th scope="col">Last report</th></tr></thead>
       <tbody>${items.map((worker) => html`<tr key=${worker.id}>
         <th scope="row" class="feature"><code class="nowrap" title=${worker.id}>${shortId(worker.id)}</code></th><td class="nowrap">${ROLES[worker.role] ?? worker.role}</td>
-        <td class="number">${number(worker.running)} of ${number(worker.workers)}${worker.is_alone ? html` <span class="badge warn">one alone</span>` : ""}</td>
+        <td class="number">${number(worker.running)} of ${number(worker.workers)}${worker.alone ? html` <span class="badge warn">one alone</span>` : ""}</td>
         <td class="number">${number(worker.parked)}</td>
         <td class="number nowrap">${bytes(worker.memory_bytes_taken)} of ${bytes(worker.memory_bytes_max)}</td>
         <td title=${worker.revision ?? ""}>${worker.version}</td><td><${Time} at=${worker.started_at} /></td><td><${Time} at=${worker.seen_at} /></td>

@@ -38,6 +38,7 @@ pub fn request(job: &Job) -> Option<Value> {
         _ => add_data(&mut task, job, &spec),
     }
     let mut request = json!({ name: task });
+    leave_out_nulls(&mut request);
     if let Some(text) = &job.name {
         request["name"] = text.as_str().into();
     }
@@ -78,4 +79,12 @@ fn add_data(task: &mut Map<String, Value>, job: &Job, spec: &JobSpec) {
         task.insert("data".to_owned(), data);
     }
     task.insert("seed".to_owned(), job.seed.into());
+}
+
+/// Takes away the fields that the request left out.
+fn leave_out_nulls(value: &mut Value) {
+    if let Value::Object(fields) = value {
+        fields.retain(|_, field| !field.is_null());
+        fields.values_mut().for_each(leave_out_nulls);
+    }
 }

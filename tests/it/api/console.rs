@@ -57,7 +57,9 @@ async fn documents_are_compressed_for_clients_that_accept_gzip_and_streams_are_n
     let plain = service.get("/openapi.json").await.expect(200);
     assert_eq!(plain.header("content-encoding"), None);
     let gzip = [("accept-encoding", "gzip")];
-    let packed = service.open(request("GET", "/openapi.json", &gzip, "")).await;
+    let packed = service
+        .open(request("GET", "/openapi.json", &gzip, ""))
+        .await;
     assert_eq!(packed.headers()["content-encoding"], "gzip");
     let body = packed.into_body().collect().await.unwrap().to_bytes();
     let mut text = String::new();
@@ -96,7 +98,9 @@ async fn answers_name_the_base_path_and_probes_need_none() {
     );
     service.get(location).await.expect(200);
     // The service of the tests checks that the page of a problem exists, without a base path.
-    let missing = service.open(request("GET", "/learn/here/v1/models/mdl_1", &[], "")).await;
+    let missing = service
+        .open(request("GET", "/learn/here/v1/models/mdl_1", &[], ""))
+        .await;
     let problem = body_json(missing).await;
     assert_eq!(problem["instance"], "/learn/here/v1/models/mdl_1");
     let page = problem["type"].as_str().unwrap();
@@ -110,7 +114,9 @@ async fn answers_name_the_base_path_and_probes_need_none() {
     assert_eq!(document["servers"][0]["url"], "/learn/here");
     let docs = service.get("/learn/here/docs").await;
     assert_eq!(docs.header("location"), Some("/learn/here/docs/"));
-    let other = service.open(request("GET", "/learn/hereafter/v1/jobs", &[], "")).await;
+    let other = service
+        .open(request("GET", "/learn/hereafter/v1/jobs", &[], ""))
+        .await;
     assert_eq!(other.status(), 404);
 }
 

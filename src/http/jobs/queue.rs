@@ -45,8 +45,8 @@ struct QueueOwner {
     jobs: JobCounts,
     /// Weight of your key; null for another key.
     weight: Option<f64>,
-    /// Computed seconds of your key, divided by the weight. The key with the fewest goes first. Null for another
-    /// key.
+    /// Computed seconds of your key, divided by the weight. The key with the fewest goes first. A new key has a
+    /// credit, so the number can be negative. Null for another key.
     virtual_seconds: Option<f64>,
 }
 

@@ -2894,7 +2894,9 @@ class QueueOwner(Struct, kw_only=True, omit_defaults=True):
     """Id of your key, or `anonymous` on a service without keys. Null for another key."""
 
     virtual_seconds: float | None = None
-    """Computed seconds of your key, divided by the weight. The key with the fewest goes first. Null for another key."""
+    """Computed seconds of your key, divided by the weight. The key with the fewest goes first. A new key has a credit,
+    so the number can be negative. Null for another key.
+    """
 
     weight: float | None = None
     """Weight of your key; null for another key."""

@@ -7,13 +7,14 @@ use halfspace_formats::{Format, Options, ParseLimits, Parsed};
 use crate::jobs::learner;
 use crate::records::train::ModelDocument;
 
+use super::datasets::upload::line_options;
+use super::extract;
 use super::inference::request::InferenceReader;
 use super::learners::train::TrainQuery;
 use super::models::examples::{ExamplesUse, options};
 use super::models::import;
 use super::problem::Problem;
 use super::problem::ProblemDocument;
-use super::{datasets, extract};
 
 /// The problem document of a refused input.
 type Refused = Box<ProblemDocument>;
@@ -48,7 +49,7 @@ pub fn dataset_query(
     query: &str,
     limits: &ParseLimits,
 ) -> Result<(Option<String>, Options), Refused> {
-    let (name, data) = datasets::line_options(Some(query), limits).map_err(refused)?;
+    let (name, data) = line_options(query_pairs(query)?, limits).map_err(refused)?;
     Ok((name, data.options))
 }
 

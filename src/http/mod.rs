@@ -147,6 +147,7 @@ fn data_routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(learners::train::train_learner))
         .routes(routes!(datasets::create_dataset, datasets::list_datasets))
+        .routes(routes!(datasets::preview::preview_data))
         .routes(routes!(models::predict::predict_model))
         .routes(routes!(models::evaluate::evaluate_model))
         .routes(routes!(sessions::examples::learn_session_examples))

@@ -26,6 +26,20 @@ pub struct DatasetSummary {
     pub owner: Owner,
     /// Free text of the client.
     pub name: Option<String>,
+    /// The facts about the examples.
+    pub facts: DataFacts,
+    /// The seed of generated examples.
+    pub seed: Option<u64>,
+    /// Size of the blob, in bytes.
+    pub bytes: u64,
+    /// The key of the blob.
+    pub data_key: String,
+    pub created_at: Timestamp,
+}
+
+/// Facts about examples, stored or not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DataFacts {
     /// Number of features, as the client counts them.
     pub n: u64,
     /// The kind of the labels.
@@ -37,8 +51,6 @@ pub struct DatasetSummary {
     pub zero_bit_value: i8,
     /// The declared distribution of the examples, or the distribution that generated them.
     pub assume: Option<Assume>,
-    /// The seed of generated examples.
-    pub seed: Option<u64>,
     /// Number of examples.
     pub examples: u64,
     /// Number of positive examples; `None` without labels.
@@ -47,14 +59,9 @@ pub struct DatasetSummary {
     pub repetitions: Repetitions,
     /// The digest of the canonical rows, in hexadecimal.
     pub sha256: String,
-    /// Size of the blob, in bytes.
-    pub bytes: u64,
-    /// The key of the blob.
-    pub data_key: String,
-    pub created_at: Timestamp,
 }
 
-impl DatasetSummary {
+impl DataFacts {
     /// Number of negative examples; `None` without labels.
     #[must_use]
     pub fn negatives(&self) -> Option<u64> {

@@ -40,7 +40,7 @@ pub mod written;
 
 pub use api_key::{ApiKey, KeyQuotas, SecretDigest};
 pub use callback::{Callback, CallbackDocument, CallbackState};
-pub use dataset::{Dataset, DatasetSummary};
+pub use dataset::{DataFacts, Dataset, DatasetSummary};
 pub use event::{Event, EventKind};
 pub use id::{ApiKeyId, DatasetId, Id, JobId, ModelId, ParseIdError, SessionId};
 pub use idempotency::{KeyClaim, KeyRecord};

@@ -33,6 +33,7 @@ mod ops;
 mod origins;
 mod permits;
 mod predict;
+mod previews;
 mod problems;
 mod quotas;
 mod samples;

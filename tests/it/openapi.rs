@@ -328,7 +328,7 @@ fn every_operation_declares_its_errors_as_problems() {
 }
 
 /// The words that an operation id may begin with.
-const VERBS: [&str; 19] = [
+const VERBS: [&str; 20] = [
     "analyse",
     "bound",
     "cancel",
@@ -345,6 +345,7 @@ const VERBS: [&str; 19] = [
     "learn",
     "list",
     "predict",
+    "preview",
     "run",
     "save",
     "train",

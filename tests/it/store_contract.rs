@@ -27,8 +27,8 @@ use async_trait::async_trait;
 use halfspace::records::dataset::Repetitions;
 use halfspace::records::id::JobKind;
 use halfspace::records::{
-    Dataset, DatasetId, DatasetSummary, Demand, Event, EventKind, Job, JobError, JobId, JobTree,
-    Model, ModelId, ModelSummary, Names, Owner, Page, Progress, Status, Timestamp,
+    DataFacts, Dataset, DatasetId, DatasetSummary, Demand, Event, EventKind, Job, JobError, JobId,
+    JobTree, Model, ModelId, ModelSummary, Names, Owner, Page, Progress, Status, Timestamp,
 };
 use halfspace::storage::{
     Beat, CancelOutcome, Claim, ClaimTerms, DeleteDatasetOutcome, DeleteOutcome, Fenced, Heartbeat,
@@ -162,19 +162,21 @@ fn dataset(number: i64) -> Dataset {
             id,
             owner: owner(),
             name: Some(format!("number {number}")),
-            n: 3,
-            kind: LabelsKind::Labelled,
-            values: RowsKind::Boolean,
-            zero_bit_value: -1,
-            assume: Some(Assume::Uniform),
-            seed: Some(7),
-            examples: 5,
-            positives: Some(2),
-            repetitions: Repetitions::Counted {
-                duplicates: 1,
-                contradictions: Some(0),
+            facts: DataFacts {
+                n: 3,
+                kind: LabelsKind::Labelled,
+                values: RowsKind::Boolean,
+                zero_bit_value: -1,
+                assume: Some(Assume::Uniform),
+                examples: 5,
+                positives: Some(2),
+                repetitions: Repetitions::Counted {
+                    duplicates: 1,
+                    contradictions: Some(0),
+                },
+                sha256: "cd".repeat(32),
             },
-            sha256: "cd".repeat(32),
+            seed: Some(7),
             bytes: 552,
             data_key: format!("datasets/{id}/data"),
             created_at: at(number),

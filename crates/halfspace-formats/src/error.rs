@@ -192,6 +192,17 @@ pub struct FormatError {
     pub detail: String,
 }
 
+impl FormatError {
+    /// Moves the place into an outer document: see [`Place::under`].
+    #[must_use]
+    pub fn under(self, prefix: &str) -> Self {
+        Self {
+            place: self.place.map(|place| place.under(prefix)),
+            ..self
+        }
+    }
+}
+
 /// A fault without a place, which the caller adds.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{detail}")]

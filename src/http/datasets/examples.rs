@@ -104,7 +104,7 @@ pub async fn list_dataset_examples(
     let limit = page_limit(&app, &dataset, query.limit)?;
     // Reading a row reads the whole block of the row.
     let rows = u64::from(limit).max(BLOCK_ROWS as u64);
-    let permit = match rows.saturating_mul(dataset.n) <= SMALL_WORDS_MAX {
+    let permit = match rows.saturating_mul(dataset.facts.n) <= SMALL_WORDS_MAX {
         true => None,
         false => Some(app.permits.uploads.take(&owner).await?),
     };
@@ -113,7 +113,7 @@ pub async fn list_dataset_examples(
     let read = app.jobs.read_examples(&dataset, first, limit as usize);
     let data = read.await.map_err(in_path)?;
     let bytes_max = app.limits.examples_page_bytes_max;
-    let zero = dataset.zero_bit_value;
+    let zero = dataset.facts.zero_bit_value;
     let text = match data {
         None => String::new(),
         Some(data) => {
@@ -126,7 +126,7 @@ pub async fn list_dataset_examples(
     };
     let text = match format {
         TextFormat::Csv => {
-            let has_label = dataset.kind == LabelsKind::Labelled;
+            let has_label = dataset.facts.kind == LabelsKind::Labelled;
             let header = names
                 .features
                 .map(|names| write_csv_header(&names, has_label));
@@ -134,7 +134,7 @@ pub async fn list_dataset_examples(
         }
         TextFormat::Json => {
             let next = offset.saturating_add(limit.into());
-            let next = (next < dataset.examples).then_some(next);
+            let next = (next < dataset.facts.examples).then_some(next);
             let next = next.map_or_else(|| "null".to_owned(), |next| next.to_string());
             format!("{{\"items\":[{text}],\"next_offset\":{next}}}")
         }
@@ -152,8 +152,8 @@ fn page_limit(app: &App, dataset: &DatasetSummary, limit: Option<u32>) -> Result
         return Err(Problem::parameter(Code::INVALID_PARAMETER, "limit", detail));
     }
     let values_max = app.limits.examples_page_bytes_max;
-    let held = dataset.examples.min(limit.into());
-    if held.saturating_mul(dataset.n) > values_max {
+    let held = dataset.facts.examples.min(limit.into());
+    if held.saturating_mul(dataset.facts.n) > values_max {
         return Err(too_large("would hold more values", values_max));
     }
     Ok(limit)

@@ -1,7 +1,10 @@
-//! `/v1/datasets`: stores, lists, describes and deletes datasets. The module `examples` reads examples back.
+//! `/v1/datasets`: stores, lists, describes and deletes datasets. The module `upload` reads the bodies, and `examples`
+//! reads examples back.
 
 pub mod examples;
+pub mod preview;
 pub mod resolve;
+pub mod upload;
 
 use std::sync::Arc;
 
@@ -9,53 +12,44 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use halfspace_formats::{
-    self, Assume, DataForm, Format, FormatErrorKind, LabelsKind, NotReserved, Parsed, Place,
-    RowsKind, Spool, TableEncoding, json,
-};
-use serde::{Deserialize, Serialize};
+use halfspace_formats::{Assume, LabelsKind, RowsKind, TableEncoding};
+use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::jobs::{JobsError, NewDataset, Reservation};
+use crate::jobs::{JobsError, NewDataset};
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
-use crate::records::train::SeedNumber;
-use crate::records::{Dataset, DatasetId, DatasetSummary, KeyRecord, Owner, Timestamp};
+use crate::records::{
+    DataFacts, Dataset, DatasetId, DatasetSummary, KeyRecord, Names, Owner, Timestamp,
+};
 
 use crate::http::App;
-use crate::http::datasets::resolve::read_rows;
-use crate::http::document::data_schema;
+use crate::http::datasets::upload::DatasetRequest;
 use crate::http::document::declared::{BODY, EXAMPLES, IN_PATH, KEYED, STORED, problems};
-use crate::http::extract::body::{self, Effort};
 use crate::http::extract::data_body::{DataBody, Octets};
-use crate::http::extract::data_options::{self, DataOptions, DataParameters};
+use crate::http::extract::data_options::DataParameters;
 use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use crate::http::extract::{Caller, NoQuery, PageQuery, PathId, Query, page, query_pairs};
-use crate::http::jobs::submission::check_name;
-use crate::http::permits::OwnerPermit;
-use crate::http::problem::{Code, FieldError, Problem, placed};
-
-/// Data to store as a dataset.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DatasetRequest {
-    /// Free text that names the dataset.
-    #[schema(max_length = 256)]
-    name: Option<String>,
-    #[schema(schema_with = data_schema::reference)]
-    data: DataForm,
-    /// Seed of generated data. A missing seed is drawn. Other data take no seed.
-    seed: Option<SeedNumber>,
-    /// The seed from which the examples were drawn.
-    #[serde(skip)]
-    drawn_from: Option<u64>,
-}
+use crate::http::problem::{Code, Problem};
 
 /// A dataset in a list.
 #[derive(Serialize, ToSchema)]
 pub struct DatasetItem {
     id: DatasetId,
     name: Option<String>,
+    #[serde(flatten)]
+    facts: FactsDocument,
+    /// Seed from which generated examples were drawn.
+    seed: Option<u64>,
+    /// Bytes of the examples in the store.
+    bytes: u64,
+    created_at: Timestamp,
+}
+
+/// Facts about examples, stored or not.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DataFacts)]
+pub struct FactsDocument {
     /// Features per example.
     n: u64,
     /// Kind of the examples: `half-space` (every example is positive), `labelled` or `unlabelled`.
@@ -66,8 +60,6 @@ pub struct DatasetItem {
     zero_bit_value: Option<i8>,
     /// Distribution of the examples: declared, or known for examples that were generated without noise.
     assume: Option<Assume>,
-    /// Seed from which generated examples were drawn.
-    seed: Option<u64>,
     /// Number of examples.
     examples: u64,
     /// Number of positive examples; null for unlabelled data.
@@ -83,9 +75,6 @@ pub struct DatasetItem {
     duplicates_detail: Option<String>,
     /// SHA-256 digest of the canonical rows. Equal data have the same digest in every format.
     sha256: String,
-    /// Bytes of the examples in the store.
-    bytes: u64,
-    created_at: Timestamp,
 }
 
 /// A page of datasets, newest first, without the names of their features.
@@ -117,33 +106,41 @@ pub struct DatasetAnswer {
 
 impl From<DatasetSummary> for DatasetItem {
     fn from(dataset: DatasetSummary) -> Self {
-        let negatives = dataset.negatives();
-        let (duplicates, contradictions, duplicates_detail) = match dataset.repetitions {
+        Self {
+            id: dataset.id,
+            name: dataset.name,
+            facts: dataset.facts.into(),
+            seed: dataset.seed,
+            bytes: dataset.bytes,
+            created_at: dataset.created_at,
+        }
+    }
+}
+
+impl From<DataFacts> for FactsDocument {
+    fn from(facts: DataFacts) -> Self {
+        let negatives = facts.negatives();
+        let (duplicates, contradictions, duplicates_detail) = match facts.repetitions {
             Repetitions::Counted {
                 duplicates,
                 contradictions,
             } => (Some(duplicates), contradictions, None),
             Repetitions::Uncounted(reason) => (None, None, Some(reason)),
         };
-        let is_boolean = dataset.values == RowsKind::Boolean;
+        let is_boolean = facts.values == RowsKind::Boolean;
         Self {
-            id: dataset.id,
-            name: dataset.name,
-            n: dataset.n,
-            kind: dataset.kind,
-            values: dataset.values,
-            zero_bit_value: is_boolean.then_some(dataset.zero_bit_value),
-            assume: dataset.assume,
-            seed: dataset.seed,
-            examples: dataset.examples,
-            positives: dataset.positives,
+            n: facts.n,
+            kind: facts.kind,
+            values: facts.values,
+            zero_bit_value: is_boolean.then_some(facts.zero_bit_value),
+            assume: facts.assume,
+            examples: facts.examples,
+            positives: facts.positives,
             negatives,
             duplicates,
             contradictions,
             duplicates_detail,
-            sha256: dataset.sha256,
-            bytes: dataset.bytes,
-            created_at: dataset.created_at,
+            sha256: facts.sha256,
         }
     }
 }
@@ -152,15 +149,18 @@ impl From<Dataset> for DatasetAnswer {
     fn from(Dataset { summary, names }: Dataset) -> Self {
         Self {
             item: summary.into(),
-            encoding_sha256: names
-                .table
-                .as_ref()
-                .map(|table| hex::encode(table.sha256())),
+            encoding_sha256: encoding_sha256(&names),
             features: names.features,
             classes: names.classes,
             table: names.table,
         }
     }
+}
+
+/// Digest of the encoding of a table in hexadecimal.
+fn encoding_sha256(names: &Names) -> Option<String> {
+    let table = names.table.as_ref();
+    table.map(|table| hex::encode(table.sha256()))
 }
 
 /// Stores data as a dataset, so that jobs can read the data by the id of the dataset.
@@ -194,12 +194,18 @@ pub async fn create_dataset(
 async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Response, NotMade> {
     let body = DataBody::new(&app, request)?;
     let reserved = app.jobs.reserve(&owner, body.stored_least()).await?;
-    let (mut new, permit) = match body.format {
-        Format::Json => read_json(&app, owner, body, reserved).await?,
-        _ => read_lines(&app, owner, body, reserved).await?,
+    let query = query_pairs(body.parts.uri.query())?;
+    let upload = upload::read(&app, &owner, body, query, &reserved, None).await?;
+    let new = NewDataset {
+        owner,
+        name: upload.name,
+        parsed: upload.parsed?,
+        assume: upload.assume,
+        seed: upload.seed,
+        key: key.claim(),
+        reserved: Some(reserved),
     };
-    check_assume(&new)?;
-    new.key = key.claim();
+    let permit = upload.permit;
     // A complete upload is stored to the end under its permit, even if the client leaves.
     let stored = tokio::spawn(async move {
         let stored = app.jobs.store_dataset(new).await;
@@ -225,191 +231,6 @@ fn created(dataset: Dataset) -> Response {
     let answer = DatasetAnswer::from(dataset);
     let headers = [(header::LOCATION, location)];
     (StatusCode::CREATED, headers, Json(answer)).into_response()
-}
-
-/// A dataset to store, and the permit under which the body was read.
-type Read = (NewDataset, Option<OwnerPermit>);
-
-/// Reads a body that is the data. The query contains the name and the options.
-async fn read_lines(
-    app: &App,
-    owner: Owner,
-    mut body: DataBody,
-    reserved: Reservation,
-) -> Result<Read, Problem> {
-    body.limits = app.limits.of_datasets();
-    let (name, data) = line_options(body.parts.uri.query(), &body.limits)?;
-    check_name(app, name.as_deref(), |detail| {
-        FieldError::at_parameter("name", detail)
-    })?;
-    // Checked before spooling, so that one upload does not take the rest of a full disk from others.
-    app.jobs.store().ensure_space().await?;
-    let options = data.resolve(app, &owner).await?;
-    let (format, effort, assume) = (body.format, body.effort(options.n), options.assume);
-    let scratch = app.scratch.clone();
-    let held = reserved.clone();
-    let spool = Spool::new(app.limits.upload_memory_bytes_max, move || scratch.file())
-        .reserving(move |bytes| held.grow_to(bytes).map_err(|_| NotReserved));
-    let held = reserved.clone();
-    let read = body.read_held(app, effort, move |reader| {
-        let gathered = halfspace_formats::gather(format, reader, &options, spool);
-        gathered.map_err(|error| match held.refusal() {
-            Some(over) if error.kind == FormatErrorKind::NotReserved => over.into(),
-            _ => error.into(),
-        })
-    });
-    let (parsed, permit) = read.await?;
-    let new = NewDataset {
-        owner,
-        name,
-        parsed,
-        assume,
-        seed: None,
-        key: None,
-        reserved: Some(reserved),
-    };
-    Ok((new, permit))
-}
-
-/// Reads the JSON form, where fields replace the query parameters.
-async fn read_json(
-    app: &App,
-    owner: Owner,
-    body: DataBody,
-    reserved: Reservation,
-) -> Result<Read, Problem> {
-    if let Some((name, _)) = query_pairs(body.parts.uri.query())?.first() {
-        let detail = "the parameter is not for JSON bodies; set a field of the JSON body instead";
-        return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
-    }
-    let limits = body.limits.clone();
-    let read = body.read_held(app, Effort::AsItsBytes, move |reader| {
-        let request = json::from_reader::<DatasetRequest>(reader, &limits)?;
-        if request.seed.is_some() && !matches!(request.data, DataForm::Generated(_)) {
-            let detail = "The field seed is only for generated data. These data are not generated.";
-            let field = FieldError::at_pointer("/seed", detail.to_owned());
-            return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
-        }
-        Ok(request)
-    });
-    let (request, permit) = read.await?;
-    let (request, permit) = drawn(app, &owner, request, permit).await?;
-    let DatasetRequest {
-        name,
-        data,
-        drawn_from: seed,
-        ..
-    } = request;
-    let at = |pointer: &str, detail: String| placed(Some(Place::Pointer(pointer.into())), detail);
-    check_name(app, name.as_deref(), |detail| at("/name", detail))?;
-    let refuse = |pointer: &str, detail: &str| {
-        let field = at(pointer, detail.to_owned());
-        Err(Problem::new(Code::WRONG_DATA, detail).with(field))
-    };
-    let data = match data {
-        DataForm::Rows(rows) => DataForm::Sample {
-            parsed: read_rows(app, &owner, rows, "/data").await?,
-            assume: None,
-        },
-        data => data,
-    };
-    match data {
-        DataForm::Sample { parsed, assume } => {
-            let new = NewDataset {
-                owner,
-                name,
-                parsed: parsed.into(),
-                assume,
-                seed,
-                key: None,
-                reserved: Some(reserved),
-            };
-            Ok((new, permit))
-        }
-        DataForm::Generated(_) | DataForm::Rows(_) => {
-            unreachable!("these forms are samples by now")
-        }
-        DataForm::Dataset { .. } => refuse(
-            "/data/dataset",
-            "The data are already a stored dataset. To store another dataset, send examples.",
-        ),
-    }
-}
-
-/// Draws generated examples under a permit, because a few bytes may describe many examples.
-async fn drawn(
-    app: &App,
-    owner: &Owner,
-    mut request: DatasetRequest,
-    permit: Option<OwnerPermit>,
-) -> Result<(DatasetRequest, Option<OwnerPermit>), Problem> {
-    let DataForm::Generated(spec) = request.data else {
-        return Ok((request, permit));
-    };
-    let permit = match permit {
-        Some(permit) => permit,
-        None => app.permits.uploads.take(owner).await?,
-    };
-    let fresh = app.jobs.ids().seed();
-    let seed = request.seed.map_or(fresh, SeedNumber::get);
-    let state_bytes_max = app.limits.state_bytes_max;
-    let draw = move || {
-        let data = crate::jobs::draw(&spec, seed, state_bytes_max).map_err(|detail| {
-            let place = Place::Pointer("/data/generated/count".to_owned());
-            let field = placed(Some(place), detail.clone());
-            Problem::new(Code::WRONG_DATA, detail).with(field)
-        })?;
-        Ok((data, permit))
-    };
-    let ((data, assume), permit) = body::compute(None, draw).await?;
-    request.data = DataForm::Sample {
-        parsed: Parsed::of(data),
-        assume,
-    };
-    request.drawn_from = Some(seed);
-    Ok((request, Some(permit)))
-}
-
-/// The name and the options of a body in a line format, from the query.
-///
-/// # Errors
-/// An unknown parameter, or an invalid value.
-pub fn line_options(
-    query: Option<&str>,
-    limits: &halfspace_formats::ParseLimits,
-) -> Result<(Option<String>, DataOptions), Problem> {
-    let mut name = None;
-    let mut data = DataOptions::new(limits);
-    for (parameter, text) in query_pairs(query)? {
-        match parameter.as_str() {
-            "name" => name = Some(text),
-            "assume" => {
-                let assume = serde_json::from_value(text.into()).map_err(|_| {
-                    let known = "not one of uniform-positive, reflected, uniform";
-                    Problem::parameter(Code::INVALID_PARAMETER, "assume", known)
-                });
-                data.options.assume = Some(assume?);
-            }
-            parameter if data.parameter(parameter, &text)? => {}
-            parameter => return Err(data_options::unknown(parameter, &["name", "assume"])),
-        }
-    }
-    Ok((name, data))
-}
-
-/// Refuses an `assume` that does not fit the data. Otherwise every job on the dataset would refuse to run.
-fn check_assume(new: &NewDataset) -> Result<(), Problem> {
-    let kind = new.parsed.data.header().labels;
-    let allowed = Assume::allowed(kind == LabelsKind::Labelled);
-    if new
-        .assume
-        .is_none_or(|assume| kind != LabelsKind::Unlabelled && allowed.contains(&assume))
-    {
-        return Ok(());
-    }
-    let detail = "half-space examples can be independent, uniform-positive or reflected; labelled examples can be \
-                  independent or uniform";
-    Err(Problem::parameter(Code::BAD_OPTION, "assume", detail))
 }
 
 /// Lists the datasets, newest first, without the names of their features.

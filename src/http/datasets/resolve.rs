@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::{
-    Assume, DataForm, FormatError, JsonRows, Parsed, Place, StoredExamples, digest,
+    Assume, DataForm, JsonRows, Options, Parsed, Place, StoredExamples, digest,
 };
 
 use crate::jobs::{JobSample, JobsError};
@@ -47,6 +47,34 @@ pub struct JobData {
 }
 
 impl JobData {
+    /// The data of a dataset. `assume` replaces the distribution that the dataset declares.
+    pub fn of_dataset(
+        dataset: Dataset,
+        examples: Arc<StoredExamples>,
+        assume: Option<Assume>,
+    ) -> Self {
+        let Dataset { summary, names } = dataset;
+        Self {
+            spec: DataSpec {
+                assume: assume.or(summary.facts.assume),
+                zero_bit_value: summary.facts.zero_bit_value,
+                names: names.kept(),
+                seed: summary.seed,
+                repetitions: match summary.facts.repetitions {
+                    Repetitions::Counted {
+                        duplicates,
+                        contradictions,
+                    } => Some((duplicates, contradictions.unwrap_or(0))),
+                    Repetitions::Uncounted(_) => None,
+                },
+                ..DataSpec::default()
+            },
+            sample: Some(JobSample::Stored(examples)),
+            sha256: Some(summary.facts.sha256),
+            dataset: Some(summary.id),
+        }
+    }
+
     fn of_sample(parsed: Parsed, assume: Option<Assume>, sha256: Option<String>) -> Self {
         Self {
             spec: DataSpec {
@@ -95,40 +123,38 @@ pub async fn find_data(
         }),
         DataForm::Dataset { id, assume } => {
             let (dataset, examples) = stored_examples(app, owner, &id, pointer).await?;
-            let Dataset { summary, names } = dataset;
-            Ok(JobData {
-                spec: DataSpec {
-                    assume: assume.or(summary.assume),
-                    zero_bit_value: summary.zero_bit_value,
-                    names: names.kept(),
-                    seed: summary.seed,
-                    repetitions: match summary.repetitions {
-                        Repetitions::Counted {
-                            duplicates,
-                            contradictions,
-                        } => Some((duplicates, contradictions.unwrap_or(0))),
-                        Repetitions::Uncounted(_) => None,
-                    },
-                    ..DataSpec::default()
-                },
-                sample: Some(JobSample::Stored(examples)),
-                sha256: Some(summary.sha256),
-                dataset: Some(summary.id),
-            })
+            Ok(JobData::of_dataset(dataset, examples, assume))
         }
     }
 }
 
 /// Reads the rows of a table that stand at `pointer` in a JSON body.
-///
-/// # Errors
-/// The fault of an option or of a row with its place.
-pub async fn read_rows(
+async fn read_rows(
     app: &App,
     owner: &Owner,
     rows: JsonRows,
     pointer: &str,
 ) -> Result<Parsed, Problem> {
+    let options = row_options(app, owner, &rows, pointer).await?;
+    let pointer = pointer.to_owned();
+    let parse = move || {
+        Ok(rows
+            .parse(&options)
+            .map_err(|error| error.under(&pointer))?)
+    };
+    body::compute(None, parse).await
+}
+
+/// Reads the options beside the rows of a table that stand at `pointer` in a JSON body.
+///
+/// # Errors
+/// An invalid value, or an encoding that does not exist.
+pub async fn row_options(
+    app: &App,
+    owner: &Owner,
+    rows: &JsonRows,
+    pointer: &str,
+) -> Result<Options, Problem> {
     let at = |name: &str, detail| FieldError::at_pointer(format!("{pointer}/table/{name}"), detail);
     let mut data = DataOptions::new(&app.limits.of_json());
     for (name, text) in &rows.options {
@@ -137,16 +163,7 @@ pub async fn read_rows(
         })?;
     }
     let encoding = |detail| at("encoding", detail);
-    let options = data.resolve_at(app, owner, encoding).await?;
-    let pointer = pointer.to_owned();
-    let read = body::compute(None, move || {
-        let parsed = rows.parse(&options);
-        parsed.map_err(|error| {
-            let place = error.place.clone().map(|place| place.under(&pointer));
-            Problem::from(FormatError { place, ..error })
-        })
-    });
-    read.await
+    data.resolve_at(app, owner, encoding).await
 }
 
 /// Returns the value of a 0 bit in the body.

@@ -35,7 +35,10 @@ const SCHEME: &str = "bearer";
 /// The tags of the operations.
 const TAGS: [(&str, &str); 11] = [
     ("constructions", "Examples and formulas from proofs."),
-    ("datasets", "Stored examples."),
+    (
+        "datasets",
+        "Stored examples, and previews of data that are not stored.",
+    ),
     ("experiments", "Ready-made figures."),
     ("inference", "The Open Inference Protocol, version 2."),
     (

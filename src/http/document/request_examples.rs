@@ -141,7 +141,7 @@ fn of_json(id: &str) -> Vec<(&'static str, Value)> {
         "create_job" => return of_jobs(&data),
         "train_learner" | "predict_model" | "evaluate_model" => data,
         "learn_session_examples" | "predict_session" => data,
-        "create_dataset" => json!({"name": "majority", "data": data}),
+        "create_dataset" | "preview_data" => json!({"name": "majority", "data": data}),
         "create_session" => json!({"learner": perceptron, "n": 3}),
         "run_figure" => json!({"seed": 7, "params": few_points()}),
         "import_model" => serde_json::from_str(MODEL_FILE).unwrap_or_default(),
@@ -238,6 +238,7 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
         "limit" => json!(10),
         "top" => json!(5),
         "offset" => json!(2),
+        "rows" => json!(3),
         "status" => json!("succeeded"),
         "task" => json!("train"),
         "language" => json!("python"),
@@ -248,7 +249,9 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
         "seed" => json!(7),
         "trace" => json!(true),
         "holdout" => json!(0.25),
-        "name" if id == "create_dataset" => return vec![(CSV, json!("majority"))],
+        "name" if ["create_dataset", "preview_data"].contains(&id) => {
+            return vec![(CSV, json!("majority"))];
+        }
         "name" => json!("majority"),
         "max_passes" | "max_mistakes" | "max_examples" => json!(100),
         "max_seconds" => json!(5),

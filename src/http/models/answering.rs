@@ -178,7 +178,7 @@ impl Answering {
         checked.map_err(misnamed)?;
         self.begin();
         fit_stored(&self.model, stored, &self.limits, &self.stop)?;
-        match self.decide(stored, dataset.summary.zero_bit_value.into())? {
+        match self.decide(stored, dataset.summary.facts.zero_bit_value.into())? {
             Some(interrupt) => Err(unread(stored, &self.limits, interrupt)),
             None => Ok(()),
         }

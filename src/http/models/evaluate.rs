@@ -218,12 +218,12 @@ impl PendingEvaluation {
         let _timer = begin(&self.limits, &self.run.stop);
         fit_stored(&self.model, stored, &self.limits, &self.run.stop)?;
         let origin = TestData {
-            assume: self.origin.assume.or(dataset.summary.assume),
+            assume: self.origin.assume.or(dataset.summary.facts.assume),
             seed: dataset.summary.seed,
-            sha256: Some(dataset.summary.sha256.clone()),
+            sha256: Some(dataset.summary.facts.sha256.clone()),
             ..self.origin.clone()
         };
-        let result = self.against(stored, dataset.summary.zero_bit_value.into(), origin)?;
+        let result = self.against(stored, dataset.summary.facts.zero_bit_value.into(), origin)?;
         result.map_err(|interrupt| unread(stored, &self.limits, interrupt))
     }
 

@@ -201,11 +201,11 @@ impl Check<'_> {
 
     async fn dataset(&mut self, store: &CheckedStore, dataset: &Dataset) -> Result<(), RowFailure> {
         let summary = &dataset.summary;
-        let damages = self.blob(&summary.data_key, Some(&summary.sha256), |header| {
-            let is_same = header.n as u64 == summary.n
-                && header.rows as u64 == summary.examples
-                && header.kind == summary.values
-                && header.labels == summary.kind;
+        let damages = self.blob(&summary.data_key, Some(&summary.facts.sha256), |header| {
+            let is_same = header.n as u64 == summary.facts.n
+                && header.rows as u64 == summary.facts.examples
+                && header.kind == summary.facts.values
+                && header.labels == summary.facts.kind;
             (!is_same).then(|| {
                 "the examples of the blob differ from the record of the dataset".to_owned()
             })

@@ -3,6 +3,7 @@
 //! The blob is written before its row and deleted after its row. A crash therefore leaves at worst a blob
 //! without a row, and the sweep removes such blobs.
 
+use std::io::{self, Write};
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -16,7 +17,7 @@ use tokio::task::JoinError;
 
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
-use crate::records::{Dataset, DatasetId, DatasetSummary, KeyClaim, Names, Owner, Timestamp};
+use crate::records::{DataFacts, Dataset, DatasetId, DatasetSummary, KeyClaim, Names, Owner};
 use crate::storage::{Blobs, DeleteDatasetOutcome, StoreError};
 
 use super::reservations::Reservation;
@@ -63,19 +64,19 @@ impl Jobs {
             None => self.reserve(&new.owner, bytes).await?,
         };
         reserved.set(bytes).map_err(JobsError::OverQuota)?;
-        let (compared_max, memory) = self.room_to_compare(new.parsed.data.header().rows)?;
+        let room = self.room_to_compare(&new.parsed)?;
         let (id, created_at) = (self.ids.id::<DatasetKind>(), self.ids.now());
         let key = Blobs::dataset_key(id);
         let mut blob = self.blobs.writer(&key)?;
         let mut new = new;
         let written = tokio::task::spawn_blocking(move || {
-            let stored = memory.within(|| new.parsed.data.store(&mut blob, compared_max));
-            (blob, stored, new)
+            let facts = write(&mut new.parsed, new.assume, &mut blob, room);
+            (blob, facts, new)
         });
         let defect = |error: JoinError| StoreError::Other(error.into());
-        let (blob, stored, new) = written.await.map_err(defect)?;
-        let stored = match stored {
-            Ok(stored) => stored,
+        let (blob, facts, new) = written.await.map_err(defect)?;
+        let facts = match facts {
+            Ok(facts) => facts,
             Err(error) => {
                 blob.abort().await;
                 return Err(unwritten(error).into());
@@ -83,7 +84,16 @@ impl Jobs {
         };
         let bytes = blob.finish().await?;
         let dataset = Dataset {
-            summary: describe(id, created_at, &new, (&stored, compared_max), bytes),
+            summary: DatasetSummary {
+                id,
+                owner: new.owner.clone(),
+                name: new.name.clone(),
+                facts,
+                seed: new.seed,
+                bytes,
+                data_key: key.clone(),
+                created_at,
+            },
             names: Names::of(&new.parsed),
         };
         // From here on the row counts the bytes. A second count by the reservation could refuse another upload
@@ -106,8 +116,28 @@ impl Jobs {
         Ok(dataset)
     }
 
-    /// The largest number of examples that are compared for duplicates, and the memory for storing `rows` rows.
-    fn room_to_compare(&self, rows: usize) -> Result<(usize, Grant), JobsError> {
+    /// Finds the facts that a dataset of the examples would have. Stores nothing.
+    ///
+    /// # Errors
+    /// [`JobsError::NoMemory`], or a spool that cannot be read.
+    pub async fn describe_data(
+        &self,
+        mut parsed: Parsed<ParsedRows>,
+        assume: Option<Assume>,
+    ) -> Result<(Parsed<ParsedRows>, DataFacts), JobsError> {
+        let room = self.room_to_compare(&parsed)?;
+        let described = tokio::task::spawn_blocking(move || {
+            let facts = write(&mut parsed, assume, io::sink(), room);
+            (parsed, facts)
+        });
+        let defect = |error: JoinError| StoreError::Other(error.into());
+        let (parsed, facts) = described.await.map_err(defect)?;
+        Ok((parsed, facts.map_err(unwritten)?))
+    }
+
+    /// The largest number of examples that are compared for duplicates, and the memory for storing the examples.
+    fn room_to_compare(&self, parsed: &Parsed<ParsedRows>) -> Result<(usize, Grant), JobsError> {
+        let rows = parsed.data.header().rows;
         let memory = &self.config.memory;
         let fitting = memory.bytes_max() / 2 / EXAMPLE_KEY_BYTES;
         let compared_max = usize::try_from(fitting)
@@ -185,7 +215,10 @@ impl Jobs {
     ) -> Result<Option<Data>, JobsError> {
         let (key, watch) = (&dataset.data_key, CancelOnDrop::default());
         let stop = watch.flag();
-        let stored = match self.open_data(key, &dataset.sha256, stop.clone()).await {
+        let stored = match self
+            .open_data(key, &dataset.facts.sha256, stop.clone())
+            .await
+        {
             Err(ReadError::Missing(_)) => return Err(self.without_blob(dataset).await?),
             stored => stored?,
         };
@@ -239,40 +272,32 @@ pub(crate) fn unwritten(error: BlocksError) -> StoreError {
     }
 }
 
-/// The description of a stored dataset.
-fn describe(
-    id: DatasetId,
-    created_at: Timestamp,
-    new: &NewDataset,
-    (stored, compared_max): (&Stored, usize),
-    bytes: u64,
-) -> DatasetSummary {
+/// Writes the stored form of the examples and returns the facts about them.
+fn write(
+    parsed: &mut Parsed<ParsedRows>,
+    assume: Option<Assume>,
+    to: impl Write,
+    (compared_max, memory): (usize, Grant),
+) -> Result<DataFacts, BlocksError> {
+    let stored = memory.within(|| parsed.data.store(to, compared_max))?;
     let header = &stored.header;
     let examples = header.rows as u64;
-    let zero_is_minus = header.kind == RowsKind::Boolean && new.parsed.zero_bit_value < 0.0;
-    let positives = match header.labels {
-        LabelsKind::Labelled => Some(stored.labelled_positive),
-        LabelsKind::HalfSpace => Some(examples),
-        LabelsKind::Unlabelled => None,
-    };
-    DatasetSummary {
-        id,
-        owner: new.owner.clone(),
-        name: new.name.clone(),
+    let zero_is_minus = header.kind == RowsKind::Boolean && parsed.zero_bit_value < 0.0;
+    Ok(DataFacts {
         n: header.n as u64,
         kind: header.labels,
         values: header.kind,
         zero_bit_value: if zero_is_minus { -1 } else { 0 },
-        assume: new.assume,
-        seed: new.seed,
+        assume,
         examples,
-        positives,
-        repetitions: repetitions(stored, compared_max),
+        positives: match header.labels {
+            LabelsKind::Labelled => Some(stored.labelled_positive),
+            LabelsKind::HalfSpace => Some(examples),
+            LabelsKind::Unlabelled => None,
+        },
+        repetitions: repetitions(&stored, compared_max),
         sha256: hex::encode(stored.digest),
-        bytes,
-        data_key: Blobs::dataset_key(id),
-        created_at,
-    }
+    })
 }
 
 fn repetitions(stored: &Stored, compared_max: usize) -> Repetitions {

@@ -139,7 +139,7 @@ impl Jobs {
         let dataset = self.dataset(owner, id).await?;
         let summary = &dataset.summary;
         match self
-            .open_data(&summary.data_key, &summary.sha256, stop)
+            .open_data(&summary.data_key, &summary.facts.sha256, stop)
             .await
         {
             Ok(examples) => Ok((dataset, Arc::new(examples))),

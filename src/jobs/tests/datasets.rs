@@ -62,7 +62,7 @@ impl Rig {
 fn reader(dataset: &Dataset) -> JobDraft {
     JobDraft {
         dataset: Some(dataset.summary.id),
-        data_sha256: Some(dataset.summary.sha256.clone()),
+        data_sha256: Some(dataset.summary.facts.sha256.clone()),
         ..new_train(json!({"max_passes": 3}))
     }
 }

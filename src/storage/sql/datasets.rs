@@ -34,19 +34,19 @@ impl Store {
         .bind(summary.id.to_string())
         .bind(summary.owner.as_str())
         .bind(summary.name.as_deref())
-        .bind(rows::signed(summary.n)?)
-        .bind(rows::word(&summary.kind)?)
-        .bind(rows::word(&summary.values)?)
-        .bind(i64::from(summary.zero_bit_value))
-        .bind(summary.assume.as_ref().map(rows::word).transpose()?)
-        .bind(rows::signed(summary.examples)?)
-        .bind(signed_if(summary.positives)?)
+        .bind(rows::signed(summary.facts.n)?)
+        .bind(rows::word(&summary.facts.kind)?)
+        .bind(rows::word(&summary.facts.values)?)
+        .bind(i64::from(summary.facts.zero_bit_value))
+        .bind(summary.facts.assume.as_ref().map(rows::word).transpose()?)
+        .bind(rows::signed(summary.facts.examples)?)
+        .bind(signed_if(summary.facts.positives)?)
         .bind(signed_if(counted.map(|(duplicates, _)| duplicates))?)
         .bind(signed_if(
             counted.and_then(|(_, contradictions)| contradictions),
         )?)
         .bind(uncounted)
-        .bind(summary.sha256.as_str())
+        .bind(summary.facts.sha256.as_str())
         .bind(rows::signed(summary.bytes)?)
         .bind(summary.data_key.as_str())
         .bind(summary.created_at.milliseconds())
@@ -147,17 +147,23 @@ async fn write_digests(
     let digest = DATASET.of([
         id(),
         summary.name.as_deref().into(),
-        rows::signed(summary.n)?.into(),
-        rows::word(&summary.kind)?.into(),
-        rows::word(&summary.values)?.into(),
-        i64::from(summary.zero_bit_value).into(),
-        summary.assume.as_ref().map(rows::word).transpose()?.into(),
-        rows::signed(summary.examples)?.into(),
-        signed_if(summary.positives)?.into(),
+        rows::signed(summary.facts.n)?.into(),
+        rows::word(&summary.facts.kind)?.into(),
+        rows::word(&summary.facts.values)?.into(),
+        i64::from(summary.facts.zero_bit_value).into(),
+        summary
+            .facts
+            .assume
+            .as_ref()
+            .map(rows::word)
+            .transpose()?
+            .into(),
+        rows::signed(summary.facts.examples)?.into(),
+        signed_if(summary.facts.positives)?.into(),
         signed_if(counted.map(|(duplicates, _)| duplicates))?.into(),
         signed_if(counted.and_then(|(_, contradictions)| contradictions))?.into(),
         uncounted.into(),
-        summary.sha256.as_str().into(),
+        summary.facts.sha256.as_str().into(),
         rows::signed(summary.bytes)?.into(),
         summary.data_key.as_str().into(),
         summary.created_at.milliseconds().into(),
@@ -175,7 +181,7 @@ async fn write_digests(
 
 /// Duplicates and contradictions, or the reason why they were not counted.
 fn counted(summary: &DatasetSummary) -> (Option<(u64, Option<u64>)>, Option<&str>) {
-    match &summary.repetitions {
+    match &summary.facts.repetitions {
         Repetitions::Counted {
             duplicates,
             contradictions,

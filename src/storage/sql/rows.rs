@@ -9,8 +9,8 @@ use crate::records::dataset::Repetitions;
 use crate::records::id::Kind;
 use crate::records::train::rename_bound;
 use crate::records::{
-    Callback, Dataset, DatasetSummary, Demand, Event, EventKind, Job, JobTree, Model, ModelSummary,
-    Names, Owner, Page, Rank, Status, Timestamp,
+    Callback, DataFacts, Dataset, DatasetSummary, Demand, Event, EventKind, Job, JobTree, Model,
+    ModelSummary, Names, Owner, Page, Rank, Status, Timestamp,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -282,16 +282,18 @@ pub(super) fn dataset_summary(row: &Row) -> Result<DatasetSummary> {
         id: parsed(row, "id")?,
         owner: Owner::new(row.get::<String>("owner")?),
         name: row.get("name")?,
-        n: unsigned(row, "n")?,
-        kind: from_word(row.get("kind")?)?,
-        values: from_word(row.get("value_kind")?)?,
-        zero_bit_value: small(row, "zero_bit_value")?,
-        assume: assume.map(from_word).transpose()?,
+        facts: DataFacts {
+            n: unsigned(row, "n")?,
+            kind: from_word(row.get("kind")?)?,
+            values: from_word(row.get("value_kind")?)?,
+            zero_bit_value: small(row, "zero_bit_value")?,
+            assume: assume.map(from_word).transpose()?,
+            examples: unsigned(row, "examples")?,
+            positives: unsigned_if(row, "positives")?,
+            repetitions,
+            sha256: row.get("sha256")?,
+        },
         seed: unsigned_if(row, "seed")?,
-        examples: unsigned(row, "examples")?,
-        positives: unsigned_if(row, "positives")?,
-        repetitions,
-        sha256: row.get("sha256")?,
         bytes: unsigned(row, "bytes")?,
         data_key: row.get("data_key")?,
         created_at: Timestamp::from_milliseconds(row.get("created_at")?),

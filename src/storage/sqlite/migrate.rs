@@ -47,7 +47,7 @@ pub(super) async fn version(connection: &mut SqliteConnection) -> Result<Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::dataset::{DatasetSummary, Repetitions};
+    use crate::records::dataset::{DataFacts, DatasetSummary, Repetitions};
     use crate::records::task::{DataSpec, JobSpec, TaskSpec};
     use crate::records::{
         Dataset, DatasetId, Job, JobId, ModelId, Names, Owner, Status, Timestamp,
@@ -107,16 +107,18 @@ mod tests {
                 id,
                 owner: Owner::anonymous(),
                 name: None,
-                n: 3,
-                kind: halfspace_formats::LabelsKind::Labelled,
-                values: halfspace_formats::RowsKind::Boolean,
-                zero_bit_value: 0,
-                assume: None,
+                facts: DataFacts {
+                    n: 3,
+                    kind: halfspace_formats::LabelsKind::Labelled,
+                    values: halfspace_formats::RowsKind::Boolean,
+                    zero_bit_value: 0,
+                    assume: None,
+                    examples: 2,
+                    positives: Some(1),
+                    repetitions: Repetitions::Uncounted("too many".to_owned()),
+                    sha256: "cd".to_owned(),
+                },
                 seed: None,
-                examples: 2,
-                positives: Some(1),
-                repetitions: Repetitions::Uncounted("too many".to_owned()),
-                sha256: "cd".to_owned(),
                 bytes: 10,
                 data_key: format!("datasets/{id}/data"),
                 created_at: at,

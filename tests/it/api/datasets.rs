@@ -11,7 +11,7 @@ const JSON: &str = "application/json";
 
 /// The same five labelled examples in every format: media type, query, body. The last example repeats the
 /// first, and the fourth contradicts the second.
-const SAME: [(&str, &str, &str); 6] = [
+pub(super) const SAME: [(&str, &str, &str); 6] = [
     (
         LIBSVM,
         "",

@@ -300,6 +300,12 @@ async fn is_learnt_and_predicted(table: Table) {
     }
     assert_eq!(job["data_sha256"], expected["data_sha256"]);
     assert_eq!(job["table"]["label"]["positive"], table.positive);
+    let path = format!("/v1/previews?rows=1&{}", table.query);
+    let preview = service.post_as(&path, CSV, raw.clone()).await.expect(200);
+    let preview = preview.json();
+    assert_eq!(preview["data"]["sha256"], job["data_sha256"]);
+    assert_eq!(preview["table"], job["table"]);
+    assert_eq!(preview["rows"], json!([table.rows[0]]));
     let model = format!("/v1/models/{}", job["result"]["model"].as_str().unwrap());
     let evaluation = service
         .post_as(&format!("{model}/evaluate"), CSV, raw)

@@ -25,13 +25,16 @@ pub(super) async fn datasets_are_kept_listed_and_deleted(backend: &dyn Backend) 
     let bare = Dataset {
         summary: DatasetSummary {
             name: None,
-            kind: LabelsKind::Unlabelled,
-            values: RowsKind::Real,
-            zero_bit_value: 0,
-            assume: None,
+            facts: DataFacts {
+                kind: LabelsKind::Unlabelled,
+                values: RowsKind::Real,
+                zero_bit_value: 0,
+                assume: None,
+                positives: None,
+                repetitions: Repetitions::Uncounted("too many".into()),
+                ..dataset(2).summary.facts
+            },
             seed: None,
-            positives: None,
-            repetitions: Repetitions::Uncounted("too many".into()),
             ..dataset(2).summary
         },
         names: Names::default(),

@@ -334,6 +334,23 @@ class Operations:
         """
         return self._send(Call("GET", f"/v1/models/{segment(id)}/weights.npy", accept="application/x-npy"), bytes)
 
+    def preview_data(self, body: types.DatasetRequest | Content, *, rows: int | None = None, name: str | None = None, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None, assume: Literal["independent", "uniform-positive", "reflected", "uniform"] | None = None) -> types.Preview:
+        """Shows how data are read, and stores nothing.
+
+        The body, the formats, the parameters and the limits are those of `POST /v1/datasets`, and equal data have
+        the same `sha256` there. A table shows its columns, the kinds that `kinds` accepts for each column, and its
+        first rows as written.
+
+        A table that `POST /v1/datasets` would refuse is answered with 200 as soon as the names of its columns are
+        known. `refusal` then has the problem, and `columns` shows the choices. The rows after a refused cell are
+        read too. The rows end at a line that breaks the format. LIBSVM data with open labels are answered likewise,
+        with `label_values`. Other faults, exceeded limits and damaged bodies are problems.
+
+        The preview of the beginning of a file can differ from that of the whole file. Later rows can change the
+        kinds, the values and the thresholds of columns, or refuse the file.
+        """
+        return self._send(Call("POST", "/v1/previews", accept="application/json", query={"rows": rows, "name": name, "labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "assume": assume}, body=body), types.Preview)
+
     def list_samples(self) -> types.SampleList:
         """Lists tables to try.
 
@@ -871,6 +888,23 @@ class AsyncOperations:
         binary weights) or as 0 and 1 (`unsigned`).
         """
         return await self._send(Call("GET", f"/v1/models/{segment(id)}/weights.npy", accept="application/x-npy"), bytes)
+
+    async def preview_data(self, body: types.DatasetRequest | Content, *, rows: int | None = None, name: str | None = None, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None, assume: Literal["independent", "uniform-positive", "reflected", "uniform"] | None = None) -> types.Preview:
+        """Shows how data are read, and stores nothing.
+
+        The body, the formats, the parameters and the limits are those of `POST /v1/datasets`, and equal data have
+        the same `sha256` there. A table shows its columns, the kinds that `kinds` accepts for each column, and its
+        first rows as written.
+
+        A table that `POST /v1/datasets` would refuse is answered with 200 as soon as the names of its columns are
+        known. `refusal` then has the problem, and `columns` shows the choices. The rows after a refused cell are
+        read too. The rows end at a line that breaks the format. LIBSVM data with open labels are answered likewise,
+        with `label_values`. Other faults, exceeded limits and damaged bodies are problems.
+
+        The preview of the beginning of a file can differ from that of the whole file. Later rows can change the
+        kinds, the values and the thresholds of columns, or refuse the file.
+        """
+        return await self._send(Call("POST", "/v1/previews", accept="application/json", query={"rows": rows, "name": name, "labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "assume": assume}, body=body), types.Preview)
 
     async def list_samples(self) -> types.SampleList:
         """Lists tables to try.

@@ -603,18 +603,13 @@ class Data(Struct, kw_only=True, omit_defaults=True):
     unlabelled: UnlabelledData | None = None
 
 
-class Dataset(Struct, kw_only=True, omit_defaults=True):
-    """A dataset."""
+class DataFacts(Struct, kw_only=True, omit_defaults=True):
+    """Facts about examples, stored or not."""
 
     assume: Assume | None = None
 
-    bytes: int
-    """Bytes of the examples in the store."""
-
     contradictions: int | None = None
     """Distinct rows that appear with both labels. Null without labels, or if contradictions were not counted."""
-
-    created_at: Timestamp
 
     duplicates: int | None = None
     """Examples that equal an earlier example, label included. Null if duplicates were not counted."""
@@ -625,24 +620,17 @@ class Dataset(Struct, kw_only=True, omit_defaults=True):
     examples: int
     """Number of examples."""
 
-    id: DatasetId
-
     kind: LabelsKind
     """Kind of the examples: `half-space` (every example is positive), `labelled` or `unlabelled`."""
 
     n: int
     """Features per example."""
 
-    name: str | None = None
-
     negatives: int | None = None
     """Number of negative examples; null for unlabelled data."""
 
     positives: int | None = None
     """Number of positive examples; null for unlabelled data."""
-
-    seed: int | None = None
-    """Seed from which generated examples were drawn."""
 
     sha256: str
     """SHA-256 digest of the canonical rows. Equal data have the same digest in every format."""
@@ -652,6 +640,57 @@ class Dataset(Struct, kw_only=True, omit_defaults=True):
 
     zero_bit_value: int | None = None
     """Value that was sent for a 0 bit: 0 or -1. Null for real data."""
+
+
+class Dataset(Struct, kw_only=True, omit_defaults=True):
+    """A dataset."""
+
+    assume: Assume | None = None
+
+    contradictions: int | None = None
+    """Distinct rows that appear with both labels. Null without labels, or if contradictions were not counted."""
+
+    duplicates: int | None = None
+    """Examples that equal an earlier example, label included. Null if duplicates were not counted."""
+
+    duplicates_detail: str | None = None
+    """Reason why duplicates and contradictions were not counted."""
+
+    examples: int
+    """Number of examples."""
+
+    kind: LabelsKind
+    """Kind of the examples: `half-space` (every example is positive), `labelled` or `unlabelled`."""
+
+    n: int
+    """Features per example."""
+
+    negatives: int | None = None
+    """Number of negative examples; null for unlabelled data."""
+
+    positives: int | None = None
+    """Number of positive examples; null for unlabelled data."""
+
+    sha256: str
+    """SHA-256 digest of the canonical rows. Equal data have the same digest in every format."""
+
+    values: RowsKind
+    """Kind of the features: `boolean` or `real`."""
+
+    zero_bit_value: int | None = None
+    """Value that was sent for a 0 bit: 0 or -1. Null for real data."""
+
+    bytes: int
+    """Bytes of the examples in the store."""
+
+    created_at: Timestamp
+
+    id: DatasetId
+
+    name: str | None = None
+
+    seed: int | None = None
+    """Seed from which generated examples were drawn."""
 
     classes: list[str] | None = None
     """Names of the labels -1 and +1, if the labels came with names."""
@@ -670,13 +709,8 @@ class DatasetItem(Struct, kw_only=True, omit_defaults=True):
 
     assume: Assume | None = None
 
-    bytes: int
-    """Bytes of the examples in the store."""
-
     contradictions: int | None = None
     """Distinct rows that appear with both labels. Null without labels, or if contradictions were not counted."""
-
-    created_at: Timestamp
 
     duplicates: int | None = None
     """Examples that equal an earlier example, label included. Null if duplicates were not counted."""
@@ -687,24 +721,17 @@ class DatasetItem(Struct, kw_only=True, omit_defaults=True):
     examples: int
     """Number of examples."""
 
-    id: DatasetId
-
     kind: LabelsKind
     """Kind of the examples: `half-space` (every example is positive), `labelled` or `unlabelled`."""
 
     n: int
     """Features per example."""
 
-    name: str | None = None
-
     negatives: int | None = None
     """Number of negative examples; null for unlabelled data."""
 
     positives: int | None = None
     """Number of positive examples; null for unlabelled data."""
-
-    seed: int | None = None
-    """Seed from which generated examples were drawn."""
 
     sha256: str
     """SHA-256 digest of the canonical rows. Equal data have the same digest in every format."""
@@ -714,6 +741,18 @@ class DatasetItem(Struct, kw_only=True, omit_defaults=True):
 
     zero_bit_value: int | None = None
     """Value that was sent for a 0 bit: 0 or -1. Null for real data."""
+
+    bytes: int
+    """Bytes of the examples in the store."""
+
+    created_at: Timestamp
+
+    id: DatasetId
+
+    name: str | None = None
+
+    seed: int | None = None
+    """Seed from which generated examples were drawn."""
 
 
 class DatasetList(Struct, kw_only=True, omit_defaults=True):
@@ -1571,6 +1610,16 @@ class KernelWinnowLearner(Struct, kw_only=True, omit_defaults=True, tag_field="n
     name: ClassVar[Literal["kernel-winnow"]] = "kernel-winnow"
 
     params: dict[str, Any] | None = None
+
+
+class LabelCount(Struct, kw_only=True, omit_defaults=True):
+    """A label value and its number of rows."""
+
+    rows: int
+    """Number of rows with the value."""
+
+    value: str
+    """The value. A number is in its shortest form."""
 
 
 class LabelEncoding(Struct, kw_only=True, omit_defaults=True):
@@ -2531,6 +2580,151 @@ class Predictions(Struct, kw_only=True, omit_defaults=True):
     """The encoding of the table in the body. Absent if the body is no table, or if the answer would be too long."""
 
 
+class Preview(Struct, kw_only=True, omit_defaults=True):
+    """The content of a body, without a stored dataset."""
+
+    column_count: int | None = None
+    """Number of columns in the table. Null if the data are no table."""
+
+    columns: list[PreviewColumn] | None = None
+    """The columns that `rows` shows, in the same order. Null if the data are no table."""
+
+    header: bool | None = None
+    """Whether the first row of the table holds names. Null if the data are no table."""
+
+    label_values: list[LabelCount] | None = None
+    """Values of the label with their numbers of rows, in the order of their first rows. Null if no label column is
+    known, or if the column has more than 256 values.
+    """
+
+    names: list[str]
+    """Names of the cells of each row: the first 1,000 columns of a table, and the label column if it stands later.
+    Data that are no table have the label and the first 1,000 features. A name is cut like a cell.
+    """
+
+    row_count: int | None = None
+    """Number of rows of the table that were read, rows that were left out included. Null if the data are no table."""
+
+    rows: list[list[str]]
+    """The first rows. Cells of a table are as written, without quotes and without blanks around. Other data are shown
+    as numbers. A cell of more than 100 characters is cut and ends in `…`. The rows end early when their cells take
+    1 MiB.
+    """
+
+    data: PreviewData | None = None
+
+    refusal: Refusal | None = None
+
+    table: TableEncoding | None = None
+
+
+class PreviewColumn(Struct, kw_only=True, omit_defaults=True):
+    """A column of a table in a preview."""
+
+    detail: str | None = None
+    """Reason why the column cannot be read under the options."""
+
+    distinct: int | None = None
+    """Number of different texts in the cells that are not missing. Null if there are more than 256."""
+
+    index: int
+    """Number of the column in the file, from 1."""
+
+    kind: KindName | None = None
+
+    kinds: list[KindName]
+    """Kinds that the option `kinds` accepts for the column while the other options stay. The label has none."""
+
+    missing: int
+    """Number of missing cells."""
+
+    name: str
+    """Name of the column. Without a row of names the third column is `column_3`."""
+
+    role: ColumnRole
+    """Use of the column."""
+
+
+class PreviewContent(Struct, kw_only=True, omit_defaults=True):
+    """The content of a body as a preview shows the content."""
+
+    column_count: int | None = None
+    """Number of columns in the table. Null if the data are no table."""
+
+    columns: list[PreviewColumn] | None = None
+    """The columns that `rows` shows, in the same order. Null if the data are no table."""
+
+    header: bool | None = None
+    """Whether the first row of the table holds names. Null if the data are no table."""
+
+    label_values: list[LabelCount] | None = None
+    """Values of the label with their numbers of rows, in the order of their first rows. Null if no label column is
+    known, or if the column has more than 256 values.
+    """
+
+    names: list[str]
+    """Names of the cells of each row: the first 1,000 columns of a table, and the label column if it stands later.
+    Data that are no table have the label and the first 1,000 features. A name is cut like a cell.
+    """
+
+    row_count: int | None = None
+    """Number of rows of the table that were read, rows that were left out included. Null if the data are no table."""
+
+    rows: list[list[str]]
+    """The first rows. Cells of a table are as written, without quotes and without blanks around. Other data are shown
+    as numbers. A cell of more than 100 characters is cut and ends in `…`. The rows end early when their cells take
+    1 MiB.
+    """
+
+
+class PreviewData(Struct, kw_only=True, omit_defaults=True):
+    """The dataset that an upload would make."""
+
+    assume: Assume | None = None
+
+    contradictions: int | None = None
+    """Distinct rows that appear with both labels. Null without labels, or if contradictions were not counted."""
+
+    duplicates: int | None = None
+    """Examples that equal an earlier example, label included. Null if duplicates were not counted."""
+
+    duplicates_detail: str | None = None
+    """Reason why duplicates and contradictions were not counted."""
+
+    examples: int
+    """Number of examples."""
+
+    kind: LabelsKind
+    """Kind of the examples: `half-space` (every example is positive), `labelled` or `unlabelled`."""
+
+    n: int
+    """Features per example."""
+
+    negatives: int | None = None
+    """Number of negative examples; null for unlabelled data."""
+
+    positives: int | None = None
+    """Number of positive examples; null for unlabelled data."""
+
+    sha256: str
+    """SHA-256 digest of the canonical rows. Equal data have the same digest in every format."""
+
+    values: RowsKind
+    """Kind of the features: `boolean` or `real`."""
+
+    zero_bit_value: int | None = None
+    """Value that was sent for a 0 bit: 0 or -1. Null for real data."""
+
+    classes: list[str] | None = None
+    """Names of the labels -1 and +1, if the labels come with names."""
+
+    encoding_sha256: str | None = None
+    """SHA-256 digest of the columns of the encoding. Tables with the same digest are encoded alike."""
+
+    features: list[str] | None = None
+    """Names of the first 1,000 features, if the data come with names. `n` counts all features."""
+
+
 class Problem(Struct, kw_only=True, omit_defaults=True):
     """An error response (RFC 9457)."""
 
@@ -2690,6 +2884,20 @@ class Recovery(Struct, kw_only=True, omit_defaults=True):
 
     recovered: bool
     """Whether both are equal."""
+
+
+class Refusal(Struct, kw_only=True, omit_defaults=True):
+    """The problem that refuses the data of a preview. Each member equals that member of the problem."""
+
+    code: str
+
+    detail: str
+
+    errors: list[FieldError]
+
+    status: int
+
+    title: str
 
 
 class ReinforcedAmpLearner(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="reinforced-amp"):
@@ -3649,6 +3857,9 @@ CertificateKind: TypeAlias = Literal["test-set", "survival", "progressive", "uni
 
 ColumnKindName: TypeAlias = Literal["boolean", "nominal", "number", "thermometer"]
 
+ColumnRole: TypeAlias = Literal["feature", "label", "ignored"]
+"""The use of a column."""
+
 Conjunctions: TypeAlias = Literal["all", "monotone"]
 """All conjunctions, or those without negated literals."""
 
@@ -3701,6 +3912,9 @@ JobId: TypeAlias = str
 
 JobResult: TypeAlias = Union[CompareResult, EvaluateResult, ExperimentResult, ExperimentPartResult, GridResult, MaximumMarginResult, SeparabilityResult, TrainResult, VersionSpaceResult]
 """The result of a job. The form depends on the task."""
+
+KindName: TypeAlias = Literal["boolean", "nominal", "number", "ignored"]
+"""A kind that a request states for a column."""
 
 LabelledAssume: TypeAlias = Literal["independent", "uniform"]
 

@@ -226,14 +226,14 @@ impl ColumnScan {
 pub(crate) fn decimal_comma(text: &[u8]) -> Option<Fault> {
     let is_number =
         text.contains(&b',') && matches!(Cell::of(text, DecimalMark::Comma), Cell::Number(_));
-    let detail = || {
-        format!(
-            "has the value {}, which may be a number with a decimal comma; say `decimal=,`, or `decimal=.` if the value \
-         is text",
+    is_number.then(|| {
+        let detail = format!(
+            "has the value {}, which may be a number with a decimal comma; say `decimal=,`, or \
+             `decimal=.` if the value is text",
             excerpt(text)
-        )
-    };
-    is_number.then(|| Fault::new(FormatErrorKind::TableOption, detail()))
+        );
+        Fault::new(FormatErrorKind::TableOption, detail)
+    })
 }
 
 /// Makes the fault of a column with more values than codes that are not all numbers.

@@ -15,7 +15,7 @@ use super::columns::{TableColumn, TableColumns, column_kind};
 use super::label_scan::LabelScan;
 use super::options::{KindName, Numbers, TableOptions};
 use crate::building::parsed_rows::ParsedRows;
-use crate::error::{Fault, FormatError};
+use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::stored::blocks::LabelsKind;
 use crate::text::write_examples::label_name;
 use crate::{DecimalMark, Parsed};
@@ -38,22 +38,22 @@ pub struct Preview {
 
 /// The content of a body as a preview shows the content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = PreviewContent))]
 pub struct Previewed {
-    /// Names of the cells of each row: the label column and the first 1,000 other columns. Other data than tables have
-    /// the label first.
+    /// Names of the cells of each row: the first 1,000 columns of a table, and the label column if it stands later.
+    /// Data that are no table have the label and the first 1,000 features. A name is cut like a cell.
     pub names: Vec<String>,
-    /// The first rows. A table has its cells as written, without quotes and without blanks around. Other data have
-    /// their numbers. A cell of more than 100 characters is cut and ends in `…`. The rows end early when their cells
+    /// The first rows. Cells of a table are as written, without quotes and without blanks around. Other data are shown
+    /// as numbers. A cell of more than 100 characters is cut and ends in `…`. The rows end early when their cells
     /// take 1 MiB.
     pub rows: Vec<Vec<String>>,
-    /// Whether the first row of the table holds names. Null for other data, as the next three members.
+    /// Whether the first row of the table holds names. Null if the data are no table.
     pub header: Option<bool>,
-    /// Number of columns in the table.
+    /// Number of columns in the table. Null if the data are no table.
     pub column_count: Option<u64>,
-    /// Number of rows that were read, rows that were left out included.
+    /// Number of rows of the table that were read, rows that were left out included. Null if the data are no table.
     pub row_count: Option<u64>,
-    /// The columns that `rows` shows, in the same order.
+    /// The columns that `rows` shows, in the same order. Null if the data are no table.
     pub columns: Option<Vec<PreviewColumn>>,
     /// Values of the label with their numbers of rows, in the order of their first rows. Null if no label column is
     /// known, or if the column has more than 256 values.
@@ -70,8 +70,8 @@ pub struct PreviewColumn {
     pub index: u32,
     /// Use of the column.
     pub role: ColumnRole,
-    /// Kind that the column is read as. Null for the label, for a column without cells, and for a column that cannot be
-    /// read.
+    /// Kind that the column is read as. Null for the label, for a column without cells, and for a column that cannot
+    /// be read.
     pub kind: Option<KindName>,
     /// Kinds that the option `kinds` accepts for the column while the other options stay. The label has none.
     pub kinds: Vec<KindName>,
@@ -253,17 +253,20 @@ impl Preview {
         self.seen().labels = Some(labels.clone());
     }
 
-    /// Returns the error that refuses the body if the preview can show the reason. `error` ended the read.
+    /// Returns the first error that refuses the content of the body, if the preview can show the reason. `error` ended
+    /// the read.
     ///
     /// # Errors
-    /// `error`, if the preview has no content or if the content is not at fault.
+    /// `error`, if the preview has no content, if the content is not at fault, or if the source failed.
     pub fn explained(&self, error: FormatError) -> Result<FormatError, FormatError> {
         let seen = self.seen();
         let is_empty = seen.table.is_none() && seen.labels.is_none();
-        if is_empty || !error.kind.is_of_content() {
-            return Err(error);
+        let has_failed = matches!(error.kind, FormatErrorKind::Io | FormatErrorKind::NotYet);
+        match &seen.refused {
+            Some(first) if !has_failed => Ok(first.clone()),
+            None if !is_empty && error.kind.is_of_content() => Ok(error),
+            _ => Err(error),
         }
-        Ok(seen.refused.clone().unwrap_or(error))
     }
 
     /// Returns the content and empties the preview. Data without a table are shown by their examples.
@@ -312,7 +315,10 @@ impl SeenTable {
         let columns = self.columns.iter().map(|column| column.described(&self));
         let columns: Vec<_> = columns.collect();
         Previewed {
-            names: columns.iter().map(|column| column.name.clone()).collect(),
+            names: columns
+                .iter()
+                .map(|column| shown(column.name.as_bytes()))
+                .collect(),
             header: Some(self.has_header),
             column_count: Some(self.column_count as u64),
             row_count: Some(self.row_count),

@@ -11,7 +11,7 @@ use super::encoder::{Encoder, decides_rows};
 use super::encoding::{
     DESCRIPTION_BYTES_MAX, LabelEncoding, MissingCells, NoFeatures, TableEncoding,
 };
-use super::label_scan::LabelScan;
+use super::label_scan::{LabelScan, ReadLabels};
 use super::options::{Missing, Numbers, Unknown};
 use super::scan::TableScan;
 use crate::building::parsed_rows::ParsedRows;
@@ -369,23 +369,7 @@ impl<'o> TableBuilder<'o> {
             rows_dropped: self.rows_dropped,
         };
         let read = match table.label.filter(|_| self.rows > self.rows_dropped) {
-            Some(at) => {
-                let is_open = !table.has_header && options.header == Header::Auto;
-                let is_last = at + 1 == table.columns.len();
-                let elsewhere = |fault: Fault| {
-                    let header = match is_open {
-                        true => "If the first row holds names, add `header=true`. ",
-                        false => "",
-                    };
-                    let column = if is_last { "first" } else { "last" };
-                    let detail = format!(
-                        "{header}{} If another column has the labels, name the column, as in `labels={column}`.",
-                        fault.detail
-                    );
-                    Fault { detail, ..fault }
-                };
-                Some((at, self.labels.finish().map_err(elsewhere)?))
-            }
+            Some(at) => Some((at, decided(self.labels, at, &table, options.header)?)),
             None => None,
         };
         let label = read.as_ref().map(|(at, read)| LabelEncoding {
@@ -442,6 +426,28 @@ impl<'o> TableBuilder<'o> {
         }
         Ok(parsed)
     }
+}
+
+/// Decides the labels of the column `at`.
+fn decided(
+    labels: LabelScan,
+    at: usize,
+    table: &TableColumns,
+    header: Header,
+) -> Result<ReadLabels, Fault> {
+    labels.finish().map_err(|fault| {
+        let header = match !table.has_header && header == Header::Auto {
+            true => "If the first row holds names, add `header=true`. ",
+            false => "",
+        };
+        let is_last = at + 1 == table.columns.len();
+        let column = if is_last { "first" } else { "last" };
+        let detail = format!(
+            "{header}{} If another column has the labels, name the column, as in `labels={column}`.",
+            fault.detail
+        );
+        Fault { detail, ..fault }
+    })
 }
 
 /// Reads a row whose cells are numbers. `given` lists the features that may differ from 0 and their columns, in

@@ -153,6 +153,13 @@ fn a_broken_line_ends_the_preview() {
     // The first of two faults refuses the table.
     let (error, _) = refusal(Format::Csv, "a,b\n1,x\n3\n", "");
     assert!(error.detail.contains("No column is named label"), "{error}");
+    // A limit that is exceeded later does not change the refusal.
+    let mut short = Options::default();
+    short.limits.line_bytes_max = 20;
+    let body = format!("a,b\n1,x\n{}\n", "3,".repeat(20));
+    let (parsed, shown) = previewed(Format::Csv, body.as_bytes(), &short);
+    assert_eq!(parsed.unwrap_err().kind, FormatErrorKind::TableOption);
+    assert_eq!(shown.row_count, Some(1));
     // Before the names are known there is no preview.
     let (error, shown) = refusal(Format::Csv, "\"a,class\n1,x\n", "");
     assert_eq!(

@@ -1,0 +1,268 @@
+//! The body of an upload: data in any format, with a name and options. The routes that store data and preview data
+//! read such bodies alike.
+
+use halfspace_formats::{
+    self, Assume, DataForm, Format, FormatError, FormatErrorKind, LabelsKind, NotReserved, Parsed,
+    ParsedRows, Place, Preview, Spool, json,
+};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::jobs::Reservation;
+use crate::records::Owner;
+use crate::records::train::SeedNumber;
+
+use crate::http::App;
+use crate::http::datasets::resolve::row_options;
+use crate::http::document::data_schema;
+use crate::http::extract::body::{self, Effort};
+use crate::http::extract::data_body::DataBody;
+use crate::http::extract::data_options::{self, DataOptions};
+use crate::http::jobs::submission::check_name;
+use crate::http::permits::OwnerPermit;
+use crate::http::problem::{Code, FieldError, Problem, placed};
+
+/// Names and values of query parameters.
+type Pairs = Vec<(String, String)>;
+
+/// Data to store as a dataset.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DatasetRequest {
+    /// Free text that names the dataset.
+    #[schema(max_length = 256)]
+    name: Option<String>,
+    #[schema(schema_with = data_schema::reference)]
+    data: DataForm,
+    /// Seed of generated data. A missing seed is drawn. Other data take no seed.
+    seed: Option<SeedNumber>,
+    /// The seed from which the examples were drawn.
+    #[serde(skip)]
+    drawn_from: Option<u64>,
+}
+
+/// An upload that was read.
+pub struct Upload {
+    /// Free text of the client.
+    pub name: Option<String>,
+    /// The examples, or the problem that refuses them if a preview explains the problem.
+    pub parsed: Result<Parsed<ParsedRows>, Problem>,
+    /// Distribution that the client declares, or that drew the examples.
+    pub assume: Option<Assume>,
+    /// The seed from which the examples were drawn.
+    pub seed: Option<u64>,
+    /// The permit under which the body was read. The permit allows holding the examples.
+    pub permit: Option<OwnerPermit>,
+}
+
+/// Reads the body of an upload. The stored form of spooled rows counts against the reservation.
+///
+/// # Errors
+/// An unknown parameter, an error of the body, or a declared distribution that does not fit the data. With a preview,
+/// an error that the preview explains is a part of the upload instead.
+pub async fn read(
+    app: &App,
+    owner: &Owner,
+    body: DataBody,
+    query: Pairs,
+    reserved: &Reservation,
+    preview: Option<&Preview>,
+) -> Result<Upload, Problem> {
+    let upload = match body.format {
+        Format::Json => read_json(app, owner, body, &query, preview).await?,
+        _ => read_lines(app, owner, body, query, reserved.clone(), preview).await?,
+    };
+    if let Ok(parsed) = &upload.parsed {
+        check_assume(parsed.data.header().labels, upload.assume)?;
+    }
+    Ok(upload)
+}
+
+/// Reads a body that is the data. The query contains the name and the options.
+async fn read_lines(
+    app: &App,
+    owner: &Owner,
+    mut body: DataBody,
+    query: Pairs,
+    reserved: Reservation,
+    preview: Option<&Preview>,
+) -> Result<Upload, Problem> {
+    body.limits = app.limits.of_datasets();
+    let (name, data) = line_options(query, &body.limits)?;
+    check_name(app, name.as_deref(), |detail| {
+        FieldError::at_parameter("name", detail)
+    })?;
+    // Checked before spooling, so that one upload does not take the rest of a full disk from others.
+    app.jobs.store().ensure_space().await?;
+    let mut options = data.resolve(app, owner).await?;
+    options.preview = preview.cloned();
+    let (format, effort, assume) = (body.format, body.effort(options.n), options.assume);
+    let scratch = app.scratch.clone();
+    let held = reserved.clone();
+    let spool = Spool::new(app.limits.upload_memory_bytes_max, move || scratch.file())
+        .reserving(move |bytes| held.grow_to(bytes).map_err(|_| NotReserved));
+    let read = body.read_held(app, effort, move |reader| {
+        let gathered = halfspace_formats::gather(format, reader, &options, spool);
+        match (&gathered, reserved.refusal()) {
+            (Err(error), Some(over)) if error.kind == FormatErrorKind::NotReserved => {
+                Err(over.into())
+            }
+            _ => outcome(gathered, options.preview.as_ref(), ""),
+        }
+    });
+    let (parsed, permit) = read.await?;
+    Ok(Upload {
+        name,
+        parsed,
+        assume,
+        seed: None,
+        permit,
+    })
+}
+
+/// Separates an error that a preview explains from other errors. The data stand at `pointer` in a JSON body.
+fn outcome<T>(
+    parsed: Result<T, FormatError>,
+    preview: Option<&Preview>,
+    pointer: &str,
+) -> Result<Result<T, Problem>, Problem> {
+    let explained = match (parsed, preview) {
+        (Ok(parsed), _) => return Ok(Ok(parsed)),
+        (Err(error), Some(preview)) => preview.explained(error),
+        (Err(error), None) => Err(error),
+    };
+    match explained {
+        Ok(error) => Ok(Err(error.under(pointer).into())),
+        Err(error) => Err(error.under(pointer).into()),
+    }
+}
+
+/// Reads the JSON form, where fields replace the query parameters.
+async fn read_json(
+    app: &App,
+    owner: &Owner,
+    body: DataBody,
+    query: &Pairs,
+    preview: Option<&Preview>,
+) -> Result<Upload, Problem> {
+    if let Some((name, _)) = query.first() {
+        let detail = "the parameter is not for JSON bodies; set a field of the JSON body instead";
+        return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
+    }
+    let limits = body.limits.clone();
+    let read = body.read_held(app, Effort::AsItsBytes, move |reader| {
+        let request = json::from_reader::<DatasetRequest>(reader, &limits)?;
+        if request.seed.is_some() && !matches!(request.data, DataForm::Generated(_)) {
+            let detail = "The field seed is only for generated data. These data are not generated.";
+            let field = FieldError::at_pointer("/seed", detail.to_owned());
+            return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
+        }
+        Ok(request)
+    });
+    let (request, permit) = read.await?;
+    let (request, permit) = drawn(app, owner, request, permit).await?;
+    let DatasetRequest {
+        name,
+        data,
+        drawn_from: seed,
+        ..
+    } = request;
+    check_name(app, name.as_deref(), |detail| {
+        FieldError::at_pointer("/name", detail)
+    })?;
+    let (parsed, assume) = match data {
+        DataForm::Rows(rows) => {
+            let mut options = row_options(app, owner, &rows, "/data").await?;
+            options.preview = preview.cloned();
+            let parse = move || outcome(rows.parse(&options), options.preview.as_ref(), "/data");
+            (body::compute(None, parse).await?, None)
+        }
+        DataForm::Sample { parsed, assume } => (Ok(parsed), assume),
+        DataForm::Generated(_) => unreachable!("the data were drawn above"),
+        DataForm::Dataset { .. } => {
+            let detail =
+                "The data are already a stored dataset. To store another dataset, send examples.";
+            let field = FieldError::at_pointer("/data/dataset", detail.to_owned());
+            return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
+        }
+    };
+    Ok(Upload {
+        name,
+        parsed: parsed.map(Parsed::from),
+        assume,
+        seed,
+        permit,
+    })
+}
+
+/// Draws generated examples under a permit, because a few bytes may describe many examples.
+async fn drawn(
+    app: &App,
+    owner: &Owner,
+    mut request: DatasetRequest,
+    permit: Option<OwnerPermit>,
+) -> Result<(DatasetRequest, Option<OwnerPermit>), Problem> {
+    let DataForm::Generated(spec) = request.data else {
+        return Ok((request, permit));
+    };
+    let permit = match permit {
+        Some(permit) => permit,
+        None => app.permits.uploads.take(owner).await?,
+    };
+    let fresh = app.jobs.ids().seed();
+    let seed = request.seed.map_or(fresh, SeedNumber::get);
+    let state_bytes_max = app.limits.state_bytes_max;
+    let draw = move || {
+        let data = crate::jobs::draw(&spec, seed, state_bytes_max).map_err(|detail| {
+            let place = Place::Pointer("/data/generated/count".to_owned());
+            let field = placed(Some(place), detail.clone());
+            Problem::new(Code::WRONG_DATA, detail).with(field)
+        })?;
+        Ok((data, permit))
+    };
+    let ((data, assume), permit) = body::compute(None, draw).await?;
+    request.data = DataForm::Sample {
+        parsed: Parsed::of(data),
+        assume,
+    };
+    request.drawn_from = Some(seed);
+    Ok((request, Some(permit)))
+}
+
+/// The name and the options of a body in a line format, from the query.
+///
+/// # Errors
+/// An unknown parameter, or an invalid value.
+pub fn line_options(
+    query: Pairs,
+    limits: &halfspace_formats::ParseLimits,
+) -> Result<(Option<String>, DataOptions), Problem> {
+    let mut name = None;
+    let mut data = DataOptions::new(limits);
+    for (parameter, text) in query {
+        match parameter.as_str() {
+            "name" => name = Some(text),
+            "assume" => {
+                let assume = serde_json::from_value(text.into()).map_err(|_| {
+                    let known = "not one of uniform-positive, reflected, uniform";
+                    Problem::parameter(Code::INVALID_PARAMETER, "assume", known)
+                });
+                data.options.assume = Some(assume?);
+            }
+            parameter if data.parameter(parameter, &text)? => {}
+            parameter => return Err(data_options::unknown(parameter, &["name", "assume"])),
+        }
+    }
+    Ok((name, data))
+}
+
+/// Refuses an `assume` that does not fit the data. Otherwise every job on the data would refuse to run.
+fn check_assume(kind: LabelsKind, assume: Option<Assume>) -> Result<(), Problem> {
+    let allowed = Assume::allowed(kind == LabelsKind::Labelled);
+    if assume.is_none_or(|assume| kind != LabelsKind::Unlabelled && allowed.contains(&assume)) {
+        return Ok(());
+    }
+    let detail = "half-space examples can be independent, uniform-positive or reflected; labelled examples can be \
+                  independent or uniform";
+    Err(Problem::parameter(Code::BAD_OPTION, "assume", detail))
+}

@@ -40,5 +40,5 @@ pub use sessions::SessionError;
 pub use sessions::writer::{Learnt, SessionWriter, WhenNotAll};
 pub use tasks::{
     Allowance, CheckedTask, Inputs, JobSample, ResolveError, TestData, check_labels, draw, learner,
-    outcome_so_far, resolve,
+    outcome_so_far, resolve, unfit_learners, unfit_reason,
 };

@@ -46,6 +46,21 @@ pub struct TrainSpec {
     pub in_units: bool,
 }
 
+impl TrainSpec {
+    /// The training of the learner of this name without any choice of the client.
+    pub fn of_defaults(name: &str) -> Self {
+        Self {
+            learner: LearnerSpec::of_defaults(name),
+            stop: StopSpec::default(),
+            trace: false,
+            holdout: None,
+            among: None,
+            warm_start: None,
+            in_units: true,
+        }
+    }
+}
+
 /// The place of a training in a grid or a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AmongSpec {
@@ -92,6 +107,16 @@ pub struct LearnerSpec {
     #[serde(default, deserialize_with = "super::bounded_json::object")]
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
+}
+
+impl LearnerSpec {
+    /// The learner of this name with its default parameters.
+    pub fn of_defaults(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            params: Map::new(),
+        }
+    }
 }
 
 /// The stopping conditions of a training.

@@ -7,19 +7,21 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use halfspace_core::experiments::ExperimentError;
+use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_core::learners::engine::task::TaskError;
+use halfspace_formats::StoredExamples;
 
 use crate::callbacks::CallbackUrl;
 use crate::jobs::{
-    Allowance, CheckedTask, Inputs, JobDraft, JobSample, JobsError, LoadedModel, ReadError,
-    ResolveError, resolve,
+    self, Allowance, CheckedTask, Inputs, JobDraft, JobSample, JobsError, LoadedModel, ReadError,
+    ResolveError, resolve, unfit_reason,
 };
 use crate::records::grid::GridCell;
 use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::{Owner, Priority};
+use crate::records::{DatasetId, Owner, Priority};
 
 use crate::http::App;
-use crate::http::datasets::resolve::find_data;
+use crate::http::datasets::resolve::{JobData, find_data};
 use crate::http::extract::body;
 use crate::http::extract::idempotency::{Keyed, NotMade};
 use crate::http::jobs::tasks::RequestedTask;
@@ -135,6 +137,32 @@ async fn resolved(
     inputs: Inputs,
     at: &impl FieldPaths,
 ) -> Result<CheckedTask, Problem> {
+    let stored = match &inputs.sample {
+        Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
+        _ => None,
+    };
+    let is_long = stored.is_some()
+        || matches!(
+            spec.task,
+            TaskSpec::Experiment(_) | TaskSpec::Grid(_) | TaskSpec::Compare(_)
+        );
+    let spec = spec.clone();
+    let check = move |allowance: &_| resolve(&spec, seed, inputs, allowance);
+    let checked = checked(app, owner, is_long, stored, check).await?;
+    checked.map_err(|error| unresolvable(error, at))
+}
+
+/// Runs a check of tasks against their data, which may be stored examples.
+///
+/// Some checks read all examples or cover many points or trainings. Such a long check is as much work as reading a
+/// body and takes the same permit.
+async fn checked<T: Send + 'static>(
+    app: &App,
+    owner: &Owner,
+    is_long: bool,
+    stored: Option<Arc<StoredExamples>>,
+    check: impl FnOnce(&Allowance) -> Result<T, ResolveError> + Send + 'static,
+) -> Result<Result<T, ResolveError>, Problem> {
     let config = app.jobs.config();
     let allowance = Allowance {
         state_bytes: app.limits.state_bytes_max,
@@ -143,30 +171,45 @@ async fn resolved(
         experiment_seconds: app.limits.experiment_seconds_max,
         is_accepted: false,
     };
-    let stored = match &inputs.sample {
-        Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
-        _ => None,
-    };
-    // Some checks read all examples or cover many points or trainings. They are as much work as reading a
-    // body, so they take the same permit.
-    let is_long = stored.is_some()
-        || matches!(
-            spec.task,
-            TaskSpec::Experiment(_) | TaskSpec::Grid(_) | TaskSpec::Compare(_)
-        );
     let permit = match is_long {
         true => Some(app.permits.uploads.take(owner).await?),
         false => None,
     };
-    let spec = spec.clone();
-    let resolve = move || Ok(resolve(&spec, seed, inputs, &allowance));
-    let resolved = body::compute(permit, resolve).await?;
-    resolved.map_err(|error| match (&error, stored) {
-        (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {
-            JobsError::from(ReadError::of(&stored)).into()
+    let checked = body::compute(permit, move || Ok(check(&allowance))).await?;
+    match (&checked, stored) {
+        (Err(ResolveError::Task(TaskError::Unread(_))), Some(stored)) => {
+            Err(JobsError::from(ReadError::of(&stored)).into())
         }
-        _ => unresolvable(error, at),
-    })
+        _ => Ok(checked),
+    }
+}
+
+/// Returns for each learner of the catalogue the reason why the learner cannot learn from a dataset, or none if the
+/// learner can.
+///
+/// # Errors
+/// [`Code::UNKNOWN_DATASET`] if the owner has no such dataset. Errors of the store pass through.
+pub async fn unfit_learners(
+    app: &App,
+    owner: &Owner,
+    dataset: DatasetId,
+) -> Result<Vec<Option<String>>, Problem> {
+    let opened = app.jobs.open_dataset(owner, dataset, StopFlag::default());
+    let (dataset, examples) = opened.await.map_err(|error| match error {
+        JobsError::DatasetMissing => {
+            let detail = "there is no such dataset; GET /v1/datasets lists them";
+            Problem::parameter(Code::UNKNOWN_DATASET, "dataset", detail)
+        }
+        error => error.into(),
+    })?;
+    let stored = Some(Arc::clone(&examples));
+    let data = JobData::of_dataset(dataset, examples, None);
+    let check = move |allowance: &_| {
+        let sample = data.sample.ok_or(ResolveError::NoData)?;
+        jobs::unfit_learners(&data.spec, sample, allowance)
+    };
+    let reasons = checked(app, owner, true, stored, check).await?;
+    reasons.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))
 }
 
 /// Checks the callback URL of a job, if the job has one.
@@ -419,11 +462,8 @@ fn unfit(error: TaskError, at: &impl FieldPaths) -> Problem {
             Problem::new(Code::WRONG_DATA, detail).with(field)
         }
         TaskError::NotBoolean { .. } => {
-            let detail = format!(
-                "{summary}. Upload a table of numbers with numbers=thermometer, which makes bits of the numbers."
-            );
-            let field = at.data(summary);
-            Problem::new(Code::WRONG_DATA, detail).with(field)
+            let detail = unfit_reason(&error);
+            Problem::new(Code::WRONG_DATA, detail).with(at.data(summary))
         }
         TaskError::Intractable(detail) => {
             let field = at.data(detail.clone());

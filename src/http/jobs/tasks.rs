@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry};
+use halfspace_core::learners::engine::catalogue::CATALOGUE;
 use halfspace_formats::{DataForm, json};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
@@ -312,11 +312,8 @@ impl CompareRequest {
             return refused(Code::OUT_OF_RANGE, "folds", detail);
         }
         let learners = self.learners.unwrap_or_else(|| {
-            let named = |entry: &&LearnerEntry| LearnerSpec {
-                name: entry.name.to_owned(),
-                params: Map::new(),
-            };
-            CATALOGUE.iter().map(named).collect()
+            let names = CATALOGUE.iter().map(|entry| entry.name);
+            names.map(LearnerSpec::of_defaults).collect()
         });
         if !(1..=LEARNERS_MAX).contains(&learners.len()) {
             let count = learners.len();

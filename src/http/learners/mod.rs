@@ -9,16 +9,21 @@ pub mod theory;
 pub mod train;
 
 use axum::Json;
-use serde::Serialize;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use halfspace_core::learners::engine::catalogue::{self, CATALOGUE, LearnerEntry};
 use halfspace_core::learners::engine::parameters;
 
-use crate::http::document::declared::{IN_PATH, problems};
-use crate::http::extract::{NoQuery, PathText};
-use crate::http::problem::Problem;
+use crate::records::DatasetId;
+
+use crate::http::App;
+use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
+use crate::http::extract::{Caller, NoQuery, PathText, Query};
+use crate::http::jobs::submission::unfit_learners;
+use crate::http::problem::{Code, Problem};
 
 /// A learner of the catalogue.
 #[derive(Serialize, ToSchema)]
@@ -47,6 +52,20 @@ pub struct Learner {
     guarantee: GuaranteeDocument,
     /// Publication that describes the learner.
     source: &'static str,
+    /// Whether the learner can learn from the dataset of the request with its default parameters. Null without a
+    /// dataset.
+    fits: Option<bool>,
+    /// Reason why the learner cannot learn from the dataset. Null if the learner can, and without a dataset.
+    unfit: Option<String>,
+}
+
+/// Selects the data that the learners are compared with.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct LearnersQuery {
+    /// Dataset for `fits` and `unfit`. The task `compare` has the same checks.
+    dataset: Option<DatasetId>,
 }
 
 /// The proved property of the learner.
@@ -95,20 +114,37 @@ impl From<&LearnerEntry> for Learner {
                 bound: entry.guarantee.bound,
             },
             source: entry.source,
+            fits: None,
+            unfit: None,
         }
     }
 }
 
 /// Lists all learners.
 ///
-/// Each entry names the accepted data, the parameters with their defaults, and the proved guarantee.
-#[utoipa::path(get, path = "/v1/learners", tag = "learners",
-    responses((status = 200, description = "Every learner", body = LearnerList)))]
-pub async fn list_learners(_: NoQuery) -> Json<LearnerList> {
-    Json(LearnerList {
-        items: CATALOGUE.iter().map(|entry| (*entry).into()).collect(),
+/// Each entry names the accepted data, the parameters with their defaults, and the proved guarantee. With
+/// `dataset` each entry also tells whether the learner can learn from the dataset, and the reason if the learner
+/// cannot.
+#[utoipa::path(get, path = "/v1/learners", tag = "learners", params(LearnersQuery),
+    responses((status = 200, description = "Every learner", body = LearnerList)),
+    extensions(("x-problems" = json!(problems(&[COMPUTED, &[Code::UNKNOWN_DATASET]])))))]
+pub async fn list_learners(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    Query(query): Query<LearnersQuery>,
+) -> Result<Json<LearnerList>, Problem> {
+    let mut items: Vec<Learner> = CATALOGUE.iter().map(|entry| (*entry).into()).collect();
+    if let Some(dataset) = query.dataset {
+        let reasons = unfit_learners(&app, &owner, dataset).await?;
+        for (learner, reason) in items.iter_mut().zip(reasons) {
+            learner.fits = Some(reason.is_none());
+            learner.unfit = reason;
+        }
+    }
+    Ok(Json(LearnerList {
+        items,
         next_cursor: None,
-    })
+    }))
 }
 
 /// Returns one learner.

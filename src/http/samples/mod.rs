@@ -5,13 +5,15 @@
 use axum::Json;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::engine::parameters::insert_nested;
 use halfspace_core::samples::{M_MAX, N_MAX, SAMPLES, Sample, SampleParameters, SampleTable};
-use halfspace_formats::{Format, push_csv_line};
+use halfspace_formats::{Format, Options, parse, push_csv_line};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::records::train::SeedNumber;
+use crate::records::train::{LearnerSpec, SeedNumber};
 
 use crate::http::document::declared::{IN_PATH, problems};
 use crate::http::extract::body;
@@ -60,11 +62,14 @@ pub struct SampleDocument {
     rows: usize,
     /// Names of the columns with default parameters. The last column is the label.
     columns: Vec<String>,
+    /// Features per example of a dataset of the table with default parameters.
+    n: usize,
+    /// A learner that classifies the table with default parameters without errors.
+    learner: LearnerSpec,
     /// Query parameters as a JSON Schema with defaults.
     #[schema(value_type = Object)]
     parameters: Value,
-    /// Path and query of a training that classifies the table with default parameters without errors. Send the table as
-    /// the body of a POST request.
+    /// Path and query of a training of `learner`. Send the table as the body of a POST request.
     #[schema(format = "uri-reference")]
     train: String,
 }
@@ -115,7 +120,8 @@ pub async fn get_sample(
 }
 
 fn document(sample: &Sample) -> Result<SampleDocument, Problem> {
-    let SampleTable { columns, rows } = sample.table(&SampleParameters::default())?;
+    let table = sample.table(&SampleParameters::default())?;
+    let encoded = parse(Format::Csv, csv(&table).as_bytes(), &Options::default())?;
     let options = sample.learner_parameters.iter();
     let options: Vec<_> = options
         .map(|(name, value)| format!("{name}={value}"))
@@ -126,8 +132,10 @@ fn document(sample: &Sample) -> Result<SampleDocument, Problem> {
         title: sample.title,
         description: sample.description,
         source: sample.source,
-        rows: rows.len(),
-        columns,
+        rows: table.rows.len(),
+        columns: table.columns,
+        n: encoded.data.n(),
+        learner: learner(sample),
         parameters: parameters(sample),
         train: format!(
             "/v1/learners/{}/train{mark}{}",
@@ -135,6 +143,19 @@ fn document(sample: &Sample) -> Result<SampleDocument, Problem> {
             options.join("&")
         ),
     })
+}
+
+/// The learner of the suggested training as a job states the learner.
+fn learner(sample: &Sample) -> LearnerSpec {
+    let mut learner = LearnerSpec::of_defaults(sample.learner);
+    let known = catalogue::find(sample.learner).map_or(&[][..], |entry| entry.parameters);
+    for (name, text) in sample.learner_parameters {
+        if let Some(parameter) = known.iter().find(|parameter| parameter.name == *name) {
+            let value = parameter.kind.value_of_text(text);
+            insert_nested(&mut learner.params, name, value);
+        }
+    }
+    learner
 }
 
 /// The parameters of the sample as the OpenAPI document describes them.

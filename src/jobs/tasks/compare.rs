@@ -4,6 +4,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry};
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
@@ -15,7 +16,8 @@ use crate::records::compare::{BestTraining, CompareResult, CompareSpec, SplitSpe
 use crate::records::task::{DataSpec, TaskSpec};
 use crate::records::train::TrainSpec;
 
-use super::data::TaskData;
+use super::data::{JobSample, TaskData};
+use super::error::unfit_reason;
 use super::grid;
 use super::{
     About, Allowance, Completion, Given, ResolveError, Task, TaskEnd, Train, memory_bound,
@@ -65,13 +67,10 @@ impl Task for Compare {
         for at in 0..self.spec.learners.len() {
             let learner = &self.spec.learners[at].learner;
             let train = self.train(&self.spec.training_of(learner, 0));
-            match train.and_then(|mut train| train.check(allowance)) {
-                Ok(()) => reasons.push(None),
+            match unfit(train, allowance) {
+                Ok(reason) => reasons.push(reason),
                 // An interrupted read of the examples says nothing about the learner.
-                Err(error @ ResolveError::Task(TaskError::Unread(_))) => return Err(error),
-                Err(error @ (ResolveError::Task(_) | ResolveError::Intractable(_))) => {
-                    reasons.push(Some(error.to_string()));
-                }
+                Err(error @ ResolveError::Task(_)) => return Err(error),
                 Err(error) => {
                     let error = Box::new(error);
                     return Err(ResolveError::Compared { at, error });
@@ -154,6 +153,41 @@ impl Task for Compare {
 
     fn data(&self) -> Option<&Arc<TaskData>> {
         Some(&self.data)
+    }
+}
+
+/// Returns for each learner of the catalogue the reason why the learner cannot learn from a sample with its default
+/// parameters, or none if the learner can.
+///
+/// # Errors
+/// An interrupted read of the sample.
+pub fn unfit_learners(
+    described: &DataSpec,
+    sample: JobSample,
+    allowance: &Allowance,
+) -> Result<Vec<Option<String>>, ResolveError> {
+    // The check of a training on a sample does not depend on the seed.
+    let seed = Seed(0);
+    let data = Arc::new(TaskData::new(described, seed, Some(sample))?);
+    let reason = |entry: &&LearnerEntry| {
+        let spec = TrainSpec::of_defaults(entry.name);
+        let train = Train::with_data(&spec, seed, described, Arc::clone(&data), None);
+        unfit(train, allowance)
+    };
+    CATALOGUE.iter().map(reason).collect()
+}
+
+/// Returns the reason why the learner of a training cannot learn from the data, or none if the learner can.
+fn unfit(
+    train: Result<Train, ResolveError>,
+    allowance: &Allowance,
+) -> Result<Option<String>, ResolveError> {
+    match train.and_then(|mut train| train.check(allowance)) {
+        Ok(()) => Ok(None),
+        Err(error @ ResolveError::Task(TaskError::Unread(_))) => Err(error),
+        Err(ResolveError::Task(error)) => Ok(Some(unfit_reason(&error))),
+        Err(error @ ResolveError::Intractable(_)) => Ok(Some(error.to_string())),
+        Err(error) => Err(error),
     }
 }
 

@@ -63,6 +63,17 @@ pub enum ResolveError {
     Damaged(String),
 }
 
+/// The reason why a task does not fit its data, with the remedy for tables of numbers.
+pub fn unfit_reason(error: &TaskError) -> String {
+    let remedy = match error {
+        TaskError::NotBoolean { .. } => {
+            ". Upload a table of numbers with numbers=thermometer, which makes bits of the numbers."
+        }
+        _ => "",
+    };
+    format!("{error}{remedy}")
+}
+
 /// The errors of parameters in one line.
 pub fn told(errors: &[ParameterError]) -> String {
     let all = errors

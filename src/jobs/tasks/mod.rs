@@ -36,9 +36,10 @@ use super::data::stored::ReadError;
 use super::ids::Ids;
 use super::models::LoadedModel;
 
+pub use compare::unfit_learners;
 pub use data::JobSample;
 pub use drawing::draw;
-pub use error::{ResolveError, told};
+pub use error::{ResolveError, told, unfit_reason};
 pub use evaluate::{TestData, check_labels};
 pub use experiment::outcome_so_far;
 pub(super) use train::task_of;

@@ -1,4 +1,6 @@
-//! `/v1/learners`: the catalogue.
+//! `/v1/learners`: the catalogue, and the learners that fit a dataset.
+
+use serde_json::{Value, json};
 
 use crate::service::Service;
 
@@ -57,4 +59,97 @@ async fn an_unknown_learner_is_not_found() {
     let service = Service::start().await;
     let answer = service.get("/v1/learners/perceptrom").await;
     assert_eq!(answer.problem(404), "not-found");
+}
+
+/// The reason of each learner under these data, by name. A learner fits exactly if it has no reason.
+async fn reasons(service: &Service, data: &Value) -> Vec<(String, Value)> {
+    let stored = service
+        .post_json("/v1/datasets", &json!({"data": data}))
+        .await;
+    let path = format!("/v1/learners?dataset={}", stored.expect(201).id());
+    let list = service.get(&path).await.expect(200).json();
+    let items = list["items"].as_array().unwrap();
+    let reason = |item: &Value| {
+        assert_eq!(item["fits"], item["unfit"].is_null(), "{item}");
+        (
+            item["name"].as_str().unwrap().to_owned(),
+            item["unfit"].clone(),
+        )
+    };
+    items.iter().map(reason).collect()
+}
+
+/// The reasons are those of a comparison and of the trainings themselves.
+#[tokio::test]
+async fn the_learners_that_fit_a_dataset_are_told_with_the_reasons_of_the_others() {
+    let service = Service::start().await;
+    let labelled = |x: [Value; 4]| {
+        let examples = x.into_iter().zip([1, -1, 1, -1]);
+        let examples: Vec<_> = examples.map(|(x, y)| json!({"x": x, "y": y})).collect();
+        json!({"labelled": {"examples": examples}})
+    };
+    let bits = labelled(["1101", "0010", "1100", "0011"].map(Value::from));
+    let reals = labelled([0.5, -1.5, 2.5, -0.5].map(|x| json!([x, 1])));
+    let positive = json!({"half_space": {"examples": ["1101", "1110", "1011", "0111"]}});
+    let mut seen = Vec::new();
+    for data in [bits, reals, positive] {
+        let reasons = reasons(&service, &data).await;
+        for (name, reason) in &reasons {
+            let train = json!({"train": {"learner": {"name": name}, "data": data,
+                "stop": {"max_examples": 1}}});
+            let answer = service.post_json("/v1/jobs", &train).await;
+            match reason.as_str() {
+                None => assert_eq!(answer.status, 202, "{name}: {}", answer.text()),
+                Some(reason) => assert_eq!(answer.expect(422).json()["detail"], reason, "{name}"),
+            }
+        }
+        seen.push(reasons);
+        if data["half_space"].is_object() {
+            continue;
+        }
+        let compare = json!({"compare": {"data": data, "folds": 2, "stop": {"max_examples": 4}}});
+        let job = service.run(&compare).await;
+        let compared = job["result"]["learners"].as_array().unwrap();
+        let compared: Vec<_> = compared
+            .iter()
+            .map(|learner| learner["unfit"].clone())
+            .collect();
+        let told = seen[seen.len() - 1]
+            .iter()
+            .map(|(_, reason)| reason.clone());
+        assert_eq!(compared, told.collect::<Vec<_>>());
+    }
+    // Every learner accepts labelled bits.
+    for (reasons, is_any_unfit) in seen.iter().zip([false, true, true]) {
+        assert!(reasons.iter().any(|(_, reason)| reason.is_null()));
+        let mut unfit = reasons.iter().filter(|(_, reason)| reason.is_string());
+        assert_eq!(unfit.next().is_some(), is_any_unfit);
+    }
+    let thermometer =
+        |(_, reason): &(String, Value)| reason.to_string().contains("numbers=thermometer");
+    assert!(seen[1].iter().any(thermometer));
+}
+
+#[tokio::test]
+async fn fits_need_a_dataset_of_the_caller() {
+    let service = Service::start().await;
+    let list = service.get("/v1/learners").await.expect(200).json();
+    for item in list["items"].as_array().unwrap() {
+        assert_eq!(
+            (&item["fits"], &item["unfit"]),
+            (&Value::Null, &Value::Null)
+        );
+    }
+    for (query, status, code) in [
+        (
+            "dataset=ds_01890000000070008000000000000000",
+            422,
+            "unknown-dataset",
+        ),
+        ("dataset=somewhere", 400, "invalid-parameter"),
+        ("data=1", 400, "invalid-parameter"),
+    ] {
+        let answer = service.get(&format!("/v1/learners?{query}")).await;
+        assert_eq!(answer.problem(status), code, "{query}");
+    }
 }

@@ -44,6 +44,7 @@ async fn each_sample_is_uploaded_with_its_counts() {
         let columns: Vec<_> = csv.lines().next().unwrap().split(',').collect();
         assert_eq!(item["columns"], json!(columns));
         assert_eq!(item["rows"], examples);
+        assert_eq!(item["n"], n);
         let dataset = uploaded(&service, csv).await;
         assert_eq!(dataset["examples"], examples, "{name}");
         assert_eq!(dataset["n"], n, "{name}");
@@ -69,6 +70,11 @@ async fn the_suggested_training_learns_each_sample() {
         assert_eq!(result["termination"]["reason"], "converged", "{item}");
         assert_eq!(result["training"]["errors"], 0, "{item}");
         assert_eq!(result["training"]["examples"], item["rows"]);
+        let text = table(&service, item["name"].as_str().unwrap()).await;
+        let dataset = uploaded(&service, text).await;
+        let train = json!({"learner": item["learner"], "data": {"dataset": dataset["id"]}});
+        let again = service.run(&json!({"train": train})).await;
+        assert_eq!(again["result"]["mistakes"], result["mistakes"], "{item}");
     }
 }
 

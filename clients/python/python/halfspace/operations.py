@@ -195,12 +195,14 @@ class Operations:
         """
         return self._send(Call("GET", f"/v1/jobs/{segment(id)}/trace", accept="application/json", query={"format": format}), types.Trace)
 
-    def list_learners(self) -> types.LearnerList:
+    def list_learners(self, *, dataset: types.DatasetId | None = None) -> types.LearnerList:
         """Lists all learners.
 
-        Each entry names the accepted data, the parameters with their defaults, and the proved guarantee.
+        Each entry names the accepted data, the parameters with their defaults, and the proved guarantee. With
+        `dataset` each entry also tells whether the learner can learn from the dataset, and the reason if the
+        learner cannot.
         """
-        return self._send(Call("GET", "/v1/learners", accept="application/json"), types.LearnerList)
+        return self._send(Call("GET", "/v1/learners", accept="application/json", query={"dataset": dataset}), types.LearnerList)
 
     def get_learner(self, name: str) -> types.Learner:
         """Returns one learner.
@@ -750,12 +752,14 @@ class AsyncOperations:
         """
         return await self._send(Call("GET", f"/v1/jobs/{segment(id)}/trace", accept="application/json", query={"format": format}), types.Trace)
 
-    async def list_learners(self) -> types.LearnerList:
+    async def list_learners(self, *, dataset: types.DatasetId | None = None) -> types.LearnerList:
         """Lists all learners.
 
-        Each entry names the accepted data, the parameters with their defaults, and the proved guarantee.
+        Each entry names the accepted data, the parameters with their defaults, and the proved guarantee. With
+        `dataset` each entry also tells whether the learner can learn from the dataset, and the reason if the
+        learner cannot.
         """
-        return await self._send(Call("GET", "/v1/learners", accept="application/json"), types.LearnerList)
+        return await self._send(Call("GET", "/v1/learners", accept="application/json", query={"dataset": dataset}), types.LearnerList)
 
     async def get_learner(self, name: str) -> types.Learner:
         """Returns one learner.

@@ -1668,6 +1668,11 @@ class Learner(Struct, kw_only=True, omit_defaults=True):
     `real` means that the learner also accepts real-valued features.
     """
 
+    fits: bool | None = None
+    """Whether the learner can learn from the dataset of the request with its default parameters. Null without a
+    dataset.
+    """
+
     guarantee: Guarantee
     """A theorem about a learner."""
 
@@ -1691,6 +1696,9 @@ class Learner(Struct, kw_only=True, omit_defaults=True):
 
     title: str
     """Name for people."""
+
+    unfit: str | None = None
+    """Reason why the learner cannot learn from the dataset. Null if the learner can, and without a dataset."""
 
 
 class LearnerList(Struct, kw_only=True, omit_defaults=True):
@@ -2949,6 +2957,12 @@ class Sample(Struct, kw_only=True, omit_defaults=True):
     description: str
     """The rows and the rule of the class."""
 
+    learner: LearnerSpec
+    """A learner that classifies the table with default parameters without errors."""
+
+    n: int
+    """Features per example of a dataset of the table with default parameters."""
+
     name: str
     """Name in requests."""
 
@@ -2965,9 +2979,7 @@ class Sample(Struct, kw_only=True, omit_defaults=True):
     """Name for people."""
 
     train: str
-    """Path and query of a training that classifies the table with default parameters without errors. Send the table as
-    the body of a POST request.
-    """
+    """Path and query of a training of `learner`. Send the table as the body of a POST request."""
 
 
 class SampleComplexityExperiment(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="sample-complexity"):

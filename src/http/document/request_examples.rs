@@ -239,6 +239,7 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
         "top" => json!(5),
         "offset" => json!(2),
         "rows" => json!(3),
+        "dataset" => DATASET.into(),
         "status" => json!("succeeded"),
         "task" => json!("train"),
         "language" => json!("python"),

@@ -85,7 +85,7 @@ pub(crate) fn label_name(features: &[String]) -> String {
     free.unwrap_or_default()
 }
 
-/// Writes the row of names above examples in CSV. The label comes first: see [`label_name`].
+/// Writes the row of names above examples in CSV. The label comes first.
 pub fn write_csv_header(features: &[String], has_label: bool) -> String {
     let label = has_label.then(|| label_name(features));
     let names = label.iter().chain(features);

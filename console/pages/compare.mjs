@@ -24,7 +24,7 @@ export function ComparePage({ query }) {
 /** @param {{id: string, query: URLSearchParams}} props */
 function OfTask({ id, query }) {
   const spec = { path: `v1/jobs/${encodeURIComponent(id)}` };
-  const job = useResource(spec, { every: 3 });
+  const job = useResource(spec, { every: 3, until: isEnded });
   const value = /** @type {Job|null} */ (job.value);
   return html`<div class="page">
     <${PageHead} title=${value ? titleOf(value) : "Compare"} above=${html`<a href=${href("compare")}>Compare</a> / <a href=${href(`jobs/${id}`)}>${shortId(id)}</a>`} />

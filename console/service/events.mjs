@@ -25,7 +25,7 @@ export async function followJob(job, handle, abort) {
       /** @type {Record<string, string>} */
       const headers = { accept: "text/event-stream" };
       if (last) headers["last-event-id"] = last;
-      const response = await send({ path: `v1/jobs/${job}/events`, headers }, attempt.signal);
+      const response = await send({ path: `v1/jobs/${encodeURIComponent(job)}/events`, headers }, attempt.signal);
       for await (const event of eventsOf(response, stop)) {
         failures = 0;
         if (event.id) last = event.id;

@@ -20,7 +20,7 @@ export function curl(recipe) {
   for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
   parts.push(quoted(urlOf(recipe).href));
   if (recipe.json !== undefined) parts.push(`-d ${quoted(JSON.stringify(recipe.json))}`);
-  else if (hasBody) parts.push(`--data-binary ${quoted(recipe.file ? `@${recipe.file}` : String(recipe.body))}`);
+  else if (hasBody) parts.push(`--data-binary ${quoted(`@${recipe.file}`)}`);
   return parts.join(" \\\n  ");
 }
 
@@ -32,12 +32,12 @@ function quoted(text) {
 /** @param {Recipe} recipe */
 export function python(recipe) {
   const lines = key.value ? ["import os", "", "import halfspace"] : ["import halfspace"];
-  const given = [...(recipe.arguments ?? []).map((value) => literal(value))];
+  const given = (recipe.arguments ?? []).map(literal);
   const mediaType = recipe.headers?.["content-type"] ?? "";
   if (recipe.json !== undefined) given.push(literal(recipe.json));
   else if (recipe.body !== undefined) {
     lines.push("from halfspace.requests import Content");
-    const data = recipe.file ? `open(${literal(recipe.file)}, "rb").read()` : `${literal(String(recipe.body))}.encode()`;
+    const data = `open(${literal(recipe.file)}, "rb").read()`;
     const coding = recipe.headers?.["content-encoding"];
     given.push(`Content(${data}, ${literal(mediaType)}${coding ? `, coding=${literal(coding)}` : ""})`);
   }

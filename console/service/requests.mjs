@@ -14,7 +14,7 @@ import { signal } from "../vendor/signals.mjs";
  * @property {unknown} [json]  Body that is sent as JSON.
  * @property {BodyInit} [body]  Body in another format.
  * @property {Record<string, string>} [headers]
- * @property {string} [file]  Name of the file in `body`, for the recipes.
+ * @property {string} [file]  Name of the file in `body`. A recipe with a body needs the name.
  */
 
 /** @typedef {import("#api").components["schemas"]["Problem"]} ProblemDocument */
@@ -26,7 +26,7 @@ export class Problem extends Error {
     super(document.detail);
     this.name = "Problem";
     this.document = document;
-    const seconds = Number(headers?.get("retry-after") ?? NaN);
+    const seconds = Number(headers?.get("retry-after") || NaN);
     this.retryAfter = Number.isFinite(seconds) ? seconds : null;
   }
 
@@ -51,7 +51,7 @@ const KEY = "halfspace.key";
 /** The API key. The key stays in this tab and never enters a URL. */
 export const key = signal(sessionStorage.getItem(KEY) ?? "");
 
-/** Whether the service answered the latest request. */
+/** Whether the latest request got no answer from the service. */
 export const isAway = signal(false);
 
 /** Whether the service asked for a key that this tab does not have. */
@@ -66,7 +66,7 @@ export function setKey(secret) {
 }
 
 /** Asks for a key, unless the person entered another key since the request. @param {string} sentKey */
-export function askForKey(sentKey) {
+function askForKey(sentKey) {
   if (sentKey === key.value) needsKey.value = true;
 }
 
@@ -111,29 +111,31 @@ export async function send(spec, abort) {
     isAway.value = true;
     throw new Unreachable();
   }
-  // A proxy answers these for a service that is away.
-  if ([502, 504].includes(response.status) && !isProblem(response)) {
-    isAway.value = true;
-    throw new Unreachable();
+  if (response.ok) {
+    isAway.value = false;
+    return response;
   }
-  isAway.value = false;
-  if (!response.ok) throw await problemOf(response, sentKey);
-  return response;
+  const { status, statusText, headers } = response;
+  throw errorOf(status, statusText, headers, isProblem(headers) ? await response.json() : null, sentKey);
 }
 
-/** @param {Response} response */
-function isProblem(response) {
-  return (response.headers.get("content-type") ?? "").startsWith("application/problem+json");
+/** Whether the body of an answer is a problem of the service. @param {Headers} headers */
+function isProblem(headers) {
+  return (headers.get("content-type") ?? "").startsWith("application/problem+json");
 }
 
-/** @param {Response} response  @param {string} [sentKey]  The key of the request. */
-export async function problemOf(response, sentKey = key.value) {
-  /** @type {ProblemDocument} */
-  let document = { type: "", title: response.statusText || "Error", status: response.status, code: "",
-    detail: `The service answered with status ${response.status}.`, instance: "", request_id: "", errors: [] };
-  if (isProblem(response)) document = { ...document, ...(await response.json()) };
-  if (document.status === 401) askForKey(sentKey);
-  return new Problem(document, response.headers);
+/**
+ * The error of an answer with a status from 400. Sets the state of the connection, and asks for a key after a 401.
+ * @param {number} status  @param {string} statusText  @param {Headers} headers  @param {Partial<ProblemDocument>|null} found  The body, if
+ * the body is a problem.  @param {string} sentKey  The key of the request.  @returns {Problem|Unreachable}
+ */
+export function errorOf(status, statusText, headers, found, sentKey) {
+  // A proxy answers these for a service that is away.
+  isAway.value = [502, 504].includes(status) && !isProblem(headers);
+  if (isAway.value) return new Unreachable();
+  if (status === 401) askForKey(sentKey);
+  return new Problem({ type: "", title: statusText || "Error", status, code: "", detail: `The service answered with status ${status}.`,
+    instance: "", request_id: "", errors: [], ...found }, headers);
 }
 
 /**

@@ -15,9 +15,24 @@ import { call, key, patiently } from "./requests.mjs";
  */
 
 /**
+ * Calls `again` at intervals while the page is visible and the last load has ended.
+ * @param {number|undefined} seconds  No repetition if 0 or undefined.  @param {{current: boolean}} isBusy  @param {() => void} again
+ */
+export function useRepetition(seconds, isBusy, again) {
+  useEffect(() => {
+    if (!seconds) return;
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible" && !isBusy.current) again();
+    }, seconds * 1000);
+    return () => clearInterval(timer);
+  }, [seconds]);
+}
+
+/**
  * Loads a document, and loads the document again when the request or the key changes. A null request loads nothing.
  * While the service is away, the request is repeated and the last value stays.
- * @param {RequestSpec|null} spec  @param {{every?: number}} [options]  `every`: seconds between two loads.
+ * @param {RequestSpec|null} spec  @param {{every?: number, until?: (value: any) => boolean}} [options]  `every`: seconds between two loads.
+ * `until`: whether a document is final, so that no further load is needed.
  * @returns {Resource<any>}
  */
 export function useResource(spec, options = {}) {
@@ -41,15 +56,10 @@ export function useResource(spec, options = {}) {
     ).finally(() => { if (!abort.signal.aborted) isBusy.current = false; });
     return () => abort.abort();
   }, [wanted, round]);
-  useEffect(() => {
-    if (!options.every || !wanted) return;
-    const timer = setInterval(() => {
-      if (document.visibilityState === "visible" && !isBusy.current) setRound((before) => before + 1);
-    }, options.every * 1000);
-    return () => clearInterval(timer);
-  }, [options.every, wanted]);
   const reload = useCallback(() => setRound((before) => before + 1), []);
   const isCurrent = state.of === wanted && wanted !== "";
+  const isFinal = isCurrent && state.value !== null && Boolean(options.until?.(state.value));
+  useRepetition(wanted && !isFinal ? options.every : 0, isBusy, reload);
   return { value: isCurrent ? state.value : null, error: isCurrent ? state.error : null,
     isLoading: wanted !== "" && !isCurrent, reload };
 }

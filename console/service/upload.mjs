@@ -1,13 +1,13 @@
 /** An upload with progress. `fetch` reports no progress of a body, so this module uses XMLHttpRequest. */
 
-import { Problem, Unreachable, askForKey, headersOf, isAway, key, urlOf } from "./requests.mjs";
+import { Unreachable, errorOf, headersOf, isAway, key, urlOf } from "./requests.mjs";
 
 /**
  * Sends a body and reports the bytes sent. The browser reads a file in pieces, so a large file needs no memory.
  * @param {import("./requests.mjs").RequestSpec} spec  @param {(sent: number, total: number) => void} report
  * @param {AbortSignal} abort
  * @returns {Promise<any>}  The JSON of the answer.
- * @throws {Problem|Unreachable}
+ * @throws {import("./requests.mjs").Problem|Unreachable}
  */
 export function upload(spec, report, abort) {
   return new Promise((resolve, reject) => {
@@ -18,12 +18,13 @@ export function upload(spec, report, abort) {
     request.responseType = "json";
     request.upload.onprogress = (event) => report(event.loaded, event.lengthComputable ? event.total : 0);
     request.onload = () => {
-      isAway.value = false;
-      if (request.status < 400) return resolve(request.response);
-      if (request.status === 401) askForKey(sentKey);
-      const headers = new Headers({ "retry-after": request.getResponseHeader("retry-after") ?? "" });
-      const unknown = { detail: `The service answered with status ${request.status}.`, errors: [] };
-      reject(new Problem({ status: request.status, title: "Error", code: "", ...unknown, ...request.response }, headers));
+      if (request.status < 400) {
+        isAway.value = false;
+        return resolve(request.response);
+      }
+      const header = (/** @type {string} */ name) => request.getResponseHeader(name) ?? "";
+      const headers = new Headers({ "content-type": header("content-type"), "retry-after": header("retry-after") });
+      reject(errorOf(request.status, request.statusText, headers, request.response, sentKey));
     };
     request.onerror = () => {
       isAway.value = true;

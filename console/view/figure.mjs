@@ -20,7 +20,7 @@ import { theme } from "./theme.mjs";
  */
 
 /** The dash pattern of each line, as lengths of strokes and gaps. */
-export const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]];
+const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]];
 
 /** The distances between ticks of an axis of whole numbers. */
 const WHOLE_STEPS = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((factor) => factor * 10 ** power)).flat();

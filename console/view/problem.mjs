@@ -25,7 +25,7 @@ export function Fault({ error, onRetry }) {
     ${document.errors.length > 0 && html`<ul>${document.errors.map((found) => html`<li>
       ${placeOf(found) && html`<strong>${placeOf(found)}</strong>: `}${found.detail}</li>`)}</ul>`}
     ${error.retryAfter !== null && html`<p>You can try again in ${number(error.retryAfter)} s.</p>`}
-    <p class="small">${remedy(status)} ${document.code && html`<a href=${new URL(document.type.replace(/^.*\/problems\//, "problems/"), root).href}
+    <p class="small">${remedy(status)} ${document.code && html`<a href=${new URL(`problems/${encodeURIComponent(document.code)}`, root).href}
       target="_blank" rel="noopener">About the code ${document.code}</a>.`}
       ${document.request_id && html` Request <code>${document.request_id}</code>.`}</p>
     ${onRetry && html`<div><button onClick=${onRetry}>Try again</button></div>`}

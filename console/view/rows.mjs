@@ -6,6 +6,7 @@
 import { html } from "../vendor/htm-preact.mjs";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.mjs";
 import { call, key, patiently } from "../service/requests.mjs";
+import { useRepetition } from "../service/resource.mjs";
 import { Fault } from "./problem.mjs";
 import { Empty } from "./parts.mjs";
 import { number } from "./numbers.mjs";
@@ -105,15 +106,22 @@ function Gap({ columns, height }) {
  * the newest page is read again.
  */
 export function useList(spec, options = {}) {
-  const [state, setState] = useState(/** @type {{items: any[], cursor: string|null, error: Error|null, of: string, isLoading: boolean}} */ (
-    { items: [], cursor: null, error: null, of: "", isLoading: true }));
+  const [state, setState] = useState(/** @type {{items: any[], cursor: string|null, error: Error|null, of: string}} */ (
+    { items: [], cursor: null, error: null, of: "" }));
   const wanted = spec ? `${JSON.stringify(spec)} ${key.value}` : "";
   const latest = useRef({ spec, state, isBusy: false });
   latest.current.spec = spec;
   latest.current.state = state;
   const [round, setRound] = useState(0);
+  const isBusy = useRef(false);
+  const leaving = useRef(new AbortController());
+  useEffect(() => {
+    leaving.current = new AbortController();
+    return () => leaving.current.abort();
+  }, [wanted]);
   useEffect(() => {
     if (!spec) return;
+    isBusy.current = true;
     const abort = new AbortController();
     const query = { limit: 100, ...spec.query };
     patiently(() => call({ ...spec, query }, abort.signal), abort.signal).then((page) => setState((before) => {
@@ -123,32 +131,31 @@ export function useList(spec, options = {}) {
       // Only entries behind the newest page stay. An entry that the newest page lacks was deleted.
       const last = page.items.at(-1)?.id ?? "";
       const kept = page.next_cursor ? older.filter((item) => item.id < last) : [];
-      return { items: [...page.items, ...kept], cursor: kept.length > 0 ? before.cursor : page.next_cursor, error: null, of: wanted, isLoading: false };
-    }), (error) => { if (!abort.signal.aborted) setState((before) => ({ ...before, error, isLoading: false })); });
+      return { items: [...page.items, ...kept], cursor: kept.length > 0 ? before.cursor : page.next_cursor, error: null, of: wanted };
+    }), (error) => {
+      if (!abort.signal.aborted) setState((before) => ({ ...(before.of === wanted ? before : { items: [], cursor: null }), error, of: wanted }));
+    }).finally(() => { if (!abort.signal.aborted) isBusy.current = false; });
     return () => abort.abort();
   }, [wanted, round]);
-  useEffect(() => {
-    if (!options.every) return;
-    const timer = setInterval(() => { if (document.visibilityState === "visible") setRound((before) => before + 1); }, options.every * 1000);
-    return () => clearInterval(timer);
-  }, [options.every]);
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+  useRepetition(spec ? options.every : 0, isBusy, reload);
   const more = useCallback(async () => {
     const { spec, state, isBusy } = latest.current;
     if (!spec || !state.cursor || isBusy) return;
     latest.current.isBusy = true;
+    const abort = leaving.current.signal;
     try {
-      const page = await patiently(() => call({ ...spec, query: { limit: 100, ...spec.query, cursor: state.cursor } }));
+      const page = await patiently(() => call({ ...spec, query: { limit: 100, ...spec.query, cursor: state.cursor } }, abort), abort);
       setState((before) => (before.of === state.of ? { ...before, items: [...before.items, ...page.items], cursor: page.next_cursor } : before));
     } catch (error) {
-      setState((before) => ({ ...before, error: /** @type {Error} */ (error) }));
+      if (!abort.aborted) setState((before) => ({ ...before, error: /** @type {Error} */ (error) }));
     } finally {
       latest.current.isBusy = false;
     }
   }, []);
-  const reload = useCallback(() => setRound((before) => before + 1), []);
   const isCurrent = state.of === wanted;
-  return { items: isCurrent ? state.items : [], error: state.error, isLoading: !isCurrent && !state.error, hasMore: isCurrent && state.cursor !== null,
-    more, reload };
+  return { items: isCurrent ? state.items : [], error: isCurrent ? state.error : null, isLoading: !isCurrent,
+    hasMore: isCurrent && state.cursor !== null, more, reload };
 }
 
 /**

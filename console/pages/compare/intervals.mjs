@@ -6,7 +6,7 @@ import { useMany } from "./lanes.mjs";
 /** @typedef {import("./entries.mjs").Interval} Interval */
 
 /** Confidence of an interval that no certificate states. */
-export const CONFIDENCE = 0.95;
+const CONFIDENCE = 0.95;
 
 /**
  * The entries with the intervals that the service computes from their held-out errors.

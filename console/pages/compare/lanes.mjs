@@ -38,9 +38,12 @@ async function eachListed(list, wanted, abort, use) {
  * @returns {{values: Map<string, T>, errors: Map<string, Error>, left: number}}
  */
 export function useMany(names, specOf, keep, { again = "", isStale = () => false, list } = {}) {
-  const [state, setState] = useState(/** @type {{values: Map<string, T>, errors: Map<string, Error>, left: number}} */ ({ values: new Map(), errors: new Map(), left: names.length }));
-  const known = useRef({ values: /** @type {Map<string, T>} */ (new Map()), errors: /** @type {Map<string, Error>} */ (new Map()) });
   const secret = key.value;
+  const empty = { values: /** @type {Map<string, T>} */ (new Map()), errors: /** @type {Map<string, Error>} */ (new Map()), left: names.length, of: secret };
+  const [state, setState] = useState(empty);
+  const known = useRef(empty);
+  // Another key owns other documents, so nothing stays of those that the last key showed.
+  if (known.current.of !== secret) known.current = empty;
   useEffect(() => {
     const abort = new AbortController();
     const { values, errors } = known.current;
@@ -49,7 +52,7 @@ export function useMany(names, specOf, keep, { again = "", isStale = () => false
     let timer = 0;
     const show = () => {
       timer = 0;
-      if (!abort.signal.aborted) setState({ values: new Map(values), errors: new Map(errors), left });
+      if (!abort.signal.aborted) setState({ values: new Map(values), errors: new Map(errors), left, of: secret });
     };
     const lane = async () => {
       for (let name = waiting.shift(); name !== undefined && !abort.signal.aborted; name = waiting.shift()) {
@@ -86,5 +89,5 @@ export function useMany(names, specOf, keep, { again = "", isStale = () => false
       clearTimeout(timer);
     };
   }, [names.join(","), again, secret]);
-  return state;
+  return state.of === secret ? state : known.current;
 }

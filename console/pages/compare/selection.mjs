@@ -1,8 +1,9 @@
 /** A comparison of ticked jobs. The jobs arrive a few at a time, and the page says how many are left. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { useEffect, useMemo, useState } from "../../vendor/hooks.mjs";
+import { useMemo, useRef, useState } from "../../vendor/hooks.mjs";
 import { Problem } from "../../service/requests.mjs";
+import { useRepetition } from "../../service/resource.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { Empty, PageHead, Panel, counted } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
@@ -22,11 +23,10 @@ export function Selection({ ids, query }) {
     again: String(round), isStale: (entry) => entry.status === "queued" || entry.status === "running", list: { path: "v1/jobs" } });
   const entries = useMemo(() => ids.flatMap((id) => jobs.values.get(id) ?? []), [jobs.values, ids.join(",")]);
   const hasOpen = entries.some((entry) => entry.status === "queued" || entry.status === "running");
-  useEffect(() => {
-    if (!hasOpen) return;
-    const timer = setInterval(() => { if (document.visibilityState === "visible") setRound((before) => before + 1); }, LIVE_SECONDS * 1000);
-    return () => clearInterval(timer);
-  }, [hasOpen]);
+  // A new round would abort the first load.
+  const isLoading = useRef(true);
+  isLoading.current = jobs.left > 0;
+  useRepetition(hasOpen ? LIVE_SECONDS : 0, isLoading, () => setRound((before) => before + 1));
   const labels = useMemo(() => labelsOf(entries), [entries]);
   const charted = chartedIn(ids, query, CURVES_FIRST);
   const gone = ids.filter((id) => isGone(jobs.errors.get(id)));

@@ -38,7 +38,7 @@ export function balanceText(of) {
   return of.examples > 0 ? `${percent((of.positives ?? 0) / of.examples, 1)} positive` : "no examples";
 }
 
-/** What contradictions mean. @param {number} count */
+/** The meaning of contradictions. @param {number} count */
 export function contradictionText(count) {
   return `${counted(count, "row")} ${count === 1 ? "appears" : "appear"} with both labels. No hypothesis is right on all examples.`;
 }

@@ -8,6 +8,7 @@ import { ConfirmButton, Facts, PageHead, Panel, Time, counted } from "../../view
 import { go, href } from "../../view/place.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
 import { CopyButton, ShowRecipe } from "../../view/recipe.mjs";
+import { TASKS } from "../train/tasks.mjs";
 import { Balance, classesOf, contradictionText } from "./balance.mjs";
 import { Examples } from "./examples.mjs";
 import { FeatureNames, StoredColumns } from "./stored_columns.mjs";
@@ -58,25 +59,14 @@ function Shown({ dataset, above, query }) {
     <${Delete} dataset=${dataset} />`;
 }
 
-/** The tasks of a dataset, each with the question that the task answers. @type {[task: string, name: string, question: string][]} */
-const TASKS = [
-  ["compare", "Compare learners", "Which learner errs least on examples that no training saw?"],
-  ["separability", "Separability", "Does a hyperplane separate the classes? The answer carries a proof."],
-  ["maximum_margin", "Maximum margin", "Which hyperplane has the largest margin?"],
-  ["version_space", "Version space", "Which weights of −1 and +1 agree with all examples?"],
-  ["evaluate", "Evaluate a model", "How many of these examples does a model get wrong?"],
-];
-
 /** @param {{dataset: Dataset}} props */
 function Uses({ dataset }) {
   // A task without labels has nothing to compare with.
-  const tasks = dataset.kind === "unlabelled" ? [] : TASKS;
+  const tasks = TASKS.filter(({ name }) => name === "train" || dataset.kind !== "unlabelled");
   return html`<${Panel} title="Use these data">
     <ul class="entries">
-      <li><a class="title-link" href=${href("train", { dataset: dataset.id })}>Train a learner</a>
-        <p class="small muted">Which hypothesis explains the examples, and after how many mistakes?</p></li>
-      ${tasks.map(([task, name, question]) => html`<li key=${task}>
-        <a class="title-link" href=${href("train", { task, dataset: dataset.id })}>${name}</a>
+      ${tasks.map(({ name, title, question }) => html`<li key=${name}>
+        <a class="title-link" href=${href("train", { task: name === "train" ? null : name, dataset: dataset.id })}>${title}</a>
         <p class="small muted">${question}</p></li>`)}
       <li><a class="title-link" href=${href("playground", { dataset: dataset.id })}>Playground</a>
         <p class="small muted">See a learner predict and learn one example at a time.</p></li>

@@ -36,9 +36,9 @@ export function formatOf(name) {
 }
 
 /** Bytes of text that are read for the preview. */
-export const BEGINNING_BYTES = 1 << 20;
+const BEGINNING_BYTES = 1 << 20;
 /** The largest file that is sent as a whole for the preview, because its beginning alone cannot be read. */
-export const WHOLE_BYTES_MAX = 16 << 20;
+const WHOLE_BYTES_MAX = 16 << 20;
 
 /**
  * @typedef {object} Beginning

@@ -3,7 +3,7 @@
  * API, so the query of the page is the query of the request.
  */
 
-/** All parameters of the reading. Another format ignores none of them, so only those that a format knows are sent. */
+/** The parameters by group. The service refuses a parameter that does not belong to the format, so each group is sent only where it applies. */
 const COMMON = ["labels", "positive", "assume"];
 const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "encoding", "unknown"];
 

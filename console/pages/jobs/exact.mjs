@@ -6,7 +6,7 @@ import { Facts, Panel, counted } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
 import { duration, number } from "../../view/numbers.mjs";
 import { Rows } from "../../view/rows.mjs";
-import { Explanation } from "./explanation.mjs";
+import { ShortExplanation } from "../models/explanation.mjs";
 import { ModelFiles } from "./files.mjs";
 import { HypothesisPanel } from "./training.mjs";
 import { shortId } from "./words.mjs";
@@ -68,7 +68,7 @@ export function MaximumMarginView({ result }) {
       <${Bound} bound=${result.bound ?? null} />
     <//>
     ${result.certificate && html`<${Panel} title="Proof"><${Proof} certificate=${result.certificate} /><//>`}
-    ${result.model && html`<${Panel} title="What the hypothesis uses"><${Explanation} model=${result.model} /><//>`}
+    ${result.model && html`<${Panel} title="What the hypothesis uses"><${ShortExplanation} model=${result.model} /><//>`}
     ${result.separable && html`<${Panel} title="Certificates"><${Certificates} certificates=${result.certificates} withheld=${result.certificates_withheld} /><//>`}
     ${result.support && html`<${Panel} title="Support examples"><p>These examples alone have the same largest margin. They are counted from 0.</p>
       <p class="mono">${result.support.slice(0, 200).map((index) => number(index)).join(" ")}</p>

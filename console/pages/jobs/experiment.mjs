@@ -30,7 +30,7 @@ export function ExperimentView({ job }) {
 }
 
 /** The chart of the service for Figure. @param {Schemas["Chart"]} chart @returns {FigureSpec} */
-export function specOfChart(chart) {
+function specOfChart(chart) {
   const isLog = chart.y.scale === "logarithmic";
   const measured = chart.series.flatMap((series) => series.points.map((point) => point.y)).filter((y) => !isLog || y > 0);
   const [low, high] = measured.length > 0 ? [Math.min(...measured), Math.max(...measured)] : [-Infinity, Infinity];

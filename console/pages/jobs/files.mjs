@@ -27,7 +27,7 @@ export function ModelFiles({ model, hasReceipt = true }) {
     const answer = await send(receipt, abort);
     download(`${model}-receipt.json`, "application/json", await answer.text());
   });
-  return html`<div class="no-print"><${Panel} title="Take it with you">
+  return html`<div class="no-print"><${Panel} title="Files of the model">
     <div class="row spread">
       <div class="row"><span>The hypothesis as a program:</span>
         <${Select} label="Language of the program" value=${language} onChange=${setLanguage} options=${LANGUAGES.map(([name, label]) => [name, label])} />

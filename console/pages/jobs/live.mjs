@@ -20,19 +20,23 @@ const SHOW_EVERY = 150;
 /** Seconds between two documents of a queued job, because the place in the queue has no events. */
 const QUEUE_SECONDS = 2;
 
+/** @typedef {{job: Job|null, error: Error|null, curve: Point[], of: string}} JobState  `of`: the key that owns the job. */
+
 /**
  * @param {string} id
  * @returns {{job: Job|null, error: Error|null, curve: Point[], reload: () => void}}
  */
 export function useJob(id) {
-  const [state, setState] = useState(/** @type {{job: Job|null, error: Error|null, curve: Point[]}} */ ({ job: null, error: null, curve: [] }));
-  const [round, setRound] = useState(0);
   const secret = key.value;
+  /** @type {JobState} */
+  const empty = { job: null, error: null, curve: [], of: secret };
+  const [state, setState] = useState(empty);
+  const [round, setRound] = useState(0);
   useEffect(() => {
     const abort = new AbortController();
-    const follower = new Follower(id, abort.signal, (job, curve) => setState({ job, curve, error: null }));
+    const follower = new Follower(id, abort.signal, (job, curve) => setState({ job, curve, error: null, of: secret }));
     follower.run().catch((error) => {
-      if (!abort.signal.aborted) setState((before) => ({ ...before, error }));
+      if (!abort.signal.aborted) setState((before) => ({ ...(before.of === secret ? before : empty), error }));
     });
     return () => {
       abort.abort();
@@ -40,7 +44,8 @@ export function useJob(id) {
     };
   }, [id, round, secret]);
   const reload = useCallback(() => setRound((before) => before + 1), []);
-  return { ...state, reload };
+  // Another key owns other jobs, so nothing stays of a job that the last key showed.
+  return { ...(state.of === secret ? state : empty), reload };
 }
 
 /** Reads the document and the events of a job, and shows both at a bounded rate. */
@@ -79,7 +84,7 @@ class Follower {
   }
 
   async read() {
-    const job = /** @type {Job} */ (await patiently(() => call({ path: `v1/jobs/${this.id}` }, this.abort), this.abort));
+    const job = /** @type {Job} */ (await patiently(() => call({ path: `v1/jobs/${encodeURIComponent(this.id)}` }, this.abort), this.abort));
     this.job = job;
     this.soon();
     return job;

@@ -1,4 +1,4 @@
-/** The request of a job as far as the service tells it, its times, and the way to repeat it. */
+/** The facts of a job, and its requests: repeat, read, cancel and delete. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { Facts, Panel, Time } from "../../view/parts.mjs";
@@ -60,6 +60,9 @@ export function Request({ job }) {
       ${callback.failures > 0 && html`<p class="small">${number(callback.failures)} failed deliveries.
         ${callback.error && html` Last failure: ${callback.error}`}</p>`}
     </div>`}
+    ${job.request && html`<${ShowRecipe} title="Request that repeats the job" recipe=${{ operation: "create_job", method: "POST", path: "v1/jobs", json: job.request }} />`}
+    ${job.request && job.data_sha256 && !job.dataset && html`<p class="small muted">The service kept the rows only until the job ended. Add them as <code>data</code>
+      before you repeat the request.</p>`}
     <${ShowRecipe} title="Request for this job" recipe=${{ operation: "get_job", arguments: [job.id], path: `v1/jobs/${job.id}` }} />
     ${(!isEnded(job) || !job.parent) && html`<${ShowRecipe} title=${isEnded(job) ? "Request to delete the job" : "Request to cancel the job"}
       recipe=${isEnded(job) ? deleting(job.id) : cancelling(job.id)} />`}

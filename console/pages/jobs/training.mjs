@@ -10,7 +10,7 @@ import { Facts, Panel } from "../../view/parts.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
 import { href } from "../../view/place.mjs";
 import { duration, number, percent } from "../../view/numbers.mjs";
-import { Explanation } from "./explanation.mjs";
+import { ShortExplanation } from "../models/explanation.mjs";
 import { ModelFiles } from "./files.mjs";
 import { errorsOf, shortId } from "./words.mjs";
 
@@ -21,7 +21,7 @@ import { errorsOf, shortId } from "./words.mjs";
 /** @param {{job: Job, result: TrainResult}} props */
 export function TrainView({ job, result }) {
   return html`<${Outcome} result=${result} />
-    ${result.model && html`<${Panel} title="What the hypothesis uses"><${Explanation} model=${result.model} /><//>`}
+    ${result.model && html`<${Panel} title="What the hypothesis uses"><${ShortExplanation} model=${result.model} /><//>`}
     ${!job.parent && html`<${MistakeCurve} job=${job} bound=${result.bound ?? null} />`}
     <${Panel} title="Certificates"><${Certificates} certificates=${result.certificates} withheld=${result.certificates_withheld} /><//>
     <${HypothesisPanel} result=${result} />
@@ -34,7 +34,7 @@ export function Errors({ of: { errors, examples } }) {
 }
 
 /** @param {{result: TrainResult}} props */
-export function Outcome({ result }) {
+function Outcome({ result }) {
   const { termination, target, best } = result;
   return html`<${Panel} title="Result" actions=${result.model && html`<a href=${href(`models/${result.model}`)}>Model ${shortId(result.model)}</a>`}>
     <p><strong>${meaningOf(termination)}</strong></p>
@@ -60,7 +60,7 @@ export function Outcome({ result }) {
 }
 
 /** @param {Schemas["TerminationDocument"]} termination */
-export function meaningOf({ reason, rule, detail }) {
+function meaningOf({ reason, rule, detail }) {
   switch (reason) {
     case "confident": return `Confident: the run of correct predictions reached the threshold${rule ? ` of the rule ${rule}` : ""}.`;
     case "converged": return "Converged: a whole pass had no mistake.";

@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { send } from "../../service/requests.mjs";
-import { useAction } from "../../service/resource.mjs";
+import { useAction, useResource } from "../../service/resource.mjs";
 import { useLive } from "../../service/live.mjs";
 import { CSV_TYPE, csvOf, download, nameOfFile } from "../../view/download.mjs";
 import { SVG_TYPE } from "../../view/figure_svg.mjs";
@@ -43,6 +43,12 @@ export function ExplanationPanel({ model, query }) {
     <${Fault} error=${saving.error} />
     <${Loaded} resource=${explanation}>${(/** @type {Explanation} */ value) => html`<${Terms} explanation=${value} />`}<//>
   <//>`;
+}
+
+/** The explanation with its heaviest terms, for the page of a job. @param {{model: string}} props */
+export function ShortExplanation({ model }) {
+  const explanation = useResource({ path: `v1/models/${model}/explanation`, query: { top: 20 } });
+  return html`<${Loaded} resource=${explanation}>${(/** @type {Explanation} */ value) => html`<${Terms} explanation=${value} />`}<//>`;
 }
 
 /** @param {{explanation: Explanation}} props */

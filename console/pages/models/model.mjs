@@ -22,7 +22,7 @@ const CONTENTS = { card: ModelCard, predict: PredictTab, evaluate: EvaluateTab, 
 
 /** @param {{id: string, query: URLSearchParams}} props */
 export function ModelPage({ id, query }) {
-  const model = useResource({ path: `v1/models/${id}` });
+  const model = useResource({ path: `v1/models/${encodeURIComponent(id)}` });
   const wanted = query.get("tab") ?? "card";
   const tab = Object.hasOwn(CONTENTS, wanted) ? wanted : "card";
   const Content = CONTENTS[tab];
@@ -30,7 +30,7 @@ export function ModelPage({ id, query }) {
   return html`<div class="page">
     <${PageHead} title=${model.value ? titleOf(model.value) : "Model"} above=${above}>
       ${model.value && html`${model.value.job && html`<a class="button" href=${href(`jobs/${model.value.job}`)}>The training</a>`}
-        <${DeleteModel} id=${id} />`}
+        <${DeleteModel} id=${model.value.id} />`}
     <//>
     <${Tabs} path=${`models/${encodeURIComponent(id)}`} current=${tab} tabs=${TABS} />
     <${Loaded} resource=${model}>${(/** @type {Model} */ value) => html`<${Content} model=${value} query=${query} />`}<//>

@@ -6,6 +6,7 @@
 import { useState } from "../../vendor/hooks.mjs";
 import { useResource } from "../../service/resource.mjs";
 import { textsIn } from "../../view/schema_form.mjs";
+import { isEnded } from "../jobs/words.mjs";
 import { digest } from "./data.mjs";
 import { dataKindIn } from "./wanted.mjs";
 
@@ -25,8 +26,7 @@ export function useBound(run, query) {
   const plan = run?.session ? planOf(run, query, isAsked) : null;
   const first = useResource(plan?.request ?? null);
   const job = /** @type {Schemas["Job"]|null} */ (plan?.isJob ? first.value : null);
-  const isOpen = job !== null && ["queued", "running"].includes(job.status);
-  const later = useResource(isOpen ? { path: `v1/jobs/${job.id}` } : null, { every: 2 });
+  const later = useResource(job && !isEnded(job) ? { path: `v1/jobs/${job.id}` } : null, { every: 2, until: isEnded });
   if (!plan) return null;
   if (!plan.request) return { label: plan.label, value: null, detail: plan.detail, ask: plan.isHeavy ? () => setIsAsked(true) : null };
   if (first.error) return { label: plan.label, value: null, detail: "The service could not compute the bound.", error: first.error };

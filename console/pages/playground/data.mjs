@@ -18,7 +18,7 @@ const NAMES_MAX = 8;
 const BITS = /^([01]{2,})[\s,;]+([+-]?[01])$/;
 
 /** The request that stores typed rows. The service reads the rows as CSV, unless the rows are bits or JSON. @param {string} text @returns {RequestSpec} */
-export function rowsRequest(text) {
+function rowsRequest(text) {
   const lines = text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean);
   const bits = lines.map((line) => BITS.exec(line));
   const isJson = lines.every((line) => line.startsWith("{"));
@@ -29,7 +29,7 @@ export function rowsRequest(text) {
 }
 
 /** The request that draws data. @param {URLSearchParams} query @returns {RequestSpec} */
-export function generatedRequest(query) {
+function generatedRequest(query) {
   const { seed, ...texts } = textsIn(query, "g.");
   return { method: "POST", path: "v1/datasets", json: { name: "Drawn for the playground", data: { generated: generatedOf({ count: "1000", ...texts }) },
     seed: Number(seed || SEED) } };

@@ -1,5 +1,5 @@
 /**
- * The sessions of this tab, so that a reload goes on with the session that ran. The storage belongs to the tab. A copied
+ * The sessions of this tab, so that a reload resumes the session that ran. The storage belongs to the tab. A copied
  * tab has a copy of the storage and therefore the same session.
  */
 

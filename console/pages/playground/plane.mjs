@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useId, useRef, useState } from "../../vendor/hooks.mjs";
-import { download } from "../../view/download.mjs";
+import { CSV_TYPE, csvOf, download } from "../../view/download.mjs";
 import { SVG_TYPE } from "../../view/figure_svg.mjs";
 import { number } from "../../view/numbers.mjs";
 import { labelText } from "./example.mjs";
@@ -27,8 +27,10 @@ export function Plane({ player }) {
   }, []);
   if (dots.length === 0) return html`<p class="loading">Loading…</p>`;
   const save = () => { if (picture.current) download("plane.svg", SVG_TYPE, standAlone(picture.current)); };
+  const saveTable = () => download("plane.csv", CSV_TYPE, csvOf([["example", "x1", "x2", "label"], ...dots.map(({ x, y, label }, index) => [index + 1, x, y, label])]));
   return html`<div class="row no-print"><button class="small-button" aria-pressed=${isTable} onClick=${() => setIsTable(!isTable)}>Table</button>
-      ${!isTable && html`<button class="small-button" onClick=${save}>SVG</button>`}</div>
+      ${!isTable && html`<button class="small-button" onClick=${save}>SVG</button>`}
+      <button class="small-button" onClick=${saveTable}>CSV</button></div>
     ${isTable ? html`<${Points} dots=${dots} />` : html`<${Picture} player=${player} dots=${dots} holder=${picture} />`}
     <p class="small muted">${player.runs.map((run) => `${run.wanted.learner.title}: ${lineText(run.session?.hypothesis ?? null)}`).join(". ")}.
       ${dataset.examples > DOTS_MAX ? ` The picture has the first ${DOTS_MAX} points.` : ""}</p>`;

@@ -46,7 +46,7 @@ export class Run {
   }
 
   /**
-   * Goes on with a session of this tab, if the session is there and all of its answers are known.
+   * Resumes a session of this tab, if the session is there and all of its answers are known.
    * @param {import("./memory.mjs").KeptRun} kept  @returns {Promise<number>}  The position of the session, 0 if the session is gone.
    */
   async resume(kept) {

@@ -46,7 +46,7 @@ export function wantedIn(query, catalogue) {
 }
 
 /** @param {URLSearchParams} query */
-export function seedIn(query) {
+function seedIn(query) {
   const text = query.get("seed") ?? "";
   return /^\d{1,16}$/.test(text) ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : SEED;
 }

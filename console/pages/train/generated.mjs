@@ -22,7 +22,7 @@ export const TARGETS = {
     variables: { title: "Variables", type: "array", default: "drawn", description: "A list such as [1, 4]." } } },
 };
 
-/** What the page proposes for generated data. An absent count would be a stream without an end. */
+/** Proposed values for generated data. Without a count, the data would be a stream without an end. */
 export const PROPOSED = { "g.n": 101, "g.target": "binary_weights", "g.sampling": "uniform", "g.count": 1000 };
 
 /** @param {string} target  @param {string} sampling  @returns {Schema} */

@@ -2,7 +2,7 @@
 
 import { html } from "../vendor/htm-preact.mjs";
 import { useEffect, useRef } from "../vendor/hooks.mjs";
-import { call, freshKey } from "../service/requests.mjs";
+import { create } from "../service/requests.mjs";
 import { useAction, useResource } from "../service/resource.mjs";
 import { PageHead, Tabs } from "../view/parts.mjs";
 import { go } from "../view/place.mjs";
@@ -65,12 +65,9 @@ function chosenOf(list, name) {
 /** The submission of the request. A repeated attempt after a lost answer starts no second job. @param {object|null} request */
 function useSubmission(request) {
   const refused = useRef(/** @type {object|null} */ (null));
-  const once = useRef({ of: "", key: "" });
   const action = useAction(async (abort) => {
     refused.current = request;
-    const of = JSON.stringify(request);
-    if (once.current.of !== of) once.current = { of, key: freshKey() };
-    const job = await call({ method: "POST", path: "v1/jobs", json: request, headers: { "idempotency-key": once.current.key } }, abort);
+    const job = await create({ method: "POST", path: "v1/jobs", json: request }, abort);
     go(`jobs/${job.id}`);
   });
   // The first fault of an answer gets the focus, so that a keyboard continues where the request must change.

@@ -147,6 +147,28 @@ export async function call(spec, abort) {
   return response.status === 204 ? null : await response.json();
 }
 
+/** The names of creations without an answer, by their requests. @type {Map<string, string>} */
+const unanswered = new Map();
+
+/**
+ * Sends a creation that must act once. An attempt after a lost answer has the name of the attempt before.
+ * @param {RequestSpec} spec  A request with JSON.  @param {AbortSignal} [abort]  @returns {Promise<any>}
+ */
+export async function create(spec, abort) {
+  const of = JSON.stringify([spec, key.value]);
+  const name = unanswered.get(of) ?? freshKey();
+  unanswered.set(of, name);
+  try {
+    const answer = await call({ ...spec, headers: { ...spec.headers, "idempotency-key": name } }, abort);
+    unanswered.delete(of);
+    return answer;
+  } catch (error) {
+    // A conflict means that the first attempt still runs. Every other problem is an answer.
+    if (error instanceof Problem && error.status !== 409) unanswered.delete(of);
+    throw error;
+  }
+}
+
 /**
  * Repeats an action while the service is away or full, with growing pauses.
  * @template T

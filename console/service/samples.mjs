@@ -1,7 +1,7 @@
 /** The tables that the service offers to try: store one, and train its suggested learner. */
 
 import { curl, python } from "./recipes.mjs";
-import { Problem, call, freshKey, root, send } from "./requests.mjs";
+import { Problem, call, create, freshKey, root, send } from "./requests.mjs";
 
 /** @typedef {import("#api").components["schemas"]["Sample"]} Sample */
 /** @typedef {import("./requests.mjs").RequestSpec} RequestSpec */
@@ -10,9 +10,6 @@ const CSV = { "content-type": "text/csv" };
 
 /** Each sample is stored once per tab, so that repeated trainings share a dataset. @type {Map<string, string>} */
 const storedUnder = new Map();
-
-/** Trainings without an answer, by dataset. The next attempt has the same name, so that it starts no second job. @type {Map<string, string>} */
-const unanswered = new Map();
 
 /**
  * Stores a sample as a dataset.
@@ -43,11 +40,7 @@ export async function storeSample(sample, abort, parameters = {}) {
  */
 export async function trainSample(sample, abort, parameters = {}) {
   const dataset = await storeSample(sample, abort, parameters);
-  const name = unanswered.get(dataset.id) ?? freshKey();
-  unanswered.set(dataset.id, name);
-  const job = await call({ ...training(sample), json: { dataset: dataset.id }, headers: { prefer: "wait=0", "idempotency-key": name } }, abort);
-  unanswered.delete(dataset.id);
-  return job;
+  return await create({ ...training(sample), json: { dataset: dataset.id }, headers: { prefer: "wait=0" } }, abort);
 }
 
 /** The suggested training without data. @param {Sample} sample */

@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useState } from "../../vendor/hooks.mjs";
-import { call, freshKey } from "../../service/requests.mjs";
+import { call, create } from "../../service/requests.mjs";
 import { useAction, useResource } from "../../service/resource.mjs";
 import { Facts, Panel } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
@@ -75,7 +75,7 @@ function Form({ construction, document, query }) {
   const request = { method: /** @type {const} */ ("POST"), path: `v1/constructions/${name}`, json: asked };
   const building = useAction(async (abort) => {
     setAnswer(null);
-    const found = await call({ ...request, ...(isStored && { headers: { "idempotency-key": freshKey() } }) }, abort);
+    const found = await (isStored ? create : call)(request, abort);
     setAnswer({ found, asked });
   });
   const submit = (/** @type {Event} */ event) => {

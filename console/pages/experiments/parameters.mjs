@@ -1,7 +1,7 @@
 /** The form of an experiment: its parameters, the seed and the name of the job. The URL holds all of them. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { call, freshKey } from "../../service/requests.mjs";
+import { create } from "../../service/requests.mjs";
 import { useAction, useResource } from "../../service/resource.mjs";
 import { Field, valueOf } from "../../view/parts.mjs";
 import { go, setQuery } from "../../view/place.mjs";
@@ -58,6 +58,6 @@ function Form({ query, schema, label, recipeOf }) {
 
 /** Starts a job and goes to its page. @param {Recipe} recipe  @param {AbortSignal} abort */
 export async function startJob(recipe, abort) {
-  const job = await call({ ...recipe, headers: { prefer: "wait=0", "idempotency-key": freshKey() } }, abort);
+  const job = await create({ ...recipe, headers: { prefer: "wait=0" } }, abort);
   go(`jobs/${job.id}`);
 }

@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useState } from "../../vendor/hooks.mjs";
-import { call, freshKey } from "../../service/requests.mjs";
+import { create } from "../../service/requests.mjs";
 import { useAction, useResource } from "../../service/resource.mjs";
 import { upload } from "../../service/upload.mjs";
 import { Check, Field, Panel, Select, valueOf } from "../../view/parts.mjs";
@@ -71,7 +71,7 @@ function OnDataset({ model, options, query, choice }) {
   const result = useResource(dataset && query.get("run") ? request : null);
   const submitting = useAction(async (abort) => {
     const evaluate = { model: model.id, data: { dataset }, ...(options.fresh && { fresh: true }), ...(options.confidence && { confidence: Number(options.confidence) }) };
-    const job = await call({ method: "POST", path: "v1/jobs", json: { evaluate }, headers: { prefer: "wait=0", "idempotency-key": freshKey() } }, abort);
+    const job = await create({ method: "POST", path: "v1/jobs", json: { evaluate }, headers: { prefer: "wait=0" } }, abort);
     go(`jobs/${job.id}`);
   });
   const choose = (/** @type {string} */ id) => setQuery({ dataset: id, run: null });

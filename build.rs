@@ -8,7 +8,14 @@ use std::path::Path;
 use std::process::Command;
 
 /// Files that change the program.
-const SOURCES: [&str; 5] = ["build.rs", "Cargo.toml", "Cargo.lock", "crates", "src"];
+const SOURCES: [&str; 6] = [
+    "build.rs",
+    "Cargo.toml",
+    "Cargo.lock",
+    "console",
+    "crates",
+    "src",
+];
 
 /// Files that git writes with each commit and checkout.
 const GIT_FILES: [&str; 2] = ["HEAD", "logs/HEAD"];

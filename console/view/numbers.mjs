@@ -3,7 +3,7 @@
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
 /**
- * A number with thousands separators and at most `digits` significant digits behind the point. Very small numbers are
+ * A number with thousands separators and at most `digits` significant digits behind the point. Numbers far from 1 are
  * written as a power of ten.
  * @param {number|string|null|undefined} value  @param {number} [digits]
  */
@@ -12,7 +12,7 @@ export function number(value, digits = 4) {
   if (typeof value === "string") return /^-?\d+$/.test(value) ? value.replaceAll(/\B(?=(\d{3})+$)/g, ",") : value;
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return whole.format(value + 0); // The sum turns -0 into 0.
   const size = Math.abs(value);
-  if (size !== 0 && size < 1e-4) {
+  if (size !== 0 && (size < 1e-4 || size >= 1e15)) {
     const power = Math.floor(Math.log10(size));
     return `${(value / 10 ** power).toFixed(2)} × 10${superscript(power)}`;
   }

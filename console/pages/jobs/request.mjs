@@ -23,7 +23,22 @@ export function againHref(job) {
   /** @type {Record<string, string>} */
   const query = { learner: job.learner.name };
   if (job.dataset) query.dataset = job.dataset;
-  for (const [name, value] of flattened(job.learner.params)) query[`p.${name}`] = typeof value === "string" ? value : JSON.stringify(value);
+  const add = (/** @type {string} */ prefix, /** @type {object|undefined} */ fields) => {
+    for (const [name, value] of flattened(fields)) query[prefix + name] = typeof value === "string" ? value : JSON.stringify(value);
+  };
+  add("p.", job.learner.params);
+  const training = /** @type {any} */ (job.request)?.train;
+  add("stop.", training?.stop);
+  if (training?.holdout) query.holdout = String(training.holdout);
+  if (training && !training.trace) query.trace = "off";
+  if (training?.data?.generated) {
+    const { target, ...generated } = training.data.generated;
+    const [[name, fields] = ["", {}]] = Object.entries(target);
+    query.from = "generated";
+    query["g.target"] = name;
+    add("g.", generated);
+    add(`g.target.${name}.`, fields);
+  }
   if (job.warm_start) query.warm_start = job.warm_start;
   query.seed = String(job.seed);
   if (job.name) query.name = job.name;

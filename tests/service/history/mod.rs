@@ -225,7 +225,9 @@ impl Asked {
         } else if answer.status.is_success()
             && let Ok(body) = serde_json::from_slice::<Value>(&answer.body)
         {
+            // A list leaves out parts of results, so only a job without a result is the same in a list.
             let listed = body["items"].as_array().into_iter().flatten();
+            let listed = listed.filter(|job| job["result"].is_null());
             seen.extend(listed.chain([&body]).filter_map(sight));
         }
         let sights = seen.into_iter().map(|(job, action)| Sight {

@@ -179,6 +179,10 @@ fn without_own(job: &Value) -> Value {
     for own in ["id", "created_at", "started_at", "finished_at", "dataset"] {
         job.as_object_mut().unwrap().remove(own);
     }
+    // Rows inside a request are no part of the request in the answer.
+    if let Some(training) = job["request"]["train"].as_object_mut() {
+        training.remove("data");
+    }
     let result = job["result"].as_object_mut().unwrap();
     result.remove("model");
     result.remove("seconds");

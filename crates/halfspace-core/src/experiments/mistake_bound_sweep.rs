@@ -391,7 +391,7 @@ impl MistakeBoundSweep {
 
     fn axes(&self) -> (Axis, Axis) {
         let x = match self.axis {
-            XAxis::Features => Axis::new("features per example, n", "", Scale::Linear),
+            XAxis::Features => Axis::new("features an example", "n", Scale::Linear),
             XAxis::BatchSize => Axis::new("batch size", "examples", Scale::Logarithmic),
             XAxis::NormalisedBatchSize => Axis::new(
                 "normalised batch size",
@@ -400,8 +400,8 @@ impl MistakeBoundSweep {
             ),
         };
         let y = match self.axis {
-            XAxis::Features => Axis::new("mistakes", "", Scale::Logarithmic),
-            _ => Axis::new("mistakes / n", "", Scale::Logarithmic),
+            XAxis::Features => Axis::new("mistakes", "mistakes", Scale::Logarithmic),
+            _ => Axis::new("normalised mistakes", "n mistakes", Scale::Logarithmic),
         };
         (x, y)
     }

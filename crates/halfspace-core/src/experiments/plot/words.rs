@@ -8,9 +8,9 @@ use super::super::outcome::{Axis, Chart, Point};
 const POINTS_TOLD_MAX: usize = 40;
 
 impl Axis {
-    /// The title beside the axis: the label and the unit.
+    /// The title beside the axis: the label and the unit. A unit that repeats the label is left out.
     pub fn title(&self) -> String {
-        if self.unit.is_empty() {
+        if self.unit.is_empty() || self.unit == self.label {
             self.label.clone()
         } else {
             format!("{} ({})", self.label, self.unit)

@@ -156,7 +156,7 @@ fn body(format: Format, bytes: &[u8]) -> Option<Result<Parsed, FormatError>> {
     Some(whole)
 }
 
-/// A preview does not change the outcome, and each of its rows has the cells that the names tell.
+/// A preview does not change the outcome. Each row of a preview has one cell per name.
 fn under_a_preview(format: Format, input: &Input<'_>, whole: &Result<Parsed, FormatError>) {
     let preview = Preview::new(3);
     let options = Options {

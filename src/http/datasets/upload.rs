@@ -47,7 +47,7 @@ pub struct Upload {
     pub name: Option<String>,
     /// The examples, or the problem that refuses them if a preview explains the problem.
     pub parsed: Result<Parsed<ParsedRows>, Problem>,
-    /// Distribution that the client declares, or that drew the examples.
+    /// Distribution of the examples: declared by the client, or known for drawn examples.
     pub assume: Option<Assume>,
     /// The seed from which the examples were drawn.
     pub seed: Option<u64>,

@@ -341,8 +341,8 @@ class Operations:
         """Shows how data are read, and stores nothing.
 
         The body, the formats, the parameters and the limits are those of `POST /v1/datasets`, and equal data have
-        the same `sha256` there. A table shows its columns, the kinds that `kinds` accepts for each column, and its
-        first rows as written.
+        the same `sha256` there. The answer to a table has the columns, the kinds that `kinds` accepts for each
+        column, and the first rows as written.
 
         A table that `POST /v1/datasets` would refuse is answered with 200 as soon as the names of its columns are
         known. `refusal` then has the problem, and `columns` shows the choices. The rows after a refused cell are
@@ -914,8 +914,8 @@ class AsyncOperations:
         """Shows how data are read, and stores nothing.
 
         The body, the formats, the parameters and the limits are those of `POST /v1/datasets`, and equal data have
-        the same `sha256` there. A table shows its columns, the kinds that `kinds` accepts for each column, and its
-        first rows as written.
+        the same `sha256` there. The answer to a table has the columns, the kinds that `kinds` accepts for each
+        column, and the first rows as written.
 
         A table that `POST /v1/datasets` would refuse is answered with 200 as soon as the names of its columns are
         known. `refusal` then has the problem, and `columns` shows the choices. The rows after a refused cell are

@@ -2625,12 +2625,12 @@ class Preview(Struct, kw_only=True, omit_defaults=True):
     """
 
     names: list[str]
-    """Names of the cells of each row: the first 1,000 columns of a table, and the label column if it stands later.
-    Data that are no table have the label and the first 1,000 features. A name is cut like a cell.
+    """Names of the cells of each row. A row of a table has the first 1,000 columns and the label column. A row of
+    other data has the label and the first 1,000 features. A name is cut like a cell.
     """
 
     row_count: int | None = None
-    """Number of rows of the table that were read, rows that were left out included. Null if the data are no table."""
+    """Number of rows of the table that were read. Rows that were left out count too. Null if the data are no table."""
 
     rows: list[list[str]]
     """The first rows. Cells of a table are as written, without quotes and without blanks around. Other data are shown
@@ -2690,12 +2690,12 @@ class PreviewContent(Struct, kw_only=True, omit_defaults=True):
     """
 
     names: list[str]
-    """Names of the cells of each row: the first 1,000 columns of a table, and the label column if it stands later.
-    Data that are no table have the label and the first 1,000 features. A name is cut like a cell.
+    """Names of the cells of each row. A row of a table has the first 1,000 columns and the label column. A row of
+    other data has the label and the first 1,000 features. A name is cut like a cell.
     """
 
     row_count: int | None = None
-    """Number of rows of the table that were read, rows that were left out included. Null if the data are no table."""
+    """Number of rows of the table that were read. Rows that were left out count too. Null if the data are no table."""
 
     rows: list[list[str]]
     """The first rows. Cells of a table are as written, without quotes and without blanks around. Other data are shown

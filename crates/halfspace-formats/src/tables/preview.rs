@@ -40,8 +40,8 @@ pub struct Preview {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = PreviewContent))]
 pub struct Previewed {
-    /// Names of the cells of each row: the first 1,000 columns of a table, and the label column if it stands later.
-    /// Data that are no table have the label and the first 1,000 features. A name is cut like a cell.
+    /// Names of the cells of each row. A row of a table has the first 1,000 columns and the label column. A row of
+    /// other data has the label and the first 1,000 features. A name is cut like a cell.
     pub names: Vec<String>,
     /// The first rows. Cells of a table are as written, without quotes and without blanks around. Other data are shown
     /// as numbers. A cell of more than 100 characters is cut and ends in `…`. The rows end early when their cells
@@ -51,7 +51,7 @@ pub struct Previewed {
     pub header: Option<bool>,
     /// Number of columns in the table. Null if the data are no table.
     pub column_count: Option<u64>,
-    /// Number of rows of the table that were read, rows that were left out included. Null if the data are no table.
+    /// Number of rows of the table that were read. Rows that were left out count too. Null if the data are no table.
     pub row_count: Option<u64>,
     /// The columns that `rows` shows, in the same order. Null if the data are no table.
     pub columns: Option<Vec<PreviewColumn>>,

@@ -106,7 +106,7 @@ fn a_table_without_a_label_shows_all_columns() {
     assert_eq!(labels(&parsed.unwrap().data), "010");
 }
 
-/// Every column that is refused has its reason, and rows after the first refused cell count.
+/// Every refused column has its reason. Rows after the first refused cell count.
 #[test]
 fn a_refused_cell_does_not_end_the_preview() {
     let mut body = "name,price,size,class\n".to_owned();

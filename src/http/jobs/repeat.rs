@@ -1,8 +1,8 @@
 //! The request that repeats a job, rebuilt from the stored form of its task.
 //!
 //! The store keeps the fields of a request as they came, beside some facts that submission added. This module takes the
-//! added facts away and puts data and seed back. Rows that came inside the request are not kept, so their request has no
-//! `data`.
+//! added facts away and puts data and seed back. Rows that came inside the request are not kept, so their request has
+//! no `data`.
 
 use serde_json::{Map, Value, json};
 

@@ -328,7 +328,8 @@ async fn the_request_in_the_answer_repeats_the_job() {
         .id()
         .to_owned();
     let stored = json!({"dataset": dataset});
-    let generated = json!({"generated": {"n": 7, "target": {"disjunction": {"size": 2}}, "sampling": "uniform", "count": 50}});
+    let generated = json!({"generated": {"n": 7, "target": {"disjunction": {"size": 2}},
+        "sampling": "uniform", "count": 50}});
     let training = json!({"learner": {"name": "winnow", "params": {"alpha": 1.5}}, "data": stored, "holdout": 0.2,
         "trace": true, "stop": {"max_passes": 3}, "seed": 5});
     let plain = json!({"learner": {"name": "winnow"}, "data": stored, "seed": 5});
@@ -338,8 +339,10 @@ async fn the_request_in_the_answer_repeats_the_job() {
         json!({"separability": {"data": stored}}),
         json!({"maximum_margin": {"data": stored, "bias": false}}),
         json!({"grid": {"train": plain, "over": {"learner.params.alpha": [1.5, 2]}}}),
-        json!({"compare": {"data": stored, "folds": 2, "seed": 3, "learners": [{"name": "winnow", "params": {}}, {"name": "perceptron", "params": {}}]}}),
-        json!({"experiment": {"name": "false-stop-rate", "params": {"n": [3], "deltas": [0.5], "runs": 10}, "seed": 1}}),
+        json!({"compare": {"data": stored, "folds": 2, "seed": 3,
+            "learners": [{"name": "winnow", "params": {}}, {"name": "perceptron", "params": {}}]}}),
+        json!({"experiment": {"name": "false-stop-rate",
+            "params": {"n": [3], "deltas": [0.5], "runs": 10}, "seed": 1}}),
     ];
     for body in requests {
         let headers = [("content-type", "application/json"), ("prefer", "wait=30")];

@@ -4,38 +4,40 @@
 //! added facts away and puts data and seed back. Rows that came inside the request are not kept, so their request has
 //! no `data`.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::records::Job;
-use crate::records::task::{JobSpec, TaskSpec};
+use crate::records::task::TaskSpec;
 
 /// Returns the body for `POST /v1/jobs` that repeats a job; `None` for a part of another job, which no request makes.
 pub fn request(job: &Job) -> Option<Value> {
-    let spec: JobSpec = serde_json::from_value(job.spec.clone()).ok()?;
-    let name = spec.task.name();
-    let mut stored = serde_json::to_value(&spec.task).ok()?;
+    // The rest of the stored form may be long, since it names every feature.
+    let mut stored = job.spec.get("task")?.clone();
+    let spec = TaskSpec::deserialize(&stored).ok()?;
+    let name = spec.name();
     let mut task = match stored.get_mut(name)?.take() {
         Value::Object(task) => task,
         _ => return None,
     };
-    match &spec.task {
+    match &spec {
         TaskSpec::ExperimentPart(_) => return None,
         TaskSpec::Train(_) => as_training(&mut task),
         TaskSpec::Grid(_) => {
             if let Some(Value::Object(training)) = task.get_mut("train") {
                 as_training(training);
-                add_data(training, job, &spec);
+                add_data(training, job);
             }
         }
         TaskSpec::Compare(_) => as_comparison(&mut task),
         _ => {}
     }
-    match &spec.task {
+    match &spec {
         TaskSpec::Grid(_) => {}
         TaskSpec::Experiment(_) => {
             task.insert("seed".to_owned(), job.seed.into());
         }
-        _ => add_data(&mut task, job, &spec),
+        _ => add_data(&mut task, job),
     }
     let mut request = json!({ name: task });
     leave_out_nulls(&mut request);
@@ -69,8 +71,12 @@ fn as_comparison(task: &mut Map<String, Value>) {
     }
 }
 
-fn add_data(task: &mut Map<String, Value>, job: &Job, spec: &JobSpec) {
-    let data = match (&job.dataset, &spec.data.generated) {
+fn add_data(task: &mut Map<String, Value>, job: &Job) {
+    let generated = job.spec.pointer("/data/generated");
+    let data = match (
+        &job.dataset,
+        generated.filter(|generated| !generated.is_null()),
+    ) {
         (Some(dataset), _) => json!({"dataset": dataset}),
         (None, Some(generated)) => json!({"generated": generated}),
         (None, None) => Value::Null,

@@ -397,13 +397,18 @@ def test_ctrl_c_leaves_the_job_and_a_second_one_cancels(client: halfspace.Client
 import halfspace, random, sys
 X = [[random.randint(0, 1) for _ in range(20)] for _ in range(500)]
 Y = [random.choice([1, -1]) for _ in X]
-halfspace.connect(sys.argv[1]).train(X, Y, learner="perceptron", max_passes=10**9, progress=False, name=sys.argv[2])
+client = halfspace.connect(sys.argv[1])
+ask = client.get_job
+client.get_job = lambda *given, **named: (print("waits", flush=True), ask(*given, **named))[1]
+client.train(X, Y, learner="perceptron", max_passes=10**9, progress=False, name=sys.argv[2])
 """
     for name, presses in (("left", 1), ("cancelled", 2)):
         command = [sys.executable, "-c", code, client.address, name]
-        script = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        script = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert script.stdout and script.stderr
+        # The creation of the job has been answered once the script waits.
+        assert script.stdout.readline() == "waits\n"
         job = until(lambda: running(client, name))
-        assert script.stderr
         script.send_signal(signal.SIGINT)
         while f"The job {job.id} continues" not in script.stderr.readline():
             assert script.poll() is None

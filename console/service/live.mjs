@@ -1,8 +1,8 @@
 /** Answers that follow what a person types, and answers that are text. */
 
 import { useEffect, useRef, useState } from "../vendor/hooks.mjs";
-import { key, patiently, send } from "./requests.mjs";
-import { useResource } from "./resource.mjs";
+import { send } from "./requests.mjs";
+import { useLoader, useResource } from "./resource.mjs";
 
 /** @typedef {import("./requests.mjs").RequestSpec} RequestSpec */
 
@@ -33,20 +33,8 @@ export function useLive(spec) {
  * @param {RequestSpec} spec  @returns {import("./resource.mjs").Resource<string>}
  */
 export function useText(spec) {
-  const [state, setState] = useState(/** @type {{value: string|null, error: Error|null, of: string}} */ ({ value: null, error: null, of: "" }));
-  const [round, setRound] = useState(0);
-  const wanted = `${JSON.stringify(spec)} ${key.value}`;
-  const latest = useRef(spec);
-  latest.current = spec;
-  useEffect(() => {
-    const abort = new AbortController();
-    patiently(async () => (await send(latest.current, abort.signal)).text(), abort.signal).then(
-      (value) => setState({ value, error: null, of: wanted }),
-      (error) => { if (!abort.signal.aborted) setState({ value: null, error, of: wanted }); },
-    );
-    return () => abort.abort();
-  }, [wanted, round]);
-  const isCurrent = state.of === wanted;
-  return { value: isCurrent ? state.value : null, error: isCurrent ? state.error : null, isLoading: !isCurrent,
-    reload: () => setRound((before) => before + 1) };
+  return useLoader(`text ${JSON.stringify(spec)}`, async (abort) => {
+    const text = await (await send(spec, abort)).text();
+    return () => text;
+  });
 }

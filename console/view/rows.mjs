@@ -4,9 +4,7 @@
  */
 
 import { html } from "../vendor/htm-preact.mjs";
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.mjs";
-import { call, key, patiently } from "../service/requests.mjs";
-import { useRepetition } from "../service/resource.mjs";
+import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/hooks.mjs";
 import { Fault } from "./problem.mjs";
 import { Empty } from "./parts.mjs";
 import { number } from "./numbers.mjs";
@@ -101,66 +99,8 @@ function Gap({ columns, height }) {
 }
 
 /**
- * A list of the service that grows page by page.
- * @param {import("../service/requests.mjs").RequestSpec|null} spec  @param {{every?: number}} [options]  `every`: seconds after which
- * the newest page is read again.
- */
-export function useList(spec, options = {}) {
-  const [state, setState] = useState(/** @type {{items: any[], cursor: string|null, error: Error|null, of: string}} */ (
-    { items: [], cursor: null, error: null, of: "" }));
-  const wanted = spec ? `${JSON.stringify(spec)} ${key.value}` : "";
-  const latest = useRef({ spec, state, isBusy: false });
-  latest.current.spec = spec;
-  latest.current.state = state;
-  const [round, setRound] = useState(0);
-  const isBusy = useRef(false);
-  const leaving = useRef(new AbortController());
-  useEffect(() => {
-    leaving.current = new AbortController();
-    return () => leaving.current.abort();
-  }, [wanted]);
-  useEffect(() => {
-    if (!spec) return;
-    isBusy.current = true;
-    const abort = new AbortController();
-    const query = { limit: 100, ...spec.query };
-    patiently(() => call({ ...spec, query }, abort.signal), abort.signal).then((page) => setState((before) => {
-      const isSame = before.of === wanted;
-      const known = new Set(page.items.map((/** @type {any} */ item) => item.id));
-      const older = isSame ? before.items.filter((item) => !known.has(item.id)) : [];
-      // Only entries behind the newest page stay. An entry that the newest page lacks was deleted.
-      const last = page.items.at(-1)?.id ?? "";
-      const kept = page.next_cursor ? older.filter((item) => item.id < last) : [];
-      return { items: [...page.items, ...kept], cursor: kept.length > 0 ? before.cursor : page.next_cursor, error: null, of: wanted };
-    }), (error) => {
-      if (!abort.signal.aborted) setState((before) => ({ ...(before.of === wanted ? before : { items: [], cursor: null }), error, of: wanted }));
-    }).finally(() => { if (!abort.signal.aborted) isBusy.current = false; });
-    return () => abort.abort();
-  }, [wanted, round]);
-  const reload = useCallback(() => setRound((before) => before + 1), []);
-  useRepetition(spec ? options.every : 0, isBusy, reload);
-  const more = useCallback(async () => {
-    const { spec, state, isBusy } = latest.current;
-    if (!spec || !state.cursor || isBusy) return;
-    latest.current.isBusy = true;
-    const abort = leaving.current.signal;
-    try {
-      const page = await patiently(() => call({ ...spec, query: { limit: 100, ...spec.query, cursor: state.cursor } }, abort), abort);
-      setState((before) => (before.of === state.of ? { ...before, items: [...before.items, ...page.items], cursor: page.next_cursor } : before));
-    } catch (error) {
-      if (!abort.aborted) setState((before) => ({ ...before, error: /** @type {Error} */ (error) }));
-    } finally {
-      latest.current.isBusy = false;
-    }
-  }, []);
-  const isCurrent = state.of === wanted;
-  return { items: isCurrent ? state.items : [], error: isCurrent ? state.error : null, isLoading: !isCurrent,
-    hasMore: isCurrent && state.cursor !== null, more, reload };
-}
-
-/**
  * The table of a list, with its states.
- * @param {{list: ReturnType<typeof useList>, columns: Column<any>[], caption: string, empty: any, height?: number,
+ * @param {{list: ReturnType<typeof import("../service/resource.mjs").useList>, columns: Column<any>[], caption: string, empty: any, height?: number,
  *   isChosen?: (row: any) => boolean}} props
  */
 export function ListTable({ list, columns, caption, empty, height, isChosen }) {

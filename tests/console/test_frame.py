@@ -27,6 +27,19 @@ def test_the_first_load_is_small(page, service):
     assert sum(sizes.values()) <= TRANSFER_BYTES_MAX, sizes
 
 
+def test_the_api_document_is_loaded_once(page):
+    loads = []
+    page.on("request", lambda sent: loads.append(sent.url) if sent.url.endswith("/openapi.json") else None)
+    page.goto("/#/operation?tab=limits")
+    limits = page.get_by_text("Depth of nested arrays")
+    limits.wait_for()
+    page.get_by_role("link", name="State", exact=True).click()
+    page.get_by_role("heading", name="Health").wait_for()
+    page.get_by_role("link", name="Limits", exact=True).click()
+    limits.wait_for()
+    assert len(loads) == 1
+
+
 def test_files_are_asked_for_again_but_sent_once(service):
     address = f"{service.address}/console/console.mjs"
     request = urllib.request.Request(address, headers={"accept-encoding": "gzip"})

@@ -223,6 +223,38 @@ def test_parts_are_counted_and_filtered(page, service):
     assert "status=failed" in page.url
 
 
+def test_the_parts_are_fresh_at_the_end(page, service):
+    seeds = list(range(120))
+    job = start(service, grid={"train": {"data": SMALL, "learner": {"name": "perceptron"}, "holdout": 0.2}, "over": {"seed": seeds}})
+    page.goto(f"/#/jobs/{job['id']}")
+    expect(page.get_by_text("the smallest share of 120 trainings")).to_be_visible()
+    parts = panel(page, "Parts")
+    expect(parts.get_by_role("row").filter(has_text="queued").or_(parts.get_by_role("row").filter(has_text="running"))).to_have_count(0)
+    parts.get_by_role("region").evaluate("element => element.scrollTo(0, element.scrollHeight)")
+    expect(parts.get_by_text("120 shown")).to_be_visible()
+    expect(parts.get_by_role("row").filter(has_text="succeeded")).not_to_have_count(0)
+
+
+@pytest.mark.long
+def test_ten_thousand_parts_are_usable(own_service, page):
+    job = own_service.job(name="ten thousand", grid={"train": {"data": SMALL, "learner": {"name": "perceptron"}, "holdout": 0.2},
+                                                     "over": {"seed": list(range(10_000))}})
+    page.goto(f"{own_service.address}/#/jobs/{job['id']}")
+    expect(page.get_by_text("the smallest share of 10,000 trainings")).to_be_visible(timeout=300_000)
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    before = script_seconds(session)
+    trainings = page.get_by_role("region", name="Trainings of the grid").get_by_role("region")
+    trainings.get_by_role("button", name="mistakes").click()
+    expect(trainings.get_by_role("columnheader", name="mistakes")).to_have_attribute("aria-sort", "ascending")
+    assert script_seconds(session) - before < 0.3
+    assert page.evaluate("document.querySelectorAll('*').length") < 5000
+    parts = panel(page, "Parts")
+    for page_of_rows in range(2, 6):
+        parts.get_by_role("region").evaluate("element => element.scrollTo(0, element.scrollHeight)")
+        expect(parts.get_by_text(f"{page_of_rows * 100:,} shown")).to_be_visible()
+
+
 def test_markup_is_text(page, service):
     table = f"{MARKUP},b,class\n" + "".join(f"{number % 2},{number % 3},{'yes' if number % 2 else 'no'}\n" for number in range(40))
     dataset = service.post("/v1/datasets?name=markup", table.encode(), media_type="text/csv")

@@ -1,12 +1,13 @@
 /** The choice of what to compare: trainings by ticks, or a comparison or grid that the service ran. */
 
 import { html } from "../../vendor/htm-preact.mjs";
+import { useList } from "../../service/resource.mjs";
 import { PageHead, Panel, StatusBadge, Time, counted } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
-import { ListTable, useList } from "../../view/rows.mjs";
+import { ListTable } from "../../view/rows.mjs";
 import { JOB_COLUMNS, tickColumn } from "../jobs/columns.mjs";
 import { Filters, tickedIn } from "../jobs/list.mjs";
-import { outcomeOf, shortId, titleOf } from "../jobs/words.mjs";
+import { outcomeOf, pauseOf, shortId, titleOf } from "../jobs/words.mjs";
 
 /** @typedef {import("../jobs/words.mjs").Job} Job */
 
@@ -21,9 +22,9 @@ const TASK_COLUMNS = [
 /** @param {{query: URLSearchParams}} props */
 export function Choice({ query }) {
   const filter = { status: query.get("status") ?? "", task: "train", learner: query.get("learner") ?? "" };
-  const trainings = useList({ path: "v1/jobs", query: filter }, { every: 5 });
-  const comparisons = useList({ path: "v1/jobs", query: { task: "compare" } });
-  const grids = useList({ path: "v1/jobs", query: { task: "grid" } });
+  const trainings = useList({ path: "v1/jobs", query: filter }, { every: pauseOf });
+  const comparisons = useList({ path: "v1/jobs", query: { task: "compare" } }, { every: pauseOf });
+  const grids = useList({ path: "v1/jobs", query: { task: "grid" } }, { every: pauseOf });
   const ticked = tickedIn(query);
   const all = () => setQuery({ ticked: [...new Set([...ticked, ...trainings.items.map((/** @type {Job} */ job) => job.id)])].join(",") });
   return html`<div class="page">

@@ -2,12 +2,11 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useMemo } from "../../vendor/hooks.mjs";
-import { useResource } from "../../service/resource.mjs";
+import { useList, useResource } from "../../service/resource.mjs";
 import { Empty, Panel, counted } from "../../view/parts.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { href } from "../../view/place.mjs";
 import { number, percent } from "../../view/numbers.mjs";
-import { useList } from "../../view/rows.mjs";
 import { ServiceFigure } from "../jobs/service_figure.mjs";
 import { TrainView } from "../jobs/training.mjs";
 import { isEnded, shortId } from "../jobs/words.mjs";
@@ -25,6 +24,11 @@ const LIVE_SECONDS = 4;
 /** Parts that the live table of a grid reads. The result has all. */
 const LIVE_PARTS_MAX = 500;
 
+/** The parts are read again while the job runs, and once more at its end. @param {Job} job */
+function liveOf(job) {
+  return { every: isEnded(job) ? 0 : LIVE_SECONDS, again: job.status };
+}
+
 /** @param {{job: Job, query: URLSearchParams}} props */
 export function Comparison({ job, query }) {
   return job.task === "grid" ? html`<${Grid} job=${job} query=${query} />` : html`<${Learners} job=${job} query=${query} />`;
@@ -32,8 +36,7 @@ export function Comparison({ job, query }) {
 
 /** @param {{job: Job, query: URLSearchParams}} props */
 function Learners({ job, query }) {
-  const every = isEnded(job) ? {} : { every: LIVE_SECONDS };
-  const figure = useResource(job.result ? null : { path: `v1/jobs/${job.id}/figure`, query: { format: "json" } }, every);
+  const figure = useResource(job.result ? null : { path: `v1/jobs/${job.id}/figure`, query: { format: "json" } }, liveOf(job));
   const result = /** @type {Schemas["CompareResult"]|null} */ (job.result ?? figure.value);
   const entries = useMemo(() => (result?.learners ?? []).map(entryOfLearner), [result]);
   const best = typeof result?.best === "number" ? (result.learners[result.best] ?? null) : null;
@@ -55,7 +58,7 @@ function Best({ name, model, job, text }) {
 /** @param {{job: Job, query: URLSearchParams}} props */
 function Grid({ job, query }) {
   const result = /** @type {Schemas["GridResult"]|null} */ (job.result ?? null);
-  const parts = useList(result ? null : { path: "v1/jobs", query: { parent: job.id, status: "succeeded" } }, isEnded(job) ? {} : { every: LIVE_SECONDS });
+  const parts = useList(result ? null : { path: "v1/jobs", query: { parent: job.id, status: "succeeded" } }, liveOf(job));
   useEffect(() => {
     if (parts.hasMore && parts.items.length < LIVE_PARTS_MAX) parts.more();
   }, [parts.items.length, parts.hasMore]);

@@ -1,10 +1,11 @@
 /** The list of the stored datasets, beside the ways to new data. */
 
 import { html } from "../../vendor/htm-preact.mjs";
+import { useList } from "../../service/resource.mjs";
 import { bytes, number } from "../../view/numbers.mjs";
 import { PageHead, Panel, Time } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
-import { ListTable, useList } from "../../view/rows.mjs";
+import { ListTable } from "../../view/rows.mjs";
 import { BringFile, useDroppedFile } from "../home/ways_in.mjs";
 import { balanceText } from "./balance.mjs";
 import { Samples } from "./samples.mjs";

@@ -3,7 +3,7 @@
 import { html } from "../../vendor/htm-preact.mjs";
 import { useState } from "../../vendor/hooks.mjs";
 import { call, create } from "../../service/requests.mjs";
-import { useAction, useResource } from "../../service/resource.mjs";
+import { useAction, useConstant } from "../../service/resource.mjs";
 import { Facts, Panel } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
@@ -55,7 +55,7 @@ const CLAUSES_MAX = 200;
 
 /** @param {{query: URLSearchParams}} props */
 export function Constructions({ query }) {
-  const document = useResource({ path: "openapi.json" });
+  const document = useConstant("openapi.json");
   const chosen = CONSTRUCTIONS.find(({ name }) => name === query.get("of")) ?? /** @type {Construction} */ (CONSTRUCTIONS[0]);
   return html`<div class="with-choice">
     <nav aria-label="Constructions"><ul class="choice-links">${CONSTRUCTIONS.map(({ name, title }) => html`<li key=${name}>

@@ -2,21 +2,21 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useRef, useState } from "../../vendor/hooks.mjs";
+import { useList } from "../../service/resource.mjs";
 import { send } from "../../service/requests.mjs";
 import { Empty, Panel, StatusBadge, Time } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { duration, number, percent } from "../../view/numbers.mjs";
 import { CopyRecipe } from "../../view/recipe.mjs";
-import { useList } from "../../view/rows.mjs";
-import { isEnded, secondsOf, titleOf } from "../jobs/words.mjs";
+import { isEnded, pauseOf, secondsOf, titleOf } from "../jobs/words.mjs";
 
 /** @typedef {import("./words.mjs").Schemas["Job"]} Job */
 
 const REQUEST = { path: "v1/jobs", query: { task: "experiment" } };
 
 export function Gallery() {
-  const list = useList(REQUEST, { every: 5 });
+  const list = useList(REQUEST, { every: pauseOf });
   return html`<${Panel} title="Past runs" actions=${html`<${CopyRecipe} recipe=${{ operation: "list_jobs", ...REQUEST }} />`}>
     <${Fault} error=${list.error} onRetry=${list.reload} />
     ${list.isLoading ? html`<p class="loading" role="status">Loading…</p>`

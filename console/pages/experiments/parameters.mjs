@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { create } from "../../service/requests.mjs";
-import { useAction, useResource } from "../../service/resource.mjs";
+import { useAction, useConstant } from "../../service/resource.mjs";
 import { Field, valueOf } from "../../view/parts.mjs";
 import { go, setQuery } from "../../view/place.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
@@ -22,7 +22,7 @@ const FIRST_FIELDS = ["n", "dimensions", "learners", "runs"];
  * `defaults`: values that hold for empty fields. `label`: the text of the button.
  */
 export function ExperimentForm({ query, schemaName, defaults = {}, label, recipeOf }) {
-  const document = useResource({ path: "openapi.json" });
+  const document = useConstant("openapi.json");
   return html`<${Loaded} resource=${document}>${(/** @type {any} */ value) => html`<${Form} query=${query} label=${label} recipeOf=${recipeOf}
     schema=${withDefaults(schemaOf(value, schemaName), defaults, FIRST_FIELDS)} />`}<//>`;
 }

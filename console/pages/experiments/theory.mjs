@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useLive } from "../../service/live.mjs";
-import { useResource } from "../../service/resource.mjs";
+import { useConstant } from "../../service/resource.mjs";
 import { Facts, Panel } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
 import { Loaded } from "../../view/problem.mjs";
@@ -18,7 +18,7 @@ import { resolved } from "./schemas.mjs";
 
 /** @param {{query: URLSearchParams}} props */
 export function Theory({ query }) {
-  const document = useResource({ path: "openapi.json" });
+  const document = useConstant("openapi.json");
   const chosen = CALCULATORS.find(({ name }) => name === query.get("of")) ?? /** @type {Calculator} */ (CALCULATORS[0]);
   return html`<div class="with-choice">
     <nav aria-label="Calculators"><ul class="choice-links">${CALCULATORS.map(({ name, title }) => html`<li key=${name}>

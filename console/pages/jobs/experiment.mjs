@@ -18,8 +18,7 @@ const FIGURE_SECONDS = 4;
 
 /** @param {{job: Job}} props */
 export function ExperimentView({ job }) {
-  const hasEnded = isEnded(job);
-  const figure = useResource(job.result ? null : { path: `v1/jobs/${job.id}/figure`, query: { format: "json" } }, hasEnded ? {} : { every: FIGURE_SECONDS });
+  const figure = useResource(job.result ? null : { path: `v1/jobs/${job.id}/figure`, query: { format: "json" } }, { every: isEnded(job) ? 0 : FIGURE_SECONDS, again: job.status });
   if (job.status === "failed") return null;
   const content = (/** @type {Schemas["ExperimentResult"]} */ result) => html`
     ${result.runs < result.runs_planned && html`<p role="status">The figure covers ${number(result.runs)} of ${counted(result.runs_planned, "run")}.</p>`}

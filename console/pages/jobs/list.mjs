@@ -1,18 +1,15 @@
 /** The list of jobs: filters in the URL, ticks, and the actions on the ticked jobs. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { useResource } from "../../service/resource.mjs";
+import { useList, useResource } from "../../service/resource.mjs";
 import { Field, PageHead, Select } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
-import { ListTable, useList } from "../../view/rows.mjs";
+import { ListTable } from "../../view/rows.mjs";
 import { JOB_COLUMNS, tickColumn } from "./columns.mjs";
 import { Ticked } from "./ticked.mjs";
-import { STATUSES, TASKS } from "./words.mjs";
+import { STATUSES, TASKS, pauseOf } from "./words.mjs";
 
 /** @typedef {import("./words.mjs").Job} Job */
-
-/** Seconds between two readings of the newest page. */
-const LIST_SECONDS = 3;
 
 /** The jobs that are ticked, in the order of the ticks. @param {URLSearchParams} query @param {string} [name] */
 export function tickedIn(query, name = "ticked") {
@@ -22,7 +19,7 @@ export function tickedIn(query, name = "ticked") {
 /** @param {{query: URLSearchParams}} props */
 export function JobList({ query }) {
   const filter = { status: query.get("status") ?? "", task: query.get("task") ?? "", learner: query.get("learner") ?? "" };
-  const list = useList({ path: "v1/jobs", query: filter }, { every: LIST_SECONDS });
+  const list = useList({ path: "v1/jobs", query: filter }, { every: pauseOf });
   const ticked = tickedIn(query);
   const hasFilter = Object.values(filter).some(Boolean);
   const empty = hasFilter ? html`No job matches. <a href=${href("jobs")}>Show all jobs</a>`

@@ -1,11 +1,11 @@
 /** The parts of a job: their counts by status, and a table of any length. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { useResource } from "../../service/resource.mjs";
+import { useList, useResource } from "../../service/resource.mjs";
 import { Facts, Panel, Select, StatusBadge } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
 import { duration, number } from "../../view/numbers.mjs";
-import { ListTable, useList } from "../../view/rows.mjs";
+import { ListTable } from "../../view/rows.mjs";
 import { STATUSES, isEnded, outcomeOf, secondsOf, shortId } from "./words.mjs";
 
 /** @typedef {import("./words.mjs").Job} Job */
@@ -27,7 +27,7 @@ const COLUMNS = [
 export function Parts({ job, query }) {
   const status = query.get("status") ?? "";
   const isLive = !isEnded(job);
-  const list = useList({ path: "v1/jobs", query: { parent: job.id, status } }, isLive ? { every: 3 } : {});
+  const list = useList({ path: "v1/jobs", query: { parent: job.id, status } }, { every: isLive ? 3 : 0, again: job.status });
   const total = job.parts?.total ?? 0;
   const left = job.parts?.left ?? 0;
   return html`<${Panel} title="Parts">
@@ -45,7 +45,7 @@ export function Parts({ job, query }) {
 
 /** @param {{job: Job, status: string}} props */
 function Count({ job, status }) {
-  const parts = useResource({ path: "v1/jobs", query: { parent: job.id, status, limit: COUNTED_MAX } }, isEnded(job) ? {} : { every: 5 });
+  const parts = useResource({ path: "v1/jobs", query: { parent: job.id, status, limit: COUNTED_MAX } }, { every: isEnded(job) ? 0 : 5, again: job.status });
   const count = parts.value?.items.length ?? null;
   return html`<strong>${count === null ? "…" : parts.value.next_cursor ? `${number(count)} or more` : number(count)}</strong>`;
 }

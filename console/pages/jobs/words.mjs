@@ -17,6 +17,11 @@ export function isEnded(job) {
   return job.status !== "queued" && job.status !== "running";
 }
 
+/** Seconds to the next reading of a list of jobs: few while a job runs or waits. @param {Job[]} jobs */
+export function pauseOf(jobs) {
+  return jobs.every(isEnded) ? 10 : 3;
+}
+
 /** @param {string} task */
 export function taskName(task) {
   return TASKS[task] ?? task;

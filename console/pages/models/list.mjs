@@ -1,12 +1,12 @@
 /** The list of models, with filters that stand in the URL, and the import of a model file. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { useResource } from "../../service/resource.mjs";
+import { useList, useResource } from "../../service/resource.mjs";
 import { Field, PageHead, Panel, Select, Time } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
 import { number } from "../../view/numbers.mjs";
 import { CopyRecipe } from "../../view/recipe.mjs";
-import { ListTable, useList } from "../../view/rows.mjs";
+import { ListTable } from "../../view/rows.mjs";
 import { ImportModel } from "./import.mjs";
 import { KINDS, kindName, titleOf } from "./words.mjs";
 

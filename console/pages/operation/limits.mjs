@@ -1,7 +1,7 @@
 /** All limits in force, with their meanings from the API document. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { useResource } from "../../service/resource.mjs";
+import { useConstant, useResource } from "../../service/resource.mjs";
 import { bytes, duration, number } from "../../view/numbers.mjs";
 import { Empty, Field, Panel, valueOf } from "../../view/parts.mjs";
 import { setQuery } from "../../view/place.mjs";
@@ -10,7 +10,7 @@ import { Loaded } from "../../view/problem.mjs";
 /** @param {{search: string}} props */
 export function Limits({ search }) {
   const limits = useResource({ path: "v1/limits" });
-  const document = useResource({ path: "openapi.json" });
+  const document = useConstant("openapi.json");
   /** @type {Record<string, {description?: string}>} */
   const meanings = document.value?.components?.schemas?.Limits?.properties ?? {};
   return html`<${Panel} title="Limits in force">

@@ -2,13 +2,13 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { call } from "../../service/requests.mjs";
-import { useAction } from "../../service/resource.mjs";
+import { useAction, useList } from "../../service/resource.mjs";
 import { number } from "../../view/numbers.mjs";
 import { ConfirmButton, Panel, Time } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { CopyRecipe } from "../../view/recipe.mjs";
-import { ListTable, useList } from "../../view/rows.mjs";
+import { ListTable } from "../../view/rows.mjs";
 import { shortId } from "../jobs/words.mjs";
 
 /** @typedef {import("#api").components["schemas"]["SessionItem"]} SessionItem */

@@ -1,14 +1,14 @@
 /** The choice of the data: a stored dataset, a sample, a file, or data that the service draws. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { useAction, useResource } from "../../service/resource.mjs";
+import { useAction, useList, useResource } from "../../service/resource.mjs";
 import { storeSample } from "../../service/samples.mjs";
 import { number } from "../../view/numbers.mjs";
 import { Facts, Field, Panel, Select, Tabs, counted } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
 import { SchemaForm, queryOf, textsIn } from "../../view/schema_form.mjs";
-import { ListTable, useList } from "../../view/rows.mjs";
+import { ListTable } from "../../view/rows.mjs";
 import { Balance, classesOf } from "../data/balance.mjs";
 import { COLUMNS } from "../data/list.mjs";
 import { PROPOSED, TARGETS, generatedSchema, targetOf } from "./generated.mjs";

@@ -107,6 +107,8 @@ def test_a_comparison_by_the_service_shows_its_best_learner(page, service, see):
     page.goto("/#/compare")
     panel(page, "Comparisons by the service").get_by_role("link", name="Comparison …").first.click()
     best = result["learners"][result["best"]]
+    tied = [learner["name"] for learner in result["learners"] if learner["errors"] == best["errors"]]
+    assert tied == [best["name"]], "the seed of this test gives one best learner"
     expect(page.get_by_text(f"Best: {best['name']}.")).to_be_visible()
     page.goto(f"/#/compare?job={job['id']}")
     expect(page.get_by_role("link", name="Model …").first).to_have_attribute("href", f"#/models/{result['model']}")
@@ -117,6 +119,18 @@ def test_a_comparison_by_the_service_shows_its_best_learner(page, service, see):
     with page.expect_download() as download:
         page.get_by_role("button", name="Save SVG").click()
     assert download.value.path().read_bytes() == service.get(f"/v1/jobs/{job['id']}/figure?format=svg")
+
+
+def test_a_tie_is_called_a_tie(page, service):
+    learners = [{"name": name} for name in ("perceptron", "pocket", "winnow")]
+    job = service.job(compare={"data": {"labelled": {"examples": [{"x": "10", "y": 1}, {"x": "01", "y": -1}] * 30}}, "holdout": 0.5,
+                               "learners": learners, "seed": 3})
+    assert {learner["errors"] for learner in job["result"]["learners"]} == {0}
+    page.goto(f"/#/compare?job={job['id']}")
+    expect(page.get_by_text("Tie for best: perceptron, pocket and winnow.")).to_be_visible()
+    expect(page.get_by_text("tie for best", exact=True)).to_have_count(3)
+    page.goto("/#/jobs?task=compare")
+    expect(page.get_by_text("tie for best: perceptron, pocket and winnow").first).to_be_visible()
 
 
 @pytest.mark.faults

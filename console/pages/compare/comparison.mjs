@@ -9,7 +9,7 @@ import { href } from "../../view/place.mjs";
 import { number, percent } from "../../view/numbers.mjs";
 import { ServiceFigure } from "../jobs/service_figure.mjs";
 import { TrainView } from "../jobs/training.mjs";
-import { isEnded, shortId } from "../jobs/words.mjs";
+import { isEnded, listOf, shortId, tiedWith } from "../jobs/words.mjs";
 import { ErrorChart, NAMES_FIRST, chartedIn } from "./charts.mjs";
 import { entryOfJob, entryOfLearner, entryOfTraining, labelsOf, shareOf, textOf } from "./entries.mjs";
 import { CompareTable } from "./table.mjs";
@@ -40,17 +40,25 @@ function Learners({ job, query }) {
   const result = /** @type {Schemas["CompareResult"]|null} */ (job.result ?? figure.value);
   const entries = useMemo(() => (result?.learners ?? []).map(entryOfLearner), [result]);
   const best = typeof result?.best === "number" ? (result.learners[result.best] ?? null) : null;
+  const tied = tiedWith(result?.learners ?? [], result?.best);
   if (figure.error && !result && job.status !== "failed") return html`<${Fault} error=${figure.error} onRetry=${figure.reload} />`;
   return html`
-    ${best && html`<${Best} name=${best.name} model=${result?.model ?? null}
-      text=${`Wrong on ${number(best.errors)} of ${number(best.examples)} judged examples (${percent(best.error_rate)}), the smallest share of ${counted(entries.length, "learner")}`} />`}
-    <${Body} job=${job} entries=${entries} query=${query} best=${typeof result?.best === "number" ? String(result.best) : null} caption="Learners" />
+    ${best && html`<${Best} names=${tied.map((place) => result?.learners[place]?.name ?? "")} chosen=${best.name} model=${result?.model ?? null}
+      text=${`rong on ${number(best.errors)} of ${number(best.examples)} judged examples (${percent(best.error_rate)}), the smallest share of ${counted(entries.length, "learner")}`} />`}
+    <${Body} job=${job} entries=${entries} query=${query} best=${tied.map(String)} caption="Learners" />
     ${result?.training && html`<h2>The model, trained on all of the data</h2><${TrainView} job=${{ ...job, parent: job.id }} result=${result.training} />`}`;
 }
 
-/** @param {{name: string, model?: string|null, job?: string|null, text: string}} props */
-function Best({ name, model, job, text }) {
-  return html`<div class="notice good"><p><strong>Best: ${name}.</strong> ${text}.</p>
+/**
+ * @param {{names: string[], chosen: string, model?: string|null, job?: string|null, text: string}} props  `names`: all that tie.
+ * `chosen`: the one that the service took.
+ */
+function Best({ names, chosen, model, job, text }) {
+  const isTie = names.length > 1;
+  return html`<div class="notice good"><p><strong>${isTie ? `Tie for best: ${listOf(names)}.` : `Best: ${chosen}.`}</strong>
+      ${text && ` ${isTie ? "Each is w" : "W"}${text}.`}</p>
+    ${isTie && html`<p class="small">Fewer mistakes while learning decide between equal shares, then the order of the request:
+      ${" "}${model ? "the model" : "the link"} below is of ${chosen}.</p>`}
     ${(model || job) && html`<p>${model && html`<a href=${href(`models/${model}`)}>Model ${shortId(model)}</a>`}
       ${job && html`<a href=${href(`jobs/${job}`)}>Job ${shortId(job)}</a>`}</p>`}</div>`;
 }
@@ -66,14 +74,17 @@ function Grid({ job, query }) {
     : parts.items.map(entryOfJob).sort((a, b) => (a.id < b.id ? -1 : 1))), [result, parts.items]);
   const best = result && typeof result.best === "number" ? result.trainings[result.best] : null;
   const count = best?.holdout ?? best?.training ?? null;
+  const tied = tiedWith((result?.trainings ?? []).map(({ holdout, training }) => holdout ?? training), result?.best);
+  const nameOf = (/** @type {number} */ place) => Object.entries(result?.trainings[place]?.over ?? {})
+    .map(([name, value]) => `${name} ${textOf(value)}`).join(", ") || `training ${number(place + 1)}`;
   return html`
-    ${best && html`<${Best} name=${Object.entries(best.over).map(([name, value]) => `${name} ${textOf(value)}`).join(", ") || "training 1"} job=${best.job}
-      text=${count ? `Wrong on ${number(count.errors)} of ${number(count.examples)} ${best.holdout ? "held-out" : "training"} examples (${percent(shareOf(count))}), the smallest share of ${counted(entries.length, "training")}` : ""} />`}
+    ${best && html`<${Best} names=${tied.map(nameOf)} chosen=${nameOf(Number(result?.best))} job=${best.job}
+      text=${count ? `rong on ${number(count.errors)} of ${number(count.examples)} ${best.holdout ? "held-out" : "training"} examples (${percent(shareOf(count))}), the smallest share of ${counted(entries.length, "training")}` : ""} />`}
     ${!result && parts.items.length >= LIVE_PARTS_MAX && html`<p class="small muted">The live table shows ${number(LIVE_PARTS_MAX)} ended parts.</p>`}
-    <${Body} job=${job} entries=${entries} query=${query} best=${result && typeof result.best === "number" ? String(result.best) : null} caption="Trainings of the grid" />`;
+    <${Body} job=${job} entries=${entries} query=${query} best=${tied.map(String)} caption="Trainings of the grid" />`;
 }
 
-/** @param {{job: Job, entries: Entry[], query: URLSearchParams, best: string|null, caption: string}} props */
+/** @param {{job: Job, entries: Entry[], query: URLSearchParams, best: string[], caption: string}} props */
 function Body({ job, entries, query, best, caption }) {
   const labels = useMemo(() => labelsOf(entries), [entries]);
   const charted = chartedIn(entries.map((entry) => entry.id), query, NAMES_FIRST);

@@ -48,10 +48,10 @@ function parametersOf(entries) {
 }
 
 /**
- * @param {{entries: Entry[], labels: string[], query: URLSearchParams, best?: string|null, charted: string[], caption: string}} props
- * `best`: id of the best entry. `charted`: ids of the entries in the charts.
+ * @param {{entries: Entry[], labels: string[], query: URLSearchParams, best?: string[], charted: string[], caption: string}} props
+ * `best`: ids of the best entries. `charted`: ids of the entries in the charts.
  */
-export function CompareTable({ entries, labels, query, best, charted, caption }) {
+export function CompareTable({ entries, labels, query, best = [], charted, caption }) {
   const isDifferences = query.get("differences") === "yes";
   const sort = query.get("sort") ?? "";
   const { shown, equal, sorted } = useMemo(() => {
@@ -67,7 +67,7 @@ export function CompareTable({ entries, labels, query, best, charted, caption })
   const columns = [
     { name: "chart", label: html`<span class="no-print">chart</span>`, cell: (entry) => html`<${Tick} entry=${entry} name=${named.get(entry.id) ?? entry.name} charted=${charted} />` },
     { name: "name", ...header("name", sort), cell: (entry) => html`${entry.job ? html`<a href=${href(`jobs/${entry.job}`)} title=${named.get(entry.id)}>${entry.name}</a>` : entry.name}
-      ${entry.id === best && html` <span class="badge good">best</span>`}` },
+      ${best.includes(entry.id) && html` <span class="badge good">${best.length > 1 ? "tie for best" : "best"}</span>`}` },
     ...shown.map((part) => ({ name: part.name, isNumber: part.isNumber ?? false, ...header(part.name, sort),
       cell: part.cell ?? ((/** @type {Entry} */ entry) => (typeof part.value(entry) === "number" ? number(part.value(entry)) : textOf(part.value(entry)))) })),
   ];

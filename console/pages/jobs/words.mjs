@@ -53,6 +53,24 @@ export function errorsOf(count) {
   return `${percent(count.examples > 0 ? count.errors / count.examples : null)} (${number(count.errors)} of ${number(count.examples)})`;
 }
 
+/**
+ * The places of the counts whose share of errors equals that of the best, which is one of them.
+ * @param {({errors?: number|null, examples?: number|null}|null|undefined)[]} counts  @param {number|null|undefined} best  @returns {number[]}
+ */
+export function tiedWith(counts, best) {
+  const { errors, examples } = counts[best ?? -1] ?? {};
+  if (typeof errors !== "number" || typeof examples !== "number") return [];
+  return counts.flatMap((count, place) => (typeof count?.errors === "number" && count.examples
+    && count.errors * examples === errors * count.examples ? [place] : []));
+}
+
+/** Names as a list of prose. @param {string[]} names  @param {number} [most]  Names before the rest is only counted. */
+export function listOf(names, most = 5) {
+  const shown = names.length > most ? [...names.slice(0, most - 1), `${number(names.length - most + 1)} more`] : names;
+  const comma = shown.some((name) => name.includes(",")) ? "; " : ", ";
+  return shown.length > 1 ? `${shown.slice(0, -1).join(comma)} and ${shown.at(-1)}` : (shown[0] ?? "");
+}
+
 /** The state or the outcome of a job in one line. @param {Job} job */
 export function outcomeOf(job) {
   if (job.error) return job.error.detail;
@@ -76,7 +94,8 @@ function resultLine(result) {
     case "evaluate": return `errors ${errorsOf(result)}`;
     case "compare": {
       const best = typeof result.best === "number" ? result.learners[result.best] : null;
-      return best ? `best: ${best.name}, errors ${percent(best.error_rate)}` : `${number(result.learners.length)} learners`;
+      const tied = tiedWith(result.learners, result.best).map((place) => result.learners[place]?.name ?? "");
+      return best ? `${tied.length > 1 ? `tie for best: ${listOf(tied)}` : `best: ${best.name}`}, errors ${percent(best.error_rate)}` : `${number(result.learners.length)} learners`;
     }
     case "grid": return `${number(result.trainings.length)} trainings`;
     case "separability": return result.separable === true ? "separable" : result.separable === false ? "not separable" : "undecided";

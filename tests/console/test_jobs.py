@@ -235,6 +235,25 @@ def test_the_parts_are_fresh_at_the_end(page, service):
     expect(parts.get_by_role("row").filter(has_text="succeeded")).not_to_have_count(0)
 
 
+def test_data_have_their_names(page, service):
+    kept, gone = service.sample("monks-1"), service.sample("monks-2")
+    jobs = [service.job(name=f"on {data['id']}", train={"data": {"dataset": data["id"]}, "learner": {"name": "perceptron"}, "trace": True, "stop": {"max_passes": 2}})
+            for data in (kept, gone)]
+    service.send("DELETE", f"/v1/datasets/{gone['id']}")
+    page.goto("/#/jobs")
+    rows = page.get_by_role("region", name="Jobs, the newest first").get_by_role("row")
+    link = rows.filter(has_text=f"on {kept['id']}").get_by_role("link", name="monks-1", exact=True)
+    expect(link).to_have_attribute("href", f"#/data/{kept['id']}")
+    expect(link).to_have_attribute("title", kept["id"])
+    expect(rows.filter(has_text=f"on {gone['id']}")).to_contain_text(f"deleted …{gone['id'][-6:]}")
+    page.goto(f"/#/compare?jobs={jobs[0]['id']},{jobs[1]['id']}")
+    expect(page.get_by_role("region", name="Compared jobs").get_by_role("link", name="monks-1", exact=True)).to_be_visible()
+    page.goto(f"/#/jobs/{jobs[0]['id']}")
+    expect(fact(page, "Data").get_by_role("link", name="monks-1", exact=True)).to_be_visible()
+    page.goto(f"/#/jobs/{train(service)['id']}")
+    expect(fact(page, "Data")).to_have_text("generated: n = 31, binary weights, uniform, 2,000 examples")
+
+
 @pytest.mark.long
 def test_ten_thousand_parts_are_usable(own_service, page):
     job = own_service.job(name="ten thousand", grid={"train": {"data": SMALL, "learner": {"name": "perceptron"}, "holdout": 0.2},
@@ -277,7 +296,6 @@ def test_a_job_that_does_not_exist_is_an_error_with_a_way_back(page, see):
     expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
 
 
-@pytest.mark.faults
 def test_a_training_without_a_curve_says_how_to_get_one(page, service):
     job = train(service, trace=False)
     page.goto(f"/#/jobs/{job['id']}")

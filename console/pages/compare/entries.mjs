@@ -5,7 +5,7 @@
 
 import { number, percent } from "../../view/numbers.mjs";
 import { flattened } from "../jobs/request.mjs";
-import { titleOf } from "../jobs/words.mjs";
+import { generatedText, titleOf } from "../jobs/words.mjs";
 
 /** @typedef {import("../jobs/words.mjs").Schemas} Schemas */
 /** @typedef {import("../jobs/words.mjs").Job} Job */
@@ -55,7 +55,7 @@ export function entryOfJob(job) {
   const judged = training ? (training.holdout ?? null) : result?.task === "evaluate" ? { errors: result.errors, examples: result.examples } : null;
   return {
     id: job.id, job: job.id, name: titleOf(job), status: job.status,
-    params: { task: job.task, learner: job.learner?.name ?? null, data: job.dataset ?? (job.data_sha256 ? `sent ${job.data_sha256.slice(0, 8)}` : "generated"),
+    params: { task: job.task, learner: job.learner?.name ?? null, data: job.dataset ?? (job.data_sha256 ? `sent ${job.data_sha256.slice(0, 8)}` : generatedText(job)),
       seed: job.seed, ...Object.fromEntries(flattened(job.learner?.params)) },
     judged, interval: result && "certificates" in result ? certified(result.certificates) : null, isOneSample: true,
     training: training?.training ?? null,

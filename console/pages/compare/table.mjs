@@ -3,11 +3,12 @@
 import { html } from "../../vendor/htm-preact.mjs";
 import { useMemo } from "../../vendor/hooks.mjs";
 import { CSV_TYPE, csvOf, download } from "../../view/download.mjs";
+import { DatasetLink } from "../../view/dataset_link.mjs";
 import { Check, StatusBadge, counted } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
 import { duration, number, percent } from "../../view/numbers.mjs";
 import { Rows } from "../../view/rows.mjs";
-import { STATUSES, shortId } from "../jobs/words.mjs";
+import { STATUSES } from "../jobs/words.mjs";
 import { useIntervals } from "./intervals.mjs";
 import { intervalText, shareOf, textOf } from "./entries.mjs";
 
@@ -44,7 +45,7 @@ function parametersOf(entries) {
   return [...names].map((name) => ({ name, isNumber: entries.some((entry) => typeof entry.params[name] === "number"),
     value: (entry) => entry.params[name] ?? null,
     cell: (entry) => (name === "data" && String(entry.params[name]).startsWith("ds_")
-      ? html`<a href=${href(`data/${entry.params[name]}`)}>${shortId(String(entry.params[name]))}</a>` : textOf(entry.params[name])) }));
+      ? html`<${DatasetLink} id=${entry.params[name]} />` : textOf(entry.params[name])) }));
 }
 
 /**
@@ -81,7 +82,7 @@ export function CompareTable({ entries, labels, query, best = [], charted, capti
     <${Rows} columns=${columns} rows=${sorted} rowKey=${(/** @type {Entry} */ entry) => entry.id} caption=${caption} height=${520}
       isChosen=${(/** @type {Entry} */ entry) => charted.includes(entry.id)} />
     ${equal.length > 0 && html`<p class="small muted"><strong>Equal in all ${counted(entries.length, "row")}:</strong>
-      ${" "}${equal.map((part) => `${part.name} ${written(part, entries[0])}`).join("; ")}.</p>`}
+      ${" "}${equal.map((part, index) => html`${index > 0 && "; "}${part.name} ${part.name === "data" && part.cell && entries[0] ? part.cell(entries[0]) : written(part, entries[0])}`)}.</p>`}
   </div>`;
 }
 

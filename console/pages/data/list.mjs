@@ -2,6 +2,7 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useList } from "../../service/resource.mjs";
+import { unnamed } from "../../view/dataset_link.mjs";
 import { bytes, number } from "../../view/numbers.mjs";
 import { PageHead, Panel, Time } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
@@ -12,9 +13,9 @@ import { Samples } from "./samples.mjs";
 
 /** @typedef {import("#api").components["schemas"]["DatasetItem"]} DatasetItem */
 
-/** A short name for a dataset without a name: the end of the id differs between datasets of one minute. @param {DatasetItem} item */
-export function nameOf(item) {
-  return item.name || `unnamed …${item.id.slice(-6)}`;
+/** @param {DatasetItem} item */
+function nameOf(item) {
+  return item.name || unnamed(item.id);
 }
 
 /** @type {import("../../view/rows.mjs").Column<DatasetItem>[]} */

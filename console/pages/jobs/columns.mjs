@@ -1,6 +1,7 @@
 /** The columns of a table of jobs. */
 
 import { html } from "../../vendor/htm-preact.mjs";
+import { DatasetLink } from "../../view/dataset_link.mjs";
 import { StatusBadge, Time } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
 import { duration } from "../../view/numbers.mjs";
@@ -15,7 +16,7 @@ export const JOB_COLUMNS = [
   { name: "status", cell: (job) => html`<${StatusBadge} status=${job.status} />` },
   { name: "task", cell: (job) => html`${taskName(job.task)}${job.learner && html` <span class="muted">with</span> ${job.learner.name}`}` },
   { name: "outcome", cell: (job) => html`<span title=${outcomeOf(job)}>${outcomeOf(job) || "–"}</span>` },
-  { name: "data", cell: (job) => (job.dataset ? html`<a href=${href(`data/${job.dataset}`)}>${shortId(job.dataset)}</a>` : "–") },
+  { name: "data", cell: (job) => (job.dataset ? html`<${DatasetLink} id=${job.dataset} />` : "–") },
   { name: "submitted", cell: (job) => html`<${Time} at=${job.created_at} />` },
   { name: "ran", isNumber: true, cell: (job) => duration(secondsOf(job)) },
 ];

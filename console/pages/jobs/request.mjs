@@ -1,12 +1,13 @@
 /** The facts of a job, and its requests: repeat, read, cancel and delete. */
 
 import { html } from "../../vendor/htm-preact.mjs";
+import { DatasetLink } from "../../view/dataset_link.mjs";
 import { Facts, Panel, Time } from "../../view/parts.mjs";
 import { ShowRecipe } from "../../view/recipe.mjs";
 import { href } from "../../view/place.mjs";
 import { duration, number, secondsBetween } from "../../view/numbers.mjs";
 import { cancelling, deleting } from "./actions.mjs";
-import { isEnded, secondsOf, shortId, taskName } from "./words.mjs";
+import { generatedOf, generatedText, isEnded, secondsOf, shortId, taskName } from "./words.mjs";
 
 /** @typedef {import("./words.mjs").Job} Job */
 
@@ -31,8 +32,9 @@ export function againHref(job) {
   add("stop.", training?.stop);
   if (training?.holdout) query.holdout = String(training.holdout);
   if (training && !training.trace) query.trace = "off";
-  if (training?.data?.generated) {
-    const { target, ...generated } = training.data.generated;
+  const drawn = generatedOf(job);
+  if (drawn) {
+    const { target, ...generated } = drawn;
     const [[name, fields] = ["", {}]] = Object.entries(target);
     query.from = "generated";
     query["g.target"] = name;
@@ -54,8 +56,8 @@ export function Request({ job }) {
     <${Facts} of=${[
       ["Task", taskName(job.task)],
       ["Learner", job.learner?.name],
-      ["Data", job.dataset ? html`<a href=${href(`data/${job.dataset}`)}>dataset ${shortId(job.dataset)}</a>`
-        : job.data_sha256 ? "sent with the request" : job.task === "experiment" ? null : "generated"],
+      ["Data", job.dataset ? html`<${DatasetLink} id=${job.dataset} />`
+        : job.data_sha256 ? "sent with the request" : job.task === "experiment" ? null : generatedText(job)],
       ["Seed", html`<span class="small nowrap">${job.seed}</span>`],
       ["Warm start", job.warm_start && html`<a href=${href(`models/${job.warm_start}`)}>model ${shortId(job.warm_start)}</a>`],
       ["Priority", number(job.priority)],

@@ -74,8 +74,9 @@ function meaningOf({ reason, rule, detail }) {
 
 /** @param {{job: Job, bound: Schemas["BoundDocument"]|null}} props */
 function MistakeCurve({ job, bound }) {
-  const trace = useResource({ path: `v1/jobs/${job.id}/trace` });
-  if (trace.error instanceof Problem && trace.error.status === 404) return html`<${Panel} title="Mistake curve">
+  const hasNone = /** @type {any} */ (job.request)?.train?.trace === false;
+  const trace = useResource(hasNone ? null : { path: `v1/jobs/${job.id}/trace` });
+  if (hasNone || (trace.error instanceof Problem && trace.error.status === 404)) return html`<${Panel} title="Mistake curve">
     <p class="muted">This job kept no curve. Set “trace” before you run the job again.</p><//>`;
   return html`<${Panel} title="Mistake curve"><${Loaded} resource=${trace}>${(/** @type {Schemas["Trace"]} */ value) =>
     html`<${Figure} spec=${curveSpec(value, bound)} />`}<//><//>`;

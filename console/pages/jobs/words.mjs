@@ -40,6 +40,20 @@ export function shortId(id) {
   return `…${id.slice(-8)}`;
 }
 
+/** The description of the data that the service draws for a job, if the document holds the request. @param {Job} job */
+export function generatedOf(job) {
+  const request = /** @type {Record<string, any>|null|undefined} */ (job.request)?.[job.task];
+  return (request?.train ?? request)?.data?.generated ?? null;
+}
+
+/** @param {Job} job */
+export function generatedText(job) {
+  const { n, target, count, sampling } = generatedOf(job) ?? {};
+  if (!n) return "generated";
+  const concept = Object.keys(target ?? {})[0]?.replaceAll("_", " ") ?? "";
+  return [`generated: n = ${number(n)}`, concept, sampling, count && counted(count, "example")].filter(Boolean).join(", ");
+}
+
 /** Seconds from the start to the end. @param {Job} job */
 export function secondsOf(job) {
   const seconds = secondsBetween(job.started_at, job.finished_at);

@@ -9,9 +9,10 @@ import { href, linkTo } from "../view/place.mjs";
 import { Fault, Loaded } from "../view/problem.mjs";
 import { CopyButton } from "../view/recipe.mjs";
 import { datasetOf } from "./playground/data.mjs";
+import { forgetOthers } from "./playground/memory.mjs";
 import { Presets, SetUp } from "./playground/setup.mjs";
 import { Stage } from "./playground/stage.mjs";
-import { dataKindIn, nameOfRun, wantedIn } from "./playground/wanted.mjs";
+import { dataKindIn, isRight, nameOfRun, unknownIn, wantedIn } from "./playground/wanted.mjs";
 
 /** @typedef {import("./playground/wanted.mjs").Learner} Learner */
 
@@ -20,12 +21,33 @@ export function PlaygroundPage({ query }) {
   const catalogue = useResource({ path: "v1/learners" });
   return html`<div class="page">${!catalogue.value && html`<${PageHead} title="Playground" />`}<${Loaded} resource=${catalogue}>${(/** @type {{items: Learner[]}} */ { items }) => {
     const wanted = wantedIn(query, items);
+    const unknown = unknownIn(query, items);
     const isChosen = wanted[0]?.slot.learner === "learner" && dataKindIn(query) !== null;
-    return isChosen && !query.get("setup") ? html`<${Loading} key=${`${nameOfRun(query)} ${key.value}`} query=${query} wanted=${wanted} />`
+    const isReady = isChosen && !unknown && isRight(query, wanted) && !query.get("setup");
+    return isReady ? html`<${Loading} key=${`${nameOfRun(query)} ${key.value}`} query=${query} wanted=${wanted} />`
       : html`<${PageHead} title="Playground" />
         <p>An on-line learner predicts the label of each example before seeing the label. A wrong prediction changes the hypothesis.</p>
-        ${!isChosen && html`<${Presets} />`}<${SetUp} query=${query} catalogue=${items} />`;
+        ${unknown && html`<${Unknown} ...${unknown} query=${query} catalogue=${items} />`}
+        ${!isChosen && !unknown && html`<${Start} />`}<${SetUp} query=${query} catalogue=${items} />`;
   }}<//></div>`;
+}
+
+/** The start of another run. The session of the last run ends. */
+function Start() {
+  useEffect(() => forgetOthers(""), []);
+  return html`<${Presets} />`;
+}
+
+/** A link with a learner that no session can have, and the learners to choose from. @param {{slot: import("./playground/wanted.mjs").Slot, name: string, query: URLSearchParams, catalogue: Learner[]}} props */
+function Unknown({ slot, name, query, catalogue }) {
+  const isBatch = catalogue.some((learner) => learner.name === name);
+  const { setup: _, ...rest } = Object.fromEntries([...query].filter(([part]) => !part.startsWith(slot.params) && !part.startsWith(slot.stop)));
+  const choice = (/** @type {string|null} */ learner) => href("playground", { ...rest, [slot.learner]: learner });
+  return html`<div class="notice warn" role="alert">
+    <p><strong>${isBatch ? `The learner ${name} learns from a whole sample, not example by example.` : `The service has no learner named ${name}.`}</strong> Choose an on-line learner:</p>
+    <ul class="row plain-list">${catalogue.filter(({ mode }) => mode === "on-line").map((learner) => html`<li key=${learner.name}><a href=${choice(learner.name)}>${learner.title}</a></li>`)}
+      ${slot.learner === "with" && html`<li><a href=${choice(null)}>no second learner</a></li>`}</ul>
+  </div>`;
 }
 
 /** Stores the data if the service lacks them, then shows the run. @param {{query: URLSearchParams, wanted: import("./playground/wanted.mjs").Wanted[]}} props */

@@ -9,6 +9,7 @@ import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.mjs";
 import { CSV_TYPE, csvOf, download, nameOfFile } from "./download.mjs";
 import { SVG_TYPE, svgOf } from "./figure_svg.mjs";
 import { number } from "./numbers.mjs";
+import { viewChoice } from "./place.mjs";
 import { theme } from "./theme.mjs";
 
 /**
@@ -47,8 +48,8 @@ export function axisLabel(axis) {
 
 /** @param {{spec: FigureSpec, height?: number}} props */
 export function Figure({ spec, height = 280 }) {
-  const [isTable, setIsTable] = useState(false);
   const name = nameOfFile(spec.title);
+  const [isTable, setIsTable] = viewChoice("table", name);
   const hasData = spec.series.some((series) => series.points.length > 0);
   return html`<figure class="figure">
     <div class="row spread">

@@ -3,7 +3,7 @@
 import { html } from "../vendor/htm-preact.mjs";
 import { useState } from "../vendor/hooks.mjs";
 import { Facts, counted } from "./parts.mjs";
-import { number, percent } from "./numbers.mjs";
+import { number, percent, rounded } from "./numbers.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {Schemas["HypothesisDocument"]} Hypothesis */
@@ -35,7 +35,7 @@ export function Bound({ bound, detail }) {
   const tone = bound.respected === true ? "good" : bound.respected === false ? "bad" : "";
   const word = bound.respected === true ? "respected" : bound.respected === false ? "exceeded" : "not applicable";
   return html`<p>${bound.theorem}: at most ${most} mistakes. <span class=${`badge ${tone}`}>${word}</span>
-    ${bound.detail && html`<span class="small muted"> ${bound.detail}</span>`}</p>`;
+    ${bound.detail && html`<span class="small muted"> ${rounded(bound.detail)}</span>`}</p>`;
 }
 
 /**

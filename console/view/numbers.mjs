@@ -19,6 +19,11 @@ export function number(value, digits = 4) {
   return new Intl.NumberFormat("en", { maximumSignificantDigits: Math.max(digits, Math.floor(Math.log10(size || 1)) + 1) }).format(value);
 }
 
+/** A text of the service with its long decimals rounded, such as the parts of a bound. @param {string} text */
+export function rounded(text) {
+  return text.replaceAll(/-?\b\d+\.\d{6,}(e[-+]?\d+)?\b/g, (digits) => number(Number(digits)));
+}
+
 /** @param {number} power */
 function superscript(power) {
   return String(power).replaceAll("-", "⁻").replaceAll(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)] ?? "");

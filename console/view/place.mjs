@@ -60,6 +60,18 @@ export function setQuery(changes, options = {}) {
   place.value = current();
 }
 
+/** Parts of the query that choose a view of the same content: open tables, and the form of weights. */
+export const VIEW_STATE = ["table", "weights"];
+
+/**
+ * A choice of the view that stands in the query. One part holds all of its choices.
+ * @param {string} part  @param {string} name  @returns {[isOn: boolean, change: (isOn: boolean) => void]}
+ */
+export function viewChoice(part, name) {
+  const names = (query = place.value.query) => (query.get(part) ?? "").split(",").filter(Boolean);
+  return [names().includes(name), (isOn) => setQuery({ [part]: [...names().filter((other) => other !== name), ...(isOn ? [name] : [])].join(",") })];
+}
+
 /** The whole URL of a place, to send to others. @param {string} path  @param {Query} [query] */
 export function linkTo(path, query) {
   return new URL(href(path, query), location.href).href;

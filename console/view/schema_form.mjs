@@ -76,6 +76,7 @@ function faultOf(field, text) {
   if (!isNumber(field)) return field.pattern && !new RegExp(field.pattern).test(text) ? `The value must match ${field.pattern}.` : undefined;
   if (!Number.isFinite(value)) return "The value must be a number.";
   if (!types.includes("number") && !types.includes("string") && !Number.isInteger(value)) return "The value must be a whole number.";
+  if (!types.includes("number") && !types.includes("string") && !Number.isSafeInteger(value)) return "The value has too many digits.";
   const bounds = field.oneOf?.find((choice) => choice.type !== "array") ?? field;
   if (bounds.minimum !== undefined && value < bounds.minimum) return `The value must be at least ${bounds.minimum}.`;
   if (bounds.exclusiveMinimum !== undefined && value <= bounds.exclusiveMinimum) return `The value must be above ${bounds.exclusiveMinimum}.`;

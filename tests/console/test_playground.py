@@ -98,6 +98,7 @@ def test_an_example_run_is_one_click_away(page, see):
     page.get_by_role("button", name="Step", exact=True).click()
     at(page, 1)
     go_to(page, 3)
+    page.get_by_role("button", name="Compute the bound").click()
     expect(page.get_by_text("Novikoff's bound: 68.88.")).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("The plane with 20 points"))).to_be_visible()
     see("playground-plane")
@@ -193,6 +194,127 @@ def test_the_run_follows_a_position_in_the_url(page):
     at(page, 12)
     ready(page)
     assert len(answers(page)) == 12
+
+
+def test_a_far_jump_shows_its_progress_and_stops_at_once(page):
+    page.goto(drawn(at=900_000, **{"pass": 900}))
+    expect(page.get_by_role("progressbar", name="Progress to the position")).to_be_visible()
+    page.get_by_role("button", name="Pause", exact=True).click()
+    ready(page)
+    position = int(page.locator("[data-position]").get_attribute("data-position") or 0)
+    assert position < 900_000
+    assert [int(row["position"]) for row in answers(page)] == list(range(1, position + 1))
+    expect(page).to_have_url(re.compile(rf"at={position}\b"))
+    page.get_by_role("button", name="Step", exact=True).click()
+    at(page, position + 1)
+
+
+def test_a_jump_stops_at_the_end_of_the_data(page, see):
+    page.goto(drawn(at=5000, g__count=200))
+    at(page, 200)
+    ready(page)
+    expect(page.get_by_text("Pass 1 is complete: all 200 examples of the data are learnt.")).to_be_visible()
+    see("playground-pass")
+    page.get_by_role("button", name="Step", exact=True).click()
+    at(page, 201)
+    expect(page).to_have_url(re.compile(r"at=201&pass=2"))
+    go = page.get_by_label("Position to go to")
+    go.fill("3000")
+    go.press("Enter")
+    at(page, 400)
+    page.get_by_role("button", name="Go on to position 3,000").click()
+    at(page, 3000)
+    page.reload()
+    at(page, 3000)
+    page.get_by_label("Pause at the end of the data").uncheck()
+    page.get_by_label("Speed").select_option("full")
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.locator("[data-position]")).to_have_attribute("data-position", re.compile(r"^(3[2-9]\d\d|[4-9]\d{3}|\d{5,})$"))
+    page.get_by_role("button", name="Pause", exact=True).click()
+    ready(page)
+
+
+def test_play_pauses_at_the_end_of_the_data(page):
+    page.goto(drawn(g__count=300, speed="full"))
+    ready(page)
+    for end in (300, 600):
+        page.get_by_role("button", name="Play", exact=True).click()
+        at(page, end)
+    expect(page.get_by_text("Pass 2 is complete")).to_be_visible()
+
+
+def test_a_fault_of_a_position_stands_at_the_field(page):
+    page.goto(drawn(at="1e9"))
+    at(page, 0)
+    field = page.get_by_label("Position to go to")
+    expect(page.get_by_role("alert")).to_contain_text("The link asks for the position 1e9. A position is a whole number")
+    for text, fault in [("-3", "whole number"), ("abc", "whole number"), ("1000001", "at most 1,000,000"), ("", "Type a position")]:
+        field.fill(text)
+        expect(page.get_by_role("alert")).to_have_count(0)
+        field.press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text(fault)
+        expect(field).to_have_attribute("aria-invalid", "true")
+    go_to(page, 5)
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_link_with_a_wrong_value_leads_to_the_set_up(page, see):
+    page.goto(drawn(g__count="1e99"))
+    expect(page.get_by_text("The value has too many digits.")).to_be_visible()
+    expect(page.get_by_role("link", name="Start the run")).to_have_count(0)
+    page.get_by_label("Examples", exact=True).fill("50")
+    page.get_by_role("link", name="Start the run").click()
+    at(page, 0)
+    page.goto(drawn(learner="foo"))
+    expect(page.get_by_role("alert")).to_contain_text("The service has no learner named foo.")
+    see("playground-unknown")
+    page.get_by_role("alert").get_by_role("link", name="Winnow", exact=True).click()
+    at(page, 0)
+    page.goto(drawn(**{"with": "pocket"}))
+    expect(page.get_by_role("alert")).to_contain_text("learns from a whole sample")
+    page.get_by_role("link", name="no second learner").click()
+    at(page, 0)
+
+
+def test_a_run_leaves_no_session_no_dataset_and_no_job_behind(page, own_service):
+    page.goto(own_service.address + drawn(seed=5))
+    go_to(page, 20)
+    count = lambda: tuple(len(own_service.get(f"/v1/{kind}")["items"]) for kind in ("sessions", "datasets", "jobs"))
+    assert count() == (1, 1, 0)
+    page.reload()
+    at(page, 20)
+    expect(page).to_have_url(re.compile("at=20"))
+    assert count() == (1, 1, 0)
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
+        page.get_by_role("link", name="Other examples").click()
+    assert count() == (0, 1, 0)
+    page.go_back()
+    at(page, 20)
+    ready(page)
+    assert count() == (1, 1, 0)
+    page.get_by_role("link", name="Change the set-up").click()
+    page.get_by_label("Seed", exact=True).fill("6")
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
+        page.get_by_role("link", name="Start the run").click()
+    at(page, 0)
+    ready(page)
+    assert count() == (1, 1, 0)
+    page.get_by_role("button", name="Compute the bound").click()
+    expect(page.get_by_role("link", name="The job behind the bound")).to_be_visible()
+    assert count() == (1, 1, 1)
+
+
+def test_a_far_bound_leaves_the_curve_its_height(page):
+    page.goto(place(learner="winnow", p__relevant=3, g__count=100, g__n=49, g__sampling="uniform",
+                    **{"from": "generated", "g.target": "disjunction", "g.density": "0.2"}))
+    go_to(page, 4)
+    expect(page.get_by_text(re.compile(r"Littlestone's bound: [\d.,]+ lies above the frame."))).to_be_visible()
+    chart = page.get_by_role("img", name=re.compile("Chart of mistakes"))
+    expect(chart).not_to_have_attribute("aria-label", re.compile("Littlestone"))
+    page.get_by_label("Show the bound in the chart").check()
+    expect(chart).to_have_attribute("aria-label", re.compile("Littlestone"))
+    expect(page).to_have_url(re.compile("bound=on"))
+    expect(page.get_by_text("lies above the frame")).to_have_count(0)
 
 
 def test_the_keyboard_alone_drives_a_run(page):
@@ -305,7 +427,8 @@ def test_a_run_goes_on_after_a_restart_of_the_service(page, own_service):
     expect(page.locator("[data-position='0']")).to_have_count(0)
     port = own_service.port
     own_service.stop()
-    expect(page.get_by_text("goes on by itself when the service is back")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(1)
+    expect(page.get_by_role("alert")).to_contain_text("continues as soon as the service is back")
     stopped = int(page.locator("[data-position]").get_attribute("data-position") or 0)
     own_service.start(port)
     expect(page.locator("[data-position]")).not_to_have_attribute("data-position", str(stopped))
@@ -346,7 +469,7 @@ def test_a_refused_set_up_says_why(page, service):
     expect(page.get_by_role("alert")).to_contain_text("Check the id")
 
 
-def test_the_hypothesis_becomes_a_model_and_the_session_is_deleted(page, service):
+def test_the_hypothesis_becomes_a_model_and_the_session_ends(page, service):
     page.goto(place(learner="kernel-perceptron", sample="tic-tac-toe"))
     go_to(page, 20)
     session = session_id(page)
@@ -355,8 +478,8 @@ def test_the_hypothesis_becomes_a_model_and_the_session_is_deleted(page, service
     href = page.get_by_role("link", name="open the model").get_attribute("href") or ""
     model = service.get(f"/v1/models/{href.rsplit('/', 1)[1]}")
     assert model["name"] == MARKUP
-    page.get_by_role("button", name="Delete the session").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete the session").click()
+    page.get_by_role("button", name="End session").click()
+    page.get_by_role("dialog").get_by_role("button", name="End session").click()
     expect(page.get_by_role("heading", name="Start with an example")).to_be_visible()
     with pytest.raises(HTTPError, match="404"):
         service.get(f"/v1/sessions/{session}")

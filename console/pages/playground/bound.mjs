@@ -5,6 +5,7 @@
 
 import { useState } from "../../vendor/hooks.mjs";
 import { useResource } from "../../service/resource.mjs";
+import { number, rounded } from "../../view/numbers.mjs";
 import { textsIn } from "../../view/schema_form.mjs";
 import { isEnded } from "../jobs/words.mjs";
 import { digest } from "./data.mjs";
@@ -12,10 +13,9 @@ import { dataKindIn } from "./wanted.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {import("../../service/requests.mjs").RequestSpec} RequestSpec */
-/** @typedef {{label: string, value: number|null, detail: string, job?: string|null, ask?: (() => void)|null, error?: Error|null}} Bound */
+/** @typedef {{label: string, value: number|null, detail: string, job?: string|null, ask?: (() => void)|null, recipe?: Recipe|null, error?: Error|null}} Bound */
+/** @typedef {import("../../service/recipes.mjs").Recipe} Recipe */
 
-/** Values up to which the margin is computed unasked. */
-const UNASKED_MAX = 50_000;
 const MARGIN_SECONDS_MAX = 60;
 
 /**
@@ -28,13 +28,13 @@ export function useBound(run, query) {
   const job = /** @type {Schemas["Job"]|null} */ (plan?.isJob ? first.value : null);
   const later = useResource(job && !isEnded(job) ? { path: `v1/jobs/${job.id}` } : null, { every: 2, until: isEnded });
   if (!plan) return null;
-  if (!plan.request) return { label: plan.label, value: null, detail: plan.detail, ask: plan.isHeavy ? () => setIsAsked(true) : null };
+  if (!plan.request) return { label: plan.label, value: null, detail: plan.detail, recipe: plan.recipe ?? null, ask: plan.recipe ? () => setIsAsked(true) : null };
   if (first.error) return { label: plan.label, value: null, detail: "The service could not compute the bound.", error: first.error };
   const found = plan.isJob ? later.value ?? job : first.value;
   return found ? { ...plan.read(found), label: plan.label, job: plan.isJob ? found.id : null } : { label: plan.label, value: null, detail: "The service computes the bound…" };
 }
 
-/** @typedef {{label: string, request: RequestSpec|null, detail: string, isJob?: boolean, isHeavy?: boolean, read: (answer: any) => {value: number|null, detail: string}}} Plan */
+/** @typedef {{label: string, request: RequestSpec|null, detail: string, isJob?: boolean, recipe?: Recipe, read: (answer: any) => {value: number|null, detail: string}}} Plan */
 
 /** @param {import("./run.mjs").Run} run  @param {URLSearchParams} query  @param {boolean} isAsked  @returns {Plan} */
 function planOf(run, query, isAsked) {
@@ -60,14 +60,14 @@ function novikoff(params, dataset, isAsked) {
   if (dataset.kind === "half-space") return none(label, "The examples have no labels of both classes.");
   const request = { maximum_margin: { data: { dataset: dataset.id }, bias: params.bias, max_seconds: MARGIN_SECONDS_MAX,
     ...(dataset.values === "boolean" && { reading: params.reading }) }, name: "Novikoff's bound for the playground" };
-  const isHeavy = dataset.examples * dataset.n > UNASKED_MAX && !isAsked;
-  if (isHeavy) return { ...none(label, "The bound needs the largest margin of the data, a job of up to a minute."), isHeavy };
+  const recipe = { method: /** @type {const} */ ("POST"), path: "v1/jobs", json: request, headers: { prefer: "wait=10" }, operation: "create_job" };
+  if (!isAsked) return { ...none(label, `The bound needs the largest margin of the ${number(dataset.examples)} × ${number(dataset.n)} values: a job of at most ${MARGIN_SECONDS_MAX} seconds.`), recipe };
   return { label, detail: "", isJob: true,
-    request: { method: "POST", path: "v1/jobs", json: request, headers: { prefer: "wait=10", "idempotency-key": `console-margin-${digest(JSON.stringify(request))}` } },
+    request: { ...recipe, headers: { ...recipe.headers, "idempotency-key": `console-margin-${digest(JSON.stringify(request))}` } },
     read: (/** @type {Schemas["Job"]} */ job) => {
       const result = /** @type {any} */ (job.result);
       if (!result) return { value: null, detail: job.error ? job.error.detail : "The service computes the largest margin…" };
-      if (result.bound?.mistakes_at_most !== null && result.bound?.mistakes_at_most !== undefined) return { value: result.bound.mistakes_at_most, detail: `${result.bound.detail}.` };
+      if (result.bound?.mistakes_at_most !== null && result.bound?.mistakes_at_most !== undefined) return { value: result.bound.mistakes_at_most, detail: `${rounded(result.bound.detail)}.` };
       return { value: null, detail: result.separable === false ? "No hyperplane separates these examples, so the theorem does not apply and the mistakes need not end." : `${result.detail ?? "The margin is unknown"}.` };
     } };
 }

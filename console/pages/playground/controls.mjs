@@ -1,26 +1,27 @@
 /** The controls of a run: step, play, pause, back, and a position to go to. All of them work by keyboard. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { useState } from "../../vendor/hooks.mjs";
+import { useId, useState } from "../../vendor/hooks.mjs";
 import { number } from "../../view/numbers.mjs";
-import { Select, valueOf } from "../../view/parts.mjs";
+import { Check, Select, valueOf } from "../../view/parts.mjs";
 import { setQuery } from "../../view/place.mjs";
 import { labelText } from "./example.mjs";
+import { faultOfPosition } from "./wanted.mjs";
 
 /** @typedef {import("./player.mjs").Player} Player */
 
 const SPEED_NAMES = /** @type {[string, string][]} */ ([["1", "1 example/s"], ["5", "5 examples/s"], ["25", "25 examples/s"], ["100", "100 examples/s"], ["full", "full speed"]]);
 
-/** @param {{player: Player, version: number}} props */
-export function Controls({ player }) {
-  const { position, mode } = player;
+/** @param {{player: Player, query: URLSearchParams, version: number}} props */
+export function Controls({ player, query }) {
+  const { position, mode, isStoppable } = player;
   const isPlaying = mode === "playing";
-  const isIdle = mode === "paused" && player.runs.every((run) => run.session);
+  const isIdle = mode === "paused" && player.isOpen;
   const actions = /** @type {Record<string, () => void>} */ ({
-    ArrowRight: () => { if (isIdle && !player.hasEnded) player.step(); },
-    ArrowLeft: () => { if (isIdle && position > 0) player.goTo(position - 1); },
-    Home: () => { if (isIdle) player.goTo(0); },
-    k: () => (isPlaying ? player.pause() : player.play()),
+    ArrowRight: () => { if (isIdle && !player.isDone) player.step(); },
+    ArrowLeft: () => { if (isIdle && position > 0) player.goTo(position - 1, player.passOf(position - 1)); },
+    Home: () => { if (isIdle) player.goTo(0, 1); },
+    k: () => (isStoppable ? player.pause() : isIdle && player.play()),
   });
   const press = (/** @type {KeyboardEvent} */ event) => {
     const isField = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
@@ -34,15 +35,17 @@ export function Controls({ player }) {
     aria-disabled=${isOff} aria-keyshortcuts=${shortcut} onClick=${action}>${label}</button>`;
   return html`<section class="action-bar playground-controls no-print" role="group" aria-label="Controls of the run" onKeyDown=${press}>
     <div class="row row-end">
-      <button type="button" class="primary" aria-keyshortcuts="ArrowRight" aria-disabled=${!isIdle || player.hasEnded} onClick=${actions.ArrowRight}>Step</button>
-      <button type="button" aria-keyshortcuts="k" aria-disabled=${!isPlaying && (!isIdle || player.hasEnded)} onClick=${actions.k}>${isPlaying ? "Pause" : "Play"}</button>
+      <button type="button" class="primary" aria-keyshortcuts="ArrowRight" aria-disabled=${!isIdle || player.isDone} onClick=${actions.ArrowRight}>Step</button>
+      <button type="button" aria-keyshortcuts="k" aria-disabled=${!isStoppable && (!isIdle || player.isDone)} onClick=${actions.k}>${isStoppable ? "Pause" : "Play"}</button>
       ${button("Back", /** @type {() => void} */ (actions.ArrowLeft), "ArrowLeft", !isIdle || position === 0)}
       ${button("Restart", /** @type {() => void} */ (actions.Home), "Home", !isIdle)}
       <${Select} label="Speed" value=${player.speed} options=${SPEED_NAMES} onChange=${(/** @type {string} */ speed) => setQuery({ speed: speed === "5" ? null : speed })} />
-      <${GoTo} player=${player} isIdle=${isIdle} />
+      <${GoTo} player=${player} asked=${query.get("at") ?? "0"} isIdle=${isIdle} />
     </div>
+    ${player.progress && !isPlaying && html`<progress max=${player.progress.goal} value=${player.progress.done} aria-label="Progress to the position"></progress>`}
     <div class="row spread">
       <p><strong data-position=${position}>Position ${number(position)}</strong> <span class="muted">${placeIn(player)}</span></p>
+      <${Check} label="Pause at the end of the data" checked=${!player.isEndless} onChange=${(/** @type {boolean} */ isOn) => setQuery({ passes: isOn ? null : "on" })} />
       <p class="small muted">Keys in this bar: → step, ← back, K play or pause, Home restart.</p>
     </div>
     <p class="hidden-label" role="status">${isPlaying && player.speed !== "1" ? "The run plays." : said(player)}</p>
@@ -52,11 +55,9 @@ export function Controls({ player }) {
 /** @param {Player} player */
 function placeIn(player) {
   const { examples } = player.examples.dataset;
-  if (player.mode === "opening" && player.position === 0) return "The session opens…";
-  if (player.progress && player.mode !== "playing") return `Replaying: ${number(player.progress.done)} of ${number(player.progress.goal)}`;
-  const { position } = player;
-  const pass = Math.floor(position / examples) + 1;
-  if (position > 0 && position % examples === 0) return `${number(position)} examples are learnt, the end of pass ${number(pass - 1)}. The data begin again.`;
+  if (player.progress && player.mode !== "playing") return `Learning: ${number(player.progress.done)} of ${number(player.progress.goal)} examples. Pause stops here.`;
+  if (player.mode === "opening") return "The session opens…";
+  const pass = player.passOf(player.position);
   return pass === 1 ? `of ${number(examples)} examples` : `of pass ${number(pass)} over ${number(examples)} examples. Certificates hold for fresh examples only, so not for a later pass.`;
 }
 
@@ -70,18 +71,33 @@ function said(player) {
   }).join(" ");
 }
 
-/** @param {{player: Player, isIdle: boolean}} props */
-function GoTo({ player, isIdle }) {
-  const [text, setText] = useState("");
+/** @param {{player: Player, asked: string, isIdle: boolean}} props  `asked`: the position in the URL. */
+function GoTo({ player, asked, isIdle }) {
+  const id = useId();
+  const refused = faultOfPosition(asked) === null ? "" : asked;
+  const [text, setText] = useState(refused);
+  const [fault, setFault] = useState(refused && `The link asks for the position ${shortened(refused)}. ${faultOfPosition(refused)}`);
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    const position = Number(text);
-    if (!isIdle || text === "" || !Number.isInteger(position) || position < 0) return;
-    player.goTo(position);
+    if (!isIdle) return;
+    const found = faultOfPosition(text);
+    setFault(found ?? "");
+    if (found) return;
+    player.jump(Number(text));
     setText("");
   };
-  return html`<form class="row nowrap-row go-to" onSubmit=${submit}>
-    <input aria-label="Position to go to" inputmode="numeric" pattern="[0-9]{1,9}" placeholder="position" value=${text}
-      onInput=${(/** @type {Event} */ event) => setText(valueOf(event).trim())} />
-    <button type="submit">Go</button></form>`;
+  const input = (/** @type {Event} */ event) => {
+    setText(valueOf(event).trim());
+    setFault("");
+  };
+  return html`<form class="field go-to" noValidate onSubmit=${submit}>
+    <div class="row nowrap-row"><input aria-label="Position to go to" inputmode="numeric" placeholder="position" autocomplete="off" value=${text} onInput=${input}
+        aria-invalid=${fault ? true : undefined} aria-describedby=${fault ? id : undefined} />
+      <button type="submit" aria-disabled=${!isIdle}>Go</button></div>
+    ${fault && html`<p class="fault" id=${id} role="alert">${fault}</p>`}</form>`;
+}
+
+/** @param {string} text */
+function shortened(text) {
+  return text.length > 20 ? `${text.slice(0, 20)}…` : text;
 }

@@ -26,20 +26,23 @@ export function ExamplePanel({ player, version }) {
   useEffect(() => {
     let isOver = false;
     const first = Math.max(0, position - 1);
-    player.examples.from(first, position - first + 1, player.leaving.signal).then((found) => {
+    player.examples.from(first, position - first + 1).then((found) => {
       const next = found.at(-1);
       if (!isOver && next) setShown({ position, next, last: position > 0 ? found[0] ?? null : null });
     }, () => {});
     return () => { isOver = true; };
-  }, [position]);
+  }, [position, player.mode]);
   const index = position % dataset.examples + 1;
+  // The learner predicts without the label, so the label appears after the predictions.
+  const isPredicted = player.runs.every((run) => run.next?.position === position);
   return html`<${Panel} title="Next example" actions=${html`<span class="small muted">${number(index)} of ${number(dataset.examples)}</span>`}>
     ${shown?.position === position || (isFast && shown) ? html`<${Features} example=${shown.next} dataset=${dataset} />
       ${player.hasEnded ? html`<p class="muted">The session has ended and learns no more.</p>` : html`<table class="predictions"><caption class="hidden-label">Predictions for the next example</caption>
-        <thead><tr><th scope="col">learner</th><th scope="col">predicts</th><th scope="col">label</th></tr></thead>
+        <thead><tr><th scope="col">learner</th><th scope="col">predicts</th><th scope="col">then: label</th></tr></thead>
         <tbody>${player.runs.map((run) => html`<tr key=${run.wanted.slot.learner}><th scope="row" class="feature">${run.wanted.learner.title}</th>
           <td>${run.next?.position === run.position ? html`<strong>${named(run.next.prediction, dataset)}</strong>${run.next.score !== null && html` <span class="small muted">score ${number(run.next.score)}</span>`}` : html`<span class="muted">…</span>`}</td>
-          <td class="muted">${named(labelOf(shown.next, dataset), dataset)}</td></tr>`)}</tbody></table>`}
+          <td class="muted">${isPredicted ? named(labelOf(shown.next, dataset), dataset) : "…"}</td></tr>`)}</tbody></table>
+        <p class="small muted">The prediction comes first, without the label. Step tells the learner the label.</p>`}
       ${shown.last && html`<${Last} player=${player} label=${labelOf(shown.last, dataset)} version=${version} />`}`
       : html`<p class="loading">Loading…</p>`}
   <//>`;

@@ -13,21 +13,22 @@ const FEATURES_MAX = 1_000_000;
 const PAGES_KEPT = 8;
 
 export class Examples {
-  /** @param {Schemas["Dataset"]} dataset */
-  constructor(dataset) {
+  /** @param {Schemas["Dataset"]} dataset  @param {AbortSignal} abort */
+  constructor(dataset, abort) {
     this.dataset = dataset;
+    this.abort = abort;
     this.batchMax = Math.max(1, Math.min(BATCH_MAX, Math.floor(FEATURES_MAX / dataset.n)));
     /** @type {Map<number, Promise<Example[]>>} */
     this.pages = new Map();
   }
 
-  /** The examples from a position on. @param {number} position  @param {number} count  @param {AbortSignal} abort */
-  async from(position, count, abort) {
+  /** The examples from a position on. @param {number} position  @param {number} count  @param {AbortSignal} [until]  Ends the repetitions. */
+  async from(position, count, until = this.abort) {
     /** @type {Example[]} */
     const found = [];
     while (found.length < count) {
       const index = (position + found.length) % this.dataset.examples;
-      const page = await this.page(Math.floor(index / this.batchMax), abort);
+      const page = await this.page(Math.floor(index / this.batchMax), until);
       const inside = index % this.batchMax;
       if (page.length <= inside) throw new Error(`The dataset ${this.dataset.id} has no example ${index + 1}.`);
       found.push(...page.slice(inside, inside + count - found.length));
@@ -35,12 +36,12 @@ export class Examples {
     return found;
   }
 
-  /** @param {number} number  @param {AbortSignal} abort @returns {Promise<Example[]>} */
-  page(number, abort) {
+  /** @param {number} number  @param {AbortSignal} until @returns {Promise<Example[]>} */
+  page(number, until) {
     const known = this.pages.get(number);
     if (known) return known;
     const request = { path: `v1/datasets/${this.dataset.id}/examples`, query: { offset: number * this.batchMax, limit: this.batchMax } };
-    const page = patiently(() => call(request, abort), abort).then((/** @type {{items: Example[]}} */ { items }) => items);
+    const page = patiently(() => call(request, this.abort), until).then((/** @type {{items: Example[]}} */ { items }) => items);
     this.pages.set(number, page);
     page.catch(() => this.pages.delete(number));
     for (const old of this.pages.keys()) {

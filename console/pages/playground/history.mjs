@@ -56,6 +56,12 @@ export class History {
     return { position, prediction: CODES[/** @type {keyof typeof CODES} */ (code.toLowerCase())], isMistake: code === code.toUpperCase() };
   }
 
+  /** The mistakes between two positions, null if answers are missing. @param {number} from  @param {number} to @returns {number|null} */
+  between(from, to) {
+    const count = (this.mistakes[to - 1] ?? NaN) - (from === 0 ? 0 : this.mistakes[from - 1] ?? NaN);
+    return Number.isNaN(count) ? null : count;
+  }
+
   /** The curve of the mistakes with a bounded number of points. @param {number} pointsMax */
   curve(pointsMax) {
     const step = Math.max(1, Math.ceil(this.position / pointsMax));

@@ -1,42 +1,66 @@
 /**
- * The sessions of this tab, so that a reload resumes the session that ran. The storage belongs to the tab. A copied
- * tab has a copy of the storage and therefore the same session.
+ * The run of this tab, so that a reload resumes the session that ran, and the end of sessions that nobody needs. The
+ * storage belongs to the tab. A copied tab has a copy of the storage and therefore the same session, so a page ends only
+ * sessions of its own.
  */
+
+import { call } from "../../service/requests.mjs";
 
 /** @typedef {{session: string, history: import("./history.mjs").Kept, before: any, beforeAt: number}} KeptRun */
 /** @typedef {{at: number, runs: KeptRun[]}} KeptPlay  `at`: the position in the URL when the entry was made. */
 
 const PLACE = "halfspace.playground";
 
-/** Runs that stay. Browsers bound the storage of a tab. */
-const RUNS_MAX = 4;
 /** Characters of an entry at most. A longer run is replayed instead. */
 const LENGTH_MAX = 1_000_000;
 
-/** @returns {[string, KeptPlay][]} */
-function all() {
+/** @returns {[name: string, play: KeptPlay]|null} */
+function stored() {
   try {
-    const found = JSON.parse(sessionStorage.getItem(PLACE) ?? "[]");
-    return Array.isArray(found) ? found : [];
+    const found = JSON.parse(sessionStorage.getItem(PLACE) ?? "null");
+    return Array.isArray(found) && Array.isArray(found[1]?.runs) ? /** @type {[string, KeptPlay]} */ (found) : null;
   } catch {
-    return [];
+    return null;
   }
+}
+
+/** Sessions that this page opened, or opened before a reload. @type {Set<string>} */
+export const own = new Set();
+const [navigation] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+if (navigation && navigation.type !== "navigate") stored()?.[1].runs.forEach(({ session }) => own.add(session));
+
+/** Sessions that this page has left. The page remembers them no more. @type {Set<string>} */
+const left = new Set();
+
+/** Ends a session of this page. A session that the request does not reach stays in the list of the page Operation. @param {string} session */
+export function end(session) {
+  left.add(session);
+  if (own.delete(session)) call({ method: "DELETE", path: `v1/sessions/${session}` }).catch(() => {});
 }
 
 /** @param {string} name @returns {KeptPlay|null} */
 export function recall(name) {
-  return all().find(([known]) => known === name)?.[1] ?? null;
+  const found = stored();
+  return found?.[0] === name ? found[1] : null;
 }
 
-/** @param {string} name  @param {KeptPlay|null} play  Null forgets the run. */
+/** @param {string} name  @param {KeptPlay} play */
 export function remember(name, play) {
-  const others = all().filter(([known]) => known !== name);
-  const isSmall = play !== null && JSON.stringify(play).length <= LENGTH_MAX;
-  const next = isSmall ? [[name, play], ...others].slice(0, RUNS_MAX) : others;
+  if (play.runs.some(({ session }) => left.has(session))) return;
+  const bare = { at: play.at, runs: play.runs.map((run) => ({ ...run, history: { codes: "", known: [] }, before: null })) };
+  const whole = JSON.stringify([name, play]);
   try {
-    sessionStorage.setItem(PLACE, JSON.stringify(next));
+    sessionStorage.setItem(PLACE, whole.length <= LENGTH_MAX ? whole : JSON.stringify([name, bare]));
   } catch {
     // The storage is full. The run is then replayed after a reload.
     sessionStorage.removeItem(PLACE);
   }
+}
+
+/** Ends the sessions of another run, because the person starts anew. @param {string} name  The run that stays. */
+export function forgetOthers(name) {
+  const found = stored();
+  if (!found || found[0] === name) return;
+  sessionStorage.removeItem(PLACE);
+  found[1].runs.forEach(({ session }) => end(session));
 }

@@ -22,7 +22,7 @@ export function Plane({ player }) {
   const picture = useRef(/** @type {SVGSVGElement|null} */ (null));
   const { dataset } = player.examples;
   useEffect(() => {
-    player.examples.from(0, Math.min(dataset.examples, DOTS_MAX), player.leaving.signal).then((items) => setDots(items.map((item) =>
+    player.examples.from(0, Math.min(dataset.examples, DOTS_MAX)).then((items) => setDots(items.map((item) =>
       ({ x: Number(item.x[0]), y: Number(item.x[1]), label: dataset.kind === "half-space" ? 1 : Number(item.y) }))), () => {});
   }, []);
   if (dots.length === 0) return html`<p class="loading">Loading…</p>`;

@@ -5,6 +5,7 @@
 
 import { Problem, Unreachable, call, freshKey, patiently, send } from "../../service/requests.mjs";
 import { History } from "./history.mjs";
+import { end, own } from "./memory.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {import("./examples.mjs").Examples} Examples */
@@ -12,12 +13,22 @@ import { History } from "./history.mjs";
 /** Characters of a hypothesis that is kept for the next reload. */
 const KEPT_HYPOTHESIS_MAX = 60_000;
 
+/** Examples of the first request. */
+const BATCH_FIRST = 64;
+/** Milliseconds that a request should take, so that a person can pause at once and sees the progress. */
+const [REQUEST_MIN, REQUEST_MAX] = [80, 250];
+
 export class Run {
-  /** @param {import("./wanted.mjs").Wanted} wanted  @param {Examples} examples  @param {AbortSignal} abort */
+  /** @param {import("./wanted.mjs").Wanted} wanted  @param {Examples} examples  @param {AbortSignal} abort  Ends the run with the page. */
   constructor(wanted, examples, abort) {
     this.wanted = wanted;
     this.examples = examples;
     this.abort = abort;
+    /** Ends the present action after the request under way. */
+    this.until = abort;
+    this.batch = Math.min(BATCH_FIRST, examples.batchMax);
+    /** Whether the session may have learnt examples whose answers did not arrive. */
+    this.isUnsure = false;
     this.history = new History();
     /** @type {Schemas["Session"]|null} */
     this.session = null;
@@ -55,6 +66,7 @@ export class Run {
       const history = History.from(kept.history);
       // The last answers are unknown if the page went away in the middle of a request. A replay gives all answers.
       if (history.position === session.position) Object.assign(this, { session, history, before: kept.before, beforeAt: kept.beforeAt });
+      else end(session.id);
       return session.position;
     } catch (error) {
       if (error instanceof Problem && error.status === 404) return 0;
@@ -69,29 +81,36 @@ export class Run {
   async replay(position, report) {
     const old = this.session;
     const headers = { "idempotency-key": freshKey() };
-    const session = await patiently(() => call({ method: "POST", path: "v1/sessions", json: this.request, headers }, this.abort), this.abort);
-    Object.assign(this, { session, history: new History(), before: null, beforeAt: 0, next: null, moved: null });
-    if (old) call({ method: "DELETE", path: `v1/sessions/${old.id}` }, this.abort).catch(() => {});
-    while (this.position < position && !this.hasEnded) {
+    // The request outlives the page, because the session of an aborted request would stay behind.
+    const session = await patiently(() => call({ method: "POST", path: "v1/sessions", json: this.request, headers }), this.until);
+    own.add(session.id);
+    if (old) end(old.id);
+    if (this.abort.aborted) end(session.id);
+    this.abort.throwIfAborted();
+    Object.assign(this, { session, history: new History(), before: null, beforeAt: 0, next: null, moved: null, isUnsure: false });
+    while (this.position < position && !this.hasEnded && !this.until.aborted) {
       // The last example comes alone, so that the hypothesis before it is known.
-      const rest = Math.max(1, position - 1 - this.position);
-      await this.learn(Math.min(rest, this.examples.batchMax), report);
+      await this.learn(Math.max(1, position - 1 - this.position), report);
       report(this.position);
     }
   }
 
   /**
-   * Teaches the next examples.
-   * @param {number} count  @param {(done: number) => void} report  Progress of a replay, if answers were lost.
+   * Teaches the next examples, as many as one short request takes.
+   * @param {number} most  @param {(done: number) => void} report  Progress of a replay, if answers were lost.
    */
-  async learn(count, report) {
+  async learn(most, report) {
     const from = this.position;
     const id = /** @type {Schemas["Session"]} */ (this.session).id;
     const before = this.session?.hypothesis ?? null;
-    const lines = (await this.examples.from(from, count, this.abort)).map((example) => JSON.stringify(example));
-    const isUnsure = await this.send(id, from, lines);
+    const count = Math.min(most, this.batch);
+    const lines = (await this.examples.from(from, count, this.until)).map((example) => JSON.stringify(example));
+    const began = performance.now();
+    await this.send(id, from, lines);
     const session = await this.get(id);
-    Object.assign(this, { session, before, beforeAt: from, next: null, moved: null });
+    if (count === this.batch) this.pace(performance.now() - began);
+    const { isUnsure } = this;
+    Object.assign(this, { session, before, beforeAt: from, next: null, moved: null, isUnsure: false });
     if (session.position <= this.history.position) return;
     // Answers of this tab that a broken connection swallowed come back by a replay. Others belong to another tab.
     if (isUnsure) return await this.replay(session.position, report);
@@ -100,28 +119,29 @@ export class Run {
     this.history.skipTo(session.position, session.mistakes);
   }
 
-  /**
-   * @param {string} id  @param {number} from  @param {string[]} lines
-   * @returns {Promise<boolean>}  Whether the session may have learnt examples whose answers did not arrive.
-   */
+  /** Fits the size of a request to the time of the last one. @param {number} milliseconds */
+  pace(milliseconds) {
+    if (milliseconds > REQUEST_MAX) this.batch = Math.ceil(this.batch / 2);
+    if (milliseconds < REQUEST_MIN) this.batch = Math.min(2 * this.batch, this.examples.batchMax);
+  }
+
+  /** @param {string} id  @param {number} from  @param {string[]} lines */
   async send(id, from, lines) {
-    let isUnsure = false;
     const request = { method: /** @type {const} */ ("POST"), path: `v1/sessions/${id}/examples`, body: `${lines.join("\n")}\n`,
       headers: { "content-type": "application/x-ndjson", "if-match": `"${from}"` } };
     const attempt = () => send(request, this.abort).catch((error) => {
-      if (error instanceof Unreachable) isUnsure = true;
+      if (error instanceof Unreachable) this.isUnsure = true;
       throw error;
     });
     try {
-      const response = await patiently(attempt, this.abort);
+      const response = await patiently(attempt, this.until);
       for await (const line of linesOf(response)) this.take(line);
     } catch (error) {
       this.abort.throwIfAborted();
-      if (!(error instanceof Problem)) return true;
-      const isTold = error.status === 412 || error.document.code === "session-ended";
-      if (!isTold) throw error;
+      const isTold = error instanceof Problem && (error.status === 412 || error.document.code === "session-ended");
+      if (error instanceof Problem && !isTold) throw error;
+      if (!isTold) this.isUnsure = true;
     }
-    return isUnsure;
   }
 
   /** @param {any} line  An answer, or the error that ended the request. */
@@ -134,22 +154,24 @@ export class Run {
   async predict() {
     if (this.next?.position === this.position || this.hasEnded) return;
     const { position } = this;
-    const [example] = await this.examples.from(position, 1, this.abort);
+    const [example] = await this.examples.from(position, 1, this.until);
     const request = { method: /** @type {const} */ ("POST"), path: `v1/sessions/${this.session?.id}/predict`, json: { unlabelled: { examples: [example?.x] } } };
-    const found = await patiently(() => call(request, this.abort), this.abort);
+    const found = await patiently(() => call(request, this.abort), this.until);
     this.next = { position, prediction: found.predictions[0], predictedClass: found.predicted_classes?.[0] ?? null, score: found.scores?.[0] ?? null };
   }
 
   /** Deletes the session. */
   async remove() {
-    await call({ method: "DELETE", path: `v1/sessions/${this.session?.id}` }, this.abort);
+    const id = String(this.session?.id);
+    await call({ method: "DELETE", path: `v1/sessions/${id}` }, this.abort);
+    own.delete(id);
     this.session = null;
     this.history = new History();
   }
 
   /** @param {string} id @returns {Promise<Schemas["Session"]>} */
   get(id) {
-    return patiently(() => call({ path: `v1/sessions/${id}` }, this.abort), this.abort);
+    return patiently(() => call({ path: `v1/sessions/${id}` }, this.abort), this.until);
   }
 
   /** @returns {import("./memory.mjs").KeptRun|null} */

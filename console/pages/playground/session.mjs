@@ -23,8 +23,8 @@ export function SessionPanel({ player }) {
   const isSeveral = player.runs.length > 1;
   return html`<${Panel} title=${isSeveral ? "Sessions" : "Session"} actions=${html`<div class="row no-print">
       <button class="small-button" onClick=${() => download("answers.csv", CSV_TYPE, csvOf(rowsOf(player)))}>Download answers as CSV</button>
-      <${ConfirmButton} label=${isSeveral ? "Delete the sessions" : "Delete the session"} disabled=${removal.isRunning} onConfirm=${removal.start}
-        question="Delete on the service? Saved models stay. The link of this page still makes the same run again." /></div>`}>
+      <${ConfirmButton} label=${isSeveral ? "End sessions" : "End session"} disabled=${removal.isRunning} onConfirm=${removal.start}
+        question="End and delete on the service? Saved models stay. The link of this page still makes the same run again." /></div>`}>
     <${Fault} error=${removal.error} onRetry=${removal.start} />
     ${player.runs.map((run) => html`<${OneSession} key=${run.wanted.slot.learner} run=${run} isSeveral=${isSeveral} />`)}
   <//>`;
@@ -87,5 +87,5 @@ function Recipes({ run }) {
     <${ShowRecipe} title="The request that opens this session" recipe=${{ method: "POST", path: "v1/sessions", json: run.request, operation: "create_session" }} />
     <${ShowRecipe} title="The request that teaches an example" recipe=${{ method: "POST", path: `v1/sessions/${id}/examples`, json: example, headers: { "If-Match": `"${run.position}"` },
       operation: "learn_session_examples", arguments: [id] }} />
-    <${ShowRecipe} title="The request that deletes this session" recipe=${{ method: "DELETE", path: `v1/sessions/${id}`, operation: "delete_session", arguments: [id] }} />`;
+    <${ShowRecipe} title="The request that ends this session" recipe=${{ method: "DELETE", path: `v1/sessions/${id}`, operation: "delete_session", arguments: [id] }} />`;
 }

@@ -10,7 +10,7 @@ import { SchemaForm, queryOf, textsIn } from "../../view/schema_form.mjs";
 import { PROPOSED, TARGETS, generatedSchema, targetOf } from "../train/generated.mjs";
 import { stopSchema } from "../train/tasks.mjs";
 import { PRESETS } from "./presets.mjs";
-import { NOT_FOR_SESSIONS, SEED, SLOTS, dataKindIn, withoutData } from "./wanted.mjs";
+import { NOT_FOR_SESSIONS, SEED, SLOTS, dataKindIn, isRight, wantedIn, withoutData } from "./wanted.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {import("./wanted.mjs").Learner} Learner */
@@ -18,7 +18,7 @@ import { NOT_FOR_SESSIONS, SEED, SLOTS, dataKindIn, withoutData } from "./wanted
 
 /** Changes the set-up. The run starts only when the person says so. @param {import("../../view/place.mjs").Query} changes */
 function change(changes) {
-  setQuery({ ...changes, at: null, setup: 1 });
+  setQuery({ ...changes, at: null, pass: null, setup: 1 });
 }
 
 /** Origins that a person may declare for the examples. */
@@ -37,8 +37,10 @@ export function Presets() {
 /** @param {{query: URLSearchParams, catalogue: Learner[]}} props */
 export function SetUp({ query, catalogue }) {
   const hasData = dataKindIn(query) !== null;
-  const isReady = hasData && catalogue.some(({ name }) => name === query.get("learner"));
-  const { setup: _, at: __, ...rest } = Object.fromEntries(query);
+  const wanted = wantedIn(query, catalogue);
+  const hasLearner = wanted[0]?.slot.learner === "learner";
+  const isReady = hasData && hasLearner && isRight(query, wanted);
+  const { setup: _, at: __, pass: ___, ...rest } = Object.fromEntries(query);
   const start = href("playground", rest);
   return html`<${Panel} title="Set up a run">
     <div class="columns">
@@ -54,7 +56,7 @@ export function SetUp({ query, catalogue }) {
       </div>
     </div>
     <div class="row">${isReady ? html`<a class="button primary" href=${start}>Start the run</a>`
-      : html`<p class="muted">${hasData ? "Choose a learner to start." : "Choose the data and a learner to start."}</p>`}</div>
+      : html`<p class="muted">${!hasData ? "Choose the data and a learner to start." : !hasLearner ? "Choose a learner to start." : "A value above needs a change before the run can start."}</p>`}</div>
   <//>`;
 }
 
@@ -69,7 +71,7 @@ function LearnerForm({ slot, query, catalogue }) {
   return html`<section class="stack" aria-label=${slot.title}>
     <h3>${slot.title}</h3>
     <${Field} label=${isSecond ? "Second learner on the same examples" : "On-line learner"} hint=${learner?.learns}>${(/** @type {object} */ attributes) =>
-      html`<${Select} attributes=${attributes} value=${name} onChange=${choose}
+      html`<${Select} attributes=${attributes} value=${learner ? name : ""} onChange=${choose}
         options=${[["", isSecond ? "none" : "Choose…"], ...learners.map((found) => [found.name, found.title])]} />`}<//>
     ${learner && html`
       <details open=${Object.keys(textsIn(query, slot.params)).length > 0}><summary>Parameters of ${learner.title}</summary>
@@ -133,7 +135,8 @@ function Rows({ query }) {
 function Drawn({ query }) {
   const { seed, ...texts } = textsIn(query, "g.");
   const target = targetOf(texts);
-  const schema = generatedSchema(target, texts.sampling || String(PROPOSED["g.sampling"]));
+  const { count, ...fields } = generatedSchema(target, texts.sampling || String(PROPOSED["g.sampling"])).properties ?? {};
+  const schema = { properties: { n: fields.n, count: { ...count, default: PROPOSED["g.count"], description: "The number of different examples." }, ...fields } };
   const redraw = (/** @type {Texts} */ next) => change({ ...queryOf(query, { ...next, ...(seed && { seed }) }, "g.") });
   const rename = (/** @type {string} */ next) => redraw({ ...Object.fromEntries(Object.entries(texts).filter(([name]) => !name.startsWith("target."))), target: next });
   return html`<${Field} label="Hidden concept" hint="The labels of the examples come from this concept.">${(/** @type {object} */ attributes) =>

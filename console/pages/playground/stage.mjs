@@ -13,7 +13,7 @@ import { Plane } from "./plane.mjs";
 import { Player, SPEEDS } from "./player.mjs";
 import { SessionPanel } from "./session.mjs";
 import { TrustPanel } from "./trust.mjs";
-import { positionIn } from "./wanted.mjs";
+import { passIn, positionIn } from "./wanted.mjs";
 
 /** Milliseconds between two changes of the URL. Browsers refuse more than a few per second. */
 const URL_PAUSE = 400;
@@ -24,13 +24,14 @@ const URL_PAUSE = 400;
 export function Stage({ name, query, wanted, dataset }) {
   const player = useMemo(() => new Player(name, dataset, wanted), []);
   player.speed = Object.hasOwn(SPEEDS, query.get("speed") ?? "") ? String(query.get("speed")) : "5";
+  player.isEndless = query.get("passes") === "on";
   usePosition(player, query);
   const version = player.version.value;
   const { runs } = player;
   const [one, other] = runs;
   const isReady = runs.every((run) => run.session);
   const isPlane = dataset.values === "real" && dataset.n === 2;
-  return html`<${Controls} player=${player} version=${version} />
+  return html`<${Controls} player=${player} query=${query} version=${version} />
     <${Notices} player=${player} version=${version} />
     ${isReady && html`
       <div class="columns">
@@ -52,7 +53,7 @@ export function Stage({ name, query, wanted, dataset }) {
 
 /** Keeps the position in the URL, and follows the URL when the person changes the position there. @param {Player} player  @param {URLSearchParams} query */
 function usePosition(player, query) {
-  const wanted = positionIn(query);
+  const [wanted, pass] = [positionIn(query), passIn(query)];
   const published = useRef(wanted);
   const timer = useRef(0);
   useEffect(() => {
@@ -63,7 +64,8 @@ function usePosition(player, query) {
       const { position } = player;
       if (position !== published.current) {
         published.current = position;
-        setQuery({ at: position || null });
+        const pass = player.passOf(position);
+        setQuery({ at: position || null, pass: pass > 1 ? pass : null });
       }
       player.keep(position);
     };
@@ -73,7 +75,7 @@ function usePosition(player, query) {
     // The URL of a reload is fixed before this event, so the runs are kept under that URL.
     const keep = () => { if (player.mode !== "opening") player.keep(published.current); };
     addEventListener("pagehide", keep);
-    player.open(wanted);
+    player.open(wanted, pass);
     return () => {
       clearTimeout(timer.current);
       unsubscribe();
@@ -85,7 +87,6 @@ function usePosition(player, query) {
   useEffect(() => {
     if (wanted === published.current) return;
     published.current = wanted;
-    player.pause();
-    player.goTo(wanted);
+    player.follow(wanted, pass);
   }, [wanted]);
 }

@@ -3,8 +3,12 @@
  * equal runs, because a session is determined by its request and its examples.
  */
 
-import { paramsOf, textsIn } from "../../view/schema_form.mjs";
+import { number } from "../../view/numbers.mjs";
+import { isComplete, paramsOf, textsIn } from "../../view/schema_form.mjs";
+import { VIEW_STATE } from "../../view/place.mjs";
+import { PROPOSED, generatedSchema, targetOf } from "../train/generated.mjs";
 import { stopSchema } from "../train/tasks.mjs";
+import { POSITION_MAX } from "./player.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {import("../train/request.mjs").Learner} Learner */
@@ -22,7 +26,7 @@ export const SLOTS = /** @type {const} */ ([
 export const SEED = 1;
 
 /** Parts of the query that change no answer of a session. */
-const OUTSIDE = ["at", "speed", "setup", "bound"];
+const OUTSIDE = ["at", "pass", "passes", "speed", "setup", "bound", ...VIEW_STATE];
 
 /** Stop conditions that concern jobs only. */
 export const NOT_FOR_SESSIONS = ["max_passes", "max_seconds"];
@@ -51,10 +55,37 @@ function seedIn(query) {
   return /^\d{1,16}$/.test(text) ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : SEED;
 }
 
-/** The position that the query asks for. @param {URLSearchParams} query */
+/** Why a text is no position, or null. @param {string} text */
+export function faultOfPosition(text) {
+  if (text === "") return `Type a position from 0 to ${number(POSITION_MAX)}.`;
+  if (!/^\d+$/.test(text)) return `A position is a whole number from 0 to ${number(POSITION_MAX)}, in digits.`;
+  return Number(text) > POSITION_MAX ? `The position must be at most ${number(POSITION_MAX)}.` : null;
+}
+
+/** The position that the query asks for, 0 if the query has no right one. @param {URLSearchParams} query */
 export function positionIn(query) {
-  const position = Number(query.get("at") ?? 0);
-  return Number.isInteger(position) && position > 0 ? position : 0;
+  const text = query.get("at") ?? "";
+  return faultOfPosition(text) === null ? Number(text) : 0;
+}
+
+/** The pass over the data to which the position of the query belongs. @param {URLSearchParams} query */
+export function passIn(query) {
+  const text = query.get("pass") ?? "";
+  return /^[1-9]\d{0,6}$/.test(text) ? Number(text) : 1;
+}
+
+/** The learner that the query names and a session cannot have, as a slot with the name. @param {URLSearchParams} query  @param {Learner[]} catalogue */
+export function unknownIn(query, catalogue) {
+  return SLOTS.map((slot) => ({ slot, name: query.get(slot.learner) ?? "" }))
+    .find(({ name }) => name !== "" && !catalogue.some((learner) => learner.name === name && learner.mode === "on-line")) ?? null;
+}
+
+/** Whether every parameter of the query has the right form. @param {URLSearchParams} query  @param {Wanted[]} wanted */
+export function isRight(query, wanted) {
+  const drawn = textsIn(query, "g.");
+  return wanted.every(({ slot, learner }) => isComplete(/** @type {Schema} */ (learner.parameters), textsIn(query, slot.params))
+      && isComplete(stopSchema(learner.confidence_rules), textsIn(query, slot.stop)))
+    && (dataKindIn(query) !== "generated" || isComplete(generatedSchema(targetOf(drawn), drawn.sampling || String(PROPOSED["g.sampling"])), drawn));
 }
 
 /** A text that is equal for equal runs. @param {URLSearchParams} query */
@@ -72,6 +103,6 @@ export function dataKindIn(query) {
 
 /** The query without the choice of the data. @param {URLSearchParams} query @returns {Record<string, null>} */
 export function withoutData(query) {
-  const names = [...query.keys()].filter((name) => /^(g|s)\./.test(name) || ["dataset", "sample", "rows", "from", "at"].includes(name));
+  const names = [...query.keys()].filter((name) => /^(g|s)\./.test(name) || ["dataset", "sample", "rows", "from", "at", "pass"].includes(name));
   return Object.fromEntries(names.map((name) => [name, null]));
 }

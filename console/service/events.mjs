@@ -4,6 +4,7 @@
  */
 
 import { Problem, delay, isAway, send } from "./requests.mjs";
+import { piecesOf } from "./text_stream.mjs";
 
 /** @typedef {{id: string, event: string, data: any}} JobEvent */
 
@@ -26,7 +27,9 @@ export async function followJob(job, handle, abort) {
       const headers = { accept: "text/event-stream" };
       if (last) headers["last-event-id"] = last;
       const response = await send({ path: `v1/jobs/${encodeURIComponent(job)}/events`, headers }, attempt.signal);
-      for await (const event of eventsOf(response, stop)) {
+      for await (const block of piecesOf(response, /\r?\n\r?\n/, { isRestCut: true, silenceSeconds: SILENCE_SECONDS_MAX, onSilence: stop })) {
+        const event = parse(block);
+        if (!event) continue;
         failures = 0;
         if (event.id) last = event.id;
         handle(event);
@@ -41,27 +44,6 @@ export async function followJob(job, handle, abort) {
       abort.removeEventListener("abort", stop);
     }
     await delay(Math.min(5000, 250 * 2 ** Math.min(failures, 5)), abort).catch(() => {});
-  }
-}
-
-/**
- * @param {Response} response  @param {() => void} stop  @returns {AsyncGenerator<JobEvent>}
- */
-async function* eventsOf(response, stop) {
-  if (!response.body) return;
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
-    const timer = setTimeout(stop, SILENCE_SECONDS_MAX * 1000);
-    const { done, value } = await reader.read().finally(() => clearTimeout(timer));
-    if (done) return;
-    text += value;
-    const blocks = text.split(/\r?\n\r?\n/);
-    text = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const event = parse(block);
-      if (event) yield event;
-    }
   }
 }
 

@@ -26,7 +26,8 @@ export function upload(spec, report, abort) {
       const headers = new Headers({ "content-type": header("content-type"), "retry-after": header("retry-after") });
       reject(errorOf(request.status, request.statusText, headers, request.response, sentKey));
     };
-    request.onerror = () => {
+    request.onerror = async () => {
+      if (!await isReadable(spec.body)) return reject(new Error("The file changed or went away after you chose it. Choose the file again."));
       isAway.value = true;
       reject(new Unreachable());
     };
@@ -34,4 +35,9 @@ export function upload(spec, report, abort) {
     abort.addEventListener("abort", () => request.abort(), { once: true });
     request.send(/** @type {XMLHttpRequestBodyInit} */ (spec.json !== undefined ? JSON.stringify(spec.json) : spec.body));
   });
+}
+
+/** Whether the browser can still read a body. A browser refuses a file that changed since the person chose the file. @param {unknown} body */
+async function isReadable(body) {
+  return !(body instanceof Blob) || await body.slice(0, 1).arrayBuffer().then(() => true, () => false);
 }

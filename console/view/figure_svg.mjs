@@ -8,7 +8,7 @@ import { number } from "./numbers.mjs";
 
 export const SVG_TYPE = "image/svg+xml";
 
-const COLOURS = ["#0066a6", "#b84a00", "#00795a", "#9c3f7d", "#7d5f00", "#4a4f57"];
+export const SVG_COLOURS = ["#0066a6", "#b84a00", "#00795a", "#9c3f7d", "#7d5f00", "#4a4f57"];
 const [WIDTH, TOP, RIGHT, PLOT_HEIGHT] = [720, 44, 24, 320];
 
 /** @param {FigureSpec} spec */
@@ -71,7 +71,7 @@ function lineOf(series, index, placeX, placeY) {
   for (const point of series.points) {
     if (point.low === undefined || point.high === undefined) continue;
     const [x, low, high] = [placeX(point.x), placeY(point.low), placeY(point.high)];
-    parts.push(`<path d="M${x} ${low}V${high}M${x - 4} ${low}h8M${x - 4} ${high}h8" fill="none" stroke="${COLOURS[index % 6]}"/>`);
+    parts.push(`<path d="M${x} ${low}V${high}M${x - 4} ${low}h8M${x - 4} ${high}h8" fill="none" stroke="${SVG_COLOURS[index % 6]}"/>`);
   }
   if (series.form === "points" || (series.form !== "plain" && places.length < 40)) {
     parts.push(...places.map(([x = 0, y = 0]) => marker(x, y, index)));
@@ -94,19 +94,19 @@ function linesOf(content, length) {
 /** @param {number} index */
 function stroke(index) {
   const dashes = dashOf(index).join(" ");
-  return `stroke="${COLOURS[index % 6]}" stroke-width="2"${dashes ? ` stroke-dasharray="${dashes}"` : ""}`;
+  return `stroke="${SVG_COLOURS[index % 6]}" stroke-width="2"${dashes ? ` stroke-dasharray="${dashes}"` : ""}`;
 }
 
 /** A marker whose form differs between lines. @param {number} x  @param {number} y  @param {number} index */
 function marker(x, y, index) {
-  const fill = `fill="${COLOURS[index % 6]}"`;
+  const fill = `fill="${SVG_COLOURS[index % 6]}"`;
   const forms = [
     `<circle cx="${x}" cy="${y}" r="3.5" ${fill}/>`,
     `<rect x="${x - 3.5}" y="${y - 3.5}" width="7" height="7" ${fill}/>`,
     `<path d="M${x} ${y - 4.5}l4.5 8h-9z" ${fill}/>`,
     `<path d="M${x} ${y - 5}l5 5-5 5-5-5z" ${fill}/>`,
-    `<circle cx="${x}" cy="${y}" r="3" fill="#ffffff" stroke="${COLOURS[index % 6]}" stroke-width="1.5"/>`,
-    `<rect x="${x - 3}" y="${y - 3}" width="6" height="6" fill="#ffffff" stroke="${COLOURS[index % 6]}" stroke-width="1.5"/>`,
+    `<circle cx="${x}" cy="${y}" r="3" fill="#ffffff" stroke="${SVG_COLOURS[index % 6]}" stroke-width="1.5"/>`,
+    `<rect x="${x - 3}" y="${y - 3}" width="6" height="6" fill="#ffffff" stroke="${SVG_COLOURS[index % 6]}" stroke-width="1.5"/>`,
   ];
   return forms[index % forms.length] ?? "";
 }
@@ -156,7 +156,7 @@ function round(value) {
   return Math.round(value * 100) / 100;
 }
 
-/** @param {string} content */
-function escaped(content) {
+/** A text inside SVG. @param {string} content */
+export function escaped(content) {
   return content.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }

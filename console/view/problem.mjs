@@ -40,6 +40,15 @@ function placeOf(found) {
   return parts.filter(Boolean).join(", ");
 }
 
+/**
+ * The errors of fields, by the place that names the field in the request.
+ * @param {Error|null|undefined} error  @param {"pointer"|"parameter"} place  @returns {Record<string, string>}
+ */
+export function faultsBy(error, place) {
+  const found = error instanceof Problem ? error.document.errors : [];
+  return Object.fromEntries(found.flatMap((fault) => (fault[place] ? [[fault[place], fault.detail]] : [])));
+}
+
 /** @param {number} status */
 function remedy(status) {
   if (status === 404) return key.value ? "Check the id. A key reaches only its own things, so another key may own this id."

@@ -83,6 +83,10 @@ def test_a_dataset_shows_its_columns_and_pages_of_examples(page, service, see):
     columns = page.get_by_role("region", name="Columns of the table")
     expect(columns.get_by_role("row").filter(has_text="top-left")).to_contain_text("b, o, x")
     see("dataset")
+    for ending, beginning in (("CSV", "label,class,examples,share"), ("SVG", "<svg")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Balance as {ending}").click()
+        assert download.value.path().read_text().startswith(beginning)
     page.get_by_role("link", name="Last").click()
     expect(page.get_by_text("941 to 958 of 958")).to_be_visible()
     page.reload()
@@ -244,6 +248,20 @@ def test_an_upload_is_cancelled(page):
     expect(page.get_by_role("progressbar", name="Upload")).to_be_visible()
     page.get_by_role("button", name="Cancel the upload").click()
     expect(page.get_by_role("button", name="Store")).to_be_enabled()
+
+
+@pytest.mark.faults
+def test_a_file_that_changes_before_its_upload_is_chosen_again(page, service, tmp_path):
+    file = tmp_path / "toy.csv"
+    file.write_text("a,class\n1,yes\n0,no\n")
+    page.goto("/#/data/new")
+    page.get_by_label(CHOOSE).set_input_files(file)
+    store = page.get_by_role("button", name="Store")
+    expect(store).to_be_enabled()
+    expect(fact(page, "Examples")).to_have_text("2")
+    file.unlink()
+    store.click()
+    expect(page.get_by_role("alert")).to_contain_text("Choose the file again.")
 
 
 @pytest.mark.faults

@@ -109,7 +109,15 @@ def test_a_training_shows_errors_features_and_its_curve(page, service, see):
     expect(fact(page, "Errors on held-out examples")).to_contain_text(f"{job['result']['holdout']['errors']} of 287")
     explained = service.get(f"/v1/models/{job['result']['model']}/explanation")
     heaviest = " and ".join(literal["name"] for literal in explained["terms"][0]["literals"])
-    expect(panel(page, "What the hypothesis uses").get_by_role("rowheader", name=heaviest, exact=True)).to_be_visible()
+    uses = panel(page, "What the hypothesis uses")
+    expect(uses.get_by_role("rowheader", name=heaviest, exact=True)).to_be_visible()
+    expect(uses.get_by_text("Predicts positive if")).to_be_visible()
+    with page.expect_download() as download:
+        uses.get_by_role("button", name="CSV").click()
+    assert heaviest in download.value.path().read_text()
+    with page.expect_download() as download:
+        uses.get_by_role("button", name="SVG").click()
+    assert download.value.path().read_text().startswith("<svg")
     curve = panel(page, "Mistake curve")
     curve.get_by_role("button", name="Table").click()
     last = service.get(f"/v1/jobs/{job['id']}/trace")["points"][-1]
@@ -119,9 +127,12 @@ def test_a_training_shows_errors_features_and_its_curve(page, service, see):
     see("job-train")
     href = page.get_by_role("link", name="Edit and run again").get_attribute("href")
     assert href and f"dataset={dataset['id']}" in href and "p.kernel.conjunctions=monotone" in href and f"seed={job['seed']}" in href
+    page.get_by_label("Language of the program").select_option("c")
+    page.reload()
+    expect(page.get_by_label("Language of the program")).to_have_value("c")
     with page.expect_download() as download:
         page.get_by_role("button", name="Download program").click()
-    assert download.value.path().read_text() == service.get(f"/v1/models/{job['result']['model']}/code?language=python").decode()
+    assert download.value.path().read_text() == service.get(f"/v1/models/{job['result']['model']}/code?language=c").decode()
 
 
 REQUESTS = [

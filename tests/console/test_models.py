@@ -54,7 +54,11 @@ def test_list_filters_in_the_url_and_leads_to_a_model(page, see, board, bits):
 def test_card_explains_the_model(page, see, service, board):
     page.goto(f"#/models/{board}")
     rule = service.get(f"/v1/models/{board}/explanation?top=5")
-    expect(page.get_by_text(rule["rule"])).to_be_visible()
+    negative, positive = service.get(f"/v1/models/{board}")["classes"]
+    begin, condition = "The prediction is 1 if ", rule["rule"].split(". ")[0].rstrip(".")
+    assert condition.startswith(begin)
+    expect(page.get_by_text(f"Predicts {positive} if {condition.removeprefix(begin)}, and {negative} otherwise.")).to_be_visible()
+    expect(page.get_by_text(f"A bar to the right speaks for {positive}")).to_be_visible()
     expect(page.get_by_text(service.get(f"/v1/models/{board}")["data_sha256"])).to_be_visible()
     see("model-card")
     page.get_by_label("Terms to show").select_option("5")
@@ -243,8 +247,7 @@ def test_model_is_exported_imported_and_deleted(page, board, tmp_path):
     choose.set_input_files(file)
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("alert")).to_be_visible()
-    file.write_text(saved.value.path().read_text())
-    choose.set_input_files(file)
+    choose.set_input_files({"name": "model.json", "mimeType": "application/json", "buffer": saved.value.path().read_bytes()})
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Tic-tac-toe")).to_be_visible()
     assert board not in page.url

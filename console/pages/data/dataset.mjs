@@ -9,7 +9,7 @@ import { go, href } from "../../view/place.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
 import { CopyButton, ShowRecipe } from "../../view/recipe.mjs";
 import { TASKS } from "../train/tasks.mjs";
-import { Balance, classesOf, contradictionText } from "./balance.mjs";
+import { Balance, classesOf, contradictionText } from "../../view/balance.mjs";
 import { Examples } from "./examples.mjs";
 import { FeatureNames, StoredColumns } from "./stored_columns.mjs";
 

@@ -8,7 +8,7 @@ import { PageHead, Panel, Time } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
 import { ListTable } from "../../view/rows.mjs";
 import { BringFile, useDroppedFile } from "../home/ways_in.mjs";
-import { balanceText } from "./balance.mjs";
+import { balanceText } from "../../view/balance.mjs";
 import { Samples } from "./samples.mjs";
 
 /** @typedef {import("#api").components["schemas"]["DatasetItem"]} DatasetItem */

@@ -6,11 +6,11 @@ import { handedFile } from "../../service/handed_file.mjs";
 import { bytes } from "../../view/numbers.mjs";
 import { Field, PageHead, Panel, Select } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
-import { Fault } from "../../view/problem.mjs";
+import { Fault, faultsBy } from "../../view/problem.mjs";
 import { ShowRecipe } from "../../view/recipe.mjs";
 import { SchemaForm, fieldsOf } from "../../view/schema_form.mjs";
 import { BringFile, useDroppedFile } from "../home/ways_in.mjs";
-import { FORMATS, formatOf } from "./file_format.mjs";
+import { FORMATS, formatOf } from "../../service/file_format.mjs";
 import { settingsOf } from "./settings.mjs";
 import { ReadColumns } from "./read_columns.mjs";
 import { FirstRows, LabelChoice, Summary } from "./read_parts.mjs";
@@ -72,7 +72,7 @@ function Reading({ file, query }) {
       <${Store} file=${file} format=${format} coding=${told.coding} options=${options} name=${query.get("name") ?? ""} isRefused=${Boolean(reading?.refusal) && !start.beginning?.isPart} />`}`;
 }
 
-/** @param {{reading: import("./reading.mjs").FileReading, query: URLSearchParams, format: import("./file_format.mjs").Format, isLoading: boolean, isPart: boolean,
+/** @param {{reading: import("./reading.mjs").FileReading, query: URLSearchParams, format: import("../../service/file_format.mjs").Format, isLoading: boolean, isPart: boolean,
  *   recipe: import("../../service/recipes.mjs").Recipe}} props */
 function Understood({ reading, query, format, isLoading, isPart, recipe }) {
   return html`<${Panel} title="How the service reads the file" actions=${html`<span class="small muted" role="status">${isLoading ? "Reading again…" : ""}</span>`}>
@@ -85,13 +85,12 @@ function Understood({ reading, query, format, isLoading, isPart, recipe }) {
     <${FirstRows} reading=${reading} />`;
 }
 
-/** @param {{format: import("./file_format.mjs").Format, query: URLSearchParams, error: Error|null}} props */
+/** @param {{format: import("../../service/file_format.mjs").Format, query: URLSearchParams, error: Error|null}} props */
 function Settings({ format, query, error }) {
   const schema = settingsOf(format, query);
   const names = fieldsOf(schema).map(([name]) => name);
   const texts = Object.fromEntries(names.flatMap((name) => (query.get(name) ? [[name, String(query.get(name))]] : [])));
-  const found = /** @type {{document?: import("#api").components["schemas"]["Problem"]}} */ (error ?? {}).document?.errors ?? [];
-  const faults = Object.fromEntries(found.flatMap(({ parameter, detail }) => (parameter ? [[parameter, detail]] : [])));
+  const faults = faultsBy(error, "parameter");
   const change = (/** @type {Record<string, string>} */ next) => setQuery({ ...Object.fromEntries(names.map((name) => [name, null])), ...next });
   return html`<${Panel} title="Options of the reading"><${SchemaForm} schema=${schema} texts=${texts} onChange=${change} faults=${faults} /><//>`;
 }

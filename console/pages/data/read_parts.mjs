@@ -4,7 +4,7 @@ import { html } from "../../vendor/htm-preact.mjs";
 import { number } from "../../view/numbers.mjs";
 import { Facts, Field, Panel, Select, counted, valueOf } from "../../view/parts.mjs";
 import { setQuery } from "../../view/place.mjs";
-import { Balance, classesOf, contradictionText } from "./balance.mjs";
+import { Balance, classesOf, contradictionText } from "../../view/balance.mjs";
 import { referenceTo } from "./read_columns.mjs";
 import { kindsQuery, statedKinds } from "./table_options.mjs";
 

@@ -2,11 +2,11 @@
 
 import { useEffect, useRef, useState } from "../../vendor/hooks.mjs";
 import { call, key, patiently } from "../../service/requests.mjs";
-import { beginningOf } from "./file_format.mjs";
+import { beginningOf } from "../../service/file_format.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {import("./table_options.mjs").Kind} Kind */
-/** @typedef {import("./file_format.mjs").Beginning} Beginning */
+/** @typedef {import("../../service/file_format.mjs").Beginning} Beginning */
 
 /**
  * The facts about the examples that an upload of the same bytes would store.
@@ -43,7 +43,7 @@ export function previewOf(mediaType, coding, options) {
 
 /**
  * The part of the file that is read for the preview.
- * @param {File} file  @param {import("./file_format.mjs").Format|null} format  @param {string|null} coding
+ * @param {File} file  @param {import("../../service/file_format.mjs").Format|null} format  @param {string|null} coding
  */
 export function useBeginning(file, format, coding) {
   const [state, setState] = useState(/** @type {{beginning: Beginning|null, error: Error|null}} */ ({ beginning: null, error: null }));

@@ -23,7 +23,7 @@ const FIELDS = {
     description: "Declare an origin only if the examples are fresh, independent draws. Certificates and confidence rules rest on this declaration." },
 };
 
-/** @param {import("./file_format.mjs").Format} format  @param {URLSearchParams} query  @returns {Schema} */
+/** @param {import("../../service/file_format.mjs").Format} format  @param {URLSearchParams} query  @returns {Schema} */
 export function settingsOf(format, query) {
   const { mediaType } = format;
   const names = format.isTable ? ["numbers", ...(query.get("numbers") === "thermometer" ? ["bins"] : []), "missing"]

@@ -12,7 +12,7 @@ import { Fault } from "../../view/problem.mjs";
 import { ShowRecipe } from "../../view/recipe.mjs";
 
 /**
- * @param {{file: File, format: import("./file_format.mjs").Format, coding: string|null, options: Record<string, string>, name: string,
+ * @param {{file: File, format: import("../../service/file_format.mjs").Format, coding: string|null, options: Record<string, string>, name: string,
  *   isRefused: boolean}} props
  */
 export function Store({ file, format, coding, options, name, isRefused }) {

@@ -9,7 +9,7 @@ const TABLE = ["ignore", "kinds", "numbers", "bins", "missing", "encoding", "unk
 
 /**
  * The parameters that the request carries.
- * @param {URLSearchParams} query  @param {import("./file_format.mjs").Format} format  @returns {Record<string, string>}
+ * @param {URLSearchParams} query  @param {import("../../service/file_format.mjs").Format} format  @returns {Record<string, string>}
  */
 export function optionsOf(query, format) {
   const names = [...COMMON, ...(format.isTable ? TABLE : []), ...(format.hasDelimiter ? ["delimiter", "decimal"] : []),

@@ -6,10 +6,11 @@ import { Facts, Panel, counted } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
 import { duration, number } from "../../view/numbers.mjs";
 import { Rows } from "../../view/rows.mjs";
-import { ShortExplanation } from "../models/explanation.mjs";
+import { classesOf } from "../../view/balance.mjs";
+import { ExplanationPanel } from "../models/explanation.mjs";
 import { ModelFiles } from "./files.mjs";
 import { HypothesisPanel } from "./training.mjs";
-import { shortId } from "./words.mjs";
+import { shortId, titleOf } from "./words.mjs";
 
 /** @typedef {import("./words.mjs").Schemas} Schemas */
 
@@ -57,8 +58,8 @@ function Multipliers({ multipliers }) {
       { name: "multiplier", isNumber: true, cell: (/** @type {Schemas["MultiplierDocument"]} */ row) => number(row.weight) }]} />`;
 }
 
-/** @param {{result: Schemas["MaximumMarginResult"]}} props */
-export function MaximumMarginView({ result }) {
+/** @param {{job: import("./words.mjs").Job, result: Schemas["MaximumMarginResult"]}} props */
+export function MaximumMarginView({ job, result }) {
   return html`<${Panel} title="Result" actions=${result.model && html`<a href=${href(`models/${result.model}`)}>Model ${shortId(result.model)}</a>`}>
       <p><strong>${verdict(result.separable)}</strong></p>
       ${result.detail && html`<p>${result.detail}</p>`}
@@ -68,7 +69,8 @@ export function MaximumMarginView({ result }) {
       <${Bound} bound=${result.bound ?? null} />
     <//>
     ${result.certificate && html`<${Panel} title="Proof"><${Proof} certificate=${result.certificate} /><//>`}
-    ${result.model && html`<${Panel} title="What the hypothesis uses"><${ShortExplanation} model=${result.model} /><//>`}
+    ${result.model && html`<${ExplanationPanel} model=${result.model} name=${titleOf(job)} classes=${classesOf(null, job.table)}
+      title="What the hypothesis uses" />`}
     ${result.separable && html`<${Panel} title="Certificates"><${Certificates} certificates=${result.certificates} withheld=${result.certificates_withheld} /><//>`}
     ${result.support && html`<${Panel} title="Support examples"><p>These examples alone have the same largest margin. They are counted from 0.</p>
       <p class="mono">${result.support.slice(0, 200).map((index) => number(index)).join(" ")}</p>

@@ -1,24 +1,19 @@
 /** The files of a model: its code in a language, and the receipt of its training. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { useState } from "../../vendor/hooks.mjs";
 import { send } from "../../service/requests.mjs";
 import { useAction } from "../../service/resource.mjs";
 import { download } from "../../view/download.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { Panel, Select } from "../../view/parts.mjs";
+import { place, setQuery } from "../../view/place.mjs";
 import { CopyRecipe } from "../../view/recipe.mjs";
-
-/** @type {[language: string, label: string, ending: string][]} */
-const LANGUAGES = [["python", "Python", "py"], ["c", "C", "c"], ["rust", "Rust", "rs"], ["sqlite", "SQLite", "sql"],
-  ["postgresql", "PostgreSQL", "sql"], ["excel", "Excel", "txt"]];
+import { LANGUAGES, codeOf, languageIn, receiptOf } from "../models/words.mjs";
 
 /** @param {{model: string, hasReceipt?: boolean}} props */
 export function ModelFiles({ model, hasReceipt = true }) {
-  const [language, setLanguage] = useState("python");
-  const ending = LANGUAGES.find(([name]) => name === language)?.[2] ?? "txt";
-  const code = { operation: "get_model_code", arguments: [model], path: `v1/models/${model}/code`, query: { language } };
-  const receipt = { operation: "get_model_receipt", arguments: [model], path: `v1/models/${model}/receipt` };
+  const [language, , ending] = languageIn(place.value.query);
+  const [code, receipt] = [codeOf(model, language), receiptOf(model)];
   const save = useAction(async (abort) => {
     const answer = await send(code, abort);
     download(`${model}.${ending}`, "text/plain", await answer.text());
@@ -30,7 +25,7 @@ export function ModelFiles({ model, hasReceipt = true }) {
   return html`<div class="no-print"><${Panel} title="Files of the model">
     <div class="row spread">
       <div class="row"><span>The hypothesis as a program:</span>
-        <${Select} label="Language of the program" value=${language} onChange=${setLanguage} options=${LANGUAGES.map(([name, label]) => [name, label])} />
+        <${Select} label="Language of the program" value=${language} onChange=${(/** @type {string} */ language) => setQuery({ language })} options=${LANGUAGES.map(([name, label]) => [name, label])} />
         <button type="button" disabled=${save.isRunning} onClick=${save.start}>Download program</button></div>
       <${CopyRecipe} recipe=${code} />
     </div>

@@ -20,7 +20,7 @@ export function Result({ job, query }) {
     case "train": return html`<${TrainView} job=${job} result=${result} />`;
     case "evaluate": return html`<${EvaluateView} result=${result} />`;
     case "separability": return html`<${SeparabilityView} result=${result} />`;
-    case "maximum_margin": return html`<${MaximumMarginView} result=${result} />`;
+    case "maximum_margin": return html`<${MaximumMarginView} job=${job} result=${result} />`;
     case "version_space": return html`<${VersionSpaceView} result=${result} />`;
     case "experiment_part": return html`<${PartView} result=${result} />`;
     default: return result ? html`<${Panel} title="Result"><pre tabindex="0">${JSON.stringify(result, null, 2)}</pre><//>` : null;

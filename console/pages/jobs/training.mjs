@@ -10,9 +10,10 @@ import { Facts, Panel } from "../../view/parts.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
 import { href } from "../../view/place.mjs";
 import { duration, number, percent } from "../../view/numbers.mjs";
-import { ShortExplanation } from "../models/explanation.mjs";
+import { classesOf } from "../../view/balance.mjs";
+import { ExplanationPanel } from "../models/explanation.mjs";
 import { ModelFiles } from "./files.mjs";
-import { errorsOf, shortId } from "./words.mjs";
+import { errorsOf, shortId, titleOf } from "./words.mjs";
 
 /** @typedef {import("./words.mjs").Schemas} Schemas */
 /** @typedef {import("./words.mjs").Job} Job */
@@ -21,7 +22,8 @@ import { errorsOf, shortId } from "./words.mjs";
 /** @param {{job: Job, result: TrainResult}} props */
 export function TrainView({ job, result }) {
   return html`<${Outcome} result=${result} />
-    ${result.model && html`<${Panel} title="What the hypothesis uses"><${ShortExplanation} model=${result.model} /><//>`}
+    ${result.model && html`<${ExplanationPanel} model=${result.model} name=${titleOf(job)} classes=${classesOf(null, job.table)}
+      title="What the hypothesis uses" />`}
     ${!job.parent && html`<${MistakeCurve} job=${job} bound=${result.bound ?? null} />`}
     <${Panel} title="Certificates"><${Certificates} certificates=${result.certificates} withheld=${result.certificates_withheld} /><//>
     <${HypothesisPanel} result=${result} />

@@ -7,8 +7,9 @@ import { Facts, Panel } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
 import { number } from "../../view/numbers.mjs";
 import { CopyRecipe, ShowRecipe } from "../../view/recipe.mjs";
+import { classesOf } from "../../view/balance.mjs";
 import { ExplanationPanel } from "./explanation.mjs";
-import { deleting, getting, kindName } from "./words.mjs";
+import { deleting, getting, kindName, titleOf } from "./words.mjs";
 
 /** @typedef {import("./words.mjs").Schemas} Schemas */
 /** @typedef {import("./words.mjs").Model} Model */
@@ -18,10 +19,10 @@ const COLUMNS_MAX = 100;
 /** Values of a column that the card lists. */
 const VALUES_MAX = 12;
 
-/** @param {{model: Model, query: URLSearchParams}} props */
-export function ModelCard({ model, query }) {
+/** @param {{model: Model}} props */
+export function ModelCard({ model }) {
   return html`<${Panel} title="Origin" actions=${html`<${CopyRecipe} recipe=${getting(model.id)} />`}><${Origin} model=${model} /><//>
-    <${ExplanationPanel} model=${model} query=${query} />
+    <${ExplanationPanel} model=${model.id} name=${titleOf(model)} classes=${classesOf(model.classes, model.table)} />
     ${model.table && html`<${Encoding} table=${model.table} />`}
     <${Numbers} model=${model} />
     <${ShowRecipe} title="The request that deletes this model" recipe=${deleting(model.id)} />`;

@@ -11,11 +11,11 @@ import { Fault, Loaded } from "../../view/problem.mjs";
 import { number, percent } from "../../view/numbers.mjs";
 import { ShowRecipe } from "../../view/recipe.mjs";
 import { EvaluateView } from "../jobs/evaluation.mjs";
-import { ChooseDataFile, headersOf } from "./data_file.mjs";
+import { ChooseDataFile, headersOf } from "../../view/data_file.mjs";
 
 /** @typedef {import("./words.mjs").Model} Model */
 /** @typedef {import("./words.mjs").Schemas} Schemas */
-/** @typedef {import("./data_file.mjs").DataFile} DataFile */
+/** @typedef {import("../../view/data_file.mjs").DataFile} DataFile */
 
 /** @type {[value: string, label: string][]} */
 const ASSUMES = [["", "nothing"], ["independent", "independent draws of one distribution"], ["uniform-positive", "uniform over the positive half-space"],

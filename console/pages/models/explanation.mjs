@@ -1,37 +1,39 @@
-/** The explanation of a model: the rule in words and the heaviest terms, as a table with bars, as SVG and as CSV. */
+/** The explanation of a model, for its own page and for that of its training: the rule in words and the heaviest terms, as a table with bars, as SVG and as CSV. */
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { send } from "../../service/requests.mjs";
-import { useAction, useResource } from "../../service/resource.mjs";
+import { useAction } from "../../service/resource.mjs";
 import { useLive } from "../../service/live.mjs";
 import { CSV_TYPE, csvOf, download, nameOfFile } from "../../view/download.mjs";
 import { SVG_TYPE } from "../../view/figure_svg.mjs";
 import { Bar } from "../../view/learning.mjs";
 import { Panel, Select } from "../../view/parts.mjs";
-import { setQuery } from "../../view/place.mjs";
+import { place, setQuery } from "../../view/place.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
 import { number, percent } from "../../view/numbers.mjs";
 import { CopyRecipe } from "../../view/recipe.mjs";
-import { titleOf } from "./words.mjs";
 
 /** @typedef {import("./words.mjs").Schemas["Explanation"]} Explanation */
 /** @typedef {import("./words.mjs").Schemas["ExplanationTerm"]} Term */
-/** @typedef {import("./words.mjs").Model} Model */
 
 const TOPS = ["5", "10", "20", "50", "100"];
 
-/** @param {{model: Model, query: URLSearchParams}} props */
-export function ExplanationPanel({ model, query }) {
-  const wanted = query.get("top") ?? "20";
+/**
+ * @param {{model: string, name: string, classes: string[]|null, title?: string}} props  `model`: the id. `name`: for names of files.
+ * `classes`: the names of the labels −1 and +1.
+ */
+export function ExplanationPanel({ model, name, classes, title = "Explanation" }) {
+  const wanted = place.value.query.get("top") ?? "20";
   const top = /^\d+$/.test(wanted) ? wanted : "20";
-  const path = `v1/models/${model.id}/explanation`;
+  const path = `v1/models/${model}/explanation`;
   const explanation = useLive({ path, query: { top } });
-  const recipe = { operation: "get_model_explanation", arguments: [model.id], path, query: { top } };
+  const recipe = { operation: "get_model_explanation", arguments: [model], path, query: { top } };
+  const file = `${nameOfFile(name)}-explanation`;
   const saving = useAction(async (abort) => {
     const answer = await send({ path, query: { top, format: "svg" } }, abort);
-    download(`${nameOfFile(titleOf(model))}-explanation.svg`, SVG_TYPE, await answer.text());
+    download(`${file}.svg`, SVG_TYPE, await answer.text());
   });
-  const save = () => download(`${nameOfFile(titleOf(model))}-explanation.csv`, CSV_TYPE, csvOf(rowsOf(explanation.value)));
+  const save = () => download(`${file}.csv`, CSV_TYPE, csvOf(rowsOf(explanation.value)));
   const tops = TOPS.includes(top) ? TOPS : [top, ...TOPS];
   const actions = html`<div class="row no-print">
     <label class="row small">Terms <${Select} label="Terms to show" value=${top} onChange=${(/** @type {string} */ value) => setQuery({ top: value })}
@@ -39,26 +41,33 @@ export function ExplanationPanel({ model, query }) {
     <button class="small-button" disabled=${saving.isRunning} onClick=${saving.start}>SVG</button>
     <button class="small-button" disabled=${!explanation.value} onClick=${save}>CSV</button>
     <${CopyRecipe} recipe=${recipe} /></div>`;
-  return html`<${Panel} title="Explanation" actions=${actions}>
+  return html`<${Panel} title=${title} actions=${actions}>
     <${Fault} error=${saving.error} />
-    <${Loaded} resource=${explanation}>${(/** @type {Explanation} */ value) => html`<${Terms} explanation=${value} />`}<//>
+    <${Loaded} resource=${explanation}>${(/** @type {Explanation} */ value) => html`<${Terms} explanation=${value} classes=${classes} />`}<//>
   <//>`;
 }
 
-/** The explanation with its heaviest terms, for the page of a job. @param {{model: string}} props */
-export function ShortExplanation({ model }) {
-  const explanation = useResource({ path: `v1/models/${model}/explanation`, query: { top: 20 } });
-  return html`<${Loaded} resource=${explanation}>${(/** @type {Explanation} */ value) => html`<${Terms} explanation=${value} />`}<//>`;
+/** The beginning of each rule of the service. */
+const RULE_BEGIN = "The prediction is 1 if ";
+
+/** The rule with the names of the classes. @param {{rule: string, classes: string[]|null}} props */
+function Rule({ rule, classes }) {
+  const [negative, positive] = classes ?? [];
+  if (positive === undefined) return html`<p class="rule">${rule}</p>`;
+  if (!rule.startsWith(RULE_BEGIN)) return html`<p class="rule">${rule} Here 1 means <strong>${positive}</strong>.</p>`;
+  const [first = "", ...rest] = rule.slice(RULE_BEGIN.length).split(/(?<=\.) /);
+  return html`<p class="rule">Predicts <strong>${positive}</strong> if ${first.replace(/\.$/, "")}, and <strong>${negative}</strong> otherwise. ${rest.join(" ")}</p>`;
 }
 
-/** @param {{explanation: Explanation}} props */
-function Terms({ explanation }) {
+/** @param {{explanation: Explanation, classes: string[]|null}} props */
+function Terms({ explanation, classes }) {
   const { terms, share, bias, detail } = explanation;
   const sizes = terms.map((term) => sizeOf(term.weight));
   const most = sizes.reduce((high, { log2 }) => Math.max(high, log2), -Infinity);
   const hasUses = terms.some((term) => typeof term.uses === "number");
+  const isTwoSided = sizes.some(({ sign }) => sign < 0);
   return html`<div class="stack">
-    <p class="rule">${explanation.rule}</p>
+    <${Rule} rule=${explanation.rule} classes=${classes} />
     ${terms.length === 0 ? html`<p class="muted">All weights are 0. No feature matters.</p>`
       : html`<div class=${`scroll ${terms.length > 20 ? "tall" : ""}`} tabindex="0" role="region" aria-label="Heaviest terms"><table class="terms">
         <caption>The ${number(terms.length)} heaviest terms${bias !== null && bias !== undefined && html`; the constant is ${number(bias)}`}</caption>
@@ -69,6 +78,8 @@ function Terms({ explanation }) {
           <td class="number">${number(term.weight)}</td>${hasUses && html`<td class="number">${number(term.uses)}</td>`}
           <td class="bar"><${Bar} share=${shareOf(sizes[index], most)} /></td></tr>`)}</tbody>
       </table></div>`}
+    ${classes && terms.length > 0 && html`<p class="small muted">A bar to the right speaks for <strong>${classes[1]}</strong>${isTwoSided && html`, and a bar
+      to the left for <strong>${classes[0]}</strong>`}.</p>`}
     <p class="small muted">${hasUses && html`The column “updates” counts the updates of the training that changed the weight. `}
       ${share && html`These terms hold ${percent(share.decimal)} of the squared weights. `}
       ${explanation.max_literals && html`The service compared conjunctions of at most ${number(explanation.max_literals)} literals. `}${detail}</p>

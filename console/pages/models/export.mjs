@@ -10,20 +10,10 @@ import { setQuery } from "../../view/place.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
 import { number } from "../../view/numbers.mjs";
 import { CopyButton, CopyRecipe } from "../../view/recipe.mjs";
-import { getting, titleOf } from "./words.mjs";
+import { LANGUAGES, codeOf, getting, languageIn, receiptOf, titleOf } from "./words.mjs";
 
 /** @typedef {import("./words.mjs").Model} Model */
 /** @typedef {import("./words.mjs").Schemas["Receipt"]} Receipt */
-
-/** @type {[language: string, label: string, ending: string, use: string][]} */
-const LANGUAGES = [
-  ["python", "Python", "py", "A module, and a program that reads CSV from standard input and writes one label per row."],
-  ["c", "C", "c", "A program that reads CSV from standard input and writes one label per row."],
-  ["rust", "Rust", "rs", "A program that reads CSV from standard input and writes one label per row."],
-  ["sqlite", "SQLite", "sql", "A query that adds the column predicted to the table rows."],
-  ["postgresql", "PostgreSQL", "sql", "A query that adds the column predicted to the table rows."],
-  ["excel", "Excel", "txt", "A formula for the second row of a sheet that has the columns of the training file from A."],
-];
 
 /** Characters of a file that the page shows. */
 const SHOWN_MAX = 20_000;
@@ -41,11 +31,10 @@ export function ExportTab({ model, query }) {
 
 /** @param {{model: Model, query: URLSearchParams, name: string}} props */
 function Program({ model, query, name }) {
-  const wanted = query.get("language") ?? "python";
-  const [language, label, ending, use] = LANGUAGES.find(([known]) => known === wanted) ?? /** @type {typeof LANGUAGES[number]} */ (LANGUAGES[0]);
-  const request = { path: `v1/models/${model.id}/code`, query: { language } };
-  const code = useText(request);
-  return html`<${Panel} title="As a program" actions=${html`<${CopyRecipe} recipe=${{ operation: "get_model_code", arguments: [model.id], ...request }} />`}>
+  const [language, label, ending, use] = languageIn(query);
+  const recipe = codeOf(model.id, language);
+  const code = useText(recipe);
+  return html`<${Panel} title="As a program" actions=${html`<${CopyRecipe} recipe=${recipe} />`}>
     <p class="muted">The program needs no service. It reads raw rows and gives exactly the predictions of the service.</p>
     <div class="row" role="group" aria-label="Language of the program">${LANGUAGES.map(([known, text]) => html`<button key=${known}
       class="small-button" aria-pressed=${known === language} onClick=${() => setQuery({ language: known }, { push: true })}>${text}</button>`)}</div>
@@ -97,9 +86,8 @@ function Weights({ model, name }) {
 
 /** @param {{model: Model, name: string}} props */
 function ReceiptPanel({ model, name }) {
-  const request = { path: `v1/models/${model.id}/receipt` };
-  const receipt = useText(request);
-  const recipe = { operation: "get_model_receipt", arguments: [model.id], ...request };
+  const recipe = receiptOf(model.id);
+  const receipt = useText(recipe);
   return html`<${Panel} title="Receipt of the training" actions=${html`<${CopyRecipe} recipe=${recipe} />`}>
     <p class="muted">The receipt names the mistaken examples. These examples alone reproduce the training.</p>
     ${isCode(receipt.error, "no-receipt") ? html`<p role="status">${receipt.error?.message}</p>`

@@ -10,7 +10,7 @@ import { Panel } from "../../view/parts.mjs";
 import { go } from "../../view/place.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { CopyButton } from "../../view/recipe.mjs";
-import { DropFile } from "./drop.mjs";
+import { DropFile } from "../../view/drop_file.mjs";
 
 /** The place of the file in the script for Python. */
 const FILE_MARK = "the content of the file";

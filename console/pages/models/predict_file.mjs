@@ -7,6 +7,7 @@ import { html } from "../../vendor/htm-preact.mjs";
 import { useState } from "../../vendor/hooks.mjs";
 import { send } from "../../service/requests.mjs";
 import { useAction } from "../../service/resource.mjs";
+import { piecesOf } from "../../service/text_stream.mjs";
 import { CSV_TYPE, csvOf, download, nameOfFile } from "../../view/download.mjs";
 import { Field, Panel, Select } from "../../view/parts.mjs";
 import { setQuery } from "../../view/place.mjs";
@@ -14,12 +15,12 @@ import { Fault } from "../../view/problem.mjs";
 import { number } from "../../view/numbers.mjs";
 import { ShowRecipe } from "../../view/recipe.mjs";
 import { Rows } from "../../view/rows.mjs";
-import { FORMATS, beginningOf } from "../data/file_format.mjs";
-import { ChooseDataFile, headersOf } from "./data_file.mjs";
+import { FORMATS, beginningOf } from "../../service/file_format.mjs";
+import { ChooseDataFile, headersOf } from "../../view/data_file.mjs";
 import { className } from "./words.mjs";
 
 /** @typedef {import("./words.mjs").Model} Model */
-/** @typedef {import("./data_file.mjs").DataFile} DataFile */
+/** @typedef {import("../../view/data_file.mjs").DataFile} DataFile */
 /** @typedef {{row: number, prediction: number, predicted_class?: string|null, score?: number|string|null}} Line */
 /** @typedef {{lines: Line[], isCut: boolean, fault: string|null}} Answers  `isCut`: the file has more rows. */
 
@@ -57,7 +58,7 @@ export function PredictFile({ model, query }) {
 
 /** @param {Model} model  @param {DataFile} data  @param {string} unknown  @param {AbortSignal} abort @returns {Promise<Answers>} */
 async function predict(model, data, unknown, abort) {
-  const format = FORMATS[data.format] ?? /** @type {import("../data/file_format.mjs").Format} */ (FORMATS.csv);
+  const format = FORMATS[data.format] ?? /** @type {import("../../service/file_format.mjs").Format} */ (FORMATS.csv);
   const beginning = await beginningOf(data.file, format, data.coding);
   if (!beginning.body) throw new Error(`${beginning.why} Use the command below for this file.`);
   const enough = new AbortController();
@@ -78,23 +79,13 @@ async function predict(model, data, unknown, abort) {
 async function readLines(answer) {
   /** @type {Line[]} */
   const lines = [];
-  if (!answer.body) return { lines, isCut: false, fault: null };
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let text = ""; ;) {
-    const { done, value } = await reader.read();
-    const parts = (text + (value ?? "")).split("\n");
-    text = done ? "" : (parts.pop() ?? "");
-    for (const part of parts.filter(Boolean)) {
-      const line = JSON.parse(part);
-      if (line.error) return { lines, isCut: false, fault: line.error.detail ?? line.error.title };
-      if (lines.length === LINES_MAX) {
-        await reader.cancel().catch(() => {});
-        return { lines, isCut: true, fault: null };
-      }
-      lines.push({ row: lines.length + 1, ...line });
-    }
-    if (done) return { lines, isCut: false, fault: null };
+  for await (const piece of piecesOf(answer, "\n")) {
+    const line = JSON.parse(piece);
+    if (line.error) return { lines, isCut: false, fault: line.error.detail ?? line.error.title };
+    if (lines.length === LINES_MAX) return { lines, isCut: true, fault: null };
+    lines.push({ row: lines.length + 1, ...line });
   }
+  return { lines, isCut: false, fault: null };
 }
 
 /** @param {{model: Model, answers: Answers}} props */

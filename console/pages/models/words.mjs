@@ -30,6 +30,31 @@ export function getting(id) {
   return { operation: "get_model", arguments: [id], path: `v1/models/${id}` };
 }
 
+/** The languages of programs. @type {[language: string, label: string, ending: string, use: string][]} */
+export const LANGUAGES = [
+  ["python", "Python", "py", "A module, and a program that reads CSV from standard input and writes one label per row."],
+  ["c", "C", "c", "A program that reads CSV from standard input and writes one label per row."],
+  ["rust", "Rust", "rs", "A program that reads CSV from standard input and writes one label per row."],
+  ["sqlite", "SQLite", "sql", "A query that adds the column predicted to the table rows."],
+  ["postgresql", "PostgreSQL", "sql", "A query that adds the column predicted to the table rows."],
+  ["excel", "Excel", "txt", "A formula for the second row of a sheet that has the columns of the training file from A."],
+];
+
+/** The language that the address names. @param {URLSearchParams} query */
+export function languageIn(query) {
+  return LANGUAGES.find(([known]) => known === query.get("language")) ?? /** @type {typeof LANGUAGES[number]} */ (LANGUAGES[0]);
+}
+
+/** @param {string} id  @param {string} language @returns {Recipe} */
+export function codeOf(id, language) {
+  return { operation: "get_model_code", arguments: [id], path: `v1/models/${id}/code`, query: { language } };
+}
+
+/** @param {string} id @returns {Recipe} */
+export function receiptOf(id) {
+  return { operation: "get_model_receipt", arguments: [id], path: `v1/models/${id}/receipt` };
+}
+
 /** @param {string} id @returns {Recipe} */
 export function deleting(id) {
   return { operation: "delete_model", arguments: [id], method: "DELETE", path: `v1/models/${id}` };

@@ -9,7 +9,7 @@ import { href, setQuery } from "../../view/place.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
 import { SchemaForm, queryOf, textsIn } from "../../view/schema_form.mjs";
 import { ListTable } from "../../view/rows.mjs";
-import { Balance, classesOf } from "../data/balance.mjs";
+import { Balance, classesOf } from "../../view/balance.mjs";
 import { COLUMNS } from "../data/list.mjs";
 import { PROPOSED, TARGETS, generatedSchema, targetOf } from "./generated.mjs";
 

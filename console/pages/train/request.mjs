@@ -1,5 +1,6 @@
 /** The request that the state of the page stands for, and the faults of an answer by the field that they concern. */
 
+import { faultsBy } from "../../view/problem.mjs";
 import { isComplete, paramsOf, textsIn } from "../../view/schema_form.mjs";
 import { generatedOf, generatedSchema, targetOf } from "./generated.mjs";
 import { JOB, stopSchema, taskOf } from "./tasks.mjs";
@@ -68,9 +69,8 @@ function valueAt(document, pointer) {
  * @returns {Record<string, string>}
  */
 export function faultsOf(error, refused, request) {
-  const found = /** @type {{document?: import("#api").components["schemas"]["Problem"]}} */ (error ?? {}).document?.errors ?? [];
   const isSame = (/** @type {string} */ pointer) => JSON.stringify(valueAt(refused, pointer)) === JSON.stringify(valueAt(request ?? refused, pointer));
-  return Object.fromEntries(found.flatMap(({ pointer, detail }) => (pointer && isSame(pointer) ? [[pointer, detail]] : [])));
+  return Object.fromEntries(Object.entries(faultsBy(error, "pointer")).filter(([pointer]) => isSame(pointer)));
 }
 
 /** The faults of one form: by dotted names below the pointer. @param {Record<string, string>} faults  @param {string} pointer */

@@ -1,9 +1,9 @@
 /** A file with examples and its format, as the body of a request. */
 
-import { html } from "../../vendor/htm-preact.mjs";
-import { FORMATS, formatOf } from "../data/file_format.mjs";
-import { Field, Select } from "../../view/parts.mjs";
-import { DropFile } from "./drop.mjs";
+import { html } from "../vendor/htm-preact.mjs";
+import { FORMATS, formatOf } from "../service/file_format.mjs";
+import { DropFile } from "./drop_file.mjs";
+import { Field, Select } from "./parts.mjs";
 
 /** @typedef {{file: File, format: string, coding: string|null}} DataFile */
 

@@ -1,8 +1,8 @@
 /** A place for a file: drop a file there, or choose one. */
 
-import { html } from "../../vendor/htm-preact.mjs";
-import { useId, useState } from "../../vendor/hooks.mjs";
-import { bytes } from "../../view/numbers.mjs";
+import { html } from "../vendor/htm-preact.mjs";
+import { useId, useState } from "../vendor/hooks.mjs";
+import { bytes } from "./numbers.mjs";
 
 /** @param {{label: string, accept?: string, file: File|null, onFile: (file: File) => void}} props */
 export function DropFile({ label, accept, file, onFile }) {

@@ -12,9 +12,11 @@ export function number(value, digits = 4) {
   if (typeof value === "string") return /^-?\d+$/.test(value) ? value.replaceAll(/\B(?=(\d{3})+$)/g, ",") : value;
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return whole.format(value + 0); // The sum turns -0 into 0.
   const size = Math.abs(value);
+  if (Number.isNaN(value)) return "–";
+  if (size === Infinity) return value > 0 ? "∞" : "-∞";
   if (size !== 0 && (size < 1e-4 || size >= 1e15)) {
-    const power = Math.floor(Math.log10(size));
-    return `${(value / 10 ** power).toFixed(2)} × 10${superscript(power)}`;
+    const [factor, power] = value.toExponential(2).split("e");
+    return `${factor} × 10${superscript(Number(power))}`;
   }
   return new Intl.NumberFormat("en", { maximumSignificantDigits: Math.max(digits, Math.floor(Math.log10(size || 1)) + 1) }).format(value);
 }

@@ -10,6 +10,10 @@ SMALL = {"n": [3, 5], "learners": ["directed-drift", "directed-drift-sync"], "ru
 MARKUP = "<img src=x onerror=alert(1)>"
 
 
+def panel(page, title: str):
+    return page.get_by_role("region", name=title, exact=True)
+
+
 @pytest.fixture(scope="module")
 def ended(service):
     """An ended experiment whose name is markup."""
@@ -47,6 +51,63 @@ def test_figure_with_other_parameters(page, see, service):
     job = service.get("/v1/jobs/" + page.url.rsplit("/", 1)[1], prefer="wait=60")
     assert (job["status"], job["seed"]) == ("succeeded", 7)
     assert {point["x"] for series in job["result"]["series"] for point in series["points"]} == {3, 5}
+
+
+SMALL_FIGURES = {
+    "fang-venkatesh-table-1": "p.n=3,5,11&p.runs=10",
+    "fang-venkatesh-figure-1": "p.n=5,11&p.normalised_batch_sizes=0.2,1&p.runs=5",
+    "cover-figure-1": "p.dimensions=5&p.points_per_dimension=1,2,3&p.runs=10",
+    "false-stops": "p.n=5,10&p.deltas=0.05,0.5&p.runs=10",
+    "coverage-test-set": "p.deltas=0.1,0.5&p.runs=10",
+    "coverage-sessions": "p.deltas=0.1,0.5&p.runs=10",
+    "coverage-learners": "p.deltas=0.1,0.5&p.runs=5",
+    "coverage-samples": "p.deltas=0.1,0.5&p.runs=5",
+    "sample-complexity": "p.n=11&p.examples_per_dimension=2,4&p.runs=2&p.max_passes=5",
+}
+
+
+def test_every_figure_has_small_parameters(service):
+    assert {figure["name"] for figure in service.get("/v1/experiments")["items"]} == set(SMALL_FIGURES)
+
+
+@pytest.mark.parametrize("name", SMALL_FIGURES)
+def test_the_result_of_each_figure_opens(page, see, name):
+    page.goto(f"#/experiments?figure={name}&seed=1&{SMALL_FIGURES[name]}")
+    page.get_by_role("button", name="Run the figure").click()
+    expect(page.get_by_text("succeeded").first).to_be_visible(timeout=60_000)
+    figure = panel(page, "Figure")
+    expect(figure.get_by_role("img", name=re.compile("^Chart of"))).to_be_visible()
+    table = figure.get_by_role("button", name="Table", exact=True)
+    if table.get_attribute("aria-pressed") == "false":
+        table.click()
+    expect(figure.get_by_role("row").nth(2)).to_be_visible()
+    assert not re.search("NaN|Infinity|undefined|null", figure.inner_text())
+    if name == "fang-venkatesh-table-1":
+        see("experiments-table-1")
+
+
+def test_numbers_of_every_size_are_written(page):
+    page.goto("#/experiments")
+    values = [0, -0.0, 1, 999_999, 1e14, 1e15, 2e15, -3.5e15, 9007199254740993, 9.996e15, 1e21, 1.7e308, 5e-324, 9.999e-5, 1 / 3, 123456.789]
+    texts = page.evaluate("async values => { const { number } = await import(new URL('console/view/numbers.mjs', location.href)); "
+                          "return [...values.map(value => number(value)), number('1' + '0'.repeat(40)), number(Infinity), number(NaN)]; }", values)
+    assert texts == ["0", "0", "1", "999,999", "100,000,000,000,000", "1.00 × 10¹⁵", "2.00 × 10¹⁵", "-3.50 × 10¹⁵", "9.01 × 10¹⁵", "1.00 × 10¹⁶",
+                     "1.00 × 10²¹", "1.70 × 10³⁰⁸", "4.94 × 10⁻³²⁴", "1.00 × 10⁻⁴", "0.3333", "123,457", "10," + ",".join(["000"] * 13), "∞", "–"]
+
+
+@pytest.mark.parametrize("of", ["directed-drift&p.n=400", "cover&p.points=10000&p.dimension=1000", "winnow&p.n=1000000&p.relevant=1000000&p.theta=1"])
+def test_calculators_show_numbers_beyond_10_to_the_15(page, of):
+    page.goto(f"#/experiments?tab=theory&of={of}")
+    expect(page.locator(".answer-box dd").first).to_have_text(re.compile(r"\d"))
+    assert not re.search("NaN|Infinity|undefined|null", page.locator("#main").inner_text())
+
+
+def test_theorem_1_concerns_algorithm_d(page):
+    page.goto("#/experiments")
+    expect(page.get_by_text("concern algorithm D only and hold from n = 4 on")).to_be_visible()
+    page.goto("#/experiments?tab=theory&p.n=3")
+    expect(page.locator(".answer-box")).to_contain_text("Theorem 1 for D, upper bound")
+    expect(page.locator(".answer-box")).to_contain_text("3.375 (does not hold at this n)")
 
 
 @pytest.mark.faults

@@ -11,6 +11,7 @@ import { number, percent } from "../../view/numbers.mjs";
  * @property {string} question
  * @property {string} formula
  * @property {string} source
+ * @property {string} [note]  A condition of the answer.
  * @property {(answer: any) => [string, any][]} facts  The first fact is the answer.
  */
 
@@ -38,12 +39,13 @@ export const CALCULATORS = [
     question: "How many mistakes does Directed Drift make on fresh examples until it finds the target, and how often does a stopping rule end the run too early?",
     formula: "h(d) = (1 + r(d) h(d+1)) / (1 − r(d)): the expected mistakes from Hamming distance d to d − 1, where r(d) is the probability of a bad flip",
     source: "The birth-death chain of algorithm D; bounds of Theorem 1 of Fang and Venkatesh",
+    note: "Theorem 1 concerns algorithm D only. Without their O terms, both of its bounds hold from n = 4 on.",
     facts: (found) => [
       ["Expected mistakes, random start", strong(number(found.expected_mistakes.random_start, 6))],
       ["Expected examples, random start", strong(number(found.expected_examples.random_start, 6))],
       ["Smallest error of a wrong hypothesis", probability(found.min_error.uniform_positive)],
-      ["Theorem 1, lower bound", `${number(found.theorem_1.lower)}${found.theorem_1.lower_holds ? "" : " (does not hold at this n)"}`],
-      ["Theorem 1, upper bound", `${typeof found.theorem_1.upper === "number" ? number(found.theorem_1.upper) : `2^${number(found.theorem_1.log2_upper)}`}${found.theorem_1.upper_holds ? "" : " (does not hold at this n)"}`],
+      ["Theorem 1 for D, lower bound", `${number(found.theorem_1.lower)}${found.theorem_1.lower_holds ? "" : " (does not hold at this n)"}`],
+      ["Theorem 1 for D, upper bound", `${typeof found.theorem_1.upper === "number" ? number(found.theorem_1.upper) : `2^${number(found.theorem_1.log2_upper)}`}${found.theorem_1.upper_holds ? "" : " (does not hold at this n)"}`],
       ["Rule per-hypothesis", `run of ${number(found.per_hypothesis.run_length)}, false stops ${probability(found.per_hypothesis.false_stop_probability)}`],
       ["Rule exact", `run of ${number(found.exact.run_length)}, false stops ${probability(found.exact.false_stop_probability)}`],
       ["Rule anytime", `first run of ${number(found.anytime.run_length)}, false stops ${probability(found.anytime.false_stop_probability)}`],

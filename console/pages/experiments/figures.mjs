@@ -8,7 +8,7 @@ import { Fault, Loaded } from "../../view/problem.mjs";
 import { number } from "../../view/numbers.mjs";
 import { CopyRecipe } from "../../view/recipe.mjs";
 import { ExperimentForm, startJob } from "./parameters.mjs";
-import { FIRST_FIGURE, KINDS, kindTitle, runsOf, timeOf } from "./words.mjs";
+import { FIRST_FIGURE, KINDS, NOTES, kindTitle, runsOf, timeOf } from "./words.mjs";
 
 /** @typedef {import("./words.mjs").ReadyFigure} ReadyFigure */
 /** @typedef {import("./parameters.mjs").Asked} Asked */
@@ -64,7 +64,7 @@ function FigureCard({ figure }) {
 /** @param {{figure: ReadyFigure}} props */
 function Cost({ figure }) {
   const runs = runsOf(figure.experiment);
-  return html`<p class="small">${runs !== null && `${number(runs)} runs per point. `}Takes ${timeOf(figure.name)} on two cores.</p>`;
+  return html`<p class="small">${runs !== null && `${number(runs)} runs per point. `}Takes ${timeOf(figure.name)} on two cores. ${NOTES[figure.name]}</p>`;
 }
 
 /** @param {{figure: ReadyFigure, label: string, isPrimary?: boolean}} props */

@@ -52,6 +52,7 @@ function Calculation({ calculator, schema, query }) {
       <div class="answer-box" aria-live="polite" aria-busy=${answer.isLoading}>
         ${isReady ? html`<${Loaded} resource=${answer}>${(/** @type {any} */ found) => html`<${Facts} of=${calculator.facts(found)} />`}<//>`
           : html`<p class="muted">The answer follows as soon as every value is right.</p>`}</div>
+      ${calculator.note && html`<p class="small">${calculator.note}</p>`}
       <div class="stack tight small"><p class="formula">${calculator.formula}.</p><p class="muted">${calculator.source}.</p></div>
     <//>
     ${calculator.name === "directed-drift" && answer.value && html`<${DriftCharts} analysis=${answer.value} n=${Number(asked.n)} />`}

@@ -15,6 +15,11 @@ export const KINDS = {
 /** The figure for a newcomer. */
 export const FIRST_FIGURE = "fang-venkatesh-table-1";
 
+/** Conditions of figures. @type {Record<string, string>} */
+export const NOTES = {
+  [FIRST_FIGURE]: "The two lines of Theorem 1 concern algorithm D only and hold from n = 4 on. D' and D'' have no such bound.",
+};
+
 /** The time of a figure with its own parameters on two cores, in words. @type {Record<string, string>} */
 const TIMES = { [FIRST_FIGURE]: "some seconds", "coverage-samples": "under a minute" };
 

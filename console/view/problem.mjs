@@ -22,14 +22,24 @@ export function Fault({ error, onRetry }) {
   if (status === 401) return html`<p class="muted">The service shows this part only with an API key.</p>`;
   return html`<div class="notice bad" role="alert">
     <p><strong>${document.title}.</strong> ${document.detail}</p>
-    ${document.errors.length > 0 && html`<ul>${document.errors.map((found) => html`<li>
+    ${!isToldBy(document) && html`<ul>${document.errors.map((found) => html`<li>
       ${placeOf(found) && html`<strong>${placeOf(found)}</strong>: `}${found.detail}</li>`)}</ul>`}
     ${error.retryAfter !== null && html`<p>You can try again in ${number(error.retryAfter)} s.</p>`}
     <p class="small">${remedy(status)} ${document.code && html`<a href=${new URL(`problems/${encodeURIComponent(document.code)}`, root).href}
       target="_blank" rel="noopener">About the code ${document.code}</a>.`}
       ${document.request_id && html` Request <code>${document.request_id}</code>.`}</p>
-    ${onRetry && html`<div><button onClick=${onRetry}>Try again</button></div>`}
+    ${onRetry && canPass(status) && html`<div><button onClick=${onRetry}>Try again</button></div>`}
   </div>`;
+}
+
+/** Whether another attempt can succeed without a change of the request. @param {number} status */
+function canPass(status) {
+  return status >= 500 || [408, 409, 425, 429].includes(status);
+}
+
+/** Whether the description of a problem already contains its errors. @param {import("#api").components["schemas"]["Problem"]} document */
+function isToldBy({ detail, errors }) {
+  return errors.every((found) => detail.includes(found.detail) && [found.pointer, found.parameter].every((name) => !name || detail.includes(name)));
 }
 
 /** @param {import("#api").components["schemas"]["FieldError"]} found */

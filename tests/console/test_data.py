@@ -146,6 +146,53 @@ def test_clicks_change_how_a_file_is_read(page, service, see):
     expect(page.get_by_role("link", name="Train on these data")).to_have_attribute("href", f"#/train?dataset={dataset['id']}")
 
 
+def test_a_refusal_leads_to_its_control(page):
+    page.goto("/#/data/new")
+    bring(page, "patients.csv", PATIENTS)
+    refusal = page.get_by_role("alert")
+    expect(refusal).to_contain_text("Name the label column, as in Label column: “ill”")
+    expect(refusal).not_to_contain_text("labels=")
+    refusal.get_by_role("button", name="Go to “Label column”").click()
+    expect(page.get_by_label("Label column")).to_be_focused()
+    page.keyboard.type("ill")
+    expect(refusal).to_contain_text("Say which value means +1, as in Value that means +1: “")
+    page.get_by_label("Value that means +1").select_option("sick")
+    expect(refusal).to_have_count(0)
+    page.get_by_label("Missing cells").select_option("refuse")
+    expect(refusal).to_contain_text("Missing cells: “drop” leaves such rows out; Use of the column odor: “ignored” leaves the column out.")
+    refusal.get_by_role("button", name="Go to “Use of the column”").click()
+    expect(page.get_by_label("Use of the column id")).to_be_focused()
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize(("name", "content", "told"), [("garbage.csv", b"\x00\xff\x01\x02\n\xfe", "is not UTF-8"), ("nothing.csv", b"", "send at least one"),
+                                                      ("broken.csv.gz", b"abc", "its compression is damaged"), ("broken.xlsx", b"abc", "not a workbook")])
+def test_a_broken_file_is_refused_once_and_for_good(page, see, name, content, told):
+    page.goto("/#/data/new")
+    bring(page, name, content)
+    expect(page.get_by_text(told)).to_have_count(1)
+    expect(page.get_by_role("button", name=re.compile("^Store"))).to_be_disabled()
+    expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+    if name == "garbage.csv":
+        see("file-broken")
+
+
+@pytest.mark.faults
+def test_a_refused_upload_is_sent_again_only_after_a_change(page):
+    refused = {"type": "/problems/bad-value", "title": "A value is not a finite number", "status": 400, "detail": "line 9, column 1: The value is text.",
+               "instance": "", "code": "bad-value", "request_id": "", "errors": [{"line": 9, "column": 1, "detail": "The value is text."}]}
+    page.route("**/v1/datasets?*", lambda route: route.fulfill(status=400, json=refused, content_type="application/problem+json"))
+    page.goto("/#/data/new")
+    bring(page, "toy.csv", "a,class\n1,yes\n0,no\n")
+    store = page.get_by_role("button", name="Store")
+    store.click()
+    expect(page.get_by_role("alert")).to_contain_text("line 9, column 1: The value is text.")
+    expect(store).to_be_disabled()
+    page.get_by_label("Missing cells").select_option("drop")
+    expect(store).to_be_enabled()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
 def test_the_url_keeps_the_choices_for_the_file(page, service):
     page.goto("/#/data/new?labels=ill&positive=well&ignore=id&missing=drop")
     expect(page.get_by_text("The choices apply to the file that you bring.")).to_be_visible()

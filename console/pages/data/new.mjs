@@ -14,6 +14,7 @@ import { FORMATS, formatOf } from "../../service/file_format.mjs";
 import { settingsOf } from "./settings.mjs";
 import { ReadColumns } from "./read_columns.mjs";
 import { FirstRows, LabelChoice, Summary } from "./read_parts.mjs";
+import { Refusal, isRefusal } from "./refusal.mjs";
 import { previewOf, useBeginning, useReading } from "./reading.mjs";
 import { Store } from "./store.mjs";
 import { optionsOf } from "./table_options.mjs";
@@ -64,19 +65,19 @@ function Reading({ file, query }) {
       <${Fault} error=${start.error} />
     <//>
     ${format && html`
-      <${Fault} error=${error} onRetry=${reload} />
+      ${isRefusal(error) ? html`<${Refusal} of=${error.document} />` : html`<${Fault} error=${error} onRetry=${reload} />`}
       ${!reading && isLoading && html`<p class="loading" role="status">The service reads the beginning of the file…</p>`}
       ${reading && html`<${Understood} reading=${reading} query=${query} format=${format} isLoading=${isLoading} isPart=${start.beginning?.isPart ?? false}
         recipe=${{ ...previewOf(format.mediaType, told.coding, options), body: file, file: file.name }} />`}
       <${Settings} format=${format} query=${query} error=${error} />
-      <${Store} file=${file} format=${format} coding=${told.coding} options=${options} name=${query.get("name") ?? ""} isRefused=${Boolean(reading?.refusal) && !start.beginning?.isPart} />`}`;
+      <${Store} file=${file} format=${format} coding=${told.coding} options=${options} name=${query.get("name") ?? ""} isRefused=${start.error !== null || (isRefusal(error) || Boolean(reading?.refusal)) && !start.beginning?.isPart} />`}`;
 }
 
 /** @param {{reading: import("./reading.mjs").FileReading, query: URLSearchParams, format: import("../../service/file_format.mjs").Format, isLoading: boolean, isPart: boolean,
  *   recipe: import("../../service/recipes.mjs").Recipe}} props */
 function Understood({ reading, query, format, isLoading, isPart, recipe }) {
   return html`<${Panel} title="How the service reads the file" actions=${html`<span class="small muted" role="status">${isLoading ? "Reading again…" : ""}</span>`}>
-      ${reading.refusal && html`<div class="notice warn" role="alert"><p><strong>The service cannot read the file like this.</strong>${" "}${reading.refusal.detail}</p></div>`}
+      ${reading.refusal && html`<${Refusal} of=${reading.refusal} />`}
       <${Summary} reading=${reading} isPart=${isPart} />
       ${format.isTable && html`<${LabelChoice} reading=${reading} query=${query} />`}
       <${ShowRecipe} recipe=${recipe} />

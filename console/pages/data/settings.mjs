@@ -3,7 +3,7 @@
 /** @typedef {import("../../view/schema_form.mjs").Schema} Schema */
 
 /** @type {Record<string, Schema>} */
-const FIELDS = {
+export const FIELDS = {
   numbers: { title: "Numbers", type: "string", enum: ["real", "thermometer"], default: "real",
     description: "Real numbers stay numbers. A thermometer makes one bit per threshold, so that every Boolean learner applies." },
   bins: { title: "Thresholds per column", type: "integer", minimum: 1, maximum: 255, default: 8, description: "Largest number of thresholds of a thermometer." },

@@ -10,6 +10,7 @@ import { Field, Panel, valueOf } from "../../view/parts.mjs";
 import { go, setQuery } from "../../view/place.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { ShowRecipe } from "../../view/recipe.mjs";
+import { Refusal, isRefusal } from "./refusal.mjs";
 
 /**
  * @param {{file: File, format: import("../../service/file_format.mjs").Format, coding: string|null, options: Record<string, string>, name: string,
@@ -19,15 +20,19 @@ export function Store({ file, format, coding, options, name, isRefused }) {
   const [sent, setSent] = useState(0);
   // A repeated upload of the same request must not store the data twice.
   const once = useRef({ of: "", key: "" });
+  const [refused, setRefused] = useState("");
   const query = { name: name || plainName(file.name), ...options };
   /** @type {Record<string, string>} */
   const headers = { "content-type": format.mediaType, ...(coding && { "content-encoding": coding }) };
   const recipe = { operation: "create_dataset", method: /** @type {const} */ ("POST"), path: "v1/datasets", query, headers, body: file, file: file.name };
+  const of = JSON.stringify([query, headers]);
   const storing = useAction(async (abort) => {
     setSent(0);
-    const of = JSON.stringify([query, headers]);
     if (once.current.of !== of) once.current = { of, key: freshKey() };
-    const dataset = await upload({ ...recipe, headers: { ...headers, "idempotency-key": once.current.key } }, setSent, abort);
+    const dataset = await upload({ ...recipe, headers: { ...headers, "idempotency-key": once.current.key } }, setSent, abort).catch((error) => {
+      if (isRefusal(error)) setRefused(of);
+      throw error;
+    });
     go(`data/${dataset.id}`);
   });
   useStay(storing.isRunning);
@@ -38,15 +43,15 @@ export function Store({ file, format, coding, options, name, isRefused }) {
     <${ShowRecipe} recipe=${recipe} />
   <//>
   <div class="action-bar no-print">
-    <${Fault} error=${storing.error} onRetry=${storing.start} />
+    ${isRefusal(storing.error) ? refused === of && html`<${Refusal} of=${storing.error.document} />` : html`<${Fault} error=${storing.error} onRetry=${storing.start} />`}
     ${storing.isRunning ? html`<div class="stack">
         <progress aria-label="Upload" max="1" value=${sent < file.size ? sent / whole : undefined}></progress>
         <p>${sent < file.size ? `${bytes(sent)} of ${bytes(file.size)} sent (${percent(sent / whole, 0)})` : `All ${bytes(file.size)} are sent. The service reads and stores the examples.`}</p>
         <div><button onClick=${storing.stop}>Cancel the upload</button></div>
       </div>`
       : html`<div class="row">
-        <button class="primary" onClick=${storing.start} disabled=${isRefused}>Store ${bytes(file.size)}</button>
-        <span class="small muted" role="status">${isRefused ? "The service refuses the file like this. The notice above tells why." : ""}</span>
+        <button class="primary" onClick=${storing.start} disabled=${isRefused || refused === of}>Store ${bytes(file.size)}</button>
+        <span class="small muted" role="status">${isRefused || refused === of ? "The service refuses the file like this. The notice tells why." : ""}</span>
       </div>`}
   </div>`;
 }

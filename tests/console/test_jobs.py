@@ -201,7 +201,9 @@ def test_a_waiting_job_says_why_and_a_failed_job_says_what_to_do(own_service, pa
     queue = own_service.get(f"/v1/jobs/{job['id']}")["queue"]
     assert queue["ahead"] > 0
     page.goto(f"{own_service.address}/#/jobs/{job['id']}")
-    expect(page.get_by_text("of your key run before this job.")).to_be_visible()
+    workers = own_service.get("/v1/workers")["items"][0]["workers"]
+    expect(page.get_by_text(re.compile("^[0-9,]+ jobs run before this job.$"))).to_be_visible()
+    expect(page.get_by_text(f"Other jobs go first. {workers} of {workers} worker")).to_be_visible()
     look(page, "job-queued")
     own_service.send("DELETE", f"/v1/models/{model}")
     for blocker in blockers:

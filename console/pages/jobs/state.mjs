@@ -2,13 +2,15 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useState } from "../../vendor/hooks.mjs";
-import { root, send } from "../../service/requests.mjs";
+import { key, root, send } from "../../service/requests.mjs";
+import { useResource } from "../../service/resource.mjs";
 import { Figure } from "../../view/figure.mjs";
 import { Facts, Panel, Time, counted } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
 import { duration, number, percent } from "../../view/numbers.mjs";
 import { againHref } from "./request.mjs";
 
+/** @typedef {import("./words.mjs").Schemas} Schemas */
 /** @typedef {import("./words.mjs").Job} Job */
 
 /**
@@ -17,25 +19,30 @@ import { againHref } from "./request.mjs";
  */
 const REASONS = {
   "worker": "All workers are busy. The job starts when a worker is free.",
-  "other-jobs": "Other jobs of the same key go first.",
+  "other-jobs": "Other jobs go first.",
   "memory": "No process has enough free memory now. The job starts when other jobs end.",
   "back-off": "An earlier attempt broke off without an answer. The service waits before the next attempt.",
   "no-worker": "No worker process is alive. Ask your operator to start a worker.",
   "newer-worker": "No live worker knows the form of this job. Ask your operator to update the workers.",
+  "storage-full": "The disk of the service is full. Ask your operator to make room.",
   "about-to-start": "A worker is free. The job is about to start.",
 };
 
 /** @param {{job: Job}} props */
 export function Queued({ job }) {
-  const queue = /** @type {{ahead: number, waits_for?: string, not_before?: string|null}|null|undefined} */ (job.queue);
+  const { queue } = job;
+  const workers = useResource({ path: "v1/workers" }, { every: 3 });
+  const processes = /** @type {Schemas["WorkerList"]|null} */ (workers.value)?.items ?? [];
+  const busy = processes.reduce((sum, process) => sum + process.running, 0);
+  const all = processes.reduce((sum, process) => sum + process.workers, 0);
   const ahead = queue?.ahead ?? null;
   const reason = queue?.waits_for ? (REASONS[queue.waits_for] ?? queue.waits_for) : ahead ? REASONS["other-jobs"] : ahead === 0 ? REASONS["worker"] : null;
-  const place = ahead === null ? "The job waits in the queue." : ahead === 0 ? "The job is the next of your jobs."
-    : `${ahead >= 1000 ? "At least 1,000 jobs" : counted(ahead, "job")} of your key ${ahead === 1 ? "runs" : "run"} before this job.`;
+  const place = ahead === null ? "The job waits in the queue." : ahead === 0 ? key.value ? "The job is the next of your jobs." : "The job is the next."
+    : `${ahead >= 1000 ? "At least 1,000 jobs" : counted(ahead, "job")} ${key.value ? "of your key " : ""}${ahead === 1 ? "runs" : "run"} before this job.`;
   return html`<${Panel} title="In the queue">
     <p><strong>${place}</strong></p>
-    ${reason && html`<p>${reason}</p>`}
-    <${Facts} of=${[["Jobs ahead", ahead === null ? null : number(ahead)], ["Priority", number(job.priority)],
+    ${reason && html`<p>${reason}${queue?.waits_for === "other-jobs" && all > 0 && ` ${number(busy)} of ${counted(all, "worker")} ${busy === 1 ? "is" : "are"} busy now.`}</p>`}
+    <${Facts} of=${[["Jobs ahead", ahead === null ? null : number(ahead)], ["Busy workers", all > 0 && `${number(busy)} of ${number(all)}`], ["Priority", number(job.priority)],
       ["Not before", queue?.not_before && html`<${Time} at=${queue.not_before} />`], ["Attempts so far", job.attempt > 0 && number(job.attempt)]]} />
     <p class="small muted"><a href=${href("operation")}>Operation</a> shows the whole queue and the workers.</p>
   <//>`;

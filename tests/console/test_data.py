@@ -186,7 +186,7 @@ def test_a_refused_upload_is_sent_again_only_after_a_change(page):
     bring(page, "toy.csv", "a,class\n1,yes\n0,no\n")
     store = page.get_by_role("button", name="Store")
     store.click()
-    expect(page.get_by_role("alert")).to_contain_text("line 9, column 1: The value is text.")
+    expect(page.get_by_role("alert")).to_contain_text("Line 9, column 1: The value is text.")
     expect(store).to_be_disabled()
     page.get_by_label("Missing cells").select_option("drop")
     expect(store).to_be_enabled()

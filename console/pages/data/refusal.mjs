@@ -20,15 +20,16 @@ export function isRefusal(error) {
 
 /** @param {{of: Refused}} props */
 export function Refusal({ of: { code, detail } }) {
-  const parts = detail.split("`");
+  const parts = (detail.charAt(0).toUpperCase() + detail.slice(1)).split("`");
   const named = new Set(parts.flatMap((part, index) => {
     const control = index % 2 === 1 ? CONTROLS[part.split("=")[0] ?? ""] : undefined;
     return control ? [control] : [];
   }));
   return html`<div class="notice warn" role="alert">
     <p><strong>The service cannot read the file like this.</strong>${" "}${parts.map((part, index) => (index % 2 === 1 ? inWords(part) : part))}</p>
-    ${named.size > 0 && html`<div class="row">${[...named].map((control) => html`<button type="button" class="small-button" key=${control}
-      onClick=${() => goTo(control)}>Go to “${control}”</button>`)}</div>`}
+    ${named.size === 0 && html`<p>Check that the format is that of the file, or take another file.</p>`}
+    <div class="row">${(named.size > 0 ? [...named] : ["Format", "Take another file"]).map((control) => html`<button type="button" class="small-button" key=${control}
+      onClick=${() => goTo(control)}>Go to “${control}”</button>`)}</div>
     <p class="small"><a href=${new URL(`problems/${encodeURIComponent(code)}`, root).href} target="_blank" rel="noopener">About the code ${code}</a>.</p>
   </div>`;
 }

@@ -78,6 +78,17 @@ def test_the_url_holds_the_whole_form(page, service, see):
     expect(page.get_by_label("alpha")).to_have_value("2.5")
 
 
+def test_a_training_without_a_limit_is_told_and_limited(page, service):
+    dataset = service.sample("monks-2")["id"]
+    page.goto(f"/#/train?dataset={dataset}&learner=perceptron")
+    expect(page.get_by_text("each run lasts until 600 s of computing")).to_be_visible()
+    page.get_by_role("button", name="Stop after 100 passes").click()
+    expect(page.get_by_text("each run lasts until")).to_have_count(0)
+    assert request_shown(page)["train"]["stop"] == {"max_passes": 100}
+    page.get_by_role("button", name="Train", exact=True).click()
+    assert job_of(page, service)["learner"]["name"] == "perceptron"
+
+
 @pytest.mark.faults
 def test_a_problem_marks_its_field_and_keeps_the_form(page, service):
     dataset = service.sample("monks-1")["id"]

@@ -41,7 +41,7 @@ export function Queued({ job }) {
     : `${ahead >= 1000 ? "At least 1,000 jobs" : counted(ahead, "job")} ${key.value ? "of your key " : ""}${ahead === 1 ? "runs" : "run"} before this job.`;
   return html`<${Panel} title="In the queue">
     <p><strong>${place}</strong></p>
-    ${reason && html`<p>${reason}${queue?.waits_for === "other-jobs" && all > 0 && ` ${number(busy)} of ${counted(all, "worker")} ${busy === 1 ? "is" : "are"} busy now.`}</p>`}
+    ${reason && html`<p>${reason}${queue?.waits_for === "other-jobs" && busy > 0 && ` ${number(busy)} of ${counted(all, "worker")} ${busy === 1 ? "is" : "are"} busy now.`}</p>`}
     <${Facts} of=${[["Jobs ahead", ahead === null ? null : number(ahead)], ["Busy workers", all > 0 && `${number(busy)} of ${number(all)}`], ["Priority", number(job.priority)],
       ["Not before", queue?.not_before && html`<${Time} at=${queue.not_before} />`], ["Attempts so far", job.attempt > 0 && number(job.attempt)]]} />
     <p class="small muted"><a href=${href("operation")}>Operation</a> shows the whole queue and the workers.</p>

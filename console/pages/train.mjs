@@ -29,7 +29,7 @@ export function TrainPage({ query }) {
   const faults = faultsOf(submission.error, submission.refused, request);
   const at = `/${task.name}`;
   return html`<div class="page">
-    <${PageHead} title=${task.name === "train" ? "Train" : task.title} />
+    <${PageHead} title="Train" />
     <div class="stack tight">
       <${Tabs} path="train" name="task" current=${task.name} query=${Object.fromEntries(query)} tabs=${TASKS.map(({ name, title }) => [name, title])} />
       <p class="muted task-question">${task.question}</p>

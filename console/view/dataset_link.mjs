@@ -13,5 +13,5 @@ export function unnamed(id) {
 export function DatasetLink({ id }) {
   const name = useDatasetName(id);
   if (name === null) return html`<span class="muted" title=${id}>deleted …${id.slice(-6)}</span>`;
-  return html`<a href=${href(`data/${id}`)} title=${id}>${name || (name === "" ? unnamed(id) : `…${id.slice(-6)}`)}</a>`;
+  return html`<a class="clip" href=${href(`data/${id}`)} title=${name ? `${name}, ${id}` : id}>${name || (name === "" ? unnamed(id) : `…${id.slice(-6)}`)}</a>`;
 }

@@ -11,7 +11,8 @@ import { number } from "./numbers.mjs";
 
 /**
  * @template T
- * @typedef {{name: string, label?: any, isNumber?: boolean, sort?: "ascending"|"descending"|"none", cell: (row: T, index: number) => any}} Column
+ * @typedef {{name: string, label?: any, isNumber?: boolean, most?: number, sort?: "ascending"|"descending"|"none", cell: (row: T, index: number) => any}} Column  `most`: rem
+ * that a cell takes at most in a full table.
  */
 
 /** Height of a row in pixels. All rows have one line. */
@@ -52,7 +53,8 @@ export function Rows({ columns, rows, rowKey, caption, height = 34 * 16, onNearE
         ${first > 0 && html`<tr aria-hidden="true"><${Gap} columns=${columns.length} height=${first * ROW} /></tr>`}
         ${shown.map((row, index) => html`<tr key=${rowKey(row, first + index)} aria-rowindex=${first + index + 2}
             class=${isChosen?.(row) ? "chosen" : ""}>
-          ${columns.map((column) => html`<td key=${column.name} class=${`one-line ${column.isNumber ? "number" : ""}`}>
+          ${columns.map((column) => html`<td key=${column.name} class=${`one-line ${column.isNumber ? "number" : ""}`}
+            style=${column.most && !isPaper ? { maxWidth: `${column.most}rem` } : undefined}>
             ${column.cell(row, first + index)}</td>`)}</tr>`)}
         ${after > 0 && html`<tr aria-hidden="true"><${Gap} columns=${columns.length} height=${after * ROW} /></tr>`}
       </tbody>

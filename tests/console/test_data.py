@@ -218,6 +218,17 @@ def test_the_label_is_chosen_in_the_table_of_columns(page):
     expect(page).to_have_url(re.compile("ignore=class"))
 
 
+def test_a_reload_asks_for_the_file_again(page, see):
+    page.goto("/#/data/new")
+    bring(page, "patients.csv", PATIENTS)
+    page.get_by_label("Label column").select_option("ill")
+    page.reload()
+    expect(page.get_by_text("Choose the file patients.csv again.")).to_be_visible()
+    see("file-lost")
+    bring(page, "patients.csv", PATIENTS)
+    expect(page.get_by_label("Label column")).to_have_value("ill")
+
+
 def test_only_the_beginning_of_a_large_file_is_previewed(page):
     lines = b"".join(b"%d,%d,%d\n" % (number % 2, number % 3 == 0, number % 5 == 0) for number in range(300_000))
     table = b"class,a,b\n" + lines

@@ -257,7 +257,9 @@ def test_data_have_their_names(page, service):
     rows = page.get_by_role("region", name="Jobs, the newest first").get_by_role("row")
     link = rows.filter(has_text=f"on {kept['id']}").get_by_role("link", name="monks-1", exact=True)
     expect(link).to_have_attribute("href", f"#/data/{kept['id']}")
-    expect(link).to_have_attribute("title", kept["id"])
+    expect(link).to_have_attribute("title", f"monks-1, {kept['id']}")
+    beyond = page.get_by_role("region", name="Jobs, the newest first").evaluate("element => element.scrollWidth - element.clientWidth")
+    assert beyond <= 0, f"the table is {beyond} pixels wider than its frame"
     expect(rows.filter(has_text=f"on {gone['id']}")).to_contain_text(f"deleted …{gone['id'][-6:]}")
     page.goto(f"/#/compare?jobs={jobs[0]['id']},{jobs[1]['id']}")
     expect(page.get_by_role("region", name="Compared jobs").get_by_role("link", name="monks-1", exact=True)).to_be_visible()

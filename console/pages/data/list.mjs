@@ -20,7 +20,7 @@ function nameOf(item) {
 
 /** @type {import("../../view/rows.mjs").Column<DatasetItem>[]} */
 export const COLUMNS = [
-  { name: "name", cell: (item) => html`<a href=${href(`data/${item.id}`)}>${nameOf(item)}</a>` },
+  { name: "name", most: 12, cell: (item) => html`<a href=${href(`data/${item.id}`)} title=${nameOf(item)}>${nameOf(item)}</a>` },
   { name: "examples", isNumber: true, cell: (item) => number(item.examples) },
   { name: "features", isNumber: true, cell: (item) => number(item.n) },
   { name: "values", cell: (item) => item.values },

@@ -27,15 +27,18 @@ export function NewData({ query }) {
   useEffect(() => {
     if (!handed) return;
     handedFile.value = null;
-    setFile((before) => {
-      // The choices for one file do not suit the columns of another. Those of a link apply to the first file.
-      if (before) setQuery(Object.fromEntries([...query.keys()].map((name) => [name, null])));
-      return handed;
-    });
+    // The choices for one file do not suit the columns of another. Those of a link apply to the first file.
+    const gone = file ? Object.fromEntries([...query.keys()].map((name) => [name, null])) : {};
+    setQuery({ ...gone, file: handed.name });
+    setFile(handed);
   }, [handed]);
   const above = html`<a href=${href("data")}>Data</a>`;
-  if (!file) return html`<div class="page"><${PageHead} title="New data" above=${above} /><${BringFile} isOver=${isOver} />
-    ${query.size > 0 && html`<p class="muted">The address keeps your choices, but not the file. The choices apply to the file that you bring.</p>`}</div>`;
+  const lost = query.get("file");
+  if (!file) return html`<div class="page"><${PageHead} title="New data" above=${above} />
+    ${lost && html`<div class="notice warn" role="status"><p><strong>Choose the file <code>${lost}</code> again.</strong> A browser lets go of a file
+      when a page is loaded anew, and a link holds no file. Your choices for the file are kept.</p></div>`}
+    <${BringFile} isOver=${isOver} />
+    ${query.size > 0 && !lost && html`<p class="muted">The address keeps your choices, but not the file. The choices apply to the file that you bring.</p>`}</div>`;
   return html`<div class="page"><${PageHead} title=${file.name} above=${above} /><${Reading} key=${file} file=${file} query=${query} /></div>`;
 }
 

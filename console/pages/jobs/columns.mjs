@@ -10,13 +10,18 @@ import { outcomeOf, secondsOf, shortId, taskName, titleOf } from "./words.mjs";
 /** @typedef {import("./words.mjs").Job} Job */
 /** @typedef {import("../../view/rows.mjs").Column<Job>} Column */
 
+/** @param {Job} job */
+function taskOf(job) {
+  return `${taskName(job.task)}${job.learner ? ` with ${job.learner.name}` : ""}`;
+}
+
 /** @type {Column[]} */
 export const JOB_COLUMNS = [
-  { name: "job", cell: (job) => html`<a href=${href(`jobs/${job.id}`)} title=${`${titleOf(job)}, ${job.id}`}>${job.name ?? html`<code>${shortId(job.id)}</code>`}</a>` },
+  { name: "job", most: 9, cell: (job) => html`<a href=${href(`jobs/${job.id}`)} title=${`${titleOf(job)}, ${job.id}`}>${job.name ?? html`<code>${shortId(job.id)}</code>`}</a>` },
   { name: "status", cell: (job) => html`<${StatusBadge} status=${job.status} />` },
-  { name: "task", cell: (job) => html`${taskName(job.task)}${job.learner && html` <span class="muted">with</span> ${job.learner.name}`}` },
-  { name: "outcome", cell: (job) => html`<span title=${outcomeOf(job)}>${outcomeOf(job) || "–"}</span>` },
-  { name: "data", cell: (job) => (job.dataset ? html`<${DatasetLink} id=${job.dataset} />` : "–") },
+  { name: "task", most: 7.5, cell: (job) => html`<span title=${taskOf(job)}>${job.task === "train" && job.learner ? job.learner.name : taskName(job.task)}</span>` },
+  { name: "outcome", most: 11, cell: (job) => html`<span title=${outcomeOf(job)}>${outcomeOf(job) || "–"}</span>` },
+  { name: "data", most: 6, cell: (job) => (job.dataset ? html`<${DatasetLink} id=${job.dataset} />` : "–") },
   { name: "submitted", cell: (job) => html`<${Time} at=${job.created_at} />` },
   { name: "ran", isNumber: true, cell: (job) => duration(secondsOf(job)) },
 ];

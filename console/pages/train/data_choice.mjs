@@ -3,6 +3,7 @@
 import { html } from "../../vendor/htm-preact.mjs";
 import { useAction, useList, useResource } from "../../service/resource.mjs";
 import { storeSample } from "../../service/samples.mjs";
+import { unnamed } from "../../view/dataset_link.mjs";
 import { number } from "../../view/numbers.mjs";
 import { Facts, Field, Panel, Select, Tabs, counted } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
@@ -44,8 +45,9 @@ function generatedIn(query) {
 
 /** @param {{dataset: Schemas["Dataset"]}} props */
 function Chosen({ dataset }) {
-  return html`<${Facts} of=${[
-      ["Dataset", html`<a href=${href(`data/${dataset.id}`)}><strong>${dataset.name || "without a name"}</strong></a>`],
+  const name = dataset.name || unnamed(dataset.id);
+  return html`<p><a class="title-link clip" href=${href(`data/${dataset.id}`)} title=${`${name}, ${dataset.id}`}>${name}</a></p>
+    <${Facts} of=${[
       ["Examples", html`<strong>${number(dataset.examples)}</strong>`],
       ["Features", html`<strong>${number(dataset.n)}</strong>`],
       ["Values", dataset.values],

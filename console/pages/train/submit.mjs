@@ -26,9 +26,9 @@ export function Submit({ task, request, missing, submission, subject }) {
       recipe=${{ operation: "create_job", method: "POST", path: "v1/jobs", json: request }} /><//>`}
     <div class="action-bar no-print">
       <${Fault} error=${submission.error} />
-      ${request && isUnlimited(task, request) && html`<p class="row small"><span class="badge warn">no limit</span>
+      ${request && isUnlimited(task, request) && html`<div class="row small"><span class="badge warn">no limit</span>
         <span>On data that the learner cannot learn without mistakes, each run lasts until ${SECONDS_DEFAULT} s of computing.</span>
-        <button type="button" class="small-button" onClick=${() => setQuery({ "stop.max_passes": PASSES_PROPOSED })}>Stop after ${PASSES_PROPOSED} passes</button></p>`}
+        <button type="button" class="small-button" onClick=${() => setQuery({ "stop.max_passes": PASSES_PROPOSED })}>Stop after ${PASSES_PROPOSED} passes</button></div>`}
       <div class="row">
         <button class="primary" disabled=${!request || submission.isRunning} onClick=${submission.start}>
           ${submission.isRunning ? "Sending…" : task.verb}</button>

@@ -1,15 +1,18 @@
 /** Hypotheses, counts, bounds and certificates as a person reads them. */
 
 import { html } from "../vendor/htm-preact.mjs";
-import { useState } from "../vendor/hooks.mjs";
+import { CSV_TYPE, csvOf, download } from "./download.mjs";
+import { SVG_TYPE } from "./figure_svg.mjs";
 import { Facts, counted } from "./parts.mjs";
 import { number, percent, rounded } from "./numbers.mjs";
+import { viewChoice } from "./place.mjs";
+import { weightsSvg } from "./weights_svg.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {Schemas["HypothesisDocument"]} Hypothesis */
 
-/** Weights that are shown at first. */
-const WEIGHTS_SHOWN = 24;
+/** Weights that are shown at first, and weights that are shown at all. The CSV file has every weight. */
+const [WEIGHTS_SHOWN, WEIGHTS_MAX] = [24, 500];
 
 /** Statements of how far an answer can be trusted. @param {{certificates: Schemas["Certificate"][], withheld: Schemas["WithheldCertificate"][]}} props */
 export function Certificates({ certificates, withheld }) {
@@ -81,23 +84,28 @@ export function weightsOf(hypothesis) {
  * @param {{weights: number[], before?: number[]|null, names?: string[]|null}} props
  */
 export function WeightBars({ weights, before, names }) {
-  const [isAll, setIsAll] = useState(false);
-  const order = weights.map((weight, index) => ({ weight, index, was: before?.[index] ?? weight }))
+  const [isAll, setIsAll] = viewChoice("weights", "all");
+  const order = weights.map((weight, index) => ({ weight, index, name: names?.[index] ?? `x${index + 1}`, was: before?.[index] ?? weight }))
     .sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight) || a.index - b.index);
   const most = Math.max(...order.slice(0, 1).map(({ weight }) => Math.abs(weight)), ...(before ?? []).map(Math.abs), 1e-300);
-  const shown = order.slice(0, isAll ? 500 : WEIGHTS_SHOWN);
+  const shown = order.slice(0, isAll ? WEIGHTS_MAX : WEIGHTS_SHOWN);
+  const save = () => download("weights.svg", SVG_TYPE, weightsSvg(shown, "Weights", most));
+  const saveTable = () => download("weights.csv", CSV_TYPE, csvOf([["feature", "weight", ...(before ? ["weight before"] : [])],
+    ...[...order].sort((a, b) => a.index - b.index).map(({ name, weight, was }) => [name, weight, ...(before ? [was] : [])])]));
   return html`<div class="stack">
+    <div class="row no-print"><button type="button" class="small-button" aria-label="Weights as SVG" onClick=${save}>SVG</button>
+      <button type="button" class="small-button" aria-label="Weights as CSV" onClick=${saveTable}>CSV</button></div>
     <div class="scroll tall" tabindex="0" role="region" aria-label="Weights">
       <table><caption class="hidden-label">Weights by size</caption>
         <thead><tr><th scope="col">feature</th><th scope="col" class="number">weight</th><th scope="col"><span class="hidden-label">bar</span></th></tr></thead>
-        <tbody>${shown.map(({ weight, index, was }) => html`<tr key=${index}>
-          <th scope="row" class="feature">${names?.[index] ?? `x${index + 1}`}</th>
+        <tbody>${shown.map(({ weight, index, name, was }) => html`<tr key=${index}>
+          <th scope="row" class="feature">${name}</th>
           <td class="number">${number(weight)}${was !== weight && html`<span class="small muted"> was ${number(was)}</span>`}</td>
           <td class="bar"><${Bar} share=${weight / most} was=${was / most} /></td></tr>`)}</tbody>
       </table>
     </div>
-    ${order.length > shown.length && html`<div><button class="small-button" onClick=${() => setIsAll(true)}>
-      Show ${order.length > 500 ? "the first 500" : "all"} of ${number(order.length)}</button></div>`}
+    ${order.length > WEIGHTS_SHOWN && html`<div class="no-print"><button class="small-button" aria-expanded=${isAll} onClick=${() => setIsAll(!isAll)}>
+      Show ${isAll ? `the first ${WEIGHTS_SHOWN}` : order.length > WEIGHTS_MAX ? `the first ${WEIGHTS_MAX}` : "all"} of ${number(order.length)}</button></div>`}
   </div>`;
 }
 

@@ -6,6 +6,7 @@ import json
 import re
 from urllib.error import HTTPError
 from urllib.parse import urlencode
+from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -362,6 +363,68 @@ def test_two_learners_see_the_same_examples(page, service, see):
     assert service.get(f"/v1/sessions/{session}")["learner"]["params"]["alpha"] == 1.5
 
 
+def saved(page: Page, button: str) -> tuple[str, str]:
+    """The name and the text of a file that a button saves."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=button, exact=True).click()
+    return download.value.suggested_filename, download.value.path().read_text()
+
+
+def test_squares_and_bars_are_saved_and_stand_in_the_url(page, service):
+    page.goto(drawn(g__n=36, seed=2))
+    go_to(page, 30)
+    weights = service.get(f"/v1/sessions/{session_id(page)}")["hypothesis"]["weights"]
+    name, table = saved(page, "Weights of perceptron as CSV")
+    assert name == "weights-of-perceptron.csv"
+    assert [float(row["after"]) for row in csv.DictReader(io.StringIO(table))] == weights
+    _, picture = saved(page, "Weights of perceptron as SVG")
+    assert picture.count("data:image/png") == 2
+    page.get_by_role("button", name="Bars", exact=True).click()
+    page.get_by_role("button", name="Show all of 36").click()
+    panel(page, "Mistakes").get_by_role("button", name="Table").click()
+    expect(page).to_have_url(re.compile(r"weights=list%2Call\b.*table=mistakes-by-examples"))
+    page.reload()
+    at(page, 30)
+    expect(panel(page, "Mistakes").get_by_role("table")).to_be_visible()
+    expect(panel(page, "Hypothesis").get_by_role("row")).to_have_count(37)
+    _, table = saved(page, "Weights as CSV")
+    assert [float(row["weight"]) for row in csv.DictReader(io.StringIO(table))] == weights
+    _, picture = saved(page, "Weights as SVG")
+    assert picture.count("<rect") == 37 and "x36" in picture
+
+
+@pytest.mark.parametrize("query, file", [({"rows": "110,1\n001,-1"}, "rows.ndjson"), ({"rows": "a,b,y\n1,0,1\n0,1,-1"}, "rows.csv"), ({"sample": "tic-tac-toe"}, None)])
+def test_the_requests_of_a_run_can_be_repeated(page, service, query, file):
+    page.goto(place(learner="perceptron", **query))
+    at(page, 0)
+    ready(page)
+    session = session_id(page)
+
+    def shown(title: str) -> str:
+        part = page.locator("details", has=page.get_by_text(title, exact=True))
+        part.locator("summary").click()
+        return part.locator("pre").inner_text()
+
+    if file:
+        assert f"@{file}" in shown("The request that stores the data")
+        assert saved(page, f"Download {file}")[0] == file
+    else:
+        assert "/v1/samples/tic-tac-toe" in shown("The request that reads the sample")
+    command = shown("The request that teaches the next example")
+    body = json.loads(re.search(r"-d '(.*)'", command)[1])
+    found = service.post(f"/v1/sessions/{session}/examples", body, if_match='"0"')
+    assert found["answers"][0]["position"] == 1
+    address = re.search(r"'(http://[^']+)'", shown("The request that reads the examples as such lines"))[1]
+    with urlopen(address, timeout=20) as answer:
+        lines = answer.read()
+    teach = shown("The request that teaches many examples, one per line")
+    assert "application/x-ndjson" in teach and "@examples.ndjson" in teach
+    headers = {"content-type": "application/x-ndjson"}
+    with urlopen(Request(f"{service.address}/v1/sessions/{session}/examples", lines, headers), timeout=20) as answer:
+        assert len(answer.read().splitlines()) == len(lines.splitlines())
+    assert service.get(f"/v1/sessions/{session}")["position"] > 2
+
+
 def test_a_stop_rule_ends_the_session_and_says_so(page, see):
     page.goto("/#/playground")
     page.get_by_role("link", name="Majority with Directed Drift").click()
@@ -393,6 +456,7 @@ def test_two_tabs_on_one_session_learn_nothing_twice(page, service):
     at(other, 4)
     page.get_by_role("button", name="Step", exact=True).click()
     expect(page.get_by_text("This page caught up and taught nothing twice.")).to_be_visible()
+    expect(page.locator(".notice")).to_have_count(1)
     at(page, 4)
     assert service.get(f"/v1/sessions/{session}")["position"] == 4
     page.get_by_role("button", name="Replay in a session of this tab").click()
@@ -404,12 +468,76 @@ def test_two_tabs_on_one_session_learn_nothing_twice(page, service):
 
 
 @pytest.mark.faults
+@pytest.mark.parametrize("gone", [0, 1])
+def test_one_of_two_deleted_sessions_gives_one_notice(page, service, gone):
+    page.goto(drawn(**{"with": "winnow", "seed": 22}))
+    go_to(page, 6)
+    sessions = page.locator("dl.facts > div", has_text="Session").locator("code").all_inner_texts()
+    service.send("DELETE", f"/v1/sessions/{sessions[gone]}")
+    page.get_by_role("button", name="Step", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("The session is gone.")
+    expect(page.locator(".notice")).to_have_count(1)
+    page.get_by_role("button", name="Replay in a new session").click()
+    expect(page.locator(".notice")).to_have_count(0)
+    ready(page)
+    rows = answers(page)
+    assert len([row for row in rows if row["learner"] == "perceptron"]) == len([row for row in rows if row["learner"] == "winnow"])
+
+
+def test_back_in_the_middle_of_a_stream(page, service):
+    page.goto(drawn(seed=31))
+    go_to(page, 10)
+    expect(page).to_have_url(re.compile(r"at=10\b"))
+    page.evaluate("location.hash = location.hash.replace('at=10', 'at=12')")
+    at(page, 12)
+    ready(page)
+    page.get_by_label("Speed").select_option("full")
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.locator("[data-position='12']")).to_have_count(0)
+    page.go_back()
+    at(page, 10)
+    ready(page)
+    assert [int(row["position"]) for row in answers(page)] == list(range(1, 11))
+    assert service.get(f"/v1/sessions/{session_id(page)}")["position"] == 10
+    page.get_by_label("Speed").select_option("full")
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.locator("[data-position='10']")).to_have_count(0)
+    page.get_by_role("link", name="Home", exact=True).click()
+    page.go_back()
+    ready(page)
+    position = int(page.locator("[data-position]").get_attribute("data-position") or 0)
+    assert position > 10
+    assert [int(row["position"]) for row in answers(page)] == list(range(1, position + 1))
+
+
+SHIFT = """(() => { const day = %d * 86400000, Real = Date;
+window.Date = class extends Real { constructor(...given) { if (given.length) super(...given); else super(Real.now() + day); }
+  static now() { return Real.now() + day; } }; })()"""
+
+
+@pytest.mark.parametrize("days", [1, -1])
+def test_a_clock_that_is_a_day_off_changes_nothing(page, service, days):
+    page.add_init_script(SHIFT % days)
+    page.goto(drawn(seed=41, speed="25"))
+    ready(page)
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.locator("[data-position]")).to_have_attribute("data-position", re.compile(r"^([3-9]\d|\d{3,})$"))
+    page.get_by_role("button", name="Pause", exact=True).click()
+    ready(page)
+    assert len(answers(page)) == int(page.locator("[data-position]").get_attribute("data-position") or 0)
+    opened = service.get(f"/v1/sessions/{session_id(page)}")["created_at"]
+    expect(fact(page, "Opened").locator("time")).to_have_attribute("datetime", opened)
+    assert not re.search(r"NaN|Invalid|[-−]\d+ (s|min|h|d)\b", page.locator("#main").inner_text())
+
+
+@pytest.mark.faults
 def test_a_deleted_session_is_replayed(page, service, see):
     page.goto(drawn(seed=22))
     go_to(page, 6)
     service.send("DELETE", f"/v1/sessions/{session_id(page)}")
     page.get_by_role("button", name="Step", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("The session is gone.")
+    expect(page.locator(".notice")).to_have_count(1)
     see("playground-gone")
     page.get_by_role("button", name="Replay in a new session").click()
     expect(page.get_by_role("alert")).to_have_count(0)

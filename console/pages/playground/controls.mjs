@@ -79,10 +79,9 @@ function GoTo({ player, asked, isIdle }) {
   const [fault, setFault] = useState(refused && `The link asks for the position ${shortened(refused)}. ${faultOfPosition(refused)}`);
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    if (!isIdle) return;
     const found = faultOfPosition(text);
     setFault(found ?? "");
-    if (found) return;
+    if (found || !isIdle) return;
     player.jump(Number(text));
     setText("");
   };

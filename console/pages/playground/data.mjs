@@ -55,7 +55,31 @@ async function sampleRequest(query, abort) {
   if (!sample) throw new Error(`The service has no sample named ${name}. Choose another sample in the set-up.`);
   const given = paramsOf(sample.parameters, textsIn(query, "s."));
   const table = await patiently(async () => (await send({ path: `v1/samples/${encodeURIComponent(name)}`, query: given }, abort)).text(), abort);
-  return { method: "POST", path: "v1/datasets", query: { name: sample.title }, body: table, headers: { "content-type": "text/csv" } };
+  return tableRequest(sample.title, table);
+}
+
+/** @typedef {{title: string, recipe: Recipe, content?: string}} DataRecipe  `content`: the file of the recipe. */
+/** @typedef {import("../../service/recipes.mjs").Recipe} Recipe */
+
+/** The requests that store the data of the query. A stored dataset needs none. @param {URLSearchParams} query  @returns {DataRecipe[]} */
+export function dataRecipes(query) {
+  const kind = dataKindIn(query);
+  const title = "The request that stores the data";
+  if (kind === "generated") return [{ title, recipe: { ...generatedRequest(query), operation: "create_dataset" } }];
+  if (kind === "rows") {
+    const request = rowsRequest(query.get("rows") ?? "");
+    const file = request.headers?.["content-type"] === "text/csv" ? "rows.csv" : "rows.ndjson";
+    return [{ title, recipe: { ...request, operation: "create_dataset", file }, content: String(request.body) }];
+  }
+  if (kind !== "sample") return [];
+  const name = query.get("sample") ?? "";
+  return [{ title: "The request that reads the sample", recipe: { path: `v1/samples/${encodeURIComponent(name)}`, query: textsIn(query, "s."), operation: "get_sample", arguments: [name] } },
+    { title, recipe: { ...tableRequest(name, ""), operation: "create_dataset", file: `${name}.csv` } }];
+}
+
+/** @param {string} name  @param {string} table @returns {RequestSpec} */
+function tableRequest(name, table) {
+  return { method: "POST", path: "v1/datasets", query: { name }, body: table, headers: { "content-type": "text/csv" } };
 }
 
 /** @param {RequestSpec} request  @param {AbortSignal} abort */

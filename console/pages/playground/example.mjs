@@ -4,7 +4,7 @@ import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useState } from "../../vendor/hooks.mjs";
 import { number } from "../../view/numbers.mjs";
 import { Panel, counted } from "../../view/parts.mjs";
-import { HeatMap, sideOf } from "./heat_map.mjs";
+import { HeatMap, SaveSquares, sideOf } from "./heat_map.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
 /** @typedef {import("./player.mjs").Player} Player */
@@ -82,6 +82,7 @@ function Features({ example, dataset }) {
   }
   const side = sideOf(values.length);
   if (side) return html`<div class="row"><${HeatMap} values=${values} label=${`The example as a square of ${side} by ${side} features`} />
+    <${SaveSquares} squares=${[{ name: "value", values }]} name="example" />
     ${isBits && values.length <= 400 && html`<p class="bits small">${String(example.x)}</p>`}</div>`;
   if (isBits) return html`<p class="bits">${values.length > 1000 ? `${String(example.x).slice(0, 1000)}…` : typeof example.x === "string" ? example.x : values.map((value) => (value > 0 ? 1 : 0)).join("")}</p>
     ${values.length > 1000 && html`<p class="small muted">The first 1,000 of ${number(values.length)} bits.</p>`}`;

@@ -1,11 +1,11 @@
 /** The hypothesis of a session before and after the latest examples: bits, a square of colours, bars or support vectors. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { useState } from "../../vendor/hooks.mjs";
 import { HypothesisView, weightsOf } from "../../view/learning.mjs";
 import { number } from "../../view/numbers.mjs";
 import { Panel, counted } from "../../view/parts.mjs";
-import { HeatMap, sideOf } from "./heat_map.mjs";
+import { viewChoice } from "../../view/place.mjs";
+import { HeatMap, SaveSquares, sideOf } from "./heat_map.mjs";
 
 /** @typedef {import("#api").components["schemas"]["HypothesisDocument"]} Hypothesis */
 
@@ -16,7 +16,7 @@ const BITS_MAX = 1000;
 export function HypothesisPanel({ run, isOne }) {
   const { session, before, beforeAt } = run;
   const after = session?.hypothesis ?? null;
-  const [isList, setIsList] = useState(false);
+  const [isList, setIsList] = viewChoice("weights", "list");
   const weights = after && weightsOf(after);
   const was = before && weightsOf(before);
   const side = weights ? sideOf(weights.length) : null;
@@ -27,7 +27,7 @@ export function HypothesisPanel({ run, isOne }) {
   return html`<${Panel} title=${title} actions=${toggle}>
     <p class="small muted">${before ? `Position ${number(run.position)}, compared with position ${number(beforeAt)}. ` : `Position ${number(run.position)}. `}${changeText(weights, was, after, before)}</p>
     ${!after ? html`<p class="muted">The hypothesis is larger than 256 KiB. Save the session as a model to read it.</p>`
-      : side && weights && !isList ? html`<${Squares} weights=${weights} was=${was} side=${side} />`
+      : side && weights && !isList ? html`<${Squares} weights=${weights} was=${was} side=${side} name=${run.wanted.learner.name} />`
         : after.kind === "binary-weights" ? html`<${Bits} after=${after} before=${before} />`
           : html`<${HypothesisView} hypothesis=${after} before=${before} features=${run.examples.dataset.features ?? null} />`}
   <//>`;
@@ -47,12 +47,14 @@ function changeText(weights, was, after, before) {
   return "";
 }
 
-/** @param {{weights: number[], was: number[]|null, side: number}} props */
-function Squares({ weights, was, side }) {
+/** @param {{weights: number[], was: number[]|null, side: number, name: string}} props */
+function Squares({ weights, was, side, name }) {
   const most = [...weights, ...(was ?? [])].reduce((largest, weight) => Math.max(largest, Math.abs(weight)), 0);
-  const square = (/** @type {string} */ name, /** @type {number[]} */ values) => html`<figure class="stack tight">
+  const squares = [...(was ? [{ name: "before", values: was }] : []), { name: was ? "after" : "now", values: weights }];
+  const square = (/** @type {string} */ name, /** @type {number[]} */ values) => html`<figure class="stack tight" key=${name}>
     <${HeatMap} values=${values} most=${most} label=${`Weights ${name} as a square of ${side} by ${side}`} /><figcaption class="small">${name}</figcaption></figure>`;
-  return html`<div class="row squares">${was && square("before", was)}${square(was ? "after" : "now", weights)}</div>
+  return html`<div class="row squares">${squares.map((one) => square(one.name, one.values))}</div>
+    <div><${SaveSquares} squares=${squares} most=${most} name=${`weights of ${name}`} /></div>
     <p class="small muted">Blue is positive, orange negative, stronger colours are larger. The largest size is ${number(most)}.</p>`;
 }
 

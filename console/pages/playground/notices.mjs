@@ -19,7 +19,7 @@ export function Notices({ player }) {
       : fault && html`<${Fault} error=${fault} onRetry=${() => (isOpen ? player.goTo(player.position, player.passOf(player.position)) : player.renew())} />`}
     ${mode === "paused" && !isOpen && !fault && html`<div class="notice"><p>The session is not open.</p><div><button class="primary" onClick=${() => player.renew()}>Open the session</button></div></div>`}
     ${mode === "paused" && !fault && html`<${PassEnd} player=${player} />`}
-    ${runs.map((run) => html`<${OfRun} key=${run.wanted.slot.learner} run=${run} player=${player} />`)}`;
+    ${!isGone && runs.map((run) => html`<${OfRun} key=${run.wanted.slot.learner} run=${run} player=${player} />`)}`;
 }
 
 /** The end of a pass over the data, and the ways on. @param {{player: import("./player.mjs").Player}} props */

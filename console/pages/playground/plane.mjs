@@ -5,6 +5,7 @@ import { useEffect, useId, useRef, useState } from "../../vendor/hooks.mjs";
 import { CSV_TYPE, csvOf, download } from "../../view/download.mjs";
 import { SVG_TYPE } from "../../view/figure_svg.mjs";
 import { number } from "../../view/numbers.mjs";
+import { viewChoice } from "../../view/place.mjs";
 import { labelText } from "./example.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
@@ -18,7 +19,7 @@ const TICKS_MAX = 8;
 /** @param {{player: import("./player.mjs").Player, version: number}} props */
 export function Plane({ player }) {
   const [dots, setDots] = useState(/** @type {Dot[]} */ ([]));
-  const [isTable, setIsTable] = useState(false);
+  const [isTable, setIsTable] = viewChoice("table", "plane");
   const picture = useRef(/** @type {SVGSVGElement|null} */ (null));
   const { dataset } = player.examples;
   useEffect(() => {

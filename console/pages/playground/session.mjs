@@ -1,7 +1,7 @@
 /** The sessions behind a run: their ids and requests, the answers as a file, the hypothesis as a model, and the deletion. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { useState } from "../../vendor/hooks.mjs";
+import { useEffect, useState } from "../../vendor/hooks.mjs";
 import { call, freshKey } from "../../service/requests.mjs";
 import { useAction } from "../../service/resource.mjs";
 import { CSV_TYPE, csvOf, download } from "../../view/download.mjs";
@@ -9,12 +9,16 @@ import { ConfirmButton, Facts, Field, Panel, Time, valueOf } from "../../view/pa
 import { go, href } from "../../view/place.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { CopyRecipe, ShowRecipe } from "../../view/recipe.mjs";
+import { dataRecipes } from "./data.mjs";
 
 /** @typedef {import("./player.mjs").Player} Player */
 /** @typedef {import("./run.mjs").Run} Run */
 
-/** @param {{player: Player, version: number}} props */
-export function SessionPanel({ player }) {
+/** Features of an example that a recipe writes out. */
+const RECIPE_FEATURES_MAX = 2000;
+
+/** @param {{player: Player, query: URLSearchParams, version: number}} props */
+export function SessionPanel({ player, query }) {
   const removal = useAction(async () => {
     player.pause();
     await player.remove();
@@ -22,12 +26,20 @@ export function SessionPanel({ player }) {
   });
   const isSeveral = player.runs.length > 1;
   return html`<${Panel} title=${isSeveral ? "Sessions" : "Session"} actions=${html`<div class="row no-print">
-      <button class="small-button" onClick=${() => download("answers.csv", CSV_TYPE, csvOf(rowsOf(player)))}>Download answers as CSV</button>
+      <button class="small-button" onClick=${() => download(`answers-${player.runs.map((run) => run.wanted.learner.name).join("-")}.csv`, CSV_TYPE, csvOf(rowsOf(player)))}>Download answers as CSV</button>
       <${ConfirmButton} label=${isSeveral ? "End sessions" : "End session"} disabled=${removal.isRunning} onConfirm=${removal.start}
         question="End and delete on the service? Saved models stay. The link of this page still makes the same run again." /></div>`}>
     <${Fault} error=${removal.error} onRetry=${removal.start} />
     ${player.runs.map((run) => html`<${OneSession} key=${run.wanted.slot.learner} run=${run} isSeveral=${isSeveral} />`)}
+    ${dataRecipes(query).map((found) => html`<${DataRequest} key=${found.title} of=${found} />`)}
   <//>`;
+}
+
+/** @param {{of: import("./data.mjs").DataRecipe}} props */
+function DataRequest({ of }) {
+  const { title, recipe, content } = of;
+  return html`<${ShowRecipe} title=${title} recipe=${recipe} />
+    ${content && html`<div class="no-print"><button class="small-button" onClick=${() => download(String(recipe.file), String(recipe.headers?.["content-type"]), content)}>Download ${recipe.file}</button></div>`}`;
 }
 
 /** The answers as rows. A missing answer has no row. @param {Player} player @returns {(string|number)[][]} */
@@ -81,11 +93,21 @@ function Saving({ run }) {
 function Recipes({ run }) {
   const id = String(run.session?.id);
   const { dataset } = run.examples;
-  const example = dataset.kind === "half-space" ? { half_space: { examples: ["1".repeat(Math.min(dataset.n, 64))] } }
-    : { labelled: { examples: [{ x: dataset.values === "boolean" ? "1".repeat(Math.min(dataset.n, 64)) : Array(Math.min(dataset.n, 16)).fill(0.5), y: 1 }] } };
+  const { position } = run;
+  const [next, setNext] = useState(/** @type {import("./examples.mjs").Example|null} */ (null));
+  useEffect(() => {
+    let isOver = false;
+    run.examples.from(position, 1).then(([found]) => { if (!isOver) setNext(found ?? null); }, () => {});
+    return () => { isOver = true; };
+  }, [position]);
+  const json = dataset.kind === "half-space" ? { half_space: { examples: [next?.x] } } : { labelled: { examples: [next] } };
+  const path = `v1/sessions/${id}/examples`;
+  const headers = { "If-Match": `"${position}"` };
   return html`
     <${ShowRecipe} title="The request that opens this session" recipe=${{ method: "POST", path: "v1/sessions", json: run.request, operation: "create_session" }} />
-    <${ShowRecipe} title="The request that teaches an example" recipe=${{ method: "POST", path: `v1/sessions/${id}/examples`, json: example, headers: { "If-Match": `"${run.position}"` },
+    ${next && dataset.n <= RECIPE_FEATURES_MAX && html`<${ShowRecipe} title="The request that teaches the next example" recipe=${{ method: "POST", path, json, headers, operation: "learn_session_examples", arguments: [id] }} />`}
+    <${ShowRecipe} title="The request that teaches many examples, one per line" recipe=${{ method: "POST", path, body: "", file: "examples.ndjson", headers: { ...headers, "content-type": "application/x-ndjson" },
       operation: "learn_session_examples", arguments: [id] }} />
+    <${ShowRecipe} title="The request that reads the examples as such lines" recipe=${{ path: `v1/datasets/${dataset.id}/examples`, query: { format: "ndjson", offset: position % dataset.examples, limit: 1000 }, operation: "list_dataset_examples", arguments: [dataset.id] }} />
     <${ShowRecipe} title="The request that ends this session" recipe=${{ method: "DELETE", path: `v1/sessions/${id}`, operation: "delete_session", arguments: [id] }} />`;
 }

@@ -3,7 +3,7 @@
 import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useMemo, useRef } from "../../vendor/hooks.mjs";
 import { Panel } from "../../view/parts.mjs";
-import { setQuery } from "../../view/place.mjs";
+import { place, setQuery } from "../../view/place.mjs";
 import { Controls } from "./controls.mjs";
 import { Curve } from "./curve.mjs";
 import { ExamplePanel } from "./example.mjs";
@@ -48,7 +48,7 @@ export function Stage({ name, query, wanted, dataset }) {
       ${other && html`<div class="columns">${runs.map((run) => html`<div class="stack wide-gaps" key=${run.wanted.slot.learner}>
         <${HypothesisPanel} run=${run} version=${version} /><${TrustPanel} run=${run} version=${version} />
       </div>`)}</div>`}
-      <${SessionPanel} player=${player} version=${version} />`}`;
+      <${SessionPanel} player=${player} query=${query} version=${version} />`}`;
 }
 
 /** Keeps the position in the URL, and follows the URL when the person changes the position there. @param {Player} player  @param {URLSearchParams} query */
@@ -62,7 +62,9 @@ function usePosition(player, query) {
       timer.current = 0;
       if (player.mode === "opening" || !player.runs.every((run) => run.session)) return;
       const { position } = player;
-      if (position !== published.current) {
+      // A position that the person put into the URL a moment ago stays until the run follows.
+      const isFollowed = positionIn(place.value.query) === published.current;
+      if (position !== published.current && isFollowed) {
         published.current = position;
         const pass = player.passOf(position);
         setQuery({ at: position || null, pass: pass > 1 ? pass : null });

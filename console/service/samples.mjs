@@ -21,8 +21,7 @@ export async function storeSample(sample, abort, parameters = {}) {
   const same = JSON.stringify([sample.name, parameters]);
   const store = (/** @type {string} */ name) => {
     storedUnder.set(same, name);
-    return call({ method: "POST", path: "v1/datasets", query: { name: sample.title }, body: table,
-      headers: { ...CSV, "idempotency-key": name } }, abort);
+    return call({ ...storing(sample), body: table, headers: { ...CSV, "idempotency-key": name } }, abort);
   };
   try {
     return await store(storedUnder.get(same) ?? freshKey());
@@ -50,6 +49,28 @@ function training(sample) {
   return { method: /** @type {const} */ ("POST"), path: url.href.slice(root.href.length).split("?")[0] ?? "", query };
 }
 
+/** The download and the storage as one command. @param {Sample} sample  @param {RequestSpec["query"]} [parameters] */
+export function storingAsCurl(sample, parameters = {}) {
+  const table = curl({ path: `v1/samples/${sample.name}`, query: parameters, operation: "get_sample" });
+  return `${table} |\n${curl({ ...storing(sample), operation: "create_dataset", body: "", file: "-" })}`;
+}
+
+/** The download and the storage as a script. @param {Sample} sample  @param {RequestSpec["query"]} [parameters] */
+export function storingAsPython(sample, parameters = {}) {
+  return withSample(python({ ...storing(sample), operation: "create_dataset", body: "", file: sample.name }), sample, parameters);
+}
+
+/** The storage without data. @param {Sample} sample */
+function storing(sample) {
+  return { method: /** @type {const} */ ("POST"), path: "v1/datasets", query: { name: sample.title }, headers: CSV };
+}
+
+/** A script that reads the sample from the service and no file. @param {string} script  @param {Sample} sample  @param {RequestSpec["query"]} parameters */
+function withSample(script, sample, parameters = {}) {
+  const given = Object.entries(parameters).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return script.replace(/open\("[^"]*", "rb"\)\.read\(\)/, `client.get_sample(${[JSON.stringify(sample.name), ...given].join(", ")})`);
+}
+
 /** The download and the training as one command. @param {Sample} sample  @param {RequestSpec["query"]} [parameters] */
 export function sampleAsCurl(sample, parameters = {}) {
   const table = curl({ path: `v1/samples/${sample.name}`, query: parameters, operation: "get_sample" });
@@ -60,7 +81,5 @@ export function sampleAsCurl(sample, parameters = {}) {
 export function sampleAsPython(sample, parameters = {}) {
   const spec = training(sample);
   const learner = spec.path.split("/").at(-2) ?? "";
-  const given = Object.entries(parameters).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
-  return python({ ...spec, operation: "train_learner", arguments: [learner], headers: CSV, body: "", file: sample.name })
-    .replace(/open\("[^"]*", "rb"\)\.read\(\)/, `client.get_sample(${[JSON.stringify(sample.name), ...given].join(", ")})`);
+  return withSample(python({ ...spec, operation: "train_learner", arguments: [learner], headers: CSV, body: "", file: sample.name }), sample, parameters);
 }

@@ -99,9 +99,10 @@ export function Tabs({ path, name = "tab", current, tabs, query = {} }) {
 
 /**
  * A button whose action destroys something. The first click asks.
- * @param {{label: string, question: string, onConfirm: () => void, disabled?: boolean}} props
+ * @param {{label: string, question: string, onConfirm: () => void, disabled?: boolean, children?: any}} props  `children` stand below the
+ * question, such as the request.
  */
-export function ConfirmButton({ label, question, onConfirm, disabled }) {
+export function ConfirmButton({ label, question, onConfirm, disabled, children }) {
   const [isAsking, setIsAsking] = useState(false);
   const dialog = useRef(/** @type {HTMLDialogElement|null} */ (null));
   const id = useId();
@@ -110,7 +111,7 @@ export function ConfirmButton({ label, question, onConfirm, disabled }) {
   }, [isAsking]);
   return html`<button type="button" class="danger" disabled=${disabled} onClick=${() => setIsAsking(true)}>${label}</button>
     ${isAsking && html`<dialog ref=${dialog} aria-labelledby=${id} onClose=${() => setIsAsking(false)}>
-      <div class="stack"><p id=${id}>${question}</p>
+      <div class="stack"><p id=${id}>${question}</p>${children}
       <div class="row">
         <button type="button" class="danger" onClick=${() => { dialog.current?.close(); onConfirm(); }}>${label}</button>
         <button type="button" autofocus onClick=${() => dialog.current?.close()}>Keep</button>

@@ -126,6 +126,7 @@ def test_recipes_name_the_key_but_do_not_contain_it(page, keys):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=keys.service.address)
     page.goto(f"{keys.service.address}/#/operation?tab=sessions")
     enter(page, keys.secret)
+    page.get_by_role("button", name="Delete", exact=True).click()
     for language in ("Python", "curl"):
         page.get_by_role("button", name=f"Copy as {language}").click()
         expect(page.get_by_role("button", name="Copied").last).to_be_visible()

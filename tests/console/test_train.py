@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from urllib.parse import quote
 
 import pytest
@@ -52,6 +53,21 @@ def test_the_keyboard_alone_trains(page, service):
     job = job_of(page, service)
     assert (job["learner"]["name"], job["seed"]) == ("kernel-perceptron", 7)
     assert service.get(f"/v1/datasets/{job['dataset']}")["name"] == "First MONK's problem"
+
+
+def test_a_sample_has_its_storage_as_a_command(page, service):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=service.address)
+    page.goto("/#/train?from=sample")
+    entry = page.get_by_role("listitem").filter(has=page.get_by_role("heading", name="First MONK's problem"))
+    entry.get_by_role("button", name="Copy as curl").click()
+    expect(entry.get_by_role("button", name="Copied")).to_be_visible()
+    command = page.evaluate("navigator.clipboard.readText()")
+    stored = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
+    assert json.loads(stored)["name"] == "First MONK's problem"
+    entry.get_by_role("button", name="Copy as Python").click()
+    expect(entry.get_by_role("button", name="Copy as Python")).to_have_count(0)
+    script = page.evaluate("navigator.clipboard.readText()")
+    assert 'client.create_dataset(Content(client.get_sample("monks-1"), "text/csv")' in script
 
 
 def test_the_url_holds_the_whole_form(page, service, see):

@@ -69,9 +69,10 @@ function OnDataset({ model, options, query, choice }) {
   const datasets = useResource({ path: "v1/datasets", query: { limit: 100 } });
   const request = { method: /** @type {const} */ ("POST"), path: `v1/models/${model.id}/evaluate`, query: asked(options), json: { dataset } };
   const result = useResource(dataset && query.get("run") ? request : null);
+  const evaluate = { model: model.id, data: { dataset: dataset || "ds_…" }, ...(options.fresh && { fresh: true }), ...(options.confidence && { confidence: Number(options.confidence) }) };
+  const asJob = { method: /** @type {const} */ ("POST"), path: "v1/jobs", json: { evaluate } };
   const submitting = useAction(async (abort) => {
-    const evaluate = { model: model.id, data: { dataset }, ...(options.fresh && { fresh: true }), ...(options.confidence && { confidence: Number(options.confidence) }) };
-    const job = await create({ method: "POST", path: "v1/jobs", json: { evaluate }, headers: { prefer: "wait=0" } }, abort);
+    const job = await create({ ...asJob, headers: { prefer: "wait=0" } }, abort);
     go(`jobs/${job.id}`);
   });
   const choose = (/** @type {string} */ id) => setQuery({ dataset: id, run: null });
@@ -84,7 +85,8 @@ function OnDataset({ model, options, query, choice }) {
       <button disabled=${!dataset || submitting.isRunning} onClick=${submitting.start}>Evaluate as a job</button>
       <span class="small muted">A job has no time limit of an answer. Its declaration of the draws is that of the dataset.</span></div>
     <${Fault} error=${submitting.error} />
-    <${ShowRecipe} recipe=${{ operation: "evaluate_model", arguments: [model.id], ...request, json: { dataset: dataset || "ds_…" } }} /><//>
+    <${ShowRecipe} recipe=${{ operation: "evaluate_model", arguments: [model.id], ...request, json: { dataset: dataset || "ds_…" } }} />
+    <${ShowRecipe} title="The request for a job" recipe=${{ operation: "create_job", ...asJob }} /><//>
     ${dataset && query.get("run") && html`<${Loaded} resource=${result}>${(/** @type {Schemas["EvaluateResult"]} */ found) => html`<${EvaluateView} result=${found} />`}<//>`}`;
 }
 

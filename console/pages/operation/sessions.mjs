@@ -29,12 +29,9 @@ export function Sessions() {
     { name: "Action", label: html`<span class="hidden-label">Action</span>`,
       cell: (/** @type {SessionItem} */ session) => html`<${Deletion} key=${session.id} session=${session} onDeleted=${list.reload} />` },
   ];
-  const first = list.items[0];
   return html`<${Panel} title="Sessions" actions=${html`<a href=${href("playground")}>Open the playground</a>`}>
     <p class="muted">A session learns one example at a time and stays until you delete the session. The playground opens one session per learner.</p>
     <${ListTable} list=${list} columns=${columns} caption="Sessions, newest first" empty="There is no session. The playground opens one." />
-    ${first && html`<div class="row spread"><span class="small muted">The deletion of the newest session as a request:</span>
-      <${CopyRecipe} recipe=${deletion(first.id)} /></div>`}
   <//>`;
 }
 
@@ -45,6 +42,6 @@ function Deletion({ session, onDeleted }) {
     onDeleted();
   });
   return html`<${ConfirmButton} label="Delete" disabled=${action.isRunning} onConfirm=${action.start}
-    question=${`Delete the session of ${session.learner} with ${number(session.position)} examples? Models that were saved from the session stay.`} />
+    question=${`Delete the session of ${session.learner} with ${number(session.position)} examples? Models that were saved from the session stay.`}><${CopyRecipe} recipe=${deletion(session.id)} /><//>
     <${Fault} error=${action.error} />`;
 }

@@ -2,12 +2,13 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useAction, useList, useResource } from "../../service/resource.mjs";
-import { storeSample } from "../../service/samples.mjs";
+import { storeSample, storingAsCurl, storingAsPython } from "../../service/samples.mjs";
 import { unnamed } from "../../view/dataset_link.mjs";
 import { number } from "../../view/numbers.mjs";
 import { Facts, Field, Panel, Select, Tabs, counted } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
+import { CopyButton } from "../../view/recipe.mjs";
 import { SchemaForm, queryOf, textsIn } from "../../view/schema_form.mjs";
 import { ListTable } from "../../view/rows.mjs";
 import { Balance, classesOf } from "../../view/balance.mjs";
@@ -82,7 +83,8 @@ function SampleEntry({ sample }) {
     <div class="entry">
       <div class="stack tight"><h3>${sample.title}</h3>
         <p class="small muted">${counted(sample.rows, "row")}, ${counted(sample.columns.length - 1, "column")} and the class. ${sample.description}</p></div>
-      <button class="small-button" aria-label=${`Use ${sample.title}`} disabled=${storing.isRunning} onClick=${storing.start}>${storing.isRunning ? "Storing…" : "Use"}</button>
+      <div class="row"><${CopyButton} label="Copy as curl" text=${() => storingAsCurl(sample)} /><${CopyButton} label="Copy as Python" text=${() => storingAsPython(sample)} />
+      <button class="small-button" aria-label=${`Use ${sample.title}`} disabled=${storing.isRunning} onClick=${storing.start}>${storing.isRunning ? "Storing…" : "Use"}</button></div>
     </div>
     <${Fault} error=${storing.error} onRetry=${storing.start} />
   </li>`;

@@ -1,8 +1,10 @@
 """The page Data: the list, samples, the reading of a file before its upload, the upload, and one dataset."""
 
 import gzip
+import io
 import json
 import re
+import zipfile
 from urllib.parse import quote
 
 import pytest
@@ -261,6 +263,47 @@ def test_other_formats_are_read(page, name, content, examples):
     expect(fact(page, "Examples")).to_have_text(examples)
 
 
+def workbook(rows: list[list[str]]) -> bytes:
+    """A workbook with one sheet of texts."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    cells = "".join("<row>" + "".join(f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for cell in row) + "</row>" for row in rows)
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.'
+                               f'relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType="{kind}.sheet.main+xml"/>'
+                               f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{kind}.worksheet+xml"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{office}/officeDocument" '
+                       'Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets><sheet name="toys" sheetId="1" r:id="r1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{office}/worksheet" '
+                                      'Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{cells}</sheetData></worksheet>',
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def zstd(content: bytes) -> bytes:
+    """A frame of Zstandard with the content as one raw block (RFC 8878)."""
+    return b"\x28\xb5\x2f\xfd\x20" + bytes([len(content)]) + (len(content) << 3 | 1).to_bytes(3, "little") + content
+
+
+@pytest.mark.parametrize(("name", "content"), [("toy.xlsx", workbook([["a", "class"], ["x", "yes"], ["y", "no"]])),
+                                               ("toy.csv.zst", zstd(b"a,class\nx,yes\ny,no\n"))])
+def test_workbooks_and_zstd_are_previewed_and_stored(page, service, name, content):
+    page.goto("/#/data/new")
+    bring(page, name, content)
+    expect(fact(page, "Examples")).to_have_text("2")
+    page.get_by_role("button", name="Store").click()
+    dataset = stored(page, service)
+    assert (dataset["name"], dataset["examples"], dataset["classes"]) == ("toy", 2, ["no", "yes"])
+
+
 def test_a_name_without_a_format_asks_for_the_format(page):
     page.goto("/#/data/new")
     bring(page, "patients", PATIENTS)
@@ -354,19 +397,3 @@ def test_markup_in_a_file_is_text(page, service):
     stored(page, service)
     expect(page.get_by_role("columnheader", name=f"{MARKUP}=b")).to_be_visible()
     assert page.locator("main img").count() == 0
-
-
-@pytest.mark.long
-def test_a_file_of_a_gigabyte_is_uploaded_in_bounded_memory(page, service, tmp_path):
-    file = tmp_path / "gigabyte.csv"
-    block = b"".join(b"%d,%s\n" % (number % 2, b"1,0,1,1,0,0,1,0" * 15) for number in range(4000))
-    with file.open("wb") as out:
-        while out.tell() < 1 << 30:
-            out.write(block)
-    page.goto("/#/data/new?header=false")
-    page.get_by_label(CHOOSE).set_input_files(file)
-    page.get_by_role("button", name="Store 1 GiB").click()
-    expect(page.get_by_text(re.compile(r"MiB of 1 GiB sent"))).to_be_visible(timeout=60_000)
-    assert page.evaluate("performance.memory.usedJSHeapSize") < 100 << 20
-    page.wait_for_url(re.compile("#/data/ds_"), timeout=600_000)
-    assert page.evaluate("performance.memory.usedJSHeapSize") < 100 << 20

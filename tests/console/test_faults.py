@@ -1,6 +1,7 @@
 """Faults in the middle: a service that goes away and returns, and quotas that are used up. No page needs a reload."""
 
 import re
+import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -165,3 +166,63 @@ def test_a_busy_service_tells_when_to_try_again(page, service):
     entry = sample(page, "Majority of n bits")
     entry.get_by_role("button", name="Train").click()
     expect(entry.get_by_role("alert")).to_contain_text("You can try again in 7 s.")
+
+
+def test_a_full_disk_tells_how_to_proceed(page):
+    full = {"type": "/problems/storage-full", "title": "The disk is full", "status": 507, "detail": "The service cannot store the data.",
+            "instance": "/v1/datasets", "code": "storage-full", "request_id": "req_1", "errors": []}
+    page.route("**/v1/datasets*", lambda route: route.fulfill(status=507, json=full, content_type="application/problem+json"))
+    page.goto("/")
+    entry = sample(page, "Majority of n bits")
+    entry.get_by_role("button", name="Train").click()
+    expect(entry.get_by_role("alert")).to_contain_text("Deleting jobs, datasets and models still works.")
+    page.unroute("**/v1/datasets*")
+    entry.get_by_role("alert").get_by_role("button", name="Try again").click()
+    page.wait_for_url(re.compile(r"#/jobs/job_\w+"))
+
+
+@pytest.mark.parametrize("status", [502, 504])
+def test_a_proxy_without_its_service_is_told_as_such(page, status):
+    page.goto("/#/jobs")
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    expect(page.get_by_text("Loading…")).to_have_count(0)
+    answers = "**/{v1,livez}**"
+    page.route(answers, lambda route: route.fulfill(status=status, body="<h1>Bad gateway</h1>", content_type="text/html"))
+    expect(page.get_by_text(AWAY)).to_be_visible()
+    expect(page.get_by_text("Bad gateway")).to_have_count(0)
+    page.unroute(answers)
+    expect(page.get_by_text(AWAY)).to_have_count(0)
+
+
+# The clock of the browser goes a day ahead of the service.
+CLOCK_AHEAD = """
+  const Clock = Date, ahead = 24 * 3600 * 1000;
+  window.Date = class extends Clock {
+    constructor(...given) { if (given.length > 0) super(...given); else super(Clock.now() + ahead); }
+    static now() { return Clock.now() + ahead; }
+  };
+"""
+NONSENSE = re.compile(r"NaN|Infinity|undefined|Invalid|[-−]\d+(\.\d+)? (ms|s|min|h|d)\b|\b(23|24) h\b|\b\d+ d\b")
+
+
+def test_a_clock_ahead_by_a_day_shows_nothing_nonsensical(page, own_service):
+    page.add_init_script(CLOCK_AHEAD)
+    workers = own_service.get("/v1/workers")["items"][0]["workers"]
+    jobs = [own_service.post("/v1/jobs", LONG_TRAINING, prefer="wait=0")["id"] for _ in range(workers + 1)]
+    page.goto(f"{own_service.address}/#/jobs/{jobs[0]}")
+    expect(page.get_by_role("progressbar", name="Progress of the job")).to_be_visible()
+    assert page.evaluate("Date.now() / 1000") > time.time() + 80_000
+    main = page.get_by_role("main")
+    assert not NONSENSE.search(main.inner_text()), main.inner_text()
+    page.goto(f"{own_service.address}/#/jobs/{jobs[-1]}")
+    expect(page.get_by_role("heading", name="In the queue")).to_be_visible()
+    assert not NONSENSE.search(main.inner_text()), main.inner_text()
+    page.goto(f"{own_service.address}/#/operation")
+    expect(page.get_by_role("region", name="The processes of the service").get_by_role("row")).to_have_count(2)
+    expect(page.get_by_role("region", name="Your waiting jobs").get_by_role("link", name="Long training")).to_be_visible()
+    assert not NONSENSE.search(main.inner_text()), main.inner_text()
+    for job in jobs:
+        own_service.post(f"/v1/jobs/{job}/cancel")
+    page.goto(f"{own_service.address}/#/jobs/{jobs[0]}")
+    expect(page.get_by_text("Cancelled: the service kept the hypothesis so far.")).to_be_visible()
+    assert not NONSENSE.search(main.inner_text()), main.inner_text()

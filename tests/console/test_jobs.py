@@ -325,10 +325,10 @@ def test_the_page_follows_a_job_through_a_restart(own_service, page):
     expect(examples).to_be_visible()
     port = own_service.port
     own_service.stop()
-    expect(page.get_by_text("The page shows the last known state")).to_be_visible()
+    expect(page.get_by_text("The page shows the last state")).to_be_visible()
     expect(examples).to_be_visible()
     own_service.start(port)
-    expect(page.get_by_text("The page shows the last known state")).to_have_count(0, timeout=30_000)
+    expect(page.get_by_text("The page shows the last state")).to_have_count(0, timeout=30_000)
     last = examples.inner_text()
     expect(examples).not_to_have_text(last, timeout=30_000)
     own_service.post(f"/v1/jobs/{job['id']}/cancel")

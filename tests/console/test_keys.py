@@ -121,6 +121,28 @@ def test_a_forgotten_key_takes_its_things_along(page, keys):
     assert page.evaluate("sessionStorage.length") == 0
 
 
+@pytest.mark.parametrize("kind", ["job", "jobs", "dataset", "model", "compare"])
+def test_a_change_of_the_key_leaves_no_document_behind(page, keys, kind):
+    _, other = keys.create("grace")
+    dataset = keys.service.post("/v1/datasets?name=Secret", b"a,b,class\n1,0,yes\n0,1,no\n", media_type="text/csv", key=keys.secret)["id"]
+    training = {"learner": {"name": "perceptron"}, "data": {"dataset": dataset}, "trace": True}
+    job = keys.service.post("/v1/jobs", {"name": "Secret", "train": training}, key=keys.secret, prefer="wait=60")
+    place = {"job": f"jobs/{job['id']}", "jobs": "jobs", "dataset": f"data/{dataset}", "model": f"models/{job['result']['model']}",
+             "compare": f"compare?jobs={job['id']}"}[kind]
+    page.goto(f"{keys.service.address}/#/{place}")
+    enter(page, keys.secret)
+    main = page.get_by_role("main")
+    expect(main.get_by_text("Secret").first).to_be_visible()
+    # The page is not loaded anew.
+    page.evaluate("window.isSame = true")
+    page.get_by_role("button", name="Forget the key").click()
+    enter(page, other)
+    expect(form(page)).to_have_count(0)
+    expect(main.get_by_text("Secret")).to_have_count(0)
+    expect(main.get_by_text(re.compile("another key may own this id|No job yet|does not exist any more"))).to_be_visible()
+    assert page.evaluate("window.isSame")
+
+
 def test_recipes_name_the_key_but_do_not_contain_it(page, keys):
     session = keys.service.post("/v1/sessions", {"learner": {"name": "perceptron"}, "n": 3}, key=keys.secret)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=keys.service.address)

@@ -5,7 +5,6 @@ import { Fault } from "../../view/problem.mjs";
 import { PageHead, StatusBadge, Time } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
 import { duration } from "../../view/numbers.mjs";
-import { isAway } from "../../service/requests.mjs";
 import { CancelJob, DeleteJob } from "./actions.mjs";
 import { Failed, Queued, Running } from "./state.mjs";
 import { Parts } from "./parts.mjs";
@@ -24,8 +23,6 @@ export function JobPage({ id, query }) {
     ${error ? html`<${Fault} error=${error} onRetry=${reload} />` : html`<p class="loading" role="status">Loading…</p>`}</div>`;
   return html`<div class="page">
     <${JobHead} job=${job} onChange=${reload} />
-    ${isAway.value && !isEnded(job) && html`<div class="notice warn" role="status"><p><strong>The service does not answer.</strong>
-      The page shows the last known state and continues when the service is back.</p></div>`}
     ${error && html`<${Fault} error=${error} onRetry=${reload} />`}
     ${job.status === "queued" && html`<${Queued} job=${job} />`}
     ${job.status === "running" && html`<${Running} job=${job} curve=${curve} />`}

@@ -2,6 +2,9 @@
 
 export const CSV_TYPE = "text/csv";
 
+/** Characters of the name of a file, without its ending. */
+const NAME_MAX = 80;
+
 /** @param {string} name  @param {string} type  @param {BlobPart} content */
 export function download(name, type, content) {
   const url = URL.createObjectURL(new Blob([content], { type }));
@@ -12,9 +15,10 @@ export function download(name, type, content) {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-/** A title as the name of a file. @param {string} title */
+/** A title as the name of a file, cut before a word. @param {string} title */
 export function nameOfFile(title) {
-  return title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "") || "figure";
+  const words = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "");
+  return (words.length > NAME_MAX ? words.slice(0, NAME_MAX).replace(/-[^-]*$/, "") : words) || "figure";
 }
 
 /** Rows as CSV. A text that a spreadsheet would read as a formula gets an apostrophe. @param {unknown[][]} rows */

@@ -58,7 +58,7 @@ export function Constructions({ query }) {
   const document = useConstant("openapi.json");
   const chosen = CONSTRUCTIONS.find(({ name }) => name === query.get("of")) ?? /** @type {Construction} */ (CONSTRUCTIONS[0]);
   return html`<div class="with-choice">
-    <nav aria-label="Constructions"><ul class="choice-links">${CONSTRUCTIONS.map(({ name, title }) => html`<li key=${name}>
+    <nav class="no-print" aria-label="Constructions"><ul class="choice-links">${CONSTRUCTIONS.map(({ name, title }) => html`<li key=${name}>
       <a href=${href("experiments", { tab: "constructions", of: name })} aria-current=${name === chosen.name ? "true" : undefined}>${title}</a></li>`)}</ul></nav>
     <${Loaded} resource=${document}>${(/** @type {any} */ value) => html`<${Form} key=${chosen.name} construction=${chosen} document=${value} query=${query} />`}<//>
   </div>`;

@@ -57,7 +57,7 @@ function FigureCard({ figure }) {
     <p class="small muted">${kindTitle(figure.experiment.name)} · <code>${figure.name}</code></p>
     <${Cost} figure=${figure} />
     <div class="card-actions stack"><${RunButton} figure=${figure} label="Run" />
-      <details class="small"><summary>The request</summary><${CopyRecipe} recipe=${running(figure)} /></details></div>
+      <details class="small no-print"><summary>The request</summary><${CopyRecipe} recipe=${running(figure)} /></details></div>
   </article>`;
 }
 

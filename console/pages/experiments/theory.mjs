@@ -21,7 +21,7 @@ export function Theory({ query }) {
   const document = useConstant("openapi.json");
   const chosen = CALCULATORS.find(({ name }) => name === query.get("of")) ?? /** @type {Calculator} */ (CALCULATORS[0]);
   return html`<div class="with-choice">
-    <nav aria-label="Calculators"><ul class="choice-links">${CALCULATORS.map(({ name, title }) => html`<li key=${name}>
+    <nav class="no-print" aria-label="Calculators"><ul class="choice-links">${CALCULATORS.map(({ name, title }) => html`<li key=${name}>
       <a href=${href("experiments", { tab: "theory", of: name })} aria-current=${name === chosen.name ? "true" : undefined}>${title}</a></li>`)}</ul></nav>
     <${Loaded} resource=${document}>${(/** @type {any} */ value) => html`<${Calculation} key=${chosen.name} calculator=${chosen} schema=${schemaOf(value, chosen)} query=${query} />`}<//>
   </div>`;

@@ -34,7 +34,7 @@ export function Curve({ player, version, query }) {
   const spec = useMemo(() => figureOf(player, bounds, wanted === "off" ? 0 : isBoundShown ? Infinity : frame, differing), [version, told]);
   const change = (/** @type {boolean} */ isOn) => setQuery({ bound: isOn === !isFar ? null : isOn ? "on" : "off" });
   return html`<${Figure} spec=${spec} height=${260} />
-    ${hasBound && html`<${Check} label="Show the bound in the chart" checked=${isBoundShown} onChange=${change} />`}
+    ${hasBound && html`<div class="no-print"><${Check} label="Show the bound in the chart" checked=${isBoundShown} onChange=${change} /></div>`}
     ${other && html`<p class="small">The learners predicted different labels for ${counted(differing.length, "example")}.</p>`}
     ${player.runs.map((run, index) => html`<${BoundText} key=${run.wanted.slot.learner} run=${run} bound=${bounds[index] ?? null} isOne=${!other} />`)}`;
 }

@@ -34,7 +34,7 @@ export function Stage({ name, query, wanted, dataset }) {
   return html`<${Controls} player=${player} query=${query} version=${version} />
     <${Notices} player=${player} version=${version} />
     ${isReady && html`
-      <div class="columns">
+      <div class="columns run-columns">
         <div class="stack wide-gaps">
           <${ExamplePanel} player=${player} version=${version} />
           ${isPlane && html`<${Panel} title="Plane"><${Plane} player=${player} version=${version} /><//>`}

@@ -110,13 +110,14 @@ export function HypothesisPanel({ result }) {
   const { hypothesis, model: id } = result;
   if (!hypothesis && !id) return null;
   const title = !hypothesis ? "Load the hypothesis from the model" : "support" in hypothesis ? "All support vectors" : "All weights";
-  return html`<${Panel} title="Hypothesis">
+  // A closed list says nothing on paper.
+  return html`<div class=${isOpen ? "" : "no-print"}><${Panel} title="Hypothesis">
     ${!hypothesis && html`<p>The hypothesis is larger than 256 KiB and is not part of the job.</p>`}
     <details open=${isOpen} onToggle=${(/** @type {Event} */ event) => setIsOpen(/** @type {HTMLDetailsElement} */ (event.target).open)}>
       <summary>${title}</summary>
       ${isOpen && (id ? html`<${OfModel} id=${id} hypothesis=${hypothesis ?? null} />` : html`<${HypothesisView} hypothesis=${hypothesis} />`)}
     </details>
-  <//>`;
+  <//></div>`;
 }
 
 /** The hypothesis with the names of the features, which only the model knows. @param {{id: string, hypothesis: any}} props */

@@ -8,11 +8,12 @@ import { PageHead, Tabs } from "../view/parts.mjs";
 import { go } from "../view/place.mjs";
 import { Loaded } from "../view/problem.mjs";
 import { DataChoice } from "./train/data_choice.mjs";
+import { Values } from "./train/grid.mjs";
 import { LearnerChoice } from "./train/learner_choice.mjs";
 import { faultsBelow, faultsOf, requestOf } from "./train/request.mjs";
 import { ModelChoice, Parameters, Settings } from "./train/settings.mjs";
 import { Submit } from "./train/submit.mjs";
-import { TASKS, taskOf } from "./train/tasks.mjs";
+import { TASKS, pointerOf, taskOf } from "./train/tasks.mjs";
 
 /** @typedef {import("./train/request.mjs").Learner} Learner */
 
@@ -27,7 +28,7 @@ export function TrainPage({ query }) {
   const { request, missing } = requestOf(query, learner);
   const submission = useSubmission(request);
   const faults = faultsOf(submission.error, submission.refused, request);
-  const at = `/${task.name}`;
+  const at = pointerOf(task);
   return html`<div class="page">
     <${PageHead} title="Train" />
     <div class="stack tight">
@@ -39,6 +40,7 @@ export function TrainPage({ query }) {
       isSeveral=${task.learners === "several"} query=${query} fault=${faults[`${at}/learner`] ?? faults[`${at}/learner/name`] ?? faults[`${at}/learners`]} />`}<//>`}
     ${task.needsModel && html`<${ModelChoice} query=${query} fault=${faults[`${at}/model`]} />`}
     ${learner && html`<${Parameters} learner=${learner} query=${query} faults=${faultsBelow(faults, `${at}/learner/params`)} />`}
+    ${task.name === "grid" && html`<${Values} learner=${learner} query=${query} faults=${overFaults(faults)} />`}
     <${Settings} task=${task} learner=${learner} query=${query} faults=${faults} />
     <${Submit} task=${task} request=${request} missing=${missing} submission=${submission} subject=${learner?.title ?? ""} />
   </div>`;
@@ -60,6 +62,14 @@ function chosenOf(list, name) {
   const fits = (/** @type {Learner} */ learner) => learner.fits !== false;
   return list.find((learner) => learner.name === name)
     ?? list.find((learner) => learner.name === "perceptron" && fits(learner)) ?? list.find(fits) ?? list[0] ?? null;
+}
+
+/**
+ * The faults of the values of a grid by field. The pointer of a fault may name one value of the list.
+ * @param {Record<string, string>} faults
+ */
+function overFaults(faults) {
+  return Object.fromEntries(Object.entries(faults).filter(([at]) => at.startsWith("/grid/over/")).map(([at, detail]) => [at.split("/")[3] ?? "", detail]));
 }
 
 /** The submission of the request. A repeated attempt after a lost answer starts no second job. @param {object|null} request */

@@ -173,6 +173,32 @@ def test_a_comparison_names_its_learners(page, service, see):
     see("train-compare")
 
 
+def test_a_grid_tries_every_combination(page, service, see):
+    dataset = service.sample("monks-2")["id"]
+    page.goto(f"/#/train?task=grid&dataset={dataset}&learner=winnow&holdout=0.3&stop.max_passes=5")
+    expect(page.get_by_text("Write the values to try.")).to_be_visible()
+    page.get_by_label("alpha of winnow").fill("1.5, 2")
+    page.get_by_label("Seeds").fill("1, 2, 3")
+    expect(page.get_by_text("6 trainings")).to_be_visible()
+    see("train-grid")
+    page.reload()
+    page.get_by_role("region", name="The request").wait_for()
+    assert request_shown(page)["grid"] == {
+        "train": {"data": {"dataset": dataset}, "learner": {"name": "winnow", "params": {}}, "stop": {"max_passes": 5}, "holdout": 0.3},
+        "over": {"learner.params.alpha": [1.5, 2], "seed": [1, 2, 3]}}
+    page.get_by_role("button", name="Train all").click()
+    job = job_of(page, service)
+    assert (job["task"], job["parts"]["total"]) == ("grid", 6)
+
+
+@pytest.mark.faults
+def test_a_refused_value_of_a_grid_marks_its_field(page, service):
+    dataset = service.sample("monks-2")["id"]
+    page.goto(f"/#/train?task=grid&dataset={dataset}&learner=winnow&over.learner.params.alpha=0.5,2")
+    page.get_by_role("button", name="Train all").click()
+    expect(page.get_by_label("alpha of winnow")).to_have_attribute("aria-invalid", "true")
+
+
 def test_the_table_tells_which_learners_fit(page, service):
     dataset = service.post("/v1/datasets", {"data": {"half_space": {"examples": ["110", "011", "101"]}}})["id"]
     page.goto(f"/#/train?dataset={dataset}")

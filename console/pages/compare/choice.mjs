@@ -46,6 +46,6 @@ export function Choice({ query }) {
       <${ListTable} list=${comparisons} columns=${TASK_COLUMNS} caption="Comparisons" height=${280}
         empty=${html`No comparison yet. <a href=${href("train", { task: "compare" })}>Compare learners on your data</a>`} /><//>
     <${Panel} title="Grids"><p>The service trains with every combination of parameters.</p>
-      <${ListTable} list=${grids} columns=${TASK_COLUMNS} caption="Grids" height=${280} empty="No grid yet." /><//>
+      <${ListTable} list=${grids} columns=${TASK_COLUMNS} caption="Grids" height=${280} empty=${html`No grid yet. <a href=${href("train", { task: "grid" })}>Try values of parameters</a>`} /><//>
   </div>`;
 }

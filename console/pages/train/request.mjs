@@ -3,6 +3,7 @@
 import { faultsBy } from "../../view/problem.mjs";
 import { isComplete, paramsOf, textsIn } from "../../view/schema_form.mjs";
 import { generatedOf, generatedSchema, targetOf } from "./generated.mjs";
+import { overOf } from "./grid.mjs";
 import { JOB, stopSchema, taskOf } from "./tasks.mjs";
 
 /** @typedef {import("#api").components["schemas"]["Learner"] & {fits?: boolean|null, unfit?: string|null}} Learner */
@@ -48,14 +49,17 @@ export function requestOf(query, learner) {
   const body = { data: dataset ? { dataset } : { generated: generatedOf(generated) } };
   if (task.learners === "one" && learner) {
     body.learner = { name: learner.name, params: paramsOf(/** @type {Schema} */ (learner.parameters), textsIn(query)) };
-    if (query.get("warm_start")) body.warm_start = query.get("warm_start");
-    if (query.get("trace") !== "off") body.trace = true;
+    if (task.name === "train" && query.get("warm_start")) body.warm_start = query.get("warm_start");
+    if (task.name === "train" && query.get("trace") !== "off") body.trace = true;
   }
   const compared = comparedNames(query);
   if (task.learners === "several" && compared.length > 0) body.learners = compared.map((name) => ({ name }));
   if (task.needsModel) body.model = query.get("model");
   if (Object.keys(stop).length > 0) body.stop = stop;
-  return { request: { [task.name]: { ...body, ...fields }, ...job }, missing: "" };
+  if (task.name !== "grid") return { request: { [task.name]: { ...body, ...fields }, ...job }, missing: "" };
+  const over = overOf(query, learner);
+  if (Object.keys(over).length === 0) return { request: null, missing: "Write the values to try." };
+  return { request: { grid: { train: { ...body, ...fields }, over }, ...job }, missing: "" };
 }
 
 /** The value at a JSON pointer. @param {any} document  @param {string} pointer */

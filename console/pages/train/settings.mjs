@@ -7,7 +7,7 @@ import { Check, Field, Panel, valueOf } from "../../view/parts.mjs";
 import { setQuery } from "../../view/place.mjs";
 import { SchemaForm, queryOf, textsIn } from "../../view/schema_form.mjs";
 import { faultsBelow, plainTexts } from "./request.mjs";
-import { JOB, stopSchema } from "./tasks.mjs";
+import { JOB, pointerOf, stopSchema } from "./tasks.mjs";
 
 /** @typedef {import("../../view/schema_form.mjs").Schema} Schema */
 /** @typedef {Record<string, string>} Texts */
@@ -29,20 +29,21 @@ function Plain({ schema, query, faults }) {
  * @param {{task: import("./tasks.mjs").Task, learner: import("./request.mjs").Learner|null, query: URLSearchParams, faults: Texts}} props
  */
 export function Settings({ task, learner, query, faults }) {
-  const isTraining = task.learners === "one";
+  const isTraining = task.name === "train";
+  const at = pointerOf(task);
   const stops = task.learners !== "none";
-  const number = isTraining ? "4. " : task.learners === "none" && !task.needsModel ? "2. " : "3. ";
+  const number = task.name === "grid" ? "5. " : isTraining ? "4. " : task.learners === "none" && !task.needsModel ? "2. " : "3. ";
   return html`<${Panel} title=${`${number}Settings`}>
     <${Plain} schema=${{ properties: { ...task.fields, ...JOB.properties } }} query=${query}
-      faults=${{ ...faultsBelow(faults, `/${task.name}`), ...faultsBelow(faults, "") }} />
+      faults=${{ ...faultsBelow(faults, at), ...faultsBelow(faults, "") }} />
     ${isTraining && html`<div class="fields">
       <${WarmStart} query=${query} fault=${faults["/train/warm_start"]} />
       <div class="field"><span class="label">Mistake curve</span><div>
         <${Check} label="Keep the curve of the mistakes" checked=${query.get("trace") !== "off"} onChange=${(/** @type {boolean} */ isOn) => setQuery({ trace: isOn ? null : "off" })} /></div></div>
     </div>`}
-    ${stops && html`<details open=${Object.keys(textsIn(query, "stop.")).length > 0 || Object.keys(faultsBelow(faults, `/${task.name}/stop`)).length > 0}>
+    ${stops && html`<details open=${Object.keys(textsIn(query, "stop.")).length > 0 || Object.keys(faultsBelow(faults, `${at}/stop`)).length > 0}>
       <summary><h3 class="inline">Stop conditions</h3></summary>
-      <${SchemaForm} schema=${stopSchema(learner?.confidence_rules ?? [])} texts=${textsIn(query, "stop.")} faults=${faultsBelow(faults, `/${task.name}/stop`)}
+      <${SchemaForm} schema=${stopSchema(learner?.confidence_rules ?? [])} texts=${textsIn(query, "stop.")} faults=${faultsBelow(faults, `${at}/stop`)}
         onChange=${(/** @type {Texts} */ next) => setQuery(queryOf(query, next, "stop."))} />
     </details>`}
   <//>`;

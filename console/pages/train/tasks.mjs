@@ -1,7 +1,7 @@
 /** The tasks that the page Train offers, with the fields of their requests beside data, learner and stop conditions. */
 
 /** @typedef {import("../../view/schema_form.mjs").Schema} Schema */
-/** @typedef {"train"|"compare"|"separability"|"maximum_margin"|"version_space"|"evaluate"} TaskName */
+/** @typedef {"train"|"compare"|"grid"|"separability"|"maximum_margin"|"version_space"|"evaluate"} TaskName */
 
 /** @typedef {{name: TaskName, title: string, question: string, verb: string, learners: "one"|"several"|"none", needsModel?: boolean,
  *   fields: Record<string, Schema>}} Task */
@@ -30,6 +30,8 @@ export const TASKS = [
   { name: "compare", title: "Compare learners", question: "Which learner errs least on examples that its training did not see?", verb: "Compare", learners: "several",
     fields: { folds: { title: "Folds", type: "integer", minimum: 2, maximum: 100, default: 5, description: "Parts of the examples. Each part judges the trainings on the others. Leave this field open beside a hold-out." },
       holdout: { ...SHARED.holdout, description: "Share of the examples that judges all trainings, instead of folds." }, ...shared("seed") } },
+  { name: "grid", title: "Grid", question: "Which parameters of a learner err least? The service trains with every combination.", verb: "Train all", learners: "one",
+    fields: shared("holdout", "seed") },
   { name: "separability", title: "Separability", question: "Does a hyperplane separate the two classes? The answer carries a proof.", verb: "Decide", learners: "none",
     fields: { ...shared("bias", "reading"), convention: { title: "Right side of the hyperplane", type: "string", enum: ["strict", "service"],
       description: "A score of 0 is on no side (strict), or on the positive side (service)." }, ...shared("max_seconds", "seed") } },
@@ -69,6 +71,11 @@ export function stopSchema(rules) {
     max_seconds: { title: "Seconds of computing", type: "number", exclusiveMinimum: 0, default: 600 },
     ...confidence,
   } };
+}
+
+/** The place of a training in the request of a task. @param {Task} task */
+export function pointerOf({ name }) {
+  return name === "grid" ? "/grid/train" : `/${name}`;
 }
 
 /** @param {URLSearchParams} query @returns {Task} */

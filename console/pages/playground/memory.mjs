@@ -38,10 +38,18 @@ export function end(session) {
   if (own.delete(session)) call({ method: "DELETE", path: `v1/sessions/${session}` }).catch(() => {});
 }
 
-/** @param {string} name @returns {KeptPlay|null} */
-export function recall(name) {
+/** Whether the next run is the first after a reload. */
+let isReload = navigation?.type === "reload";
+
+/**
+ * The run with this name at this position. The URL of a reload may be older than the entry, so the position is free then.
+ * @param {string} name  @param {number} at  @returns {KeptPlay|null}
+ */
+export function recall(name, at) {
   const found = stored();
-  return found?.[0] === name ? found[1] : null;
+  const isFree = isReload;
+  isReload = false;
+  return found?.[0] === name && (isFree || found[1].at === at) ? found[1] : null;
 }
 
 /** @param {string} name  @param {KeptPlay} play */

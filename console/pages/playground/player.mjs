@@ -86,9 +86,8 @@ export class Player {
   /** @param {number} position  The position in the URL.  @param {number} pass  The pass in the URL. */
   open(position, pass) {
     return this.act("opening", async () => {
-      const kept = recall(this.name);
-      const isKept = kept?.at === position && kept.runs.length === this.runs.length;
-      const reached = isKept ? await Promise.all(this.runs.map((run, index) => run.resume(/** @type {import("./memory.mjs").KeptRun} */ (kept.runs[index])))) : [];
+      const kept = recall(this.name, position);
+      const reached = kept?.runs.length === this.runs.length ? await Promise.all(this.runs.map((run, index) => run.resume(/** @type {import("./memory.mjs").KeptRun} */ (kept.runs[index])))) : [];
       forgetOthers(this.name);
       await this.replayThose((run) => run.session === null, Math.max(this.within(position, pass), ...reached));
       await this.advance(0);

@@ -38,7 +38,7 @@ export function ExamplePanel({ player, version }) {
   return html`<${Panel} title="Next example" actions=${html`<span class="small muted">${number(index)} of ${number(dataset.examples)}</span>`}>
     ${shown?.position === position || (isFast && shown) ? html`<${Features} example=${shown.next} dataset=${dataset} />
       ${player.hasEnded ? html`<p class="muted">The session has ended and learns no more.</p>` : html`<table class="predictions"><caption class="hidden-label">Predictions for the next example</caption>
-        <thead><tr><th scope="col">learner</th><th scope="col">predicts</th><th scope="col">then: label</th></tr></thead>
+        <thead><tr><th scope="col">learner</th><th scope="col">predicts</th><th scope="col">label</th></tr></thead>
         <tbody>${player.runs.map((run) => html`<tr key=${run.wanted.slot.learner}><th scope="row" class="feature">${run.wanted.learner.title}</th>
           <td>${run.next?.position === run.position ? html`<strong>${named(run.next.prediction, dataset)}</strong>${run.next.score !== null && html` <span class="small muted">score ${number(run.next.score)}</span>`}` : html`<span class="muted">…</span>`}</td>
           <td class="muted">${isPredicted ? named(labelOf(shown.next, dataset), dataset) : "…"}</td></tr>`)}</tbody></table>

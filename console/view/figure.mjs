@@ -189,7 +189,7 @@ function options(spec, shown, width, height) {
     ticks: { stroke: read("--line"), width: 1, ...powers(axis) }, ...powers(axis), ...(axis.isWhole && !axis.isLog && { incrs: WHOLE_STEPS }), font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
     values: (_, ticks) => ticks.map((tick) => (tick === null || (axis.isWhole && !Number.isInteger(tick)) ? "" : number(tick, 3))),
     // Texts beside each other need their width, and texts above each other only their height.
-    space: axis === spec.x ? (_, __, low, high) => 24 + 7 * Math.max(number(low, 3).length, number(high, 3).length) : 50,
+    space: axis === spec.x ? (_, __, low, high) => 12 + 6.5 * Math.max(number(low, 3).length, number(high, 3).length) : 50,
   });
   /** @param {Axis} axis @returns {uPlot.Scale} */
   const scale = (axis) => ({

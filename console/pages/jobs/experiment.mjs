@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useResource } from "../../service/resource.mjs";
-import { Figure } from "../../view/figure.mjs";
+import { Figure, axisLabel } from "../../view/figure.mjs";
 import { Panel, counted } from "../../view/parts.mjs";
 import { Loaded } from "../../view/problem.mjs";
 import { number } from "../../view/numbers.mjs";
@@ -22,10 +22,38 @@ export function ExperimentView({ job }) {
   if (job.status === "failed") return null;
   const content = (/** @type {Schemas["ExperimentResult"]} */ result) => html`
     ${result.runs < result.runs_planned && html`<p role="status">The figure covers ${number(result.runs)} of ${counted(result.runs_planned, "run")}.</p>`}
+    <${ResultTable} result=${result} />
     <${Figure} spec=${specOfChart(result)} height=${340} />
     <${ServiceFigure} job=${job} />`;
   return html`<${Panel} title="Figure">${job.result ? content(/** @type {Schemas["ExperimentResult"]} */ (job.result))
     : html`<${Loaded} resource=${figure}>${content}<//>`}<//>`;
+}
+
+/** The numbers as a table of the papers: a row for each place, a column for each series. @param {{result: Schemas["Chart"]}} props */
+function ResultTable({ result }) {
+  const columns = [...result.series, ...result.theory];
+  // Theory has points between the measured places. The chart shows those.
+  const places = [...new Set((result.series.length > 0 ? result.series : columns).flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
+  const [x, y] = [axisOf(result.x), axisOf(result.y)].map(axisLabel);
+  return html`<div class="scroll tall" tabindex="0" role="region" aria-label=${`Table of ${result.title}`}>
+    <table><caption>${y}${result.series.some(({ points }) => points.some(hasInterval)) && ", with the interval of the measurement"}</caption>
+      <thead><tr><th scope="col" class="number">${x}</th>${columns.map(({ label }) => html`<th scope="col" class="number" key=${label}>${label}</th>`)}</tr></thead>
+      <tbody>${places.map((place) => html`<tr key=${place}><th scope="row" class="number">${number(place)}</th>
+        ${columns.map(({ label, points }) => html`<td class="number" key=${label}>${cellOf(points.find((point) => point.x === place))}</td>`)}</tr>`)}</tbody>
+    </table></div>`;
+}
+
+/** @typedef {{x: number, y: number, low?: number|null, high?: number|null}} ChartPoint */
+
+/** @param {ChartPoint} point */
+function hasInterval({ low, high }) {
+  return typeof low === "number" && typeof high === "number" && high > low;
+}
+
+/** @param {ChartPoint|undefined} point */
+function cellOf(point) {
+  if (!point) return "";
+  return html`${number(point.y)}${hasInterval(point) && html` <span class="small muted nowrap">${number(point.low, 3)} to ${number(point.high, 3)}</span>`}`;
 }
 
 /** The chart of the service for Figure. @param {Schemas["Chart"]} chart @returns {FigureSpec} */

@@ -4,7 +4,7 @@ import { html } from "../../vendor/htm-preact.mjs";
 import { useEffect, useState } from "../../vendor/hooks.mjs";
 import { send } from "../../service/requests.mjs";
 import { useAction } from "../../service/resource.mjs";
-import { download } from "../../view/download.mjs";
+import { download, nameOfFile } from "../../view/download.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { CopyRecipe } from "../../view/recipe.mjs";
 import { titleOf } from "./words.mjs";
@@ -19,14 +19,14 @@ export function ServiceFigure({ job }) {
   const saveTable = useAction(async (abort) => saved("csv", "text/csv", abort));
   const saved = async (/** @type {string} */ format, /** @type {string} */ type, /** @type {AbortSignal} */ abort) => {
     const answer = await send(recipe(format), abort);
-    download(`${job.id}.${format}`, type, await answer.text());
+    download(`${nameOfFile(titleOf(job))}.${format}`, type, await answer.text());
   };
   return html`<details class="no-print" onToggle=${(/** @type {Event} */ event) => setIsOpen(/** @type {HTMLDetailsElement} */ (event.target).open)}>
-    <summary>The figure of the service, for papers</summary>
+    <summary>The figure as the API draws it, with a fixed size and font</summary>
     ${isOpen && html`<div class="stack">
       <div class="row spread"><div class="row">
-        <button type="button" class="small-button" disabled=${save.isRunning} onClick=${save.start}>Save SVG</button>
-        <button type="button" class="small-button" disabled=${saveTable.isRunning} onClick=${saveTable.start}>Save CSV</button></div>
+        <button type="button" class="small-button" disabled=${save.isRunning} onClick=${save.start}>SVG of the API</button>
+        <button type="button" class="small-button" disabled=${saveTable.isRunning} onClick=${saveTable.start}>CSV of the API</button></div>
         <${CopyRecipe} recipe=${recipe("svg")} /></div>
       <${Fault} error=${save.error ?? saveTable.error} />
       <${Picture} job=${job} />

@@ -6,17 +6,17 @@
 mod api_keys;
 mod check;
 pub mod logging;
+mod metrics;
 mod operations;
 mod stores;
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use halfspace_core::memory::MemoryBudget;
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use rand::rngs::{StdRng, SysRng};
 use rand::{SeedableRng, TryRng};
 use tokio::net::{TcpListener, TcpSocket};
@@ -38,7 +38,7 @@ use crate::storage::{BlobLocation, DataDir, DatabaseLocation, KeyLookup, StoreEr
 pub use api_keys::{create_key, keys, revoke_key};
 pub use check::check;
 pub use operations::Operations;
-use stores::{check_blobs, open_beside, open_blobs, open_store};
+use stores::{open_beside, open_stores};
 
 /// Time limit for the return of running jobs to the queue at shutdown.
 pub const JOBS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -54,14 +54,6 @@ const SEND_BUFFER_BYTES: u32 = 256 * 1024;
 
 /// Memory of the process in bytes if the system does not report the memory of the machine.
 const UNKNOWN_MEMORY_BYTES: u64 = 2 << 30;
-
-/// Interval of the upkeep of metrics. Without upkeep their memory grows.
-const METRICS_UPKEEP: Duration = Duration::from_secs(5);
-
-/// Bucket bounds of the histograms, in seconds.
-const BUCKETS: [f64; 12] = [
-    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0,
-];
 
 /// The reason why the service does not start.
 #[derive(Debug, thiserror::Error)]
@@ -177,9 +169,7 @@ impl Service {
         let memory = memory(settings, &Machine::default())?;
         let ids = Arc::new(ids()?);
         let blob_place = settings.blob_url.place().map_err(StartError::BlobUrl)?;
-        let (store, data_dir) = open_store(settings, &ids).await?;
-        let blobs = open_blobs(settings, &blob_place, &data_dir)?;
-        check_blobs(settings, &blob_place, &blobs, &store, &ids).await?;
+        let (store, blobs, data_dir) = open_stores(settings, &blob_place, &ids).await?;
         let is_open = matches!(
             store.find_api_key(None).await.map_err(StartError::Keys)?,
             KeyLookup::NoKeys
@@ -210,7 +200,7 @@ impl Service {
             allowed_hosts: allowed_hosts(settings),
             origins,
             runtime: tokio::runtime::Handle::current(),
-            metrics: metrics_handle()?,
+            metrics: metrics::handle()?,
         };
         let operations_router = http::operations_router(app.clone());
         Ok(Self {
@@ -263,7 +253,7 @@ impl Service {
             tracing::warn!(%error, "the process could not report to the store; the report is repeated");
         }
         self.jobs.start();
-        let upkeep = tokio::spawn(keep_metrics());
+        let upkeep = tokio::spawn(metrics::keep());
         let jobs = Arc::clone(&self.jobs);
         let stopped = async {
             stop.cancelled().await;
@@ -325,7 +315,7 @@ pub async fn backup(settings: &Settings, target: &Path) -> Result<Backup, Backup
         }
         Err(_) => return Err(BackupError::BlobUrl),
     }
-    match settings.database_url.place() {
+    match settings.database() {
         Ok(DatabaseLocation::Sqlite) => backup::backup(&settings.data_dir, target).await,
         Ok(DatabaseLocation::Postgres(_)) => {
             let detail = "use PostgreSQL's own tools to copy a store in PostgreSQL";
@@ -418,33 +408,6 @@ fn origins(settings: &Settings, is_open: bool) -> Result<Origins, StartError> {
         return Err(StartError::CorsOrigins(detail.to_owned()));
     }
     Ok(origins)
-}
-
-/// The metrics recorder of the process. A process has only one.
-fn metrics_handle() -> Result<PrometheusHandle, StartError> {
-    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
-    if let Some(handle) = HANDLE.get() {
-        return Ok(handle.clone());
-    }
-    let failed =
-        |error: metrics_exporter_prometheus::BuildError| StartError::Metrics(error.to_string());
-    let builder = PrometheusBuilder::new()
-        .set_buckets(&BUCKETS)
-        .map_err(failed)?;
-    let recorder = builder.build_recorder();
-    let handle = HANDLE.get_or_init(|| recorder.handle()).clone();
-    // This fails only for a second service in the same process. Both services then share one recorder.
-    let _ = metrics::set_global_recorder(recorder);
-    Ok(handle)
-}
-
-async fn keep_metrics() {
-    loop {
-        tokio::time::sleep(METRICS_UPKEEP).await;
-        if let Ok(handle) = metrics_handle() {
-            handle.run_upkeep();
-        }
-    }
 }
 
 /// Binds the address of the settings.

@@ -59,7 +59,16 @@ pub fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
-    let matches = match command_line().try_get_matches() {
+    // The settings of secrets also come from files that variables name.
+    #[expect(clippy::disallowed_methods)]
+    let mut command = match command_line(&|name| std::env::var_os(name)) {
+        Ok(command) => command,
+        Err(error) => {
+            tell_fatal(early, &error);
+            return ExitCode::from(2);
+        }
+    };
+    let matches = match command.try_get_matches_from_mut(&arguments) {
         Ok(matches) => matches,
         Err(error) if early == LogFormat::Json && error.use_stderr() => {
             tell_fatal(early, error.to_string().trim_end());
@@ -71,15 +80,20 @@ pub fn main() -> ExitCode {
         Ok(line) => line,
         Err(error) => error.exit(),
     };
-    let command = line
+    let chosen = line
         .command
         .unwrap_or_else(|| Command::Serve(ServeCommand::default()));
     // For `check`, exit status 1 means damage. For `verify`, exit status 1 means a difference.
-    let failure = match command {
+    let failure = match chosen {
         Command::Check { .. } | Command::Verify(_) => ExitCode::from(2),
         _ => ExitCode::FAILURE,
     };
-    match run(command, &line.settings, &matches) {
+    match run(
+        chosen,
+        &line.settings,
+        &matches,
+        &given_settings(&command, &matches),
+    ) {
         Ok(status) => status,
         Err(error) => {
             tell_fatal(line.settings.log_format, &error.to_string());
@@ -92,8 +106,10 @@ fn run(
     command: Command,
     settings: &Settings,
     matches: &ArgMatches,
+    given: &[String],
 ) -> Result<ExitCode, Box<dyn Error>> {
-    match command {
+    // The export of spans ends with the command.
+    let _span_export = match command {
         Command::Openapi => {
             tables::write(&crate::http::document())?;
             return Ok(ExitCode::SUCCESS);
@@ -103,9 +119,9 @@ fn run(
             return Ok(ExitCode::SUCCESS);
         }
         Command::Verify(replay) => return verify::verify(&replay),
-        Command::Learning(_) => {}
+        Command::Learning(_) => None,
         _ => log_to_stderr(settings)?,
-    }
+    };
     return_free_memory();
     use_kernels(match settings.kernels {
         KernelsChoice::Detected => Kernels::Detected,
@@ -122,7 +138,7 @@ fn run(
             Command::Backup { directory } => backup(settings, &directory).await?,
             Command::Check { json } => return check(settings, json).await,
             Command::Keys(command) => keys(settings, command).await?,
-            Command::Serve(command) => serve(&command, settings, &given_settings(matches)).await?,
+            Command::Serve(command) => serve(&command, settings, given).await?,
             Command::Openapi | Command::Healthcheck | Command::Verify(_) => {
                 unreachable!("the command has returned")
             }

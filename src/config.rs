@@ -6,8 +6,9 @@
 
 mod given;
 mod learning;
+mod secret_files;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ use crate::http::limits::{COUNT_MAX, Limits};
 use crate::jobs::JobsConfig;
 use crate::records::schedule::Weight;
 use crate::records::{ApiKeyId, Role};
-use crate::storage::{BlobUrl, DatabaseUrl, S3Access, SecretString};
+use crate::storage::{BlobUrl, DatabaseLocation, DatabaseUrl, S3Access, SecretString};
 
 pub use learning::{
     CompareCommand, ExplainCommand, Input, LearnersCommand, LearningCommand, ModelCommand, Place,
@@ -43,15 +44,19 @@ pub struct CommandLine {
     pub settings: Settings,
 }
 
-/// The command line. The help of a command other than `serve` shows the options of this command only.
-pub fn command_line() -> clap::Command {
-    let mut command = CommandLine::command();
+/// The command line with the secrets of files. `variable` reads the environment. The help of a command other than
+/// `serve` shows the options of this command only.
+///
+/// # Errors
+/// The fault of a file with a secret, and the variable that names the file.
+pub fn command_line(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<clap::Command, String> {
+    let mut command = secret_files::with_secret_files(CommandLine::command(), variable)?;
     // The settings become arguments of the commands.
     command.build();
-    command.mut_subcommands(|command| match command.get_name() {
+    Ok(command.mut_subcommands(|command| match command.get_name() {
         "serve" => command,
         _ => with_own_options(command),
-    })
+    }))
 }
 
 fn with_own_options(command: clap::Command) -> clap::Command {
@@ -244,6 +249,9 @@ pub struct Settings {
         global = true
     )]
     pub database_url: DatabaseUrl,
+    /// Password of the PostgreSQL database. A password in `--database-url` has precedence.
+    #[arg(long, env = "PGPASSWORD", hide_env_values = true, global = true)]
+    pub database_password: Option<SecretString>,
     /// Place of the blobs: `folder` in the data directory, `file:///folder`, or `s3://bucket/prefix`.
     #[arg(
         long,
@@ -256,6 +264,10 @@ pub struct Settings {
     /// The access to an object store.
     #[command(flatten)]
     pub s3: S3Settings,
+    /// Seconds to wait at the start for a database and an object store that do not answer yet.
+    #[arg(long, env = "HALFSPACE_WAIT_FOR_STORES", default_value_t = 0, value_name = "SECONDS", global = true,
+        value_parser = clap::value_parser!(u32).range(..=3600))]
+    pub wait_for_stores: u32,
     /// Role of this process: answer requests, compute jobs, or both.
     #[arg(long, env = "HALFSPACE_ROLE", default_value = "all", global = true)]
     pub role: Role,
@@ -327,6 +339,15 @@ pub struct Settings {
         global = true
     )]
     pub log_format: LogFormat,
+    /// Collector that receives traces over OTLP (HTTP, protobuf), such as `http://collector:4318`. Without a collector
+    /// no traces are recorded. The program needs the feature `otlp`.
+    #[arg(
+        long,
+        env = "OTEL_EXPORTER_OTLP_ENDPOINT",
+        value_name = "URL",
+        global = true
+    )]
+    pub otlp_endpoint: Option<String>,
     /// Kernels of the bit core: the fastest for this processor, or the plain `scalar` code with the same
     /// results.
     #[arg(
@@ -418,6 +439,14 @@ impl TypedValueParser for SecretParser {
 }
 
 impl Settings {
+    /// The place of the database.
+    ///
+    /// # Errors
+    /// The mistake in the setting, without any part that could be a password.
+    pub fn database(&self) -> Result<DatabaseLocation, String> {
+        self.database_url.place(self.database_password.as_ref())
+    }
+
     /// Number of jobs that this process computes at once; 0 in the role `api`.
     pub fn workers(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);

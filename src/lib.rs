@@ -6,6 +6,7 @@
 //!
 //! - [`memory`]: the counting allocator and the memory limit of the machine.
 //! - [`records`]: the stored things and the rules that hold in every store.
+//! - [`traces`]: the spans of requests, jobs and callbacks, and their export.
 //! - [`storage`]: the databases and blob stores that keep records and data.
 //! - [`callbacks`]: one signed request that tells a server how a job ended.
 //! - [`jobs`]: the claims, leases, computation, progress and cancellation of jobs.
@@ -24,3 +25,4 @@ pub mod jobs;
 pub mod memory;
 pub mod records;
 pub mod storage;
+pub mod traces;

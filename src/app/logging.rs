@@ -2,34 +2,46 @@
 
 use std::io::IsTerminal;
 
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt};
 
 use crate::config::{LogFormat, Settings};
+use crate::traces::{self, SpanExport};
 
-/// Starts logging to standard error with the level and the format of the settings.
+/// Starts logging to standard error with the level and the format of the settings, and the export of spans with
+/// `--otlp-endpoint`.
 ///
 /// # Errors
-/// The directives of `--log` are invalid.
-pub fn log_to_stderr(settings: &Settings) -> Result<(), String> {
+/// The directives of `--log` or the endpoint are invalid.
+pub fn log_to_stderr(settings: &Settings) -> Result<Option<SpanExport>, String> {
     let filter = settings.log.parse::<Targets>();
     let filter = filter.map_err(|error| format!("--log {}: {error}", settings.log))?;
+    // Spans go to the collector alone.
+    let filter = filter.with_target(traces::TARGET, LevelFilter::OFF);
     let mut lines = fmt::layer().with_writer(std::io::stderr);
     if !std::io::stderr().is_terminal() {
         lines.set_ansi(false);
     }
-    let filtered = tracing_subscriber::registry().with(filter);
+    let export = span_export(settings)?;
+    let subscriber = tracing_subscriber::registry().with(export.as_ref().map(SpanExport::layer));
     match settings.log_format {
-        LogFormat::Text => filtered.with(lines).init(),
+        LogFormat::Text => subscriber.with(lines.with_filter(filter)).init(),
         LogFormat::Json => {
-            filtered.with(lines.json()).init();
+            subscriber.with(lines.json().with_filter(filter)).init();
             // The log of a panic is one JSON line instead of three lines of plain text.
             std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a defect")));
         }
     }
-    Ok(())
+    Ok(export)
+}
+
+fn span_export(settings: &Settings) -> Result<Option<SpanExport>, String> {
+    let endpoint = settings.otlp_endpoint.as_deref();
+    let endpoint = endpoint.filter(|endpoint| !endpoint.is_empty());
+    let started = endpoint.map(SpanExport::start).transpose();
+    started.map_err(|error| format!("--otlp-endpoint: {error}"))
 }
 
 /// Writes the error that ends the process, as JSON if the log is JSON. The log level does not suppress this

@@ -19,11 +19,60 @@ use super::StartError;
 /// Time limit for the checks of the place of the blobs.
 const BLOBS_TIMEOUT: Duration = Duration::from_secs(40);
 
-/// Opens the data directory and the database. A process alone in the directory also cleans up after a crash.
-pub(super) async fn open_store(
+/// Pause between two attempts to open stores that do not answer yet.
+const STORES_PAUSE: Duration = Duration::from_secs(1);
+
+/// Opens the database and the place of the blobs. Stores that do not answer are tried again for the time of
+/// `--wait-for-stores`. Any other error ends the start at once.
+pub(super) async fn open_stores(
     settings: &Settings,
+    blob_place: &BlobLocation,
     ids: &Ids,
-) -> Result<(Arc<Store>, DataDir), StartError> {
+) -> Result<(Arc<Store>, Blobs, DataDir), StartError> {
+    let wait = Duration::from_secs(settings.wait_for_stores.into());
+    let deadline = tokio::time::Instant::now() + wait;
+    let mut is_told = false;
+    loop {
+        let opened = async {
+            let (store, data_dir) = open_store(settings, ids).await?;
+            let blobs = open_blobs(settings, blob_place, &data_dir)?;
+            check_blobs(settings, blob_place, &blobs, &store, ids).await?;
+            Ok((store, blobs, data_dir))
+        };
+        match opened.await {
+            Err(error)
+                if may_answer_later(&error)
+                    && tokio::time::Instant::now() + STORES_PAUSE <= deadline =>
+            {
+                if !is_told {
+                    tracing::warn!(%error, seconds = wait.as_secs(), "waiting for the stores");
+                    is_told = true;
+                }
+                tokio::time::sleep(STORES_PAUSE).await;
+            }
+            ended => return ended,
+        }
+    }
+}
+
+/// Whether a database or an object store may still be starting.
+fn may_answer_later(error: &StartError) -> bool {
+    match error {
+        StartError::Database { source, .. } => matches!(source, StoreError::Unavailable(_)),
+        StartError::Blobs { source, .. } => match source {
+            // A server that has just started may create its bucket later.
+            OpeningError::Unusable { .. } => true,
+            OpeningError::Database(source) => matches!(source, StoreError::Unavailable(_)),
+            OpeningError::Unfaithful
+            | OpeningError::AnothersBlobs
+            | OpeningError::Elsewhere { .. } => false,
+        },
+        _ => false,
+    }
+}
+
+/// Opens the data directory and the database. A process alone in the directory also cleans up after a crash.
+async fn open_store(settings: &Settings, ids: &Ids) -> Result<(Arc<Store>, DataDir), StartError> {
     let place = place(settings)?;
     let named = |source| of_data_dir(settings, source);
     let path = settings.data_dir.clone();
@@ -78,7 +127,7 @@ async fn open_database(
 }
 
 /// Prepares the access to the place of the blobs. [`check_blobs`] then tests the access.
-pub(super) fn open_blobs(
+fn open_blobs(
     settings: &Settings,
     place: &BlobLocation,
     data_dir: &DataDir,
@@ -122,7 +171,7 @@ pub(super) fn open_blobs(
 }
 
 /// Checks that the place of the blobs is usable and belongs to this database.
-pub(super) async fn check_blobs(
+async fn check_blobs(
     settings: &Settings,
     place: &BlobLocation,
     blobs: &Blobs,
@@ -184,7 +233,7 @@ pub(super) fn unusable_blobs(settings: &Settings, source: OpeningError) -> Start
 }
 
 pub(super) fn place(settings: &Settings) -> Result<DatabaseLocation, StartError> {
-    let place = settings.database_url.place();
+    let place = settings.database();
     place.map_err(StartError::DatabaseUrl)
 }
 

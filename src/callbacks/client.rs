@@ -32,6 +32,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::records::{JobId, Timestamp};
+use crate::traces;
 
 use super::address::{Allowed, RefusedAddress};
 use super::signature::Signer;
@@ -215,10 +216,12 @@ impl CallbackClient {
             ("webhook-timestamp", &seconds.to_string()),
             ("webhook-signature", &signature),
         ];
+        let trace_parent = traces::current().map(|parent| parent.to_string());
+        let trace_parent = trace_parent.as_deref().map(|text| ("traceparent", text));
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = url.target().clone().into();
-        for (name, value) in fields {
+        for (name, value) in fields.into_iter().chain(trace_parent) {
             let value = HeaderValue::from_str(value).expect("hosts, ids and base64 are ASCII");
             request.headers_mut().insert(name, value);
         }

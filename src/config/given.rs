@@ -3,17 +3,20 @@
 use std::ffi::OsStr;
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory};
+use clap::{ArgMatches, Command, CommandFactory};
 
+use super::secret_files::names_secret_file;
 use super::{CommandLine, LogFormat};
 
-/// The settings from the command line and the environment, as `--flag=value`. A secret setting appears
-/// without its value.
-pub fn given_settings(matches: &ArgMatches) -> Vec<String> {
-    let command = CommandLine::command();
+/// The settings from the command line, the environment and the files of secrets, as `--flag=value`. A secret setting
+/// appears without its value.
+pub fn given_settings(command: &Command, matches: &ArgMatches) -> Vec<String> {
     let given = command.get_arguments().filter(|argument| {
+        // A file gives its secret as a hidden default.
+        let is_secret_of_file =
+            argument.is_hide_env_values_set() && argument.is_hide_default_value_set();
         let source = matches.value_source(argument.get_id().as_str());
-        source.is_some_and(|source| source != ValueSource::DefaultValue)
+        source.is_some_and(|source| source != ValueSource::DefaultValue || is_secret_of_file)
     });
     let told = given.filter_map(|argument| {
         let flag = argument.get_long()?;
@@ -53,5 +56,9 @@ pub fn unknown_variable(names: impl IntoIterator<Item = String>) -> Option<Strin
         .filter_map(|argument| argument.get_env())
         .collect();
     let mut names = names.into_iter();
-    names.find(|name| name.starts_with("HALFSPACE_") && !known.iter().any(|k| *k == name.as_str()))
+    names.find(|name| {
+        name.starts_with("HALFSPACE_")
+            && !known.iter().any(|k| *k == name.as_str())
+            && !names_secret_file(&command, name)
+    })
 }

@@ -12,11 +12,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::Notify;
+use tracing::field::Empty;
 
 use crate::callbacks::schedule::retry_delay;
 use crate::callbacks::{CallbackClient, CallbackUrlError, DeliveryError};
 use crate::records::{CallbackDocument, Job, Owner};
 use crate::storage::{BusyReceivers, CallbackClaim, CallbackLease, DeliveryOutcome};
+
+use crate::traces;
 
 use super::queue::shares::Shares;
 use super::service::Jobs;
@@ -165,6 +168,15 @@ impl Jobs {
     }
 
     async fn deliver(&self, client: &CallbackClient, claim: CallbackClaim) {
+        let span = tracing::info_span!(
+            target: traces::TARGET,
+            "callback",
+            otel.kind = "client",
+            halfspace.job.id = %claim.job.id,
+            server.address = claim.host(),
+            halfspace.outcome = Empty,
+        );
+        let context = traces::follow(&span, claim.job.trace_parent);
         let CallbackClaim {
             job,
             url,
@@ -172,7 +184,7 @@ impl Jobs {
             lease,
         } = claim;
         let attempted = tokio::select! {
-            attempted = self.attempt(client, &job, &url) => attempted,
+            attempted = traces::within(context, self.attempt(client, &job, &url)) => attempted,
             () = self.stopped_for(STOPPING_TIMEOUT) => return,
         };
         let settlement = match attempted {
@@ -188,6 +200,7 @@ impl Jobs {
                 "given-up"
             }
         };
+        span.record("halfspace.outcome", outcome);
         metrics::counter!("halfspace_callbacks_total", "outcome" => outcome).increment(1);
         self.settle(&lease, &settlement).await;
     }

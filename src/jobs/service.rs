@@ -389,6 +389,7 @@ impl Jobs {
             ("learner", learner),
         ];
         metrics::counter!("halfspace_jobs_ended_total", &labels).increment(1);
+        tracing::Span::current().record("halfspace.job.status", job.status.as_str());
         if job.callback.is_some() {
             self.hub.callbacks.notify_one();
         }

@@ -15,6 +15,7 @@ use super::id::{DatasetId, JobId, ModelId};
 use super::owner::Owner;
 use super::schedule::Demand;
 use super::time::Timestamp;
+use super::trace_parent::TraceParent;
 
 /// One piece of long work.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +64,8 @@ pub struct Job {
     pub callback: Option<Callback>,
     /// Whether the job has subjobs or is a subjob.
     pub lineage: JobTree,
+    /// The request that created the job, in its distributed trace.
+    pub trace_parent: Option<TraceParent>,
 }
 
 impl Job {
@@ -101,6 +104,7 @@ impl Job {
             demand: Demand::default(),
             callback: None,
             lineage: JobTree::Single,
+            trace_parent: None,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
+use super::SecretString;
 use super::postgres::PostgresUrl;
 
 /// The setting, unparsed.
@@ -26,16 +27,20 @@ impl DatabaseUrl {
         Self("sqlite".to_owned())
     }
 
-    /// Parses the setting.
+    /// Parses the setting. The password applies to a URL without a password.
     ///
     /// # Errors
     /// The mistake in the setting, without any part that could be a password.
-    pub fn place(&self) -> Result<DatabaseLocation, String> {
+    pub fn place(&self, password: Option<&SecretString>) -> Result<DatabaseLocation, String> {
         if self.0 == "sqlite" {
             return Ok(DatabaseLocation::Sqlite);
         }
         if PostgresUrl::is_meant(&self.0) {
-            return PostgresUrl::parse(&self.0).map(DatabaseLocation::Postgres);
+            let url = PostgresUrl::parse(&self.0)?;
+            return Ok(DatabaseLocation::Postgres(match password {
+                Some(password) => url.or_password(password.reveal()),
+                None => url,
+            }));
         }
         Err("the value must be sqlite or postgres://...".to_owned())
     }
@@ -53,7 +58,7 @@ impl FromStr for DatabaseUrl {
 /// Displays the parts that are no secret.
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place() {
+        match self.place(None) {
             Ok(DatabaseLocation::Sqlite) => f.write_str("sqlite"),
             Ok(DatabaseLocation::Postgres(url)) => write!(f, "{url}"),
             Err(_) => f.write_str("..."),
@@ -75,18 +80,18 @@ mod tests {
     fn a_setting_is_read_and_never_shown_whole() {
         let read = |text: &str| text.parse::<DatabaseUrl>().unwrap();
         assert!(matches!(
-            read("sqlite").place(),
+            read("sqlite").place(None),
             Ok(DatabaseLocation::Sqlite)
         ));
         let postgres = read("postgres://ada:s3cret@db/half");
         assert!(matches!(
-            postgres.place(),
+            postgres.place(None),
             Ok(DatabaseLocation::Postgres(_))
         ));
         assert_eq!(format!("{postgres:?}"), "postgres://ada@db:5432/half");
         for wrong in ["", "sqlite:x", "mysql://ada:s3cret@db/half", "s3cret"] {
             let url = read(wrong);
-            let told = url.place().map(|_| ()).unwrap_err();
+            let told = url.place(None).map(|_| ()).unwrap_err();
             assert!(!told.contains("s3cret"), "{told}");
             assert_eq!(format!("{url:?}"), "...");
         }

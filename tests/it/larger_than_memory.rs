@@ -58,7 +58,10 @@ async fn a_dataset_larger_than_the_memory_of_the_process_trains() {
     // program code, so the test bounds the growth beyond that.
     if let (Some(idle), Some(own)) = (idle, memory_peak(bounded.pid())) {
         let (grown, all) = (own - idle, limit.peak_bytes());
-        assert!(grown < bytes * 3 / 4, "{grown} beyond {idle}, in all {all:?}");
+        assert!(
+            grown < bytes * 3 / 4,
+            "{grown} beyond {idle}, in all {all:?}"
+        );
     }
     bounded.kill();
 }

@@ -34,3 +34,5 @@ mod start;
 mod store_contract;
 mod stored_examples;
 mod tidy;
+#[cfg(feature = "otlp")]
+mod traces;

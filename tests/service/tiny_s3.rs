@@ -28,12 +28,26 @@ impl TinyS3 {
     /// headers of the request. `LIST` stands for lists, and an empty method for all requests.
     pub async fn refusing(method: &'static str, status: u16, code: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
         let refusal = Refusal {
             method,
             status,
             code,
         };
+        Self::start(listener, refusal)
+    }
+
+    /// A store on this socket that refuses nothing.
+    pub fn on(listener: TcpListener) -> Self {
+        let refusal = Refusal {
+            method: "NOTHING",
+            status: 403,
+            code: "",
+        };
+        Self::start(listener, refusal)
+    }
+
+    fn start(listener: TcpListener, refusal: Refusal) -> Self {
+        let address = listener.local_addr().unwrap();
         let objects = Objects::default();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {

@@ -13,6 +13,7 @@ use crate::http::App;
 use crate::http::middleware::request_line::RequestLine;
 use crate::http::problem::{Code, Occurrence, Problem};
 use crate::http::serve::ConnectionUse;
+use crate::traces;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -39,8 +40,8 @@ pub async fn envelop(State(app): State<App>, mut request: Request, next: Next) -
     };
     // An answer that reports an error after the head needs the occurrence too.
     request.extensions_mut().insert(occurrence.clone());
-    let line = RequestLine::begin(&occurrence.request_id, &mut request);
-    let mut response = next.run(request).await;
+    let (line, context) = RequestLine::begin(&occurrence.request_id, &mut request);
+    let mut response = traces::within(context, next.run(request)).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         line.refused(&problem);
         response = complete(&problem, response, &occurrence);

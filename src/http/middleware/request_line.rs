@@ -17,8 +17,11 @@ use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 use metrics::{counter, gauge, histogram};
 use tokio::time::Instant;
+use tracing::Span;
+use tracing::field::Empty;
 
-use crate::records::Owner;
+use crate::records::{Owner, TraceParent};
+use crate::traces;
 
 use crate::http::problem::Problem;
 use crate::http::serve::{AnswerGuard, Peer};
@@ -42,6 +45,9 @@ pub struct RequestLine {
     path: String,
     peer: Option<IpAddr>,
     facts: RequestFacts,
+    /// The trace of the request, if the client or this process records one.
+    trace: Option<TraceParent>,
+    span: Span,
     /// The status, and the seconds from the beginning of the request to the status.
     head: Option<(u16, f64)>,
     bytes: u64,
@@ -78,25 +84,44 @@ pub async fn note_route(request: Request, next: Next) -> Response {
 }
 
 impl RequestLine {
-    /// Begins the line of a request, and attaches the facts to the request for the inner layers.
-    pub fn begin(id: &str, request: &mut Request) -> Self {
+    /// Begins the line of a request, and attaches the facts to the request for the inner layers. Returns the trace
+    /// context for the work that the request causes.
+    pub fn begin(id: &str, request: &mut Request) -> (Self, Option<TraceParent>) {
+        let parent = request.headers().get("traceparent");
+        let parent = parent.and_then(|value| value.to_str().ok()?.parse().ok());
+        let span = tracing::info_span!(
+            target: traces::TARGET,
+            "request",
+            otel.name = Empty,
+            otel.kind = "server",
+            http.request.method = %request.method(),
+            http.response.status_code = Empty,
+            http.route = Empty,
+            url.path = request.uri().path(),
+            halfspace.request_id = id,
+            halfspace.key = Empty,
+        );
+        let trace = traces::follow(&span, parent);
         let facts = RequestFacts::default();
         let extensions = request.extensions_mut();
         extensions.insert(facts.clone());
         let exchange = extensions.remove::<AnswerGuard>();
         gauge!("halfspace_http_requests_in_flight").increment(1.0);
-        Self {
+        let line = Self {
             begun: Instant::now(),
             id: id.to_owned(),
             peer: extensions.get::<Peer>().map(|peer| peer.0),
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             facts,
+            trace,
+            span,
             head: None,
             bytes: 0,
             has_ended: false,
             _exchange: exchange,
-        }
+        };
+        (line, trace)
     }
 
     /// Counts the reason of a refusal.
@@ -122,6 +147,11 @@ impl Drop for RequestLine {
         let route = self.facts.0.route.get().map_or("unmatched", String::as_str);
         // Without a status, the client left before the answer began. nginx logs the same status 499.
         let (status, head_seconds) = self.head.unwrap_or((499, seconds));
+        let span = &self.span;
+        span.record("otel.name", format!("{} {route}", self.method));
+        span.record("http.route", route);
+        span.record("http.response.status_code", status);
+        span.record("halfspace.key", self.facts.0.owner.get().map(Owner::as_str));
         let labels = [
             ("method", method_label(&self.method).to_owned()),
             ("route", route.to_owned()),
@@ -135,6 +165,7 @@ impl Drop for RequestLine {
         tracing::info!(
             target: "halfspace::requests",
             request_id = self.id,
+            trace = self.trace.map(|trace| format!("{:032x}", trace.trace)),
             peer = self.peer.map(tracing::field::display),
             key = self.facts.0.owner.get().map(Owner::as_str),
             method = %self.method,

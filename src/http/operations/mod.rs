@@ -81,7 +81,9 @@ pub async fn check_readiness(State(app): State<App>) -> Result<Json<Health>, Pro
 pub async fn get_metrics(State(app): State<App>) -> Response {
     let content_type = "text/plain; version=0.0.4; charset=utf-8";
     metrics::gauge!("halfspace_memory_taken_bytes").set(app.memory().taken() as f64);
+    metrics::gauge!("halfspace_memory_budget_bytes").set(app.memory().bytes_max() as f64);
     metrics::gauge!("halfspace_memory_allocated_bytes").set(live_bytes() as f64);
+    metrics_process::Collector::default().collect();
     ([(header::CONTENT_TYPE, content_type)], app.metrics.render()).into_response()
 }
 

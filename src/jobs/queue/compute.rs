@@ -11,8 +11,12 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
+use tracing::Span;
+use tracing::field::Empty;
+
 use crate::records::Job;
 use crate::storage::JobEnd;
+use crate::traces;
 
 use super::checkpoints::{StartState, StateCell};
 use super::completion;
@@ -28,6 +32,22 @@ const LOOK: Duration = Duration::from_millis(5);
 /// half as long as without; 19 improved little more, and a lower priority could starve beside other programs.
 #[cfg(target_os = "linux")]
 const COMPUTE_NICE: i32 = 10;
+
+/// The span of one attempt to compute a job. The span continues the trace of the request for the job.
+pub(crate) fn computing_span(job: &Job) -> Span {
+    let span = tracing::info_span!(
+        target: traces::TARGET,
+        "job",
+        otel.name = format!("job {}", job.task),
+        otel.kind = "consumer",
+        halfspace.job.id = %job.id,
+        halfspace.job.attempt = job.attempt,
+        halfspace.job.status = Empty,
+        halfspace.learner = job.learner,
+    );
+    traces::follow(&span, job.trace_parent);
+    span
+}
 
 /// The outcome of a computation.
 #[derive(Debug)]

@@ -10,11 +10,13 @@ use std::time::Duration;
 use halfspace_core::memory::SMALL_BYTES_MAX;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use crate::records::schedule::{self, JobsAhead, ParkedPlace};
 use crate::records::{JobId, Owner};
 use crate::storage::{ClaimTerms, ReleaseTerms, StoreError};
 
+use super::compute::computing_span;
 use crate::jobs::service::Jobs;
 
 /// Approximate interval at which an idle scheduler polls the store. A poll finds jobs that another process
@@ -97,9 +99,9 @@ impl Jobs {
         let waited = self.ids.now().milliseconds() - claim.job.created_at.milliseconds();
         metrics::histogram!("halfspace_job_wait_seconds").record(waited.max(0) as f64 / 1_000.0);
         let this = Arc::clone(self);
-        self.tasks.spawn(async move {
-            this.run_claim(claim, leased_at, permit).await;
-        });
+        let span = computing_span(&claim.job);
+        let computed = async move { this.run_claim(claim, leased_at, permit).await };
+        self.tasks.spawn(computed.instrument(span));
         Ok(true)
     }
 
@@ -194,15 +196,18 @@ impl Jobs {
             self.store.tend_shares().await?;
         }
         if round.is_multiple_of(ROUNDS_BETWEEN_DEPTHS) {
-            self.measure_queue().await?;
+            self.measure_store().await?;
         }
         Ok(())
     }
 
-    /// Exports the number of waiting jobs and the age of the oldest one per task. A task that was exported
-    /// before is reset to zero when no job of the task waits.
-    async fn measure_queue(&self) -> Result<(), StoreError> {
+    /// Exports the number of waiting jobs and the age of the oldest one per task, and the number of sessions. A task
+    /// that was exported before is reset to zero when no job of the task waits.
+    async fn measure_store(&self) -> Result<(), StoreError> {
         let depths = self.store.queue_depths().await?;
+        let usage = self.store.usage(&Owner::anonymous()).await?.all;
+        metrics::gauge!("halfspace_sessions").set(usage.sessions as f64);
+        metrics::gauge!("halfspace_stored_bytes").set(usage.stored_bytes as f64);
         let now = self.ids.now().milliseconds();
         let mut seen = self
             .tasks_seen

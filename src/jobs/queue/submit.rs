@@ -12,14 +12,16 @@ use halfspace_core::memory::{Grant, NoMemory};
 use halfspace_formats::BlocksHeader;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use crate::callbacks::CallbackUrl;
 use crate::records::task::JobSpec;
 use crate::records::{Callback, DatasetId, Job, KeyClaim, Owner, Priority, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError, Usage};
+use crate::traces;
 
 use super::checkpoints::StartState;
-use super::compute::{Computation, Computed};
+use super::compute::{Computation, Computed, computing_span};
 use super::lease_renewer::LeaseRenewer;
 use super::parking::{PermitSlot, Stance};
 use super::worker;
@@ -124,7 +126,8 @@ impl Jobs {
         let (sender, receiver) = oneshot::channel();
         let adopt_after = timeout.min(self.config.adopt_after);
         let this = Arc::clone(self);
-        self.tasks.spawn(async move {
+        let span = computing_span(&record);
+        let computed = async move {
             let run = Waited {
                 record,
                 work: new.work,
@@ -132,7 +135,8 @@ impl Jobs {
                 sender,
             };
             run.compute(&this, permit, memory, adopt_after).await;
-        });
+        };
+        self.tasks.spawn(computed.instrument(span));
         receiver.await.unwrap_or(Err(JobsError::Stopping))
     }
 
@@ -145,6 +149,7 @@ impl Jobs {
             priority: new.priority.get(),
             demand: new.work.demand,
             callback: new.callback.as_ref().map(|url| Callback::new(url.as_str())),
+            trace_parent: traces::current(),
             ..Job::queued(
                 self.ids.id(),
                 new.owner.clone(),

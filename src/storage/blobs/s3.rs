@@ -38,6 +38,13 @@ const UPLOADS_LISTED: &str = "1000";
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct SecretString(String);
 
+impl SecretString {
+    /// The secret itself. The caller must not show the secret.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
 impl FromStr for SecretString {
     type Err = Infallible;
 

@@ -24,6 +24,7 @@ const PARAMETERS: [&str; 12] = [
 #[derive(Clone)]
 pub struct PostgresUrl {
     options: Box<PgConnectOptions>,
+    has_password: bool,
 }
 
 impl PostgresUrl {
@@ -33,8 +34,8 @@ impl PostgresUrl {
         text.starts_with("postgres://") || text.starts_with("postgresql://")
     }
 
-    /// Parses an address. Absent parts come from `PGHOST`, `PGPASSWORD` and similar variables, and the
-    /// password may also come from libpq's password file.
+    /// Parses an address. Absent parts come from `PGHOST` and similar variables, and the password may also come from
+    /// libpq's password file.
     ///
     /// # Errors
     /// The mistake in the address, without any part that could be a password.
@@ -50,8 +51,11 @@ impl PostgresUrl {
             );
         }
         let query = address.split_once('?').map_or("", |(_, query)| query);
+        let user = address[..authority_end].rsplit_once('@');
+        let mut has_password = user.is_some_and(|(user, _)| user.contains(':'));
         for (name, _) in form_urlencoded::parse(query.as_bytes()) {
             let name = name.split('[').next().unwrap_or_default();
+            has_password |= name == "password";
             if !PARAMETERS.contains(&name) {
                 let known = PARAMETERS.join(", ");
                 return Err(format!(
@@ -65,7 +69,18 @@ impl PostgresUrl {
         })?;
         Ok(Self {
             options: Box::new(options),
+            has_password,
         })
+    }
+
+    /// The address with this password, unless the address has a password of its own.
+    #[must_use]
+    pub fn or_password(mut self, password: &str) -> Self {
+        if !self.has_password {
+            *self.options = self.options.password(password);
+            self.has_password = true;
+        }
+        self
     }
 
     /// The options in the driver's type.

@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Decode, PgPool, Postgres, Sqlite, SqlitePool, Type};
+use tokio::time::Instant;
 
 use super::super::postgres::connect::admitted;
 use super::super::postgres::pulse::Pulse;
@@ -66,7 +67,7 @@ pub(in crate::storage) enum Database {
 impl Database {
     /// Begins a transaction that may write.
     pub(super) fn begin(&self) -> BoxFuture<'_, Result<Transaction>> {
-        bounded(self.pulse(), async move {
+        bounded("begin", self.pulse(), async move {
             Ok(match self {
                 Self::Sqlite { writer, .. } => {
                     Transaction::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?)
@@ -80,7 +81,7 @@ impl Database {
 
     /// Begins a transaction that reads the state of one moment.
     pub(super) fn begin_reading(&self) -> BoxFuture<'_, Result<Transaction>> {
-        bounded(self.pulse(), async move {
+        bounded("begin", self.pulse(), async move {
             Ok(match self {
                 Self::Sqlite { readers, .. } => Transaction::Sqlite(readers.begin().await?),
                 Self::Postgres { pool, pulse } => {
@@ -94,7 +95,7 @@ impl Database {
 
     /// All rows that a statement reads.
     pub(super) fn all(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>>> {
-        bounded(self.pulse(), async move {
+        bounded("read", self.pulse(), async move {
             #[cfg(test)]
             super::faults::meet(&statement.text)?;
             Ok(match self {
@@ -155,7 +156,7 @@ pub(super) enum Transaction {
 impl Transaction {
     /// All rows that a statement reads or returns.
     pub fn all(&mut self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>>> {
-        bounded(self.pulse(), async move {
+        bounded("statement", self.pulse(), async move {
             #[cfg(test)]
             super::faults::meet(&statement.text)?;
             Ok(match self {
@@ -184,7 +185,7 @@ impl Transaction {
 
     /// Runs a statement and returns the number of written rows.
     pub fn execute(&mut self, statement: Statement) -> BoxFuture<'_, Result<u64>> {
-        bounded(self.pulse(), async move {
+        bounded("statement", self.pulse(), async move {
             #[cfg(test)]
             super::faults::meet(&statement.text)?;
             Ok(match self {
@@ -207,7 +208,7 @@ impl Transaction {
 
     /// Commits the transaction durably.
     pub fn commit(self) -> BoxFuture<'static, Result<()>> {
-        bounded(self.pulse(), async move {
+        bounded("commit", self.pulse(), async move {
             match self {
                 Self::Sqlite(transaction) => transaction.commit().await?,
                 Self::Postgres(transaction, _) => transaction.commit().await?,
@@ -236,6 +237,7 @@ fn no_row() -> StoreError {
 ///
 /// The future is boxed, because the futures of the driver are large and every method of the store holds one.
 fn bounded<'w, T: 'w>(
+    operation: &'static str,
     pulse: Option<Pulse>,
     work: impl Future<Output = Result<T>> + Send + 'w,
 ) -> BoxFuture<'w, Result<T>> {
@@ -246,13 +248,17 @@ fn bounded<'w, T: 'w>(
         }
     };
     Box::pin(async move {
-        tokio::select! {
+        let begun = Instant::now();
+        let outcome = tokio::select! {
             biased;
             outcome = tokio::time::timeout(STATEMENT_TIMEOUT, work) => {
                 outcome.unwrap_or_else(|elapsed| Err(StoreError::unavailable(elapsed)))
             }
             () = lost => Err(StoreError::unavailable("the server no longer responds")),
-        }
+        };
+        let seconds = begun.elapsed().as_secs_f64();
+        metrics::histogram!("halfspace_store_seconds", "operation" => operation).record(seconds);
+        outcome
     })
 }
 

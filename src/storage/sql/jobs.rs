@@ -400,10 +400,10 @@ pub(super) async fn insert(
          seed, attempt, priority, created_at, started_at, finished_at, progress, result, error, \
          model, cancel_requested, lease_owner, lease_until, claims, event_sequence, dataset, \
          callback, parts, parts_left, waits, data_bytes, digest, end_digest, level, \
-         expected_seconds, memory_bytes, spec_schema) \
+         expected_seconds, memory_bytes, spec_schema, trace_parent) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
          $19, $20, $21, {now} + $22, $23, $24, $25, $26, $27, $27, $28, $29, $30, $31, $32, \
-         $33, $34, $35) \
+         $33, $34, $35, $36) \
          ON CONFLICT (id) DO NOTHING",
     )
     .bind(job.id.to_string())
@@ -441,7 +441,8 @@ pub(super) async fn insert(
     .bind(job.demand.level(0.0))
     .bind(stored_seconds(job))
     .bind(rows::signed(job.demand.memory_bytes)?)
-    .bind(SPEC_SCHEMA);
+    .bind(SPEC_SCHEMA)
+    .bind(job.trace_parent.map(|parent| parent.to_string()));
     let inserted = transaction.execute(insert).await?;
     if inserted == 0 {
         return Ok(false);

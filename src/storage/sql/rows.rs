@@ -35,7 +35,7 @@ macro_rules! job_columns {
             "id, owner, task, learner, name, status, spec, data_key, data_bytes, data_sha256, seed, attempt, \
              priority, created_at, started_at, finished_at, progress, result, error, model, \
              claims, dataset, callback, level, expected_seconds, memory_bytes, parent, part, \
-             parts, parts_left, digest, end_digest, ",
+             parts, parts_left, trace_parent, digest, end_digest, ",
             $crate::storage::sql::rows::is_unwanted!(),
             " AS cancel_requested, \
              CASE WHEN callback IS NOT NULL THEN \
@@ -168,6 +168,7 @@ pub(super) fn job(row: &Row) -> Result<Job> {
         },
         callback: callback(row)?,
         lineage,
+        trace_parent: parsed_if(row, "trace_parent")?,
     })
 }
 

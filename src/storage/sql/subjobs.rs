@@ -111,7 +111,7 @@ fn demand(parent: &Job, subjobs: &[Job]) -> Result<()> {
 async fn insert_some(transaction: &mut Transaction, subjobs: &[Job]) -> Result<()> {
     let text = "INSERT INTO jobs (id, owner, task, learner, status, spec, data_sha256, seed, attempt, \
          priority, created_at, progress, cancel_requested, event_sequence, dataset, parent, part, \
-         digest, level, expected_seconds, memory_bytes, spec_schema) VALUES";
+         digest, level, expected_seconds, memory_bytes, spec_schema, trace_parent) VALUES";
     let all = subjobs.iter().map(row_of).collect::<Result<Vec<_>>>()?;
     transaction.execute(Statement::of_rows(text, all)).await?;
     let queued = subjobs.iter().map(|job| {
@@ -121,7 +121,7 @@ async fn insert_some(transaction: &mut Transaction, subjobs: &[Job]) -> Result<(
     events::write_each(transaction, queued).await
 }
 
-fn row_of(job: &Job) -> Result<[SqlValue; 22]> {
+fn row_of(job: &Job) -> Result<[SqlValue; 23]> {
     let (parent, subjob) = lineage_columns(job.lineage);
     Ok([
         job.id.to_string().into(),
@@ -146,6 +146,7 @@ fn row_of(job: &Job) -> Result<[SqlValue; 22]> {
         jobs::stored_seconds(job).into(),
         rows::signed(job.demand.memory_bytes)?.into(),
         claims::SPEC_SCHEMA.into(),
+        job.trace_parent.map(|parent| parent.to_string()).into(),
     ])
 }
 

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::service::{Program, S3_SECRET, TestBucket, TestDatabase, TinyS3};
+use tokio::net::{TcpListener, TcpSocket};
+
+use crate::service::{Program, S3_SECRET, TestBucket, TestDatabase, TinyS3, until};
 
 const TOKEN: &str = "s3cret-token";
 
@@ -61,11 +63,34 @@ async fn a_store_without_rights_is_told_by_what_it_refuses() {
         }
     }
     // The same store without refusals is usable.
-    let store = TinyS3::refusing("NOTHING", 403, "").await;
+    let store = TinyS3::on(TcpListener::bind("127.0.0.1:0").await.unwrap());
     let settings = TestBucket::at(store.address()).settings();
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     let program = Program::start(directory.path(), &settings);
     program.client().get("/readyz").await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_waits_for_a_store_that_is_late() {
+    let directory = tempfile::tempdir().unwrap();
+    // The socket refuses connections until the store listens.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let mut settings = TestBucket::at(socket.local_addr().unwrap()).settings();
+    settings.extend(["--wait-for-stores", "60"].map(str::to_owned));
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let (data, log) = (directory.path().join("data"), directory.path().join("log"));
+    let _program = Program::start_silent("info", &log, &data, &settings);
+    let said = async |text: &str| {
+        until(text, async || {
+            let said = std::fs::read_to_string(&log).unwrap();
+            said.contains(text).then_some(said)
+        })
+        .await
+    };
+    said("waiting for the stores").await;
+    let _store = TinyS3::on(socket.listen(16).unwrap());
+    assert!(!said("halfspace serves").await.contains(S3_SECRET));
 }
 
 #[test]

@@ -1,0 +1,184 @@
+//! Secrets from files. The variable `NAME_FILE` names a file with the value of the secret setting `NAME`, because
+//! container platforms mount secrets as files.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::Command;
+
+/// Ending of a variable that names a file.
+const ENDING: &str = "_FILE";
+
+/// Gives each secret setting the value of its file. A value on the command line has precedence.
+///
+/// # Errors
+/// A file is unreadable or empty, or a secret also has a variable of its own. The error names the variable.
+pub fn with_secret_files(
+    mut command: Command,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Command, String> {
+    let secrets: Vec<_> = command
+        .get_arguments()
+        .filter(|argument| argument.is_hide_env_values_set())
+        .filter_map(|argument| {
+            Some((
+                argument.get_id().clone(),
+                argument.get_env()?.to_str()?.to_owned(),
+            ))
+        })
+        .collect();
+    for (id, name) in secrets {
+        let named = format!("{name}{ENDING}");
+        let Some(path) = variable(&named) else {
+            continue;
+        };
+        if variable(&name).is_some() {
+            return Err(format!("{name} and {named} are both set; set one of them"));
+        }
+        let value = secret(Path::new(&path))
+            .map_err(|why| format!("{named}: {}: {why}", Path::new(&path).display()))?;
+        // The value is a default that the help does not show, so the command line still has precedence.
+        command = command.mut_arg(id, |argument| {
+            argument.default_value(value).hide_default_value(true)
+        });
+    }
+    let commands: Vec<_> = command
+        .get_subcommands()
+        .map(|one| one.get_name().to_owned())
+        .collect();
+    for name in commands {
+        let mut failure = None;
+        command = command.mut_subcommand(name, |one| {
+            with_secret_files(one.clone(), variable).unwrap_or_else(|error| {
+                failure = Some(error);
+                one
+            })
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+    }
+    Ok(command)
+}
+
+/// Whether a variable names the file of a secret.
+pub fn names_secret_file(command: &Command, variable: &str) -> bool {
+    let Some(name) = variable.strip_suffix(ENDING) else {
+        return false;
+    };
+    let commands = command.get_subcommands().chain([command]);
+    let mut arguments = commands.flat_map(Command::get_arguments);
+    arguments.any(|argument| {
+        argument.is_hide_env_values_set() && argument.get_env().is_some_and(|env| env == name)
+    })
+}
+
+/// The content of a file without the newline at its end.
+fn secret(path: &Path) -> Result<String, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    match text.trim_end_matches(['\r', '\n']) {
+        "" => Err("the file is empty".to_owned()),
+        value => Ok(value.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::FromArgMatches;
+
+    use super::*;
+    use crate::config::{CommandLine, Settings, command_line, given_settings};
+
+    fn read(line: &[&str], variables: &[(&str, &Path)]) -> Result<(Settings, Vec<String>), String> {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, path)| path.as_os_str().to_owned())
+        };
+        let mut command = command_line(&variable)?;
+        let matches = command
+            .try_get_matches_from_mut(line)
+            .map_err(|error| error.to_string())?;
+        let parsed = CommandLine::from_arg_matches(&matches).map_err(|error| error.to_string())?;
+        Ok((parsed.settings, given_settings(&command, &matches)))
+    }
+
+    #[test]
+    fn a_file_gives_a_secret_and_loses_its_newline() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("url");
+        for ending in ["", "\n", "\r\n"] {
+            std::fs::write(
+                &path,
+                format!("postgres://ada:s3cret@db.example/half{ending}"),
+            )
+            .unwrap();
+            let (settings, given) =
+                read(&["halfspace"], &[("HALFSPACE_DATABASE_URL_FILE", &path)]).unwrap();
+            assert_eq!(
+                settings.database_url.to_string(),
+                "postgres://ada@db.example:5432/half"
+            );
+            assert_eq!(given, ["--database-url"]);
+        }
+        let line = ["halfspace", "--database-url", "sqlite"];
+        let (settings, _) = read(&line, &[("HALFSPACE_DATABASE_URL_FILE", &path)]).unwrap();
+        assert_eq!(settings.database_url.to_string(), "sqlite");
+    }
+
+    #[test]
+    fn a_missing_or_empty_file_and_two_sources_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let (empty, absent) = (
+            directory.path().join("empty"),
+            directory.path().join("absent"),
+        );
+        std::fs::write(&empty, "\n").unwrap();
+        for (variables, told) in [
+            (
+                vec![("AWS_SECRET_ACCESS_KEY_FILE", &*empty)],
+                "AWS_SECRET_ACCESS_KEY_FILE",
+            ),
+            (vec![("PGPASSWORD_FILE", &*absent)], "PGPASSWORD_FILE"),
+            (vec![("HALFSPACE_KEY_FILE", &*absent)], "HALFSPACE_KEY_FILE"),
+            (
+                vec![("PGPASSWORD_FILE", &*empty), ("PGPASSWORD", &*empty)],
+                "PGPASSWORD and PGPASSWORD_FILE",
+            ),
+        ] {
+            let error = read(&["halfspace"], &variables).unwrap_err();
+            assert!(error.contains(told), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_help_shows_no_secret_of_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("secret");
+        std::fs::write(&path, "s3cret").unwrap();
+        let variable = |name: &str| {
+            name.ends_with(ENDING)
+                .then(|| path.clone().into_os_string())
+        };
+        let mut command = command_line(&variable).unwrap();
+        assert!(!command.render_long_help().to_string().contains("s3cret"));
+        let train = command.find_subcommand_mut("train").unwrap();
+        assert!(!train.render_long_help().to_string().contains("s3cret"));
+    }
+
+    #[test]
+    fn only_secrets_have_files() {
+        let command = command_line(&|_| None).unwrap();
+        for (variable, is_secret) in [
+            ("HALFSPACE_DATABASE_URL_FILE", true),
+            ("HALFSPACE_KEY_FILE", true),
+            ("HALFSPACE_LISTEN_FILE", false),
+            ("HALFSPACE_DATABASE_URL", false),
+        ] {
+            assert_eq!(
+                names_secret_file(&command, variable),
+                is_secret,
+                "{variable}"
+            );
+        }
+    }
+}

@@ -25,13 +25,16 @@ ROOT = Path(__file__).parents[2]
 OBSERVABILITY = ROOT / "deploy/observability"
 SECONDS_MAX = 60
 
-# Metrics of the dashboard and the alerts that the program does not export yet, with their kinds. A test fails as soon as
+# Metrics of the dashboard and the alerts that the program does not export yet, with their labels. A test fails as soon as
 # the program exports one of them: then remove the name here.
 PLANNED = {
-    "halfspace_build_info": "gauge", "halfspace_sessions": "gauge", "halfspace_store_seconds": "histogram",
-    "process_cpu_seconds_total": "counter", "process_max_fds": "gauge", "process_open_fds": "gauge",
-    "process_resident_memory_bytes": "gauge", "process_start_time_seconds": "gauge", "process_threads": "gauge",
+    "halfspace_build_info": {"version", "revision"}, "halfspace_sessions": set(),
+    "halfspace_store_seconds": {"operation"}, "process_cpu_seconds_total": set(), "process_max_fds": set(),
+    "process_open_fds": set(), "process_resident_memory_bytes": set(), "process_start_time_seconds": set(),
+    "process_threads": set(),
 }
+# Labels that the scraper sets.
+SCRAPED = {"job", "instance", "namespace", "component"}
 # The work below does not cause the events of these documented metrics.
 NOT_CAUSED = {"halfspace_blob_store_errors_total"}
 
@@ -54,9 +57,10 @@ def promtool(pytestconfig) -> Callable[..., subprocess.CompletedProcess]:
 
 
 @pytest.fixture(scope="session")
-def metrics_text(pytestconfig) -> str:
+def metrics_text(pytestconfig, tmp_path_factory) -> str:
     """The text of /metrics after the work."""
-    with receiver() as received, service(pytestconfig.getoption("--program"), received.address) as address:
+    program, data_dir = pytestconfig.getoption("--program"), tmp_path_factory.mktemp("data")
+    with receiver() as received, service(program, data_dir) as address:
         work(address, received)
         return text(address, "/metrics")
 
@@ -72,6 +76,29 @@ def documented() -> dict[str, str]:
     """The kind of each metric in the documentation. A test of the program compares this table with the source."""
     table = (ROOT / "docs/reference/metrics.md").read_text()
     return dict(re.findall(r"^\| `(\S+)` \| (\w+) \|", table, re.MULTILINE))
+
+
+@pytest.fixture(scope="session")
+def labels() -> dict[str, set[str]]:
+    """The labels of each metric that an expression may use."""
+    table = (ROOT / "docs/reference/metrics.md").read_text()
+    rows = re.findall(r"^\| `(\S+)` \| \w+ \| ([^|]*)\|", table, re.MULTILINE)
+    return {"up": set()} | PLANNED | {name: set(re.findall(r"`(\w+)`", cell)) for name, cell in rows}
+
+
+@pytest.fixture(scope="session")
+def check_expression(labels) -> Callable[[str], set[str]]:
+    """Checks that an expression uses only metrics and labels that exist. Returns the names of the metrics."""
+    def check(expression: str) -> set[str]:
+        names = set(re.findall(r"\b(?:up|(?:halfspace|process)_\w+)", re.sub(r'"[^"]*"', '""', expression)))
+        metrics = {name if name in labels else re.sub(r"_(bucket|count|sum)$", "", name) for name in names}
+        assert metrics and metrics <= set(labels), f"unknown metrics in {expression}: {metrics - set(labels)}"
+        lists = re.findall(r"(?:by|on|without) *\(([^)]*)\)", expression) + re.findall(r"\{([^}]*)\}", expression)
+        used = set(re.findall(r"\b([a-z_]+)(?=\s*(?:[,=!)]|$))", re.sub(r'"[^"]*"', '""', ", ".join(lists))))
+        known = SCRAPED | {"le"}.union(*(labels[metric] for metric in metrics))
+        assert used <= known, f"unknown labels in {expression}: {used - known}"
+        return metrics
+    return check
 
 
 class receiver:
@@ -102,12 +129,12 @@ class receiver:
 class service:
     """A service on a free port. It ends with its input, also if the tests are killed."""
 
-    def __init__(self, program: str, callback: str):
+    def __init__(self, program: str, data_dir: Path):
         keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
         secret = {"HALFSPACE_CALLBACK_SECRET": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}
         self.process = subprocess.Popen(
-            [program, "serve", "--temporary", "--stop-with-input", "--log", "warn", "--listen", "127.0.0.1:0",
-             "--workers", "1", "--checkpoint-seconds", "1", "--resident-bytes-max", "1024", "--callback-allow", "127.0.0.0/8",
+            [program, "serve", "--data-dir", data_dir, "--stop-with-input", "--log", "warn", "--listen", "127.0.0.1:0",
+             "--workers", "1", "--checkpoint-seconds", "1", "--callback-allow", "127.0.0.0/8",
              "--blob-url", "s3://halfspace/metrics", "--aws-endpoint-url", os.environ["HALFSPACE_TEST_S3"]],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env={key: value for key, value in os.environ.items() if not key.startswith("HALFSPACE_")} | keys | secret)

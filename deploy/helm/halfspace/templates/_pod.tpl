@@ -40,11 +40,11 @@ spec:
       volumeMounts:
         - {name: data, mountPath: /data}
         - {name: tmp, mountPath: /tmp}
-        {{- if eq $values.mode "cluster" }}
+        {{- if include "halfspace.secrets" . }}
         - {name: secrets, mountPath: /etc/halfspace/secrets, readOnly: true}
-        {{- if $values.database.caConfigMap }}
-        - {name: database-ca, mountPath: /etc/halfspace/database, readOnly: true}
         {{- end }}
+        {{- if and (eq $values.mode "cluster") $values.database.caConfigMap }}
+        - {name: database-ca, mountPath: /etc/halfspace/database, readOnly: true}
         {{- end }}
   volumes: {{ include "halfspace.volumes" . | nindent 4 }}
   {{- with $own.nodeSelector }}
@@ -95,6 +95,7 @@ fsGroupChangePolicy: OnRootMismatch
 {{- define "halfspace.environment" -}}
 {{- $values := .root.Values -}}
 {{- $settings := dict "HALFSPACE_LOG_FORMAT" "json" -}}
+{{- if eq $values.mode "cluster" }}{{ $_ := set $settings "HALFSPACE_WAIT_FOR_STORES" 60 }}{{ end -}}
 {{- $settings = mergeOverwrite $settings (deepCopy $values.settings) (deepCopy (.own.settings | default dict)) -}}
 {{- if ne .component "migrate" -}}
 {{- $role := eq .component "embedded" | ternary "all" .component -}}
@@ -107,17 +108,15 @@ fsGroupChangePolicy: OnRootMismatch
 {{- with $values.callbacks.allow }}{{ $_ := set $settings "HALFSPACE_CALLBACK_ALLOW" (join "," .) }}{{ end -}}
 {{- end -}}
 {{- $_ := set $settings "HALFSPACE_DATA_DIR" "/data" -}}
-{{- if eq $values.mode "cluster" -}}
-{{- $_ := set $settings "HALFSPACE_DATABASE_URL_FILE" "/etc/halfspace/secrets/HALFSPACE_DATABASE_URL" -}}
-{{- if $values.database.passwordKey }}{{ $_ := set $settings "PGPASSWORD_FILE" "/etc/halfspace/secrets/PGPASSWORD" }}{{ end -}}
-{{- if ne .component "migrate" -}}
+{{- if and (eq $values.mode "cluster") (ne .component "migrate") -}}
 {{- $_ := set $settings "HALFSPACE_BLOB_URL" $values.blobs.url -}}
 {{- $_ := set $settings "AWS_REGION" $values.blobs.region -}}
 {{- with $values.blobs.endpointUrl }}{{ $_ := set $settings "AWS_ENDPOINT_URL" . }}{{ end -}}
 {{- if $values.blobs.allowHttp }}{{ $_ := set $settings "AWS_ALLOW_HTTP" true }}{{ end -}}
-{{- range list "AWS_ACCESS_KEY_ID" "AWS_SECRET_ACCESS_KEY" -}}
-{{- $_ := set $settings (printf "%s_FILE" .) (printf "/etc/halfspace/secrets/%s" .) -}}
 {{- end -}}
+{{- range $secret := include "halfspace.secrets" . | fromYamlArray -}}
+{{- range $item := $secret.secret.items -}}
+{{- $_ := set $settings (printf "%s_FILE" $item.path) (printf "/etc/halfspace/secrets/%s" $item.path) -}}
 {{- end -}}
 {{- end -}}
 {{- range $name, $value := $settings }}
@@ -125,10 +124,34 @@ fsGroupChangePolicy: OnRootMismatch
   {{- /* A large number is a float in Helm, and would print as 8.589934592e+09. */}}
   value: {{ kindIs "float64" $value | ternary (toJson $value) (toString $value) | quote }}
 {{- end }}
-{{- if and $values.callbacks.existingSecret (ne .component "migrate") }}
-- name: HALFSPACE_CALLBACK_SECRET
-  valueFrom:
-    secretKeyRef: {name: {{ $values.callbacks.existingSecret }}, key: {{ $values.callbacks.key }}}
+{{- end }}
+
+{{/* The Secrets of a pod. A file has the name of the setting, whose variable ends in _FILE. */}}
+{{- define "halfspace.secrets" -}}
+{{- $values := .root.Values -}}
+{{- if eq $values.mode "cluster" }}
+- secret:
+    name: {{ $values.database.existingSecret }}
+    items:
+      - {key: {{ $values.database.urlKey }}, path: HALFSPACE_DATABASE_URL}
+      {{- with $values.database.passwordKey }}
+      - {key: {{ . }}, path: PGPASSWORD}
+      {{- end }}
+{{- end }}
+{{- if ne .component "migrate" }}
+{{- if eq $values.mode "cluster" }}
+- secret:
+    name: {{ $values.blobs.existingSecret }}
+    items:
+      - {key: {{ $values.blobs.accessKeyIdKey }}, path: AWS_ACCESS_KEY_ID}
+      - {key: {{ $values.blobs.secretAccessKeyKey }}, path: AWS_SECRET_ACCESS_KEY}
+{{- end }}
+{{- with $values.callbacks.existingSecret }}
+- secret:
+    name: {{ . }}
+    items:
+      - {key: {{ $values.callbacks.key }}, path: HALFSPACE_CALLBACK_SECRET}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -168,29 +191,15 @@ lifecycle:
 - name: data
   emptyDir: {sizeLimit: {{ (.own.data | default (dict "sizeLimit" "64Mi")).sizeLimit }}}
 {{- end }}
-{{- if eq $values.mode "cluster" }}
+{{- with include "halfspace.secrets" . }}
 - name: secrets
   projected:
     # 0440 for the group of the pod; without a group, 0444.
     defaultMode: {{ hasKey $values.podSecurityContext "fsGroup" | ternary 288 292 }}
-    sources:
-      - secret:
-          name: {{ $values.database.existingSecret }}
-          items:
-            - {key: {{ $values.database.urlKey }}, path: HALFSPACE_DATABASE_URL}
-            {{- with $values.database.passwordKey }}
-            - {key: {{ . }}, path: PGPASSWORD}
-            {{- end }}
-      {{- if ne .component "migrate" }}
-      - secret:
-          name: {{ $values.blobs.existingSecret }}
-          items:
-            - {key: {{ $values.blobs.accessKeyIdKey }}, path: AWS_ACCESS_KEY_ID}
-            - {key: {{ $values.blobs.secretAccessKeyKey }}, path: AWS_SECRET_ACCESS_KEY}
-      {{- end }}
-{{- with $values.database.caConfigMap }}
-- name: database-ca
-  configMap: {name: {{ . }}}
+    sources: {{ . | nindent 6 }}
 {{- end }}
+{{- if and (eq $values.mode "cluster") $values.database.caConfigMap }}
+- name: database-ca
+  configMap: {name: {{ $values.database.caConfigMap }}}
 {{- end }}
 {{- end }}

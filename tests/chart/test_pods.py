@@ -169,7 +169,10 @@ def test_the_embedded_pod_is_alone_with_its_volume(render):
     claim = stateful["spec"]["volumeClaimTemplates"][0]
     assert claim["metadata"]["name"] == "data" and claim["spec"]["resources"]["requests"]["storage"] == "50Gi"
     assert stateful["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] == "Retain"
-    own = render("embedded", {"embedded": {"persistence": {"existingClaim": "learnt"}}}).one("StatefulSet", "demo-halfspace")
+    own = render("embedded", {"embedded": {"persistence": {"existingClaim": "learnt", "backupClaim": "copies"}}}).one("StatefulSet", "demo-halfspace")
     assert "volumeClaimTemplates" not in own["spec"]
     volumes = {volume["name"]: volume for volume in own["spec"]["template"]["spec"]["volumes"]}
     assert volumes["data"]["persistentVolumeClaim"]["claimName"] == "learnt"
+    assert volumes["backups"]["persistentVolumeClaim"]["claimName"] == "copies"
+    mounts = own["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]
+    assert {"name": "backups", "mountPath": "/backups"} in mounts

@@ -26,10 +26,11 @@ USER, PASSWORD = "locked", "right"
 PERCEPTRON = {"labelled": {"examples": [{"x": "11", "y": 1}, {"x": "00", "y": -1}]}}
 
 
-def psql(database: str, query: str) -> str:
+def psql(database: str, *commands: str) -> str:
     address = urllib.parse.urlsplit(os.environ["HALFSPACE_TEST_POSTGRES"])
     address = address._replace(path=f"/{database}").geturl().replace("postgres:/", "postgres:///", 1)
-    command = ["psql", address, "--no-psqlrc", "--tuples-only", "--no-align", "--command", query]
+    command = ["psql", address, "--no-psqlrc", "--quiet", "--tuples-only", "--no-align"]
+    command += [f"--command={each}" for each in commands]
     return subprocess.run(command, text=True, capture_output=True, check=True).stdout.strip()
 
 
@@ -131,12 +132,14 @@ def test_migration_processes_and_the_query_of_keda(start, running, rendering):
     metadata = rendering.one("ScaledObject", "demo-halfspace-worker")["spec"]["triggers"][0]["metadata"]
 
     def load() -> int:
-        return int(psql(DATABASE, metadata["query"]))
+        return int(psql(DATABASE, "SET ROLE keda", metadata["query"]))
 
     assert start("migrate").wait(SECONDS_MAX) == 0
+    # The role of docs/how-to/kubernetes.md.
+    psql(DATABASE, "CREATE ROLE keda", "GRANT SELECT ON jobs TO keda")
     assert load() == 0
     with pytest.raises(subprocess.CalledProcessError, match="psql"):
-        psql(DATABASE, metadata["query"].replace("waits", "waiting"))
+        psql(DATABASE, "SET ROLE keda", metadata["query"].replace("waits", "waiting"))
     api, address = running("api")
     assert load() == 0
     long = [submit(address, 300) for _ in range(2)]

@@ -40,6 +40,9 @@ spec:
       volumeMounts:
         - {name: data, mountPath: /data}
         - {name: tmp, mountPath: /tmp}
+        {{- if include "halfspace.backupClaim" . }}
+        - {name: backups, mountPath: /backups}
+        {{- end }}
         {{- if include "halfspace.secrets" . }}
         - {name: secrets, mountPath: /etc/halfspace/secrets, readOnly: true}
         {{- end }}
@@ -178,6 +181,10 @@ lifecycle:
     sleep: {seconds: {{ .preStopSeconds }}}
 {{- end }}
 
+{{- define "halfspace.backupClaim" -}}
+{{- if eq .component "embedded" }}{{ .own.persistence.backupClaim }}{{ end -}}
+{{- end }}
+
 {{- define "halfspace.volumes" -}}
 {{- $values := .root.Values -}}
 - name: tmp
@@ -190,6 +197,10 @@ lifecycle:
 {{- else }}
 - name: data
   emptyDir: {sizeLimit: {{ (.own.data | default (dict "sizeLimit" "64Mi")).sizeLimit }}}
+{{- end }}
+{{- with include "halfspace.backupClaim" . }}
+- name: backups
+  persistentVolumeClaim: {claimName: {{ . }}}
 {{- end }}
 {{- with include "halfspace.secrets" . }}
 - name: secrets

@@ -55,7 +55,8 @@ def test_pods_are_restricted(renderings, name):
         writable = {mount["name"]: mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]
                     if not mount.get("readOnly")}
         assert writable == {"data": "/data", "tmp": "/tmp"}
-    assert all(account["automountServiceAccountToken"] is False for account in renderings[name].of_kind("ServiceAccount"))
+    accounts = renderings[name].of_kind("ServiceAccount")
+    assert all(account["automountServiceAccountToken"] is False for account in accounts)
 
 
 @pytest.mark.parametrize("path, value, fault", [
@@ -135,7 +136,8 @@ def test_resources_have_requests_and_limits_and_volumes_fit(renderings, name):
         assert all(quantity(requests[key]) <= quantity(limits[key]) for key in limits)
         # The process uses 70 % of the memory and needs 128 MiB.
         assert 0.7 * quantity(limits["memory"]) >= 128 * 2**20
-        sizes = [quantity(volume["emptyDir"]["sizeLimit"]) for volume in template["spec"]["volumes"] if "emptyDir" in volume]
+        volumes = template["spec"]["volumes"]
+        sizes = [quantity(volume["emptyDir"]["sizeLimit"]) for volume in volumes if "emptyDir" in volume]
         assert sum(sizes) <= quantity(limits["ephemeral-storage"]), component
         variables = {variable["name"]: variable["value"] for variable in container["env"]}
         if "HALFSPACE_BLOB_CACHE_BYTES_MAX" in variables:
@@ -169,7 +171,8 @@ def test_the_embedded_pod_is_alone_with_its_volume(render):
     claim = stateful["spec"]["volumeClaimTemplates"][0]
     assert claim["metadata"]["name"] == "data" and claim["spec"]["resources"]["requests"]["storage"] == "50Gi"
     assert stateful["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] == "Retain"
-    own = render("embedded", {"embedded": {"persistence": {"existingClaim": "learnt", "backupClaim": "copies"}}}).one("StatefulSet", "demo-halfspace")
+    claims = {"existingClaim": "learnt", "backupClaim": "copies"}
+    own = render("embedded", {"embedded": {"persistence": claims}}).one("StatefulSet", "demo-halfspace")
     assert "volumeClaimTemplates" not in own["spec"]
     volumes = {volume["name"]: volume for volume in own["spec"]["template"]["spec"]["volumes"]}
     assert volumes["data"]["persistentVolumeClaim"]["claimName"] == "learnt"

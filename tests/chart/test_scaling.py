@@ -31,8 +31,8 @@ def test_services_and_monitors_reach_their_pods(render, name):
     computing = {"embedded": set()}.get(name, {"worker"})
     assert selected(rendering, {"matchLabels": ops["spec"]["selector"]}) - {"migrate"} == answering | computing
     monitor = rendering.one("ServiceMonitor", "demo-halfspace")["spec"]
-    services = [found for found in rendering.of_kind("Service") if matches(monitor["selector"], found["metadata"]["labels"])]
-    assert services == [ops]
+    services = rendering.of_kind("Service")
+    assert [found for found in services if matches(monitor["selector"], found["metadata"]["labels"])] == [ops]
     endpoint = monitor["endpoints"][0]
     port = next(port for port in ops["spec"]["ports"] if port["name"] == endpoint["port"])
     for found in rendering.of_kind("Service"):

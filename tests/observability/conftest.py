@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[2]
 OBSERVABILITY = ROOT / "deploy/observability"
 SECONDS_MAX = 60
 
-# Metrics of the dashboard and the alerts that the program does not export yet, with their labels. A test fails as soon as
-# the program exports one of them: then remove the name here.
+# Metrics of the dashboard and the alerts that the program does not export yet, with their labels. A test fails as soon
+# as the program exports one of them: then remove the name here.
 PLANNED = {
     "halfspace_build_info": {"version", "revision"}, "halfspace_sessions": set(),
     "halfspace_store_seconds": {"operation"}, "process_cpu_seconds_total": set(), "process_max_fds": set(),
@@ -192,7 +192,8 @@ def work(address: str, received: SimpleNamespace) -> None:
     with pytest.raises(urllib.error.HTTPError):
         text(address, "/v1/jobs/unknown")
     with socket.create_connection(urlsplit(address).netloc.split(":")) as client:
-        client.sendall(b"GET /v1/jobs/%b HTTP/1.1\r\nhost: localhost\r\nprefer: wait=60\r\n\r\n" % waiting["id"].encode())
+        head = f"GET /v1/jobs/{waiting['id']} HTTP/1.1\r\nhost: localhost\r\nprefer: wait=60\r\n\r\n"
+        client.sendall(head.encode())
         until(address, r"^halfspace_http_requests_in_flight 2$")
     until(address, r"^halfspace_http_clients_left_total [1-9]")
     for job in long, waiting:

@@ -5,7 +5,7 @@ import pytest
 from conftest import NOT_CAUSED, PLANNED
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="the program writes no help texts yet; remove this mark with the first of them")
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="the program writes no help texts; remove this mark then")
 def test_promtool_finds_no_fault(promtool, metrics_text):
     found = promtool("check", "metrics", input=metrics_text)
     assert found.returncode == 0 and not found.stdout, found.stdout

@@ -1,4 +1,7 @@
-{{/* The Deployment of the API or of the workers, with its PodDisruptionBudget. Takes the dict of the pods and scaled. */}}
+{{/*
+The Deployment of the API or of the workers, with its PodDisruptionBudget. The argument is the dict of the pods and
+`scaled`: whether a scaler sets the number of pods.
+*/}}
 {{- define "halfspace.deployment" -}}
 {{- $name := printf "%s-%s" (include "halfspace.fullname" .root) .component -}}
 apiVersion: apps/v1

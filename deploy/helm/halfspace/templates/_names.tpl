@@ -29,7 +29,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
 {{- define "halfspace.image" -}}
-{{- $repository := required "image.repository: name the registry and the repository of your image" .Values.image.repository -}}
+{{- $missing := "image.repository: name the registry and the repository of your image" -}}
+{{- $repository := required $missing .Values.image.repository -}}
 {{- if .Values.image.digest -}}
 {{ $repository }}@{{ .Values.image.digest }}
 {{- else -}}

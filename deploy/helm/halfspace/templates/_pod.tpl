@@ -1,4 +1,7 @@
-{{/* The pods. Each template takes a dict: root, component (embedded, api, worker or migrate) and own, the values of the component. */}}
+{{/*
+The pods. The argument of each template is a dict with `root`, `component` (embedded, api, worker or migrate) and `own`,
+the values of the component.
+*/}}
 
 {{- define "halfspace.podTemplate" -}}
 {{- $values := .root.Values -}}

@@ -35,6 +35,10 @@ def test_every_pod_is_isolated_in_both_directions(render, name):
     for component, _ in rendering.pods():
         for direction in ("Ingress", "Egress"):
             assert allowed(rendering, component, direction) is not None, (component, direction)
+    # One policy alone denies everything, whatever the others permit.
+    spec = rendering.one("NetworkPolicy", "demo-halfspace")["spec"]
+    assert spec["policyTypes"] == ["Ingress", "Egress"] and not {"ingress", "egress"} & set(spec)
+    assert all(matches(spec["podSelector"], template["metadata"]["labels"]) for _, template in rendering.pods())
     off = render(name, {"networkPolicy": {"enabled": False}})
     assert all(allowed(off, component, "Egress") is None for component, _ in off.pods())
 

@@ -60,7 +60,6 @@ pub fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     // The settings of secrets also come from files that variables name.
-    #[expect(clippy::disallowed_methods)]
     let mut command = match command_line(&|name| std::env::var_os(name)) {
         Ok(command) => command,
         Err(error) => {

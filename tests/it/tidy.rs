@@ -29,6 +29,7 @@ const PACKAGES: [(&str, &[&str]); 2] = [
         &[
             "memory",
             "records",
+            "traces",
             "storage",
             "callbacks",
             "jobs",

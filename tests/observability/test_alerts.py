@@ -110,6 +110,12 @@ CASES = {
         {CALLBACKS % "failed": "0+3x90", CALLBACKS % "delivered": "0+1x90"},
         [{CALLBACKS % "failed": "0+1x90", CALLBACKS % "delivered": "0+1x90"}],
         "75% of the deliveries of callbacks fail.", minutes=60),
+    "HalfspaceMemoryNearLimit": Case(
+        {'halfspace_memory_taken_bytes{job="halfspace", instance="a"}': "95x90",
+         'halfspace_memory_budget_bytes{job="halfspace", instance="a"}': "100x90"},
+        [{'halfspace_memory_taken_bytes{job="halfspace", instance="a"}': "89x90",
+          'halfspace_memory_budget_bytes{job="halfspace", instance="a"}': "100x90"}],
+        "Requests and jobs hold 95% of the memory of a.", {"job": "halfspace", "instance": "a"}),
     "HalfspaceMemoryExhausted": Case(
         refusals("no-memory", "0+1x90"), [refusals("no-memory", "7x90")],
         "The memory of a is taken. The process refuses requests.", {"instance": "a"}),
@@ -117,8 +123,8 @@ CASES = {
         refusals("unavailable", "0+1x90"), [refusals("unavailable", "7x90")],
         "The database or the bucket does not respond. The service refuses requests."),
     "HalfspaceStoreSlow": Case(
-        latencies("halfspace_store_seconds", 'operation="claim",', 98, 2),
-        [latencies("halfspace_store_seconds", 'operation="claim",', 995, 5)],
+        latencies("halfspace_store_seconds", 'operation="commit",', 98, 2),
+        [latencies("halfspace_store_seconds", 'operation="commit",', 995, 5)],
         "One in a hundred calls of the database takes longer than 3s."),
     "HalfspaceBlobErrors": Case(
         {'halfspace_blob_store_errors_total{job="halfspace"}': "0+1x90"},

@@ -60,7 +60,7 @@ fn describe() {
         .lines()
         .filter(|line| line.starts_with("| `halfspace_"))
     {
-        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         let [name, kind, _, unit, meaning] = cells[..] else {
             continue;
         };

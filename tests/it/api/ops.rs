@@ -54,6 +54,19 @@ async fn metrics_count_the_exchanges_of_each_route() {
 }
 
 #[tokio::test]
+async fn every_metric_has_a_help_text() {
+    let service = Service::start().await;
+    let metrics = service.get("/metrics").await.expect(200);
+    let names = |start| {
+        let lines = metrics.text().lines();
+        let named = lines.filter_map(move |line| line.strip_prefix(start)?.split(' ').next());
+        named.collect::<std::collections::BTreeSet<_>>()
+    };
+    assert!(names("# TYPE ").contains("halfspace_build_info"));
+    assert_eq!(names("# TYPE "), names("# HELP "));
+}
+
+#[tokio::test]
 async fn the_document_is_served() {
     let service = Service::start().await;
     let served = service.get("/openapi.json").await.expect(200);

@@ -173,11 +173,17 @@ impl Learner for RealPerceptron {
         let Example::Values(values) = example else {
             return true;
         };
-        let mut sum = 0.0;
-        for (w, x) in self.weights.iter().zip(values) {
-            sum += w * x;
+        // The service adds the products in sixteen lanes, and then halves the number of lanes four times.
+        let mut lanes = [0.0; 16];
+        for (j, (w, x)) in self.weights.iter().zip(values).enumerate() {
+            lanes[j % 16] += w * x;
         }
-        sum + self.bias.unwrap_or(0.0) >= 0.0
+        for half in [8, 4, 2, 1] {
+            for lane in 0..half {
+                lanes[lane] += lanes[lane + half];
+            }
+        }
+        lanes[0] + self.bias.unwrap_or(0.0) >= 0.0
     }
 
     fn learn(&mut self, example: &Example, is_positive: bool) {

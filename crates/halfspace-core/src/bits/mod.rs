@@ -13,16 +13,20 @@
 mod agreement;
 mod ascii;
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_products;
 mod buffer;
 mod difference;
 mod fill;
+mod integers;
 mod intersection;
 mod kernels;
 mod matrix;
 mod products;
+mod reals;
 mod scalar;
 mod select;
 mod tally;
@@ -34,12 +38,14 @@ pub use ascii::pack_ascii;
 pub use buffer::BlockBuffer;
 pub use difference::flip_difference;
 pub use fill::{LANES, Lanes};
+pub use integers::{IntegerColumn, IntegerStep, SmallColumn};
 pub use intersection::intersections;
 #[cfg(test)]
 pub(crate) use kernels::SWITCH;
 pub use kernels::{Kernels, kernels, use_kernels};
 pub use matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
 pub use products::{ColumnWeights, ROW_WEIGHT_MAX, add_column_sums, row_sums};
+pub use reals::{REAL_LANES, RealColumn, RealLearnt, RealStep};
 pub use select::select_bit;
 pub use tally::{Comparison, Tally};
 pub use vector::{BitVector, WORD_BITS, last_word_mask, words_for};

@@ -6,7 +6,9 @@
 use std::ops::Range;
 
 use super::difference::drawn_below;
-use super::{BLOCK_ROWS, BitBlock, Comparison, WORD_BITS};
+use super::integers::{GROUP_WORDS, Group, RowWords, cell, cell_mut};
+use super::reals::{RealLearnt, RealStep};
+use super::{BLOCK_ROWS, BitBlock, Comparison, REAL_LANES, WORD_BITS};
 
 fn bit(words: &[u64], j: usize) -> u64 {
     words[j / WORD_BITS] >> (j % WORD_BITS) & 1
@@ -199,4 +201,83 @@ pub fn reflect_rows(words: &mut [u64], mask: u64, last_word: u64) {
             }
         }
     }
+}
+
+pub fn real_product(weights: &[f64], row: &[f64]) -> f64 {
+    let mut lanes = [0.0; REAL_LANES];
+    for (j, (weight, value)) in weights.iter().zip(row).enumerate() {
+        lanes[j % REAL_LANES] += weight * value;
+    }
+    let mut half = REAL_LANES;
+    while half > 1 {
+        half /= 2;
+        (0..half).for_each(|lane| lanes[lane] += lanes[lane + half]);
+    }
+    lanes[0]
+}
+
+pub fn first_wrong_real(
+    weights: &[f64],
+    values: &[f64],
+    mut rows: Range<usize>,
+    bias: f64,
+    positives: u64,
+) -> Option<usize> {
+    rows.find(|&row| {
+        let product = real_product(weights, &values[row * weights.len()..]);
+        (product + bias >= 0.0) != (positives >> row & 1 == 1)
+    })
+}
+
+fn columns(groups: &[Group]) -> Range<usize> {
+    0..groups.len() * GROUP_WORDS * WORD_BITS
+}
+
+pub fn narrow_sum(groups: &[Group], row: RowWords<'_>) -> i64 {
+    let is_selected = |&j: &usize| row.word(j / WORD_BITS) >> (j % WORD_BITS) & 1 == 1;
+    let selected = columns(groups).filter(is_selected);
+    selected.map(|j| i64::from(*cell(groups, j))).sum()
+}
+
+pub fn add_narrow(groups: &mut [Group], row: RowWords<'_>, amount: i16, is_signed: bool) {
+    for j in columns(groups) {
+        let change = match (row.word(j / WORD_BITS) >> (j % WORD_BITS) & 1, is_signed) {
+            (1, _) => amount,
+            (_, true) => amount.wrapping_neg(),
+            (_, false) => 0,
+        };
+        let cell = cell_mut(groups, j);
+        *cell = cell.wrapping_add(change);
+    }
+}
+
+pub fn learn_reals(
+    weights: &mut [f64],
+    values: &[f64],
+    rows: Range<usize>,
+    mut step: RealStep,
+    mistakes_max: u64,
+) -> RealLearnt {
+    let mut learnt = RealLearnt::nothing(rows.end, step.bias);
+    for row in rows {
+        let values = &values[row * weights.len()..][..weights.len()];
+        if !step.is_wrong(row, real_product(weights, values)) {
+            continue;
+        }
+        learnt.mistaken |= 1 << row;
+        let sums = weights.iter().zip(values);
+        let sums: Vec<f64> = sums.map(|(w, x)| w + step.amount(row) * x).collect();
+        let is_in_range = |sum: &f64| sum.is_finite() && (sum * step.factor).is_finite();
+        learnt.is_finite = sums.iter().all(is_in_range);
+        if learnt.is_finite {
+            weights.copy_from_slice(&sums);
+            step.bias = step.bias.map(|bias| bias + step.amount(row));
+        }
+        if u64::from(learnt.mistaken.count_ones()) == mistakes_max || !learnt.is_finite {
+            learnt.end = row + 1;
+            break;
+        }
+    }
+    learnt.bias = step.bias;
+    learnt
 }

@@ -99,6 +99,23 @@ impl BitVector {
         }
     }
 
+    /// Sets each coordinate `first + r` whose bit `r` in `word` is 1.
+    ///
+    /// # Panics
+    /// Panics if such a coordinate is beyond the last word.
+    pub fn set_word_from(&mut self, first: usize, word: u64) {
+        let (at, shift) = (first / WORD_BITS, first % WORD_BITS);
+        let [low, high] = [
+            word << shift,
+            word.checked_shr((WORD_BITS - shift) as u32).unwrap_or(0),
+        ];
+        for (at, bits) in [(at, low), (at + 1, high)] {
+            if bits != 0 {
+                self.words[at] |= bits;
+            }
+        }
+    }
+
     /// Returns 64 coordinates from `first` on. Coordinates beyond the last are 0.
     pub fn word_from(&self, first: usize) -> u64 {
         let (word, bit) = (first / WORD_BITS, first % WORD_BITS);

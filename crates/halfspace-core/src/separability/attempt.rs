@@ -114,7 +114,7 @@ fn is_right(
 fn whole_weights(weights: &LinearWeights) -> Vec<BigInt> {
     match weights {
         LinearWeights::Integer(weights) => {
-            let all = weights.weights().iter().copied().chain(weights.bias());
+            let all = weights.weights().into_iter().chain(weights.bias());
             all.map(BigInt::from).collect()
         }
         LinearWeights::Real(weights) => {

@@ -180,6 +180,7 @@ fn constants(score: &Score, source: &mut String) {
         }
         Score::Real {
             weights,
+            lanes,
             divisor,
             offset,
         } => {
@@ -187,7 +188,7 @@ fn constants(score: &Score, source: &mut String) {
             let (divisor, offset) = (double(*divisor), double(*offset));
             let _ = writeln!(
                 source,
-                "static const double WEIGHTS[FEATURES] = {{{weights}}};"
+                "enum {{ LANES = {lanes} }};\nstatic const double WEIGHTS[FEATURES] = {{{weights}}};"
             );
             writeln!(
                 source,

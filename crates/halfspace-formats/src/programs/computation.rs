@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use halfspace_core::bits::REAL_LANES;
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::kernel::conjunction_kernel::Conjunctions;
 use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
@@ -84,9 +85,12 @@ pub(super) enum Score {
     Kernel(KernelScore),
     /// Powers of a base over the nonempty subsets of the features that are 1.
     Monomials(MonomialScore),
-    /// Doubles: the products of weights and features, added in order, divided by `divisor`, plus `offset`.
+    /// Doubles. The score is the sum of the products, divided by `divisor`, plus `offset`. Product `j` is added to
+    /// lane `j` modulo `lanes`, a power of two. Then the upper half of the lanes is added to the lower half until
+    /// one lane is left.
     Real {
         weights: Vec<f64>,
+        lanes: usize,
         divisor: f64,
         offset: f64,
     },
@@ -324,6 +328,7 @@ fn score(hypothesis: &Hypothesis) -> Result<Score, String> {
         }
         Hypothesis::Linear(LinearWeights::Real(own)) => Score::Real {
             weights: own.weights().to_vec(),
+            lanes: REAL_LANES,
             divisor: 1.0,
             offset: own.bias().unwrap_or(0.0),
         },
@@ -333,6 +338,7 @@ fn score(hypothesis: &Hypothesis) -> Result<Score, String> {
                 .iter()
                 .map(|weight| weight - own.inhibition())
                 .collect(),
+            lanes: 1,
             divisor: own.weights().len() as f64,
             offset: -own.threshold(),
         },

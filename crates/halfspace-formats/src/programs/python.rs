@@ -116,6 +116,7 @@ fn constants(score: &Score, source: &mut String) {
         }
         Score::Real {
             weights,
+            lanes,
             divisor,
             offset,
         } => {
@@ -123,7 +124,7 @@ fn constants(score: &Score, source: &mut String) {
             let (divisor, offset) = (json!(divisor), json!(offset));
             writeln!(
                 source,
-                "WEIGHTS = [{weights}]\nDIVISOR = {divisor}\nOFFSET = {offset}"
+                "WEIGHTS = [{weights}]\nLANES = {lanes}\nDIVISOR = {divisor}\nOFFSET = {offset}"
             )
         }
     };

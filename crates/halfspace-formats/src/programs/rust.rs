@@ -95,10 +95,14 @@ fn constants(score: &Score, source: &mut String) {
         }
         Score::Real {
             weights,
+            lanes,
             divisor,
             offset,
         } => {
-            let _ = writeln!(source, "const WEIGHTS: &[f64] = &{weights:?};");
+            let _ = writeln!(
+                source,
+                "const WEIGHTS: &[f64] = &{weights:?};\nconst LANES: usize = {lanes};"
+            );
             writeln!(
                 source,
                 "const DIVISOR: f64 = {divisor:?};\nconst OFFSET: f64 = {offset:?};"

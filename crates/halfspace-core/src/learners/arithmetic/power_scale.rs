@@ -95,6 +95,11 @@ impl PowerScale {
         }
     }
 
+    /// The threshold in units, rounded down and rounded up.
+    pub fn threshold(&self) -> (i64, i64) {
+        self.threshold
+    }
+
     fn capped(&self) -> Rounded {
         Rounded {
             units: self.most,
@@ -135,7 +140,17 @@ impl PowerTable {
     }
 
     /// The power `base^exponent` in units of the scale.
+    #[inline]
     pub fn power(&mut self, exponent: i32) -> Rounded {
+        // A negative difference becomes a place beyond the table.
+        match self.known.get(exponent.wrapping_sub(self.lowest) as usize) {
+            Some(Some(power)) => *power,
+            _ => self.computed(exponent),
+        }
+    }
+
+    #[cold]
+    fn computed(&mut self, exponent: i32) -> Rounded {
         if !(self.lowest..self.lowest + self.known.len() as i32).contains(&exponent) {
             self.grow(exponent);
         }

@@ -42,6 +42,63 @@ pub enum Update {
     Refused(&'static str),
 }
 
+/// The effect of several examples on a rule: see [`Rule::learn`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Learnt {
+    /// The row after the last example that was read.
+    pub end: usize,
+    /// The mask of the rows that were mistakes.
+    pub mistaken: u64,
+    /// The number of updates that changed the hypothesis.
+    pub changes: u64,
+    /// The effect of the last mistake. [`Update::Unchanged`] if there was none.
+    pub last: Update,
+}
+
+impl Learnt {
+    /// No mistake before row `end`.
+    pub fn nothing(end: usize) -> Self {
+        Self {
+            end,
+            mistaken: 0,
+            changes: 0,
+            last: Update::Unchanged,
+        }
+    }
+
+    /// Notes a mistake on row `row` with this effect.
+    pub fn mistake(&mut self, row: usize, update: Update) {
+        self.mistaken |= 1 << row;
+        self.changes += u64::from(update == Update::Changed);
+        self.last = update;
+    }
+}
+
+/// [`Rule::learn`] by its definition.
+pub fn learn_one_by_one<R: Rule + ?Sized>(
+    rule: &mut R,
+    block: &Block<'_>,
+    rows: Range<usize>,
+    mistakes_max: u64,
+    random: &mut Generator,
+) -> Learnt {
+    let stop = StopFlag::default();
+    let mut learnt = Learnt::nothing(rows.end);
+    let mut next = rows.start;
+    for _ in 0..mistakes_max {
+        let Some(row) = rule.first_mistake(block, next..rows.end, &stop) else {
+            return learnt;
+        };
+        next = row + 1;
+        learnt.mistake(row, rule.update(block, row, random));
+        if matches!(learnt.last, Update::Awaiting | Update::Refused(_)) {
+            break;
+        }
+    }
+    learnt.end = next;
+    learnt
+}
+
 /// The change that one example makes to a hypothesis.
 pub trait Rule: Send {
     /// The order in which the rule reads the examples. The train loop asks before each pass.
@@ -80,6 +137,22 @@ pub trait Rule: Send {
 
     /// Learns from row `row`, which the hypothesis classified wrongly.
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
+
+    /// Reads `rows` in order and learns from each mistake. The method ends early after `mistakes_max` mistakes,
+    /// which is at least 1. An update of the kind [`Update::Awaiting`] or [`Update::Refused`] also ends
+    /// the method.
+    ///
+    /// The loop calls this method if it has nothing to do between two mistakes. Then one call per block
+    /// takes the place of two calls per mistake. A rule that overrides the method must have the same effect.
+    fn learn(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        mistakes_max: u64,
+        random: &mut Generator,
+    ) -> Learnt {
+        learn_one_by_one(self, block, rows, mistakes_max, random)
+    }
 
     /// The number of further examples that the rule consumes untested before the next test.
     fn batch_remaining(&self) -> u64 {

@@ -82,6 +82,7 @@ impl StopFlag {
 
     /// The reason to stop, if there is one. Unlike [`Self::raised`], this call never waits: it serves
     /// observers of the run.
+    #[inline]
     pub fn look(&self) -> Option<Interrupt> {
         match self.0.state.load(Ordering::Relaxed) {
             RUNS | PAUSED => None,

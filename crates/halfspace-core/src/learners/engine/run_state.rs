@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Rule, Update};
+use crate::learners::engine::rule::{Learnt, Rule, Update};
 use crate::learners::engine::run::{Counts, Interrupt, Run, RunLimits};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::Watch;
@@ -220,7 +220,7 @@ impl RunState {
         // A suspended run resumes from its state, so tests that may have changed the state must be counted. A
         // rule that may break off changes no state in a test. Its answer may be wrong and is discarded.
         let is_void = |why| why != Interrupt::Suspended || rule.may_break_off();
-        if run.stop.raised().is_some_and(is_void)
+        if run.stop.look().is_some_and(is_void)
             && let Err(stop) = self.look_outside(run)
         {
             return Turn {
@@ -254,6 +254,55 @@ impl RunState {
                 }
             }
         }
+    }
+
+    /// Whether nothing must happen between two mistakes of a block. [`Self::learn`] may then replace turns.
+    pub fn is_unwatched(&self) -> bool {
+        self.watch.is_none() && !self.is_awaiting
+    }
+
+    /// Shows the rule all of `rows`, of which there must be one. A limit or an update may end the reading
+    /// early. The method requires [`Self::is_unwatched`] and a rule that does not break off.
+    pub fn learn(
+        &mut self,
+        rule: &mut dyn Rule,
+        block: &Block<'_>,
+        rows: Range<usize>,
+    ) -> (Learnt, Step) {
+        let left = rows.len() as u64;
+        let readable = self.examples_left().map_or(left, |most| left.min(most));
+        let readable = rows.start..rows.start + readable as usize;
+        let mistakes_left = self.limits.max_mistakes.map_or(u64::MAX, |most| {
+            most.saturating_sub(self.counts.mistakes).max(1)
+        });
+        let learnt = rule.learn(block, readable, mistakes_left, &mut self.random);
+        let (before, mistakes) = (self.counts, u64::from(learnt.mistaken.count_ones()));
+        self.counts.examples += (learnt.end - rows.start) as u64;
+        self.counts.mistakes += mistakes;
+        self.counts.updates += learnt.changes;
+        if let Some(trace) = &mut self.trace {
+            let mistaken = (rows.start..learnt.end).filter(|row| learnt.mistaken >> row & 1 == 1);
+            for (mistakes, row) in (before.mistakes + 1..).zip(mistaken) {
+                let examples = before.examples + (row + 1 - rows.start) as u64;
+                trace.mistake(TracePoint { examples, mistakes });
+            }
+        }
+        if let Some(tested) = self.tests() {
+            tested.examples += (learnt.end - rows.start) as u64;
+            tested.mistakes += mistakes;
+            tested.run_length = match learnt.mistaken.checked_ilog2() {
+                None => tested.run_length + (learnt.end - rows.start) as u64,
+                Some(last) => (learnt.end - 1 - last as usize) as u64,
+            };
+        }
+        let step = match learnt.last {
+            Update::Refused(limit) => Err(Stop::End(Reason::Limit(limit))),
+            last => {
+                self.is_awaiting = last == Update::Awaiting;
+                self.check_limits()
+            }
+        };
+        (learnt, step)
     }
 
     /// Publishes the progress and checks the stop flag.

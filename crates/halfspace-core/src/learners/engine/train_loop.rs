@@ -62,8 +62,8 @@ pub struct TrainLoop<'r> {
     pub(crate) best: Option<Best>,
     /// The mistaken examples by their rows: see [`Stream::row`]. `None` if they do not reproduce the run.
     pub(crate) mistaken: Option<BitVector>,
-    /// The places of mistakes in the present block.
-    places: Vec<u64>,
+    /// The mask of the mistakes in the present block.
+    wrong: u64,
 }
 
 /// The best hypothesis at the end of a pass so far.
@@ -86,6 +86,21 @@ const EVERY_PASS_MAX: u64 = 1 << 20;
 /// cost.
 const PASSES_BETWEEN: u64 = 16;
 
+/// Words of work between two looks at the stop flag.
+const WORDS_BETWEEN_LOOKS: usize = 1 << 24;
+
+/// Marks the rows of the mistakes in a block whose first example has the position `place`.
+fn mark(mistaken: &mut BitVector, stream: &dyn Stream, place: u64, mut wrong: u64) {
+    if stream.is_in_order() {
+        return mistaken.set_word_from(place as usize, wrong);
+    }
+    while wrong != 0 {
+        let row = stream.row(place + u64::from(wrong.trailing_zeros()));
+        mistaken.set(row as usize, true);
+        wrong &= wrong - 1;
+    }
+}
+
 impl<'r> TrainLoop<'r> {
     /// A run before its first example.
     pub fn new(rule: &'r mut dyn Rule, run: &'r Run, course: RunState, order: Generator) -> Self {
@@ -99,7 +114,7 @@ impl<'r> TrainLoop<'r> {
             keeps_best: true,
             best: None,
             mistaken: None,
-            places: Vec::new(),
+            wrong: 0,
         }
     }
 
@@ -180,10 +195,11 @@ impl<'r> TrainLoop<'r> {
             };
             self.course.look_outside(self.run)?;
             let first = done.min(block.rows());
-            let step = self.block(&block, first, before.examples);
+            let place =
+                (self.course.counts.examples - before.examples).saturating_sub(first as u64);
+            let step = self.block(&block, first);
             if let Some(mistaken) = &mut self.mistaken {
-                let rows = self.places.drain(..).map(|place| stream.row(place));
-                rows.for_each(|row| mistaken.set(row as usize, true));
+                mark(mistaken, stream, place, self.wrong);
             }
             match step {
                 // The result of a complete pass takes precedence over a limit that its last example
@@ -290,19 +306,29 @@ impl<'r> TrainLoop<'r> {
         self.run.progress.show(&self.course.counts);
     }
 
-    /// Learns from a block. `before` is the number of examples before the pass.
-    fn block(&mut self, block: &Block<'_>, first: usize, before: u64) -> Step {
+    /// Learns from a block, from row `first` on.
+    fn block(&mut self, block: &Block<'_>, first: usize) -> Step {
         let rows = block.rows();
         let mut row = first;
+        self.wrong = 0;
+        let is_quick = block.words_of_work() <= WORDS_BETWEEN_LOOKS && !self.rule.may_break_off();
         while row < rows {
+            if is_quick && self.course.is_unwatched() {
+                let (learnt, step) = self.course.learn(self.rule, block, row..rows);
+                row = learnt.end;
+                self.wrong |= learnt.mistaken;
+                self.phase.set_rows(row);
+                step?;
+                continue;
+            }
             if let Some(interrupt) = self.run.stop.raised() {
                 return Err(interrupt.into());
             }
             let turn = self.course.turn(self.rule, self.run, block, row..rows);
             row += turn.rows;
             self.phase.set_rows(row);
-            if turn.shown == Shown::MistakenLast && self.mistaken.is_some() {
-                self.places.push(self.course.counts.examples - before - 1);
+            if turn.shown == Shown::MistakenLast {
+                self.wrong |= 1 << (row - 1);
             }
             turn.step?;
         }

@@ -1,12 +1,15 @@
 //! Linear threshold weights: the state and the hypothesis of the perceptron and related learners.
 //!
 //! Integer weights over Boolean examples decide in integers. Real weights decide in f64. They occur with
-//! real examples and with first weights that are no whole multiples of the learning rate. A real sum adds
-//! the coordinates in their order and the bias last.
+//! real examples and with first weights that are no whole multiples of the learning rate. A real sum has the
+//! order of [`RealColumn`], with the bias last.
 
-use crate::bits::{self, BitVector};
+use std::ops::Range;
+
+use crate::bits::{self, BitVector, IntegerColumn, IntegerStep, RealColumn, RealStep};
 
 use crate::learners::arithmetic::unit::Unit;
+use crate::learners::engine::rule::{Learnt, Update};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::hypothesis::Decision;
 use crate::learners::hypothesis::Score;
@@ -17,6 +20,9 @@ pub use crate::learners::linear::reading::Reading;
 /// The largest magnitude of an integer weight. With n <= 2^20 features every score fits into an i64, and
 /// every JSON reader represents the weight exactly.
 pub const INTEGER_WEIGHT_MAX: i64 = 1 << 40;
+
+/// The limit of updates of real weights.
+pub const OUT_OF_RANGE: &str = "real weights must stay in the range of f64";
 
 /// Weights and an optional bias.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,19 +37,17 @@ pub enum LinearWeights {
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntegerWeights {
     reading: Reading,
-    weights: Vec<i64>,
+    weights: IntegerColumn,
     bias: Option<i64>,
     /// The unit of the weights, which does not influence decisions.
     unit: Unit,
-    /// The sum of all weights. A signed score is twice the selected sum minus this total.
-    total: i64,
 }
 
 /// Real weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RealWeights {
     reading: Option<Reading>,
-    weights: Vec<f64>,
+    weights: RealColumn,
     bias: Option<f64>,
 }
 
@@ -73,13 +77,11 @@ impl IntegerWeights {
     pub fn new(reading: Reading, weights: Vec<i64>, bias: Option<i64>) -> Self {
         let magnitudes = weights.iter().chain(&bias);
         assert!(magnitudes.clone().all(|w| w.abs() <= INTEGER_WEIGHT_MAX));
-        let total = weights.iter().sum();
         Self {
             reading,
-            weights,
+            weights: IntegerColumn::new(weights),
             bias,
             unit: Unit::ONE,
-            total,
         }
     }
 
@@ -100,8 +102,8 @@ impl IntegerWeights {
     }
 
     /// One weight per feature, counted in units.
-    pub fn weights(&self) -> &[i64] {
-        &self.weights
+    pub fn weights(&self) -> Vec<i64> {
+        self.weights.weights()
     }
 
     /// The bias, if there is one.
@@ -111,29 +113,24 @@ impl IntegerWeights {
 
     /// The exact score of packed row words.
     pub fn score(&self, row: &[u64]) -> i64 {
-        let selected = bits::selected_sum(&self.weights, row);
-        let sum = match self.reading {
-            Reading::Signed => 2 * selected - self.total,
-            Reading::Unsigned => selected,
-        };
-        sum + self.bias.unwrap_or(0)
+        self.weights.score(row, self.step(0, 0))
     }
 
     /// w += amount * x, including the bias coordinate.
     pub fn add(&mut self, row: &[u64], amount: i64) {
-        let ones: i64 = row.iter().map(|word| i64::from(word.count_ones())).sum();
-        match self.reading {
-            Reading::Signed => {
-                bits::add_signed(&mut self.weights, row, amount);
-                self.total += amount * (2 * ones - self.weights.len() as i64);
-            }
-            Reading::Unsigned => {
-                bits::add_selected(&mut self.weights, row, amount);
-                self.total += amount * ones;
-            }
-        }
+        self.weights
+            .add(row, amount, self.reading == Reading::Signed);
         if let Some(bias) = &mut self.bias {
             *bias += amount;
+        }
+    }
+
+    fn step(&self, amount: i64, positives: u64) -> IntegerStep {
+        IntegerStep {
+            is_signed: self.reading == Reading::Signed,
+            bias: self.bias,
+            amount,
+            positives,
         }
     }
 }
@@ -143,7 +140,7 @@ impl RealWeights {
     pub fn new(reading: Option<Reading>, weights: Vec<f64>, bias: Option<f64>) -> Self {
         Self {
             reading,
-            weights,
+            weights: RealColumn::new(weights),
             bias,
         }
     }
@@ -155,7 +152,7 @@ impl RealWeights {
 
     /// One weight per feature.
     pub fn weights(&self) -> &[f64] {
-        &self.weights
+        self.weights.weights()
     }
 
     /// The bias, if there is one.
@@ -166,30 +163,23 @@ impl RealWeights {
     /// The weights times a factor.
     #[must_use]
     pub fn times(mut self, factor: f64) -> Self {
-        let all = self.weights.iter_mut().chain(&mut self.bias);
-        all.for_each(|weight| *weight *= factor);
+        self.weights.scale(factor);
+        self.bias = self.bias.map(|bias| bias * factor);
         self
     }
 
     fn score(&self, values: &[f64]) -> f64 {
-        let products = self.weights.iter().zip(values).map(|(w, x)| w * x);
-        products.sum::<f64>() + self.bias.unwrap_or(0.0)
+        self.weights.product(values) + self.bias.unwrap_or(0.0)
     }
 
     /// Adds `amount * values`. Returns false and adds nothing if a sum, or a sum times `factor`, would not
     /// be finite.
     fn add(&mut self, values: &[f64], amount: f64, factor: f64) -> bool {
-        let mut sums = self.weights.iter().zip(values).map(|(w, x)| w + amount * x);
-        if !sums.all(|sum| sum.is_finite() && (sum * factor).is_finite()) {
-            return false;
-        }
-        for (weight, value) in self.weights.iter_mut().zip(values) {
-            *weight += amount * value;
-        }
-        if let Some(bias) = &mut self.bias {
+        let is_added = self.weights.add(values, amount, factor);
+        if let Some(bias) = self.bias.as_mut().filter(|_| is_added) {
             *bias += amount;
         }
-        true
+        is_added
     }
 }
 
@@ -218,8 +208,8 @@ impl LinearWeights {
     /// Features per example.
     pub fn n(&self) -> usize {
         match self {
-            Self::Integer(weights) => weights.weights.len(),
-            Self::Real(weights) => weights.weights.len(),
+            Self::Integer(weights) => weights.weights.n(),
+            Self::Real(weights) => weights.weights().len(),
         }
     }
 
@@ -227,11 +217,11 @@ impl LinearWeights {
     pub fn snapshot(&self, snapshot: &mut SnapshotWriter) {
         match self {
             Self::Integer(own) => {
-                let numbers = own.weights.iter().chain(&own.bias);
+                let numbers = own.weights().into_iter().chain(own.bias);
                 snapshot.numbers(numbers.map(|weight| weight.cast_unsigned()));
             }
             Self::Real(own) => {
-                let numbers = own.weights.iter().chain(&own.bias);
+                let numbers = own.weights().iter().chain(&own.bias);
                 snapshot.numbers(numbers.map(|weight| weight.to_bits()));
             }
         }
@@ -244,7 +234,7 @@ impl LinearWeights {
     pub fn restored(&self, snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
         match self {
             Self::Integer(own) => {
-                let count = own.weights.len() + usize::from(own.bias.is_some());
+                let count = own.weights.n() + usize::from(own.bias.is_some());
                 let numbers = snapshot.numbers(count)?.into_iter().map(u64::cast_signed);
                 let mut weights: Vec<i64> = numbers.collect();
                 let is_in_range = |weight: &i64| weight.unsigned_abs() <= INTEGER_WEIGHT_MAX as u64;
@@ -260,7 +250,7 @@ impl LinearWeights {
                 Ok(Self::Integer(weights))
             }
             Self::Real(own) => {
-                let count = own.weights.len() + usize::from(own.bias.is_some());
+                let count = own.weights().len() + usize::from(own.bias.is_some());
                 let numbers = snapshot.numbers(count)?.into_iter().map(f64::from_bits);
                 let mut weights: Vec<f64> = numbers.collect();
                 if !weights.iter().all(|weight| weight.is_finite()) {
@@ -310,10 +300,10 @@ impl LinearWeights {
         match self {
             Self::Integer(own) => {
                 let number = |&count: &i64| own.unit.times(count);
-                let weights = own.weights.iter().map(number).collect();
+                let weights = own.weights().iter().map(number).collect();
                 (weights, own.bias.as_ref().map(number))
             }
-            Self::Real(own) => (own.weights.clone(), own.bias),
+            Self::Real(own) => (own.weights().to_vec(), own.bias),
         }
     }
 
@@ -335,14 +325,9 @@ impl LinearWeights {
     /// The signs of the weights without the bias. A weight of 0 counts as positive.
     pub fn signs(&self) -> BitVector {
         let mut signs = BitVector::zeros(self.n());
-        for j in 0..self.n() {
-            signs.set(
-                j,
-                match self {
-                    Self::Integer(weights) => weights.weights[j] >= 0,
-                    Self::Real(weights) => weights.weights[j] >= 0.0,
-                },
-            );
+        let (weights, _) = self.numbers();
+        for (j, weight) in weights.into_iter().enumerate() {
+            signs.set(j, weight >= 0.0);
         }
         signs
     }
@@ -365,9 +350,11 @@ impl LinearWeights {
     pub fn scratch(&self) -> LinearScratch {
         match self {
             Self::Integer(weights) => {
-                LinearScratch::Words(vec![0; bits::words_for(weights.weights.len())])
+                LinearScratch::Words(vec![0; bits::words_for(weights.weights.n())])
             }
-            Self::Real(weights) => LinearScratch::Values(Vec::with_capacity(weights.weights.len())),
+            Self::Real(weights) => {
+                LinearScratch::Values(Vec::with_capacity(weights.weights().len()))
+            }
         }
     }
 
@@ -432,12 +419,72 @@ impl LinearWeights {
         }
     }
 
+    /// Learns from `rows` as a perceptron does: see [`Rule::learn`](crate::learners::engine::rule::Rule::learn).
+    /// The amount and the factor are those of [`Self::add`] for a positive row. None if the examples are no
+    /// direct operands of the weights.
+    pub fn learn(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        (amount, factor): (f64, f64),
+        mistakes_max: u64,
+    ) -> Option<Learnt> {
+        let positives = block.positives;
+        let (end, mistaken, is_finite) = match (self, block.features) {
+            (Self::Integer(own), BlockFeatures::Boolean(bits)) => {
+                let step = own.step(amount as i64, positives);
+                let (end, mistaken, bias) = own.weights.learn(bits, rows, step, mistakes_max);
+                own.bias = bias;
+                (end, mistaken, true)
+            }
+            (Self::Real(own), BlockFeatures::Real { values, .. }) => {
+                let step = RealStep {
+                    bias: own.bias,
+                    amount,
+                    factor,
+                    positives,
+                };
+                let learnt = own.weights.learn(values, rows, step, mistakes_max);
+                own.bias = learnt.bias;
+                (learnt.end, learnt.mistaken, learnt.is_finite)
+            }
+            _ => return None,
+        };
+        let last = match is_finite {
+            true if mistaken == 0 => Update::Unchanged,
+            true => Update::Changed,
+            false => Update::Refused(OUT_OF_RANGE),
+        };
+        Some(Learnt {
+            end,
+            mistaken,
+            changes: u64::from(mistaken.count_ones()) - u64::from(!is_finite),
+            last,
+        })
+    }
+
+    /// The first of `rows` that the weights classify wrongly.
+    pub fn first_mistake(
+        &self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        scratch: &mut LinearScratch,
+    ) -> Option<usize> {
+        if let (Self::Real(own), BlockFeatures::Real { values, .. }) = (self, block.features) {
+            let bias = own.bias.unwrap_or(0.0);
+            return own.weights.first_wrong(values, rows, bias, block.positives);
+        }
+        rows.find(|&row| self.is_positive(block, row, scratch) != block.is_positive(row))
+    }
+
     /// The mask of the rows of a block that the weights classify wrongly.
     pub fn mistakes(&self, block: &Block<'_>) -> u64 {
-        let mut scratch = self.scratch();
-        (0..block.rows()).fold(0, |mask, row| {
-            let predicted = self.is_positive(block, row, &mut scratch);
-            mask | u64::from(predicted != block.is_positive(row)) << row
-        })
+        let (mut scratch, mut mask) = (self.scratch(), 0);
+        let mut first = 0;
+        while let Some(row) = self.first_mistake(block, first..block.rows(), &mut scratch) {
+            mask |= 1 << row;
+            first = row + 1;
+        }
+        mask
     }
 }

@@ -86,7 +86,7 @@ fn of_separator(
 ) -> Bound {
     let (mistakes_at_most, respected) = match (weights, extremes.margin) {
         (LinearWeights::Integer(weights), LinearScore::Integer(margin)) => {
-            let components = weights.weights().iter().copied().chain(weights.bias());
+            let components = weights.weights().into_iter().chain(weights.bias());
             let norm_squared = components
                 .map(|w| BigUint::from(w.unsigned_abs()).pow(2))
                 .sum::<BigUint>();

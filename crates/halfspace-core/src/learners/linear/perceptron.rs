@@ -45,13 +45,14 @@ use crate::learners::engine::parameters::{
     Minimum, Parameter, ParameterError, ParameterKind, Parameters, Weights,
 };
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::rule::{Learnt, Order, Rule, Update, learn_one_by_one};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::train_loop::Reason;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::{
-    INTEGER_WEIGHT_MAX, IntegerWeights, LinearScratch, LinearWeights, Reading, RealWeights,
+    INTEGER_WEIGHT_MAX, IntegerWeights, LinearScratch, LinearWeights, OUT_OF_RANGE, Reading,
+    RealWeights,
 };
 use crate::learners::linear::novikoff;
 use crate::learners::sample::block::Block;
@@ -270,7 +271,7 @@ impl Perceptron {
 fn updates_left(weights: &LinearWeights, step: f64) -> u64 {
     match weights {
         LinearWeights::Integer(weights) => {
-            let all = weights.weights().iter().copied().chain(weights.bias());
+            let all = weights.weights().into_iter().chain(weights.bias());
             let largest = all.map(i64::abs).max().unwrap_or(0);
             (INTEGER_WEIGHT_MAX - largest) as u64 / step as u64
         }
@@ -327,13 +328,10 @@ impl Rule for Perceptron {
     fn first_mistake(
         &mut self,
         block: &Block<'_>,
-        mut rows: Range<usize>,
+        rows: Range<usize>,
         _: &StopFlag,
     ) -> Option<usize> {
-        rows.find(|&row| {
-            let predicted = self.weights.is_positive(block, row, &mut self.scratch);
-            predicted != block.is_positive(row)
-        })
+        self.weights.first_mistake(block, rows, &mut self.scratch)
     }
 
     fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
@@ -350,7 +348,29 @@ impl Rule for Perceptron {
         if self.weights.add(block, row, amount, &mut self.scratch) {
             Update::Changed
         } else {
-            Update::Refused("real weights must stay in the range of f64")
+            Update::Refused(OUT_OF_RANGE)
+        }
+    }
+
+    fn learn(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        mistakes_max: u64,
+        random: &mut Generator,
+    ) -> Learnt {
+        let most = mistakes_max.min(self.updates_left);
+        let amount = (self.step, self.unit.value());
+        let learnt = match most {
+            0 => None,
+            most => self.weights.learn(block, rows.clone(), amount, most),
+        };
+        match learnt {
+            None => learn_one_by_one(self, block, rows, mistakes_max, random),
+            Some(learnt) => {
+                self.updates_left -= u64::from(learnt.mistaken.count_ones());
+                learnt
+            }
         }
     }
 

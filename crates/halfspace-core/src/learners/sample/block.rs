@@ -2,7 +2,7 @@
 //!
 //! [`Block`] contains the features, the labels and the rows that were reflected to become positive examples.
 
-use crate::bits::{BLOCK_ROWS, BitBlock};
+use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
 
 /// Up to 64 examples with their labels.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,14 @@ impl<'a> Block<'a> {
     /// Number of rows, at most 64.
     pub fn rows(&self) -> usize {
         self.features.rows()
+    }
+
+    /// Upper bound on the words of work of a learner with one weight per feature on all rows.
+    pub fn words_of_work(&self) -> usize {
+        match self.features {
+            BlockFeatures::Boolean(bits) => bits.words_per_row() * WORD_BITS * bits.rows(),
+            BlockFeatures::Real { values, .. } => values.len(),
+        }
     }
 
     /// Returns the packed bits of a block of Boolean data.

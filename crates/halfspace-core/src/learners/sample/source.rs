@@ -39,6 +39,11 @@ pub trait Stream: Send {
         place
     }
 
+    /// Whether [`Self::row`] is the position itself.
+    fn is_in_order(&self) -> bool {
+        true
+    }
+
     /// Returns to the first example.
     fn rewind(&mut self);
 
@@ -232,6 +237,10 @@ impl Stream for Presented<'_> {
     fn row(&self, place: u64) -> u64 {
         let order = self.order.as_ref();
         order.map_or(place, |order| order[place as usize].into())
+    }
+
+    fn is_in_order(&self) -> bool {
+        self.order.is_none()
     }
 
     fn rewind(&mut self) {

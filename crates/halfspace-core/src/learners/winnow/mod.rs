@@ -37,6 +37,7 @@
 //! ```
 
 pub(crate) mod disjunction;
+mod sketch;
 pub mod winnow_bound;
 pub mod winnow_weights;
 
@@ -188,6 +189,9 @@ impl Winnow {
     }
 }
 
+/// Words of a row above which each row needs a look at the stop flag.
+const LONG_ROW_WORDS: usize = 1 << 12;
+
 impl Rule for Winnow {
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         let Hypothesis::Winnow(weights) = hypothesis else {
@@ -214,8 +218,13 @@ impl Rule for Winnow {
     ) -> Option<usize> {
         rows.find(|&row| {
             block.bits().copy_row(row, &mut self.row);
-            // A sum of very large integers takes milliseconds.
-            stop.raised().is_some() || self.weights.is_positive(&self.row) != block.is_positive(row)
+            let verdict = self.weights.quick_verdict(&self.row);
+            // A sum of very large integers takes milliseconds. Other rows matter only if they are long.
+            if (verdict.is_none() || self.row.len() > LONG_ROW_WORDS) && stop.raised().is_some() {
+                return true;
+            }
+            let is_positive = verdict.unwrap_or_else(|| self.weights.is_positive(&self.row));
+            is_positive != block.is_positive(row)
         })
     }
 

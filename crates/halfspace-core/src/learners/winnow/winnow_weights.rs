@@ -11,6 +11,7 @@ use crate::learners::arithmetic::power_scale::{PowerScale, PowerTable};
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::hypothesis::Decision;
+use crate::learners::winnow::sketch::Sketch;
 
 /// The weights of Winnow, with the threshold for their sum.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,8 @@ pub struct WinnowWeights {
     /// The powers in fixed point, in the order of the exponents. A pure function of the exponents.
     units: Vec<i64>,
     complement_units: Option<ComplementUnits>,
+    /// The powers in 16 bits. None with complements.
+    sketch: Option<Sketch>,
     /// The number of rounded powers.
     inexact: usize,
     scale: PowerScale,
@@ -52,7 +55,12 @@ impl WinnowWeights {
         let powers = exponents.iter().map(|&e| table.power(e));
         let (units, exact): (Vec<_>, Vec<_>) = powers.map(|p| (p.units, p.is_exact)).unzip();
         let inexact = exact.iter().filter(|&&is_exact| !is_exact).count();
+        let sketch = match exponents.len() == n {
+            true => Sketch::new(&units, &scale),
+            false => None,
+        };
         let mut weights = Self {
+            sketch,
             base,
             theta,
             n,
@@ -110,14 +118,24 @@ impl WinnowWeights {
 
     /// Whether the weights of the active features of a row, given as packed words, reach theta.
     pub fn is_positive(&self, row: &[u64]) -> bool {
+        let verdict = self.quick_verdict(row);
+        verdict.unwrap_or_else(|| self.sum(row).reaches(&self.theta))
+    }
+
+    /// [`Self::is_positive`] if machine words decide the comparison.
+    pub fn quick_verdict(&self, row: &[u64]) -> Option<bool> {
+        if let Some(sketch) = &self.sketch
+            && let Some(reaches) = sketch.reaches(row, &self.scale, self.inexact)
+        {
+            return Some(reaches);
+        }
         let units = match &self.complement_units {
             None => bits::selected_sum(&self.units, row),
             Some(complements) => {
                 complements.total + bits::selected_sum(&complements.differences, row)
             }
         };
-        let verdict = self.scale.reaches(units, self.inexact);
-        verdict.unwrap_or_else(|| self.sum(row).reaches(&self.theta))
+        self.scale.reaches(units, self.inexact)
     }
 
     /// The decision on a row, given as packed words.
@@ -167,6 +185,9 @@ impl WinnowWeights {
             self.units[feature] = after.units;
             self.inexact -= usize::from(!before.is_exact);
             self.inexact += usize::from(!after.is_exact);
+            if let Some(sketch) = &mut self.sketch {
+                sketch.set(feature, after.units);
+            }
             let change = after.units - before.units;
             match &mut self.complement_units {
                 Some(kept) if feature >= n => {

@@ -50,14 +50,19 @@ static int decide(const double *x) {
 }
 @@ real
 
-/* Whether the score is at least 0. The products are added in order, and `volatile` prevents fused operations. */
+/*
+ * Whether the score is at least 0. The products are added in lanes, and the upper half of the lanes is added to the
+ * lower half until one lane is left. `volatile` prevents fused operations.
+ */
 static int decide(const double *x) {
-    double sum = 0;
+    double sums[LANES] = {0};
     for (size_t j = 0; j < FEATURES; j++) {
         volatile double product = WEIGHTS[j] * x[j];
-        sum += product;
+        sums[j % LANES] += product;
     }
-    volatile double mean = sum / DIVISOR;
+    for (size_t half = LANES / 2; half > 0; half /= 2)
+        for (size_t lane = 0; lane < half; lane++) sums[lane] += sums[lane + half];
+    volatile double mean = sums[0] / DIVISOR;
     return mean + OFFSET >= 0;
 }
 @@ tail

@@ -51,11 +51,14 @@ def score(x):
 
 
 def score(x):
-    """Returns the products of weights and features, added in order."""
-    total = 0.0
+    """Returns the products of weights and features. They are added in lanes, and the lanes by halves."""
+    sums = [0.0] * LANES
     for j in range(FEATURES):
-        total += WEIGHTS[j] * x[j]
-    return total / DIVISOR + OFFSET
+        sums[j % LANES] += WEIGHTS[j] * x[j]
+    while len(sums) > 1:
+        half = len(sums) // 2
+        sums = [sums[lane] + sums[lane + half] for lane in range(half)]
+    return sums[0] / DIVISOR + OFFSET
 @@ tail
 
 

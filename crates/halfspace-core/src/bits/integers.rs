@@ -1,0 +1,554 @@
+//! Integer weights of one column per bit: sums that rows select, updates, and a whole block of the perceptron.
+//!
+//! Weights that fit 16 bits are stored in 16 bits, so one instruction processes sixteen of them on AVX2. Larger
+//! weights are stored in 64 bits. The change of form is invisible, because sums and updates are exact in both.
+//!
+//! A group has the weights of 256 columns. Vector `j` of the group has the weights of the columns `16 k + j`
+//! for `k` from 0 to 15. The bit `j` of each sixteenth of a row then selects from this vector.
+
+use std::ops::Range;
+
+use super::kernels::{Kernels, kernels, multiversioned};
+use super::{BLOCK_ROWS, BitBlock, WORD_BITS, scalar, words_for};
+use super::{add_selected, add_signed, selected_sum};
+
+/// Columns per vector, and vectors per group.
+pub(super) const WIDTH: usize = 16;
+const GROUP_COLUMNS: usize = WIDTH * WIDTH;
+/// Words of a row per group.
+pub(super) const GROUP_WORDS: usize = GROUP_COLUMNS / WORD_BITS;
+/// With more columns, a partial sum of 32 bits could overflow.
+const NARROW_COLUMNS_MAX: usize = 1 << 18;
+
+/// The weights of 256 columns.
+pub(super) type Group = [[i16; WIDTH]; WIDTH];
+
+/// One integer weight per column. All arithmetic of 64 bits wraps. Callers keep the weights small enough that no
+/// sum wraps.
+#[derive(Clone, Debug)]
+pub struct IntegerColumn {
+    n: usize,
+    total: i64,
+    cells: Cells,
+}
+
+#[derive(Clone, Debug)]
+enum Cells {
+    Narrow {
+        /// Cells beyond the last column have no meaning, because no row selects them.
+        groups: Vec<Group>,
+        /// Every weight can change by this much and stays within 16 bits.
+        headroom: i64,
+    },
+    Wide(Vec<i64>),
+}
+
+/// The decision of a row and the update after a mistake.
+#[derive(Clone, Copy, Debug)]
+pub struct IntegerStep {
+    /// Whether a bit that is 0 counts as -1 rather than as 0.
+    pub is_signed: bool,
+    /// The weight of a constant coordinate 1, if there is one.
+    pub bias: Option<i64>,
+    /// The factor of a positive example in an update. A negative example has the opposite factor.
+    pub amount: i64,
+    /// The mask of the rows that are positive.
+    pub positives: u64,
+}
+
+impl PartialEq for IntegerColumn {
+    fn eq(&self, other: &Self) -> bool {
+        self.n == other.n && self.total == other.total && self.weights() == other.weights()
+    }
+}
+
+/// One number of 16 bits per column, for sums that rows select.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SmallColumn {
+    groups: Vec<Group>,
+}
+
+impl SmallColumn {
+    /// Zeros for `n` columns. None if a sum could overflow.
+    pub fn new(n: usize) -> Option<Self> {
+        let groups = vec![[[0; WIDTH]; WIDTH]; n.div_ceil(GROUP_COLUMNS)];
+        (n <= NARROW_COLUMNS_MAX).then_some(Self { groups })
+    }
+
+    /// Replaces the number of column `j`.
+    pub fn set(&mut self, j: usize, number: i16) {
+        *cell_mut(&mut self.groups, j) = number;
+    }
+
+    /// Returns the sum of the numbers whose bit in `row` is 1.
+    pub fn selected_sum(&self, row: &[u64]) -> i64 {
+        selected_narrow(&self.groups, row)
+    }
+}
+
+/// The sum of the weights whose bit in a row of packed words is 1.
+fn selected_narrow(groups: &[Group], row: &[u64]) -> i64 {
+    match kernels() {
+        Kernels::Detected => narrow_sum_detected(groups, RowWords::of_row(row)),
+        Kernels::Scalar => scalar::narrow_sum(groups, RowWords::of_row(row)),
+    }
+}
+
+/// The words of one row among others.
+#[derive(Clone, Copy)]
+pub(super) struct RowWords<'a> {
+    words: &'a [u64],
+    first: usize,
+    stride: usize,
+}
+
+impl<'a> RowWords<'a> {
+    #[inline(always)]
+    fn of_block(block: BitBlock<'a>, row: usize) -> Self {
+        Self {
+            words: block.words(),
+            first: row,
+            stride: BLOCK_ROWS,
+        }
+    }
+
+    #[inline(always)]
+    fn of_row(words: &'a [u64]) -> Self {
+        Self {
+            words,
+            first: 0,
+            stride: 1,
+        }
+    }
+
+    /// Word `at` of the row. Words past the last are 0.
+    #[inline(always)]
+    pub(super) fn word(self, at: usize) -> u64 {
+        let place = self.first + at * self.stride;
+        match self.words.get(place) {
+            Some(word) => *word,
+            None => 0,
+        }
+    }
+
+    /// The words of group `group`.
+    #[inline(always)]
+    pub(super) fn group(self, group: usize) -> [u64; GROUP_WORDS] {
+        let first = group * GROUP_WORDS;
+        [
+            self.word(first),
+            self.word(first + 1),
+            self.word(first + 2),
+            self.word(first + 3),
+        ]
+    }
+
+    #[inline(always)]
+    fn ones(self, words: usize) -> i64 {
+        (0..words)
+            .map(|at| i64::from(self.word(at).count_ones()))
+            .sum()
+    }
+}
+
+impl IntegerColumn {
+    /// Creates a column of these weights.
+    pub fn new(weights: Vec<i64>) -> Self {
+        let (n, total) = (weights.len(), weights.iter().sum());
+        let mut column = Self {
+            n,
+            total,
+            cells: Cells::Wide(weights),
+        };
+        let headroom = column.headroom();
+        if headroom >= 0 && n <= NARROW_COLUMNS_MAX {
+            let mut groups = vec![[[0; WIDTH]; WIDTH]; n.div_ceil(GROUP_COLUMNS)];
+            for (j, weight) in column.weights().into_iter().enumerate() {
+                *cell_mut(&mut groups, j) = weight as i16;
+            }
+            column.cells = Cells::Narrow { groups, headroom };
+        }
+        column
+    }
+
+    /// The number of weights.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The weights in their order.
+    pub fn weights(&self) -> Vec<i64> {
+        match &self.cells {
+            Cells::Narrow { groups, .. } => {
+                (0..self.n).map(|j| i64::from(*cell(groups, j))).collect()
+            }
+            Cells::Wide(weights) => weights.clone(),
+        }
+    }
+
+    /// The amount by which every weight can change within 16 bits. Negative if a weight is too large.
+    fn headroom(&self) -> i64 {
+        let magnitudes = self.weights().into_iter().map(i64::saturating_abs);
+        i64::from(i16::MAX) - magnitudes.max().unwrap_or(0)
+    }
+
+    /// Returns the sum for one row of packed words, in the reading of `step` and with its bias.
+    ///
+    /// # Panics
+    /// Panics if the row has another number of words than the column.
+    pub fn score(&self, row: &[u64], step: IntegerStep) -> i64 {
+        assert_eq!(row.len(), words_for(self.n), "words a row");
+        let selected = match &self.cells {
+            Cells::Wide(weights) => selected_sum(weights, row),
+            Cells::Narrow { groups, .. } => selected_narrow(groups, row),
+        };
+        step.score(selected, self.total)
+    }
+
+    /// Adds `amount` times a row of packed words, in the signed or unsigned reading.
+    ///
+    /// # Panics
+    /// Panics if the row has another number of words than the column.
+    pub fn add(&mut self, row: &[u64], amount: i64, is_signed: bool) {
+        assert_eq!(row.len(), words_for(self.n), "words a row");
+        self.make_room(amount.saturating_abs());
+        let words = RowWords::of_row(row);
+        match &mut self.cells {
+            Cells::Wide(weights) if is_signed => add_signed(weights, row, amount),
+            Cells::Wide(weights) => add_selected(weights, row, amount),
+            Cells::Narrow { groups, .. } => match kernels() {
+                Kernels::Detected => add_detected(groups, words, amount as i16, is_signed),
+                Kernels::Scalar => scalar::add_narrow(groups, words, amount as i16, is_signed),
+            },
+        }
+        self.total += amount * change(words.ones(row.len()), self.n, is_signed);
+    }
+
+    /// Makes sure that every weight can change by `amount`, and takes this amount from the headroom.
+    fn make_room(&mut self, amount: i64) {
+        let Cells::Narrow { headroom, .. } = &self.cells else {
+            return;
+        };
+        let headroom = match *headroom >= amount {
+            true => *headroom,
+            false => self.headroom(),
+        };
+        match &mut self.cells {
+            Cells::Narrow { headroom: kept, .. } if headroom >= amount => *kept = headroom - amount,
+            _ => self.cells = Cells::Wide(self.weights()),
+        }
+    }
+
+    /// Learns from `rows` of a block as a perceptron does. Each row whose score has the wrong sign is added with
+    /// the sign of its label. Ends after `mistakes_max` mistakes. Returns the row after the last row that was
+    /// read, the mask of the mistakes, and the new bias.
+    ///
+    /// # Panics
+    /// Panics if a row is not in the block, or the block has another number of words per row.
+    pub fn learn(
+        &mut self,
+        block: BitBlock,
+        rows: Range<usize>,
+        step: IntegerStep,
+        mistakes_max: u64,
+    ) -> (usize, u64, Option<i64>) {
+        assert_eq!(block.words_per_row(), words_for(self.n), "words a row");
+        assert!(rows.end <= block.rows(), "rows of the block");
+        let most = step
+            .amount
+            .saturating_abs()
+            .saturating_mul(rows.len() as i64);
+        self.make_room(most);
+        let narrow_rows = NarrowRows {
+            block,
+            rows: rows.clone(),
+            mistakes_max,
+            n: self.n,
+        };
+        if let (Cells::Narrow { groups, .. }, Kernels::Detected) = (&mut self.cells, kernels()) {
+            return learn_detected(groups, &mut self.total, narrow_rows, step);
+        }
+        let (mut step, mut mistaken, mut row) = (step, 0, vec![0; block.words_per_row()]);
+        for at in rows.clone() {
+            block.copy_row(at, &mut row);
+            if step.is_wrong(at, self.score(&row, step)) {
+                let amount = step.learn(at);
+                self.add(&row, amount, step.is_signed);
+                mistaken |= 1 << at;
+                if u64::from(u64::count_ones(mistaken)) == mistakes_max {
+                    return (at + 1, mistaken, step.bias);
+                }
+            }
+        }
+        (rows.end, mistaken, step.bias)
+    }
+}
+
+/// The rows that [`IntegerColumn::learn`] reads.
+struct NarrowRows<'a> {
+    block: BitBlock<'a>,
+    rows: Range<usize>,
+    mistakes_max: u64,
+    n: usize,
+}
+
+impl IntegerStep {
+    #[inline(always)]
+    fn score(self, selected: i64, total: i64) -> i64 {
+        let sum = match self.is_signed {
+            true => 2 * selected - total,
+            false => selected,
+        };
+        sum + self.bias.unwrap_or(0)
+    }
+
+    #[inline(always)]
+    fn is_wrong(self, row: usize, score: i64) -> bool {
+        (score >= 0) != (self.positives >> row & 1 == 1)
+    }
+
+    /// Learns the bias from row `row`. Returns the factor of the row.
+    #[inline(always)]
+    fn learn(&mut self, row: usize) -> i64 {
+        let amount = match self.positives >> row & 1 {
+            1 => self.amount,
+            _ => -self.amount,
+        };
+        self.bias = self.bias.map(|bias| bias + amount);
+        amount
+    }
+}
+
+/// The change of the sum of `n` weights if a row with so many ones is added once.
+#[inline(always)]
+fn change(ones: i64, n: usize, is_signed: bool) -> i64 {
+    match is_signed {
+        true => 2 * ones - n as i64,
+        false => ones,
+    }
+}
+
+/// The vector and the place of column `j` within its group.
+fn place(j: usize) -> (usize, usize) {
+    (j % WIDTH, j % GROUP_COLUMNS / WIDTH)
+}
+
+/// The weight of column `j`.
+pub(super) fn cell(groups: &[Group], j: usize) -> &i16 {
+    let (vector, lane) = place(j);
+    &groups[j / GROUP_COLUMNS][vector][lane]
+}
+
+/// The weight of column `j`, to change it.
+pub(super) fn cell_mut(groups: &mut [Group], j: usize) -> &mut i16 {
+    let (vector, lane) = place(j);
+    &mut groups[j / GROUP_COLUMNS][vector][lane]
+}
+
+multiversioned! {
+    fn narrow_sum_detected(groups: &[Group], row: RowWords<'_>) -> i64 {
+        multiversion::target::match_target! {
+            "x86_64+avx2" => super::avx2::narrow_sum(groups, row),
+            _ => plain::narrow_sum(groups, row),
+        }
+    }
+}
+
+multiversioned! {
+    fn add_detected(groups: &mut [Group], row: RowWords<'_>, amount: i16, is_signed: bool) {
+        multiversion::target::match_target! {
+            "x86_64+avx2" => super::avx2::add_narrow(groups, row, amount, is_signed),
+            _ => plain::add_narrow(groups, row, amount, is_signed),
+        }
+    }
+}
+
+multiversioned! {
+    fn learn_detected(
+        groups: &mut [Group],
+        total: &mut i64,
+        within: NarrowRows<'_>,
+        mut step: IntegerStep,
+    ) -> (usize, u64, Option<i64>) {
+        let (mut mistaken, mut left) = (0, within.mistakes_max);
+        for at in within.rows.clone() {
+            let row = RowWords::of_block(within.block, at);
+            let selected = multiversion::target::match_target! {
+                "x86_64+avx2" => super::avx2::narrow_sum(groups, row),
+                _ => plain::narrow_sum(groups, row),
+            };
+            if step.is_wrong(at, step.score(selected, *total)) {
+                let amount = step.learn(at);
+                multiversion::target::match_target! {
+                    "x86_64+avx2" => super::avx2::add_narrow(groups, row, amount as i16, step.is_signed),
+                    _ => plain::add_narrow(groups, row, amount as i16, step.is_signed),
+                }
+                let ones = row.ones(within.block.words_per_row());
+                *total += amount * change(ones, within.n, step.is_signed);
+                mistaken |= 1 << at;
+                left -= 1;
+                if left == 0 {
+                    return (at + 1, mistaken, step.bias);
+                }
+            }
+        }
+        (within.rows.end, mistaken, step.bias)
+    }
+}
+
+/// The same kernels as plain loops for every instruction set.
+mod plain {
+    use super::{Group, RowWords, WIDTH};
+
+    /// All ones if bit `vector` of each sixteenth of the row is 1, else 0.
+    #[inline(always)]
+    fn selected(row: RowWords<'_>, group: usize) -> impl Fn(usize, usize) -> i16 {
+        let words = row.group(group);
+        let sixteenth = |lane: usize| (words[lane / 4] >> (lane % 4 * WIDTH)) as u16;
+        let sixteenths: [u16; WIDTH] = std::array::from_fn(sixteenth);
+        move |vector, lane| -((sixteenths[lane] >> vector & 1).cast_signed())
+    }
+
+    #[inline(always)]
+    pub fn narrow_sum(groups: &[Group], row: RowWords<'_>) -> i64 {
+        let mut sums = [0_i32; WIDTH];
+        for (at, group) in groups.iter().enumerate() {
+            let selected = selected(row, at);
+            for (vector, weights) in group.iter().enumerate() {
+                for (lane, (sum, weight)) in sums.iter_mut().zip(weights).enumerate() {
+                    *sum += i32::from(weight & selected(vector, lane));
+                }
+            }
+        }
+        sums.into_iter().map(i64::from).sum()
+    }
+
+    #[inline(always)]
+    pub fn add_narrow(groups: &mut [Group], row: RowWords<'_>, amount: i16, is_signed: bool) {
+        // Without a branch, the change is 2a - a where the bit is 1 and -a where the bit is 0.
+        let (factor, less) = match is_signed {
+            true => (amount.wrapping_mul(2), amount),
+            false => (amount, 0),
+        };
+        for (at, group) in groups.iter_mut().enumerate() {
+            let selected = selected(row, at);
+            for (vector, weights) in group.iter_mut().enumerate() {
+                for (lane, weight) in weights.iter_mut().enumerate() {
+                    let change = (factor & selected(vector, lane)).wrapping_sub(less);
+                    *weight = weight.wrapping_add(change);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::{BitMatrix, SWITCH, last_word_mask, use_kernels};
+    use proptest::prelude::*;
+
+    prop_compose! {
+        fn cases()(n in prop_oneof![1_usize..=70, 1_usize..=600], rows in 1_usize..=BLOCK_ROWS)(
+            weights in prop::collection::vec(-40_i64..=40, n),
+            offset in prop_oneof![3 => Just(0_i64), 1 => Just(32_700), 1 => Just(-1 << 33)],
+            mut rows in prop::collection::vec(prop::collection::vec(any::<u64>(), words_for(n)), rows),
+            is_signed in any::<bool>(), bias in prop::option::of(-90_i64..90),
+            amount in prop_oneof![Just(1_i64), 1_i64..=40_000], positives in any::<u64>(), n in Just(n),
+        ) -> (Vec<i64>, Vec<Vec<u64>>, IntegerStep) {
+            for row in &mut rows {
+                *row.last_mut().expect("a word") &= last_word_mask(n);
+            }
+            let weights = weights.into_iter().map(|weight| weight + offset).collect();
+            (weights, rows, IntegerStep { is_signed, bias, amount, positives })
+        }
+    }
+
+    fn bit(row: &[u64], j: usize) -> bool {
+        row[j / WORD_BITS] >> (j % WORD_BITS) & 1 == 1
+    }
+
+    /// The value of column `j`.
+    fn value(row: &[u64], j: usize, step: IntegerStep) -> i64 {
+        match (bit(row, j), step.is_signed) {
+            (true, _) => 1,
+            (false, true) => -1,
+            (false, false) => 0,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn scores_and_updates_are_those_of_the_definition((mut weights, rows, step) in cases()) {
+            let mut column = IntegerColumn::new(weights.clone());
+            for row in &rows {
+                let terms = (0..weights.len()).map(|j| weights[j] * value(row, j, step));
+                let expected = terms.sum::<i64>() + step.bias.unwrap_or(0);
+                prop_assert_eq!(expected, column.score(row, step));
+                column.add(row, step.amount, step.is_signed);
+                for (j, weight) in weights.iter_mut().enumerate() {
+                    *weight += step.amount * value(row, j, step);
+                }
+                prop_assert_eq!(&weights, &column.weights());
+                prop_assert_eq!(weights.iter().sum::<i64>(), column.total);
+            }
+        }
+
+        #[test]
+        fn plain_kernels_match_the_twins((weights, rows, step) in cases()) {
+            let mut column = IntegerColumn::new(weights);
+            if let Cells::Narrow { groups, .. } = &mut column.cells {
+                let groups: &mut Vec<Group> = groups;
+                let (mut plain, mut twin) = (groups.clone(), groups.clone());
+                for row in &rows {
+                    let (words, amount) = (RowWords::of_row(row), step.amount as i16);
+                    prop_assert_eq!(scalar::narrow_sum(groups, words), plain::narrow_sum(groups, words));
+                    plain::add_narrow(&mut plain, words, amount, step.is_signed);
+                    scalar::add_narrow(&mut twin, words, amount, step.is_signed);
+                    add_detected(groups, words, amount, step.is_signed);
+                    prop_assert_eq!(&plain, &*groups);
+                    prop_assert_eq!(&twin, &*groups);
+                }
+            }
+        }
+
+        #[test]
+        fn a_block_is_learnt_row_by_row(
+            (weights, rows, step) in cases(), from in 0_usize..64, mistakes_max in 1_u64..70,
+        ) {
+            let _switch = SWITCH.lock();
+            let mut matrix = BitMatrix::new(weights.len());
+            rows.iter().for_each(|row| matrix.push_row(row));
+            let from = from % rows.len();
+            let learnt = [Kernels::Scalar, Kernels::Detected].map(|chosen| {
+                use_kernels(chosen);
+                let mut column = IntegerColumn::new(weights.clone());
+                let found = column.learn(matrix.block(0), from..rows.len(), step, mistakes_max);
+                (found, column.weights(), column.total)
+            });
+            prop_assert_eq!(&learnt[0], &learnt[1]);
+            let (end, mistaken, _) = learnt[0].0;
+            let is_full = u64::from(mistaken.count_ones()) == mistakes_max;
+            prop_assert!(end == rows.len() || is_full && mistaken >> (end - 1) == 1);
+        }
+    }
+
+    #[test]
+    fn weights_beyond_16_bits_are_kept() {
+        let mut column = IntegerColumn::new(vec![i64::from(i16::MAX), -3]);
+        column.add(&[0b01], 1, true);
+        assert_eq!(column.weights(), [32_768, -4]);
+        assert!(matches!(column.cells, Cells::Wide(_)));
+        assert_eq!(column, IntegerColumn::new(vec![32_768, -4]));
+    }
+
+    #[test]
+    fn small_weights_stay_narrow_for_any_number_of_updates() {
+        let mut column = IntegerColumn::new(vec![0; 3]);
+        for round in 0..100_000_i64 {
+            column.add(&[0b101], 1 - round % 2 * 2, true);
+        }
+        assert_eq!(column.weights(), [0, 0, 0]);
+        assert!(matches!(column.cells, Cells::Narrow { .. }));
+    }
+}

@@ -8,7 +8,7 @@ import { html } from "../vendor/htm-preact.mjs";
 import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.mjs";
 import { CSV_TYPE, csvOf, download, nameOfFile } from "./download.mjs";
 import { SVG_TYPE, svgOf } from "./figure_svg.mjs";
-import { number } from "./numbers.mjs";
+import { number, power } from "./numbers.mjs";
 import { viewChoice } from "./place.mjs";
 import { theme } from "./theme.mjs";
 
@@ -22,6 +22,9 @@ import { theme } from "./theme.mjs";
 
 /** The dash pattern of each line, as lengths of strokes and gaps. */
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]];
+
+/** The most labelled powers of ten on a logarithmic axis. */
+const DECADES_MAX = 6;
 
 /** The distances between ticks of an axis of whole numbers. */
 const WHOLE_STEPS = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((factor) => factor * 10 ** power)).flat();
@@ -187,7 +190,8 @@ function options(spec, shown, width, height) {
   const axis = (axis) => ({
     ...(axis.label && { label: axisLabel(axis) }), stroke: read("--muted"), grid: { stroke: read("--line"), width: 1, ...powers(axis) },
     ticks: { stroke: read("--line"), width: 1, ...powers(axis) }, ...powers(axis), ...(axis.isWhole && !axis.isLog && { incrs: WHOLE_STEPS }), font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
-    values: (_, ticks) => ticks.map((tick) => (tick === null || (axis.isWhole && !Number.isInteger(tick)) ? "" : number(tick, 3))),
+    values: (_, ticks) => ticks.map((tick) => (tick !== null && axis.isLog && decades(ticks) >= DECADES_MAX ? power(tick)
+      : tick === null || (axis.isWhole && !Number.isInteger(tick)) ? "" : number(tick, 3))),
     // Texts beside each other need their width, and texts above each other only their height.
     space: axis === spec.x ? (_, __, low, high) => 12 + 6.5 * Math.max(number(low, 3).length, number(high, 3).length) : 50,
   });
@@ -221,9 +225,16 @@ function powers(axis) {
   return axis.isLog ? { filter: powersOfTen } : {};
 }
 
-/** The ticks of a logarithmic axis that have a line and a text. @param {uPlot} _  @param {number[]} ticks */
+/** The ticks of a logarithmic axis that have a line and a text. A long axis shows every few powers of ten. @param {uPlot} _  @param {number[]} ticks */
 function powersOfTen(_, ticks) {
-  return ticks.map((tick) => (Number.isInteger(Math.round(Math.log10(tick) * 1e9) / 1e9) ? tick : null));
+  const step = Math.ceil(decades(ticks) / DECADES_MAX) || 1;
+  return ticks.map((tick) => (Number.isInteger(Math.round(Math.log10(tick) * 1e9) / 1e9 / step) ? tick : null));
+}
+
+/** The powers of ten between the first and the last tick. @param {(number|null)[]} ticks */
+function decades(ticks) {
+  const known = ticks.filter((tick) => tick !== null);
+  return known.length > 1 ? Math.log10(/** @type {number} */ (known.at(-1)) / /** @type {number} */ (known[0])) : 0;
 }
 
 /** @param {FigureSpec} spec  @param {number|null} low  @param {number|null} high @returns {[number|null, number|null]} */

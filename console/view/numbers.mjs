@@ -26,6 +26,11 @@ export function rounded(text) {
   return text.replaceAll(/-?\b\d+\.\d{6,}(e[-+]?\d+)?\b/g, (digits) => number(Number(digits)));
 }
 
+/** A power of ten, such as 10⁶. @param {number} value */
+export function power(value) {
+  return `10${superscript(Math.round(Math.log10(value)))}`;
+}
+
 /** @param {number} power */
 function superscript(power) {
   return String(power).replaceAll("-", "⁻").replaceAll(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)] ?? "");

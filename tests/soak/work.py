@@ -68,7 +68,7 @@ async def training(client: Client) -> None:
     if client.counts.results.setdefault(f"perceptron {seed}", result) != result:
         raise client.counts.fail(f"seed {seed} gave two results")
     await client.get("/v1/jobs/{id}/trace", id=job["id"])
-    model = job["model"]
+    model = job["result"]["model"]
     document = (await client.get("/v1/models/{id}", id=model)).json()
     await uses(client, model)
     await inference(client, model)
@@ -144,7 +144,7 @@ async def dataset(client: Client) -> None:
     job = await submitted(client, {"train": {"learner": learner, "data": {"dataset": stored["id"]}, "seed": 1}})
     document = await succeeded(client, job)
     await client.delete("/v1/jobs/{id}", id=job)
-    await client.delete("/v1/models/{id}", id=document["model"])
+    await client.delete("/v1/models/{id}", id=document["result"]["model"])
     await client.delete("/v1/datasets/{id}", id=stored["id"])
 
 
@@ -203,7 +203,7 @@ async def parts(client: Client) -> None:
     job = await submitted(client, client.chance.choice(bodies))
     await client.follow(job)
     await succeeded(client, job)
-    await client.delete("/v1/jobs/{id}", id=job)
+    await discard(client, job)
 
 
 async def figure(client: Client) -> None:
@@ -256,8 +256,8 @@ async def long_job(client: Client) -> None:
 async def discard(client: Client, job: str) -> None:
     document = (await client.get("/v1/jobs/{id}", id=job)).json()
     await client.delete("/v1/jobs/{id}", id=job)
-    if document.get("model"):
-        await client.delete("/v1/models/{id}", id=document["model"])
+    if model := (document.get("result") or {}).get("model"):
+        await client.delete("/v1/models/{id}", id=model)
 
 
 async def constructions(client: Client) -> None:

@@ -217,9 +217,8 @@ async def figure(client: Client) -> None:
 
 
 async def events(client: Client) -> None:
-    body = {"train": {"learner": {"name": "directed-drift"}, "data": generated(201), "seed": client.chance.randrange(9)}}
-    body["train"]["stop"] = {"max_examples": 100_000}
-    job = await submitted(client, body)
+    train = {"learner": {"name": "directed-drift"}, "data": generated(201), "seed": client.chance.randrange(9)}
+    job = await submitted(client, {"train": {**train, "stop": {"max_examples": 100_000}}})
     kinds = await client.follow(job)
     if kinds[-1] != "result":
         raise client.counts.fail(f"events of {job}: {kinds}")

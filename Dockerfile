@@ -63,8 +63,10 @@ COPY --from=program /build/LICENSE-MIT /build/LICENSE-APACHE /build/halfspace.cd
 RUN install -d -o 65532 -g 0 -m 0770 /data /backups
 # A numeric user lets an orchestrator verify that the user is not root.
 USER 65532:65532
+# SQLite needs a folder for temporary files. A read-only root has no other.
 ENV HALFSPACE_LISTEN=0.0.0.0:8080 \
-    HALFSPACE_DATA_DIR=/data
+    HALFSPACE_DATA_DIR=/data \
+    SQLITE_TMPDIR=/data
 VOLUME /data
 EXPOSE 8080
 # The program handles this signal, also as process 1, and returns running jobs to the queue.

@@ -35,7 +35,9 @@ def docker(*arguments, check=True, body=None):
     found = subprocess.run(["docker", *map(str, arguments)], input=body, capture_output=True, cwd=ROOT)
     if check and found.returncode != 0:
         raise AssertionError(f"docker {arguments}: {(found.stderr or found.stdout).decode()[-1500:]}")
-    return found.stdout if body is not None or not check else found.stdout.decode().strip()
+    if body is not None:
+        return found.stdout
+    return (found.stdout if check else found.stdout + found.stderr).decode().strip()
 
 
 def compose(*arguments, **more):
@@ -135,8 +137,9 @@ def arbitrary_user():
 
 def wait_healthy(container, seconds=60):
     deadline = time.monotonic() + seconds
-    while docker("inspect", "--format", "{{.State.Health.Status}}", container) != "healthy":
-        assert time.monotonic() < deadline, docker("logs", "--tail", 5, container, check=False)
+    state = "{{.State.Status}} {{.State.Health.Status}}"
+    while (found := docker("inspect", "--format", state, container)) != "running healthy":
+        assert "running" in found and time.monotonic() < deadline, docker("logs", container, check=False)
         time.sleep(0.5)
 
 

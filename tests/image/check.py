@@ -220,6 +220,11 @@ def up(name, *services):
     return "every service healthy"
 
 
+def down():
+    """Removes the containers and volumes of this run."""
+    compose("--profile", "*", "down", "--volumes", "--timeout", "20", check=False)
+
+
 def embedded(port):
     if not row("embedded: up --wait", up, "embedded"):
         return
@@ -228,7 +233,6 @@ def embedded(port):
     if made:
         profile("embedded", service, made[0], lambda: up("embedded"), ["halfspace"])
         row("embedded: backup and restore", restored_embedded, service, made[0])
-    compose("--profile", "embedded", "down", "--timeout", "20")
 
 
 def restored_embedded(service, model):
@@ -264,7 +268,6 @@ def cluster(port):
         processes = ["api-1", "api-2", "worker-1", "worker-2"]
         profile("cluster", service, made[0], lambda: up("cluster"), processes)
         row("cluster: backup and restore", restored_cluster, service, made[0], processes)
-    compose("--profile", "cluster", "down", "--timeout", "20")
 
 
 def restored_cluster(service, model, processes):
@@ -303,10 +306,11 @@ def main():
             row("image: labels and user", labels)
             row("image: list of components", components)
             row("image: arbitrary user, read-only root, no /tmp", arbitrary_user)
-            row("embedded: finished", embedded, port)
-            row("cluster: finished", cluster, port)
+            embedded(port)
+            down()
+            cluster(port)
     finally:
-        compose("--profile", "*", "down", "--volumes", "--timeout", "20", check=False)
+        down()
     print(f"\n{'check':52} {'verdict':8} {'seconds':>7}  note")
     for name, verdict, seconds, note in ROWS:
         print(f"{name:52} {verdict:8} {seconds:7.1f}  {note}")

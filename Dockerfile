@@ -1,49 +1,72 @@
 # The container image of the service. Build it with: docker build -t halfspace .
 #
-# The image has three stages. The first builds only the dependencies, so that a change of the source does
-# not rebuild them. The second builds the program. The third runs the program without compiler or source.
+# Two stages build the dependencies and the tools, so that a change of the source does not rebuild them. Another stage
+# builds the program. The last stage runs the program without compiler or source.
 
-FROM rust:1.95-bookworm AS dependencies
-WORKDIR /build
-# The build uses the toolchain of the image. rust-toolchain.toml would fetch another toolchain, so it is
-# not copied here.
+# scripts/pin-images adds the digests of these images.
+ARG RUST_IMAGE=rust:1.95-bookworm
+ARG BASE_IMAGE=debian:bookworm-slim
+
+# The manifests without the benchmarks. Later stages depend on the content of this stage, so a new benchmark does not
+# rebuild the dependencies.
+FROM ${RUST_IMAGE} AS manifests
+WORKDIR /manifests
 COPY Cargo.toml Cargo.lock ./
 COPY crates/halfspace-core/Cargo.toml crates/halfspace-core/
 COPY crates/halfspace-formats/Cargo.toml crates/halfspace-formats/
 COPY crates/halfspace-verify/Cargo.toml crates/halfspace-verify/
-# Cargo requires every file that a manifest names. Empty files keep this layer valid when a source changes.
-RUN mkdir benches src crates/halfspace-core/src crates/halfspace-formats/src crates/halfspace-verify/src \
-    && sed -n '/^\[\[bench\]\]/{n;s/name = "\(.*\)"/benches\/\1.rs/p}' Cargo.toml | xargs touch \
+RUN sed -i '/^\[\[bench\]\]/,/^$/d' Cargo.toml
+
+# cargo-auditable writes the list of dependencies into the program, and auditable2cdx reads the list. Both tools run for
+# seconds, so they are not optimised.
+FROM ${RUST_IMAGE} AS tools
+RUN cargo install --quiet --debug --locked --root /tools cargo-auditable@0.7.7 \
+    && cargo install --quiet --debug --locked --root /tools auditable2cdx@0.1.0
+
+FROM ${RUST_IMAGE} AS dependencies
+WORKDIR /build
+# The build uses the toolchain of the image. rust-toolchain.toml would fetch another toolchain, so it is
+# not copied here.
+COPY --from=manifests /manifests ./
+RUN mkdir src crates/halfspace-core/src crates/halfspace-formats/src crates/halfspace-verify/src \
     && echo 'fn main() {}' > src/main.rs \
     && touch src/lib.rs crates/halfspace-core/src/lib.rs crates/halfspace-formats/src/lib.rs \
         crates/halfspace-verify/src/lib.rs \
-    && cargo build --release --locked --bin halfspace \
-    && rm -r src crates
+    && cargo build --release --locked --features otlp --bin halfspace
 
 FROM dependencies AS program
+COPY --from=tools /tools/bin /usr/local/bin
 COPY . .
+COPY --from=manifests /manifests ./
 # The git revision of the sources, because the builder has no checkout: --build-arg SOURCE_REVISION=...
 ARG SOURCE_REVISION=""
 # Cargo compares modification times. Those of a checkout may be older than the empty build above.
 RUN touch src/lib.rs src/main.rs crates/*/src/lib.rs \
-    && cargo build --release --locked --bin halfspace
+    && cargo auditable build --release --locked --features otlp --bin halfspace \
+    && auditable2cdx target/release/halfspace > halfspace.cdx.json
 
-FROM debian:bookworm-slim
+FROM ${BASE_IMAGE}
 ARG SOURCE_REVISION=""
+# A test compares this version with that of Cargo.toml.
+ARG VERSION=0.1.0
 LABEL org.opencontainers.image.title="halfspace" \
       org.opencontainers.image.description="Learning as a service: learners of Boolean half-spaces as durable jobs over HTTP" \
       org.opencontainers.image.licenses="MIT OR Apache-2.0" \
+      org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$SOURCE_REVISION"
 COPY --from=program /build/target/release/halfspace /usr/local/bin/halfspace
 # Certificate authorities for callbacks over https. The slim image has none.
 COPY --from=program /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
-COPY --from=program /build/LICENSE-MIT /build/LICENSE-APACHE /usr/share/doc/halfspace/
-# A numeric user lets an orchestrator verify that the user is not root. A new volume inherits the owner
-# and the mode of this directory.
-RUN install -d -o 65532 -g 65532 -m 0700 /data
+COPY --from=program /build/LICENSE-MIT /build/LICENSE-APACHE /build/halfspace.cdx.json /usr/share/doc/halfspace/
+# A new volume inherits the owner and the mode of its directory. OpenShift runs the container under any user of the
+# group 0. /backups is the target of copies: see docker-compose.yml.
+RUN install -d -o 65532 -g 0 -m 0770 /data /backups
+# A numeric user lets an orchestrator verify that the user is not root.
 USER 65532:65532
+# SQLite needs a folder for temporary files. A read-only root has no other.
 ENV HALFSPACE_LISTEN=0.0.0.0:8080 \
-    HALFSPACE_DATA_DIR=/data
+    HALFSPACE_DATA_DIR=/data \
+    SQLITE_TMPDIR=/data
 VOLUME /data
 EXPOSE 8080
 # The program handles this signal, also as process 1, and returns running jobs to the queue.

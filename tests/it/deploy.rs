@@ -37,7 +37,9 @@ fn settings_in_the_files_for_containers_are_settings() {
         let of_variable = |next: char| next.is_ascii_uppercase() || next == '_';
         for start in ["HALFSPACE_", "AWS_"] {
             for variable in words(&text, start, of_variable) {
-                assert!(variables.contains(&*variable), "{file}: {variable}");
+                // Every secret also comes from a file.
+                let setting = variable.strip_suffix("_FILE").unwrap_or(&variable);
+                assert!(variables.contains(setting), "{file}: {variable}");
                 seen += 1;
             }
         }
@@ -55,16 +57,36 @@ fn settings_in_the_files_for_containers_are_settings() {
 }
 
 #[test]
+fn the_image_has_the_version_of_the_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("Dockerfile")).unwrap();
+    let line = format!("ARG VERSION={}\n", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(&line), "{line}");
+}
+
+#[test]
+fn what_the_builder_reads_goes_to_the_builder() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let ignored = fs::read_to_string(root.join(".dockerignore")).unwrap();
+    for path in [
+        "console",
+        "docs/reference/metrics.md",
+        "build.rs",
+        "migrations",
+    ] {
+        assert!(ignored.contains(&format!("\n!{path}\n")), "{path}");
+        assert!(root.join(path).exists(), "{path}");
+    }
+}
+
+#[test]
 fn what_the_compose_file_asks_for_is_in_the_repository() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let compose = fs::read_to_string(root.join("docker-compose.yml")).unwrap();
-    for file in ["deploy/haproxy.cfg", "deploy/cluster.env"] {
-        assert!(
-            compose.contains(file) && root.join(file).is_file(),
-            "{file}"
-        );
+    for file in ["deploy/haproxy.cfg", "deploy/cluster.env", "deploy/secrets"] {
+        assert!(compose.contains(file) && root.join(file).exists(), "{file}");
     }
-    // Every password has a default. The file that documents the passwords names each default.
+    // Every setting has a default. The file that documents the settings names each default.
     let documented = fs::read_to_string(root.join("deploy/cluster.env")).unwrap();
     for (at, _) in compose.match_indices("${") {
         let (variable, _) = compose[at + 2..].split_once('}').unwrap();
@@ -74,17 +96,35 @@ fn what_the_compose_file_asks_for_is_in_the_repository() {
             "{variable}"
         );
     }
-    // Every published port is bound to the loopback address.
+    // Every secret is a file in the default folder.
+    let mut secrets = 0;
     for line in compose
         .lines()
-        .filter(|line| line.trim_start().starts_with("- \"127"))
+        .filter_map(|line| line.trim().strip_prefix("file: "))
     {
-        assert!(line.contains("127.0.0.1:8080:8080"), "{line}");
+        let path = line.replace("${SECRETS:-./deploy/secrets}", "deploy/secrets");
+        assert!(root.join(&path).is_file(), "{line}");
+        secrets += 1;
     }
+    assert_eq!(secrets, 3);
+    // Every published port is bound to the loopback address.
     assert_eq!(
         compose.matches("ports:").count(),
-        compose.matches("127.0.0.1:8080:8080").count()
+        compose.matches("\"127.0.0.1:${PORT:-8080}:8080\"").count()
     );
+    // Every service has limits, and every volume a name.
+    let (_, services) = compose.split_once("\nservices:\n").unwrap();
+    let (services, _) = services.split_once("\nsecrets:\n").unwrap();
+    for service in services
+        .split("\n\n")
+        .filter(|part| part.contains("\n    image: ") || part.contains("<<: *"))
+    {
+        let has = |text| service.contains(text);
+        let inherits = has("<<: *hardened") || has("<<: *process");
+        let limits = ["mem_limit:", "pids_limit:", "logging: *logging"];
+        assert!(inherits || limits.into_iter().all(has), "{service}");
+        assert!(!has("- /data"), "{service}");
+    }
     // Images that are not built here have a pinned version.
     for line in compose
         .lines()

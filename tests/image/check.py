@@ -202,8 +202,8 @@ def stop_amid_work(service, services, start):
         assert time.monotonic() < deadline, ended
         time.sleep(0.5)
     assert ended["status"] == "succeeded", ended
-    codes = f"exit {codes[0]} in {seconds:.1f} s"
-    return f"{codes}; {stream.answered} lines acknowledged, {position} kept; upload: {upload.status or 'cut'}; job ended"
+    kept = f"{stream.answered} lines acknowledged, {position} kept"
+    return f"exit 0 in {seconds:.1f} s; {kept}; upload: {upload.status or 'cut'}; the job succeeded"
 
 
 def profile(name, service, model, start, services):

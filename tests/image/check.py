@@ -23,7 +23,11 @@ PROJECT = "halfspace-image-test"
 IMAGE_BYTES_MAX = 110_000_000
 # The grace period of the service in docker-compose.yml.
 GRACE_SECONDS = 15
-TOY = b"-1 2:1 4:1 5:1\n+1 1:1 2:1 3:1\n-1 5:1\n+1 1:1 4:1 5:1\n-1 3:1\n+1 1:1 2:1 4:1 5:1\n-1 1:1 3:1\n"
+# The examples of the tutorial.
+TOY = (
+    b"+1 2:1 3:1 5:1\n-1 1:1\n+1 3:1 4:1 5:1\n-1 2:1 4:1\n+1 1:1 2:1 3:1\n"
+    b"-1 5:1\n+1 1:1 4:1 5:1\n-1 3:1\n+1 1:1 2:1 4:1 5:1\n-1 1:1 3:1\n"
+)
 # No hyperplane separates these examples, so a training takes all the time that it may take.
 XOR = b"-1 1:0 2:0\n+1 1:1\n+1 2:1\n-1 1:1 2:1\n"
 

@@ -23,7 +23,11 @@ PROJECT = "halfspace-image-test"
 IMAGE_BYTES_MAX = 110_000_000
 # The grace period of the service in docker-compose.yml.
 GRACE_SECONDS = 15
-TOY = b"-1 2:1 4:1 5:1\n+1 1:1 2:1 3:1\n-1 5:1\n+1 1:1 4:1 5:1\n-1 3:1\n+1 1:1 2:1 4:1 5:1\n-1 1:1 3:1\n"
+# The examples of the tutorial.
+TOY = (
+    b"+1 2:1 3:1 5:1\n-1 1:1\n+1 3:1 4:1 5:1\n-1 2:1 4:1\n+1 1:1 2:1 3:1\n"
+    b"-1 5:1\n+1 1:1 4:1 5:1\n-1 3:1\n+1 1:1 2:1 4:1 5:1\n-1 1:1 3:1\n"
+)
 # No hyperplane separates these examples, so a training takes all the time that it may take.
 XOR = b"-1 1:0 2:0\n+1 1:1\n+1 2:1\n-1 1:1 2:1\n"
 
@@ -202,8 +206,8 @@ def stop_amid_work(service, services, start):
         assert time.monotonic() < deadline, ended
         time.sleep(0.5)
     assert ended["status"] == "succeeded", ended
-    codes = f"exit {codes[0]} in {seconds:.1f} s"
-    return f"{codes}; {stream.answered} lines acknowledged, {position} kept; upload: {upload.status or 'cut'}; job ended"
+    kept = f"{stream.answered} lines acknowledged, {position} kept"
+    return f"exit 0 in {seconds:.1f} s; {kept}; upload: {upload.status or 'cut'}; the job succeeded"
 
 
 def profile(name, service, model, start, services):

@@ -7,3 +7,4 @@ pub(crate) mod packed;
 pub(crate) mod row_reader;
 pub(crate) mod tensor;
 pub(crate) mod tensor_datatype;
+mod tensor_elements;

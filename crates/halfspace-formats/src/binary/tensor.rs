@@ -9,6 +9,7 @@
 use std::fmt;
 use std::io::Read;
 
+use halfspace_core::bits::WORD_BITS;
 use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
 use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, SeqAccess, Visitor};
@@ -16,9 +17,11 @@ use serde::de::{self, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use crate::binary::npy;
 use crate::binary::npy_header::NpyHeader;
 use crate::binary::tensor_datatype::{Datatype, Written};
+use crate::binary::tensor_elements::{bits, blanks, element, short_bits};
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::scope;
+use crate::json::window::SharedWindow;
 use crate::{LabelsColumn, Options, ParseLimits, Parsed, UnlabelledMeans};
 
 /// Pointer to the list of the one tensor in a request.
@@ -181,14 +184,15 @@ pub fn read_tensor_octets(
 
 impl<'de> Deserialize<'de> for TensorList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let n = scope::n().ok_or_else(|| de::Error::custom("a tensor is not allowed here"))?;
-        let list = Self::new(&scope::limits(), n).map_err(scope::raise)?;
-        deserializer.deserialize_seq(List(list))
+        let tensor = scope::tensor();
+        let tensor = tensor.ok_or_else(|| de::Error::custom("a tensor is not allowed here"))?;
+        let list = Self::new(&scope::limits(), tensor.n).map_err(scope::raise)?;
+        deserializer.deserialize_seq(List(list, tensor.window))
     }
 }
 
 /// Reads the whole list.
-struct List(TensorList);
+struct List(TensorList, SharedWindow);
 
 impl<'de> Visitor<'de> for List {
     type Value = TensorList;
@@ -197,43 +201,129 @@ impl<'de> Visitor<'de> for List {
         f.write_str("a list of numbers, or of lists of numbers")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<TensorList, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<TensorList, A::Error> {
+        let Self(mut list, window) = self;
+        list.take_elements(&window, None).map_err(raise_at)?;
         while let Some(()) = seq.next_element_seed(Item {
-            list: &mut self.0,
+            list: &mut list,
+            window: &window,
             in_row: None,
-        })? {}
-        Ok(self.0)
+        })? {
+            if list.rows.is_none() {
+                list.take_elements(&window, None).map_err(raise_at)?;
+            }
+        }
+        window.borrow_mut().elements_hidden = 0;
+        Ok(list)
+    }
+}
+
+/// A fault, and the position of the faulty element in the innermost list.
+type InList = (u64, Fault);
+
+fn raise_at<E: de::Error>((at, fault): InList) -> E {
+    scope::raise_below(fault, &format!("/{at}"))
+}
+
+impl TensorList {
+    /// Takes plain elements from the window before the parser reads them. `in_row` counts the elements of the row so
+    /// far, or is `None` outside of rows. Returns the number of elements.
+    fn take_elements(&mut self, window: &SharedWindow, in_row: Option<u64>) -> Result<u64, InList> {
+        let mut window = window.borrow_mut();
+        let text = window.pending();
+        // The parser took the comma after a number, but not the comma after a word.
+        let is_after_word = window.last() == b'e';
+        let start = match (window.last(), blanks(text)) {
+            (b'[' | b',', _) => 0,
+            (b'e', blanks) if text.get(blanks) == Some(&b',') => blanks + 1,
+            _ => return Ok(0),
+        };
+        let (mut at, mut taken) = (start, 0);
+        loop {
+            let before = in_row.map(|before| before + taken);
+            let rest = &text[at..];
+            if let Some((word, count, bytes)) = self.bits_of_row(rest, before) {
+                self.builder.push_bits(word, count);
+                self.values += count as u64;
+                at += bytes;
+                taken += count as u64;
+                let ended = self.end_flat_row(before);
+                ended.map_err(|fault| (self.values - 1, fault))?;
+            } else if let Some((written, bytes)) = element(rest) {
+                let place = before.unwrap_or(self.values);
+                self.add(written, before).map_err(|fault| (place, fault))?;
+                at += bytes;
+                taken += 1;
+            } else {
+                break;
+            }
+        }
+        if taken > 0 {
+            // A comma stays between the word and the next element.
+            window.hide(at - usize::from(is_after_word), taken as usize);
+        }
+        Ok(taken)
+    }
+
+    /// Reads the next elements as bits of the same word of a row. Returns the bits, their number and the bytes of the
+    /// elements.
+    fn bits_of_row(&self, text: &[u8], before: Option<u64>) -> Option<(u64, usize, usize)> {
+        let filled = match before {
+            Some(before) => before,
+            None => self.values % self.n as u64,
+        } as usize;
+        if self.ragged.is_some() || filled >= self.n || !self.builder.takes_bits() {
+            return None;
+        }
+        let count = (WORD_BITS - filled % WORD_BITS).min(self.n - filled);
+        if count == WORD_BITS
+            && let Some((word, bytes)) = bits(text)
+        {
+            return Some((word, WORD_BITS, bytes));
+        }
+        // The first word is a misfit of all other datatypes, and the later ones are none.
+        let is_known = |datatype: &Datatype| self.misfits[*datatype as usize].is_some();
+        let has_words = Datatype::ALL[1..].iter().all(is_known);
+        let (word, count, bytes) = short_bits(text, count, has_words);
+        (count > 0).then_some((word, count, bytes))
+    }
+
+    /// Adds an element. `before` counts the elements of the row, or is `None` outside of rows.
+    fn add(&mut self, written: Written, before: Option<u64>) -> Result<(), Fault> {
+        // Values after the end of a row, or after a row of another length, are not kept.
+        if before.is_some_and(|before| self.ragged.is_some() || before >= self.n as u64) {
+            return Ok(());
+        }
+        self.push(written)?;
+        self.end_flat_row(before)
+    }
+
+    /// Ends a row outside of lists of rows, if the row is whole.
+    fn end_flat_row(&mut self, before: Option<u64>) -> Result<(), Fault> {
+        match before.is_none() && self.values.is_multiple_of(self.n as u64) {
+            true => self.builder.end_row(None),
+            false => Ok(()),
+        }
     }
 }
 
 /// Reads a number, or a row of numbers at the top level.
 struct Item<'b> {
     list: &'b mut TensorList,
+    window: &'b SharedWindow,
     /// Numbers before this one in its row, or `None` outside of rows.
     in_row: Option<u64>,
 }
 
 impl Item<'_> {
     fn number<E: de::Error>(self, written: Written) -> Result<(), E> {
-        let list = self.list;
-        let n = list.n as u64;
-        if let Some(before) = self.in_row {
-            // Values after the end of a row, or after a row of another length, are not kept.
-            if list.ragged.is_some() || before >= n {
-                return Ok(());
-            }
-            return list.push(written).map_err(scope::raise);
-        }
-        if list.rows.is_some() {
+        if self.in_row.is_none() && self.list.rows.is_some() {
             return Err(scope::raise(wrong_shape(
                 "The list mixes numbers and lists.",
             )));
         }
-        list.push(written).map_err(scope::raise)?;
-        if list.values.is_multiple_of(n) {
-            list.builder.end_row(None).map_err(scope::raise)?;
-        }
-        Ok(())
+        let added = self.list.add(written, self.in_row);
+        added.map_err(scope::raise)
     }
 }
 
@@ -282,13 +372,24 @@ impl<'de> Visitor<'de> for Item<'_> {
             )));
         }
         let row = *list.rows.get_or_insert(0);
-        let mut length = 0;
+        let below_row = |error: InList| {
+            // The parser has an element of the list of rows, and none of the row.
+            self.window.borrow_mut().elements_hidden = 0;
+            raise_at(error)
+        };
+        let mut length = list
+            .take_elements(self.window, Some(0))
+            .map_err(below_row)?;
         while let Some(()) = seq.next_element_seed(Item {
             list: &mut *list,
+            window: self.window,
             in_row: Some(length),
         })? {
             length += 1;
+            let taken = list.take_elements(self.window, Some(length));
+            length += taken.map_err(below_row)?;
         }
+        self.window.borrow_mut().elements_hidden = 0;
         list.rows = Some(row + 1);
         if list.ragged.is_some() {
             return Ok(());

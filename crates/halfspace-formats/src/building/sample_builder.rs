@@ -197,6 +197,15 @@ impl SampleBuilder {
         }
     }
 
+    /// Writes 1 at each index with a 1 in a packed row of the fixed n.
+    pub(crate) fn or_bits(&mut self, bits: impl Iterator<Item = (u32, u32)>) {
+        self.set_ones(0, 0);
+        for (index, bit) in bits {
+            let index = index as usize;
+            self.row.ones[index / WORD_BITS] |= u64::from(bit) << (index % WORD_BITS);
+        }
+    }
+
     /// Ends a packed row of the fixed n whose other values are 0.
     ///
     /// # Errors

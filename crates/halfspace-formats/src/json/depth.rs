@@ -36,7 +36,9 @@ impl DepthCounter {
                 at = self.pass_string(piece, at);
                 continue;
             }
-            match piece[at] {
+            at += plain_bytes(&piece[at..]);
+            let Some(&byte) = piece.get(at) else { break };
+            match byte {
                 b'"' => self.in_string = true,
                 b'[' | b'{' if self.depth == self.depth_max => return Some(at),
                 b'[' | b'{' => self.depth += 1,
@@ -65,6 +67,22 @@ impl DepthCounter {
         }
         at + found + 1
     }
+}
+
+/// Returns the length of a prefix without quotes, brackets and braces. A longer prefix may have none either.
+fn plain_bytes(text: &[u8]) -> usize {
+    const EACH: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = EACH << 7;
+    // The highest bit of a byte is set if the byte is 0.
+    let zero = |bytes: u64| !(((bytes & !HIGH) + EACH * 0x7f) | bytes) & HIGH;
+    let (eights, _) = text.as_chunks::<8>();
+    let is_plain = |eight: &&[u8; 8]| {
+        let bytes = u64::from_le_bytes(**eight);
+        // Without two bits, all brackets and braces are equal. Some letters are too.
+        let marks = (bytes | (EACH * 0x26)) ^ (EACH * u64::from(b'}' | 0x26));
+        (zero(bytes ^ (EACH * u64::from(b'"'))) | zero(marks)) == 0
+    };
+    8 * eights.iter().take_while(is_plain).count()
 }
 
 /// Makes the fault of a text that nests deeper than `limit`.

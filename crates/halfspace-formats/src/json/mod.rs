@@ -10,6 +10,7 @@ pub(crate) mod generated;
 pub(crate) mod rows;
 pub(crate) mod scope;
 pub(crate) mod target;
+pub(crate) mod window;
 
 use std::fmt;
 use std::io::{BufReader, Read};
@@ -25,6 +26,8 @@ use serde_path_to_error::{Path, Segment, Track};
 use crate::ParseLimits;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::depth::DepthReader;
+use crate::json::scope::TensorScope;
+use crate::json::window::{Window, WindowReader};
 
 /// Bytes per read of the source.
 const READ_BYTES: usize = 256 * 1024;
@@ -46,7 +49,8 @@ pub fn from_reader<T: DeserializeOwned>(
     reader: impl Read,
     limits: &ParseLimits,
 ) -> Result<T, FormatError> {
-    read(reader, limits, None)
+    let reader = DepthReader::new(reader, limits.json_depth_max);
+    read(BufReader::with_capacity(READ_BYTES, reader), limits, None)
 }
 
 /// Reads one JSON document, an object that contains a tensor of examples with `n` features: see
@@ -59,25 +63,42 @@ pub fn from_reader_of_tensors<T: DeserializeOwned>(
     limits: &ParseLimits,
     n: usize,
 ) -> Result<T, FormatError> {
-    read(reader, limits, Some(n))
+    let window = Window::shared(READ_BYTES);
+    let reader = DepthReader::new(reader, limits.json_depth_max);
+    let reader = WindowReader::new(reader, window.clone());
+    read(reader, limits, Some(TensorScope { n, window }))
 }
 
 fn read<T: DeserializeOwned>(
     reader: impl Read,
     limits: &ParseLimits,
-    n: Option<usize>,
+    tensor: Option<TensorScope>,
 ) -> Result<T, FormatError> {
-    let reader = DepthReader::new(reader, limits.json_depth_max);
-    let reader = BufReader::with_capacity(READ_BYTES, reader);
     let mut document = serde_json::Deserializer::from_reader(reader);
-    let (parsed, raised) = scope::within(limits, n, || {
+    let window = tensor.as_ref().map(|tensor| tensor.window.clone());
+    let (parsed, raised) = scope::within(limits, tensor, || {
         let mut track = Track::new();
         let document = serde_path_to_error::Deserializer::new(&mut document, &mut track);
         object::<_, T>(document).map_err(|error| (error, track.path()))
     });
-    let value = parsed.map_err(|(error, path)| explain(error, pointer(&path), raised))?;
+    let place = |error: &serde_json::Error| {
+        let (line, column) = (error.line() as u64, error.column() as u64);
+        let window = window.as_ref().map(|window| window.borrow());
+        window.map_or((line, column), |window| window.place(line, column))
+    };
+    let hidden = || {
+        let window = window.as_ref().map(|window| window.borrow());
+        window.map_or(0, |window| window.elements_hidden)
+    };
+    let value = parsed.map_err(|(error, path)| {
+        let place = place(&error);
+        explain(error, place, pointer(&path, hidden()), raised)
+    })?;
     let ended = document.end();
-    ended.map_err(|error| explain(error, String::new(), None))?;
+    ended.map_err(|error| {
+        let place = place(&error);
+        explain(error, place, String::new(), None)
+    })?;
     Ok(value)
 }
 
@@ -100,13 +121,14 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
     }
 }
 
-/// Makes the error of a document that `serde_json` refused at `pointer`.
+/// Makes the error of a document that `serde_json` refused at this line and column, in the value at `pointer`.
 fn explain(
     error: serde_json::Error,
+    (line, column): (u64, u64),
     pointer: String,
     raised: Option<(Fault, String)>,
 ) -> FormatError {
-    let (line, column) = (error.line() as u64, error.column().max(1) as u64);
+    let column = column.max(1);
     let place = Place::Line { line, column };
     match error.classify() {
         Category::Io => std::io::Error::from(error).into(),
@@ -147,12 +169,17 @@ pub(crate) fn message(error: &serde_json::Error) -> String {
     plain_words(&message)
 }
 
-/// Returns the RFC 6901 pointer of a path. The pointer ends before a key of excessive length.
-fn pointer(path: &Path) -> String {
+/// Returns the RFC 6901 pointer of a path. The pointer ends before a key of excessive length. The parser did not see
+/// `hidden` earlier elements of a list at the end of the path.
+fn pointer(path: &Path, hidden: usize) -> String {
     let mut pointer = String::new();
-    for segment in path {
+    let mut segments = path.iter().peekable();
+    while let Some(segment) = segments.next() {
         match segment {
-            Segment::Seq { index } => push_token(&mut pointer, &index.to_string()),
+            Segment::Seq { index } => {
+                let hidden = if segments.peek().is_none() { hidden } else { 0 };
+                push_token(&mut pointer, &(index + hidden).to_string());
+            }
             Segment::Map { key } if key.len() > SHOWN_BYTES_MAX => break,
             Segment::Map { key } => push_token(&mut pointer, key),
             Segment::Enum { variant } => push_token(&mut pointer, variant),

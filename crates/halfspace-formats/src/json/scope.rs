@@ -9,11 +9,19 @@ use std::cell::RefCell;
 
 use crate::ParseLimits;
 use crate::error::Fault;
+use crate::json::window::SharedWindow;
+
+/// Facts about the tensor of a document that are known before the document is read.
+#[derive(Clone)]
+pub(crate) struct TensorScope {
+    /// Features per example.
+    pub(crate) n: usize,
+    pub(crate) window: SharedWindow,
+}
 
 struct Scope {
     limits: ParseLimits,
-    /// Features per example, if known before the document is read.
-    n: Option<usize>,
+    tensor: Option<TensorScope>,
     /// The last fault raised, and the pointer from the value that raised the fault to the faulty part.
     raised: Option<(Fault, String)>,
 }
@@ -39,18 +47,18 @@ impl Drop for ScopeGuard {
     }
 }
 
-/// Runs `read` under `limits`, for examples of `n` features if n is known. Returns the result and the last
-/// fault raised.
+/// Runs `read` under `limits`, with a tensor if the document may contain one. Returns the result and the last fault
+/// raised.
 pub(crate) fn within<T>(
     limits: &ParseLimits,
-    n: Option<usize>,
+    tensor: Option<TensorScope>,
     read: impl FnOnce() -> T,
 ) -> (T, Option<(Fault, String)>) {
     let limits = limits.clone();
     SCOPES.with_borrow_mut(|scopes| {
         scopes.push(Scope {
             limits,
-            n,
+            tensor,
             raised: None,
         });
     });
@@ -65,9 +73,9 @@ pub(crate) fn limits() -> ParseLimits {
     scoped.unwrap_or_default()
 }
 
-/// Returns the features per example of the document being read, if known in advance.
-pub(crate) fn n() -> Option<usize> {
-    SCOPES.with_borrow(|scopes| scopes.last()?.n)
+/// Returns the facts about the tensor of the document being read, if the document may contain one.
+pub(crate) fn tensor() -> Option<TensorScope> {
+    SCOPES.with_borrow(|scopes| scopes.last()?.tensor.clone())
 }
 
 /// Raises a fault of the value being read.

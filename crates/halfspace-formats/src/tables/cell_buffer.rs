@@ -82,6 +82,23 @@ impl CellBuffer {
         Ok(())
     }
 
+    /// Appends a row of `columns` codes.
+    ///
+    /// # Errors
+    /// When memory or the file fails.
+    pub(crate) fn push_codes(&mut self, codes: &[u8]) -> io::Result<()> {
+        debug_assert_eq!(codes.len(), self.columns);
+        let changes = self.piece.is_numbers.iter().any(|&word| word != 0);
+        if changes || self.piece.rows == BLOCK_ROWS {
+            self.end_piece()?;
+            self.piece.is_numbers.fill(0);
+        }
+        self.piece.codes.extend_from_slice(codes);
+        self.piece.rows += 1;
+        self.rows += 1;
+        Ok(())
+    }
+
     fn end_piece(&mut self) -> io::Result<()> {
         let Piece {
             rows,
@@ -134,7 +151,7 @@ impl Cells {
     /// When the file cannot be read, or the first error of `see`.
     pub(crate) fn for_each_row<E: From<io::Error>>(
         &mut self,
-        mut see: impl FnMut(&[KeptCell]) -> Result<(), E>,
+        mut see: impl FnMut(KeptRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut reader = WordReader::new(self.kept.reader()?);
         let mut piece = Piece::default();
@@ -167,6 +184,10 @@ impl Cells {
             )?;
             let mut numbers = piece.numbers.iter();
             for codes in piece.codes[..cells].chunks_exact(self.columns) {
+                if number_columns == 0 {
+                    see(KeptRow::Codes(codes))?;
+                    continue;
+                }
                 row.clear();
                 row.extend(codes.iter().enumerate().map(|(column, &code)| {
                     let word = piece.is_numbers[column / WORD_BITS];
@@ -175,10 +196,41 @@ impl Cells {
                         _ => KeptCell::Number(numbers.next().copied().unwrap_or(f64::NAN)),
                     }
                 }));
-                see(&row)?;
+                see(KeptRow::Cells(&row))?;
             }
         }
         Ok(())
+    }
+}
+
+/// The cells of a row.
+#[derive(Clone, Copy)]
+pub(crate) enum KeptRow<'r> {
+    Codes(&'r [u8]),
+    Cells(&'r [KeptCell]),
+}
+
+impl KeptRow<'_> {
+    /// Returns the cell of a column.
+    pub(crate) fn cell(&self, at: usize) -> KeptCell {
+        match self {
+            Self::Codes(codes) => KeptCell::Code(codes[at]),
+            Self::Cells(cells) => cells[at],
+        }
+    }
+
+    /// Separates the last cell.
+    pub(crate) fn split_last(self) -> Option<(Self, KeptCell)> {
+        match self {
+            Self::Codes(codes) => {
+                let (last, codes) = codes.split_last()?;
+                Some((Self::Codes(codes), KeptCell::Code(*last)))
+            }
+            Self::Cells(cells) => {
+                let (last, cells) = cells.split_last()?;
+                Some((Self::Cells(cells), *last))
+            }
+        }
     }
 }
 

@@ -23,6 +23,7 @@ const NO_CODE: u16 = u16::MAX;
 pub(crate) struct ColumnValue {
     pub(crate) text: Box<[u8]>,
     pub(crate) cell: Cell,
+    /// The number of cells. Bare letters are not counted.
     pub(crate) cells: u64,
     /// The first row with the value, from 1.
     pub(crate) first_row: u64,
@@ -82,6 +83,13 @@ impl ColumnScan {
         }?;
         self.values[usize::from(code)].cells += 1;
         Some(code)
+    }
+
+    /// Returns the code of a letter or a digit whose value has occurred. The cell is not counted, because only missing
+    /// cells must be.
+    #[inline]
+    pub(crate) fn code_of(&self, letter: u8) -> Option<u8> {
+        u8::try_from(self.short_codes[usize::from(letter)]).ok()
     }
 
     /// Reads the cell of row `row`, from 1.

@@ -1,5 +1,6 @@
 //! The columns of a table: their names, their roles and the description of the finished table.
 
+use super::bare_line::LabelPlace;
 use super::cell::Cell;
 use super::column_scan::{ColumnScan, ColumnValue};
 use super::encoding::{
@@ -172,6 +173,23 @@ impl TableColumns {
                     && matches!(column.counted, Counted::No)
         };
         options.numbers == Numbers::Real && self.columns.iter().enumerate().all(is_plain)
+    }
+
+    /// Returns the place of the label if the cells of all other columns are features in their order.
+    pub(crate) fn label_place(&self) -> Option<LabelPlace> {
+        let is_read = |(at, column): (usize, &TableColumn)| {
+            self.label == Some(at)
+                || column.ignored.is_none() && matches!(column.counted, Counted::No)
+        };
+        if !self.columns.iter().enumerate().all(is_read) {
+            return None;
+        }
+        match self.label {
+            None => Some(LabelPlace::None),
+            Some(0) => Some(LabelPlace::First),
+            Some(at) if at + 1 == self.columns.len() => Some(LabelPlace::Last),
+            Some(_) => None,
+        }
     }
 
     fn label_column(

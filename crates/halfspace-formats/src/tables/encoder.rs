@@ -84,6 +84,16 @@ impl Encoder {
         }
     }
 
+    /// Whether the features are numbers.
+    pub(crate) fn is_real(&self) -> bool {
+        self.is_real
+    }
+
+    /// Adds Boolean features with their bits to the row. A bit 0 changes nothing.
+    pub(crate) fn put_bits(&mut self, bits: impl Iterator<Item = (u32, u32)>) {
+        self.builder.or_bits(bits);
+    }
+
     /// Ends the row.
     ///
     /// # Errors

@@ -9,6 +9,7 @@
 //! and passes them to a `TableBuilder`, which alone knows columns and labels. A [`preview`] watches the rows and shows
 //! the columns, also those of a refused table.
 
+mod bare_line;
 pub(crate) mod cell;
 mod cell_buffer;
 mod column_scan;

@@ -1,7 +1,8 @@
 //! Rows whose encoding is found after the last row: the scan of the columns, and the pass that encodes the kept cells.
 
+use super::bare_line::{BareLine, LabelPlace};
 use super::cell::Cell;
-use super::cell_buffer::{CellBuffer, Cells};
+use super::cell_buffer::{CellBuffer, Cells, KeptRow};
 use super::column_scan::{ColumnScan, KeptCell};
 use super::columns::{TableColumns, column_kind};
 use super::encoder::Encoder;
@@ -23,8 +24,9 @@ pub(crate) struct TableScan {
     plain: Option<Parsed<ParsedRows>>,
     columns: Vec<ColumnScan>,
     cells: CellBuffer,
-    /// The row being read, the label last.
+    /// The row being read, the label last: of any cells, or of codes alone.
     row: Vec<KeptCell>,
+    codes: Vec<u8>,
     spool: Option<Spool>,
 }
 
@@ -63,6 +65,7 @@ impl TableScan {
             columns,
             cells: CellBuffer::new(width, spool.as_ref().map(Spool::opener)),
             row: Vec::with_capacity(width),
+            codes: Vec::with_capacity(width),
             spool,
         })
     }
@@ -116,6 +119,36 @@ impl TableScan {
         self.cells
             .push(&self.row)
             .map_err(|error| (0, Fault::unspooled(error)))
+    }
+
+    /// Sets a row whose `n` cells beside the label are letters or digits that have occurred. Returns false if the line
+    /// is not such a row.
+    pub(crate) fn set_letters(&mut self, line: &BareLine<'_>, n: usize, place: LabelPlace) -> bool {
+        let Some(letters) = line.letters(n) else {
+            return false;
+        };
+        self.codes.clear();
+        let first = usize::from(place == LabelPlace::First);
+        self.codes.resize(first, 0);
+        let columns = &self.columns[first..first + n];
+        let codes = columns.iter().zip(letters);
+        self.codes
+            .extend(codes.map_while(|(column, letter)| column.code_of(letter)));
+        if self.codes.len() < first + n {
+            return false;
+        }
+        self.codes.resize(self.columns.len(), 0);
+        true
+    }
+
+    /// Keeps the row of [`Self::set_letters`].
+    ///
+    /// # Errors
+    /// When memory or the file fails.
+    pub(crate) fn end_letters(&mut self, label: Option<u8>) -> Result<(), Fault> {
+        self.codes.push(label.unwrap_or(0));
+        let pushed = self.cells.push_codes(&self.codes);
+        pushed.map_err(Fault::unspooled)
     }
 
     /// Refuses a row of names that may be an example, because each name is a value of its column too.
@@ -173,10 +206,13 @@ impl TableScan {
                 .map(|column| CodedColumn::new(column, &self.columns))
                 .collect()
         };
+        let bits = CodedBits::of(&columns).filter(|_| !encoder.is_real());
         rows.for_each(|row, label| {
-            for column in &columns {
-                if let Some(features) = column.features(row) {
-                    encoder.put(features);
+            match (&bits, row) {
+                (Some(bits), KeptRow::Codes(codes)) => encoder.put_bits(bits.of_row(codes)),
+                _ => {
+                    let features = columns.iter().filter_map(|column| column.features(row));
+                    features.for_each(|features| encoder.put(features));
                 }
             }
             let label = read.map(|read| read.is_positive.get(usize::from(label)) == Some(&true));
@@ -199,7 +235,7 @@ impl KeptRows {
     /// Passes the cells and the label code of each row to `see`. The call may be repeated.
     fn for_each(
         &mut self,
-        mut see: impl FnMut(&[KeptCell], u8) -> Result<(), FormatError>,
+        mut see: impl FnMut(KeptRow<'_>, u8) -> Result<(), FormatError>,
     ) -> Result<(), FormatError> {
         if let Some(plain) = &mut self.plain {
             let mut row = vec![KeptCell::Code(0); self.columns];
@@ -210,11 +246,11 @@ impl KeptRows {
                     for (at, &value) in features.zip(values) {
                         row[at] = KeptCell::Number(value);
                     }
-                    see(&row, u8::from(label == Some(true)))
+                    see(KeptRow::Cells(&row), u8::from(label == Some(true)))
                 })?;
         }
         self.cells.for_each_row(|row| match row.split_last() {
-            Some((KeptCell::Code(label), cells)) => see(cells, *label),
+            Some((cells, KeptCell::Code(label))) => see(cells, label),
             _ => Ok(()),
         })
     }
@@ -236,8 +272,8 @@ impl CodedColumn {
         }
     }
 
-    fn features(&self, row: &[KeptCell]) -> Option<CellFeatures> {
-        match row[self.column.place()] {
+    fn features(&self, row: KeptRow<'_>) -> Option<CellFeatures> {
+        match row.cell(self.column.place()) {
             KeptCell::Code(code) => self.codes[usize::from(code)],
             KeptCell::Number(number) if number.is_nan() => {
                 self.column.encode(Cell::Missing, b"").ok()
@@ -252,6 +288,45 @@ impl CodedColumn {
                     .ok(),
             },
         }
+    }
+}
+
+/// The features of all codes of a table whose cells have at most one feature each.
+struct CodedBits {
+    /// The place in the row and the first entry in `bits` of each column.
+    columns: Vec<(usize, usize)>,
+    /// The feature of each code, and 1 if the feature is set or 0.
+    bits: Vec<(u32, u32)>,
+}
+
+impl CodedBits {
+    fn of(columns: &[CodedColumn]) -> Option<Self> {
+        let mut coded = Self {
+            columns: Vec::new(),
+            bits: Vec::new(),
+        };
+        for column in columns {
+            coded
+                .columns
+                .push((column.column.place(), coded.bits.len()));
+            for features in &column.codes {
+                coded.bits.push(match features {
+                    Some(CellFeatures::Ones { from, count: 1 }) => (*from, 1),
+                    // The first feature of the column exists, but is not set.
+                    None | Some(CellFeatures::Ones { count: 0, .. }) => {
+                        (column.column.features[0], 0)
+                    }
+                    Some(_) => return None,
+                });
+            }
+        }
+        Some(coded)
+    }
+
+    /// Returns the features of a row, and 1 for each feature to be set or 0.
+    fn of_row(&self, codes: &[u8]) -> impl Iterator<Item = (u32, u32)> {
+        let columns = self.columns.iter();
+        columns.map(|&(place, from)| self.bits[from + usize::from(codes[place])])
     }
 }
 
@@ -281,7 +356,7 @@ fn find_thresholds(
         })
     };
     let mut searches: Vec<Search> = kinds.iter().enumerate().filter_map(of).collect();
-    let number = |search: &Search, row: &[KeptCell]| match row[search.at] {
+    let number = |search: &Search, row: KeptRow<'_>| match row.cell(search.at) {
         KeptCell::Number(number) => Some(number).filter(|number| !number.is_nan()),
         KeptCell::Code(code) => match scans[search.at].values[usize::from(code)].cell {
             Cell::Number(number) => Some(number),

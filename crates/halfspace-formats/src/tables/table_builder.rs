@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::bare_line::{BareLine, LabelPlace};
 use super::cell::{DecimalMark, is_missing};
 use super::columns::TableColumns;
 use super::encoder::{Encoder, decides_rows};
@@ -32,6 +33,11 @@ pub(crate) struct TableBuilder<'o> {
     rows: u64,
     rows_dropped: u64,
     stage: Stage,
+    /// The place of the label if all other columns are features in their order and no preview needs the cells.
+    label_place: Option<LabelPlace>,
+    /// The numbers or the bits of a line. The buffers are reused.
+    values: Vec<f64>,
+    words: Vec<u64>,
 }
 
 /// The form in which the rows are kept.
@@ -136,9 +142,21 @@ impl<'o> TableBuilder<'o> {
             rows: 0,
             rows_dropped: 0,
             stage: Stage::Refused,
+            label_place: None,
+            values: Vec::new(),
+            words: Vec::new(),
         };
         match stage {
-            Ok(stage) => builder.stage = stage,
+            Ok(stage) => {
+                let is_direct = match &stage {
+                    Stage::Plain(_, columns) => columns.is_sorted(),
+                    Stage::Scan(_) => true,
+                    Stage::Encoded(..) | Stage::Refused => false,
+                };
+                let place = builder.table.label_place();
+                builder.label_place = place.filter(|_| is_direct && options.preview.is_none());
+                builder.stage = stage;
+            }
             Err(error) => builder.refuse(FormatError {
                 place: error.place.or(place),
                 ..error
@@ -198,6 +216,52 @@ impl<'o> TableBuilder<'o> {
     ) -> Result<(), FormatError> {
         let read = self.read_row(None, cell, place);
         read.or_else(|error| self.refuse(error))
+    }
+
+    /// Reads a line of bare cells as a row. Returns false without a change if the line must be read cell by cell.
+    /// `may_label` tells whether a text can be a label.
+    ///
+    /// # Errors
+    /// When a limit is exceeded, or memory or the spool fails.
+    pub(crate) fn bare_line(
+        &mut self,
+        line: &[u8],
+        delimiter: u8,
+        may_label: impl Fn(&[u8]) -> bool,
+        place: Place,
+    ) -> Result<bool, FormatError> {
+        let Some(label_place) = self.label_place else {
+            return Ok(false);
+        };
+        let n = self.table.columns.len() - usize::from(label_place != LabelPlace::None);
+        let Some(line) = BareLine::split(line, delimiter, label_place) else {
+            return Ok(false);
+        };
+        let is_label = |text| !is_missing(text) && may_label(text);
+        let is_set = line.label.is_none_or(is_label)
+            && match &mut self.stage {
+                Stage::Plain(builder, columns) if columns.len() == n => {
+                    set_row(builder, &line, n, &mut self.values, &mut self.words)
+                }
+                Stage::Scan(scan) => scan.set_letters(&line, n, label_place),
+                _ => false,
+            };
+        if !is_set {
+            return Ok(false);
+        }
+        let label = line.label.map(|text| self.labels.push(text)).transpose();
+        let ended = match (&mut self.stage, label) {
+            (Stage::Plain(builder, _), Ok(code)) => builder.end_row(code.map(|code| code == 1)),
+            (Stage::Scan(scan), Ok(code)) => scan.end_letters(code),
+            (Stage::Plain(builder, _), Err(_)) => {
+                builder.forget_row();
+                return Ok(false);
+            }
+            _ => return Ok(false),
+        };
+        self.rows += 1;
+        let ended = ended.map_err(|fault| fault.placed(Some(place)));
+        ended.or_else(|error| self.refuse(error)).map(|()| true)
     }
 
     /// Reads a row like [`Self::row`]. The columns in `given` ascend. The cells of other plain columns are 0.
@@ -448,6 +512,25 @@ fn decided(
         );
         Fault { detail, ..fault }
     })
+}
+
+/// Sets a row of `n` bare numbers. Returns false without a change if the row must be read cell by cell. `values` and
+/// `words` are reused buffers.
+fn set_row(
+    builder: &mut SampleBuilder,
+    line: &BareLine<'_>,
+    n: usize,
+    values: &mut Vec<f64>,
+    words: &mut Vec<u64>,
+) -> bool {
+    if !builder.takes_rows(n) {
+        return false;
+    }
+    if builder.takes_bits() && line.bits(n, words) {
+        builder.set_bits(words);
+        return true;
+    }
+    line.numbers(n, values) && builder.set_numbers(values)
 }
 
 /// Reads a row whose cells are numbers. `given` lists the features that may differ from 0 and their columns, in

@@ -14,6 +14,7 @@ mod properties;
 mod spellings;
 mod spool;
 mod tables;
+mod tensors;
 mod workbooks;
 
 use halfspace_core::learners::sample::data::{Data, Features, Labels};

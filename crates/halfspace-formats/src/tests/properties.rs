@@ -334,3 +334,67 @@ fn try_everything(bytes: &[u8]) {
     }
     let _ = read_blocks(bytes);
 }
+
+/// Cells of a table, most of them of one kind.
+fn cells() -> impl Strategy<Value = Vec<Vec<String>>> {
+    let kinds = prop_oneof![
+        Just(["0", "1", "0", "1"]),
+        Just(["-1", "1", "1", "-1"]),
+        Just(["0.25", "-3", "1e3", "1234567.5"]),
+        Just(["a", "b", "c", "7"]),
+    ];
+    let other = prop_oneof![
+        "[0-9]{1,3}",
+        "-?[0-9]?[.][0-9]{1,3}",
+        Just(String::new()),
+        Just("?".to_owned()),
+        Just("007".to_owned()),
+        Just("word".to_owned()),
+        Just("1e999".to_owned()),
+        Just("nan".to_owned()),
+    ];
+    let cell = (0_usize..4, prop::option::weighted(0.01, other));
+    (kinds, 2_usize..150, 1_usize..6).prop_flat_map(move |(kind, columns, rows)| {
+        let cell = cell
+            .clone()
+            .prop_map(move |(known, other)| other.unwrap_or_else(|| kind[known].to_owned()));
+        let row = prop::collection::vec(cell, columns);
+        prop::collection::vec(row, rows)
+    })
+}
+
+proptest! {
+    /// A blank before the first cell makes each line one that is read cell by cell.
+    #[test]
+    fn bare_lines_are_read_as_cells_are(
+        rows in cells(),
+        place in 0_usize..4,
+        declared in any::<bool>(),
+        separator in prop_oneof![Just(","), Just(";"), Just("\t")],
+    ) {
+        let labels = [LabelsColumn::First, LabelsColumn::Last, LabelsColumn::None, LabelsColumn::Named("2".to_owned())];
+        let options = Options {
+            labels: Some(labels[place].clone()),
+            header: Header::False,
+            ..Options::default()
+        };
+        let told = |format, head: &str, separator: &str, blank: &str, options: &Options| {
+            let lines = rows.iter().map(|row| format!("{blank}{}\n", row.join(separator)));
+            let body = format!("{head}{}", lines.collect::<String>());
+            let parsed = parse(format, body.as_bytes(), options);
+            parsed.map_err(|error| (error.kind, error.detail)).map(|parsed| Parsed { first_real: None, ..parsed })
+        };
+        prop_assert_eq!(
+            told(Format::Csv, "", separator, "", &options),
+            told(Format::Csv, "", separator, " ", &options)
+        );
+        let kind = if declared { "{0,1,-1,a,b,c}" } else { "numeric" };
+        let attributes = (0..rows[0].len()).map(|at| format!("@attribute x{at} {kind}\n"));
+        let head = format!("@relation r\n{}@data\n", attributes.collect::<String>());
+        let options = Options { header: Header::Auto, ..options };
+        prop_assert_eq!(
+            told(Format::Arff, &head, ",", "", &options),
+            told(Format::Arff, &head, ",", " ", &options)
+        );
+    }
+}

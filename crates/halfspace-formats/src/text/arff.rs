@@ -16,7 +16,7 @@ use crate::stored::spool::Spool;
 use crate::tables::options::KindName;
 use crate::tables::table_builder::TableBuilder;
 use crate::text::arff_header::{self, Attribute, AttributeKind, Nominal};
-use crate::text::arff_scanner::{Misplaced, Scanner, Word};
+use crate::text::arff_scanner::{Misplaced, Scanner, Word, ends_plain_word};
 use crate::text::lines::LineReader;
 use crate::text::numbers::parse_number;
 use crate::{LabelsColumn, Options, Parsed};
@@ -37,10 +37,22 @@ pub(crate) fn parse(
     let mut table = TableBuilder::new(&options, names, attributes.len(), None, spool)?;
     declare_values(&mut table, &attributes)?;
     let class = table.label();
-    for_each_row(&mut lines, attributes.len(), |line, row| {
+    let may_label = |text: &[u8]| {
+        let is_declared = |class: usize| check_word(text, &attributes[class], true).is_ok();
+        !text.iter().copied().any(ends_plain_word) && class.is_none_or(is_declared)
+    };
+    for_each_line(&mut lines, |line, text| {
+        let start = Place::Line { line, column: 1 };
+        if table.bare_line(text, b',', may_label, start)? {
+            return Ok(());
+        }
+        let row = ArffRow::read(text, attributes.len());
+        let Some(row) = row.map_err(|(offset, fault)| fault.at(line, offset))? else {
+            return Ok(());
+        };
         for (at, word) in &row.given {
             let is_class = class == Some(*at);
-            if let Err(fault) = check_word(word, &attributes[*at], is_class) {
+            if let Err(fault) = check_word(&word.text, &attributes[*at], is_class) {
                 table.refuse(fault.at(line, word.start))?;
             }
         }
@@ -233,22 +245,17 @@ fn read_index(word: &Word<'_>, next: usize, attributes: usize) -> Result<usize, 
     }
 }
 
-/// Calls `take` for each row.
-fn for_each_row<R: Read>(
+/// Calls `take` for each line that is not empty.
+fn for_each_line<R: Read>(
     lines: &mut LineReader<R>,
-    attributes: usize,
-    mut take: impl FnMut(u64, ArffRow<'_>) -> Result<(), FormatError>,
+    mut take: impl FnMut(u64, &[u8]) -> Result<(), FormatError>,
 ) -> Result<(), FormatError> {
     while let Some(line) = lines.next_line()? {
         if line.text.is_empty() {
             lines.pass_empty_lines(u64::MAX);
             continue;
         }
-        let number = line.number;
-        let row = ArffRow::read(line.text, attributes);
-        if let Some(row) = row.map_err(|(offset, fault)| fault.at(number, offset))? {
-            take(number, row)?;
-        }
+        take(line.number, line.text)?;
     }
     Ok(())
 }
@@ -263,15 +270,15 @@ fn absent(attribute: &Attribute) -> &[u8] {
 
 /// Refuses a word in a column of numbers, and an undeclared class. The table knows the values of its nominal columns.
 /// A question mark is a missing value.
-fn check_word(word: &Word<'_>, attribute: &Attribute, is_class: bool) -> Result<(), Fault> {
+fn check_word(text: &[u8], attribute: &Attribute, is_class: bool) -> Result<(), Fault> {
     match &attribute.kind {
-        _ if *word.text == *b"?" => Ok(()),
-        AttributeKind::Numeric => match parse_number(&word.text) {
+        _ if text == b"?" => Ok(()),
+        AttributeKind::Numeric => match parse_number(text) {
             Ok(_) => Ok(()),
-            Err(fault) => Err(fault.of_value(&word.text)),
+            Err(fault) => Err(fault.of_value(text)),
         },
-        AttributeKind::Nominal(nominal) if is_class && nominal.find(&word.text).is_none() => {
-            let (shown, name) = (excerpt(&word.text), excerpt(attribute.name.as_bytes()));
+        AttributeKind::Nominal(nominal) if is_class && nominal.find(text).is_none() => {
+            let (shown, name) = (excerpt(text), excerpt(attribute.name.as_bytes()));
             let detail =
                 format!("{shown} is not among the declared values of the attribute {name}.");
             Err(Fault::new(FormatErrorKind::BadValue, detail))

@@ -135,7 +135,7 @@ impl<'a> Scanner<'a> {
 }
 
 /// Whether a plain word ends before this byte.
-fn ends_plain_word(byte: u8) -> bool {
+pub(crate) fn ends_plain_word(byte: u8) -> bool {
     byte <= b' ' || matches!(byte, b',' | b'{' | b'}' | b'%' | b'\'' | b'"')
 }
 

@@ -55,6 +55,15 @@ fn parse_delimited(
             lines.pass_empty_lines(u64::MAX);
             continue;
         }
+        let start = Place::Line {
+            line: line.number,
+            column: 1,
+        };
+        if let (Some((table, _)), Some(fields)) = (&mut table, &fields)
+            && table.bare_line(line.text, fields.delimiter, |_| true, start.clone())?
+        {
+            continue;
+        }
         let placed = |(offset, fault): Misplaced| fault.at(line.number, offset);
         let fields = fields
             .get_or_insert_with(|| Fields::new(stated.unwrap_or_else(|| delimiter(line.text))));
@@ -68,12 +77,8 @@ fn parse_delimited(
                 let names = header::names(columns, |at| fields.get(at), options)
                     .map_err(|(at, fault)| placed((fields.start(at), fault)))?;
                 let is_header = names.is_some();
-                let place = Place::Line {
-                    line: line.number,
-                    column: 1,
-                };
                 let spool = spool.take().flatten();
-                let begun = TableBuilder::new(options, names, columns, Some(place), spool)?;
+                let begun = TableBuilder::new(options, names, columns, Some(start), spool)?;
                 let begun = none.insert((begun, columns));
                 if is_header {
                     continue;

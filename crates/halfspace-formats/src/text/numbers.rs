@@ -34,19 +34,106 @@ pub(crate) fn parse_number(text: &[u8]) -> Result<f64, NumberFault> {
         b"-1" => return Ok(-1.0),
         _ => {}
     }
-    let decimal = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
-    let word = std::str::from_utf8(text).map_err(|_| NumberFault::NotANumber)?;
-    match word.parse::<f64>() {
-        // `parse` also accepts the words for infinity and not-a-number.
-        Ok(value) if value.is_finite() && text.iter().all(decimal) => Ok(value),
+    match fast_float2::parse::<f64, _>(text) {
+        Ok(value) if value.is_finite() => Ok(value),
+        // The parser also accepts the words for infinity and not-a-number.
         Ok(_) => Err(NumberFault::NotFinite),
         Err(_) => Err(NumberFault::NotANumber),
     }
 }
 
+/// Reads the finite decimal number at the beginning of a text. Returns the number and its bytes.
+#[inline]
+pub(crate) fn number_prefix(text: &[u8]) -> Option<(f64, usize)> {
+    if let Some(short) = short_prefix(text) {
+        return Some(short);
+    }
+    let (value, length) = fast_float2::parse_partial::<f64, _>(text).ok()?;
+    value.is_finite().then_some((value, length))
+}
+
+/// Reads the number at the beginning of a text if the number has at most seven digits and a point, but no exponent.
+///
+/// The eight bytes are compared at once. The digits and the power of ten are exact doubles, so the quotient is rounded
+/// once and correct.
+#[inline]
+fn short_prefix(text: &[u8]) -> Option<(f64, usize)> {
+    const POWERS: [f64; 8] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
+    const EACH: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = EACH << 7;
+    let sign = usize::from(text.first() == Some(&b'-'));
+    let eight = u64::from_le_bytes(*text.get(sign..)?.first_chunk()?);
+    let digits = eight ^ (EACH * u64::from(b'0'));
+    // The highest bit of each byte tells whether the byte is no digit, and whether the byte is a point.
+    let others = (((digits & !HIGH) + EACH * (0x80 - 10)) | digits) & HIGH;
+    if others == 0 {
+        return None;
+    }
+    let points = eight ^ (EACH * u64::from(b'.'));
+    let points = !(((points & !HIGH) + EACH * 0x7f) | points) & HIGH;
+    let ends = others & !points;
+    let length = ends.trailing_zeros() as usize / 8;
+    let end = text.get(sign + length)?;
+    // Only points before the end count.
+    let points = points & (ends & ends.wrapping_neg()).wrapping_sub(1);
+    if ends == 0 || points & points.wrapping_sub(1) != 0 || end | 0x20 == b'e' {
+        return None;
+    }
+    let has_point = points != 0;
+    let whole = match has_point {
+        true => points.trailing_zeros() as usize / 8,
+        false => length,
+    };
+    let count = length - usize::from(has_point);
+    if count == 0 {
+        return None;
+    }
+    let before = (1 << (8 * whole)) - 1;
+    let digits = match has_point {
+        true => digits & before | (digits >> 8) & !before,
+        false => digits,
+    };
+    let value = eight_digits(digits << (64 - 8 * count)) / POWERS[count - whole];
+    let value = if sign == 1 { -value } else { value };
+    Some((value, sign + length))
+}
+
+/// Returns the number of eight decimal digits, one per byte, the first in the lowest byte.
+#[inline]
+fn eight_digits(digits: u64) -> f64 {
+    const EVEN: u64 = 0x0000_00ff_0000_00ff;
+    let pairs = (digits * 10).wrapping_add(digits >> 8);
+    let high = (pairs & EVEN).wrapping_mul(100 + (1_000_000 << 32));
+    let low = (pairs >> 16 & EVEN).wrapping_mul(1 + (10_000 << 32));
+    f64::from((high.wrapping_add(low) >> 32) as u32)
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn numbers_are_those_of_the_standard_library(text in "[-+]?[0-9]{0,22}[.]?[0-9]{0,22}([eE][-+]?[0-9]{0,3})?[x.e,]?") {
+            let known = text.parse::<f64>().ok().filter(|value| value.is_finite());
+            let bits = |value: f64| value.to_bits();
+            prop_assert_eq!(parse_number(text.as_bytes()).ok().map(bits), known.map(bits));
+        }
+
+        #[test]
+        fn the_number_at_the_beginning_ends_where_a_shorter_text_ends(
+            number in "-?[0-9]{0,9}[.]?[0-9]{0,9}([eE][-+]?[0-9]{1,2})?",
+            rest in "[,; x/:]{0,3}[0-9.]{0,9}",
+        ) {
+            prop_assume!(rest.is_empty() || rest.starts_with([',', ';', ' ', 'x', '/', ':']));
+            let read = number_prefix(format!("{number}{rest}").as_bytes());
+            let known = number.parse::<f64>().ok().filter(|value| value.is_finite());
+            let bits = |(value, length): (f64, usize)| (value.to_bits(), length);
+            prop_assert_eq!(read.map(bits), known.map(|value| bits((value, number.len()))));
+        }
+    }
 
     #[test]
     fn numbers_are_read_and_what_is_none_is_told_apart() {

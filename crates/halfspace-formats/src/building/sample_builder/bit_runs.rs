@@ -1,8 +1,8 @@
-//! Bits in bulk: whole rows of bits, and runs of bits inside a dense row.
+//! Values in bulk: whole rows of bits or numbers, and runs of bits inside a dense row.
 //!
-//! The rules are the same as for single values. The cost is per word instead of per value.
+//! The rules are the same as for single values. The cost of bits is per word instead of per value.
 
-use halfspace_core::bits::{pack_ascii, words_for};
+use halfspace_core::bits::{WORD_BITS, pack_ascii, words_for};
 
 use crate::error::Fault;
 
@@ -22,8 +22,7 @@ impl SampleBuilder {
         if self.packed() {
             self.row.ones.resize(words_for(text.len()), 0);
             pack_ascii(text, &mut self.row.ones).map_err(|at| (at, Fault::bad_bit(text, at)))?;
-            let ones: u32 = self.row.ones.iter().map(|word| word.count_ones()).sum();
-            if ones as usize == text.len() {
+            if is_all_ones(&self.row.ones, text.len()) {
                 return Ok(None);
             }
             if !self.minus_seen {
@@ -50,6 +49,65 @@ impl SampleBuilder {
         self.row.ones.extend_from_slice(words);
         self.row.filled = self.n;
         self.end_row(label)
+    }
+
+    /// Whether whole rows of `n` features can be set before they are known to fit.
+    pub(crate) fn takes_rows(&self, n: usize) -> bool {
+        !self.sparse && self.expected_n() == Some(n)
+    }
+
+    /// Whether bits are not converted to doubles.
+    pub(crate) fn takes_bits(&self) -> bool {
+        self.packed() && !self.minus_seen
+    }
+
+    /// Sets the whole row from bits that mean 0 and 1. The builder must take such rows.
+    pub(crate) fn set_bits(&mut self, words: &[u64]) {
+        debug_assert!(self.takes_bits() && self.row.filled == 0);
+        let n = self.expected_n().unwrap_or_default();
+        self.row.ones.clear();
+        self.row.ones.extend_from_slice(words);
+        self.row.filled = n;
+        self.zero_seen = self.zero_seen || !is_all_ones(words, n);
+    }
+
+    /// Adds `count` bits that mean 0 and 1 to the same word of a dense row of a fixed n. The builder must take bits.
+    pub(crate) fn push_bits(&mut self, bits: u64, count: usize) {
+        let filled = self.row.filled;
+        debug_assert!(self.takes_bits() && filled + count <= self.n);
+        debug_assert!(filled % WORD_BITS + count <= WORD_BITS);
+        self.row.ones.resize(words_for(self.n), 0);
+        self.row.ones[filled / WORD_BITS] |= bits << (filled % WORD_BITS);
+        self.row.filled += count;
+        self.zero_seen = self.zero_seen || bits.count_ones() as usize != count;
+    }
+
+    /// Sets the whole row from finite numbers. Returns false without a change if the numbers would make the data real.
+    /// The builder must take rows of this length.
+    pub(crate) fn set_numbers(&mut self, values: &[f64]) -> bool {
+        debug_assert!(self.takes_rows(values.len()) && self.row.filled == 0);
+        if self.packed() {
+            let has = |low: f64| values.contains(&low);
+            let (zero, minus) = (self.zero_seen || has(0.0), self.minus_seen || has(-1.0));
+            let is_bit = |&value: &f64| value == 1.0 || value == 0.0 || value == -1.0;
+            if zero && minus || !values.iter().all(is_bit) {
+                return false;
+            }
+            (self.zero_seen, self.minus_seen) = (zero, minus);
+            self.row.ones.clear();
+            self.row.ones.extend(values.chunks(WORD_BITS).map(|chunk| {
+                let bits = chunk.iter().enumerate();
+                bits.fold(0, |word, (bit, &value)| {
+                    word | u64::from(value == 1.0) << bit
+                })
+            }));
+        } else {
+            self.row.real.clear();
+            // Adding 0.0 turns -0.0 into 0.0.
+            self.row.real.extend(values.iter().map(|value| value + 0.0));
+        }
+        self.row.filled = values.len();
+        true
     }
 
     fn real_bits(&mut self, text: &[u8]) -> Result<(), (usize, Fault)> {
@@ -87,4 +145,10 @@ impl SampleBuilder {
         }
         Ok(turns_real)
     }
+}
+
+/// Whether the first `n` bits of the words are 1. The other bits are 0.
+fn is_all_ones(words: &[u64], n: usize) -> bool {
+    let ones: u32 = words.iter().map(|word| word.count_ones()).sum();
+    ones as usize == n
 }

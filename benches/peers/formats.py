@@ -1,0 +1,174 @@
+"""Readers of data beside pandas, polars and a copy of the file.
+
+Both sides read the same files, use one thread, and are measured by their processor time. A file is stored and copied
+in real time, because the disk takes part. Arguments select works by a part of their name, for example `arff`.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+os.environ["POLARS_MAX_THREADS"] = "1"
+
+import numpy as np  # noqa: E402
+import pandas  # noqa: E402
+import polars  # noqa: E402
+from sklearn.datasets import load_svmlight_file  # noqa: E402
+
+from table import Table  # noqa: E402
+
+
+class Ours:
+    """The example `peer_formats` as a process that answers requests."""
+
+    def __init__(self):
+        build = ["cargo", "build", "--quiet", "--release", "-p", "halfspace-formats", "--example", "peer_formats"]
+        subprocess.run(build, check=True)
+        program = Path(os.environ.get("CARGO_TARGET_DIR", "target"), "release/examples/peer_formats")
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def processor_seconds(self):
+        """The counter is exact while the process waits for a request."""
+        counters = Path(f"/proc/{self.process.pid}/schedstat").read_text()
+        return int(counters.split()[0]) / 1e9
+
+    def ask(self, work, file, n=0):
+        """Does a work once. Returns real seconds for the works of a disk, and processor seconds for the others."""
+        request = {"work": work, "file": str(file), "n": n}
+        begin = self.processor_seconds()
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        return answer["seconds"] if work in ("store", "copy") else self.processor_seconds() - begin
+
+    def seconds(self, work, file, n=0, times=1):
+        """Seconds per megabyte of the file. Short works are done several times."""
+        megabytes = file.stat().st_size / 1e6 * times
+        return lambda: sum(self.ask(work, file, n) for _ in range(times)) / megabytes
+
+
+def timed(work, file, times=1):
+    megabytes = file.stat().st_size / 1e6 * times
+
+    def seconds():
+        begin = time.process_time()
+        for _ in range(times):
+            work(file)
+        return (time.process_time() - begin) / megabytes
+
+    return seconds
+
+
+def write_rows(path, head, cells, labels_last=False):
+    """Writes cells that are one character each. The label stands first or last."""
+    rows, columns = cells.shape
+    text = np.full((rows, 2 * columns), ord(","), dtype=np.uint8)
+    text[:, 0::2] = (np.roll(cells, -1, axis=1) if labels_last else cells) + ord("0")
+    text[:, -1] = ord("\n")
+    path.write_bytes(head.encode() + text.tobytes())
+    return path
+
+
+def bits(table, ours, folder, random):
+    rows, n = 80_000, 256
+    cells = random.integers(0, 2, (rows, n + 1), dtype=np.uint8)
+    names = ["label", *(f"x{column}" for column in range(n))]
+    csv = write_rows(folder / "bits.csv", ",".join(names) + "\n", cells)
+    works = [("CSV of 0/1", csv)]
+    for kind, values in (("numeric", "numeric"), ("nominal", "{0,1}")):
+        attributes = "".join(f"@attribute {name} {values}\n" for name in [*names[1:], names[0]])
+        head = f"@relation r\n{attributes}@data\n"
+        works.append((f"ARFF of 0/1, {kind}", write_rows(folder / f"{kind}.arff", head, cells, labels_last=True)))
+    for work, file in works:
+        # No peer reads ARFF, so the peers read the same rows as CSV.
+        for peer, read in (("pandas", pandas.read_csv), ("polars", polars.read_csv)):
+            table.compare(f"{work}, {n} columns", peer, 2, timed(read, csv), ours.seconds("parse", file), "MB")
+
+
+def reals(table, ours, folder, random):
+    rows, n = 60_000, 50
+    cells = random.standard_normal((rows, n))
+    labels = random.integers(0, 2, rows)
+    for name, spelling in (("4 decimals", "%.4f"), ("17 digits", "%.17g")):
+        file = folder / "reals.csv"
+        head = ",".join(["label", *(f"x{column}" for column in range(n))])
+        form = ["%d", *[spelling] * n]
+        np.savetxt(file, np.column_stack([labels, cells]), form, ",", header=head, comments="")
+        for peer, read in (("pandas", pandas.read_csv), ("polars", polars.read_csv)):
+            goal = 1.5 if peer == "pandas" else None
+            work = f"CSV of reals, {name}"
+            table.compare(work, peer, goal, timed(read, file), ours.seconds("parse", file), "MB")
+
+
+def tensors(table, ours, folder, random):
+    """Batches of the Open Inference Protocol beside the same examples as bit strings, per batch."""
+    rows, n, times = 1_000, 256, 40
+    cells = random.integers(0, 2, (rows, n))
+    strings = folder / "strings.ndjson"
+    strings.write_text("".join(f'"{"".join(map(str, row))}"\n' for row in cells))
+
+    def per_batch(file, work):
+        seconds = ours.seconds(work, file, n, times)
+        return lambda: seconds() * file.stat().st_size / 1e6
+
+    def decoded(file):
+        tensor = json.loads(file.read_bytes())["inputs"][0]
+        np.array(tensor["data"]).reshape(tensor["shape"])
+
+    close, spaced = (",", ":"), None
+    lists = (
+        ("flat", cells.ravel().tolist(), close), ("flat, blanks", cells.ravel().tolist(), spaced),
+        ("rows, blanks", cells.tolist(), spaced), ("1.0", cells.ravel().astype(float).tolist(), spaced),
+        ("true", cells.ravel().astype(bool).tolist(), spaced),
+    )
+    for name, data, separators in lists:
+        datatype = {"1.0": "FP32", "true": "BOOL"}.get(name, "UINT8")
+        tensor = {"name": "x", "shape": [rows, n], "datatype": datatype, "data": data}
+        file = folder / "tensor.json"
+        file.write_text(json.dumps({"inputs": [tensor]}, separators=separators))
+        mine = per_batch(file, "infer")
+        work = f"OIP JSON, {name}, 1,000 x 256, read"
+        python = timed(decoded, file)
+        table.compare(work, "json and NumPy", 5, lambda: python() * file.stat().st_size / 1e6, mine, "batch")
+        goal = 0.7 if name == "flat" else None
+        table.compare(work, "bit strings, ours", goal, per_batch(strings, "parse"), mine, "batch")
+
+
+def stored(table, ours, folder, random):
+    rows = 400_000
+    labels = random.integers(0, 2, (rows, 1)).astype(float)
+    file = folder / "doubles.npy"
+    np.save(file, np.hstack([random.standard_normal((rows, 126)), labels]))
+    work = ".npy of doubles, stored durably"
+    table.compare(work, "copy with fsync", 0.6, ours.seconds("copy", file), ours.seconds("store", file), "MB", rounds=7)
+
+
+def libsvm(table, ours, folder, random):
+    starts = np.arange(23) * 126 // 22
+    lines = []
+    for label in random.integers(0, 2, 200_000):
+        indices = random.integers(starts[:-1], starts[1:]) + 1
+        lines.append(f"{label} " + " ".join(f"{index}:1" for index in indices))
+    file = folder / "agaricus.libsvm"
+    file.write_text("\n".join(lines) + "\n")
+    read = timed(lambda file: load_svmlight_file(str(file)), file)
+    table.compare("LIBSVM, read", "scikit-learn", None, read, ours.seconds("parse", file), "MB")
+
+
+def main():
+    ours = Ours()
+    # The folder is on the disk of this project, because the system's own may be in memory.
+    with tempfile.TemporaryDirectory(dir=os.environ.get("CARGO_TARGET_DIR", "target")) as folder:
+        table = Table("formats: one thread, processor time, medians of alternating pairs")
+        for area in (bits, reals, tensors, stored, libsvm):
+            area(table, ours, Path(folder), np.random.default_rng(1))
+    ours.process.stdin.close()
+    ours.process.wait()
+    return table.missed
+
+
+if __name__ == "__main__":
+    print(f"\n{main()} goals of this table are not met")

@@ -1,0 +1,138 @@
+//! The readers of this library as one side of `benches/peers/formats.py`, which drives the other side.
+//!
+//! Each line of the input is a request, and each line of the output is its answer in JSON. `seconds` in an answer
+//! is the real time of the work, with the reading of the file.
+#![expect(clippy::disallowed_methods, reason = "a comparison measures real time")]
+
+use std::fs::{self, File};
+use std::hint::black_box;
+use std::io::{self, BufRead, BufWriter, Read, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use halfspace_formats::{
+    Datatype, EXAMPLES_MAX, Format, Options, ParseLimits, Spool, TensorList, gather, json, parse,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+/// The memory of an upload before its rows move to a file.
+const UPLOAD_MEMORY_BYTES: u64 = 16 << 20;
+
+type Failure = Box<dyn std::error::Error>;
+
+/// One line of the input.
+#[derive(Deserialize)]
+struct Request {
+    work: Work,
+    file: PathBuf,
+    /// The features of a tensor.
+    #[serde(default)]
+    n: usize,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Work {
+    /// Reads the data of the file, in the format that its name tells.
+    Parse,
+    /// Reads the request of the Open Inference Protocol in the file.
+    Infer,
+    /// Stores the data of the file beside the file, durably.
+    Store,
+    /// Copies the file, durably.
+    Copy,
+}
+
+/// A request of the Open Inference Protocol with one tensor.
+#[derive(Deserialize)]
+struct Inference {
+    inputs: [Tensor; 1],
+}
+
+#[derive(Deserialize)]
+struct Tensor {
+    shape: [u64; 2],
+    datatype: Datatype,
+    data: TensorList,
+}
+
+fn main() -> Result<(), Failure> {
+    for line in io::stdin().lock().lines() {
+        let request: Request = serde_json::from_str(&line?)?;
+        let begun = Instant::now();
+        let rows = match request.work {
+            Work::Parse => read(&request)?,
+            Work::Infer => infer(&request)?,
+            Work::Store => store(&request)?,
+            Work::Copy => copy(&request)?,
+        };
+        let seconds = begun.elapsed().as_secs_f64();
+        println!("{}", json!({"seconds": seconds, "rows": rows}));
+        io::stdout().flush()?;
+    }
+    Ok(())
+}
+
+fn format(request: &Request) -> Result<Format, Failure> {
+    let name = request.file.to_string_lossy();
+    Ok(Format::from_file_name(&name).ok_or("the name has no known extension")?)
+}
+
+fn read(request: &Request) -> Result<usize, Failure> {
+    let file = File::open(&request.file)?;
+    let parsed = parse(format(request)?, file, &Options::default())?;
+    Ok(black_box(parsed).data.examples())
+}
+
+fn infer(request: &Request) -> Result<usize, Failure> {
+    let file = File::open(&request.file)?;
+    let limits = ParseLimits::default();
+    let read: Inference = json::from_reader_of_tensors(file, &limits, request.n)?;
+    let [tensor] = read.inputs;
+    let parsed = tensor
+        .data
+        .into_parsed(tensor.datatype, tensor.shape[0], true)?;
+    Ok(black_box(parsed).data.examples())
+}
+
+fn store(request: &Request) -> Result<usize, Failure> {
+    let (spooled, stored) = (
+        request.file.with_extension("spool"),
+        request.file.with_extension("stored"),
+    );
+    let open = move || {
+        File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&spooled)
+    };
+    let spool = Spool::new(UPLOAD_MEMORY_BYTES, open);
+    let file = File::open(&request.file)?;
+    let mut parsed = gather(format(request)?, file, &Options::default(), spool)?;
+    let to = File::create(&stored)?;
+    parsed
+        .data
+        .store(BufWriter::with_capacity(1 << 20, &to), EXAMPLES_MAX)?;
+    to.sync_all()?;
+    fs::remove_file(stored)?;
+    Ok(parsed.data.header().rows)
+}
+
+fn copy(request: &Request) -> Result<usize, Failure> {
+    let target = request.file.with_extension("copy");
+    let (mut from, mut to) = (File::open(&request.file)?, File::create(&target)?);
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        let read = from.read(&mut piece)?;
+        if read == 0 {
+            break;
+        }
+        to.write_all(&piece[..read])?;
+    }
+    to.sync_all()?;
+    fs::remove_file(target)?;
+    Ok(0)
+}

@@ -1,7 +1,7 @@
 //! Export of spans to a collector over OTLP.
 //!
-//! A thread of its own sends batches of spans. A collector that hangs or is absent delays nothing: the queue of spans is
-//! bounded, and spans that do not fit are dropped.
+//! A thread of its own sends batches of spans. The queue of spans is bounded, and spans that do not fit are dropped. A
+//! collector that hangs or is absent therefore delays nothing.
 
 use std::sync::Mutex;
 use std::time::Duration;

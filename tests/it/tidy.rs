@@ -249,8 +249,10 @@ fn every_module_has_a_place_in_the_order() {
 #[test]
 fn libraries_and_records_do_not_know_the_outside() {
     let mut found = Vec::new();
+    // The programs in `examples` measure the libraries, so they have a clock.
     for source in code().iter().filter(|source| {
-        source.path.starts_with("crates/") || source.path.starts_with("src/records/")
+        let is_library = source.path.starts_with("crates/") && !source.path.contains("/examples/");
+        is_library || source.path.starts_with("src/records/")
     }) {
         for (number, line) in source.lines() {
             let named = OUTSIDE.iter().filter(|word| has_word(&line, word));

@@ -84,8 +84,9 @@ async fn a_request_its_job_in_another_process_and_its_callback_are_one_trace() {
         Program::start(directory.path(), &settings)
     };
     let (api, _worker) = (start("api"), start("worker"));
+    let examples = json!([{"x": "101", "y": 1}, {"x": "010", "y": -1}]);
     let job = json!({
-        "train": {"learner": {"name": "perceptron"}, "data": {"labelled": {"examples": [{"x": "101", "y": 1}, {"x": "010", "y": -1}]}}},
+        "train": {"learner": {"name": "perceptron"}, "data": {"labelled": {"examples": examples}}},
         "callback": receiver.url(),
     });
     let traceparent = format!("00-{TRACE}-{CLIENT_SPAN}-01");

@@ -178,7 +178,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_are_packed_at_every_length(bits in prop::collection::vec(any::<bool>(), 1..300), stranger in 0_usize..600) {
+        fn bits_are_packed_at_every_length(
+            bits in prop::collection::vec(any::<bool>(), 1..300),
+            stranger in 0_usize..600,
+        ) {
             let cells: Vec<&str> = bits.iter().map(|&bit| if bit { "1" } else { "0" }).collect();
             let mut line = cells.join(",").into_bytes();
             let mut expected = vec![0; words_for(bits.len())];
@@ -197,7 +200,9 @@ mod tests {
         }
 
         #[test]
-        fn numbers_are_those_of_single_cells(cells in prop::collection::vec("[-+]?[0-9]{0,20}[.]?[0-9]{0,20}([eE][-+]?[0-9]{1,3})?", 1..6)) {
+        fn numbers_are_those_of_single_cells(
+            cells in prop::collection::vec("[-+]?[0-9]{0,20}[.]?[0-9]{0,20}([eE][-+]?[0-9]{1,3})?", 1..6),
+        ) {
             let line = cells.join(",");
             let mut values = Vec::new();
             let read = split(&line, LabelPlace::None).unwrap().numbers(cells.len(), &mut values);

@@ -116,7 +116,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_are_those_of_the_standard_library(text in "[-+]?[0-9]{0,22}[.]?[0-9]{0,22}([eE][-+]?[0-9]{0,3})?[x.e,]?") {
+        fn numbers_are_those_of_the_standard_library(
+            text in "[-+]?[0-9]{0,22}[.]?[0-9]{0,22}([eE][-+]?[0-9]{0,3})?[x.e,]?",
+        ) {
             let known = text.parse::<f64>().ok().filter(|value| value.is_finite());
             let bits = |value: f64| value.to_bits();
             prop_assert_eq!(parse_number(text.as_bytes()).ok().map(bits), known.map(bits));

@@ -53,6 +53,14 @@ pub fn follow(span: &Span, parent: Option<TraceParent>) -> Option<TraceParent> {
     }
 }
 
+/// Renames a span that has begun, such as the span of a request whose route is found late.
+pub fn rename(span: &Span, name: impl FnOnce() -> String) {
+    #[cfg(feature = "otlp")]
+    otlp::rename(span, name());
+    #[cfg(not(feature = "otlp"))]
+    let _ = (span, name);
+}
+
 /// Runs work in a context, which [`current`] returns inside.
 pub async fn within<F: Future>(context: Option<TraceParent>, work: F) -> F::Output {
     CONTEXT.scope(context, work).await

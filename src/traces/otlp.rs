@@ -124,6 +124,11 @@ pub fn follow(span: &Span, parent: Option<TraceParent>) -> Option<TraceParent> {
     }
 }
 
+/// Renames a span. The recorded field `otel.name` would rename only a span that has not begun.
+pub fn rename(span: &Span, name: String) {
+    span.context().span().update_name(name);
+}
+
 /// An exporter that warns of failures at most once per [`WARNING_PAUSE`].
 #[derive(Debug)]
 struct RareWarnings<E> {

@@ -113,11 +113,11 @@ def test_a_comparison_by_the_service_shows_its_best_learner(page, service, see):
     page.goto(f"/#/compare?job={job['id']}")
     expect(page.get_by_role("link", name="Model …").first).to_have_attribute("href", f"#/models/{result['model']}")
     expect(page.get_by_text("certified")).to_have_count(4)
-    page.get_by_text("The figure of the service, for papers").click()
+    page.get_by_text("The figure as the API draws it").click()
     expect(page.get_by_role("img", name="Figure of Comparison")).to_be_visible()
     see("compare-task")
     with page.expect_download() as download:
-        page.get_by_role("button", name="Save SVG").click()
+        page.get_by_role("button", name="SVG of the API").click()
     assert download.value.path().read_bytes() == service.get(f"/v1/jobs/{job['id']}/figure?format=svg")
 
 

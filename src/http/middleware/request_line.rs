@@ -92,7 +92,6 @@ impl RequestLine {
         let span = tracing::info_span!(
             target: traces::TARGET,
             "request",
-            otel.name = Empty,
             otel.kind = "server",
             http.request.method = %request.method(),
             http.response.status_code = Empty,
@@ -148,7 +147,7 @@ impl Drop for RequestLine {
         // Without a status, the client left before the answer began. nginx logs the same status 499.
         let (status, head_seconds) = self.head.unwrap_or((499, seconds));
         let span = &self.span;
-        span.record("otel.name", format!("{} {route}", self.method));
+        traces::rename(span, || format!("{} {route}", self.method));
         span.record("http.route", route);
         span.record("http.response.status_code", status);
         span.record("halfspace.key", self.facts.0.owner.get().map(Owner::as_str));

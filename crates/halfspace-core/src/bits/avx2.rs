@@ -116,8 +116,8 @@ pub fn add(
     let last_amounts = last_amounts(kept, amount);
     for (at, (weights, values)) in weights.iter().zip(values).enumerate() {
         let amounts = if at == last { last_amounts } else { amounts };
-        for register in 0..REGISTERS {
-            let sum = sum(weights, values, register, amounts[register]);
+        for (register, amount) in amounts.into_iter().enumerate() {
+            let sum = sum(weights, values, register, amount);
             let zero = _mm256_mul_pd(_mm256_mul_pd(sum, factor), _mm256_setzero_pd());
             let zero = _mm256_add_pd(zero, _mm256_mul_pd(sum, _mm256_setzero_pd()));
             zeros = _mm256_add_pd(zeros, zero);
@@ -129,8 +129,8 @@ pub fn add(
     }
     for (at, (weights, values)) in weights.iter_mut().zip(values).enumerate() {
         let amounts = if at == last { last_amounts } else { amounts };
-        for register in 0..REGISTERS {
-            let sum = sum(weights, values, register, amounts[register]);
+        for (register, amount) in amounts.into_iter().enumerate() {
+            let sum = sum(weights, values, register, amount);
             store(sum, &mut weights.as_chunks_mut().0[register]);
         }
     }

@@ -2,7 +2,7 @@
 //! container platforms mount secrets as files.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Command;
 
@@ -29,34 +29,20 @@ pub fn with_secret_files(
         .collect();
     for (id, name) in secrets {
         let named = format!("{name}{ENDING}");
-        let Some(path) = variable(&named) else {
+        let Some(path) = variable(&named).map(PathBuf::from) else {
             continue;
         };
         if variable(&name).is_some() {
             return Err(format!("{name} and {named} are both set; set one of them"));
         }
-        let value = secret(Path::new(&path))
-            .map_err(|why| format!("{named}: {}: {why}", Path::new(&path).display()))?;
+        let value = secret(&path).map_err(|why| format!("{named}: {}: {why}", path.display()))?;
         // The value is a default that the help does not show, so the command line still has precedence.
         command = command.mut_arg(id, |argument| {
             argument.default_value(value).hide_default_value(true)
         });
     }
-    let commands: Vec<_> = command
-        .get_subcommands()
-        .map(|one| one.get_name().to_owned())
-        .collect();
-    for name in commands {
-        let mut failure = None;
-        command = command.mut_subcommand(name, |one| {
-            with_secret_files(one.clone(), variable).unwrap_or_else(|error| {
-                failure = Some(error);
-                one
-            })
-        });
-        if let Some(error) = failure {
-            return Err(error);
-        }
+    for subcommand in command.get_subcommands_mut() {
+        *subcommand = with_secret_files(std::mem::take(subcommand), variable)?;
     }
     Ok(command)
 }

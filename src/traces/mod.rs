@@ -1,8 +1,8 @@
 //! Spans of requests, jobs and callbacks, and the trace context that connects them.
 //!
-//! A request continues the trace of its `traceparent` header. A job stores the context of its request, so the span of
-//! a worker in another process joins the same trace, and so does the span of the callback. Without the feature `otlp`
-//! no spans exist, and the context of the client is passed on unchanged.
+//! A request continues the trace of its `traceparent` header. A job stores the context of its request. The spans of a
+//! worker in another process and of the callback therefore join the same trace. Without the feature `otlp` no spans
+//! exist, and the context of the client is passed on unchanged.
 
 #[cfg(feature = "otlp")]
 mod otlp;
@@ -38,7 +38,7 @@ impl SpanExport {
 }
 
 tokio::task_local! {
-    /// The context of the request or job that the current task works for.
+    /// The context of the request or callback that the current task works for.
     static CONTEXT: Option<TraceParent>;
 }
 
@@ -56,7 +56,9 @@ pub fn follow(span: &Span, parent: Option<TraceParent>) -> Option<TraceParent> {
 /// Renames a span that has begun, such as the span of a request whose route is found late.
 pub fn rename(span: &Span, name: impl FnOnce() -> String) {
     #[cfg(feature = "otlp")]
-    otlp::rename(span, name());
+    if !span.is_disabled() {
+        otlp::rename(span, name());
+    }
     #[cfg(not(feature = "otlp"))]
     let _ = (span, name);
 }

@@ -4,6 +4,7 @@
  */
 
 import { Problem, Unreachable, call, freshKey, patiently, send } from "../../service/requests.mjs";
+import { piecesOf } from "../../service/text_stream.mjs";
 import { History } from "./history.mjs";
 import { end, own } from "./memory.mjs";
 
@@ -135,7 +136,7 @@ export class Run {
     });
     try {
       const response = await patiently(attempt, this.until);
-      for await (const line of linesOf(response)) this.take(line);
+      for await (const line of piecesOf(response, "\n")) this.take(JSON.parse(line));
     } catch (error) {
       this.abort.throwIfAborted();
       const isTold = error instanceof Problem && (error.status === 412 || error.document.code === "session-ended");
@@ -179,22 +180,5 @@ export class Run {
     if (!this.session) return null;
     const isSmall = JSON.stringify(this.before ?? null).length <= KEPT_HYPOTHESIS_MAX;
     return { session: this.session.id, history: this.history.kept(), before: isSmall ? this.before : null, beforeAt: this.beforeAt };
-  }
-}
-
-/** The lines of an answer as they arrive. @param {Response} response @returns {AsyncGenerator<any>} */
-async function* linesOf(response) {
-  if (!response.body) return;
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    text += value ?? "";
-    const lines = text.split("\n");
-    text = done ? "" : lines.pop() ?? "";
-    for (const line of lines) {
-      if (line.trim()) yield JSON.parse(line);
-    }
-    if (done) return;
   }
 }

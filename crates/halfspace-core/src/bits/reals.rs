@@ -122,10 +122,7 @@ impl RealColumn {
         bias: f64,
         positives: u64,
     ) -> Option<usize> {
-        assert!(
-            rows.end <= BLOCK_ROWS && rows.end * self.n <= values.len(),
-            "rows among the values"
-        );
+        self.assert_among(&rows, values);
         match kernels() {
             Kernels::Detected => first_wrong_detected(self, values, rows, bias, positives),
             Kernels::Scalar => {
@@ -147,10 +144,7 @@ impl RealColumn {
         step: RealStep,
         mistakes_max: u64,
     ) -> RealLearnt {
-        assert!(
-            rows.end <= BLOCK_ROWS && rows.end * self.n <= values.len(),
-            "rows among the values"
-        );
+        self.assert_among(&rows, values);
         match kernels() {
             Kernels::Detected => learn_detected(self, values, rows, step, mistakes_max),
             Kernels::Scalar => {
@@ -158,6 +152,13 @@ impl RealColumn {
                 scalar::learn_reals(weights, values, rows, step, mistakes_max)
             }
         }
+    }
+
+    fn assert_among(&self, rows: &Range<usize>, values: &[f64]) {
+        assert!(
+            rows.end <= BLOCK_ROWS && rows.end * self.n <= values.len(),
+            "rows among the values"
+        );
     }
 
     /// Adds `amount` times a row to the weights. Returns false and adds nothing if a sum, or a sum times
@@ -304,8 +305,8 @@ pub(super) mod plain {
         product_of_parts([(weights, values), (&[], &[])])
     }
 
-    /// Adds `amount` times the values to the weights in whole registers, because a register that is read soon
-    /// after a part of it was written waits. `kept` is 0 in the lanes beyond the last column, which must not
+    /// Adds `amount` times the values to the weights. The function writes whole registers, because a read of a
+    /// register waits after a write of a part. `kept` is 0 in the lanes beyond the last column, which must not
     /// change, else 1. Returns false and adds nothing if a sum, or a sum times `factor`, is not finite.
     #[inline(always)]
     pub fn add(

@@ -7,7 +7,7 @@
 use halfspace_core::bits::WORD_BITS;
 
 use crate::binary::tensor_datatype::Written;
-use crate::text::numbers::number_prefix;
+use crate::text::numbers::{four_bits, number_prefix};
 
 /// Digits of a whole number that a double always represents.
 const DIGITS_MAX: usize = 15;
@@ -100,15 +100,12 @@ pub(crate) fn bits(text: &[u8]) -> Option<(u64, usize)> {
 
 fn close_or_spaced_bits(text: &[u8]) -> Option<(u64, usize)> {
     const CLOSE: u64 = u64::from_le_bytes(*b"0,0,0,0,");
-    const CLOSE_ONES: u64 = u64::from_le_bytes([1, 0, 1, 0, 1, 0, 1, 0]);
-    /// Moves bit 16 k to bit 48 + k.
-    const CLOSE_GATHER: u64 = 1 << 48 | 1 << 33 | 1 << 18 | 1 << 3;
     if let Some((eights, _)) = text.split_at_checked(2 * WORD_BITS) {
         let (mut word, mut strange) = (0, 0);
         for (place, &eight) in eights.as_chunks::<8>().0.iter().enumerate() {
-            let seen = u64::from_le_bytes(eight) ^ CLOSE;
-            strange |= seen & !CLOSE_ONES;
-            word |= (seen.wrapping_mul(CLOSE_GATHER) >> 48 & 0xf) << (4 * place);
+            let (bits, other) = four_bits(eight, CLOSE);
+            strange |= other;
+            word |= bits << (4 * place);
         }
         if strange == 0 {
             return Some((word, 2 * WORD_BITS));

@@ -12,7 +12,7 @@ use memchr::{memchr_iter, memrchr};
 /// A window that both sides hold.
 pub(crate) type SharedWindow = Rc<RefCell<Window>>;
 
-/// Bytes of a document, and what the parser knows about them.
+/// Bytes of a document, and the place of the parser.
 #[derive(Default)]
 pub(crate) struct Window {
     buffer: Vec<u8>,
@@ -24,8 +24,8 @@ pub(crate) struct Window {
     /// The line of the parser, from 1, and its bytes in the line.
     line: u64,
     column: u64,
-    /// Line feeds that the parser did not see, and the bytes of its line that the parser did not see. The number is
-    /// negative if the line of the parser is longer than the line of the document.
+    /// Line feeds that the parser did not see, and bytes of the present line that the parser did not see. The number of
+    /// bytes is negative if the line of the parser is longer than the line of the document.
     lines_hidden: u64,
     columns_hidden: i64,
     /// Elements of the innermost list that the parser did not see.

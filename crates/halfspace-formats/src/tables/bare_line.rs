@@ -6,16 +6,12 @@
 use halfspace_core::bits::{WORD_BITS, words_for};
 use memchr::{memchr, memchr2, memrchr};
 
-use crate::text::numbers::number_prefix;
+use crate::text::numbers::{four_bits, number_prefix};
 
 /// The bytes of eight characters in which every second one is a `0`.
 const ZEROS: u64 = u64::from_le_bytes([b'0', 0, b'0', 0, b'0', 0, b'0', 0]);
 /// The bytes of eight characters in which every second one may be a delimiter.
 const BETWEEN: u64 = u64::from_le_bytes([0, 1, 0, 1, 0, 1, 0, 1]);
-/// The bits in which a `1` differs from a `0`.
-const ONES: u64 = u64::from_le_bytes([1, 0, 1, 0, 1, 0, 1, 0]);
-/// The multiplier that moves bit 16 k to bit 48 + k. No two of these products share a bit, so there is no carry.
-const GATHER: u64 = 1 << 48 | 1 << 33 | 1 << 18 | 1 << 3;
 
 /// The position of the label in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,11 +65,10 @@ impl<'l> BareLine<'l> {
         words.resize(words_for(n), 0);
         let mut strange = 0;
         let mut pack = |index: usize, eight: [u8; 8]| {
-            let seen = u64::from_le_bytes(eight) ^ pattern;
-            strange |= seen & !ONES;
+            let (bits, other) = four_bits(eight, pattern);
+            strange |= other;
             let place = 4 * index;
-            words[place / WORD_BITS] |=
-                (seen.wrapping_mul(GATHER) >> 48 & 0xf) << (place % WORD_BITS);
+            words[place / WORD_BITS] |= bits << (place % WORD_BITS);
         };
         for (index, &eight) in eights.iter().enumerate() {
             pack(index, eight);

@@ -223,7 +223,7 @@ impl Rule for Winnow {
             if (verdict.is_none() || self.row.len() > LONG_ROW_WORDS) && stop.raised().is_some() {
                 return true;
             }
-            let is_positive = verdict.unwrap_or_else(|| self.weights.is_positive(&self.row));
+            let is_positive = verdict.unwrap_or_else(|| self.weights.exact_verdict(&self.row));
             is_positive != block.is_positive(row)
         })
     }

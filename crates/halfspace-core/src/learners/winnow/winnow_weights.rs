@@ -119,7 +119,12 @@ impl WinnowWeights {
     /// Whether the weights of the active features of a row, given as packed words, reach theta.
     pub fn is_positive(&self, row: &[u64]) -> bool {
         let verdict = self.quick_verdict(row);
-        verdict.unwrap_or_else(|| self.sum(row).reaches(&self.theta))
+        verdict.unwrap_or_else(|| self.exact_verdict(row))
+    }
+
+    /// [`Self::is_positive`] by a sum of integers of any size, for rows without a quick verdict.
+    pub fn exact_verdict(&self, row: &[u64]) -> bool {
+        self.sum(row).reaches(&self.theta)
     }
 
     /// [`Self::is_positive`] if machine words decide the comparison.

@@ -23,6 +23,9 @@ struct Dialect {
     kernel: fn(&KernelScore, &str) -> String,
     /// Source of the kernel values beside the features, if any.
     kernel_source: fn(&KernelScore) -> String,
+    /// The end of a subquery whose columns are computed once per row. PostgreSQL would otherwise put the expression of a
+    /// column in each place that names the column.
+    computed_once: &'static str,
 }
 
 pub(super) fn write_sqlite(computation: &Computation, title: &str) -> Result<String, String> {
@@ -50,6 +53,7 @@ pub(super) fn write_sqlite(computation: &Computation, title: &str) -> Result<Str
             }
         },
         kernel_source: |_| String::new(),
+        computed_once: "",
     };
     write(computation, title, &dialect)
 }
@@ -78,6 +82,7 @@ pub(super) fn write_postgresql(computation: &Computation, title: &str) -> Result
                 values.join(", ")
             )
         },
+        computed_once: " OFFSET 0",
     };
     write(computation, title, &dialect)
 }
@@ -155,9 +160,10 @@ fn of_kernel(
     let mut terms = vec![(dialect.whole)(&BigInt::ZERO)];
     terms.extend(kernel.support.iter().map(term));
     let counted = format!(
-        "SELECT *, {} AS active FROM (\n        SELECT {}\n      ) AS bits",
+        "SELECT *, {} AS active FROM (\n        SELECT {}{once}\n      ) AS bits{once}",
         balanced(&columns(&all)),
-        bits.join(",\n          ")
+        bits.join(",\n          "),
+        once = dialect.computed_once
     );
     Ok(format!(
         "SELECT {} AS score FROM (\n      {counted}\n    ) AS counted{}\n    WHERE active IS NOT NULL",

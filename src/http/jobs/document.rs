@@ -39,7 +39,7 @@ pub struct JobDocument {
     data_sha256: Option<String>,
     /// Encoding of the table that the job reads, if there is one. Lists leave the encoding out.
     #[schema(value_type = Option<TableEncoding>)]
-    pub table: Option<Value>,
+    table: Option<Value>,
     /// Dataset of the job. The dataset may have been deleted after the end of the job.
     dataset: Option<DatasetId>,
     /// Request that repeats the job, in the form of `POST /v1/jobs`. The request has no `data` if the rows came inside

@@ -19,6 +19,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_formats::json;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::jobs::JobsError;
@@ -42,6 +43,9 @@ use crate::http::jobs::json_place::JsonPlace;
 use crate::http::jobs::submission::{RequestedJob, submit};
 use crate::http::jobs::tasks::JobRequest;
 use crate::http::problem::{Code, Problem};
+
+/// Bytes of the longest result in a list.
+const LISTED_RESULT_BYTES_MAX: usize = 64 * 1024;
 
 /// A page of jobs, newest first.
 #[derive(Serialize, ToSchema)]
@@ -226,7 +230,7 @@ fn with_preference(mut response: Response, prefer: Option<PreferWait>) -> Respon
 ///
 /// The parts of a job are listed only with `parent`. Send `next_cursor` of the answer as `cursor` to get the
 /// next page. The parts of results that may be long are null in lists: hypotheses, certificates of separability and
-/// support vectors.
+/// support vectors. A result with more than 64 KiB besides these parts is null as a whole.
 #[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(JobListQuery),
     responses((status = 200, description = "A page of jobs", body = JobList)))]
 pub async fn list_jobs(
@@ -241,15 +245,19 @@ pub async fn list_jobs(
         learner: query.learner,
         parent: query.parent,
     };
-    let slice = app.jobs.store().jobs(&owner, &filter, &page).await?;
+    let slice = app
+        .jobs
+        .store()
+        .jobs(&owner, &filter, &page, shorten)
+        .await?;
     Ok(Json(JobList {
-        items: slice.items.into_iter().map(listed).collect(),
+        items: slice.items.into_iter().map(JobDocument::from).collect(),
         next_cursor: slice.next.map(|cursor| cursor.to_string()),
     }))
 }
 
-/// The document of a job in a list, which leaves out the parts that may be long.
-fn listed(mut job: Job) -> JobDocument {
+/// Removes the parts of a job that may be long and that lists leave out.
+fn shorten(job: &mut Job) {
     const LONG: [&str; 6] = [
         "/hypothesis",
         "/best/hypothesis",
@@ -258,18 +266,20 @@ fn listed(mut job: Job) -> JobDocument {
         "/certificate",
         "/support",
     ];
+    if let Some(table) = job.spec.pointer_mut("/data/names/table") {
+        *table = Value::Null;
+    }
+    let Some(result) = &mut job.result else {
+        return;
+    };
     for pointer in LONG {
-        let part = job
-            .result
-            .as_mut()
-            .and_then(|result| result.pointer_mut(pointer));
-        if let Some(part) = part {
-            *part = serde_json::Value::Null;
+        if let Some(part) = result.pointer_mut(pointer) {
+            *part = Value::Null;
         }
     }
-    let mut document = JobDocument::from(job);
-    document.table = None;
-    document
+    if result.to_string().len() > LISTED_RESULT_BYTES_MAX {
+        job.result = None;
+    }
 }
 
 /// Returns a job.

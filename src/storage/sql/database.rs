@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use futures_util::TryStreamExt;
 use futures_util::future::BoxFuture;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
@@ -95,21 +96,35 @@ impl Database {
 
     /// All rows that a statement reads.
     pub(super) fn all(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>>> {
+        self.each(statement, Ok)
+    }
+
+    /// The values that `take` makes from the rows that a statement reads. Few rows are in memory at once.
+    pub(super) fn each<'a, T: Send + 'a>(
+        &'a self,
+        statement: Statement,
+        mut take: impl FnMut(Row) -> Result<T> + Send + 'a,
+    ) -> BoxFuture<'a, Result<Vec<T>>> {
         bounded("read", self.pulse(), async move {
             #[cfg(test)]
             super::faults::meet(&statement.text)?;
-            Ok(match self {
+            let mut taken = Vec::new();
+            match self {
                 Self::Sqlite { readers, .. } => {
-                    let found = statement.for_sqlite().fetch_all(readers).await?;
-                    found.into_iter().map(Row::Sqlite).collect()
+                    let mut rows = statement.for_sqlite().fetch(readers);
+                    while let Some(row) = rows.try_next().await? {
+                        taken.push(take(Row::Sqlite(row))?);
+                    }
                 }
                 Self::Postgres { pool, .. } => {
                     let mut connection = admitted(|| pool.acquire()).await?;
-                    let found = statement.for_postgres();
-                    let found = found.fetch_all(&mut *connection).await?;
-                    found.into_iter().map(Row::Postgres).collect()
+                    let mut rows = statement.for_postgres().fetch(&mut *connection);
+                    while let Some(row) = rows.try_next().await? {
+                        taken.push(take(Row::Postgres(row))?);
+                    }
                 }
-            })
+            }
+            Ok(taken)
         })
     }
 

@@ -161,6 +161,7 @@ impl Store {
         owner: &Owner,
         filter: &JobFilter,
         page: &Page<JobKind>,
+        shorten: fn(&mut Job),
     ) -> Result<Slice<Job, JobKind>> {
         let text = match filter.parent {
             None => LIST,
@@ -176,8 +177,12 @@ impl Store {
         if let Some(parent) = filter.parent {
             select = select.bind(parent.to_string());
         }
-        let found = self.database.all(select).await?;
-        let items = found.iter().map(rows::job).collect::<Result<Vec<_>>>()?;
+        let take = move |row| {
+            let mut job = rows::job(&row)?;
+            shorten(&mut job);
+            Ok(job)
+        };
+        let items = self.database.each(select, take).await?;
         Ok(Slice::from_one_more(items, page, |job| job.id))
     }
 

@@ -55,6 +55,22 @@ async fn a_grid_trains_over_the_product_of_its_lists() {
 }
 
 #[tokio::test]
+async fn a_list_leaves_out_a_long_result() {
+    let service = Service::start().await;
+    let mut results = Vec::new();
+    for seeds in [2, 400] {
+        let seeds: Vec<u64> = (0..seeds).collect();
+        let job = service.run(&grid(json!({"seed": seeds}))).await;
+        results.push(job["result"].clone());
+    }
+    let page = service.get("/v1/jobs").await.expect(200).json();
+    assert!(results[1].to_string().len() > 64 * 1024);
+    assert_eq!(page["items"][0]["result"], Value::Null);
+    assert_eq!(page["items"][0]["status"], "succeeded");
+    assert_eq!(page["items"][1]["result"], results[0]);
+}
+
+#[tokio::test]
 async fn a_grid_reads_a_dataset_and_keeps_it_so_long() {
     let service = Service::idle(&[]).await;
     let body = json!({"data": short_job()["train"]["data"]});

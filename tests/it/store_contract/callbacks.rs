@@ -268,7 +268,9 @@ pub(super) async fn a_callback_comes_back_when_it_is_due(backend: &dyn Backend) 
     );
     assert_eq!(take(store, "d", LONG).await, None);
     let page = Page::<JobKind>::new(10, None);
-    let listed = store.jobs(&owner(), &JobFilter::default(), &page).await;
+    let listed = store
+        .jobs(&owner(), &JobFilter::default(), &page, |_| ())
+        .await;
     assert_eq!(listed.unwrap().items[0].callback, Some(expected));
     // A callback that failed for good, and one whose worker vanished.
     owed(store, 2).await;

@@ -148,7 +148,7 @@ pub(super) async fn a_damaged_result_is_not_told(backend: &dyn Backend) {
     assert_corrupt(store.job(&owner(), id).await);
     assert_corrupt(
         store
-            .jobs(&owner(), &JobFilter::default(), &Page::new(5, None))
+            .jobs(&owner(), &JobFilter::default(), &Page::new(5, None), |_| ())
             .await,
     );
     assert_corrupt(store.events(None, id, 3, 10).await);

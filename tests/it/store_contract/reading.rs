@@ -47,7 +47,7 @@ pub(super) async fn pages_neither_repeat_nor_skip(backend: &dyn Backend) {
     let mut page = Page::<JobKind>::default();
     for (count, newcomer) in [(20, 60), (20, 61), (15, 62)] {
         let slice = store
-            .jobs(&owner(), &JobFilter::default(), &page)
+            .jobs(&owner(), &JobFilter::default(), &page, |_| ())
             .await
             .unwrap();
         assert_eq!(slice.items.len(), count);
@@ -61,7 +61,7 @@ pub(super) async fn pages_neither_repeat_nor_skip(backend: &dyn Backend) {
     let expected: Vec<_> = (1..=55).rev().map(|number| job(number).id).collect();
     assert_eq!(seen, expected);
     let slice = store
-        .jobs(&owner(), &JobFilter::default(), &Page::new(3, None))
+        .jobs(&owner(), &JobFilter::default(), &Page::new(3, None), |_| ())
         .await
         .unwrap();
     let newest: Vec<_> = slice.items.iter().map(|job| job.id).collect();
@@ -125,7 +125,7 @@ pub(super) async fn lists_are_filtered(backend: &dyn Backend) {
         ),
     ] {
         let slice = store
-            .jobs(&owner(), &filter, &Page::default())
+            .jobs(&owner(), &filter, &Page::default(), |_| ())
             .await
             .unwrap();
         let found: Vec<_> = slice.items.iter().map(|job| job.id).collect();
@@ -149,7 +149,7 @@ pub(super) async fn owners_do_not_see_each_other(backend: &dyn Backend) {
         DeleteOutcome::NotFound
     );
     let jobs = store
-        .jobs(&stranger, &JobFilter::default(), &Page::default())
+        .jobs(&stranger, &JobFilter::default(), &Page::default(), |_| ())
         .await
         .unwrap();
     assert_eq!(jobs.items, []);

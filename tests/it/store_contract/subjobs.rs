@@ -408,7 +408,7 @@ pub(super) async fn lists_pass_over_subjobs(backend: &dyn Backend) {
     let id = parent(3).id;
     let page = Page::new(10, None);
     let list = async |filter: JobFilter| {
-        let listed = store.jobs(&owner(), &filter, &page).await.unwrap();
+        let listed = store.jobs(&owner(), &filter, &page, |_| ()).await.unwrap();
         listed.items.iter().map(|job| job.id).collect::<Vec<_>>()
     };
     let of_status = |status| JobFilter {
@@ -429,7 +429,7 @@ pub(super) async fn lists_pass_over_subjobs(backend: &dyn Backend) {
     assert_eq!(list(of_parent(None)).await, newest_first);
     assert_eq!(list(of_parent(Some(Status::Running))).await, [subjob.job]);
     let stranger = store
-        .jobs(&Owner::new("other"), &of_parent(None), &page)
+        .jobs(&Owner::new("other"), &of_parent(None), &page, |_| ())
         .await;
     assert!(stranger.unwrap().items.is_empty());
 }

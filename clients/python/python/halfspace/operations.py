@@ -139,7 +139,7 @@ class Operations:
 
         The parts of a job are listed only with `parent`. Send `next_cursor` of the answer as `cursor` to get the
         next page. The parts of results that may be long are null in lists: hypotheses, certificates of separability
-        and support vectors.
+        and support vectors. A result with more than 64 KiB besides these parts is null as a whole.
         """
         return self._send(Call("GET", "/v1/jobs", accept="application/json", query={"limit": limit, "cursor": cursor, "status": status, "task": task, "learner": learner, "parent": parent}), types.JobList)
 
@@ -712,7 +712,7 @@ class AsyncOperations:
 
         The parts of a job are listed only with `parent`. Send `next_cursor` of the answer as `cursor` to get the
         next page. The parts of results that may be long are null in lists: hypotheses, certificates of separability
-        and support vectors.
+        and support vectors. A result with more than 64 KiB besides these parts is null as a whole.
         """
         return await self._send(Call("GET", "/v1/jobs", accept="application/json", query={"limit": limit, "cursor": cursor, "status": status, "task": task, "learner": learner, "parent": parent}), types.JobList)
 

@@ -23,8 +23,8 @@ struct Dialect {
     kernel: fn(&KernelScore, &str) -> String,
     /// Source of the kernel values beside the features, if any.
     kernel_source: fn(&KernelScore) -> String,
-    /// The end of a subquery whose columns are computed once per row. PostgreSQL would otherwise put the expression of a
-    /// column in each place that names the column.
+    /// The end of a subquery whose columns are computed once per row. PostgreSQL would otherwise put the expression of
+    /// a column in each place that names the column.
     computed_once: &'static str,
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn parse_values(
     let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
     let mut builder = builder.of_kind(options.values)?;
     let mut rows = RowReader::new(reader, table.columns * table.kind.bytes(), header.bytes);
-    let mut text = Vec::new();
+    let (mut text, mut values) = (Vec::new(), Vec::new());
     for row in 1..=header.rows {
         let Some((_, bytes)) = rows.next_row()? else {
             let end = rows.offset() + rows.left() as u64;
@@ -62,7 +62,7 @@ pub(crate) fn parse_values(
             let fault = Fault::new(FormatErrorKind::Truncated, detail);
             return Err(fault.placed(Some(Place::Byte(end))));
         };
-        table.read_row(row, bytes, &mut text, &mut builder)?;
+        table.read_row(row, bytes, &mut text, &mut values, &mut builder)?;
     }
     if rows.has_more()? {
         let detail = format!(
@@ -127,12 +127,13 @@ impl NpyLayout {
         })
     }
 
-    /// Reads row `row`, counted from 1. `text` is a reused buffer.
+    /// Reads row `row`, counted from 1. `text` and `values` are reused buffers.
     fn read_row(
         &self,
         row: u64,
         bytes: &[u8],
         text: &mut Vec<u8>,
+        values: &mut Vec<f64>,
         builder: &mut SampleBuilder,
     ) -> Result<(), FormatError> {
         let cell = |column: usize| {
@@ -162,7 +163,7 @@ impl NpyLayout {
             if let Some(at) = real {
                 builder.note_first_real(cell(self.features.start + at));
             }
-        } else {
+        } else if !(self.numbers(bytes, values) && builder.set_numbers(values)) {
             for column in self.features.clone() {
                 let became_real = builder.value(value(column)?);
                 if became_real.map_err(|fault| fault.placed(Some(cell(column))))? {
@@ -172,6 +173,32 @@ impl NpyLayout {
         }
         let ended = builder.end_row(label);
         ended.map_err(|fault| fault.placed(Some(cell(0))))
+    }
+
+    /// Reads all features of a row. Returns false if a value is not finite or has no exact double.
+    fn numbers(&self, bytes: &[u8], values: &mut Vec<f64>) -> bool {
+        let size = self.kind.bytes();
+        let bytes = &bytes[self.features.start * size..self.features.end * size];
+        values.clear();
+        match self.kind {
+            ValueKind::Float64 => {
+                let eights = bytes.as_chunks().0;
+                values.extend(eights.iter().map(|&eight| f64::from_le_bytes(eight)));
+            }
+            ValueKind::Float32 => {
+                let fours = bytes.as_chunks().0;
+                values.extend(
+                    fours
+                        .iter()
+                        .map(|&four| f64::from(f32::from_le_bytes(four))),
+                );
+            }
+            _ => {
+                let read = |bytes| value(self.kind, bytes).ok();
+                values.extend(bytes.chunks_exact(size).map_while(read));
+            }
+        }
+        values.len() == self.features.len() && values.iter().all(|value| value.is_finite())
     }
 }
 

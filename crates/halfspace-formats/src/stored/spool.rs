@@ -14,7 +14,7 @@
 //! Packed rows follow in the block layout with `width` words each: the plane of the ones, then the plane of
 //! the explicit -1s if the piece has any. Real rows follow one after the other with `width` doubles each.
 
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, BufReader, Read, Seek, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use halfspace_core::bits::{BLOCK_ROWS, BitBlock, words_for};
@@ -23,6 +23,9 @@ use crate::building::rows::{RealRow, real_value};
 use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
 use crate::stored::parts::RowsPart;
 use crate::stored::words::{WordReader, WordWriter};
+
+/// Bytes per read of the file, because a row may be short.
+const READ_BYTES: usize = 64 * 1024;
 
 /// File that a spool writes and then reads.
 pub trait SpoolFile: Read + Write + Seek + Send {}
@@ -233,7 +236,7 @@ impl SpooledRows {
     ) -> Result<(), BlocksError> {
         self.file.rewind()?;
         let mut reader = PieceReader {
-            words: WordReader::new(&mut self.file),
+            words: WordReader::new(BufReader::with_capacity(READ_BYTES, &mut self.file)),
             header: self.header,
             low: self.low,
             labels_are_flipped: self.labels_are_flipped,

@@ -1,10 +1,10 @@
-//! Predictions per second of a stored model, with one and with a thousand predictions per request, beside empty
-//! handlers.
+//! Predictions per second of a stored model, with one and with a thousand examples per request, beside empty handlers.
 //!
-//! Run `cargo bench --bench predictions`. The service, an empty handler and the client run in this process.
-//! Each uses one kept connection and sends one request after another. The measurements alternate with a few
-//! requests per round, and every request holds other examples. The benchmark prints the medians of all rounds,
-//! and their ratio to the empty handler that reads the same body.
+//! Run `cargo bench --bench predictions`. The service, an empty handler and the clients run in this process. Requests of
+//! one example come over 16 kept connections at once, and requests of a thousand over one. Each connection sends one
+//! request after another. The measurements alternate with a few requests per round, and every request holds other
+//! examples. The benchmark prints the median rates of all rounds, and their ratio to the empty handler that reads the
+//! same number of examples as bit strings.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::error::Error;
@@ -29,8 +29,21 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 const N: usize = 256;
 const BATCH: usize = 1000;
 const ROUNDS: usize = 40;
+/// Connections for requests of one example.
+const CONNECTIONS: usize = 16;
 const JSON: &str = "application/json";
-const NDJSON: &str = "application/x-ndjson";
+
+/// The body of a request.
+#[derive(Clone, Copy, PartialEq)]
+enum Body {
+    Nothing,
+    /// Bit strings in a JSON document.
+    BitStrings,
+    /// A bit string per line.
+    Lines,
+    /// A tensor of the Open Inference Protocol.
+    Tensor,
+}
 
 fn main() -> Outcome<()> {
     let directory = tempfile::tempdir()?;
@@ -41,9 +54,15 @@ fn main() -> Outcome<()> {
     let empty = runtime.block_on(start_empty(stop.clone()))?;
     let service = runtime.block_on(start_service(directory.path(), stop.clone()))?;
     let mut cases = vec![
-        Case::new("empty axum handler, one", empty, "/", JSON, 1)?,
-        Case::new("empty axum handler, 1,000", empty, "/", JSON, BATCH)?,
-        Case::new("GET /livez", service, "/livez", "", 1)?,
+        Case::new("empty axum handler, one", empty, "/", Body::BitStrings, 1)?,
+        Case::new(
+            "empty axum handler, 1,000",
+            empty,
+            "/",
+            Body::BitStrings,
+            BATCH,
+        )?,
+        Case::new("GET /livez", service, "/livez", Body::Nothing, 1)?,
     ];
     for (learner, target) in [
         ("directed-drift", "\"binary_weights\": {}"),
@@ -51,21 +70,31 @@ fn main() -> Outcome<()> {
         ("winnow", "\"disjunction\": {\"size\": 5}"),
         ("kernel-perceptron", "\"binary_weights\": {}"),
     ] {
-        let path = predict_path(service, learner, target)?;
-        for (size, media_type) in [(1, JSON), (BATCH, JSON), (BATCH, NDJSON)] {
-            let kind = media_type.rsplit(['/', '-']).next().unwrap_or_default();
+        let model = train(service, learner, target)?;
+        let predict = format!("/v1/models/{model}/predict");
+        let infer = format!("/v2/models/{model}/infer");
+        for (size, body, kind) in [
+            (1, Body::BitStrings, "JSON"),
+            (1, Body::Tensor, "tensor"),
+            (BATCH, Body::BitStrings, "JSON"),
+            (BATCH, Body::Lines, "NDJSON"),
+            (BATCH, Body::Tensor, "tensor"),
+        ] {
+            let path = if body == Body::Tensor {
+                &infer
+            } else {
+                &predict
+            };
             let name = format!("{learner}, {size} a request, {kind}");
-            cases.push(Case::new(&name, service, &path, media_type, size)?);
+            cases.push(Case::new(&name, service, path, body, size)?);
         }
     }
     for round in 0..ROUNDS {
         for case in &mut cases {
-            for _ in 0..case.requests_a_round() {
-                let taken = case.request()?;
-                // The first round is a warm-up.
-                if round > 0 {
-                    case.taken.push(taken);
-                }
+            let taken = case.round()?;
+            // The first round is a warm-up.
+            if round > 0 {
+                case.taken.push(taken);
             }
         }
     }
@@ -76,19 +105,18 @@ fn main() -> Outcome<()> {
 
 fn report(cases: &mut [Case]) {
     let empty = [cases[0].median(), cases[1].median()];
-    println!("n = {N}; medians, a client that waits for each answer");
+    println!("n = {N}; medians of {} rounds", ROUNDS - 1);
     println!(
         "{:<44} {:>14} {:>14} {:>10}",
-        "", "microseconds", "examples/s", "to empty"
+        "", "requests/s", "examples/s", "of empty"
     );
     for case in cases {
-        let median = case.median();
-        let rate = case.size as f64 / median;
-        let ratio = median / empty[usize::from(case.size > 1)];
+        let rate = 1.0 / case.median();
+        let ratio = rate * empty[usize::from(case.size > 1)];
+        let examples = case.size as f64 * rate;
         println!(
-            "{:<44} {:>14.0} {rate:>14.0} {ratio:>10.2}",
-            case.name,
-            median * 1e6
+            "{:<44} {rate:>14.0} {examples:>14.0} {ratio:>10.2}",
+            case.name
         );
     }
 }
@@ -96,37 +124,32 @@ fn report(cases: &mut [Case]) {
 struct Case {
     name: String,
     path: String,
-    media_type: &'static str,
+    body: Body,
     /// Examples per request.
     size: usize,
-    stream: TcpStream,
+    streams: Vec<TcpStream>,
     random: u64,
+    /// Seconds per request of each round.
     taken: Vec<f64>,
 }
 
 impl Case {
-    fn new(
-        name: &str,
-        address: SocketAddr,
-        path: &str,
-        media_type: &'static str,
-        size: usize,
-    ) -> Outcome<Self> {
-        let stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
+    fn new(name: &str, address: SocketAddr, path: &str, body: Body, size: usize) -> Outcome<Self> {
+        let connections = if size == 1 { CONNECTIONS } else { 1 };
+        let connect = |_| {
+            let stream = TcpStream::connect(address)?;
+            stream.set_nodelay(true)?;
+            Ok(stream)
+        };
         Ok(Self {
             name: name.to_owned(),
             path: path.to_owned(),
-            media_type,
+            body,
             size,
-            stream,
+            streams: (0..connections).map(connect).collect::<Outcome<_>>()?,
             random: 0x9E37_79B9_7F4A_7C15,
             taken: Vec::new(),
         })
-    }
-
-    fn requests_a_round(&self) -> usize {
-        if self.size == 1 { 50 } else { 3 }
     }
 
     fn median(&mut self) -> f64 {
@@ -134,34 +157,65 @@ impl Case {
         self.taken[self.taken.len() / 2]
     }
 
-    /// Sends one request of new examples. Returns the seconds until its answer.
-    fn request(&mut self) -> Outcome<f64> {
+    /// Sends a few requests of new examples over each connection. Returns the seconds per request.
+    fn round(&mut self) -> Outcome<f64> {
+        let count = if self.size == 1 { 50 } else { 3 };
+        let streams = std::mem::take(&mut self.streams);
+        let mut all: Vec<(TcpStream, Vec<String>)> = streams
+            .into_iter()
+            .map(|stream| (stream, (0..count).map(|_| self.request()).collect()))
+            .collect();
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            let sent = all.iter_mut().map(|(stream, requests)| {
+                scope.spawn(|| {
+                    requests
+                        .iter()
+                        .try_for_each(|request| exchange(stream, request))
+                })
+            });
+            let sent: Vec<_> = sent.collect();
+            sent.into_iter()
+                .try_for_each(|sent| sent.join().map_err(|_| "a client panicked".to_owned())?)
+        })?;
+        let taken = begun.elapsed().as_secs_f64() / (all.len() * count) as f64;
+        self.streams = all.into_iter().map(|(stream, _)| stream).collect();
+        Ok(taken)
+    }
+
+    fn request(&mut self) -> String {
         let rows: Vec<String> = (0..self.size).map(|_| self.row()).collect();
-        let body = match self.media_type {
-            "" => String::new(),
-            JSON => format!(
+        let body = match self.body {
+            Body::Nothing => {
+                return format!("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", self.path);
+            }
+            Body::BitStrings => format!(
                 "{{\"unlabelled\": {{\"examples\": [\"{}\"]}}}}",
                 rows.join("\", \"")
             ),
-            _ => rows.join("\n") + "\n",
+            Body::Lines => rows.join("\n") + "\n",
+            Body::Tensor => {
+                let bits: Vec<&str> = rows
+                    .iter()
+                    .flat_map(|row| row.split("").filter(|bit| !bit.is_empty()))
+                    .collect();
+                format!(
+                    "{{\"inputs\": [{{\"name\": \"x\", \"datatype\": \"UINT8\", \"shape\": [{}, {N}], \
+                     \"data\": [{}]}}]}}",
+                    self.size,
+                    bits.join(", ")
+                )
+            }
         };
-        let request = match self.media_type {
-            "" => format!("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", self.path),
-            media_type => format!(
-                "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\n\
-                 Content-Length: {}\r\n\r\n{body}",
-                self.path,
-                body.len()
-            ),
+        let media_type = match self.body {
+            Body::Lines => "application/x-ndjson",
+            _ => JSON,
         };
-        let begun = Instant::now();
-        self.stream.write_all(request.as_bytes())?;
-        let answer = read_answer(&mut self.stream)?;
-        let taken = begun.elapsed().as_secs_f64();
-        if !answer.starts_with("HTTP/1.1 200") {
-            return Err(answer.into());
-        }
-        Ok(taken)
+        format!(
+            "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n{body}",
+            self.path,
+            body.len()
+        )
     }
 
     fn row(&mut self) -> String {
@@ -173,6 +227,18 @@ impl Case {
             row.push_str(&format!("{:064b}", self.random));
         }
         row
+    }
+}
+
+/// Sends a request and reads its answer, which must be a success.
+fn exchange(stream: &mut TcpStream, request: &str) -> Result<(), String> {
+    let sent = stream
+        .write_all(request.as_bytes())
+        .map_err(|error| error.to_string());
+    let answer = sent.and_then(|()| read_answer(stream).map_err(|error| error.to_string()))?;
+    match answer.starts_with("HTTP/1.1 200") {
+        true => Ok(()),
+        false => Err(answer),
     }
 }
 
@@ -195,8 +261,8 @@ async fn start_service(directory: &Path, stop: CancellationToken) -> Outcome<Soc
     Ok(address)
 }
 
-/// Trains a model and returns its path for predictions.
-fn predict_path(address: SocketAddr, learner: &str, target: &str) -> Outcome<String> {
+/// Trains a model and returns its id.
+fn train(address: SocketAddr, learner: &str, target: &str) -> Outcome<String> {
     let sampling = match learner {
         "directed-drift" => "uniform-positive",
         _ => "uniform",
@@ -217,7 +283,7 @@ fn predict_path(address: SocketAddr, learner: &str, target: &str) -> Outcome<Str
         .split_once("\"model\":\"")
         .ok_or_else(|| answer.clone())?;
     let (model, _) = rest.split_once('"').ok_or("a model")?;
-    Ok(format!("/v1/models/{model}/predict"))
+    Ok(model.to_owned())
 }
 
 /// Reads a whole answer, which has a length or comes in chunks.

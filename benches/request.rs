@@ -144,7 +144,7 @@ async fn ended_job(jobs: &Jobs) -> Result<(Job, Model), Box<dyn Error>> {
     let owner = Owner::anonymous();
     let page = Page::<JobKind>::new(1, None);
     let filter = JobFilter::default();
-    let stored = jobs.store().jobs(&owner, &filter, &page).await?;
+    let stored = jobs.store().jobs(&owner, &filter, &page, |_| ()).await?;
     let job = stored.items.into_iter().next().ok_or("no job")?;
     let model = jobs
         .store()

@@ -26,7 +26,7 @@ use crate::callbacks::client::DELIVERY_LIMIT;
 use crate::callbacks::{Allowed, CallbackClient, Signer, system_roots};
 use crate::config::Settings;
 use crate::http::limits::Limits;
-use crate::http::{self, App, Authenticator, InFlight, Origins, Permits, ServeLimits};
+use crate::http::{self, App, AppState, Authenticator, InFlight, Origins, Permits, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
 use crate::memory::{self, Machine};
 use crate::records::schedule::SECONDS_DEFAULT;
@@ -189,7 +189,7 @@ impl Service {
             memory_bytes_max: memory.bytes_max(),
             ..settings.limits.clone()
         };
-        let app = App {
+        let app = App::new(AppState {
             jobs: Arc::clone(&jobs),
             permits: Permits::new(&limits),
             authenticator: Authenticator::new(Arc::clone(jobs.store())),
@@ -201,7 +201,7 @@ impl Service {
             origins,
             runtime: tokio::runtime::Handle::current(),
             metrics: metrics::handle()?,
-        };
+        });
         let operations_router = http::operations_router(app.clone());
         Ok(Self {
             jobs,

@@ -25,6 +25,7 @@ mod samples;
 mod serve;
 mod sessions;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::extract::Request;
@@ -53,9 +54,26 @@ pub use middleware::origins::Origins;
 pub use permits::Permits;
 pub use serve::{ServeLimits, serve};
 
-/// State shared by all handlers.
+/// State shared by all handlers. Each request clones the state many times, so a clone is one pointer.
 #[derive(Clone)]
-pub struct App {
+pub struct App(Arc<AppState>);
+
+impl App {
+    pub fn new(state: AppState) -> Self {
+        Self(Arc::new(state))
+    }
+}
+
+impl Deref for App {
+    type Target = AppState;
+
+    fn deref(&self) -> &AppState {
+        &self.0
+    }
+}
+
+/// The parts of an [`App`].
+pub struct AppState {
     /// The job service, with access to the store.
     pub jobs: Arc<Jobs>,
     /// Limits in force.
@@ -80,7 +98,7 @@ pub struct App {
     pub metrics: PrometheusHandle,
 }
 
-impl App {
+impl AppState {
     /// Returns the memory budget for requests and jobs.
     fn memory(&self) -> &MemoryBudget {
         &self.jobs.config().memory

@@ -309,7 +309,9 @@ def main():
         if row("image: build", build, settings.program):
             row("image: at most 110 MB", size)
             row("image: labels and user", labels)
-            row("image: list of components", components)
+            # A built program comes without its list.
+            if settings.program is None:
+                row("image: list of components", components)
             row("image: arbitrary user, read-only root, no /tmp", arbitrary_user)
             embedded(port)
             down()

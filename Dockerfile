@@ -45,7 +45,21 @@ RUN touch src/lib.rs src/main.rs crates/*/src/lib.rs \
     && cargo auditable build --release --locked --features otlp --bin halfspace \
     && auditable2cdx target/release/halfspace > halfspace.cdx.json
 
-FROM ${BASE_IMAGE}
+# The files of the image: the program, the few programs that docker-compose.yml runs, and the libraries of all these.
+FROM ${BASE_IMAGE} AS files
+COPY --from=program /build/target/release/halfspace /image/usr/local/bin/halfspace
+# A new volume inherits the owner and the mode of its directory. OpenShift runs the container under any user of the
+# group 0. /backups is the target of copies: see docker-compose.yml.
+RUN set -eu; cd /image; mkdir -p usr/bin usr/lib usr/lib64 usr/sbin etc proc sys dev; \
+    for link in bin sbin lib lib64; do if [ -L "/$link" ]; then cp -a "/$link" .; fi; done; \
+    for name in sh cat cp ls touch true; do cp -L "/usr/bin/$name" usr/bin/; done; \
+    ldd usr/local/bin/halfspace usr/bin/* | grep -o '/lib[^ ]*' | grep -v ':$' | sort -u \
+        | while read -r library; do cp -L --parents "$library" /image/; done; \
+    cp /etc/passwd /etc/group /etc/nsswitch.conf etc/; \
+    install -d -m 1777 tmp; \
+    install -d -o 65532 -g 0 -m 0770 data backups
+
+FROM scratch
 ARG SOURCE_REVISION=""
 # A test compares this version with that of Cargo.toml.
 ARG VERSION=0.1.0
@@ -54,17 +68,15 @@ LABEL org.opencontainers.image.title="halfspace" \
       org.opencontainers.image.licenses="MIT OR Apache-2.0" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$SOURCE_REVISION"
-COPY --from=program /build/target/release/halfspace /usr/local/bin/halfspace
-# Certificate authorities for callbacks over https. The slim image has none.
+COPY --from=files /image /
+# Certificate authorities for callbacks over https.
 COPY --from=program /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=program /build/LICENSE-MIT /build/LICENSE-APACHE /build/halfspace.cdx.json /usr/share/doc/halfspace/
-# A new volume inherits the owner and the mode of its directory. OpenShift runs the container under any user of the
-# group 0. /backups is the target of copies: see docker-compose.yml.
-RUN install -d -o 65532 -g 0 -m 0770 /data /backups
 # A numeric user lets an orchestrator verify that the user is not root.
 USER 65532:65532
 # SQLite needs a folder for temporary files. A read-only root has no other.
-ENV HALFSPACE_LISTEN=0.0.0.0:8080 \
+ENV PATH=/usr/local/bin:/usr/bin:/bin \
+    HALFSPACE_LISTEN=0.0.0.0:8080 \
     HALFSPACE_DATA_DIR=/data \
     SQLITE_TMPDIR=/data
 VOLUME /data

@@ -92,3 +92,17 @@ def test_other_pods_of_the_namespace_are_not_touched(renderings):
         selector = policy["spec"]["podSelector"]
         assert not matches(selector, {"app.kubernetes.io/name": "halfspace", "app.kubernetes.io/instance": "other"})
         assert not matches(selector, {"app.kubernetes.io/name": "postgresql", "app.kubernetes.io/instance": "demo"})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_traces_go_to_the_collector_only(render, name):
+    peer = {"podSelector": {"matchLabels": {"app": "collector"}}}
+    endpoint = "http://collector.tracing:4318"
+    rendering = render(name, {"traces": {"endpoint": endpoint}, "networkPolicy": {"collector": [peer]}})
+    for component, template in rendering.pods():
+        variables = {each["name"]: each.get("value") for each in template["spec"]["containers"][0]["env"]}
+        is_traced = component != "migrate"
+        assert variables.get("OTEL_EXPORTER_OTLP_ENDPOINT") == (endpoint if is_traced else None), component
+        assert (allowed(rendering, component, "Egress").get(("TCP", 4318)) == [peer]) == is_traced, component
+    with pytest.raises(Exception, match="collector"):
+        render(name, {"traces": {"endpoint": endpoint}})

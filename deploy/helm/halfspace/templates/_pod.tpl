@@ -111,6 +111,7 @@ fsGroupChangePolicy: OnRootMismatch
 {{- with .own.jobsAtOnce }}{{ $_ := set $settings "HALFSPACE_WORKERS" . }}{{ end -}}
 {{- with .own.data }}{{ $_ := set $settings "HALFSPACE_BLOB_CACHE_BYTES_MAX" .cacheBytes }}{{ end -}}
 {{- with $values.trustedProxies }}{{ $_ := set $settings "HALFSPACE_TRUSTED_PROXIES" (join "," .) }}{{ end -}}
+{{- with $values.traces.endpoint }}{{ $_ := set $settings "OTEL_EXPORTER_OTLP_ENDPOINT" . }}{{ end -}}
 {{- with $values.callbacks.allow }}{{ $_ := set $settings "HALFSPACE_CALLBACK_ALLOW" (join "," .) }}{{ end -}}
 {{- end -}}
 {{- $_ := set $settings "HALFSPACE_DATA_DIR" "/data" -}}

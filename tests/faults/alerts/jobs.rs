@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use crate::service::{Receiver, SECRET, long_job, short_job, train};
 
 const DEPTH: &str = "halfspace_queue_depth";
-const ENDED: &str = "halfspace_jobs_ended_total";
+const FAILED: &str = "halfspace_jobs_ended_total{status=\"failed\"";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_behind_a_clock_jump_is_old() {
@@ -73,27 +73,37 @@ async fn trainings_on_a_damaged_dataset_fail() {
     let directory = tempfile::tempdir().unwrap();
     let program = service(directory.path(), &[]);
     let client = program.client();
-    let headers = [("content-type", "application/octet-stream")];
-    let body = vec![0b1010_0101; 1 << 20];
+    let rows = "0,1,-1\n1,0,1\n".repeat(10_000);
+    let headers = [("content-type", "text/csv")];
     let stored = client
-        .send("POST", "/v1/datasets?n=8192", &headers, &body)
+        .send("POST", "/v1/datasets", &headers, rows.as_bytes())
         .await;
-    let dataset = stored.unwrap().expect(201).json()["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    flip_the_last_bit(directory.path());
-    for _ in 0..16 {
-        let ended = metric(client, ENDED).await;
+    let stored = stored.unwrap().expect(201).json();
+    let dataset = stored["id"].as_str().unwrap();
+    for jobs in [1, 12] {
+        let ended = metric(client, FAILED).await;
+        // The queue accepts the jobs before the damage.
+        let mut first = long_job(1);
+        first["priority"] = json!(10);
+        let running = client.submit(&first).await;
+        client.until_status(&running, "running").await;
+        for _ in 0..jobs {
+            let data = json!({"dataset": dataset});
+            client
+                .submit(&train(json!({"name": "perceptron"}), data))
+                .await;
+        }
+        flip_the_last_bit(directory.path());
         client
-            .submit(&train(
-                json!({"name": "perceptron"}),
-                json!({"dataset": dataset}),
-            ))
-            .await;
-        until_metric(client, ENDED, |count| count > ended).await;
+            .tell(&format!("{running}/cancel"))
+            .await
+            .unwrap()
+            .expect(202);
+        until_metric(client, FAILED, |count| count == ended + f64::from(jobs)).await;
+        flip_the_last_bit(directory.path());
         scrapes.minute(&[Target::only(&program)]).await;
     }
+    scrapes.minutes(12, &[Target::only(&program)]).await;
     scrapes.fire(&["HalfspaceJobsFailing"]);
 }
 

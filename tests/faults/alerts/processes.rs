@@ -62,9 +62,15 @@ async fn a_process_that_dies_again_and_again_is_restarting() {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
-    for _ in 0..4 {
+    let (mut starts, mut last) = (0, 0.0);
+    while starts < 4 {
         let program = service(directory.path(), &[]);
-        scrapes.minute(&[Target::only(&program)]).await;
+        let started_at = program.client().metric("process_start_time_seconds").await;
+        // The metric has whole seconds, so a second start within a second does not count.
+        if started_at > last {
+            scrapes.minute(&[Target::only(&program)]).await;
+            (starts, last) = (starts + 1, started_at);
+        }
         program.kill();
     }
     scrapes.fire(&["HalfspaceRestarting"]);

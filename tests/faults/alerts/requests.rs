@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use serde_json::json;
 use tokio::time::sleep;
 
 use super::{Scrapes, Target, service, until_metric};
 use crate::connection::Connection;
-use crate::service::{Slow, create_key, short_job, until};
+use crate::service::{Slow, create_key, long_job, short_job, until};
 
-/// Minutes of a condition that must hold for ten minutes, with the first rate.
-const TEN_MINUTES: usize = 14;
+/// Minutes of a condition that must hold for ten minutes. The first rate over five minutes comes before.
+const MINUTES: usize = 18;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_table_is_a_defect() {
@@ -30,36 +29,23 @@ async fn a_lost_table_is_a_defect() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_busy_session_refuses() {
+async fn an_overload_refuses_for_its_own_reason() {
     let Some(mut scrapes) = Scrapes::new() else {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
-    let program = service(directory.path(), &[]);
+    let program = service(directory.path(), &["--jobs-queued-max", "1"]);
     let client = program.client();
-    let asked = json!({"learner": {"name": "perceptron"}, "n": 3});
-    let opened = client
-        .post("/v1/sessions", &asked, None)
-        .await
-        .unwrap()
-        .expect(201);
-    let path = format!("{}/examples", opened.header("location").unwrap());
-    let line = format!("POST {path}");
-    let headers = [
-        ("content-type", "application/x-ndjson"),
-        ("transfer-encoding", "chunked"),
-    ];
-    let opened = Slow::open([127, 0, 0, 1], client.address, &line, &headers).await;
-    let mut writer = opened.unwrap();
-    writer.chunk("{\"x\": \"111\", \"y\": 1}\n").await.unwrap();
-    assert_eq!(writer.status().await.unwrap(), 200);
-    let examples = json!({"labelled": {"examples": [{"x": "111", "y": 1}]}});
-    for _ in 0..TEN_MINUTES {
-        let refused = client.post(&path, &examples, None).await.unwrap();
-        assert_eq!(refused.problem(503), "session-busy");
+    let running = client.submit(&long_job(1)).await;
+    client.until_status(&running, "running").await;
+    client.submit(&long_job(2)).await;
+    for _ in 0..MINUTES {
+        let refused = client.post("/v1/jobs", &long_job(3), None).await.unwrap();
+        assert_eq!(refused.problem(503), "queue-full");
         scrapes.minute(&[Target::only(&program)]).await;
     }
-    scrapes.fire(&["HalfspaceRefusing"]);
+    // The cause of the refusals has an alert too.
+    scrapes.fire(&["HalfspaceQueueFull", "HalfspaceRefusing"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -83,7 +69,7 @@ async fn a_machine_that_stops_delays_predictions() {
         ("content-type", "application/json"),
         ("content-length", length.as_str()),
     ];
-    for minute in 0..TEN_MINUTES {
+    for minute in 0..MINUTES {
         if minute % 4 == 1 {
             let opened = Slow::open([127, 0, 0, 1], client.address, &line, &headers).await;
             let mut slow = opened.unwrap();
@@ -112,12 +98,17 @@ async fn a_flood_of_connections_is_closed() {
     let directory = tempfile::tempdir().unwrap();
     let program = service(directory.path(), &["--connections-max", "16"]);
     let client = program.client();
-    for _ in 0..TEN_MINUTES {
+    for minute in 0..MINUTES {
+        let flooded = 70 * minute;
         let mut flood = Vec::new();
         for _ in 0..80 {
             // The system may report the closing at once.
             flood.push(Slow::connect([127, 0, 0, 2], client.address).await);
         }
+        until_metric(client, "halfspace_rejects_total", |count| {
+            count >= (flooded + 70) as f64
+        })
+        .await;
         drop(flood);
         scrapes.minute(&[Target::only(&program)]).await;
     }
@@ -137,7 +128,7 @@ async fn clients_without_a_key_are_unauthorized() {
         (client.get("/v1/jobs").await.status == 401).then_some(())
     })
     .await;
-    for _ in 0..TEN_MINUTES {
+    for _ in 0..MINUTES {
         for _ in 0..70 {
             assert_eq!(client.get("/v1/jobs").await.problem(401), "unauthorized");
         }

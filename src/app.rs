@@ -166,6 +166,8 @@ impl Service {
     /// # Errors
     /// The fault and the setting that causes it.
     pub async fn open(settings: &Settings) -> Result<Self, StartError> {
+        // The store counts from the first moment: the start may end jobs of a dead process.
+        let metrics = metrics::handle()?;
         let memory = memory(settings, &Machine::default())?;
         let ids = Arc::new(ids()?);
         let blob_place = settings.blob_url.place().map_err(StartError::BlobUrl)?;
@@ -200,7 +202,7 @@ impl Service {
             allowed_hosts: allowed_hosts(settings),
             origins,
             runtime: tokio::runtime::Handle::current(),
-            metrics: metrics::handle()?,
+            metrics,
         });
         let operations_router = http::operations_router(app.clone());
         Ok(Self {

@@ -4,6 +4,7 @@
 //! Each test makes one fault with seeded random choices, and prints its counts. `scripts/test` runs the short
 //! form of the tests. `scripts/faults` runs the long form and collects the counts.
 
+mod alerts;
 mod cancels;
 mod clock_jumps;
 mod connection;

@@ -103,6 +103,11 @@ CASES = {
         [{JOBS % "failed": "0+1x90", JOBS % "succeeded": "0+9x90"},
          {JOBS % "failed": "0x40 1x9 2x50", JOBS % "succeeded": "0x90"}],
         "25% of the jobs fail.", minutes=60),
+    # The first event of a process, which has no sample before.
+    "HalfspaceJobPoisoned": Case(
+        {'halfspace_jobs_poisoned_total{job="halfspace",instance="a"}': "_x25 1x60"},
+        [{'halfspace_jobs_poisoned_total{job="halfspace",instance="a"}': "7x90"}],
+        "A job has failed because processes died while they computed the job.", minutes=80),
     "HalfspaceQueueFull": Case(
         refusals("queue-full", "0+60x90"), [refusals("queue-full", "7x90")],
         "The queue is full. The service refuses 1 requests per second."),

@@ -29,7 +29,13 @@ impl Program {
     /// Starts the program with a limit of `blocks_max` times 512 bytes per file. A longer file finds the disk
     /// full.
     pub fn start_on_a_small_disk(blocks_max: u32, data_dir: &Path, settings: &[&str]) -> Self {
-        let limited = format!("trap '' XFSZ; ulimit -f {blocks_max}; exec \"$0\" \"$@\"");
+        let limit = format!("trap '' XFSZ; ulimit -f {blocks_max}");
+        Self::start_with_limit(&limit, data_dir, settings)
+    }
+
+    /// Starts the program after these commands of the shell.
+    pub fn start_with_limit(limit: &str, data_dir: &Path, settings: &[&str]) -> Self {
+        let limited = format!("{limit}; exec \"$0\" \"$@\"");
         let mut command = Command::new("sh");
         command.args(["-c", &limited, env!("CARGO_BIN_EXE_halfspace")]);
         Self::start_as(without_settings(command), None, data_dir, settings)

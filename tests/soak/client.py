@@ -14,7 +14,10 @@ import uuid
 import aiohttp
 
 RETRY_SECONDS_MAX = 90
+JOB_SECONDS_MAX = 300
 TIMEOUT = aiohttp.ClientTimeout(total=75)
+# An event stream lasts as long as the job, and says something every 15 seconds.
+STREAM_TIMEOUT = aiohttp.ClientTimeout(total=JOB_SECONDS_MAX, sock_read=40)
 REFUSALS = {429, 503}
 
 
@@ -74,6 +77,9 @@ class Client:
         a repeated request may have."""
         name = f"{method} {route}"
         headers = {**self.headers, **(headers or {})}
+        if "prefer" in headers:
+            # The client chooses the time of such an answer.
+            name += " (waits)"
         if data is not None:
             body = json.dumps(data).encode()
             headers["content-type"] = "application/json"
@@ -83,7 +89,7 @@ class Client:
         was_lost, last = False, None
         while time.monotonic() < deadline:
             door = self.door(last)
-            kills, begun = door.kills, time.monotonic()
+            changes, begun = door.changes, time.monotonic()
             sent = body() if callable(body) else body
             url = door.address + route.format(**path)
             try:
@@ -92,7 +98,7 @@ class Client:
                 ) as answer:
                     content = await answer.read()
             except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
-                if not self.fleet.lost(door, kills):
+                if not self.fleet.lost(door, changes):
                     seconds = time.monotonic() - begun
                     raise self.counts.fail(f"{name}: {error!r} after {seconds:.1f} s at {door.name}") from error
                 self.counts.lost[name] += 1
@@ -120,14 +126,14 @@ class Client:
         route, name = "/v1/jobs/{id}/events", "GET /v1/jobs/{id}/events"
         kinds: list[str] = []
         seen, last = None, None
-        deadline = time.monotonic() + RETRY_SECONDS_MAX
+        deadline = time.monotonic() + JOB_SECONDS_MAX
         while time.monotonic() < deadline:
             door = self.door(last)
-            kills, begun = door.kills, time.monotonic()
+            changes, begun = door.changes, time.monotonic()
             headers = self.headers | ({"last-event-id": seen} if seen else {})
             url = door.address + route.format(id=job)
             try:
-                async with self.http.get(url, headers=headers, timeout=TIMEOUT) as answer:
+                async with self.http.get(url, headers=headers, timeout=STREAM_TIMEOUT) as answer:
                     if answer.status != 200:
                         code = problem(await answer.read())
                         if not is_refusal(answer, code):
@@ -148,14 +154,15 @@ class Client:
                             kinds.append(value)
                     if "result" in kinds:
                         return kinds
-                    if not self.fleet.lost(door, kills):
+                    if not self.fleet.lost(door, changes):
                         raise self.counts.fail(f"{name}: the stream ended without a result: {kinds}")
             except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
-                if not self.fleet.lost(door, kills):
-                    raise self.counts.fail(f"{name}: {error!r} at {door.name}") from error
+                if not self.fleet.lost(door, changes):
+                    seconds = time.monotonic() - begun
+                    raise self.counts.fail(f"{name}: {error!r} after {seconds:.1f} s at {door.name}") from error
             self.counts.lost[name] += 1
             last = door
-        raise self.counts.fail(f"{name}: no result in {RETRY_SECONDS_MAX} s")
+        raise self.counts.fail(f"{name}: no result in {JOB_SECONDS_MAX} s")
 
 
 def problem(content: bytes) -> str:

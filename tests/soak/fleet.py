@@ -50,7 +50,8 @@ class Member:
         # The address of a killed process stays, so that clients find it closed.
         self.address = ""
         self.is_up = False
-        self.kills = 0
+        # The count of kills and starts. A request that met one of them may be lost.
+        self.changes = 0
         self.lives: list[Life] = []
 
 
@@ -89,13 +90,14 @@ class Fleet:
         if found is None:
             raise RuntimeError(f"{member.name} did not start: see its log in {self.directory}")
         member.address = found.group()
+        member.changes += 1
         member.is_up = True
         member.lives.append(Life(member.name, len(member.lives) + 1))
 
     async def kill(self, member: Member) -> None:
         process, member.process = member.process, None
         # Requests to this process are lost from now on.
-        member.kills += 1
+        member.changes += 1
         member.is_up = False
         if process is not None and process.returncode is None:
             process.kill()
@@ -112,16 +114,16 @@ class Fleet:
             await asyncio.sleep(chance.uniform(0, 3))
             await self.launch(victim)
 
-    def lost(self, member: Member, kills: int) -> bool:
-        """Whether a request to the process was lost to a kill since the count of kills was read."""
-        return member.kills != kills or not member.is_up
+    def lost(self, member: Member, changes: int) -> bool:
+        """Whether a request to the process was lost to a kill. `changes` is the count from before the request."""
+        return member.changes != changes or not member.is_up
 
     def unexpected_ends(self) -> list[str]:
         ended = (m for m in self.members if m.process is not None and m.process.returncode is not None)
         return [f"{member.name} ended by itself with status {member.process.returncode}" for member in ended]
 
     async def sample(self, http, member: Member) -> None:
-        process, kills = member.process, member.kills
+        process, changes = member.process, member.changes
         if not member.is_up:
             return
         life = member.lives[-1]
@@ -131,11 +133,11 @@ class Fleet:
             status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
             handles = len(os.listdir(f"/proc/{process.pid}/fd"))
         except (OSError, aiohttp.ClientError, asyncio.TimeoutError):
-            if self.lost(member, kills):
+            if self.lost(member, changes):
                 return
             raise
         resident = re.search(r"^VmRSS:\s+(\d+) kB", status, re.M)
-        if resident is None or self.lost(member, kills):
+        if resident is None or self.lost(member, changes):
             return
         metrics = {
             name: sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", text, re.M))

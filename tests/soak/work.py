@@ -10,10 +10,9 @@ import random
 import struct
 import time
 
-from client import Client
+from client import JOB_SECONDS_MAX, Client
 
 ENDED = {"succeeded", "failed", "cancelled"}
-JOB_SECONDS_MAX = 240
 N = 9
 
 
@@ -199,6 +198,8 @@ async def parts(client: Client) -> None:
         {"compare": {"data": data, "folds": 2, "learners": [learner, {"name": "pocket"}], "seed": 7}},
         {"grid": {"over": over, "train": train}},
         {"separability": {"data": data}},
+        {"maximum_margin": {"data": data}},
+        {"version_space": {"data": data}},
     ]
     job = await submitted(client, client.chance.choice(bodies))
     await client.follow(job)

@@ -34,8 +34,10 @@ impl Store {
                 return Ok(0);
             }
             let mut transaction = self.database.begin().await?;
-            let released = release(&mut transaction, RELEASE_EXPIRED, terms, now).await?;
+            let (released, poisoned) =
+                release(&mut transaction, RELEASE_EXPIRED, terms, now).await?;
             transaction.commit().await?;
+            count_poisoned(poisoned);
             Ok(released)
         };
         history::recorded(|| Facts::of("release-expired"), self.with_reserve(write)).await
@@ -47,10 +49,11 @@ impl Store {
     pub async fn release_all_leases(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64> {
         let write = || async move {
             let mut transaction = self.database.begin().await?;
-            let released = release(&mut transaction, RELEASE_ALL, terms, now).await?;
+            let (released, poisoned) = release(&mut transaction, RELEASE_ALL, terms, now).await?;
             callbacks::release_all(&mut transaction).await?;
             processes::forget_all(&mut transaction).await?;
             transaction.commit().await?;
+            count_poisoned(poisoned);
             Ok(released)
         };
         history::recorded(|| Facts::of("release-all"), self.with_reserve(write)).await
@@ -347,16 +350,25 @@ const RELEASE_EXPIRED: &str = release!(" AND lease_until <= {now}");
 
 const RELEASE_ALL: &str = release!("");
 
+/// Counts jobs that have failed as `poisoned`.
+fn count_poisoned(jobs: u64) {
+    if jobs > 0 {
+        metrics::counter!("halfspace_jobs_poisoned_total").increment(jobs);
+    }
+}
+
+/// Returns the number of released jobs, and the number of those that failed as `poisoned`.
 async fn release(
     transaction: &mut Transaction,
     text: &'static str,
     terms: &ReleaseTerms,
     now: Timestamp,
-) -> Result<u64> {
+) -> Result<(u64, u64)> {
     let update = statement(text)
         .bind(terms.pause_seconds)
         .bind(SUSPECT_DEATHS - 1);
     let released = transaction.all(update).await?;
+    let mut poisoned = 0;
     for row in &released {
         let id: JobId = rows::parsed(row, "id")?;
         let deaths: u32 = rows::small(row, "deaths")?;
@@ -370,6 +382,7 @@ async fn release(
             // The next worker keeps the results of a cancelled job and of its subjobs.
             true if !has_products => Some(UnfinishedEnd::cancelled(attempt)),
             false if alone_deaths >= terms.deaths_max => {
+                poisoned += 1;
                 Some(UnfinishedEnd::poisoned(alone_deaths, attempt))
             }
             _ => None,
@@ -387,7 +400,7 @@ async fn release(
         }
         after_requeue(transaction, row, now).await?;
     }
-    Ok(released.len() as u64)
+    Ok((released.len() as u64, poisoned))
 }
 
 /// Records that a job is queued again, and cancels the job if a client has requested its end. A job with a

@@ -11,10 +11,10 @@ use crate::learners::sample::block::{Block, BlockFeatures};
 use crate::learners::sample::source::Stream;
 
 /// Blocks of a batch at most.
-const BLOCKS_MAX: usize = 64;
+const BLOCKS_MAX: usize = 32;
 
 /// Bytes of a batch at most, unless one block alone has more.
-const BYTES_MAX: usize = 512 << 10;
+const BYTES_MAX: usize = 256 << 10;
 
 /// Words of work per copied word from which a copy is worth its time.
 const WORK_PER_WORD: u64 = 16;

@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use halfspace_core::learners::engine::run::Interrupt;
+use halfspace_core::learners::engine::helpers::WORDS_MIN;
+use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::memory::{MemoryBudget, NoMemory};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -27,6 +28,7 @@ use super::data::stored::KnownCrcs;
 use super::ids::Ids;
 use super::models::cache::ModelCache;
 use super::queue::compute::ComputeThreads;
+use super::queue::free_permits::FreePermits;
 use super::queue::hub::{self, Hub};
 use super::queue::parking::ParkedJobs;
 use super::service_clock::ServiceClock;
@@ -72,6 +74,8 @@ pub struct JobsConfig {
     pub memory: MemoryBudget,
     /// How long other jobs may precede a job that needs more memory than is free.
     pub passed_over_max: Duration,
+    /// Words of work from which free workers help a running job.
+    pub helped_words_min: u64,
 }
 
 impl Default for JobsConfig {
@@ -91,6 +95,7 @@ impl Default for JobsConfig {
             slice: Duration::from_secs_f64(SLICE_SECONDS_MIN),
             memory: MemoryBudget::unlimited(),
             passed_over_max: Duration::from_secs(5),
+            helped_words_min: WORDS_MIN,
         }
     }
 }
@@ -158,6 +163,8 @@ pub struct Jobs {
     pub(super) hub: Hub,
     pub(super) worker: WorkerId,
     pub(super) permits: Arc<Semaphore>,
+    /// The permits that no job uses, for threads that help a job.
+    pub(super) free_permits: Arc<FreePermits>,
     pub(super) compute_threads: ComputeThreads,
     pub(super) parked: ParkedJobs,
     /// The time since when a job has been passed over for lack of memory.
@@ -190,9 +197,11 @@ impl Jobs {
         config: JobsConfig,
         callbacks: Option<CallbackClient>,
     ) -> Arc<Self> {
+        let permits = Arc::new(Semaphore::new(config.workers));
         Arc::new(Self {
             worker: WorkerId::new(ids.name("worker")),
-            permits: Arc::new(Semaphore::new(config.workers)),
+            free_permits: FreePermits::new(Arc::clone(&permits), config.helped_words_min),
+            permits,
             compute_threads: ComputeThreads::default(),
             parked: ParkedJobs::default(),
             passing_since: Mutex::default(),
@@ -214,6 +223,11 @@ impl Jobs {
             ids,
             config,
         })
+    }
+
+    /// A stop flag for a run that free workers of this process help.
+    pub fn helped_stop_flag(&self) -> StopFlag {
+        StopFlag::with_helpers(Arc::clone(&self.free_permits) as _)
     }
 
     /// Starts to claim jobs, deliver callbacks and sweep. Before the start, jobs are only accepted.

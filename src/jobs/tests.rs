@@ -3,6 +3,7 @@
 
 mod checkpoints;
 mod datasets;
+mod helped;
 mod memory;
 mod place;
 mod yielding;

@@ -122,7 +122,7 @@ pub async fn answer(
         owner: owner.clone(),
         options,
     };
-    let cancel_on_drop = CancelOnDrop::default();
+    let cancel_on_drop = CancelOnDrop::new(app.jobs.helped_stop_flag());
     if media_type == Format::Ndjson.media_type() {
         return asked.lines(model, body, cancel_on_drop).await;
     }

@@ -59,8 +59,7 @@ pub struct StartState {
 
 impl StartState {
     /// The start of a job without an earlier state.
-    pub fn of(job: JobId) -> Self {
-        let stop = StopFlag::default();
+    pub fn of(job: JobId, stop: StopFlag) -> Self {
         let checkpoints = Arc::new(StateCell {
             job: Some(job),
             stop: stop.clone(),
@@ -548,7 +547,7 @@ mod tests {
 
     #[test]
     fn the_seconds_of_earlier_attempts_count() {
-        let mut start_state = StartState::of(job().id);
+        let mut start_state = StartState::of(job().id, StopFlag::default());
         start_state.resume(left());
         let stopwatch = &start_state.checkpoints.stopwatch;
         assert_eq!(stopwatch.seconds(), 12.5);

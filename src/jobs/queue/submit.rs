@@ -270,7 +270,7 @@ impl Waited {
         adopt_after: Duration,
     ) {
         self.record.started_at = Some(jobs.ids.now());
-        let start_state = StartState::of(self.record.id);
+        let start_state = StartState::of(self.record.id, jobs.helped_stop_flag());
         let work = Arc::clone(&self.work);
         let permit = PermitSlot::new(permit);
         let slot = Arc::clone(&permit);

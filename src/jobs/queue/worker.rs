@@ -64,7 +64,7 @@ impl Jobs {
             alone,
             switch_seconds,
         } = claim;
-        let mut start_state = StartState::of(job.id);
+        let mut start_state = StartState::of(job.id, self.helped_stop_flag());
         let run = Arc::clone(&start_state.run);
         // Registered before the data are read, so that a cancellation stops the reading too.
         let _registered = self.hub.register(job.id, job.lineage, Arc::clone(&run));

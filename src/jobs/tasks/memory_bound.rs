@@ -16,6 +16,9 @@ const JOB_BYTES: u64 = 640 << 10;
 /// One feature of a model: the weight, the best weight so far, a state, and both weights in a document.
 const FEATURE_BYTES: u64 = 256;
 
+/// One feature of the blocks, the scores and the sums of the threads that compute a job together.
+const HELPED_FEATURE_BYTES: u64 = 64;
+
 /// Number of passes in which every example may be a stored mistake before the memory of a learner grows.
 const PASSES: u64 = 4;
 
@@ -90,7 +93,7 @@ pub(super) fn training(
         input,
         planned.unwrap_or(passes).min(passes.max(EXAMPLES_MIN)),
     );
-    let model = FEATURE_BYTES * input.n() as u64;
+    let model = (FEATURE_BYTES + HELPED_FEATURE_BYTES) * input.n() as u64;
     let state = state_bytes(task, input).saturating_mul(2);
     let examples = input_bytes(input, resident_bytes_max);
     let parts = [examples, state, model, grown];
@@ -115,7 +118,9 @@ pub(super) fn evaluation(input: Input<'_>, resident_bytes_max: u64) -> u64 {
         // bytes.
         Input::Generated(_) => whole_bytes(input).saturating_mul(3),
     };
-    JOB_BYTES.saturating_add(examples)
+    JOB_BYTES
+        .saturating_add(examples)
+        .saturating_add(HELPED_FEATURE_BYTES * input.n() as u64)
 }
 
 /// A question about the whole sample. The solver's programs have at most `coordinates_max` coordinates.

@@ -99,7 +99,7 @@ async fn max_seconds_counts_over_all_attempts() {
     assert!(rig.jobs.stop(TIMEOUT).await);
     let mut left = Checkpoint::open(&job, &sealed).unwrap();
     left.seconds = 3_600.0;
-    let mut start_state = StartState::of(job.id);
+    let mut start_state = StartState::of(job.id, rig.jobs.helped_stop_flag());
     let counts = left.counts;
     start_state.resume(left);
     let permit = Arc::clone(&rig.jobs.permits).acquire_owned().await.unwrap();

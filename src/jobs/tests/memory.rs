@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use halfspace_core::learners::engine::catalogue::CATALOGUE;
+use halfspace_core::learners::engine::helpers::FixedSeats;
 use halfspace_core::learners::engine::run::{Run, StopFlag};
 use halfspace_core::learners::sample::data::RealMatrix;
 use halfspace_formats::{Buffers, StoredExamples};
@@ -96,7 +97,7 @@ fn work(
 }
 
 /// Computes within the bound alone, and returns the peak before the documents.
-fn peak(work: &CheckedTask, bound: u64) -> u64 {
+fn peak(work: &CheckedTask, bound: u64, run: &Run) -> u64 {
     let budget = MemoryBudget::new(1 << 40);
     let grant = budget.try_take(bound).unwrap();
     let clock = Arc::new(ManualClock::new(Timestamp::from_milliseconds(1)));
@@ -118,7 +119,7 @@ fn peak(work: &CheckedTask, bound: u64) -> u64 {
             seconds: 0.0,
         }
     };
-    let computed = grant.within(|| work.compute(None, &Run::default(), &mut about));
+    let computed = grant.within(|| work.compute(None, run, &mut about));
     computed.unwrap();
     peak
 }
@@ -126,9 +127,16 @@ fn peak(work: &CheckedTask, bound: u64) -> u64 {
 /// Asserts that the peak is within the bound, and prints both.
 fn check(what: &str, work: &CheckedTask) {
     let bound = work.demand.memory_bytes;
-    let peak = peak(work, bound);
-    println!("{what}: {} of {} KiB", peak >> 10, bound >> 10);
-    assert!(peak <= bound, "{what}: {peak} of {bound} bytes");
+    // Helpers help with work of any size.
+    let helped = Run {
+        stop: StopFlag::with_helpers(Arc::new(FixedSeats::new(2, 0))),
+        ..Run::default()
+    };
+    for (run, threads) in [(Run::default(), 1), (helped, 3)] {
+        let peak = peak(work, bound, &run);
+        println!("{what}, {threads} threads: {} of {} KiB", peak >> 10, bound >> 10);
+        assert!(peak <= bound, "{what}, {threads} threads: {peak} of {bound} bytes");
+    }
 }
 
 #[test]

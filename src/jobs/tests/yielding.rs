@@ -36,7 +36,7 @@ pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedMode
     }
 }
 
-fn of_owner(owner: &str, new: JobDraft) -> JobDraft {
+pub(super) fn of_owner(owner: &str, new: JobDraft) -> JobDraft {
     JobDraft {
         owner: Owner::new(owner),
         ..new
@@ -58,7 +58,7 @@ impl Rig {
         ended
     }
 
-    async fn until(&self, what: &str, is_so: impl AsyncFn() -> bool) {
+    pub(super) async fn until(&self, what: &str, is_so: impl AsyncFn() -> bool) {
         let so = async {
             while !is_so().await {
                 tokio::time::sleep(Duration::from_millis(1)).await;
@@ -120,7 +120,7 @@ async fn a_job_without_a_waiting_one_never_yields() {
 }
 
 /// Labelled examples with `n` random features. The label is the majority of the bits.
-fn sample(n: usize, examples: usize) -> Data {
+pub(super) fn sample(n: usize, examples: usize) -> Data {
     let mut matrix = BitMatrix::new(n);
     let mut labels = BitVector::zeros(examples);
     let mut random = rand::rngs::StdRng::seed_from_u64(3);
@@ -135,7 +135,7 @@ fn sample(n: usize, examples: usize) -> Data {
 }
 
 /// The fields of a result that do not depend on time.
-fn settled(job: &Job) -> Value {
+pub(super) fn settled(job: &Job) -> Value {
     let mut result = job.result.clone().unwrap();
     for changing in ["model", "seconds", "job"] {
         forget(&mut result, changing);

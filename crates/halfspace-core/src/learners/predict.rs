@@ -1,10 +1,12 @@
 //! Decisions of a hypothesis on examples, and checks that the examples fit the hypothesis.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
+use crate::learners::engine::helpers;
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::hypothesis::{Decision, Hypothesis};
+use crate::learners::sample::batch::{Batch, is_worth_copying};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::Examples;
@@ -12,6 +14,12 @@ use crate::learners::sample::source::{Presentation, Presented, Stream};
 
 /// Words of work after which the decisions so far are shown, so that the caller can stop early.
 const WORDS_BETWEEN_LOOKS: u64 = 1 << 24;
+
+/// Calls of `see` after which threads that help wait for each other, in decisions that take long.
+const PIECES_AT_ONCE: usize = 16;
+
+/// Words of work after which threads that help wait for each other, in decisions that are quick.
+const WORDS_AT_ONCE: u64 = 1 << 25;
 
 /// The reason why a hypothesis cannot decide on some examples.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,6 +93,8 @@ pub fn for_each_decisions_until(
 /// A hypothesis over reals reads Boolean data as numbers: bit 1 as 1 and bit 0 as `zero`, as the client
 /// sent them. One example at a time is expanded, because doubles take 64 times the memory of bits.
 ///
+/// Helpers of the run compute slow decisions, see [`helpers`].
+///
 /// # Errors
 /// The interrupt that kept the examples from being read.
 ///
@@ -99,33 +109,22 @@ pub fn decide_each(
 ) -> Result<(), Interrupt> {
     let shape = examples.shape();
     assert_eq!(hypothesis.n(), shape.n);
-    let spells_out = !hypothesis.reads_bits() && !shape.is_real;
-    let rows_at_once = WORDS_BETWEEN_LOOKS / hypothesis.words_of_work().max(1);
-    let rows_at_once = rows_at_once.clamp(1, BLOCK_ROWS as u64) as usize;
+    let decider = Decider {
+        hypothesis,
+        zero,
+        spells_out: !hypothesis.reads_bits() && !shape.is_real,
+    };
+    let mut stream = Presented::new(examples, Presentation::Labelled);
+    if !shape.is_real && is_worth_copying(hypothesis, shape.examples as u64, stop) {
+        return decider.decide_together(&mut stream, stop, see);
+    }
     let mut decisions = Vec::with_capacity(BLOCK_ROWS);
     let mut values = Vec::new();
-    let mut stream = Presented::new(examples, Presentation::Labelled);
     while let Some(block) = stream.next_block()? {
-        for first in (0..block.rows()).step_by(rows_at_once) {
-            let rows = first..block.rows().min(first + rows_at_once);
+        for rows in decider.pieces(&block) {
             decisions.clear();
-            match block.features {
-                BlockFeatures::Boolean(bits) if spells_out => {
-                    for row in rows {
-                        to_dense(bits, row, shape.n, zero, &mut values);
-                        let block = Block {
-                            features: BlockFeatures::Real {
-                                n: shape.n,
-                                values: &values,
-                            },
-                            positives: row_mask(1),
-                            reflected: 0,
-                        };
-                        hypothesis.decide(&block, 0..1, stop, &mut decisions);
-                    }
-                }
-                _ => hypothesis.decide(&block, rows, stop, &mut decisions),
-            }
+            let first = rows.start;
+            decider.decide(&block, rows, stop, &mut values, &mut decisions);
             let is_ended = stop.raised().is_some();
             if is_ended || see(&decisions, block.positives >> first).is_break() {
                 return Ok(());
@@ -133,6 +132,94 @@ pub fn decide_each(
         }
     }
     Ok(())
+}
+
+/// A hypothesis, and how it reads Boolean examples.
+struct Decider<'a> {
+    hypothesis: &'a Hypothesis,
+    zero: f64,
+    /// Whether Boolean examples become numbers.
+    spells_out: bool,
+}
+
+impl Decider<'_> {
+    /// The rows of a block, divided into ranges of at most [`WORDS_BETWEEN_LOOKS`] words of work.
+    fn pieces(&self, block: &Block<'_>) -> impl Iterator<Item = Range<usize>> + use<> {
+        let rows_at_once = WORDS_BETWEEN_LOOKS / self.hypothesis.words_of_work().max(1);
+        let rows_at_once = rows_at_once.clamp(1, BLOCK_ROWS as u64) as usize;
+        let rows = block.rows();
+        let firsts = (0..rows).step_by(rows_at_once);
+        firsts.map(move |first| first..rows.min(first + rows_at_once))
+    }
+
+    fn decide(
+        &self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+        values: &mut Vec<f64>,
+        decisions: &mut Vec<Decision>,
+    ) {
+        let n = self.hypothesis.n();
+        let BlockFeatures::Boolean(bits) = block.features else {
+            return self.hypothesis.decide(block, rows, stop, decisions);
+        };
+        if !self.spells_out {
+            return self.hypothesis.decide(block, rows, stop, decisions);
+        }
+        for row in rows {
+            to_dense(bits, row, n, self.zero, values);
+            let block = Block {
+                features: BlockFeatures::Real { n, values },
+                positives: row_mask(1),
+                reflected: 0,
+            };
+            self.hypothesis.decide(&block, 0..1, stop, decisions);
+        }
+    }
+
+    /// Decides with helpers. The calls of `see` are those of one thread.
+    fn decide_together(
+        &self,
+        stream: &mut dyn Stream,
+        stop: &StopFlag,
+        mut see: impl FnMut(&[Decision], u64) -> ControlFlow<()>,
+    ) -> Result<(), Interrupt> {
+        let mut batch = Batch::default();
+        loop {
+            batch.fill(stream, u64::MAX)?;
+            let blocks = batch.blocks().enumerate();
+            let pieces: Vec<(usize, Range<usize>)> = blocks
+                .flat_map(|(index, block)| self.pieces(&block).map(move |rows| (index, rows)))
+                .collect();
+            let Some((_, longest)) = pieces.first() else {
+                return Ok(());
+            };
+            let words = self.hypothesis.words_of_work().max(1);
+            let quick = WORDS_AT_ONCE / words / longest.len() as u64;
+            let at_once = PIECES_AT_ONCE.max(quick.min(pieces.len() as u64) as usize);
+            for pieces in pieces.chunks(at_once) {
+                let decided = helpers::map(stop, pieces.len(), |piece, stop| {
+                    let (index, rows) = &pieces[piece];
+                    let (mut values, mut decisions) = (Vec::new(), Vec::with_capacity(rows.len()));
+                    let block = batch.block(*index);
+                    self.decide(&block, rows.clone(), stop, &mut values, &mut decisions);
+                    // The look ends a pause of the run, and compares the memory of the thread with the grant.
+                    stop.raised();
+                    decisions
+                });
+                if stop.raised().is_some() {
+                    return Ok(());
+                }
+                for ((index, rows), decisions) in pieces.iter().zip(decided) {
+                    let positives = batch.block(*index).positives >> rows.start;
+                    if see(&decisions, positives).is_break() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Replaces `values` by the `n` values of row `row` of a block: bit 1 becomes 1 and bit 0 becomes `zero`.

@@ -135,6 +135,16 @@ pub(super) fn thread_peak() -> i64 {
     THREAD.with(|thread| thread.peak.get())
 }
 
+/// Adds to the bytes of this thread: blocks that another thread allocated, or a negative number of bytes for blocks that
+/// another thread takes over.
+pub(super) fn adopt(bytes: i64) {
+    THREAD.with(|thread| {
+        let live = thread.live.get() + bytes;
+        thread.live.set(live);
+        thread.peak.set(thread.peak.get().max(live));
+    });
+}
+
 /// Resets the peak of this thread to its current bytes.
 pub(super) fn reset_peak() {
     THREAD.with(|thread| thread.peak.set(thread.live.get()));

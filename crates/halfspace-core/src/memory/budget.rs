@@ -1,12 +1,15 @@
 //! The memory budget of a process, and the grants that work takes from the budget.
 //!
 //! An eighth of the budget serves only small grants, so large work never takes the memory of small work.
+//!
+//! Several threads may compute one piece of work. [`SharedGrant`] charges the memory of helping threads to the grant of
+//! the work.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::allocator::{reset_peak, thread_live, thread_peak};
+use super::allocator::{adopt, reset_peak, thread_live, thread_peak};
 
 /// Largest grant in bytes that comes from the eighth of the budget for small work.
 pub const SMALL_BYTES_MAX: u64 = 1 << 20;
@@ -97,6 +100,7 @@ impl MemoryBudget {
             budget: self.clone(),
             bytes: AtomicU64::new(0),
             peak: AtomicU64::new(0),
+            helped_peak: AtomicU64::new(0),
             refused: Mutex::default(),
         }));
         grant.grow_to(bytes)?;
@@ -109,9 +113,19 @@ impl Pools {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replaces a grant of `from` bytes by one of `to` bytes.
-    fn exchange(&self, from: u64, to: u64) -> Result<(), NoMemory> {
+    /// Replaces a grant of `held` bytes by one of `to` bytes if `is_due` says so of the held bytes. The lock orders
+    /// the changes of several threads.
+    fn exchange(
+        &self,
+        held: &AtomicU64,
+        to: u64,
+        is_due: impl FnOnce(u64) -> bool,
+    ) -> Result<(), NoMemory> {
         let mut taken = self.taken();
+        let from = held.load(Ordering::Relaxed);
+        if !is_due(from) {
+            return Ok(());
+        }
         let mut after = *taken;
         *after.part(from) -= from;
         let (free, max) = match to <= SMALL_BYTES_MAX {
@@ -124,6 +138,7 @@ impl Pools {
         }
         *after.part(to) += to;
         *taken = after;
+        held.store(to, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -147,6 +162,8 @@ struct Account {
     budget: MemoryBudget,
     bytes: AtomicU64,
     peak: AtomicU64,
+    /// The largest sum of the peaks of the threads that helped at the same time.
+    helped_peak: AtomicU64,
     refused: Mutex<Option<NoMemory>>,
 }
 
@@ -159,7 +176,7 @@ impl Account {
 impl Drop for Account {
     fn drop(&mut self) {
         // A smaller grant of 0 bytes always succeeds.
-        let _ = self.budget.0.exchange(*self.bytes.get_mut(), 0);
+        let _ = self.budget.0.exchange(&self.bytes, 0, |_| true);
     }
 }
 
@@ -169,9 +186,10 @@ impl Grant {
         self.0.bytes.load(Ordering::Relaxed)
     }
 
-    /// Returns the peak of the bytes that the work allocated inside [`Self::within`].
+    /// Returns an upper bound of the bytes that the work held at any time inside [`Self::within`]. The bound is the
+    /// peak itself if no thread helped.
     pub fn peak(&self) -> u64 {
-        self.0.peak.load(Ordering::Relaxed)
+        self.0.peak.load(Ordering::Relaxed) + self.0.helped_peak.load(Ordering::Relaxed)
     }
 
     /// Returns the last refusal of [`check`] or [`need`] inside [`Self::within`]. Work that ends because of its
@@ -185,21 +203,16 @@ impl Grant {
     /// # Errors
     /// Returns an error if the budget has too little free memory. The grant then keeps its size.
     pub fn grow_to(&self, bytes: u64) -> Result<(), NoMemory> {
-        let held = self.bytes();
-        if bytes > held {
-            self.0.budget.0.exchange(held, bytes)?;
-            self.0.bytes.store(bytes, Ordering::Relaxed);
-        }
-        Ok(())
+        let pools = &self.0.budget.0;
+        pools.exchange(&self.0.bytes, bytes, |held| bytes > held)
     }
 
     /// Shrinks the grant to `bytes` bytes if it is larger. A grant keeps its size if it would become small
     /// while the part for small grants is full.
     pub fn shrink_to(&self, bytes: u64) {
-        let held = self.bytes();
-        if bytes < held && self.0.budget.0.exchange(held, bytes).is_ok() {
-            self.0.bytes.store(bytes, Ordering::Relaxed);
-        }
+        let pools = &self.0.budget.0;
+        // A refused exchange leaves the grant as it is.
+        let _ = pools.exchange(&self.0.bytes, bytes, |held| bytes < held);
     }
 
     /// Runs work on this thread under the grant. [`check`] and [`need`] grow this grant meanwhile.
@@ -261,6 +274,57 @@ impl Drop for Restored {
     fn drop(&mut self) {
         let outer = self.outer.take().flatten();
         CURRENT.with(|current| current.replace(outer));
+    }
+}
+
+/// The grant of the work on one thread, for the threads that help with the work.
+///
+/// [`check`] and [`need`] on a helping thread count the bytes of the helper and the bytes that the owner of the work had
+/// when the help began. The owner counts the remaining bytes of the helpers from [`Self::adopt`] on.
+#[derive(Debug)]
+pub struct SharedGrant {
+    /// The grant, and the bytes that the work used when the help began.
+    current: Option<(Grant, i64)>,
+    left: AtomicI64,
+    peak: AtomicI64,
+}
+
+impl SharedGrant {
+    /// Shares the grant of the work on this thread.
+    pub fn of_this_thread() -> Self {
+        let used = |(grant, begun): &(Grant, i64)| (grant.clone(), thread_live() - begun);
+        Self {
+            current: CURRENT.with_borrow(|current| current.as_ref().map(used)),
+            left: AtomicI64::new(0),
+            peak: AtomicI64::new(0),
+        }
+    }
+
+    /// Runs a part of the work on a helping thread.
+    pub fn help<T>(&self, work: impl FnOnce() -> T) -> T {
+        let begun = thread_live();
+        reset_peak();
+        let shared = self.current.as_ref();
+        let own = shared.map(|(grant, used)| (grant.clone(), begun - used));
+        let outer = CURRENT.with(|current| current.replace(own));
+        let restored = Restored { outer: Some(outer) };
+        let done = work();
+        drop(restored);
+        self.peak
+            .fetch_add(thread_peak() - begun, Ordering::Relaxed);
+        let left = thread_live() - begun;
+        adopt(-left);
+        self.left.fetch_add(left, Ordering::Relaxed);
+        done
+    }
+
+    /// Takes over the blocks that the helpers left allocated. Called by the owner of the work after the help.
+    pub fn adopt(self) {
+        adopt(self.left.into_inner());
+        if let Some((grant, _)) = self.current {
+            let peak = u64::try_from(self.peak.into_inner()).unwrap_or(0);
+            grant.0.helped_peak.fetch_max(peak, Ordering::Relaxed);
+        }
     }
 }
 
@@ -365,6 +429,60 @@ mod tests {
         });
         assert_eq!((grant.bytes(), grant.peak()), (4 * MIB, 12 * MIB));
         drop(kept);
+    }
+
+    #[test]
+    fn the_bytes_of_helpers_count_against_the_same_grant() {
+        let budget = MemoryBudget::new(64 * MIB);
+        let grant = budget.try_take(MIB).expect("room");
+        grant.within(|| {
+            let own = vec![1_u8; 4 << 20];
+            let shared = SharedGrant::of_this_thread();
+            let helped = std::thread::scope(|scope| {
+                let help = || {
+                    shared.help(|| {
+                        let scratch = vec![1_u8; 8 << 20];
+                        assert_eq!(check(), Ok(()));
+                        assert!(need(60 * MIB).is_err());
+                        drop(scratch);
+                        vec![1_u8; 2 << 20]
+                    })
+                };
+                scope.spawn(help).join().expect("a block")
+            });
+            assert!(grant.bytes() >= 12 * MIB);
+            let before = thread_live();
+            shared.adopt();
+            assert!(thread_live() - before >= 2 << 20);
+            drop((own, helped));
+        });
+        assert!(
+            (12 * MIB..15 * MIB).contains(&grant.peak()),
+            "{}",
+            grant.peak()
+        );
+        drop(grant);
+        assert_eq!(budget.taken(), 0);
+    }
+
+    #[test]
+    fn several_threads_change_one_grant() {
+        let budget = MemoryBudget::new(64 * MIB);
+        let grant = budget.try_take(0).expect("room");
+        std::thread::scope(|scope| {
+            for thread in 1..=4 {
+                let grant = &grant;
+                scope.spawn(move || {
+                    for bytes in 0..1_000 {
+                        grant.grow_to(bytes * thread * 1_000).expect("room");
+                        grant.shrink_to(bytes * 500);
+                    }
+                });
+            }
+        });
+        assert_eq!(budget.taken(), grant.bytes());
+        drop(grant);
+        assert_eq!(budget.taken(), 0);
     }
 
     #[test]

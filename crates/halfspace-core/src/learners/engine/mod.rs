@@ -11,6 +11,7 @@ pub mod checkpoint;
 pub mod evaluate;
 pub mod evidence;
 pub mod grounds;
+pub mod helpers;
 pub mod holdout;
 pub mod outcome;
 pub(crate) mod parameter_kind;

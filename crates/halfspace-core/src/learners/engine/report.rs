@@ -4,6 +4,7 @@
 use crate::bits::{BLOCK_ROWS, BitVector};
 
 use crate::learners::engine::grounds::{Counted, grounds};
+use crate::learners::engine::helpers;
 use crate::learners::engine::holdout::HoldoutPart;
 use crate::learners::engine::outcome::{BestSeen, Recovery, RunOutcome, Termination, Training};
 use crate::learners::engine::run::{Interrupt, Run, StopFlag};
@@ -16,7 +17,8 @@ use crate::learners::engine::train::RunExamples;
 use crate::learners::engine::train_loop::{Reason, TrainLoop};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::Reading;
-use crate::learners::sample::block::{BlockFeatures, row_mask};
+use crate::learners::sample::batch::{Batch, is_worth_copying};
+use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
 use crate::learners::sample::source::Stream;
 
 /// Words of work per example up to which a block of 64 examples takes at most 2^24 words.
@@ -286,12 +288,16 @@ pub(crate) fn errors_among(
     // own.
     let unheeded = StopFlag::default();
     let stop = if is_long { &run.stop } else { &unheeded };
-    let (mut errors, mut ones) = (0, reads_signed(hypothesis).then_some(0));
-    let counted = |errors, ones| {
-        let training = Training { errors, examples };
-        Some(CountedErrors { training, ones })
+    let mut tally = ErrorTally {
+        examples,
+        left: examples,
+        errors: 0,
+        ones: reads_signed(hypothesis).then_some(0),
+        except,
     };
-    let mut left = examples;
+    let mut batch = Batch::default();
+    // A hypothesis that accepts real examples may read them here.
+    let is_shared = !hypothesis.takes_real() && is_worth_copying(hypothesis, examples, &run.stop);
     loop {
         match run.stop.raised() {
             Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
@@ -301,22 +307,66 @@ pub(crate) fn errors_among(
             Some(Interrupt::TimeLimit) if is_long => return Ok(None),
             Some(Interrupt::TimeLimit) | None => {}
         }
-        if left == 0 {
-            return Ok(counted(errors, ones));
+        if tally.left == 0 {
+            return Ok(Some(tally.counted()));
         }
-        let Some(block) = stream.next_block()? else {
-            return Ok(counted(errors, ones));
-        };
-        let place = (examples - left) as usize;
-        let excepted = except.map_or(0, |except| except.word_from(place));
-        let mask = row_mask(left.min(64) as usize) & !excepted;
-        errors += u64::from((hypothesis.mistakes(&block, stop) & mask).count_ones());
-        if let (Some(ones), BlockFeatures::Boolean(bits)) = (&mut ones, block.features) {
-            let rows = bits.rows().min(left as usize);
+        if is_shared {
+            batch.fill(stream, tally.left)?;
+            let masks = helpers::map(&run.stop, batch.len(), |index, polled| {
+                let stop = if is_long { polled } else { &unheeded };
+                hypothesis.mistakes(&batch.block(index), stop)
+            });
+            for (block, mask) in batch.blocks().zip(masks) {
+                tally.count(&block, mask);
+            }
+            if batch.is_empty() {
+                return Ok(Some(tally.counted()));
+            }
+        } else {
+            let Some(block) = stream.next_block()? else {
+                return Ok(Some(tally.counted()));
+            };
+            let mask = hypothesis.mistakes(&block, stop);
+            tally.count(&block, mask);
+        }
+    }
+}
+
+/// The errors among the first examples of a stream.
+struct ErrorTally<'a> {
+    examples: u64,
+    /// Examples that are still to be counted.
+    left: u64,
+    errors: u64,
+    /// The number of 1 bits, if it is counted.
+    ones: Option<u64>,
+    /// The places that do not count.
+    except: Option<&'a BitVector>,
+}
+
+impl ErrorTally<'_> {
+    /// Counts the next block with the mask of its mistakes.
+    fn count(&mut self, block: &Block<'_>, mistakes: u64) {
+        let place = (self.examples - self.left) as usize;
+        let excepted = self.except.map_or(0, |except| except.word_from(place));
+        let mask = row_mask(self.left.min(64) as usize) & !excepted;
+        self.errors += u64::from((mistakes & mask).count_ones());
+        if let (Some(ones), BlockFeatures::Boolean(bits)) = (&mut self.ones, block.features) {
+            let rows = bits.rows().min(self.left as usize);
             let columns = bits.words().chunks(BLOCK_ROWS);
             let words = columns.flat_map(|column| &column[..rows]);
             *ones += words.map(|word| u64::from(word.count_ones())).sum::<u64>();
         }
-        left = left.saturating_sub(block.rows() as u64);
+        self.left = self.left.saturating_sub(block.rows() as u64);
+    }
+
+    fn counted(&self) -> CountedErrors {
+        CountedErrors {
+            training: Training {
+                errors: self.errors,
+                examples: self.examples,
+            },
+            ones: self.ones,
+        }
     }
 }

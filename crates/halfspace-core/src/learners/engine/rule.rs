@@ -12,7 +12,7 @@ use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotW
 use crate::learners::engine::train_loop::Reason;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::block::Block;
-use crate::learners::sample::source::Stream;
+use crate::learners::sample::source::{SharedSample, Stream};
 
 /// The order in which a rule reads the examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,6 +172,12 @@ pub trait Rule: Send {
 
     /// Receives the number of errors of the present hypothesis after an evaluation of the whole sample.
     fn evaluated(&mut self, _errors: u64) {}
+
+    /// The masks of [`Self::mistakes`] for the next blocks of a sample, computed by several threads. Empty if the rule
+    /// reads the next block alone. For `stop`, see [`Self::first_mistake`].
+    fn mistakes_ahead(&mut self, _: &SharedSample<'_>, _: &StopFlag) -> Vec<u64> {
+        Vec::new()
+    }
 
     /// Makes the next hypothesis after a pass with errors. Called only for the order [`Order::Search`].
     fn search(&mut self, _: &mut Generator) -> Update {

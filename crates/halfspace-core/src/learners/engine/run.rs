@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::memory;
 
+use crate::learners::engine::helpers::HelperSeats;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
 /// A reason to end a run from outside. A greater value is more urgent.
@@ -30,8 +31,16 @@ pub enum Interrupt {
 /// A paused run waits at its next look at the flag. A pause is less urgent than any interrupt.
 ///
 /// Clones share one flag. A clone serves a solver that must own the flag which it polls between iterations.
+///
+/// The flag also names the threads that may help the run: see [`crate::learners::engine::helpers`].
 #[derive(Clone, Debug, Default)]
-pub struct StopFlag(Arc<Flag>);
+pub struct StopFlag {
+    flag: Arc<Flag>,
+    /// Seats for threads that help. None for a run on one thread.
+    seats: Option<Arc<dyn HelperSeats>>,
+    /// Whether a helper polls the flag. A helper never waits.
+    is_helper: bool,
+}
 
 #[derive(Debug, Default)]
 struct Flag {
@@ -46,10 +55,39 @@ const RUNS: u8 = 0;
 const PAUSED: u8 = 1;
 
 impl StopFlag {
+    /// A flag whose run may use helpers in these seats.
+    pub fn with_helpers(seats: Arc<dyn HelperSeats>) -> Self {
+        Self {
+            seats: Some(seats),
+            ..Self::default()
+        }
+    }
+
+    /// The seats for helpers.
+    pub(super) fn seats(&self) -> Option<&Arc<dyn HelperSeats>> {
+        self.seats.as_ref()
+    }
+
+    /// The same flag without helpers, for the run itself or for a helper.
+    pub(super) fn alone(&self, is_helper: bool) -> Self {
+        Self {
+            flag: Arc::clone(&self.flag),
+            seats: None,
+            is_helper,
+        }
+    }
+
+    /// Whether the run is asked to wait.
+    pub(super) fn is_paused(&self) -> bool {
+        self.flag.state.load(Ordering::Relaxed) == PAUSED
+    }
+
     /// Asks the run to stop. A more urgent reason replaces a less urgent one.
     pub fn raise(&self, interrupt: Interrupt) {
-        self.0.state.fetch_max(interrupt as u8, Ordering::Relaxed);
-        self.0.wake();
+        self.flag
+            .state
+            .fetch_max(interrupt as u8, Ordering::Relaxed);
+        self.flag.wake();
     }
 
     /// Asks the run to wait at its next look at the flag.
@@ -60,19 +98,19 @@ impl StopFlag {
     /// Ends a pause.
     pub fn resume(&self) {
         let _ = self.swap(PAUSED, RUNS);
-        self.0.wake();
+        self.flag.wake();
     }
 
     /// Whether the run waits for the end of a pause.
     pub fn is_parked(&self) -> bool {
-        *self.0.lock()
+        *self.flag.lock()
     }
 
     /// The reason to stop, if there is one. Waits while the run is paused. This call also compares the
     /// memory of the run with its grant.
     pub fn raised(&self) -> Option<Interrupt> {
-        if self.0.state.load(Ordering::Relaxed) == PAUSED {
-            self.0.park();
+        if self.is_paused() && !self.is_helper {
+            self.flag.park();
         }
         if memory::check().is_err() {
             self.raise(Interrupt::Memory);
@@ -84,7 +122,7 @@ impl StopFlag {
     /// observers of the run.
     #[inline]
     pub fn look(&self) -> Option<Interrupt> {
-        match self.0.state.load(Ordering::Relaxed) {
+        match self.flag.state.load(Ordering::Relaxed) {
             RUNS | PAUSED => None,
             2 => Some(Interrupt::TimeLimit),
             3 => Some(Interrupt::Cancelled),
@@ -95,7 +133,7 @@ impl StopFlag {
     }
 
     fn swap(&self, from: u8, to: u8) -> Result<u8, u8> {
-        let state = &self.0.state;
+        let state = &self.flag.state;
         state.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
     }
 }

@@ -1,7 +1,7 @@
 //! The one train loop: passes, order, progress and the best hypothesis of every learner.
 //! [`crate::learners::engine::run_state`] decides the effect of one block of examples on the run.
 
-use crate::bits::BitVector;
+use crate::bits::{BLOCK_ROWS, BitVector};
 use crate::learners::engine::checkpoint::{Phase, Wrong};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Order, Rule};
@@ -369,6 +369,9 @@ impl<'r> TrainLoop<'r> {
         loop {
             self.offer(sample.as_stream());
             self.phase.set_rows(done);
+            if done == 0 && self.evaluate_ahead(sample)? {
+                continue;
+            }
             let Some(block) = sample.next_block()? else {
                 break;
             };
@@ -403,6 +406,30 @@ impl<'r> TrainLoop<'r> {
             self.keep_best(self.course.counts.passes, wrong.errors, examples);
         }
         Ok(wrong)
+    }
+
+    /// Evaluates the next blocks with helpers. Returns false if the next block is to be read alone.
+    fn evaluate_ahead(&mut self, sample: &mut dyn Sample) -> Result<bool, Stop> {
+        let Some(shared) = sample.shared() else {
+            return Ok(false);
+        };
+        let left = shared.left();
+        let masks = self.rule.mistakes_ahead(&shared, &self.run.stop);
+        if masks.is_empty() {
+            return Ok(false);
+        }
+        self.course.look_outside(self.run)?;
+        let read = left.min(masks.len() * BLOCK_ROWS);
+        for (index, mask) in masks.iter().enumerate() {
+            let rows = BLOCK_ROWS.min(read - index * BLOCK_ROWS);
+            if let Phase::Evaluating { wrong, .. } = &mut self.phase {
+                wrong.push(*mask, rows);
+            }
+            self.course.counts.examples += rows as u64;
+            self.phase.set_rows(rows);
+        }
+        sample.skip(read);
+        Ok(true)
     }
 
     fn begin_evaluating(&mut self, sample: &mut dyn Sample) -> Step {

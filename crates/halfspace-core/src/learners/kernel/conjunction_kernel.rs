@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use num_bigint::BigUint;
 
@@ -44,6 +44,8 @@ pub struct Kernel {
     /// K(c) for c = 0..=n, computed on first use. A kernel without a limit on literals needs no table,
     /// because K(c) = 2^c.
     table: OnceLock<IntegerTable>,
+    /// Held while the table is computed, so that only one thread computes the table.
+    computing: Arc<Mutex<()>>,
 }
 
 /// The values of a kernel would take too much memory.
@@ -90,6 +92,7 @@ impl Kernel {
             conjunctions,
             max_literals,
             table: OnceLock::new(),
+            computing: Arc::default(),
         };
         let words = bits::words_for(kernel.value_bits_max()) as u64;
         let bytes = (n as u64 + 1).saturating_mul(8 * words);
@@ -224,6 +227,11 @@ impl Kernel {
 
     /// The table, which is computed if necessary. None if the computation was told to stop.
     fn table(&self, k: u64, stop: &StopFlag) -> Option<&IntegerTable> {
+        if let Some(table) = self.table.get() {
+            return Some(table);
+        }
+        let computing = self.computing.lock();
+        let _computing = computing.unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = self.table.get() {
             return Some(table);
         }

@@ -100,6 +100,7 @@ impl KernelSeparator<'_> {
         let mut is_clean = true;
         stream.rewind();
         while let Some(block) = stream.next_block()? {
+            self.prepare(&block);
             for row in 0..block.rows() {
                 let margin = self.margin(&block, row)?;
                 block.bits().copy_row(row, &mut example);
@@ -133,12 +134,19 @@ impl KernelSeparator<'_> {
                 positives: self.expansion.labels(index),
                 reflected: 0,
             };
+            self.prepare(&block);
             for row in 0..bits.rows() {
                 sum += self.margin(&block, row)?;
             }
         }
         // The sum is a squared norm, so the magnitude is the sum itself.
         Ok(sum.into_parts().1)
+    }
+
+    /// Computes the scores of a block with helpers.
+    fn prepare(&mut self, block: &Block<'_>) {
+        let (rows, stop) = (0..block.rows(), &self.run.stop);
+        self.scores.prepare(&self.expansion, block, rows, stop);
     }
 
     /// y score(x) of a row.

@@ -184,6 +184,8 @@ impl Rule for KernelPerceptron {
         mut rows: Range<usize>,
         stop: &StopFlag,
     ) -> Option<usize> {
+        self.scores
+            .prepare(&self.expansion, block, rows.clone(), stop);
         rows.find(|&row| stop.raised().is_some() || self.is_mistake(block, row, stop))
     }
 
@@ -200,7 +202,10 @@ impl Rule for KernelPerceptron {
     }
 
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
-        (0..block.rows()).fold(0, |mask, row| {
+        let rows = 0..block.rows();
+        self.scores
+            .prepare(&self.expansion, block, rows.clone(), stop);
+        rows.fold(0, |mask, row| {
             let is_asked = stop.raised().is_none();
             mask | u64::from(is_asked && self.is_mistake(block, row, stop)) << row
         })

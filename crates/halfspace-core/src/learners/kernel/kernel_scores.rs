@@ -7,10 +7,12 @@
 //! matter.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::bits::words_for;
 
 use crate::learners::arithmetic::wide::Wide;
+use crate::learners::engine::helpers::{self, are_worthwhile};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::kernel::conjunction_kernel::Histogram;
 use crate::learners::kernel::kernel_expansion::KernelExpansion;
@@ -24,6 +26,9 @@ const BYTES_BESIDE: usize = 96;
 
 /// Below this number of support vectors, computing a score is faster than a cache look-up.
 const SUPPORT_MIN: usize = 16;
+
+/// Examples that one thread scores before it looks for more.
+const EXAMPLES_PER_PIECE: usize = 8;
 
 /// The cached scores of examples under one growing expansion.
 pub struct KernelScores {
@@ -88,6 +93,71 @@ impl KernelScores {
         let is_done = first == expansion.len()
             || expansion.add_score(first, &self.example, histogram, score, stop);
         is_done.then_some(score)
+    }
+
+    /// Brings the cached scores of some rows up to date, if helpers are worth their time. Helpers compute the sums of
+    /// different rows at the same time. The later calls of [`Self::score`] then add only newer support vectors.
+    pub fn prepare(
+        &mut self,
+        expansion: &KernelExpansion,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+    ) {
+        let each = expansion.words_of_work();
+        if rows.is_empty() || !are_worthwhile(stop, each.saturating_mul(rows.len() as u64)) {
+            return;
+        }
+        // The first row tells cheaply whether the rows were brought up to date before.
+        let (words, count) = (self.example.len(), rows.len());
+        let first_lacks = self.lacking(expansion, block, rows.start);
+        let vectors = first_lacks.map_or(0, |(_, vectors)| vectors);
+        if vectors == 0 || !are_worthwhile(stop, (vectors * words * count) as u64) {
+            return;
+        }
+        let mut lacking: Vec<(usize, usize)> = Vec::with_capacity(count);
+        for row in rows {
+            // Equal rows share a place.
+            if let Some((place, 1..)) = self.lacking(expansion, block, row)
+                && lacking.iter().all(|(other, _)| *other != place)
+            {
+                lacking.push((place, row));
+            }
+        }
+        let pieces: Vec<_> = lacking.chunks(EXAMPLES_PER_PIECE).collect();
+        let kept = &self.kept;
+        let sums = helpers::map(stop, pieces.len(), |piece, stop| {
+            let kernel = expansion.kernel();
+            let (mut example, mut histogram) = (self.example.clone(), kernel.histogram());
+            let sum = |&(place, row): &(usize, usize)| {
+                let CachedScore { score, support } = &kept[place];
+                let mut score = score.clone();
+                block.bits().copy_row(row, &mut example);
+                let is_done =
+                    expansion.add_score(*support, &example, &mut histogram, &mut score, stop);
+                is_done.then_some(score)
+            };
+            pieces[piece].iter().map(sum).collect::<Vec<_>>()
+        });
+        for (&(place, _), score) in lacking.iter().zip(sums.into_iter().flatten()) {
+            let Some(score) = score else { return };
+            self.kept[place] = CachedScore {
+                score,
+                support: expansion.len(),
+            };
+        }
+    }
+
+    /// The place of a row in the cache, and the number of support vectors that its score lacks.
+    fn lacking(
+        &mut self,
+        expansion: &KernelExpansion,
+        block: &Block<'_>,
+        row: usize,
+    ) -> Option<(usize, usize)> {
+        block.bits().copy_row(row, &mut self.example);
+        let place = self.place(expansion)?;
+        Some((place, expansion.len() - self.kept[place].support))
     }
 
     /// The index of the example in the cache. A new example gets an index if there is space. None

@@ -49,7 +49,7 @@ use crate::learners::hypothesis::Hypothesis;
 use crate::learners::message_passing::planted;
 use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
 use crate::learners::sample::block::Block;
-use crate::learners::sample::source::Presentation;
+use crate::learners::sample::source::{Presentation, SharedSample};
 
 const MAX_ITERATIONS_DEFAULT: u64 = 1000;
 
@@ -149,6 +149,10 @@ impl Rule for MessagePassing {
 
     fn mistakes(&mut self, block: &Block<'_>, _: &StopFlag) -> u64 {
         self.read(block)
+    }
+
+    fn mistakes_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) -> Vec<u64> {
+        self.read_ahead(sample, stop)
     }
 
     fn evaluated(&mut self, errors: u64) {

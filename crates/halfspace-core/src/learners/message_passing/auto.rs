@@ -48,7 +48,7 @@ use crate::learners::message_passing::amp::BUDGET;
 use crate::learners::message_passing::planted;
 use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
 use crate::learners::sample::block::Block;
-use crate::learners::sample::source::Presentation;
+use crate::learners::sample::source::{Presentation, SharedSample};
 
 /// Starts of the on-line stage, and the passes from each start.
 const STARTS: u64 = 2;
@@ -207,6 +207,10 @@ impl Rule for Auto {
 
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         self.rule_mut().mistakes(block, stop)
+    }
+
+    fn mistakes_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) -> Vec<u64> {
+        self.rule_mut().mistakes_ahead(sample, stop)
     }
 
     fn evaluated(&mut self, errors: u64) {

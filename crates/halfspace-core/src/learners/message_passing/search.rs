@@ -33,16 +33,20 @@
 //! those of n. The unit of a pull is about 2^-24 of the largest possible pull of the pass.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
+use std::sync::{Mutex, PoisonError};
 
-use crate::bits::{self, BLOCK_ROWS, BitVector, ColumnWeights, ROW_WEIGHT_MAX};
+use crate::bits::{self, BLOCK_ROWS, BitVector, ColumnWeights, ROW_WEIGHT_MAX, words_for};
 
 use crate::learners::drift::directed_drift::read_weights;
+use crate::learners::engine::helpers::{self, are_worthwhile};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::Update;
+use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::hypothesis::{Hypothesis, half_space_limits};
 use crate::learners::sample::block::Block;
 use crate::learners::sample::generate::random_vector;
+use crate::learners::sample::source::{Presented, SharedSample, Stream};
 
 /// The limits of a search.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +81,17 @@ const FIRST_MEAN: f64 = 0.001;
 const SETTLED: f64 = 1e-12;
 /// A start has settled when the variance is below this number.
 const DECIDED: f64 = 1e-9;
+
+/// Words that a thread reads before it looks for more, and the blocks of these words at most.
+const PART_WORDS: usize = 1 << 17;
+const PART_BLOCKS_MAX: usize = 64;
+
+/// Parts that threads read before they wait for each other. A small sample has at least the lower number of parts.
+const PARTS_MAX: usize = 32;
+const PARTS_MIN: usize = 16;
+
+/// Words of work per word of the sample, for the two products and the test of the candidate.
+const WORK_PER_WORD: usize = 16;
 
 /// The state of a search.
 #[derive(Debug)]
@@ -120,6 +135,27 @@ struct PassSums {
     curvature: f64,
     /// Examples read.
     examples: usize,
+}
+
+/// The numbers of the examples of one block.
+#[derive(Debug)]
+struct BlockPulls {
+    /// g.
+    pulls: [f64; BLOCK_ROWS],
+    /// g (g + omega / V).
+    curvatures: [f64; BLOCK_ROWS],
+    /// g in units.
+    weights: [i32; BLOCK_ROWS],
+}
+
+impl Default for BlockPulls {
+    fn default() -> Self {
+        Self {
+            pulls: [0.0; BLOCK_ROWS],
+            curvatures: [0.0; BLOCK_ROWS],
+            weights: [0; BLOCK_ROWS],
+        }
+    }
 }
 
 impl MessagePassing {
@@ -192,6 +228,67 @@ impl MessagePassing {
         self.pass
             .read(block, is_clamped, self.dimension, &mut self.pulls);
         wrong
+    }
+
+    /// As [`Self::read`], for the next blocks of a sample and with helpers. Empty if helpers are not worth their time.
+    pub fn read_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) -> Vec<u64> {
+        let n = self.means.len();
+        let (left, words) = (sample.left(), words_for(n));
+        let blocks = (PART_WORDS / (words * BLOCK_ROWS)).clamp(1, PART_BLOCKS_MAX);
+        let blocks = blocks
+            .min(left.div_ceil(BLOCK_ROWS).div_ceil(PARTS_MIN))
+            .max(1);
+        let rows = blocks * BLOCK_ROWS;
+        let read = left.min(rows * PARTS_MAX);
+        if !are_worthwhile(stop, (read * words * WORK_PER_WORD) as u64) {
+            return Vec::new();
+        }
+        let (parts, first) = (read.div_ceil(rows), self.pass.examples);
+        self.pass.reserve(read, &mut self.pulls);
+        let previous = &self.pulls[first..];
+        // The sums are whole numbers, so any order gives the same sums.
+        let sums = Mutex::new(std::mem::take(&mut self.pass.sums));
+        let found = helpers::map(stop, parts, |part, stop| {
+            stop.raised();
+            let skipped = part * rows;
+            let stream = sample.part(skipped, rows.min(read - skipped));
+            self.part(stream, &previous[skipped..], &sums)
+        });
+        self.pass.sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (mut masks, mut place) = (Vec::with_capacity(read.div_ceil(BLOCK_ROWS)), first);
+        for (mask, pulled) in found.into_iter().flatten() {
+            let rows = BLOCK_ROWS.min(first + read - place);
+            self.pass.take(&pulled, rows, &mut self.pulls[place..]);
+            place += rows;
+            masks.push(mask);
+        }
+        masks
+    }
+
+    /// Reads a part of a pass and adds to the sums. Returns the mask of the mistakes of each block, and the numbers of
+    /// its examples.
+    fn part(
+        &self,
+        mut stream: Presented<'_>,
+        mut previous: &[f64],
+        sums: &Mutex<Vec<i64>>,
+    ) -> Vec<(u64, BlockPulls)> {
+        let n = self.means.len();
+        let (mut blocks, mut added) = (Vec::new(), vec![0; n]);
+        while let Some(block) = stream.next_block().expect("data in memory are always read") {
+            let (limit, ties) = half_space_limits(n, block.reflected);
+            let wrong = bits::rows_over(block.bits(), self.candidate.words(), limit, ties);
+            let is_clamped = n.is_multiple_of(2);
+            let pulled = self.pass.pull(&block, is_clamped, self.dimension, previous);
+            bits::add_column_sums(block.bits(), &pulled.weights, &mut added);
+            previous = &previous[block.rows()..];
+            blocks.push((wrong, pulled));
+        }
+        let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
+        sums.iter_mut()
+            .zip(added)
+            .for_each(|(sum, added)| *sum += added);
+        blocks
     }
 
     /// Receives the errors of the candidate at the end of a pass.
@@ -380,29 +477,56 @@ impl PassSums {
     }
 
     fn read(&mut self, block: &Block<'_>, is_clamped: bool, dimension: f64, pulls: &mut Vec<f64>) {
-        let (bits, root, deviation) = (block.bits(), dimension.sqrt(), self.variance.sqrt());
-        let (mut products, mut weights) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-        bits::row_sums(bits, &self.columns, &mut products);
         let first = self.examples;
-        self.examples += bits.rows();
+        self.reserve(block.rows(), pulls);
+        let pulled = self.pull(block, is_clamped, dimension, &pulls[first..]);
+        self.take(&pulled, block.rows(), &mut pulls[first..]);
+        bits::add_column_sums(block.bits(), &pulled.weights, &mut self.sums);
+    }
+
+    /// Counts the next examples of the pass, each of which has a pull.
+    fn reserve(&mut self, rows: usize, pulls: &mut Vec<f64>) {
+        self.examples += rows;
         if pulls.len() < self.examples {
             pulls.resize(self.examples, 0.0);
         }
-        let rows = products.iter().zip(&mut weights);
-        for (row, ((&product, weight), pull)) in rows.zip(&mut pulls[first..]).enumerate() {
+    }
+
+    /// The pulls of a block after its `previous` pulls.
+    fn pull(
+        &self,
+        block: &Block<'_>,
+        is_clamped: bool,
+        dimension: f64,
+        previous: &[f64],
+    ) -> BlockPulls {
+        let (bits, root, deviation) = (block.bits(), dimension.sqrt(), self.variance.sqrt());
+        let mut products = [0; BLOCK_ROWS];
+        bits::row_sums(bits, &self.columns, &mut products);
+        let mut pulled = BlockPulls::default();
+        for (row, (&product, previous)) in products.iter().zip(previous).enumerate() {
             let clamp = match (is_clamped, block.reflected >> row & 1) {
                 (false, _) => 0.0,
                 (true, 0) => 1.0,
                 (true, _) => -1.0,
             };
             let sum = f64::from(product) * self.mean_unit + clamp;
-            let omega = sum / root - self.variance * *pull;
-            *pull = inverse_mills(omega / deviation) / deviation;
-            self.curvature += *pull * (*pull + omega / self.variance);
-            let units = (*pull * self.units_a_pull).round();
-            *weight = units.min(f64::from(ROW_WEIGHT_MAX)) as i32;
+            let omega = sum / root - self.variance * previous;
+            let pull = inverse_mills(omega / deviation) / deviation;
+            pulled.pulls[row] = pull;
+            pulled.curvatures[row] = pull * (pull + omega / self.variance);
+            let units = (pull * self.units_a_pull).round();
+            pulled.weights[row] = units.min(f64::from(ROW_WEIGHT_MAX)) as i32;
         }
-        bits::add_column_sums(bits, &weights, &mut self.sums);
+        pulled
+    }
+
+    /// Takes the pulls of the next block. The curvatures are added in the order of the examples.
+    fn take(&mut self, pulled: &BlockPulls, rows: usize, pulls: &mut [f64]) {
+        pulls[..rows].copy_from_slice(&pulled.pulls[..rows]);
+        for curvature in &pulled.curvatures[..rows] {
+            self.curvature += curvature;
+        }
     }
 }
 

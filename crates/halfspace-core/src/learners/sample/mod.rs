@@ -1,5 +1,6 @@
 //! Samples: examples in memory or at rest, their blocks, and examples drawn from a hidden target.
 
+pub mod batch;
 pub mod block;
 pub mod data;
 pub mod examples;

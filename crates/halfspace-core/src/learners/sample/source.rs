@@ -11,6 +11,7 @@ use crate::learners::engine::random::Generator;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
+use crate::learners::sample::data::{Data, Features};
 use crate::learners::sample::examples::{Examples, ReadRows, Rows};
 
 /// Swaps of a shuffle between two looks at the stop flag. An interrupted shuffle leaves no order to resume
@@ -73,6 +74,55 @@ pub trait Sample: Stream {
 
     /// The same examples as a stream.
     fn as_stream(&mut self) -> &mut dyn Stream;
+
+    /// The same examples for several threads. None unless the sample is in memory and the next example is the first
+    /// of a block.
+    fn shared(&self) -> Option<SharedSample<'_>> {
+        None
+    }
+
+    /// Moves behind the next `count` examples, as if blocks of 64 were requested one after the other.
+    fn skip(&mut self, count: usize);
+}
+
+/// A sample in memory, of which several threads can read different parts at the same time.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedSample<'a> {
+    data: &'a Data,
+    presentation: Presentation,
+    order: Option<&'a [u32]>,
+    /// The position of the next example of the pass.
+    next: usize,
+    examples: usize,
+}
+
+impl SharedSample<'_> {
+    /// Features per example.
+    pub fn n(&self) -> usize {
+        self.data.n()
+    }
+
+    /// The number of examples that are still to be read in the pass.
+    pub fn left(&self) -> usize {
+        self.examples - self.next
+    }
+
+    /// A stream of `count` examples, from the example that follows the next `skipped` ones. `skipped` is a multiple
+    /// of 64.
+    pub fn part(&self, skipped: usize, count: usize) -> Presented<'_> {
+        let first = self.next + skipped;
+        match self.order {
+            Some(order) => {
+                let rows = order[first..first + count].to_vec();
+                Presented::of_rows(self.data, self.presentation, rows)
+            }
+            None => Presented {
+                examples: first + count,
+                next: first,
+                ..Presented::new(self.data, self.presentation)
+            },
+        }
+    }
 }
 
 /// The form in which a learner reads its examples.
@@ -91,6 +141,8 @@ pub struct Presented<'a> {
     rows: usize,
     examples: usize,
     reader: Box<dyn ReadRows + 'a>,
+    /// The whole sample, if it is in memory.
+    data: Option<&'a Data>,
     presentation: Presentation,
     /// The row number at each position of the pass. None for all rows in their own order.
     order: Option<Vec<u32>>,
@@ -113,6 +165,7 @@ impl<'a> Presented<'a> {
             rows: shape.examples,
             examples: shape.examples,
             reader: examples.reader(),
+            data: examples.in_memory(),
             presentation,
             order: None,
             is_shuffled: false,
@@ -312,6 +365,26 @@ impl Sample for Presented<'_> {
 
     fn as_stream(&mut self) -> &mut dyn Stream {
         self
+    }
+
+    fn shared(&self) -> Option<SharedSample<'_>> {
+        let data = self
+            .data
+            .filter(|data| !matches!(data.features(), Features::Real(_)))?;
+        self.next
+            .is_multiple_of(BLOCK_ROWS)
+            .then_some(SharedSample {
+                data,
+                presentation: self.presentation,
+                order: self.order.as_deref(),
+                next: self.next,
+                examples: self.examples,
+            })
+    }
+
+    fn skip(&mut self, count: usize) {
+        self.next += count;
+        self.mark = (self.next - 1) / BLOCK_ROWS * BLOCK_ROWS;
     }
 }
 

@@ -1,0 +1,110 @@
+//! Boolean blocks copied from a stream, so that several threads can read them at the same time.
+//!
+//! A copy is worth its time only for a hypothesis that computes much longer than the copy takes. No hypothesis computes
+//! long enough on a real block.
+
+use crate::bits::{BlockBuffer, words_for};
+use crate::learners::engine::helpers::are_worthwhile;
+use crate::learners::engine::run::{Interrupt, StopFlag};
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::sample::block::{Block, BlockFeatures};
+use crate::learners::sample::source::Stream;
+
+/// Blocks of a batch at most.
+const BLOCKS_MAX: usize = 32;
+
+/// Bytes of a batch at most, unless one block alone has more.
+const BYTES_MAX: usize = 256 << 10;
+
+/// Words of work per copied word from which a copy is worth its time.
+const WORK_PER_WORD: u64 = 16;
+
+/// Some blocks of a stream of Boolean examples.
+#[derive(Debug, Default)]
+pub struct Batch {
+    blocks: Vec<CopiedBlock>,
+    /// Blocks that hold rows.
+    filled: usize,
+}
+
+#[derive(Debug)]
+struct CopiedBlock {
+    bits: BlockBuffer,
+    positives: u64,
+    reflected: u64,
+}
+
+/// Whether helpers gain time by a copy of Boolean examples that the hypothesis classifies.
+pub fn is_worth_copying(hypothesis: &Hypothesis, examples: u64, stop: &StopFlag) -> bool {
+    let words = hypothesis.words_of_work();
+    words >= WORK_PER_WORD * words_for(hypothesis.n()) as u64
+        && are_worthwhile(stop, words.saturating_mul(examples))
+}
+
+impl Batch {
+    /// Replaces the contents by the next blocks of a stream, which have `rows_max` rows or a few more.
+    ///
+    /// # Errors
+    /// As for [`Stream::next_block`].
+    pub fn fill(&mut self, stream: &mut dyn Stream, rows_max: u64) -> Result<(), Interrupt> {
+        self.filled = 0;
+        let (mut rows, mut bytes, n) = (0, 0, stream.n());
+        while self.filled < BLOCKS_MAX && rows < rows_max && bytes < BYTES_MAX {
+            let Some(block) = stream.next_block()? else {
+                break;
+            };
+            if self.filled == self.blocks.len() {
+                self.blocks.push(CopiedBlock::new(n));
+            }
+            rows += block.rows() as u64;
+            bytes += self.blocks[self.filled].copy(&block);
+            self.filled += 1;
+        }
+        Ok(())
+    }
+
+    /// Number of blocks.
+    pub fn len(&self) -> usize {
+        self.filled
+    }
+
+    /// Whether the stream had no further block.
+    pub fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    /// The block at a position.
+    pub fn block(&self, index: usize) -> Block<'_> {
+        self.blocks[index].as_block()
+    }
+
+    /// The blocks in order.
+    pub fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
+        self.blocks[..self.filled].iter().map(CopiedBlock::as_block)
+    }
+}
+
+impl CopiedBlock {
+    fn new(n: usize) -> Self {
+        Self {
+            bits: BlockBuffer::new(n),
+            positives: 0,
+            reflected: 0,
+        }
+    }
+
+    /// Copies a block. Returns its bytes.
+    fn copy(&mut self, block: &Block<'_>) -> usize {
+        self.bits.copy_block(block.bits());
+        (self.positives, self.reflected) = (block.positives, block.reflected);
+        size_of_val(block.bits().words())
+    }
+
+    fn as_block(&self) -> Block<'_> {
+        Block {
+            features: BlockFeatures::Boolean(self.bits.as_block()),
+            positives: self.positives,
+            reflected: self.reflected,
+        }
+    }
+}

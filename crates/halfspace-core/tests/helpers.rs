@@ -1,0 +1,211 @@
+//! Helping threads change nothing: every learner and every evaluation gives the same result on 1, 2 and 3 threads.
+
+use std::sync::{Arc, Mutex};
+
+use halfspace_core::bits::{BitMatrix, BitVector};
+use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry};
+use halfspace_core::learners::engine::evaluate::evaluate;
+use halfspace_core::learners::engine::helpers::{FixedSeats, HelperSeats};
+use halfspace_core::learners::engine::holdout::HeldOut;
+use halfspace_core::learners::engine::outcome::RunOutcome;
+use halfspace_core::learners::engine::parameters::Parameters;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Checkpoints, Counts, Run, RunLimits, StopFlag};
+use halfspace_core::learners::engine::stopping::Sampling;
+use halfspace_core::learners::engine::task::{Input, Task, check};
+use halfspace_core::learners::engine::train::{train, train_from};
+use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
+use halfspace_core::learners::sample::generate::Plan;
+use serde_json::json;
+
+/// A run with seats for helpers, who help with work of any size.
+fn helped(seats: &Arc<FixedSeats>) -> Run {
+    Run {
+        stop: StopFlag::with_helpers(Arc::clone(seats) as Arc<dyn HelperSeats>),
+        ..Run::default()
+    }
+}
+
+fn seats(count: usize) -> Arc<FixedSeats> {
+    Arc::new(FixedSeats::new(count, 0))
+}
+
+/// Pseudo-random words.
+fn words() -> impl Iterator<Item = u64> {
+    let mut state = 7_u64;
+    std::iter::repeat_with(move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        state ^ state >> 29
+    })
+}
+
+/// Labels by the majority of the first bits, with every ninth label wrong.
+fn labelled(n: usize, examples: usize) -> Data {
+    let (mut matrix, mut labels) = (BitMatrix::new(n), BitVector::zeros(examples));
+    let (mut words, count) = (words(), n.div_ceil(64));
+    for row in 0..examples {
+        let row_words: Vec<u64> = words.by_ref().take(count).collect();
+        let vector = BitVector::from_words(n, row_words);
+        let majority = vector.words()[0].count_ones() > n.min(64) as u32 / 2;
+        labels.set(row, majority != (row % 9 == 0));
+        matrix.push_row(vector.words());
+    }
+    Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+}
+
+fn real(n: usize, examples: usize) -> Data {
+    let values: Vec<f64> = words()
+        .take(n * examples)
+        .map(|word| (word % 1_009) as f64 / 1_009.0)
+        .collect();
+    let mut labels = BitVector::zeros(examples);
+    (0..examples).for_each(|row| labels.set(row, values[row * n] > 0.4));
+    Data::new(
+        Features::Real(RealMatrix::from_values(n, values)),
+        Labels::Labelled(labels),
+    )
+}
+
+/// The tasks of a learner, in all of its orders.
+fn tasks(entry: &'static LearnerEntry) -> Vec<Task> {
+    let orders = [
+        json!({}),
+        json!({"order": "shuffled"}),
+        json!({"order": "random"}),
+    ];
+    let of = |params: &serde_json::Value| {
+        let params = params.as_object().expect("an object");
+        let parameters = Parameters::from_json(entry.parameters, params).ok()?;
+        Some(Task {
+            parameters,
+            trace: true,
+            holdout: Some(HeldOut::Share(0.3)),
+            limits: RunLimits {
+                max_passes: Some(12),
+                max_examples: Some(9_000),
+                ..RunLimits::default()
+            },
+            ..Task::of(entry, Seed(5))
+        })
+    };
+    orders.iter().filter_map(of).collect()
+}
+
+fn outcome(task: &Task, input: Input<'_>, run: &Run) -> RunOutcome {
+    train(task, input, run).expect("nobody stops it")
+}
+
+#[test]
+fn every_learner_and_every_evaluation_gives_the_same_result_on_any_number_of_threads() {
+    let samples = [labelled(65, 700), labelled(7, 300), real(12, 300)];
+    let plan = |sampling| Plan {
+        count: Some(1_500),
+        ..Plan::endless(Plan::random_target(101, Seed(3)), sampling)
+    };
+    let plans = [plan(Sampling::UniformPositive), plan(Sampling::Uniform)];
+    let inputs: Vec<Input<'_>> = samples
+        .iter()
+        .map(|data| Input::Sample { data, assume: None })
+        .chain(plans.iter().map(Input::Generated))
+        .collect();
+    let mut with_help = Vec::new();
+    for entry in CATALOGUE {
+        let (mut runs, mut helps) = (0, 0);
+        for task in tasks(entry) {
+            for &input in &inputs {
+                if check(&task, input, u64::MAX).is_err() {
+                    continue;
+                }
+                let expected = outcome(&task, input, &Run::default());
+                for count in [1, 2] {
+                    let seats = seats(count);
+                    assert_eq!(
+                        outcome(&task, input, &helped(&seats)),
+                        expected,
+                        "{}",
+                        entry.name
+                    );
+                    helps += seats.entered();
+                    let Input::Sample { data, .. } = input else {
+                        continue;
+                    };
+                    let on_one = evaluate(&expected.hypothesis, data, 0.0, &Run::default());
+                    let on_all = evaluate(&expected.hypothesis, data, 0.0, &helped(&seats));
+                    assert_eq!(on_all, on_one, "{}", entry.name);
+                }
+                runs += 1;
+            }
+        }
+        assert!(runs > 0, "{} took no sample", entry.name);
+        if helps > 0 {
+            with_help.push(entry.name);
+        }
+    }
+    println!("helped: {with_help:?}");
+    for name in [
+        "amp",
+        "auto",
+        "kernel-perceptron",
+        "perceptron",
+        "winnow",
+        "kernel-winnow",
+    ] {
+        assert!(with_help.contains(&name), "{name} got no help");
+    }
+}
+
+/// Keeps every state of a run.
+#[derive(Debug, Default)]
+struct States(Mutex<Vec<Vec<u8>>>);
+
+impl Checkpoints for States {
+    fn is_wanted(&self) -> bool {
+        true
+    }
+
+    fn take(&self, _: &Counts, write: &mut dyn FnMut() -> Option<Vec<u8>>) {
+        self.0.lock().expect("no panic").extend(write());
+    }
+
+    fn refused(&self) {
+        panic!("the state belongs to the run");
+    }
+}
+
+#[test]
+fn a_state_of_a_helped_run_resumes_on_one_thread_and_the_other_way() {
+    let plan = Plan {
+        count: Some(12_001),
+        ..Plan::endless(Plan::random_target(401, Seed(1)), Sampling::UniformPositive)
+    };
+    let input = Input::Generated(&plan);
+    let mut task = Task::of(
+        CATALOGUE
+            .iter()
+            .find(|entry| entry.name == "amp")
+            .expect("listed"),
+        Seed(1),
+    );
+    let params = json!({"max_iterations": 3});
+    task.parameters = Parameters::from_json(
+        task.entry.parameters,
+        params.as_object().expect("an object"),
+    )
+    .expect("valid");
+    let states = Arc::new(States::default());
+    let run = Run {
+        checkpoints: Some(Arc::<States>::clone(&states)),
+        ..helped(&seats(1))
+    };
+    let expected = outcome(&task, input, &run);
+    let states = states.0.lock().expect("no panic");
+    assert!(states.len() > 4, "{}", states.len());
+    for state in states.iter() {
+        for run in [Run::default(), helped(&seats(2))] {
+            let resumed = train_from(&task, input, Some(state), &run).expect("nobody stops it");
+            assert_eq!(resumed, expected);
+        }
+    }
+}

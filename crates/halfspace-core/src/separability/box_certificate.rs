@@ -24,7 +24,7 @@ use crate::learners::sample::data::Data;
 
 use super::alternative::Multiplier;
 use super::examples::{SignedExamples, look};
-use super::nearest_point::{Constraint, Proposal, minimise};
+use super::interior_point::{Constraint, Proposal, minimise};
 use super::rounding::{reduce, roundings};
 
 /// Largest n for the linear program.

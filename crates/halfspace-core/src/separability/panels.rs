@@ -207,8 +207,8 @@ fn factor_corner(corner: &mut [Lanes], tile: &Tile, size: usize) {
         let mut values = corner[column];
         for lane in 0..LANES {
             values[lane] -= tile[column][lane];
-            for other in 0..column {
-                values[lane] -= corner[other][column] * corner[other][lane];
+            for before in &corner[..column] {
+                values[lane] -= before[column] * before[lane];
             }
         }
         let pivot = values[column];
@@ -263,5 +263,63 @@ multiversioned! {
             }
         }
         sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a matrix of 40 rows and its entries by a formula.
+    fn matrix(columns: usize) -> (Panels, impl Fn(usize, usize) -> f64) {
+        let entry = |row: usize, column: usize| libm::sin((row * row + 3 * column) as f64 + 0.5);
+        let mut panels = Panels::zeros(40, columns);
+        for row in 0..40 {
+            (0..columns).for_each(|column| panels.set(row, column, entry(row, column)));
+        }
+        (panels, entry)
+    }
+
+    #[test]
+    fn the_factor_solves_the_normal_equations() {
+        for columns in [1, 7, 8, 9, 24, 33] {
+            let (panels, entry) = matrix(columns);
+            let weights: Vec<f64> = (0..40).map(|row| f64::from(row % 7 + 1)).collect();
+            let mut gram = panels.gram(&weights, &Run::default()).unwrap();
+            for column in 0..columns {
+                let expected: f64 = (0..40)
+                    .map(|row| weights[row] * entry(row, column) * entry(row, column))
+                    .sum();
+                assert!((gram.diagonal(column) - expected).abs() < 1e-9);
+                gram.add_to_diagonal(column, 1.0);
+            }
+            gram.factor(&Run::default()).unwrap();
+            let solution: Vec<f64> = (0..columns).map(|at| at as f64 - 5.0).collect();
+            let mut products = panels.times(&solution);
+            products
+                .iter_mut()
+                .zip(&weights)
+                .for_each(|(product, weight)| *product *= weight);
+            let mut right = panels.transposed_times(&products);
+            right
+                .iter_mut()
+                .zip(&solution)
+                .for_each(|(right, x)| *right += x);
+            gram.solve(&mut right);
+            for (found, expected) in right.iter().zip(&solution) {
+                assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_raised_flag_ends_the_products_and_the_factor() {
+        let (panels, _) = matrix(9);
+        let run = Run::default();
+        let mut gram = panels.gram(&[1.0; 40], &run).unwrap();
+        run.stop.raise(Interrupt::Cancelled);
+        assert_eq!(gram.factor(&run), Err(Interrupt::Cancelled));
+        let found = panels.gram(&[1.0; 40], &run);
+        assert!(matches!(found, Err(Interrupt::Cancelled)));
     }
 }

@@ -31,9 +31,14 @@ const VECTOR_BYTES: u64 = 100;
 /// One subjob whose result is gathered.
 const SUBJOB_BYTES: u64 = 4 << 10;
 
-/// One coordinate or example in a program of the solver: the indices and values of a sparse matrix and of its
-/// factors.
-const SOLVER_ENTRY_BYTES: u64 = 160;
+/// One entry of a row in a program of the solver: three copies, two of them in vectors that grow.
+const SOLVER_ENTRY_BYTES: u64 = 48;
+
+/// Examples in a program of the solver beyond four per coordinate.
+const SOLVER_EXAMPLES: u64 = 8192;
+
+/// One entry of the exact system: two copies as integers, the residues with their inverse, and the normal equations.
+const EXACT_ENTRY_BYTES: u64 = 160;
 
 /// The examples of a task that reads them in order, in memory or block by block.
 fn examples_bytes(shape: Shape, resident_bytes_max: u64) -> u64 {
@@ -134,10 +139,11 @@ pub(super) fn certificate(input: Input<'_>, coordinates_max: usize) -> u64 {
     if n > coordinates_max as u64 {
         return examples.saturating_add(attempt);
     }
-    let constraints = count.min(4 * n + 64);
-    let program = constraints.saturating_add(n).saturating_mul(n + 2);
-    let program = program.saturating_mul(SOLVER_ENTRY_BYTES);
-    examples.saturating_add(attempt).saturating_add(program)
+    let rows = count.min(4 * n + SOLVER_EXAMPLES);
+    let program = rows.saturating_mul((n + 2) * SOLVER_ENTRY_BYTES);
+    let exact = (n + 2).saturating_mul((n + 2) * EXACT_ENTRY_BYTES);
+    let parts = [attempt, program, exact];
+    parts.into_iter().fold(examples, u64::saturating_add)
 }
 
 /// A version space: the coded examples, or the program that excludes binary weights in the box from -1 to 1.

@@ -43,7 +43,7 @@ macro_rules! multiversioned {
     };
 }
 
-pub(super) use multiversioned;
+pub(crate) use multiversioned;
 
 /// Tests that change the kernel switch hold this lock, so that no other test changes the switch meanwhile.
 #[cfg(test)]

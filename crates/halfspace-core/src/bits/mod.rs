@@ -42,6 +42,7 @@ pub use integers::{IntegerColumn, IntegerStep, SmallColumn};
 pub use intersection::intersections;
 #[cfg(test)]
 pub(crate) use kernels::SWITCH;
+pub(crate) use kernels::multiversioned;
 pub use kernels::{Kernels, kernels, use_kernels};
 pub use matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
 pub use products::{ColumnWeights, ROW_WEIGHT_MAX, add_column_sums, row_sums};

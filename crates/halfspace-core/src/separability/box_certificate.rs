@@ -24,11 +24,11 @@ use crate::learners::sample::data::Data;
 
 use super::alternative::Multiplier;
 use super::examples::{SignedExamples, look};
-use super::nearest_point::{Constraint, Proposal, minimise};
+use super::interior_point::{Constraint, Proposal, minimise};
 use super::rounding::{reduce, roundings};
 
-/// Largest n for the linear program.
-pub use super::decision::SOLVER_COORDINATES_MAX as N_MAX;
+/// Largest n for the linear program. The sides of the box are dense rows of the solver.
+pub const N_MAX: usize = 512;
 
 /// Multipliers that exclude all binary weights.
 #[derive(Clone, Debug, PartialEq, Eq)]

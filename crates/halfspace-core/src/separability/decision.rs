@@ -41,10 +41,9 @@ use super::rounding::{reduce, roundings};
 use super::simplex::{ExactSimplex, SimplexColumn, Solution};
 use super::undecided::Undecided;
 
-/// Largest number of coordinates, including the bias, for the solver and the exact methods. At this size one
-/// iteration of the solver takes about a second without polling the stop flag. An exact inverse has the
+/// Largest number of coordinates, including the bias, for the solver and the exact methods. An exact inverse has the
 /// square of this number of entries, integers of thousands of bits. Wider samples are left to the perceptron.
-pub const SOLVER_COORDINATES_MAX: usize = 512;
+pub const SOLVER_COORDINATES_MAX: usize = 2048;
 
 /// Examples that the perceptron may read before the solver starts, beyond its first passes.
 const ATTEMPT_EXAMPLES: u64 = 1 << 24;

@@ -25,7 +25,7 @@ use super::alternative::least_products;
 use super::decision::SOLVER_COORDINATES_MAX;
 use super::exact_nearest_point::nearest_hull_point;
 use super::examples::{SignedExamples, look};
-use super::nearest_point::{Constraint, minimise};
+use super::interior_point::{Constraint, minimise};
 use super::proved_margin::{Fraction, Margin, Norm, Proved, nearer, proved, quotient};
 use super::solver_units::SolverUnits;
 use super::undecided::Undecided;

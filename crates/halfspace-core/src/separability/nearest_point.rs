@@ -6,31 +6,10 @@
 //! hyperplane exists, w is the one of largest margin. Otherwise w is 0, and the multipliers name the examples
 //! that exclude every separator. The program is feasible and bounded in both cases. This property matters
 //! because interior-point solvers are weakest on infeasible input.
-//!
-//! The solver is `clarabel`, which polls the stop flag between its iterations.
-
-use clarabel::algebra::CscMatrix;
-use clarabel::solver::{
-    DefaultInfo, DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus,
-};
 
 use crate::learners::engine::run::{Interrupt, Run};
 
-use super::examples::look;
-
-/// An unchecked result of the solver.
-pub struct Proposal {
-    /// The variables of the program.
-    pub variables: Vec<f64>,
-    /// One multiplier per constraint, at least 0 up to rounding.
-    pub multipliers: Vec<f64>,
-}
-
-/// One constraint: the inner product of `values` with the variables is at least `least`.
-pub struct Constraint {
-    pub values: Vec<f64>,
-    pub least: f64,
-}
+use super::interior_point::{Constraint, Proposal, minimise};
 
 /// Proposes a hyperplane and multipliers for the rows a_i. The flag of a row tells whether it needs a.w > 0,
 /// and at least one row must. Returns `None` if the solver has no usable result.
@@ -82,74 +61,4 @@ fn raise_t(coordinates: usize) -> Vec<f64> {
     let mut linear = vec![0.0; coordinates];
     linear.push(-1.0);
     linear
-}
-
-/// Minimises half the sum of squares of the first `squared` variables plus a linear term, subject to the
-/// constraints. The final values of the solver are returned if they are finite, and the caller checks them.
-///
-/// # Errors
-/// Returns the interrupt if the run stops.
-pub fn minimise(
-    squared: usize,
-    linear: &[f64],
-    constraints: &[Constraint],
-    run: &Run,
-) -> Result<Option<Proposal>, Interrupt> {
-    let variables = linear.len();
-    let objective = CscMatrix::new(
-        variables,
-        variables,
-        (0..=variables).map(|column| column.min(squared)).collect(),
-        (0..squared).collect(),
-        vec![1.0; squared],
-    );
-    let bounds: Vec<f64> = constraints.iter().map(|c| -c.least).collect();
-    let settings = DefaultSettings {
-        verbose: false,
-        tol_gap_abs: 1e-11,
-        tol_gap_rel: 1e-11,
-        tol_feas: 1e-11,
-        ..DefaultSettings::default()
-    };
-    let cones = [NonnegativeConeT(constraints.len())];
-    let matrix = negated(constraints, variables);
-    let solver = DefaultSolver::new(&objective, linear, &matrix, &bounds, &cones, settings);
-    let Ok(mut solver) = solver else {
-        return Ok(None);
-    };
-    let stop = run.stop.clone();
-    solver.set_termination_callback(move |_: &DefaultInfo<f64>| stop.raised().is_some());
-    solver.solve();
-    look(run)?;
-    let solution = &solver.solution;
-    let is_finite = solution
-        .x
-        .iter()
-        .chain(&solution.z)
-        .all(|value| value.is_finite());
-    let is_certificate = matches!(
-        solution.status,
-        SolverStatus::PrimalInfeasible | SolverStatus::DualInfeasible
-    );
-    let usable = is_finite && !is_certificate;
-    Ok(usable.then(|| Proposal {
-        variables: solution.x.clone(),
-        multipliers: solution.z.clone(),
-    }))
-}
-
-/// Returns the constraints in the form of the solver: negated values, column by column.
-fn negated(constraints: &[Constraint], variables: usize) -> CscMatrix<f64> {
-    let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
-    for variable in 0..variables {
-        for (row, constraint) in constraints.iter().enumerate() {
-            let value = constraint.values[variable];
-            if value != 0.0 {
-                rows.push(row);
-                values.push(-value);
-            }
-        }
-        starts.push(rows.len());
-    }
-    CscMatrix::new(constraints.len(), variables, starts, rows, values)
 }

@@ -7,7 +7,7 @@
 use crate::learners::sample::data::Features;
 
 use super::examples::SignedExamples;
-use super::nearest_point::Constraint;
+use super::interior_point::Constraint;
 use super::proved_margin::Norm;
 
 /// A translation followed by a division by a power of two.

@@ -373,3 +373,93 @@ fn unlabelled_examples_are_refused() {
     let data = Data::new(labelled(&XOR).features().clone(), Labels::Unlabelled);
     assert!(check(&data).is_err());
 }
+
+/// Positive examples whose multiples sum to 0, with `factors` as the multiples of all but the last.
+fn dependent(n: usize, factors: &[i32], generator: &mut Generator) -> Data {
+    let mut values: Vec<f64> = Vec::new();
+    let mut last = vec![0.0; n];
+    for &factor in factors {
+        for sum in &mut last {
+            let value = f64::from(generator.random_range(-1000..=1000));
+            *sum -= f64::from(factor) * value;
+            values.push(value);
+        }
+    }
+    values.extend(last);
+    Data::new(
+        Features::Real(RealMatrix::from_values(n, values)),
+        Labels::HalfSpace,
+    )
+}
+
+#[test]
+fn a_thousand_coordinates_are_decided_by_the_solver() {
+    let run = Run::default();
+    let mut generator = Generator::seed_from_u64(5);
+    let factors: Vec<i32> = (0..24).map(|at| 1 + 7 * at).collect();
+    let data = dependent(1024, &factors, &mut generator);
+    let strict = question(false, Reading::Signed, Convention::Strict);
+    let examples = SignedExamples::new(&data, Reading::Signed, false, &run).unwrap();
+    let all: Vec<usize> = (0..=factors.len()).collect();
+    let Proposed::Examples(support) = propose(&examples, strict.convention, all, &run).unwrap()
+    else {
+        panic!("separable");
+    };
+    let found = lifted(&examples, strict.convention, &support, &run).unwrap();
+    let multipliers = found.expect("multipliers");
+    let mut weights: Vec<i32> = multipliers
+        .iter()
+        .map(|m| m.weight.to_i32().unwrap())
+        .collect();
+    assert_eq!(weights.pop(), Some(1));
+    assert_eq!(weights, factors);
+    // The examples without the last are independent, so a hyperplane separates them.
+    let data = data.select(&(0..factors.len()).collect::<Vec<_>>());
+    let examples = SignedExamples::new(&data, Reading::Signed, false, &run).unwrap();
+    let proposed = propose(&examples, strict.convention, vec![0, 1], &run).unwrap();
+    let Proposed::Separator(weights) = proposed else {
+        panic!("not separable");
+    };
+    let separator = Separator {
+        weights,
+        bias: None,
+    };
+    assert!(certified(&data, &strict, &Verdict::Separable(separator)));
+}
+
+#[test]
+fn duplicates_and_bad_scales_do_not_mislead_the_solver() {
+    let run = Run::default();
+    let mut generator = Generator::seed_from_u64(6);
+    let data = dependent(12, &[3, 1, 4, 1, 5, 9, 2, 6], &mut generator);
+    let Features::Real(matrix) = data.features() else {
+        panic!("Boolean");
+    };
+    // Each example occurs four times, at scales from 2^-90 to 2^90.
+    let rows = (0..36).flat_map(|at| {
+        let scale = libm::exp2(f64::from(at % 4 * 60 - 90));
+        let row = matrix.row(at as usize / 4).to_vec();
+        row.into_iter().map(move |value| value * scale)
+    });
+    let all = Data::new(
+        Features::Real(RealMatrix::from_values(12, rows.collect())),
+        Labels::HalfSpace,
+    );
+    for (data, expected) in [
+        (all.select(&(0..32).collect::<Vec<_>>()), true),
+        (all, false),
+    ] {
+        let examples = SignedExamples::new(&data, Reading::Signed, false, &run).unwrap();
+        let convention = Convention::Strict;
+        let working = (0..data.examples()).collect();
+        let verdict = match propose(&examples, convention, working, &run).unwrap() {
+            Proposed::Separator(_) => true,
+            Proposed::Examples(support) => {
+                let excluded = lifted(&examples, convention, &support, &run).unwrap();
+                assert!(excluded.is_some());
+                false
+            }
+        };
+        assert_eq!(verdict, expected);
+    }
+}

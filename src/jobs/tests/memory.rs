@@ -134,8 +134,15 @@ fn check(what: &str, work: &CheckedTask) {
     };
     for (run, threads) in [(Run::default(), 1), (helped, 3)] {
         let peak = peak(work, bound, &run);
-        println!("{what}, {threads} threads: {} of {} KiB", peak >> 10, bound >> 10);
-        assert!(peak <= bound, "{what}, {threads} threads: {peak} of {bound} bytes");
+        println!(
+            "{what}, {threads} threads: {} of {} KiB",
+            peak >> 10,
+            bound >> 10
+        );
+        assert!(
+            peak <= bound,
+            "{what}, {threads} threads: {peak} of {bound} bytes"
+        );
     }
 }
 

@@ -49,12 +49,20 @@ async fn results(workers: usize) -> Vec<(String, Value)> {
     ] {
         tasks.push((name.to_owned(), json!({name: spec})));
     }
+    let training = json!({"learner": {"name": "kernel-perceptron"}, "trace": false,
+        "stop": {"max_passes": 4}, "holdout": 0.25});
+    let grid = json!({"train": training, "over": {"seed": [1, 2, 3]}});
+    tasks.push(("grid".to_owned(), json!({"grid": grid})));
     let mut results = Vec::new();
     for (name, task) in tasks {
         let model = (name == "evaluate").then(|| model.clone());
-        let job = rig.submit(job_of(task, Some(sample(13, 500)), model)).await;
+        let data = match name.as_str() {
+            "evaluate" => sample(40, 2_000),
+            _ => sample(13, 500),
+        };
+        let job = rig.submit(job_of(task, Some(data), model)).await;
         let ended = rig.end_of(&job).await;
-        assert_eq!(ended.status, Status::Succeeded, "{name}: {ended:?}");
+        assert_eq!(ended.status, Status::Succeeded, "{name}: {:?}", ended.error);
         let mut stored = Value::Null;
         if let Some(model) = ended.model {
             let loaded = rig.jobs.load_model(&ended.owner, model).await.unwrap();

@@ -1,7 +1,7 @@
 //! Predictions per second of a stored model, with one and with a thousand examples per request, beside empty handlers.
 //!
-//! Run `cargo bench --bench predictions`. The service, an empty handler and the clients run in this process. Requests of
-//! one example come over 16 kept connections at once, and requests of a thousand over one. Each connection sends one
+//! Run `cargo bench --bench predictions`. The service, an empty handler and the clients run in this process. Requests
+//! of one example come over 16 kept connections at once, and requests of a thousand over one. Each connection sends one
 //! request after another. The measurements alternate with a few requests per round, and every request holds other
 //! examples. The benchmark prints the median rates of all rounds, and their ratio to the empty handler that reads the
 //! same number of examples as bit strings.

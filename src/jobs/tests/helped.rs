@@ -26,7 +26,7 @@ async fn kernel_model(rig: &Rig) -> (crate::records::ModelId, LoadedModel) {
 }
 
 /// The settled results of one job of each learner and of each task that reads examples, with the models.
-async fn results(workers: usize) -> Vec<(String, Value)> {
+async fn results(workers: usize) -> Vec<(String, Value, Option<LoadedModel>)> {
     let rig = Rig::new(helped(workers)).await;
     rig.jobs.start();
     let mut tasks: Vec<(String, Value)> = CATALOGUE
@@ -63,13 +63,12 @@ async fn results(workers: usize) -> Vec<(String, Value)> {
         let job = rig.submit(job_of(task, Some(data), model)).await;
         let ended = rig.end_of(&job).await;
         assert_eq!(ended.status, Status::Succeeded, "{name}: {:?}", ended.error);
-        let mut stored = Value::Null;
-        if let Some(model) = ended.model {
-            let loaded = rig.jobs.load_model(&ended.owner, model).await.unwrap();
-            stored = format!("{:?}", loaded.hypothesis).into();
-        }
+        let stored = match ended.model {
+            Some(model) => Some(rig.jobs.load_model(&ended.owner, model).await.unwrap()),
+            None => None,
+        };
         let trace = rig.store.trace(&ended.owner, ended.id).await.unwrap();
-        results.push((name, json!([settled(&ended), stored, format!("{trace:?}")])));
+        results.push((name, json!([settled(&ended), trace]), stored));
     }
     assert!(rig.jobs.stop(TIMEOUT).await);
     results

@@ -34,11 +34,10 @@ impl Store {
                 return Ok(0);
             }
             let mut transaction = self.database.begin().await?;
-            let (released, poisoned) =
-                release(&mut transaction, RELEASE_EXPIRED, terms, now).await?;
+            let (count, poisoned) = release(&mut transaction, RELEASE_EXPIRED, terms, now).await?;
             transaction.commit().await?;
-            count_poisoned(poisoned);
-            Ok(released)
+            metrics::counter!(POISONED).increment(poisoned);
+            Ok(count)
         };
         history::recorded(|| Facts::of("release-expired"), self.with_reserve(write)).await
     }
@@ -53,7 +52,7 @@ impl Store {
             callbacks::release_all(&mut transaction).await?;
             processes::forget_all(&mut transaction).await?;
             transaction.commit().await?;
-            count_poisoned(poisoned);
+            metrics::counter!(POISONED).increment(poisoned);
             Ok(released)
         };
         history::recorded(|| Facts::of("release-all"), self.with_reserve(write)).await
@@ -350,12 +349,8 @@ const RELEASE_EXPIRED: &str = release!(" AND lease_until <= {now}");
 
 const RELEASE_ALL: &str = release!("");
 
-/// Counts jobs that have failed as `poisoned`.
-fn count_poisoned(jobs: u64) {
-    if jobs > 0 {
-        metrics::counter!("halfspace_jobs_poisoned_total").increment(jobs);
-    }
-}
+/// Counter of jobs that have failed as `poisoned`.
+const POISONED: &str = "halfspace_jobs_poisoned_total";
 
 /// Returns the number of released jobs, and the number of those that failed as `poisoned`.
 async fn release(

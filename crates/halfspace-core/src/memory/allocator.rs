@@ -135,8 +135,8 @@ pub(super) fn thread_peak() -> i64 {
     THREAD.with(|thread| thread.peak.get())
 }
 
-/// Adds to the bytes of this thread: blocks that another thread allocated, or a negative number of bytes for blocks that
-/// another thread takes over.
+/// Adds to the bytes of this thread: blocks that another thread allocated, or a negative number of bytes for blocks
+/// that another thread takes over.
 pub(super) fn adopt(bytes: i64) {
     THREAD.with(|thread| {
         let live = thread.live.get() + bytes;

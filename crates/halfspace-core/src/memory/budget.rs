@@ -279,8 +279,8 @@ impl Drop for Restored {
 
 /// The grant of the work on one thread, for the threads that help with the work.
 ///
-/// [`check`] and [`need`] on a helping thread count the bytes of the helper and the bytes that the owner of the work had
-/// when the help began. The owner counts the remaining bytes of the helpers from [`Self::adopt`] on.
+/// [`check`] and [`need`] on a helping thread count the bytes of the helper and the bytes that the owner of the work
+/// had when the help began. The owner counts the remaining bytes of the helpers from [`Self::adopt`] on.
 #[derive(Debug)]
 pub struct SharedGrant {
     /// The grant, and the bytes that the work used when the help began.

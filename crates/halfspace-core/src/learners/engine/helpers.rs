@@ -15,9 +15,9 @@ use std::thread;
 use crate::learners::engine::run::StopFlag;
 use crate::memory::SharedGrant;
 
-/// Words of work from which helpers are faster than one thread. The start of a thread takes about as long as 2^16
-/// words of work.
-pub const WORDS_MIN: u64 = 1 << 20;
+/// Words of work from which helpers are faster than one thread, about 2 ms. On a busy machine a thread starts in some
+/// tenths of a millisecond.
+pub const WORDS_MIN: u64 = 1 << 23;
 
 /// Seats for threads that help runs. The owner of the seats decides how many helpers there are at any moment.
 pub trait HelperSeats: fmt::Debug + Send + Sync {
@@ -112,7 +112,8 @@ struct Seat<'a> {
 
 impl<'a> Seat<'a> {
     fn enter(seats: &'a dyn HelperSeats) -> Option<Self> {
-        seats.enter().then_some(Self {
+        // The value leaves its seat when dropped, so it must not exist without a seat.
+        seats.enter().then(|| Self {
             seats,
             has_left: std::cell::Cell::new(false),
         })

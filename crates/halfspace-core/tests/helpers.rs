@@ -148,7 +148,6 @@ fn every_learner_and_every_evaluation_gives_the_same_result_on_any_number_of_thr
         "amp",
         "auto",
         "kernel-perceptron",
-        "perceptron",
         "winnow",
         "kernel-winnow",
     ] {

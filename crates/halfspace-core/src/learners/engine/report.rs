@@ -296,8 +296,7 @@ pub(crate) fn errors_among(
         except,
     };
     let mut batch = Batch::default();
-    // A hypothesis that accepts real examples may read them here.
-    let is_shared = !hypothesis.takes_real() && is_worth_copying(hypothesis, examples, &run.stop);
+    let is_shared = is_worth_copying(hypothesis, examples, &run.stop);
     loop {
         match run.stop.raised() {
             Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {

@@ -91,7 +91,7 @@ const PARTS_MAX: usize = 32;
 const PARTS_MIN: usize = 16;
 
 /// Words of work per word of the sample, for the two products and the test of the candidate.
-const WORK_PER_WORD: usize = 16;
+const WORK_PER_WORD: usize = 4;
 
 /// The state of a search.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! A copy is worth its time only for a hypothesis that computes much longer than the copy takes. No hypothesis computes
 //! long enough on a real block.
 
-use crate::bits::{BlockBuffer, words_for};
+use crate::bits::{BLOCK_ROWS, BlockBuffer, words_for};
 use crate::learners::engine::helpers::are_worthwhile;
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::hypothesis::Hypothesis;
@@ -16,8 +16,8 @@ const BLOCKS_MAX: usize = 32;
 /// Bytes of a batch at most, unless one block alone has more.
 const BYTES_MAX: usize = 256 << 10;
 
-/// Words of work per copied word from which a copy is worth its time.
-const WORK_PER_WORD: u64 = 16;
+/// Words of work per word of a decision of Winnow: 16 words of a kernel sum take as long.
+const WINNOW_FACTOR: u64 = 16;
 
 /// Some blocks of a stream of Boolean examples.
 #[derive(Debug, Default)]
@@ -34,11 +34,19 @@ struct CopiedBlock {
     reflected: u64,
 }
 
-/// Whether helpers gain time by a copy of Boolean examples that the hypothesis classifies.
+/// Whether helpers gain time by a copy of Boolean examples that the hypothesis classifies. Other hypotheses than those
+/// named here read examples about as fast as a copy does.
 pub fn is_worth_copying(hypothesis: &Hypothesis, examples: u64, stop: &StopFlag) -> bool {
-    let words = hypothesis.words_of_work();
-    words >= WORK_PER_WORD * words_for(hypothesis.n()) as u64
-        && are_worthwhile(stop, words.saturating_mul(examples))
+    let words = match hypothesis {
+        Hypothesis::Kernel(_) | Hypothesis::KernelWinnow(_) => hypothesis.words_of_work(),
+        Hypothesis::Winnow(_) => WINNOW_FACTOR * hypothesis.words_of_work(),
+        Hypothesis::BinaryWeights(_) | Hypothesis::Linear(_) | Hypothesis::Bounded(_) => {
+            return false;
+        }
+    };
+    let rows = BYTES_MAX / (8 * words_for(hypothesis.n()));
+    let rows = rows.clamp(BLOCK_ROWS, BLOCKS_MAX * BLOCK_ROWS) as u64;
+    are_worthwhile(stop, words.saturating_mul(examples.min(rows)))
 }
 
 impl Batch {

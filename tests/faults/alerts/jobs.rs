@@ -101,6 +101,8 @@ async fn trainings_on_a_damaged_dataset_fail() {
             .expect(202);
         until_metric(client, FAILED, |count| count == ended + f64::from(jobs)).await;
         flip_the_last_bit(directory.path());
+        // The gauge of the queue is some seconds old.
+        until_metric(client, DEPTH, |depth| depth == 0.0).await;
         scrapes.minute(&[Target::only(&program)]).await;
     }
     scrapes.minutes(12, &[Target::only(&program)]).await;

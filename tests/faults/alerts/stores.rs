@@ -18,9 +18,11 @@ const SMALL: [&str; 2] = ["--memory-bytes-max", "134217728"];
 async fn crowded(directory: &Path) -> Program {
     let program = service(directory, &SMALL);
     let client = program.client();
+    // The data have noise, so the learner that holds the whole sample never ends by itself.
     let asked = |count: u64| {
-        json!({"separability": {"data": {"generated": {"n": 1_000, "count": count, "sampling": "uniform",
-            "noise": 0.4, "target": {"binary_weights": {}}}}, "max_seconds": 300}})
+        json!({"train": {"learner": {"name": "pocket"}, "stop": {"max_seconds": 300},
+            "data": {"generated": {"n": 1_000, "count": count, "sampling": "uniform", "noise": 0.4,
+                "target": {"binary_weights": {}}}}}})
     };
     let mut count = 1 << 20;
     // The largest job that the memory holds.
@@ -31,6 +33,7 @@ async fn crowded(directory: &Path) -> Program {
         }
         assert_eq!(answer.problem(413), "too-large");
         count -= count / 32;
+        assert!(count > 1_000, "{}", answer.text());
     };
     client.until_status(&job, "running").await;
     until_metric(client, "halfspace_memory_taken_bytes", |taken| {

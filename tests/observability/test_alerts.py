@@ -106,7 +106,7 @@ CASES = {
     # The first event of a process, which has no sample before.
     "HalfspaceJobPoisoned": Case(
         {'halfspace_jobs_poisoned_total{job="halfspace",instance="a"}': "_x25 1x60"},
-        [{'halfspace_jobs_poisoned_total{job="halfspace",instance="a"}': "7x90"}],
+        [{'halfspace_jobs_poisoned_total{job="halfspace",instance="a"}': values} for values in ("7x90", "_x25 0x60")],
         "A job has failed because processes died while they computed the job.", minutes=80),
     "HalfspaceQueueFull": Case(
         refusals("queue-full", "0+60x90"), [refusals("queue-full", "7x90")],

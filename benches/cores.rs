@@ -102,14 +102,14 @@ fn main() {
         "ratio",
         "best"
     );
-    for n in [1_001, 10_001] {
-        let half_space = drawn(n, 16_000, 0.05, Sampling::UniformPositive);
+    for (n, count) in [(1_001, 16_000), (1_001, 160_000), (10_001, 80_000)] {
+        let half_space = drawn(n, count, 0.05, Sampling::UniformPositive);
         let amp = task("amp", &json!({"max_iterations": 10}), None, None);
-        compare(&format!("amp, n = {n}, m = 16,000"), cores, |run| {
+        compare(&format!("amp, n = {n}, m = {count}"), cores, |run| {
             trained(&amp, &half_space, run)
         });
     }
-    let labelled = drawn(256, 8_000, 0.1, Sampling::Uniform);
+    let labelled = drawn(256, 40_000, 0.1, Sampling::Uniform);
     let kernel = task("kernel-perceptron", &json!({}), Some(1), None);
     let tests = drawn(256, 20_000, 0.1, Sampling::Uniform);
     compare("kernel perceptron, 1 pass and errors", cores, |run| {
@@ -119,7 +119,7 @@ fn main() {
     compare("kernel perceptron, half held out", cores, |run| {
         trained(&held_out, &tests, run)
     });
-    let separable = drawn(64, 6_000, 0.0, Sampling::Uniform);
+    let separable = drawn(256, 30_000, 0.0, Sampling::Uniform);
     let to_end = task("kernel-perceptron", &json!({}), Some(100), None);
     compare("kernel perceptron, to the end, with bound", cores, |run| {
         trained(&to_end, &separable, run)

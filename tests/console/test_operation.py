@@ -101,7 +101,9 @@ def test_sessions_are_listed_and_deleted_by_keyboard(page, own_service, see):
     expect(question).to_contain_text("Delete the session of perceptron with 0 examples?")
     question.get_by_role("button", name="Keep").press("Enter")
     expect(question).to_have_count(0)
-    rows.filter(has_text="perceptron").get_by_role("button", name="Delete").press("Enter")
+    delete = rows.filter(has_text="perceptron").get_by_role("button", name="Delete")
+    expect(delete).to_be_focused()
+    delete.press("Enter")
     question.get_by_role("button", name="Delete").press("Enter")
     expect(rows).to_have_count(2)
     assert [session["id"] for session in own_service.get("/v1/sessions")["items"]] == [kept] != [other]

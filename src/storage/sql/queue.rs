@@ -36,7 +36,7 @@ impl Store {
             let mut transaction = self.database.begin().await?;
             let (count, poisoned) = release(&mut transaction, RELEASE_EXPIRED, terms, now).await?;
             transaction.commit().await?;
-            metrics::counter!(POISONED).increment(poisoned);
+            metrics::counter!("halfspace_jobs_poisoned_total").increment(poisoned);
             Ok(count)
         };
         history::recorded(|| Facts::of("release-expired"), self.with_reserve(write)).await
@@ -52,7 +52,7 @@ impl Store {
             callbacks::release_all(&mut transaction).await?;
             processes::forget_all(&mut transaction).await?;
             transaction.commit().await?;
-            metrics::counter!(POISONED).increment(poisoned);
+            metrics::counter!("halfspace_jobs_poisoned_total").increment(poisoned);
             Ok(released)
         };
         history::recorded(|| Facts::of("release-all"), self.with_reserve(write)).await
@@ -348,9 +348,6 @@ macro_rules! release {
 const RELEASE_EXPIRED: &str = release!(" AND lease_until <= {now}");
 
 const RELEASE_ALL: &str = release!("");
-
-/// Counter of jobs that have failed as `poisoned`.
-const POISONED: &str = "halfspace_jobs_poisoned_total";
 
 /// Returns the number of released jobs, and the number of those that failed as `poisoned`.
 async fn release(

@@ -109,22 +109,34 @@ pub fn decide_each(
 ) -> Result<(), Interrupt> {
     let shape = examples.shape();
     assert_eq!(hypothesis.n(), shape.n);
-    let decider = Decider {
-        hypothesis,
-        zero,
-        spells_out: !hypothesis.reads_bits() && !shape.is_real,
-    };
+    let spells_out = !hypothesis.reads_bits() && !shape.is_real;
     let mut stream = Presented::new(examples, Presentation::Labelled);
     if !shape.is_real && is_worth_copying(hypothesis, shape.examples as u64, stop) {
-        return decider.decide_together(&mut stream, stop, see);
+        return decide_together(hypothesis, &mut stream, stop, see);
     }
     let mut decisions = Vec::with_capacity(BLOCK_ROWS);
     let mut values = Vec::new();
     while let Some(block) = stream.next_block()? {
-        for rows in decider.pieces(&block) {
+        for rows in pieces(hypothesis, block.rows()) {
             decisions.clear();
             let first = rows.start;
-            decider.decide(&block, rows, stop, &mut values, &mut decisions);
+            match block.features {
+                BlockFeatures::Boolean(bits) if spells_out => {
+                    for row in rows {
+                        to_dense(bits, row, shape.n, zero, &mut values);
+                        let block = Block {
+                            features: BlockFeatures::Real {
+                                n: shape.n,
+                                values: &values,
+                            },
+                            positives: row_mask(1),
+                            reflected: 0,
+                        };
+                        hypothesis.decide(&block, 0..1, stop, &mut decisions);
+                    }
+                }
+                _ => hypothesis.decide(&block, rows, stop, &mut decisions),
+            }
             let is_ended = stop.raised().is_some();
             if is_ended || see(&decisions, block.positives >> first).is_break() {
                 return Ok(());
@@ -134,88 +146,53 @@ pub fn decide_each(
     Ok(())
 }
 
-/// A hypothesis, and how it reads Boolean examples.
-struct Decider<'a> {
-    hypothesis: &'a Hypothesis,
-    zero: f64,
-    /// Whether Boolean examples become numbers.
-    spells_out: bool,
+/// The rows of a block, divided into ranges of at most [`WORDS_BETWEEN_LOOKS`] words of work.
+fn pieces(hypothesis: &Hypothesis, rows: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+    let rows_at_once = WORDS_BETWEEN_LOOKS / hypothesis.words_of_work().max(1);
+    let rows_at_once = rows_at_once.clamp(1, BLOCK_ROWS as u64) as usize;
+    let firsts = (0..rows).step_by(rows_at_once);
+    firsts.map(move |first| first..rows.min(first + rows_at_once))
 }
 
-impl Decider<'_> {
-    /// The rows of a block, divided into ranges of at most [`WORDS_BETWEEN_LOOKS`] words of work.
-    fn pieces(&self, block: &Block<'_>) -> impl Iterator<Item = Range<usize>> + use<> {
-        let rows_at_once = WORDS_BETWEEN_LOOKS / self.hypothesis.words_of_work().max(1);
-        let rows_at_once = rows_at_once.clamp(1, BLOCK_ROWS as u64) as usize;
-        let rows = block.rows();
-        let firsts = (0..rows).step_by(rows_at_once);
-        firsts.map(move |first| first..rows.min(first + rows_at_once))
-    }
-
-    fn decide(
-        &self,
-        block: &Block<'_>,
-        rows: Range<usize>,
-        stop: &StopFlag,
-        values: &mut Vec<f64>,
-        decisions: &mut Vec<Decision>,
-    ) {
-        let n = self.hypothesis.n();
-        let BlockFeatures::Boolean(bits) = block.features else {
-            return self.hypothesis.decide(block, rows, stop, decisions);
+/// Decides on Boolean examples with helpers. The calls of `see` are those of one thread.
+fn decide_together(
+    hypothesis: &Hypothesis,
+    stream: &mut dyn Stream,
+    stop: &StopFlag,
+    mut see: impl FnMut(&[Decision], u64) -> ControlFlow<()>,
+) -> Result<(), Interrupt> {
+    debug_assert!(hypothesis.reads_bits());
+    let mut batch = Batch::default();
+    loop {
+        batch.fill(stream, u64::MAX)?;
+        let blocks = batch.blocks().enumerate();
+        let all: Vec<(usize, Range<usize>)> = blocks
+            .flat_map(|(index, block)| {
+                pieces(hypothesis, block.rows()).map(move |rows| (index, rows))
+            })
+            .collect();
+        let Some((_, longest)) = all.first() else {
+            return Ok(());
         };
-        if !self.spells_out {
-            return self.hypothesis.decide(block, rows, stop, decisions);
-        }
-        for row in rows {
-            to_dense(bits, row, n, self.zero, values);
-            let block = Block {
-                features: BlockFeatures::Real { n, values },
-                positives: row_mask(1),
-                reflected: 0,
-            };
-            self.hypothesis.decide(&block, 0..1, stop, decisions);
-        }
-    }
-
-    /// Decides with helpers. The calls of `see` are those of one thread.
-    fn decide_together(
-        &self,
-        stream: &mut dyn Stream,
-        stop: &StopFlag,
-        mut see: impl FnMut(&[Decision], u64) -> ControlFlow<()>,
-    ) -> Result<(), Interrupt> {
-        let mut batch = Batch::default();
-        loop {
-            batch.fill(stream, u64::MAX)?;
-            let blocks = batch.blocks().enumerate();
-            let pieces: Vec<(usize, Range<usize>)> = blocks
-                .flat_map(|(index, block)| self.pieces(&block).map(move |rows| (index, rows)))
-                .collect();
-            let Some((_, longest)) = pieces.first() else {
+        let words = hypothesis.words_of_work().max(1);
+        let quick = WORDS_AT_ONCE / words / longest.len() as u64;
+        let at_once = PIECES_AT_ONCE.max(quick.min(all.len() as u64) as usize);
+        for pieces in all.chunks(at_once) {
+            let decided = helpers::map(stop, pieces.len(), |piece, stop| {
+                let (index, rows) = &pieces[piece];
+                let mut decisions = Vec::with_capacity(rows.len());
+                hypothesis.decide(&batch.block(*index), rows.clone(), stop, &mut decisions);
+                // The look ends a pause of the run, and compares the memory of the thread with the grant.
+                stop.raised();
+                decisions
+            });
+            if stop.raised().is_some() {
                 return Ok(());
-            };
-            let words = self.hypothesis.words_of_work().max(1);
-            let quick = WORDS_AT_ONCE / words / longest.len() as u64;
-            let at_once = PIECES_AT_ONCE.max(quick.min(pieces.len() as u64) as usize);
-            for pieces in pieces.chunks(at_once) {
-                let decided = helpers::map(stop, pieces.len(), |piece, stop| {
-                    let (index, rows) = &pieces[piece];
-                    let (mut values, mut decisions) = (Vec::new(), Vec::with_capacity(rows.len()));
-                    let block = batch.block(*index);
-                    self.decide(&block, rows.clone(), stop, &mut values, &mut decisions);
-                    // The look ends a pause of the run, and compares the memory of the thread with the grant.
-                    stop.raised();
-                    decisions
-                });
-                if stop.raised().is_some() {
+            }
+            for ((index, rows), decisions) in pieces.iter().zip(decided) {
+                let positives = batch.block(*index).positives >> rows.start;
+                if see(&decisions, positives).is_break() {
                     return Ok(());
-                }
-                for ((index, rows), decisions) in pieces.iter().zip(decided) {
-                    let positives = batch.block(*index).positives >> rows.start;
-                    if see(&decisions, positives).is_break() {
-                        return Ok(());
-                    }
                 }
             }
         }

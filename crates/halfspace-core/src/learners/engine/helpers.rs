@@ -31,9 +31,7 @@ pub trait HelperSeats: fmt::Debug + Send + Sync {
     fn leave(&self);
 
     /// Words of work from which a run asks for helpers.
-    fn words_min(&self) -> u64 {
-        WORDS_MIN
-    }
+    fn words_min(&self) -> u64;
 }
 
 /// Whether helpers may help with `words` words of work.

@@ -30,7 +30,7 @@ pub enum Interrupt {
 ///
 /// A paused run waits at its next look at the flag. A pause is less urgent than any interrupt.
 ///
-/// Clones share one flag. A clone serves a solver that must own the flag which it polls between iterations.
+/// Clones share one flag.
 ///
 /// The flag also names the threads that may help the run: see [`crate::learners::engine::helpers`].
 #[derive(Clone, Debug, Default)]

@@ -221,19 +221,26 @@ impl MessagePassing {
     /// Reads the next examples of a pass. Returns the mask of the examples that the candidate classifies
     /// wrongly.
     pub fn read(&mut self, block: &Block<'_>) -> u64 {
-        let bits = block.bits();
-        let (limit, ties) = half_space_limits(self.means.len(), block.reflected);
-        let wrong = bits::rows_over(bits, self.candidate.words(), limit, ties);
-        let is_clamped = self.means.len().is_multiple_of(2);
+        let is_clamped = self.is_clamped();
         self.pass
             .read(block, is_clamped, self.dimension, &mut self.pulls);
-        wrong
+        self.wrong(block)
+    }
+
+    /// The mask of the examples that the candidate classifies wrongly.
+    fn wrong(&self, block: &Block<'_>) -> u64 {
+        let (limit, ties) = half_space_limits(self.means.len(), block.reflected);
+        bits::rows_over(block.bits(), self.candidate.words(), limit, ties)
+    }
+
+    /// Whether the search adds a fixed weight, because the number of weights is even.
+    fn is_clamped(&self) -> bool {
+        self.means.len().is_multiple_of(2)
     }
 
     /// As [`Self::read`], for the next blocks of a sample and with helpers. Empty if helpers are not worth their time.
     pub fn read_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) -> Vec<u64> {
-        let n = self.means.len();
-        let (left, words) = (sample.left(), words_for(n));
+        let (left, words) = (sample.left(), words_for(self.means.len()));
         let blocks = (PART_WORDS / (words * BLOCK_ROWS)).clamp(1, PART_BLOCKS_MAX);
         let blocks = blocks
             .min(left.div_ceil(BLOCK_ROWS).div_ceil(PARTS_MIN))
@@ -249,6 +256,7 @@ impl MessagePassing {
         // The sums are whole numbers, so any order gives the same sums.
         let sums = Mutex::new(std::mem::take(&mut self.pass.sums));
         let found = helpers::map(stop, parts, |part, stop| {
+            // The look ends a pause of the run, and compares the memory of the thread with the grant.
             stop.raised();
             let skipped = part * rows;
             let stream = sample.part(skipped, rows.min(read - skipped));
@@ -273,16 +281,13 @@ impl MessagePassing {
         mut previous: &[f64],
         sums: &Mutex<Vec<i64>>,
     ) -> Vec<(u64, BlockPulls)> {
-        let n = self.means.len();
-        let (mut blocks, mut added) = (Vec::new(), vec![0; n]);
+        let (mut blocks, mut added) = (Vec::new(), vec![0; self.means.len()]);
         while let Some(block) = stream.next_block().expect("data in memory are always read") {
-            let (limit, ties) = half_space_limits(n, block.reflected);
-            let wrong = bits::rows_over(block.bits(), self.candidate.words(), limit, ties);
-            let is_clamped = n.is_multiple_of(2);
+            let is_clamped = self.is_clamped();
             let pulled = self.pass.pull(&block, is_clamped, self.dimension, previous);
             bits::add_column_sums(block.bits(), &pulled.weights, &mut added);
             previous = &previous[block.rows()..];
-            blocks.push((wrong, pulled));
+            blocks.push((self.wrong(&block), pulled));
         }
         let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
         sums.iter_mut()

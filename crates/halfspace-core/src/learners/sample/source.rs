@@ -97,11 +97,6 @@ pub struct SharedSample<'a> {
 }
 
 impl SharedSample<'_> {
-    /// Features per example.
-    pub fn n(&self) -> usize {
-        self.data.n()
-    }
-
     /// The number of examples that are still to be read in the pass.
     pub fn left(&self) -> usize {
         self.examples - self.next

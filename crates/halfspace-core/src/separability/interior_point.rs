@@ -205,7 +205,9 @@ impl Program<'_> {
         let primal = pairs(&products, slacks).zip(&self.least);
         let primal: Vec<f64> = primal.map(|((a, s), b)| a - s - b).collect();
         let gap: f64 = pairs(slacks, multipliers).map(|(s, z)| s * z).sum();
-        let square: f64 = pairs(variables, &self.squares(variables).collect::<Vec<_>>())
+        let square: f64 = variables
+            .iter()
+            .zip(self.squares(variables))
             .map(|(x, p)| x * p)
             .sum();
         let linear: f64 = pairs(self.linear, variables).map(|(q, x)| q * x).sum();

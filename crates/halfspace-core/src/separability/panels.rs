@@ -83,8 +83,7 @@ impl Panels {
                 let rows = self.panel(left)[from..to].iter().zip(weights);
                 scaled.extend(rows.map(|(row, weight)| row.map(|value| value * weight)));
                 for right in 0..=left {
-                    let mut tile = [[0.0; LANES]; LANES];
-                    products(&scaled, &self.panel(right)[from..to], &mut tile);
+                    let tile = products(&scaled, &self.panel(right)[from..to]);
                     gram.add(left, right, &tile);
                 }
             }
@@ -139,13 +138,11 @@ impl Gram {
             let own = &mut rest[0];
             for (right, other) in before.iter().enumerate() {
                 let (done, open) = own.split_at_mut(right * LANES);
-                let mut tile = [[0.0; LANES]; LANES];
-                products(&other[..done.len()], done, &mut tile);
+                let tile = products(&other[..done.len()], done);
                 eliminate(&mut open[..LANES], &other[done.len()..], &tile);
             }
             let (done, open) = own.split_at_mut(left * LANES);
-            let mut tile = [[0.0; LANES]; LANES];
-            products(done, done, &mut tile);
+            let tile = products(done, done);
             factor_corner(open, &tile, self.size.saturating_sub(left * LANES));
         }
         Ok(())
@@ -219,13 +216,10 @@ fn factor_corner(corner: &mut [Lanes], tile: &Tile, size: usize) {
     }
 }
 
-/// tile += left^T right.
-fn products(left: &[Lanes], right: &[Lanes], tile: &mut Tile) {
-    products_detected(left, right, tile);
-}
-
 multiversioned! {
-    fn products_detected(left: &[Lanes], right: &[Lanes], tile: &mut Tile) {
+    /// Returns left^T right.
+    fn products(left: &[Lanes], right: &[Lanes]) -> Tile {
+        let mut tile = [[0.0; LANES]; LANES];
         // Half a tile stays in the registers.
         for half in [0, LANES / 2] {
             let mut sums = [[0.0; LANES]; LANES / 2];
@@ -238,6 +232,7 @@ multiversioned! {
             }
             tile[half..half + LANES / 2].copy_from_slice(&sums);
         }
+        tile
     }
 }
 

@@ -392,7 +392,7 @@ fn callbacks(settings: &Settings) -> Option<CallbackClient> {
 
 /// The accepted host names. On a loopback address only known names are accepted, and on other addresses all
 /// names.
-fn allowed_hosts(settings: &Settings) -> Option<Arc<[String]>> {
+fn allowed_hosts(settings: &Settings) -> Option<Vec<String>> {
     let address = settings.listen.ip();
     let loopback = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let own = [address.to_string()];

@@ -89,7 +89,7 @@ pub struct AppState {
     /// Path below which clients see the service, such as `/learn`; empty without a prefix.
     pub base_path: Arc<str>,
     /// Host names that the service answers to. `None` allows every host.
-    pub allowed_hosts: Option<Arc<[String]>>,
+    pub allowed_hosts: Option<Vec<String>>,
     /// Origins of web pages that may send requests.
     pub origins: Origins,
     /// Runtime of the store's connections. Handlers that may run on another runtime spawn store calls here.

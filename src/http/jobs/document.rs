@@ -17,6 +17,9 @@ use crate::records::{
     Callback, DatasetId, Job, JobError, JobId, JobTree, ModelId, Progress, Status, Timestamp,
 };
 
+/// Place of the encoding of a table in the stored request of a job.
+pub const TABLE: &str = "/data/names/table";
+
 /// A job.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Job)]
@@ -126,7 +129,7 @@ impl From<Job> for JobDocument {
             priority: job.priority,
             seed: job.seed,
             data_sha256: job.data_sha256,
-            table: job.spec.pointer_mut("/data/names/table").map(Value::take),
+            table: job.spec.pointer_mut(TABLE).map(Value::take),
             dataset: job.dataset,
             request: None,
             queue: None,

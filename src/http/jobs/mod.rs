@@ -38,7 +38,7 @@ use crate::http::extract::body::Effort;
 use crate::http::extract::data_body::DataBody;
 use crate::http::extract::idempotency::{KeyHeader, made_id, once};
 use crate::http::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
-use crate::http::jobs::document::JobDocument;
+use crate::http::jobs::document::{JobDocument, TABLE};
 use crate::http::jobs::json_place::JsonPlace;
 use crate::http::jobs::submission::{RequestedJob, submit};
 use crate::http::jobs::tasks::JobRequest;
@@ -266,7 +266,7 @@ fn shorten(job: &mut Job) {
         "/certificate",
         "/support",
     ];
-    if let Some(table) = job.spec.pointer_mut("/data/names/table") {
+    if let Some(table) = job.spec.pointer_mut(TABLE) {
         *table = Value::Null;
     }
     let Some(result) = &mut job.result else {

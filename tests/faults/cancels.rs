@@ -81,11 +81,7 @@ async fn measured(what: &str, client: Client, p99_max: Duration) {
             // The sleep determines only the moment of the cancellation.
             sleep(Duration::from_millis(random.random_range(0..AGE_MS_MAX))).await;
             let asked_at = Instant::now();
-            client
-                .tell(&format!("{path}/cancel"))
-                .await
-                .unwrap()
-                .expect(202);
+            client.cancel(&path).await;
             let ended = until_ended(client, &path).await;
             times.push(asked_at.elapsed());
             assert_eq!(ended["status"], "cancelled", "{kind}: {ended}");

@@ -71,11 +71,7 @@ async fn clock_jumps(backend: &str, processes: &[Program; 3], mut connection: Co
         // The first worker is free for this job after the store has refused one of its writes.
         let short = client.submit(&short_job()).await;
         client.until_status(&short, "succeeded").await;
-        client
-            .tell(&format!("{long}/cancel"))
-            .await
-            .unwrap()
-            .expect(202);
+        client.cancel(&long).await;
         let ended = client.until_status(&long, "cancelled").await;
         taken += ended["attempt"].as_u64().unwrap() - 1;
     }

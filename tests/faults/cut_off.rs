@@ -76,9 +76,7 @@ async fn accepted(client: Client, job: &Value) -> String {
 }
 
 async fn cancel(client: Client, path: &str) {
-    let cancel = format!("{path}/cancel");
-    let answer = client.send("POST", &cancel, &[], b"").await;
-    answer.unwrap().expect(202);
+    client.cancel(path).await;
     client.until_status(path, "cancelled").await;
 }
 

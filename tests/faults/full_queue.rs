@@ -67,19 +67,15 @@ async fn full_queue(backend: &str, database_url: &str) {
         for job in queued.iter().take(WAITING_MAX / 2) {
             let path = format!("/v1/jobs/{}", job["id"].as_str().unwrap());
             let asked_at = Instant::now();
-            let answer = client.tell(&format!("{path}/cancel")).await.unwrap();
-            assert_eq!(answer.expect(202).json()["status"], "cancelled");
+            let answer = client.cancel(&path).await;
+            assert_eq!(answer.json()["status"], "cancelled");
             client.delete(&path).await.unwrap().expect(204);
             longest = longest.max(asked_at.elapsed());
             cancelled += 1;
         }
     }
     // A running job can also be cancelled while the queue is full.
-    client
-        .tell(&format!("{running}/cancel"))
-        .await
-        .unwrap()
-        .expect(202);
+    client.cancel(&running).await;
     client.until_status(&running, "cancelled").await;
     load.is_over.store(true, Ordering::Relaxed);
     for submitter in submitting {

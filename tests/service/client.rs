@@ -158,6 +158,12 @@ impl Client {
         value.map_or(0.0, |value| value.parse().unwrap())
     }
 
+    /// Asks for the end of a job that has not ended.
+    pub async fn cancel(&self, path: &str) -> Answer {
+        let answer = self.tell(&format!("{path}/cancel")).await;
+        answer.unwrap().expect(202)
+    }
+
     pub async fn until_status(&self, path: &str, status: &str) -> Value {
         super::until(&format!("{path} to be {status}"), async || {
             let job = self.get(path).await.expect(200).json();

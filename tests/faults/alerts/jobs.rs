@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::stores::flip_the_last_bit;
-use super::{Scrapes, Target, healthy, metric, service, until_metric};
+use super::{Scrapes, Target, busy, healthy, metric, service, until_metric};
 use crate::connection::Connection;
 use crate::service::{Receiver, SECRET, long_job, short_job, train};
 
@@ -18,10 +18,7 @@ async fn a_job_behind_a_clock_jump_is_old() {
     let directory = tempfile::tempdir().unwrap();
     let program = service(directory.path(), &[]);
     let client = program.client();
-    let mut first = long_job(1);
-    first["priority"] = json!(10);
-    let running = client.submit(&first).await;
-    client.until_status(&running, "running").await;
+    busy(client).await;
     client.submit(&long_job(2)).await;
     let mut connection = Connection::to_embedded(directory.path()).await;
     connection
@@ -40,21 +37,14 @@ async fn jobs_of_a_newer_version_are_stuck() {
     let directory = tempfile::tempdir().unwrap();
     let program = service(directory.path(), &[]);
     let client = program.client();
-    let mut first = long_job(1);
-    first["priority"] = json!(10);
-    let running = client.submit(&first).await;
-    client.until_status(&running, "running").await;
+    let running = busy(client).await;
     client.submit(&short_job()).await;
     // Only a newer program knows the schema of the waiting job.
     let mut connection = Connection::to_embedded(directory.path()).await;
     connection
         .run("UPDATE jobs SET spec_schema = 99 WHERE status = 'queued'")
         .await;
-    client
-        .tell(&format!("{running}/cancel"))
-        .await
-        .unwrap()
-        .expect(202);
+    client.cancel(&running).await;
     client.until_status(&running, "cancelled").await;
     until_metric(client, DEPTH, |depth| depth == 1.0).await;
     until_metric(client, "halfspace_computations_running ", |count| {
@@ -83,10 +73,7 @@ async fn trainings_on_a_damaged_dataset_fail() {
     for jobs in [1, 12] {
         let ended = metric(client, FAILED).await;
         // The queue accepts the jobs before the damage.
-        let mut first = long_job(1);
-        first["priority"] = json!(10);
-        let running = client.submit(&first).await;
-        client.until_status(&running, "running").await;
+        let running = busy(client).await;
         for _ in 0..jobs {
             let data = json!({"dataset": dataset});
             client
@@ -94,11 +81,7 @@ async fn trainings_on_a_damaged_dataset_fail() {
                 .await;
         }
         flip_the_last_bit(directory.path());
-        client
-            .tell(&format!("{running}/cancel"))
-            .await
-            .unwrap()
-            .expect(202);
+        client.cancel(&running).await;
         until_metric(client, FAILED, |count| count == ended + f64::from(jobs)).await;
         flip_the_last_bit(directory.path());
         // The gauge of the queue is some seconds old.
@@ -143,8 +126,7 @@ async fn more_jobs_than_the_queue_holds_fill_the_queue() {
     let directory = tempfile::tempdir().unwrap();
     let program = service(directory.path(), &["--jobs-queued-max", "1"]);
     let client = program.client();
-    let running = client.submit(&long_job(1)).await;
-    client.until_status(&running, "running").await;
+    busy(client).await;
     client.submit(&long_job(2)).await;
     for _ in 0..9 {
         let refused = client.post("/v1/jobs", &long_job(3), None).await.unwrap();

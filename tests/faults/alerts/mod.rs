@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::scale::report;
-use crate::service::{Client, Program, short_job, until};
+use crate::service::{Client, Program, long_job, short_job, until};
 
 /// The rules that the chart installs.
 const RULES: &str = concat!(
@@ -183,11 +183,25 @@ async fn until_metric(client: Client, start: &str, fits: impl Fn(f64) -> bool) {
 
 /// The sum of the series that begin with this text.
 async fn metric(client: Client, start: &str) -> f64 {
-    let text = client.get("/metrics").await.expect(200).text().to_owned();
-    let lines = text.lines().filter(|line| line.starts_with(start));
+    let metrics = client.get("/metrics").await.expect(200);
+    sum(metrics.text(), |series| series.starts_with(start))
+}
+
+/// The sum of some series of a scrape.
+fn sum(text: &str, is_counted: impl Fn(&str) -> bool) -> f64 {
+    let lines = text.lines().filter(|line| is_counted(line));
     lines
         .map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap())
         .sum()
+}
+
+/// Occupies the only worker with a long job that precedes all others. Returns the path of the job.
+async fn busy(client: Client) -> String {
+    let mut job = long_job(1);
+    job["priority"] = json!(10);
+    let path = client.submit(&job).await;
+    client.until_status(&path, "running").await;
+    path
 }
 
 /// Requests that succeed.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::{Scrapes, Target, service, until_metric};
+use super::{Scrapes, Target, busy, service, until_metric};
 use crate::connection::Connection;
 use crate::service::{Slow, create_key, long_job, short_job, until};
 
@@ -36,8 +36,7 @@ async fn an_overload_refuses_for_its_own_reason() {
     let directory = tempfile::tempdir().unwrap();
     let program = service(directory.path(), &["--jobs-queued-max", "1"]);
     let client = program.client();
-    let running = client.submit(&long_job(1)).await;
-    client.until_status(&running, "running").await;
+    busy(client).await;
     client.submit(&long_job(2)).await;
     for _ in 0..MINUTES {
         let refused = client.post("/v1/jobs", &long_job(3), None).await.unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::{Scrapes, Target, healthy, metric, service, until_metric};
+use super::{Scrapes, Target, healthy, metric, service, sum, until_metric};
 use crate::connection::Connection;
 use crate::files::files_below;
 use crate::service::{Answer, Client, Program, Proxy, TestDatabase, Way, short_job};
@@ -128,16 +128,12 @@ async fn a_database_whose_disk_stalls_is_slow() {
 
 /// Operations of the database that took longer than half a second.
 async fn slow_operations(client: Client) -> f64 {
-    let text = client.get("/metrics").await.expect(200).text().to_owned();
-    let sum = |start: &str, part: &str| {
-        let lines = text
-            .lines()
-            .filter(|line| line.starts_with(start) && line.contains(part));
-        lines
-            .map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap())
-            .sum::<f64>()
+    let metrics = client.get("/metrics").await.expect(200);
+    let all = |series: &str| series.starts_with("halfspace_store_seconds_count");
+    let quick = |series: &str| {
+        series.starts_with("halfspace_store_seconds_bucket") && series.contains("le=\"0.5\"")
     };
-    sum("halfspace_store_seconds_count", "") - sum("halfspace_store_seconds_bucket", "le=\"0.5\"")
+    sum(metrics.text(), all) - sum(metrics.text(), quick)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,6 +3,9 @@
 //! Every body and every sample comes from one fixed seed. A work takes the scalar kernels, so the counts do not
 //! depend on the vector instructions of the machine.
 
+#[path = "../../crates/halfspace-formats/examples/inference/mod.rs"]
+mod inference;
+
 use std::fmt::Write as _;
 use std::io;
 
@@ -17,12 +20,9 @@ use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::engine::task::{Input, Task};
 use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
-use halfspace_formats::{
-    Datatype, Format, Options, ParseLimits, TensorList, json, parse, write_blocks,
-};
+use halfspace_formats::{Format, Options, parse, write_blocks};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde::Deserialize;
 
 /// Features of an example in a body.
 const FEATURES: usize = 128;
@@ -171,24 +171,7 @@ pub fn read(format: Format, body: &[u8]) -> Data {
 
 /// Reads a request with a tensor.
 pub fn read_tensor(body: &[u8]) -> Data {
-    #[derive(Deserialize)]
-    struct Inference {
-        inputs: [Tensor; 1],
-    }
-    #[derive(Deserialize)]
-    struct Tensor {
-        shape: [u64; 2],
-        datatype: Datatype,
-        data: TensorList,
-    }
-    let limits = ParseLimits::default();
-    let read: Inference =
-        json::from_reader_of_tensors(body, &limits, FEATURES).expect("a good request");
-    let [tensor] = read.inputs;
-    let parsed = tensor
-        .data
-        .into_parsed(tensor.datatype, tensor.shape[0], true);
-    parsed.expect("a good tensor").data
+    inference::read_tensor(body, FEATURES).expect("a good request")
 }
 
 /// The data of a learner.

@@ -4,17 +4,19 @@
 //! is the real time of the work, with the reading of the file.
 #![expect(clippy::disallowed_methods, reason = "a comparison measures real time")]
 
+mod inference;
+
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::{self, BufRead, BufWriter, Read, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use halfspace_formats::{
-    Datatype, EXAMPLES_MAX, Format, Options, ParseLimits, Spool, TensorList, gather, json, parse,
-};
+use halfspace_formats::{EXAMPLES_MAX, Format, Options, Spool, gather, parse};
 use serde::Deserialize;
 use serde_json::json;
+
+use inference::read_tensor;
 
 /// The memory of an upload before its rows move to a file.
 const UPLOAD_MEMORY_BYTES: u64 = 16 << 20;
@@ -42,19 +44,6 @@ enum Work {
     Store,
     /// Copies the file, durably.
     Copy,
-}
-
-/// A request of the Open Inference Protocol with one tensor.
-#[derive(Deserialize)]
-struct Inference {
-    inputs: [Tensor; 1],
-}
-
-#[derive(Deserialize)]
-struct Tensor {
-    shape: [u64; 2],
-    datatype: Datatype,
-    data: TensorList,
 }
 
 fn main() -> Result<(), Failure> {
@@ -87,13 +76,7 @@ fn read(request: &Request) -> Result<usize, Failure> {
 
 fn infer(request: &Request) -> Result<usize, Failure> {
     let file = File::open(&request.file)?;
-    let limits = ParseLimits::default();
-    let read: Inference = json::from_reader_of_tensors(file, &limits, request.n)?;
-    let [tensor] = read.inputs;
-    let parsed = tensor
-        .data
-        .into_parsed(tensor.datatype, tensor.shape[0], true)?;
-    Ok(black_box(parsed).data.examples())
+    Ok(black_box(read_tensor(file, request.n)?).examples())
 }
 
 fn store(request: &Request) -> Result<usize, Failure> {

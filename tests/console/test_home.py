@@ -99,7 +99,7 @@ def test_an_id_or_a_link_opens_by_keyboard(page, service):
     page.get_by_label("Id or link").fill("my job")
     page.keyboard.press("Enter")
     expect(page.get_by_text("This text contains no id.")).to_be_visible()
-    assert urlsplit(page.url).fragment == "/"
+    expect(page).to_have_url(re.compile("#/$"))
 
 
 def test_work_is_live(page, service, see):

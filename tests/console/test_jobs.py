@@ -55,7 +55,8 @@ def test_filters_and_ticks_stand_in_the_url(page, service, see):
     see("jobs")
     page.get_by_role("link", name="Compare 2").click()
     expect(page.get_by_role("heading", name="Compare 2 jobs")).to_be_visible()
-    assert first["id"] in page.url and second["id"] in page.url
+    for job in (first, second):
+        expect(page).to_have_url(re.compile(job["id"]))
     page.go_back()
     expect(page.get_by_text("2 jobs ticked")).to_be_visible()
 
@@ -236,7 +237,7 @@ def test_parts_are_counted_and_filtered(page, service):
     expect(parts.get_by_text("130 shown")).to_be_visible()
     parts.get_by_label("Status").select_option("failed")
     expect(parts.get_by_text("No part is failed.")).to_be_visible()
-    assert "status=failed" in page.url
+    expect(page).to_have_url(re.compile("status=failed"))
 
 
 def test_the_parts_are_fresh_at_the_end(page, service):

@@ -43,7 +43,7 @@ def test_the_keyboard_alone_trains(page, service):
     page.get_by_role("link", name="Choose other data").wait_for()
     tab_to(page, page.locator("input[name=learner]:checked"))
     for _ in range(len(service.get("/v1/learners")["items"])):
-        if "learner=kernel-perceptron" in page.url:
+        if page.get_by_role("radio", name=re.compile(" kernel-perceptron$")).is_checked():
             break
         page.keyboard.press("ArrowDown")
     tab_to(page, page.get_by_label("Seed", exact=True))

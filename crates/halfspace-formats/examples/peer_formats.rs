@@ -12,7 +12,7 @@ use std::io::{self, BufRead, BufWriter, Read, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use halfspace_formats::{EXAMPLES_MAX, Format, Options, Spool, gather, parse};
+use halfspace_formats::{EXAMPLES_MAX, Format, Options, ParsedRows, Spool, gather, parse};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -92,13 +92,15 @@ fn store(request: &Request) -> Result<usize, Failure> {
             .truncate(true)
             .open(&spooled)
     };
-    let spool = Spool::new(UPLOAD_MEMORY_BYTES, open);
+    let to = File::create(&stored)?;
+    let target = BufWriter::with_capacity(1 << 20, to.try_clone()?);
+    let spool = Spool::new(UPLOAD_MEMORY_BYTES, open).storing(EXAMPLES_MAX, || Ok(target));
     let file = File::open(&request.file)?;
     let mut parsed = gather(format(request)?, file, &Options::default(), spool)?;
-    let to = File::create(&stored)?;
-    parsed
-        .data
-        .store(BufWriter::with_capacity(1 << 20, &to), EXAMPLES_MAX)?;
+    if !matches!(parsed.data, ParsedRows::Stored(_)) {
+        let target = BufWriter::with_capacity(1 << 20, &to);
+        parsed.data.store(target, EXAMPLES_MAX)?;
+    }
     to.sync_all()?;
     fs::remove_file(stored)?;
     Ok(parsed.data.header().rows)

@@ -118,6 +118,16 @@ pub enum BlocksError {
     Io(#[source] io::Error),
 }
 
+impl BlocksError {
+    /// Returns the error of the source or target, or wraps another error.
+    pub(crate) fn into_io(self) -> io::Error {
+        match self {
+            Self::Io(error) => error,
+            error => io::Error::other(error),
+        }
+    }
+}
+
 impl From<io::Error> for BlocksError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
@@ -207,14 +217,13 @@ impl<W: Write> BlockWriter<W> {
         let block = self.rows_written / BLOCK_ROWS;
         match part {
             RowsPart::Block(rows, labels) => {
-                self.words.write(rows.words().iter().copied())?;
-                self.words.write(labels.iter().copied())?;
+                self.words.write_slice(rows.words(), |word| word)?;
+                self.words.write(*labels)?;
                 self.rows_written += rows.rows();
                 self.end_unit(self.layout.unit(block, 0))?;
             }
             RowsPart::Row(values, label) => {
-                self.words
-                    .write(values.iter().map(|value| value.to_bits()))?;
+                self.words.write_slice(values, f64::to_bits)?;
                 let place = self.rows_written % BLOCK_ROWS;
                 self.rows_written += 1;
                 if let Some(label) = label {

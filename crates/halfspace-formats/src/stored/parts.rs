@@ -76,9 +76,10 @@ impl RowsPart<'_> {
                 }
             }
             Self::Row(values, label) => {
-                bytes.clear();
-                for value in *values {
-                    bytes.extend_from_slice(&(value + 0.0).to_le_bytes());
+                bytes.resize(values.len() * size_of::<f64>(), 0);
+                let (eights, _) = bytes.as_chunks_mut();
+                for (eight, value) in eights.iter_mut().zip(*values) {
+                    *eight = (value + 0.0).to_le_bytes();
                 }
                 see(bytes, *label);
             }

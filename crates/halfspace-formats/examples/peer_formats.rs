@@ -8,7 +8,7 @@ mod inference;
 
 use std::fs::{self, File};
 use std::hint::black_box;
-use std::io::{self, BufRead, BufWriter, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -93,13 +93,12 @@ fn store(request: &Request) -> Result<usize, Failure> {
             .open(&spooled)
     };
     let to = File::create(&stored)?;
-    let target = BufWriter::with_capacity(1 << 20, to.try_clone()?);
+    let target = to.try_clone()?;
     let spool = Spool::new(UPLOAD_MEMORY_BYTES, open).storing(EXAMPLES_MAX, || Ok(target));
     let file = File::open(&request.file)?;
     let mut parsed = gather(format(request)?, file, &Options::default(), spool)?;
     if !matches!(parsed.data, ParsedRows::Stored(_)) {
-        let target = BufWriter::with_capacity(1 << 20, &to);
-        parsed.data.store(target, EXAMPLES_MAX)?;
+        parsed.data.store(&to, EXAMPLES_MAX)?;
     }
     to.sync_all()?;
     fs::remove_file(stored)?;

@@ -16,10 +16,11 @@ use halfspace_formats::{
 use tokio::task::JoinError;
 
 use crate::records::dataset::Repetitions;
-use crate::records::id::DatasetKind;
 use crate::records::{DataFacts, Dataset, DatasetId, DatasetSummary, KeyClaim, Names, Owner};
-use crate::storage::{Blobs, DeleteDatasetOutcome, StoreError};
+use crate::storage::blobs::BlobWriter;
+use crate::storage::{DeleteDatasetOutcome, StoreError};
 
+use super::begun_dataset::BegunDataset;
 use super::reservations::Reservation;
 use super::stored::ReadError;
 use crate::jobs::service::{Jobs, JobsError};
@@ -40,10 +41,12 @@ pub struct NewDataset {
     pub key: Option<KeyClaim>,
     /// The reservation under which the examples were read.
     pub reserved: Option<Reservation>,
+    /// The dataset that was begun before the examples were read.
+    pub begun: Option<BegunDataset>,
 }
 
 /// Memory for storing a dataset: the buffers of a blob and of a spool.
-const STORING_BYTES: u64 = 768 << 10;
+pub(super) const STORING_BYTES: u64 = 768 << 10;
 
 /// Memory for one example while duplicates are counted.
 const EXAMPLE_KEY_BYTES: u64 = 16;
@@ -64,22 +67,22 @@ impl Jobs {
             None => self.reserve(&new.owner, bytes).await?,
         };
         reserved.set(bytes).map_err(JobsError::OverQuota)?;
-        let room = self.room_to_compare(&new.parsed)?;
-        let (id, created_at) = (self.ids.id::<DatasetKind>(), self.ids.now());
-        let key = Blobs::dataset_key(id);
-        let mut blob = self.blobs.writer(&key)?;
         let mut new = new;
-        let written = tokio::task::spawn_blocking(move || {
-            let facts = write(&mut new.parsed, new.assume, &mut blob, room);
-            (blob, facts, new)
-        });
-        let defect = |error: JoinError| StoreError::Other(error.into());
-        let (blob, facts, new) = written.await.map_err(defect)?;
-        let facts = match facts {
-            Ok(facts) => facts,
-            Err(error) => {
-                blob.abort().await;
-                return Err(unwritten(error).into());
+        let begun = new.begun.take().unwrap_or_else(|| self.begin_dataset());
+        let (id, created_at, key) = (begun.id, begun.created_at, begun.key.clone());
+        let known = match &new.parsed.data {
+            ParsedRows::Stored(stored) => {
+                Some(facts(&new.parsed, stored, new.assume, self.compared_max()))
+            }
+            _ => None,
+        };
+        let (blob, facts) = match (begun.into_writer(), known) {
+            (Some(blob), Some(facts)) => (blob, facts),
+            _ => {
+                let (room, blob) = (self.room_to_compare(&new.parsed)?, self.blobs.writer(&key)?);
+                let blob_and_facts;
+                (blob_and_facts, new) = written(blob, new, room).await?;
+                blob_and_facts
             }
         };
         let bytes = blob.finish().await?;
@@ -138,15 +141,19 @@ impl Jobs {
     /// The largest number of examples that are compared for duplicates, and the memory for storing the examples.
     fn room_to_compare(&self, parsed: &Parsed<ParsedRows>) -> Result<(usize, Grant), JobsError> {
         let rows = parsed.data.header().rows;
-        let memory = &self.config.memory;
-        let fitting = memory.bytes_max() / 2 / EXAMPLE_KEY_BYTES;
-        let compared_max = usize::try_from(fitting)
-            .map_or(halfspace_formats::EXAMPLES_MAX, |fitting| {
-                fitting.min(halfspace_formats::EXAMPLES_MAX)
-            });
+        let compared_max = self.compared_max();
         let compared = if rows <= compared_max { rows as u64 } else { 0 };
+        let memory = &self.config.memory;
         let taken = memory.try_take(STORING_BYTES + compared * EXAMPLE_KEY_BYTES);
         Ok((compared_max, taken.map_err(JobsError::NoMemory)?))
+    }
+
+    /// The largest number of examples that are compared for duplicates.
+    pub(super) fn compared_max(&self) -> usize {
+        let fitting = self.config.memory.bytes_max() / 2 / EXAMPLE_KEY_BYTES;
+        usize::try_from(fitting).map_or(halfspace_formats::EXAMPLES_MAX, |fitting| {
+            fitting.min(halfspace_formats::EXAMPLES_MAX)
+        })
     }
 
     /// The owner's dataset.
@@ -272,6 +279,26 @@ pub(crate) fn unwritten(error: BlocksError) -> StoreError {
     }
 }
 
+/// Writes the blob of a dataset and returns the facts about its examples.
+async fn written(
+    mut blob: BlobWriter,
+    mut new: NewDataset,
+    room: (usize, Grant),
+) -> Result<((BlobWriter, DataFacts), NewDataset), StoreError> {
+    let written = tokio::task::spawn_blocking(move || {
+        let facts = write(&mut new.parsed, new.assume, &mut blob, room);
+        (blob, facts, new)
+    });
+    let (blob, facts, new) = written.await.map_err(StoreError::other)?;
+    match facts {
+        Ok(facts) => Ok(((blob, facts), new)),
+        Err(error) => {
+            blob.abort().await;
+            Err(unwritten(error))
+        }
+    }
+}
+
 /// Writes the stored form of the examples and returns the facts about them.
 fn write(
     parsed: &mut Parsed<ParsedRows>,
@@ -280,10 +307,19 @@ fn write(
     (compared_max, memory): (usize, Grant),
 ) -> Result<DataFacts, BlocksError> {
     let stored = memory.within(|| parsed.data.store(to, compared_max))?;
+    Ok(facts(parsed, &stored, assume, compared_max))
+}
+
+fn facts(
+    parsed: &Parsed<ParsedRows>,
+    stored: &Stored,
+    assume: Option<Assume>,
+    compared_max: usize,
+) -> DataFacts {
     let header = &stored.header;
     let examples = header.rows as u64;
     let zero_is_minus = header.kind == RowsKind::Boolean && parsed.zero_bit_value < 0.0;
-    Ok(DataFacts {
+    DataFacts {
         n: header.n as u64,
         kind: header.labels,
         values: header.kind,
@@ -295,9 +331,9 @@ fn write(
             LabelsKind::HalfSpace => Some(examples),
             LabelsKind::Unlabelled => None,
         },
-        repetitions: repetitions(&stored, compared_max),
+        repetitions: repetitions(stored, compared_max),
         sha256: hex::encode(stored.digest),
-    })
+    }
 }
 
 fn repetitions(stored: &Stored, compared_max: usize) -> Repetitions {

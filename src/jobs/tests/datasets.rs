@@ -24,6 +24,7 @@ fn new_dataset() -> NewDataset {
         parsed: Parsed::of(data()).into(),
         assume: None,
         reserved: None,
+        begun: None,
         seed: None,
     }
 }

@@ -1,24 +1,32 @@
 //! A blob that is written in parts and becomes visible as a whole.
 //!
-//! Memory holds one part of the blob at most. The blob is invisible until [`BlobWriter::finish`]. If the
-//! process dies before, the remains are [removed](super::unfinished) later.
+//! Memory holds two parts of the blob at most: one part is sent while the next part is filled. The blob is invisible
+//! until [`BlobWriter::finish`]. If the process dies before, the remains are [removed](super::unfinished) later.
 
 use std::io::{self, Write};
 
 use bytes::Bytes;
+use halfspace_core::memory;
 use object_store::{MultipartUpload, ObjectStoreExt, path};
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
-use super::{Blobs, PART_BYTES, parsed};
+use super::{BlobBackend, Blobs, PART_BYTES, parsed};
 use crate::storage::error::StoreError;
 
-/// A blob that is being written. Its writes may block the thread.
+/// Bytes per part written to a folder. The system copies a small part from the cache of the processor.
+const FOLDER_PART_BYTES: usize = 1 << 20;
+
+/// A blob that is being written. Its writes may block the thread. A writer that is dropped aborts the write.
 pub struct BlobWriter {
     blobs: Blobs,
     path: path::Path,
     /// `None` before the first whole part. A short blob is stored by a single request.
     upload: Option<Box<dyn MultipartUpload>>,
+    part_bytes: usize,
     part: Vec<u8>,
+    /// The part that is being sent.
+    sent: Option<JoinHandle<Result<(), object_store::Error>>>,
     bytes: u64,
     runtime: Handle,
 }
@@ -36,7 +44,12 @@ impl Blobs {
             blobs: self.clone(),
             path: parsed(key)?,
             upload: None,
+            part_bytes: match self.home {
+                BlobBackend::Folder(_) => FOLDER_PART_BYTES,
+                BlobBackend::Bucket { .. } => PART_BYTES,
+            },
             part: Vec::new(),
+            sent: None,
             bytes: 0,
             runtime: Handle::current(),
         })
@@ -86,48 +99,88 @@ impl BlobWriter {
 
     /// Aborts the write and removes its remains.
     pub async fn abort(mut self) {
-        if let Some(mut upload) = self.upload.take() {
-            // Remains that cannot be removed now are removed later, like those of a crash.
-            let _ = upload.abort().await;
+        let aborted = self.aborted();
+        aborted.await;
+    }
+
+    /// Removes the remains of the write. The future does not borrow the writer.
+    fn aborted(&mut self) -> impl Future<Output = ()> + Send + 'static {
+        let (upload, sent) = (self.upload.take(), self.sent.take());
+        let (blobs, path) = (self.blobs.clone(), self.path.clone());
+        async move {
+            if let Some(mut upload) = upload {
+                if let Some(sent) = sent {
+                    // A part that arrives after the abort would stay.
+                    let _ = sent.await;
+                }
+                // Remains that cannot be removed now are removed later, like those of a crash.
+                let _ = upload.abort().await;
+            }
+            blobs.remove_empty_directory(&path);
         }
-        self.blobs.remove_empty_directory(&self.path);
     }
 
     async fn publish(&mut self) -> Result<(), object_store::Error> {
-        let part = std::mem::take(&mut self.part);
-        match &mut self.upload {
-            None => {
-                self.blobs.forget(&self.path);
-                self.blobs.store.put(&self.path, part.into()).await?;
-            }
-            Some(upload) => {
-                upload.put_part(part.into()).await?;
-                upload.complete().await?;
-            }
+        if self.upload.is_none() {
+            self.blobs.forget(&self.path);
+            let part = std::mem::take(&mut self.part);
+            self.blobs.store.put(&self.path, part.into()).await?;
+            return Ok(());
         }
+        self.put_part().await?;
+        self.settle().await?;
+        if let Some(upload) = &mut self.upload {
+            upload.complete().await?;
+        }
+        self.upload = None;
         Ok(())
     }
 
-    /// Sends the part to the store.
+    /// Begins to send the part to the store after the part before.
     async fn put_part(&mut self) -> Result<(), object_store::Error> {
-        let part = std::mem::replace(&mut self.part, Vec::with_capacity(PART_BYTES));
+        self.settle().await?;
+        let part = std::mem::take(&mut self.part);
         let upload = match &mut self.upload {
             Some(upload) => upload,
             none => none.insert(self.blobs.store.put_multipart(&self.path).await?),
         };
-        upload.put_part(part.into()).await
+        self.sent = Some(self.runtime.spawn(upload.put_part(part.into())));
+        Ok(())
+    }
+
+    /// Waits until the store has the part that is being sent.
+    async fn settle(&mut self) -> Result<(), object_store::Error> {
+        match self.sent.take() {
+            Some(sent) => sent.await?,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for BlobWriter {
+    fn drop(&mut self) {
+        if self.upload.is_some() {
+            let aborted = self.aborted();
+            self.runtime.spawn(aborted);
+        }
     }
 }
 
 impl Write for BlobWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.part.len() == PART_BYTES {
+        if self.part.len() == self.part_bytes {
             let runtime = self.runtime.clone();
             let put = runtime.block_on(self.put_part());
             put.map_err(|error| self.blobs.error(error))?;
         }
-        let taken = bytes.len().min(PART_BYTES - self.part.len());
-        self.part.extend_from_slice(&bytes[..taken]);
+        let taken = bytes.len().min(self.part_bytes - self.part.len());
+        // Another thread frees the part, so the memory count of this thread must not change.
+        memory::foreign(|| {
+            if self.upload.is_some() && self.part.capacity() == 0 {
+                self.part.reserve_exact(self.part_bytes);
+            }
+            self.part.extend_from_slice(&bytes[..taken]);
+        });
         self.bytes += taken as u64;
         Ok(taken)
     }

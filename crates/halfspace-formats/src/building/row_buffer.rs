@@ -139,9 +139,7 @@ impl RowBuffer {
         let ends_block = self.rows.is_multiple_of(BLOCK_ROWS);
         let is_due = match self.pass {
             Some(_) => ends_block,
-            None => {
-                (ends_block || !self.is_packed()) && self.exceeds_memory(self.held.bytes())
-            }
+            None => (ends_block || !self.is_packed()) && self.exceeds_memory(self.held.bytes()),
         };
         if is_due {
             self.spill()?;

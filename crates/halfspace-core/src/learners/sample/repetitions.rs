@@ -216,7 +216,11 @@ mod tests {
                         let coefficient = if at < words { row(at) } else { 0 };
                         (slow_product(value, point) + u128::from(coefficient)) % PRIME
                     });
-                    assert_eq!(polynomial.value(&bytes), expected, "{words} words at {point}");
+                    assert_eq!(
+                        polynomial.value(&bytes),
+                        expected,
+                        "{words} words at {point}"
+                    );
                 }
             }
         }

@@ -12,6 +12,7 @@ use crate::service::{Answer, Program, Service, memory_peak, request, until};
 
 const LIBSVM: &str = "text/x-libsvm";
 const OCTETS: &str = "application/octet-stream";
+const NPY: &str = "application/x-npy";
 
 /// The rows take about eight kilobytes, so this limit sends them to disk.
 const SPOOLED: [&str; 2] = ["--upload-memory-bytes-max", "1000"];
@@ -29,6 +30,21 @@ fn lines() -> Vec<String> {
         )
     };
     (0..1_000).map(line).collect()
+}
+
+/// A `.npy` file of labelled rows of 70 doubles, some of them duplicates.
+fn doubles(rows: usize) -> Vec<u8> {
+    let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, 71), }}");
+    let mut body = b"\x93NUMPY\x01\x00".to_vec();
+    body.extend((header.len() as u16).to_le_bytes());
+    body.extend(header.bytes());
+    for row in 0..rows {
+        let row = row * 7 / 8;
+        let values = (0..70).map(|column| (row * 31 + column * column) as f64 / 8.0 - 5.0);
+        let label = (row % 2) as f64;
+        body.extend(values.chain([label]).flat_map(f64::to_le_bytes));
+    }
+    body
 }
 
 fn gzip(body: &[u8]) -> Vec<u8> {
@@ -125,6 +141,86 @@ async fn spooled_uploads_are_those_of_memory() {
     let body = json!({"train": {"learner": {"name": "pocket"}, "data": data, "seed": 1,
         "stop": {"max_mistakes": 20}}});
     assert_eq!(spooled.run(&body).await["status"], "succeeded");
+}
+
+/// The head of the body states the number of rows, so the blob is written while the body arrives.
+#[tokio::test]
+async fn doubles_that_exceed_the_memory_are_stored_as_in_memory() {
+    let (memory, direct) = (Service::start().await, Service::with(&SPOOLED).await);
+    // The larger body is stored in several parts.
+    for rows in [1_000, 8_000] {
+        let body = doubles(rows);
+        let expected = memory.post_as("/v1/datasets", NPY, body.clone()).await;
+        let examples = page(&memory, &expected.id()).await;
+        let expected = described(expected);
+        assert_eq!(
+            (&expected["values"], &expected["duplicates"]),
+            (&json!("real"), &json!(rows / 8))
+        );
+        for (coding, body) in [("identity", body.clone()), ("gzip", gzip(&body))] {
+            let headers = [("content-type", NPY), ("content-encoding", coding)];
+            let answer = direct
+                .send(request("POST", "/v1/datasets", &headers, body))
+                .await;
+            let id = answer.id();
+            assert_eq!(described(answer), expected, "{rows} {coding}");
+            assert_eq!(page(&direct, &id).await, examples, "{rows} {coding}");
+        }
+        let preview = direct
+            .post_as("/v1/previews", NPY, body)
+            .await
+            .expect(200)
+            .json();
+        assert_eq!(preview["data"]["sha256"], expected["sha256"]);
+    }
+}
+
+#[tokio::test]
+async fn doubles_with_a_late_fault_leave_nothing() {
+    let service = Service::with(&SPOOLED).await;
+    let whole = doubles(8_000);
+    let mut infinite = whole.clone();
+    let at = whole.len() - 71 * 8;
+    infinite[at..at + 8].copy_from_slice(&f64::INFINITY.to_le_bytes());
+    let damaged = gzip(&whole)[..100_000].to_vec();
+    for (coding, body, code) in [
+        ("identity", infinite, "bad-value"),
+        ("identity", whole[..whole.len() - 1].to_vec(), "truncated"),
+        ("identity", [&whole[..], b"0"].concat(), "syntax"),
+        ("gzip", damaged, "bad-coding"),
+    ] {
+        let headers = [("content-type", NPY), ("content-encoding", coding)];
+        let answer = service
+            .send(request("POST", "/v1/datasets", &headers, body))
+            .await;
+        assert_eq!(answer.problem(400), code);
+        assert_eq!(left(service.directory()), [] as [&Path; 0], "{code}");
+    }
+    let listed = service.get("/v1/datasets").await.expect(200).json();
+    assert_eq!(listed["items"], json!([]));
+    assert_eq!(nameless("self", service.directory()).unwrap_or(0), 0);
+}
+
+/// The blob is a temporary file beside its place until the upload is complete.
+#[tokio::test]
+async fn a_client_that_leaves_before_the_last_double_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(directory.path(), &SPOOLED);
+    let body = doubles(8_000);
+    let mut stream = TcpStream::connect(program.client().address).await.unwrap();
+    let head = format!(
+        "POST /v1/datasets HTTP/1.1\r\nhost: localhost\r\ncontent-type: {NPY}\r\n\
+         content-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&body[..body.len() - 1]).await.unwrap();
+    let files = || left(directory.path());
+    until("the blob", async || (!files().is_empty()).then_some(())).await;
+    drop(stream);
+    until("its end", async || files().is_empty().then_some(())).await;
+    let listed = program.client().get("/v1/datasets").await;
+    assert_eq!(listed.expect(200).json()["items"], json!([]));
 }
 
 #[tokio::test]
@@ -255,7 +351,7 @@ async fn a_request_that_is_dropped_stores_nothing() {
     assert_eq!(left(service.directory()), [] as [&Path; 0]);
 }
 
-/// The disk is full in the spool, in the write of a whole blob, and in the write of a blob in parts.
+/// The disk is full in the spool, and in the write of a blob from memory.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_full_disk_is_507_and_leaves_nothing() {
@@ -278,6 +374,12 @@ async fn a_full_disk_is_507_and_leaves_nothing() {
                 .unwrap()
         };
         assert_eq!(store(bytes).await.problem(507), "storage-full");
+        assert_eq!(left(directory.path()), [] as [&Path; 0]);
+        // This blob is written while its body arrives.
+        let headers = [("content-type", NPY)];
+        let body = doubles(bytes / 560 + 8_000);
+        let answer = client.send("POST", "/v1/datasets", &headers, &body).await;
+        assert_eq!(answer.unwrap().problem(507), "storage-full");
         assert_eq!(left(directory.path()), [] as [&Path; 0]);
         // A smaller dataset still fits.
         let stored = store(1 << 20).await.expect(201).json();

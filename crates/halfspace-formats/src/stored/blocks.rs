@@ -199,11 +199,15 @@ impl<W: Write> BlockWriter<W> {
         Self::of(Layout::new(header)?, to)
     }
 
-    pub(crate) fn of(layout: Layout, mut to: W) -> Result<Self, BlocksError> {
-        layout.write(&mut to)?;
+    pub(crate) fn of(layout: Layout, to: W) -> Result<Self, BlocksError> {
+        let mut words = WordWriter::with_crc(to);
+        let mut head = Vec::with_capacity(Layout::HEAD_BYTES_MAX);
+        layout.write(&mut head)?;
+        let (eights, _) = head.as_chunks();
+        words.write_unchecked(eights.iter().map(|&eight| u64::from_le_bytes(eight)))?;
         Ok(Self {
             layout,
-            words: WordWriter::with_crc(to),
+            words,
             rows_written: 0,
             labels: 0,
         })
@@ -250,10 +254,7 @@ impl<W: Write> BlockWriter<W> {
 
     fn end_unit(&mut self, unit: usize) -> io::Result<()> {
         let crc = self.words.take_crc();
-        self.words.write(self.layout.check_of(unit, crc))?;
-        // A check is not part of the next unit.
-        self.words.take_crc();
-        Ok(())
+        self.words.write_unchecked(self.layout.check_of(unit, crc))
     }
 
     /// Flushes all words to the target.

@@ -7,7 +7,7 @@ use crc_fast::{CrcAlgorithm, Digest};
 const WORD_BYTES: usize = size_of::<u64>();
 
 /// Bytes per write to the target or read of the source.
-const CHUNK_BYTES: usize = 64 * 1024;
+const CHUNK_BYTES: usize = 256 * 1024;
 
 /// CRC-64/NVME of the bytes that pass, if the caller wants one.
 struct Crc(Option<Digest>);
@@ -73,6 +73,21 @@ impl<W: Write> WordWriter<W> {
             self.ensure_space()?;
             self.chunk[self.filled..][..WORD_BYTES].copy_from_slice(&word.to_le_bytes());
             self.filled += WORD_BYTES;
+        }
+        Ok(())
+    }
+
+    /// Writes words that are not part of a CRC, between [`Self::take_crc`] and the words of the next CRC.
+    ///
+    /// # Errors
+    /// When the target cannot be written.
+    pub(crate) fn write_unchecked(
+        &mut self,
+        words: impl IntoIterator<Item = u64>,
+    ) -> io::Result<()> {
+        for word in words {
+            self.write([word])?;
+            self.seen = self.filled;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Memory holds two parts of the blob at most: one part is sent while the next part is filled. The blob is invisible
 //! until [`BlobWriter::finish`]. If the process dies before, the remains are [removed](super::unfinished) later.
 
+use std::fs::File;
 use std::io::{self, Write};
 
 use bytes::Bytes;
@@ -11,11 +12,14 @@ use object_store::{MultipartUpload, ObjectStoreExt, path};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use super::{BlobBackend, Blobs, PART_BYTES, parsed};
+use super::{BlobBackend, Blobs, PART_BYTES, parsed, unfinished};
 use crate::storage::error::StoreError;
 
 /// Bytes per part written to a folder. The system copies a small part from the cache of the processor.
 const FOLDER_PART_BYTES: usize = 1 << 20;
+
+/// Bytes written to a folder before the next sync begins.
+const SYNC_BYTES: usize = 32 << 20;
 
 /// A blob that is being written. Its writes may block the thread. A writer that is dropped aborts the write.
 pub struct BlobWriter {
@@ -27,6 +31,9 @@ pub struct BlobWriter {
     part: Vec<u8>,
     /// The part that is being sent.
     sent: Option<JoinHandle<Result<(), object_store::Error>>>,
+    /// Bytes since the last early sync began.
+    unsynced_bytes: usize,
+    early_sync: Option<JoinHandle<io::Result<()>>>,
     bytes: u64,
     runtime: Handle,
 }
@@ -50,6 +57,8 @@ impl Blobs {
             },
             part: Vec::new(),
             sent: None,
+            unsynced_bytes: 0,
+            early_sync: None,
             bytes: 0,
             runtime: Handle::current(),
         })
@@ -139,13 +148,31 @@ impl BlobWriter {
     /// Begins to send the part to the store after the part before.
     async fn put_part(&mut self) -> Result<(), object_store::Error> {
         self.settle().await?;
+        self.sync_early();
         let part = std::mem::take(&mut self.part);
+        self.unsynced_bytes += part.len();
         let upload = match &mut self.upload {
             Some(upload) => upload,
             none => none.insert(self.blobs.store.put_multipart(&self.path).await?),
         };
         self.sent = Some(self.runtime.spawn(upload.put_part(part.into())));
         Ok(())
+    }
+
+    /// Lets the disk write the first parts while the next parts arrive. The sync at the end covers the whole file and
+    /// reports every error, so an early sync that fails changes nothing.
+    fn sync_early(&mut self) {
+        let BlobBackend::Folder(directory) = &self.blobs.home else {
+            return;
+        };
+        let is_syncing = |sync: &JoinHandle<_>| !sync.is_finished();
+        if self.unsynced_bytes < SYNC_BYTES || self.early_sync.as_ref().is_some_and(is_syncing) {
+            return;
+        }
+        let file = unfinished::first_of(&directory.join(self.path.as_ref()));
+        let sync = move || File::open(file)?.sync_data();
+        self.early_sync = Some(self.runtime.spawn_blocking(sync));
+        self.unsynced_bytes = 0;
     }
 
     /// Waits until the store has the part that is being sent.

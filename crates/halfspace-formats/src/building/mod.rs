@@ -3,7 +3,6 @@
 pub(crate) mod labels;
 pub(crate) mod parsed_rows;
 pub(crate) mod row_buffer;
-pub(crate) mod row_facts;
 pub(crate) mod rows;
 pub(crate) mod sample_builder;
 pub(crate) mod store_pass;

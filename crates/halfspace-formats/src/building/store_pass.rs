@@ -1,13 +1,13 @@
-//! One pass over rows that writes the stored form and finds the facts about the rows that are recorded.
+//! One pass over rows that writes the stored form, computes the digest and counts positive labels and repetitions.
 //!
 //! Only the count of repetitions takes memory per example, up to a limit.
 
 use std::io::Write;
 
-use halfspace_core::learners::sample::repetitions::RepetitionCounts;
+use halfspace_core::learners::sample::repetitions::{RepetitionCounter, RepetitionCounts};
 
-use crate::building::row_facts::RowFacts;
-use crate::stored::blocks::{BlockWriter, BlocksError, BlocksHeader};
+use crate::stored::blocks::{BlockWriter, BlocksError, BlocksHeader, LabelsKind};
+use crate::stored::digest::RowsDigest;
 use crate::stored::parts::RowsPart;
 
 /// Facts about stored examples.
@@ -27,7 +27,8 @@ pub struct Stored {
 pub(crate) struct StorePass<W> {
     header: BlocksHeader,
     blocks: BlockWriter<W>,
-    facts: RowFacts,
+    digest: RowsDigest,
+    repetitions: RepetitionCounter,
     labelled_positive: u64,
     /// Reused buffer for the canonical bytes of a row.
     bytes: Vec<u8>,
@@ -44,10 +45,12 @@ impl<W: Write> StorePass<W> {
         to: W,
         examples_max: usize,
     ) -> Result<Self, BlocksError> {
+        let is_labelled = header.labels == LabelsKind::Labelled;
         Ok(Self {
             header,
             blocks: BlockWriter::new(header, to)?,
-            facts: RowFacts::new(&header, examples_max),
+            digest: RowsDigest::new(&header).on_a_thread(&header),
+            repetitions: RepetitionCounter::new(header.rows, is_labelled, examples_max),
             labelled_positive: 0,
             bytes: Vec::new(),
         })
@@ -60,7 +63,8 @@ impl<W: Write> StorePass<W> {
     pub(crate) fn push(&mut self, part: &RowsPart<'_>) -> Result<(), BlocksError> {
         self.labelled_positive += part.positives();
         part.for_each_row(&mut self.bytes, |row, label| {
-            self.facts.push(row, label);
+            self.digest.push(row, label);
+            self.repetitions.push(row, label);
         });
         self.blocks.push(part)
     }
@@ -71,12 +75,11 @@ impl<W: Write> StorePass<W> {
     /// When the target cannot be written.
     pub(crate) fn finish(self) -> Result<Stored, BlocksError> {
         self.blocks.finish()?;
-        let (digest, repetitions) = self.facts.finish();
         Ok(Stored {
             header: self.header,
             labelled_positive: self.labelled_positive,
-            repetitions,
-            digest,
+            repetitions: self.repetitions.finish(),
+            digest: self.digest.finish(),
         })
     }
 }

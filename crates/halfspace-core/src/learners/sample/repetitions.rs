@@ -96,20 +96,24 @@ impl RowPolynomial {
 
     /// Returns the value of the polynomial of a row, below 2^127. Zeros fill the last step.
     fn value(&self, row: &[u8]) -> u128 {
-        let mut value = 0;
-        for step in row.chunks(STEP_WORDS * 8) {
-            let mut bytes = [0; STEP_WORDS * 8];
-            bytes[..step.len()].copy_from_slice(step);
-            let mut words = [0; STEP_WORDS + 2];
-            [words[0], words[1]] = [(value >> 64) as u64, value as u64];
-            let eights = bytes.as_chunks().0.iter();
-            for (word, &eight) in words[2..].iter_mut().zip(eights) {
-                *word = u64::from_le_bytes(eight);
-            }
-            value = sum_of_products(&self.factors, &words);
+        let (steps, rest) = row.as_chunks();
+        let mut value = steps.iter().fold(0, |value, step| self.step(value, step));
+        if !rest.is_empty() {
+            let mut last = [0; STEP_WORDS * 8];
+            last[..rest.len()].copy_from_slice(rest);
+            value = self.step(value, &last);
         }
         // The prime and 0 are the same value.
         if value == PRIME { 0 } else { value }
+    }
+
+    fn step(&self, value: u128, bytes: &[u8; STEP_WORDS * 8]) -> u128 {
+        let mut words = [0; STEP_WORDS + 2];
+        [words[0], words[1]] = [(value >> 64) as u64, value as u64];
+        for (word, &eight) in words[2..].iter_mut().zip(bytes.as_chunks().0) {
+            *word = u64::from_le_bytes(eight);
+        }
+        sum_of_products(&self.factors, &words)
     }
 }
 

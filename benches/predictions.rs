@@ -1,8 +1,8 @@
 //! Predictions per second of a stored model, with one and with a thousand examples per request, beside empty handlers.
 //!
-//! Run `cargo bench --bench predictions`. The service, an empty handler and the clients run in this process. Requests
-//! of one example come over 16 kept connections at once, and requests of a thousand over one. Each connection sends one
-//! request after another. The measurements alternate with a few requests per round, and every request holds other
+//! Run `cargo bench --bench predictions [-- PART]`. With a part of their names, only some cases run. The service, an
+//! empty handler and the clients run in this process. Requests of one example come over 16 kept connections at once,
+//! and requests of a thousand over one. Each connection sends one request after another. The measurements alternate with a few requests per round, and every request holds other
 //! examples. The benchmark prints the median rates of all rounds, and their ratio to the empty handler that reads the
 //! same number of examples as bit strings.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
@@ -88,6 +88,9 @@ fn main() -> Outcome<()> {
             let name = format!("{learner}, {size} a request, {kind}");
             cases.push(Case::new(&name, service, path, body, size)?);
         }
+    }
+    if let Some(part) = std::env::args().skip(1).find(|part| !part.starts_with('-')) {
+        cases.retain(|case| case.name.starts_with("empty") || case.name.contains(&part));
     }
     for round in 0..ROUNDS {
         for case in &mut cases {

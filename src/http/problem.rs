@@ -69,14 +69,14 @@ pub struct FieldError {
     pub detail: String,
 }
 
-/// The request that a problem document names.
+/// The request that a problem document names. Clones share the texts.
 #[derive(Clone, Debug, Default)]
 pub struct Occurrence {
     /// The setting `--base-path`, which clients see before each path.
     pub base_path: Arc<str>,
     /// Path of the request without the base path.
-    pub path: String,
-    pub request_id: String,
+    pub path: Arc<str>,
+    pub request_id: Arc<str>,
 }
 
 /// An error response (RFC 9457).
@@ -209,7 +209,7 @@ impl Problem {
             path,
             request_id,
         } = occurrence;
-        let is_inference = path == "/v2" || path.starts_with("/v2/");
+        let is_inference = &**path == "/v2" || path.starts_with("/v2/");
         ProblemDocument {
             r#type: format!("{base_path}/problems/{}", self.code.name()),
             title: self.code.title().to_owned(),
@@ -217,7 +217,7 @@ impl Problem {
             detail: self.whole_detail(),
             instance: format!("{base_path}{path}"),
             code: self.code.name().to_owned(),
-            request_id: request_id.clone(),
+            request_id: request_id.to_string(),
             errors: self.errors.clone(),
             position: self.position.as_deref().copied(),
             error: is_inference.then(|| self.whole_detail()),

@@ -9,11 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream, HttpBody};
-use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use axum::middleware::Next;
-use axum::response::Response;
 use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
 use halfspace_core::memory::{self, Grant};
@@ -24,7 +21,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::records::Owner;
 
 use crate::http::App;
-use crate::http::extract::work::{ExamplesWork, SMALL_WORDS_MAX};
+use crate::http::extract::work::{ExamplesWork, INLINE_WORDS_MAX, SMALL_WORDS_MAX};
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Problem};
 
@@ -52,10 +49,12 @@ pub enum Effort {
     AsItsBytes,
     /// A small body is at most this work.
     Bounded(ExamplesWork),
+    /// A small body with its answer is at most this work. Little work is done on the spot.
+    Brief(ExamplesWork),
     /// A few bytes may be much work.
     Unknown,
-    /// The body may continue for long, but the server holds only a small part at a time. A small body that
-    /// arrives at once is at most this work.
+    /// The body or the answer may continue for long, but the server holds only a small part at a time. Parsing may
+    /// block. A small body that arrives at once is at most this work.
     Streamed(ExamplesWork),
 }
 
@@ -73,17 +72,8 @@ impl RequestMemory {
     }
 }
 
-/// Lets a request hold memory grants until the handler has answered.
-pub async fn hold_memory(mut request: Request, next: Next) -> Response {
-    let held = RequestMemory::default();
-    request.extensions_mut().insert(held.clone());
-    let response = next.run(request).await;
-    drop(held);
-    response
-}
-
 /// Reads a body as a stream in the blocking pool, under a permit of the owner. A small body of little work
-/// needs no permit. If the work is proportional to the bytes, a small body is parsed on the spot.
+/// needs no permit. A small body is parsed on the spot if the work is proportional to the bytes or takes microseconds.
 ///
 /// `parse` receives the decompressed bytes, at most `limits.body_bytes_max`.
 ///
@@ -116,9 +106,14 @@ pub async fn read<T: Send + 'static>(
     let work = match effort {
         _ if !is_whole || coding != ContentCoding::Identity => None,
         Effort::AsItsBytes => return Ok((parse(&mut frames.gathered().reader())?, None)),
-        Effort::Bounded(work) | Effort::Streamed(work) => Some(work.words(&frames.gathered())),
+        Effort::Bounded(work) | Effort::Brief(work) | Effort::Streamed(work) => {
+            Some(work.words(&frames.gathered()))
+        }
         Effort::Unknown => None,
     };
+    if let (Effort::Brief(_), Some(..=INLINE_WORDS_MAX)) = (effort, work) {
+        return Ok((parse(&mut frames.gathered().reader())?, None));
+    }
     let permit = match effort {
         _ if work.is_some_and(|words| words <= SMALL_WORDS_MAX) => None,
         Effort::Streamed(_) => Some(app.permits.streams.try_take(&owner(parts)?)?),

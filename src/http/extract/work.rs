@@ -7,6 +7,9 @@ use halfspace_formats::{Format, extent};
 /// Largest work without a permit: about a millisecond and at most 8 MiB.
 pub const SMALL_WORDS_MAX: u64 = 1 << 20;
 
+/// Largest work on a thread that serves connections: about ten microseconds. A thread of the blocking pool costs more.
+pub const INLINE_WORDS_MAX: u64 = 1 << 14;
+
 /// The work that the examples of a body can cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExamplesWork {

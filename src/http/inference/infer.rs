@@ -25,7 +25,7 @@ use crate::http::inference::request::{InferenceReader, InferenceRequest};
 use crate::http::inference::{PathVersion, VERSION};
 use crate::http::jobs::submission::check_name;
 use crate::http::models::examples::{Origin, fit, model_in_path};
-use crate::http::models::time_limit::{begin, interrupted};
+use crate::http::models::time_limit::{begin_decisions, interrupted};
 use crate::http::problem::{Code, FieldError, Problem};
 
 /// The number of bytes of JSON at the beginning of the body. The tensors follow.
@@ -101,7 +101,7 @@ async fn answer(
         let detail = "The Content-Type must be application/json or application/octet-stream.";
         return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
     }
-    let effort = Effort::Bounded(ExamplesWork {
+    let effort = Effort::Brief(ExamplesWork {
         format: body.format,
         n: Some(model.hypothesis.n()),
         words_each: model.hypothesis.words_of_work(),
@@ -124,7 +124,7 @@ async fn answer(
         let wanted = asked.wanted()?;
         let parsed = reader.examples(&mut asked, n)?;
         fit(&model, &parsed, Origin::Whole)?;
-        let _timer = begin(&checks.limits, &stop);
+        let _timer = begin_decisions(&checks.limits, &stop, &model.hypothesis, &parsed.data);
         let bytes_max = checks.limits.prediction_bytes_max;
         let answer = OutputTensors::of(&model.hypothesis, &parsed, &wanted, bytes_max, &stop)?;
         match stop

@@ -12,7 +12,6 @@ use axum::Error;
 use axum::body::{Body, BodyDataStream, HttpBody};
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
-use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -23,12 +22,12 @@ use tokio::sync::oneshot;
 const DRAIN_BYTES_MAX: u64 = 64 << 20;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Passes the body to the handler, and drains the unread rest if the handler refuses the request.
+/// Passes the request to `answer`, and drains the unread rest of the body if the answer is a refusal.
 ///
 /// A body announced with `Expect` is not drained, because its client waits for permission to send.
-pub async fn drain_body(request: Request, next: Next) -> Response {
+pub async fn drained(request: Request, answer: impl AsyncFnOnce(Request) -> Response) -> Response {
     if request.body().is_end_stream() || request.headers().contains_key(header::EXPECT) {
-        return next.run(request).await;
+        return answer(request).await;
     }
     let mut returned = Leftover::default();
     let request = request.map(|body| {
@@ -36,7 +35,7 @@ pub async fn drain_body(request: Request, next: Next) -> Response {
         returned = back;
         body
     });
-    let response = next.run(request).await;
+    let response = answer(request).await;
     let refused = response.status().is_client_error() || response.status().is_server_error();
     if response.status() == StatusCode::UNAUTHORIZED {
         // A client with a revoked key may send for a long time, so another task drains the body.

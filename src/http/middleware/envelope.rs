@@ -35,12 +35,12 @@ const REQUEST_ID_LENGTH_MAX: usize = 64;
 pub async fn envelop(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let occurrence = Occurrence {
         base_path: Arc::clone(&app.base_path),
-        path: request.uri().path().to_owned(),
-        request_id: request_id(&app, &request),
+        path: request.uri().path().into(),
+        request_id: request_id(&app, &request).into(),
     };
     // An answer that reports an error after the head needs the occurrence too.
     request.extensions_mut().insert(occurrence.clone());
-    let (line, context) = RequestLine::begin(&occurrence.request_id, &mut request);
+    let (line, context) = RequestLine::begin(&occurrence, &mut request);
     let mut response = traces::within(context, next.run(request)).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         line.refused(&problem);
@@ -113,28 +113,28 @@ pub fn panicked(_: Box<dyn Any + Send>) -> Response {
 }
 
 /// Refuses all requests except probes on a reserved connection.
-pub async fn check_place(State(app): State<App>, request: Request, next: Next) -> Response {
+pub fn check_place(app: &App, request: &Request) -> Result<(), Problem> {
     let is_reserve = request.extensions().get::<ConnectionUse>() == Some(&ConnectionUse::Reserve);
     if !is_reserve || RESERVE_PATHS.contains(&request.uri().path()) {
-        return next.run(request).await;
+        return Ok(());
     }
     let limit = app.limits.connections_max;
     let detail =
         format!("This address holds half of the {limit} connections that connections_max allows.");
-    Problem::new(Code::TOO_MANY_CONNECTIONS, detail).into_response()
+    Err(Problem::new(Code::TOO_MANY_CONNECTIONS, detail))
 }
 
 /// Refuses two Host headers. A loopback listener also refuses host names that are not allowed, because such a
 /// name may come from DNS rebinding.
-pub async fn check_host(State(app): State<App>, request: Request, next: Next) -> Response {
+pub fn check_host(app: &App, request: &Request) -> Result<(), Problem> {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let (header, second) = (hosts.next(), hosts.next());
     if second.is_some() {
         let detail = "A request must have exactly one Host header.";
-        return Problem::parameter(Code::INVALID_PARAMETER, "Host", detail).into_response();
+        return Err(Problem::parameter(Code::INVALID_PARAMETER, "Host", detail));
     }
     let Some(allowed) = &app.allowed_hosts else {
-        return next.run(request).await;
+        return Ok(());
     };
     let authority = header.and_then(|value| value.to_str().ok()).or_else(|| {
         request
@@ -144,11 +144,11 @@ pub async fn check_host(State(app): State<App>, request: Request, next: Next) ->
     });
     let host = authority.map(host_name).unwrap_or_default();
     if allowed.iter().any(|name| name.eq_ignore_ascii_case(host)) {
-        return next.run(request).await;
+        return Ok(());
     }
     let detail = "This service listens on a loopback address. It accepts only loopback host names \
                   and the names in --allowed-hosts.";
-    Problem::parameter(Code::FOREIGN_HOST, "Host", detail).into_response()
+    Err(Problem::parameter(Code::FOREIGN_HOST, "Host", detail))
 }
 
 /// The host without the port.

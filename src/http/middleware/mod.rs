@@ -1,5 +1,5 @@
 //! The layers around every request, from the outside to the inside: the envelope of each response, panics,
-//! refused bodies, the Host check, the request log, memory, the origins of web pages, and API keys.
+//! refused bodies, the checks of the host and the connection, memory, the origins of web pages, and API keys.
 
 pub mod cut_off;
 pub mod drain_body;
@@ -13,41 +13,58 @@ use std::sync::LazyLock;
 
 use crate::http::routes;
 use axum::Router;
-use axum::extract::MatchedPath;
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{Extensions, HeaderMap, StatusCode, Version, header};
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use crate::http::App;
-use crate::http::extract::body;
+use crate::http::extract::body::RequestMemory;
 use crate::http::problem::{Code, Problem};
 
 /// Bytes of the smallest answer that is compressed. A smaller one fits into one packet.
 const COMPRESSED_BYTES_MIN: u64 = 1024;
 
-/// Adds the middleware around every request.
+/// Puts the layers around every route.
+///
+/// One stack holds all layers. A router copies each of its layers with everything inside for every request, so a layer
+/// added to the router by itself would copy the others once more.
 pub fn wrapped(router: Router<App>, app: App) -> Router {
-    let router = router
+    let compression = CompressionLayer::new()
+        .compress_when(SizeAbove::new(COMPRESSED_BYTES_MIN).and(is_compressible));
+    let layers = ServiceBuilder::new()
+        .layer(from_fn_with_state(app.clone(), envelope::envelop))
+        .layer(compression)
+        .layer(CatchPanicLayer::custom(envelope::panicked))
+        .layer(from_fn_with_state(app.clone(), admit))
+        .option_layer(app.origins.cors(&app.authenticator))
+        .option_layer(app.origins.guard(&app.authenticator))
+        .layer(from_fn_with_state(app.clone(), keys::authenticate));
+    router
         .fallback(async || Problem::not_found("path"))
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(from_fn_with_state(app.clone(), keys::authenticate));
-    app.origins
-        .guard(router, &app.authenticator)
-        .layer(from_fn(body::hold_memory))
-        .layer(from_fn(request_line::note_route))
-        .layer(from_fn_with_state(app.clone(), envelope::check_place))
-        .layer(from_fn_with_state(app.clone(), envelope::check_host))
-        .layer(from_fn(drain_body::drain_body))
-        .layer(CatchPanicLayer::custom(envelope::panicked))
-        .layer(
-            CompressionLayer::new()
-                .compress_when(SizeAbove::new(COMPRESSED_BYTES_MIN).and(is_compressible)),
-        )
-        .layer(from_fn_with_state(app.clone(), envelope::envelop))
+        .layer(layers)
         .with_state(app)
+}
+
+/// Checks the host and the connection of a request, and holds its memory. The body of a refused request is drained.
+async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
+    drain_body::drained(request, async |mut request| {
+        let checked = envelope::check_host(&app, &request);
+        if let Err(problem) = checked.and_then(|()| envelope::check_place(&app, &request)) {
+            return problem.into_response();
+        }
+        let held = RequestMemory::default();
+        request.extensions_mut().insert(held.clone());
+        let response = next.run(request).await;
+        drop(held);
+        response
+    })
+    .await
 }
 
 /// Whether an answer is compressed for a client that accepts gzip: a document or a file of the console. Streams stay as

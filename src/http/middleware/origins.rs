@@ -4,13 +4,11 @@
 //! Browsers state the origin of a page in `Origin` and `Sec-Fetch-Site`, which no page can forge. Other
 //! clients send neither header, so the checks do not affect them.
 
-use axum::Router;
 use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use tower_http::csrf::{ConfigError, CsrfLayer, ProtectionError};
 
-use crate::http::App;
 use crate::http::middleware::keys::Authenticator;
 use crate::http::problem::{Code, Problem};
 
@@ -54,22 +52,15 @@ impl Origins {
         }
     }
 
-    /// Adds the checks of these origins around the routes.
-    pub fn guard(&self, router: Router<App>, authenticator: &Authenticator) -> Router<App> {
-        let router = match self.csrf() {
-            Ok(csrf) => {
-                let (is_all, keys) = (*self == Self::All, authenticator.clone());
-                let csrf = csrf.with_insecure_bypass(move |_, _| is_all && !keys.has_keys());
-                router
-                    .layer(csrf.with_rejection_response(move |_: ProtectionError| foreign(is_all)))
-            }
-            Err(_) => router,
-        };
-        match self {
-            // Without a CORS layer, browsers hide every answer from pages of other origins.
-            Self::Own => router,
-            Self::Listed(_) | Self::All => router.layer(self.cors(authenticator)),
-        }
+    /// Returns the layer that refuses pages of other origins.
+    pub fn guard(
+        &self,
+        authenticator: &Authenticator,
+    ) -> Option<CsrfLayer<impl Fn(ProtectionError) -> Response + Clone + use<>>> {
+        let (is_all, keys) = (*self == Self::All, authenticator.clone());
+        let csrf = self.csrf().ok()?;
+        let csrf = csrf.with_insecure_bypass(move |_, _| is_all && !keys.has_keys());
+        Some(csrf.with_rejection_response(move |_: ProtectionError| foreign(is_all)))
     }
 
     fn csrf(&self) -> Result<CsrfLayer, ConfigError> {
@@ -83,9 +74,11 @@ impl Origins {
         })
     }
 
-    fn cors(&self, authenticator: &Authenticator) -> CorsLayer {
+    /// Returns the layer that lets browsers show answers to pages of other origins.
+    pub fn cors(&self, authenticator: &Authenticator) -> Option<CorsLayer> {
         let origins = match self {
-            Self::Own => AllowOrigin::list([]),
+            // Without the layer, browsers hide every answer from pages of other origins.
+            Self::Own => return None,
             Self::Listed(origins) => {
                 AllowOrigin::list(origins.iter().filter_map(|origin| origin.parse().ok()))
             }
@@ -94,7 +87,7 @@ impl Origins {
                 AllowOrigin::predicate(move |_, _| !keys.has_keys())
             }
         };
-        CorsLayer::new()
+        let layer = CorsLayer::new()
             .allow_origin(origins)
             .allow_methods([Method::GET, Method::POST, Method::DELETE])
             .allow_headers([
@@ -115,7 +108,8 @@ impl Origins {
                 HeaderName::from_static("idempotency-replayed"),
                 HeaderName::from_static("preference-applied"),
                 HeaderName::from_static("x-request-id"),
-            ])
+            ]);
+        Some(layer)
     }
 }
 

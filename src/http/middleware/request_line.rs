@@ -11,7 +11,6 @@ use std::task::{Context, Poll};
 use axum::body::{Body, HttpBody};
 use axum::extract::{MatchedPath, Request};
 use axum::http::Method;
-use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
@@ -23,7 +22,7 @@ use tracing::field::Empty;
 use crate::records::{Owner, TraceParent};
 use crate::traces;
 
-use crate::http::problem::Problem;
+use crate::http::problem::{Occurrence, Problem};
 use crate::http::serve::{AnswerGuard, Peer};
 
 /// Facts about a request that inner layers find out. Clones share the facts.
@@ -32,7 +31,6 @@ pub struct RequestFacts(Arc<FactCells>);
 
 #[derive(Default)]
 struct FactCells {
-    route: OnceLock<String>,
     owner: OnceLock<Owner>,
     cut_off: OnceLock<()>,
 }
@@ -40,10 +38,11 @@ struct FactCells {
 /// A request whose answer has not ended.
 pub struct RequestLine {
     begun: Instant,
-    id: String,
+    occurrence: Occurrence,
     method: Method,
-    path: String,
     peer: Option<IpAddr>,
+    /// `None` if no route matches.
+    route: Option<MatchedPath>,
     facts: RequestFacts,
     /// The trace of the request, if the client or this process records one.
     trace: Option<TraceParent>,
@@ -74,19 +73,10 @@ impl RequestFacts {
     }
 }
 
-/// Records the route of a request. This layer stands inside the router, which alone knows the route.
-pub async fn note_route(request: Request, next: Next) -> Response {
-    let route = request.extensions().get::<MatchedPath>();
-    if let (Some(route), Some(facts)) = (route, request.extensions().get::<RequestFacts>()) {
-        let _ = facts.0.route.set(route.as_str().to_owned());
-    }
-    next.run(request).await
-}
-
 impl RequestLine {
     /// Begins the line of a request, and attaches the facts to the request for the inner layers. Returns the trace
     /// context for the work that the request causes.
-    pub fn begin(id: &str, request: &mut Request) -> (Self, Option<TraceParent>) {
+    pub fn begin(occurrence: &Occurrence, request: &mut Request) -> (Self, Option<TraceParent>) {
         let parent = request.headers().get("traceparent");
         let parent = parent.and_then(|value| value.to_str().ok()?.parse().ok());
         let span = tracing::info_span!(
@@ -96,22 +86,23 @@ impl RequestLine {
             http.request.method = %request.method(),
             http.response.status_code = Empty,
             http.route = Empty,
-            url.path = request.uri().path(),
-            halfspace.request_id = id,
+            url.path = &*occurrence.path,
+            halfspace.request_id = &*occurrence.request_id,
             halfspace.key = Empty,
         );
         let trace = traces::follow(&span, parent);
         let facts = RequestFacts::default();
+        let route = request.extensions().get::<MatchedPath>().cloned();
         let extensions = request.extensions_mut();
         extensions.insert(facts.clone());
         let exchange = extensions.remove::<AnswerGuard>();
         gauge!("halfspace_http_requests_in_flight").increment(1.0);
         let line = Self {
             begun: Instant::now(),
-            id: id.to_owned(),
+            occurrence: occurrence.clone(),
             peer: extensions.get::<Peer>().map(|peer| peer.0),
             method: request.method().clone(),
-            path: request.uri().path().to_owned(),
+            route,
             facts,
             trace,
             span,
@@ -143,7 +134,7 @@ impl Drop for RequestLine {
     fn drop(&mut self) {
         gauge!("halfspace_http_requests_in_flight").decrement(1.0);
         let seconds = self.begun.elapsed().as_secs_f64();
-        let route = self.facts.0.route.get().map_or("unmatched", String::as_str);
+        let route = self.route.as_ref().map_or("unmatched", MatchedPath::as_str);
         // Without a status, the client left before the answer began. nginx logs the same status 499.
         let (status, head_seconds) = self.head.unwrap_or((499, seconds));
         let span = &self.span;
@@ -163,13 +154,13 @@ impl Drop for RequestLine {
         }
         tracing::info!(
             target: "halfspace::requests",
-            request_id = self.id,
+            request_id = &*self.occurrence.request_id,
             trace = self.trace.map(|trace| format!("{:032x}", trace.trace)),
             peer = self.peer.map(tracing::field::display),
             key = self.facts.0.owner.get().map(Owner::as_str),
             method = %self.method,
             route,
-            path = self.path,
+            path = &*self.occurrence.path,
             status,
             ms = (seconds * 1e6).round() / 1e3,
             bytes = self.bytes,

@@ -23,7 +23,7 @@ use crate::http::limits::Limits;
 use crate::http::models::answer_lines::{AnswerWriter, PIECE_BYTES};
 use crate::http::models::examples::{Origin, fit, fit_stored, misnamed, unread};
 use crate::http::models::predictions_text::{ClassTexts, PredictionsText, class_texts, push_line};
-use crate::http::models::time_limit::{begin, interrupted};
+use crate::http::models::time_limit::{begin, begin_decisions, interrupted};
 use crate::http::problem::{Code, Problem};
 
 /// Upper bound in bytes on the answer to a small body in lines.
@@ -100,13 +100,6 @@ impl Answering {
         matches!(self.destination, PredictionSink::Document { .. })
     }
 
-    /// Whether predicting takes no longer than reading and never blocks. If so, the examples need no thread
-    /// of the blocking pool. This holds for the document of a small model.
-    pub fn is_light(&self) -> bool {
-        let hypothesis = &self.model.hypothesis;
-        self.is_document() && hypothesis.words_of_work() <= hypothesis.n() as u64
-    }
-
     /// Upper bound on the work for the examples of a body. All lines of a small body may wait for a client
     /// that does not read. If `prediction_bytes_max` is too low for all of these lines, the bound is
     /// infinite.
@@ -143,7 +136,7 @@ impl Answering {
         }
     }
 
-    /// Predicts examples. Runs in the blocking pool, unless the answer [is light](Self::is_light).
+    /// Predicts examples. Blocks only while the lines of the answer wait for the client.
     ///
     /// # Errors
     /// Examples that do not fit the model; an answer that is too long or takes too long; a client that has
@@ -156,7 +149,10 @@ impl Answering {
             let table = serde_json::to_string(table);
             document.set_table(table.expect("strings and finite numbers"));
         }
-        self.begin();
+        if let PredictionSink::Document { timer, .. } = &mut self.destination {
+            let hypothesis = &self.model.hypothesis;
+            *timer = begin_decisions(&self.limits, &self.stop, hypothesis, &parsed.data);
+        }
         match self.decide(&parsed.data, parsed.zero_bit_value)? {
             Some(interrupt) => Err(interrupted(&self.limits, interrupt)),
             None => Ok(()),
@@ -176,20 +172,13 @@ impl Answering {
         let checked = own.check_encoding(given);
         let checked = checked.and_then(|()| own.check_features(given.features.as_deref()));
         checked.map_err(misnamed)?;
-        self.begin();
+        if let PredictionSink::Document { timer, .. } = &mut self.destination {
+            *timer = begin(&self.limits, &self.stop);
+        }
         fit_stored(&self.model, stored, &self.limits, &self.stop)?;
         match self.decide(stored, dataset.summary.facts.zero_bit_value.into())? {
             Some(interrupt) => Err(unread(stored, &self.limits, interrupt)),
             None => Ok(()),
-        }
-    }
-
-    /// Starts the time limit of a document at its first examples.
-    fn begin(&mut self) {
-        if let PredictionSink::Document { timer, .. } = &mut self.destination
-            && timer.is_none()
-        {
-            *timer = begin(&self.limits, &self.stop);
         }
     }
 

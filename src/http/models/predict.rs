@@ -188,10 +188,10 @@ impl PredictRequest {
     ) -> Result<Answering, Problem> {
         let (format, options) = (body.format, self.options.clone());
         let work = answering.work(format);
-        let effort = match format {
-            _ if answering.is_light() => body.effort(work.n),
-            Format::Ndjson => Effort::Streamed(work),
-            _ => Effort::Bounded(work),
+        let effort = match answering.is_document() {
+            true => Effort::Brief(work),
+            // Lines may wait for a client that does not read.
+            false => Effort::Streamed(work),
         };
         let read = body.read(&self.app, effort, move |reader| {
             if format == Format::Ndjson {

@@ -150,8 +150,8 @@ pub async fn get_problem_page(PathText(name): PathText) -> Result<Html<String>, 
     let code = Code::find(&name).ok_or_else(|| Problem::not_found("problem"))?;
     let (status, title, help) = (code.status().as_u16(), code.title(), code.help());
     let example = Problem::new(code, format!("{title}.")).document(&Occurrence {
-        path: "/v1/jobs".to_owned(),
-        request_id: "req_1".to_owned(),
+        path: "/v1/jobs".into(),
+        request_id: "req_1".into(),
         ..Occurrence::default()
     });
     let example = escaped(&serde_json::to_string_pretty(&example).unwrap_or_default());

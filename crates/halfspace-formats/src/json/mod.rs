@@ -29,8 +29,8 @@ use crate::json::depth::DepthReader;
 use crate::json::scope::TensorScope;
 use crate::json::window::{Window, WindowReader};
 
-/// Bytes per read of the source.
-const READ_BYTES: usize = 256 * 1024;
+/// Bytes per read of the source. A buffer is filled with zeros first, so a long one would delay small documents.
+const READ_BYTES: usize = 16 * 1024;
 
 /// Largest number of bytes of the body that an error repeats in one piece.
 const SHOWN_BYTES_MAX: usize = 256;

@@ -180,8 +180,11 @@ impl Flag {
     /// Wakes a parked run, which then reads the state again. The lock ensures that the run is not between
     /// its look at the state and its wait.
     fn wake(&self) {
-        let _is_parked = self.lock();
-        self.resumed.notify_all();
+        let is_parked = self.lock();
+        // Without a waiter, the notification would still be a call of the kernel.
+        if *is_parked {
+            self.resumed.notify_all();
+        }
     }
 }
 

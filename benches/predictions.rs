@@ -2,9 +2,9 @@
 //!
 //! Run `cargo bench --bench predictions [-- PART]`. With a part of their names, only some cases run. The service, an
 //! empty handler and the clients run in this process. Requests of one example come over 16 kept connections at once,
-//! and requests of a thousand over one. Each connection sends one request after another. The measurements alternate with a few requests per round, and every request holds other
-//! examples. The benchmark prints the median rates of all rounds, and their ratio to the empty handler that reads the
-//! same number of examples as bit strings.
+//! and requests of a thousand over one. Each connection sends one request after another. The measurements
+//! alternate with a few requests per round, and every request holds other examples. The benchmark prints the median
+//! rates of all rounds, and their ratio to the empty handler that reads the same number of examples as bit strings.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::error::Error;

@@ -5,8 +5,6 @@
 //! more than the possible rounding error, the exact sum lies below too.
 //! [`crate::learners::arithmetic::power_sum`] decides the remaining cases. All arithmetic is in integers.
 
-use std::cmp::Ordering;
-
 use num_bigint::BigUint;
 
 use crate::learners::arithmetic::decimal::Decimal;
@@ -110,12 +108,21 @@ impl PowerScale {
     /// Whether a sum of powers reaches the threshold. `units` is the sum of their units, and at most
     /// `inexact` of the powers are rounded. None if the rounding errors leave the answer open.
     pub fn reaches(&self, units: i64, inexact: usize) -> Option<bool> {
+        match units {
+            _ if units >= self.threshold.1 => Some(true),
+            _ if units <= self.most_below(inexact) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The largest units whose sum of powers lies below the threshold for certain. At most `inexact` of the powers
+    /// are rounded.
+    pub fn most_below(&self, inexact: usize) -> i64 {
         let (down, up) = self.threshold;
-        match units.cmp(&up) {
-            Ordering::Equal | Ordering::Greater => Some(true),
+        match inexact {
+            0 => up - 1,
             // A capped power alone would have reached the threshold, so no power is capped here.
-            Ordering::Less if inexact == 0 || units + 2 * inexact as i64 <= down => Some(false),
-            Ordering::Less => None,
+            inexact => down - 2 * inexact as i64,
         }
     }
 }

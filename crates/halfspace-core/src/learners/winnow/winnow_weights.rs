@@ -4,14 +4,20 @@
 //! ([`crate::learners::arithmetic::power_scale`]), which decides most comparisons. Sums in integers of unlimited size
 //! ([`crate::learners::arithmetic::power_sum`]) decide the closest comparisons and give every score in an answer.
 
-use crate::bits::{self, BitBlock, BitVector, last_word_mask, words_for};
+use std::ops::Range;
+
+use crate::bits::{self, BitVector, last_word_mask, words_for};
 
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::{PowerScale, PowerTable};
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::hypothesis::Decision;
+use crate::learners::sample::block::Block;
 use crate::learners::winnow::sketch::Sketch;
+
+/// Words of a row above which each row needs a look at the stop flag.
+const LONG_ROW_WORDS: usize = 1 << 12;
 
 /// The weights of Winnow, with the threshold for their sum.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,17 +129,12 @@ impl WinnowWeights {
     }
 
     /// [`Self::is_positive`] by a sum of integers of any size, for rows without a quick verdict.
-    pub fn exact_verdict(&self, row: &[u64]) -> bool {
+    fn exact_verdict(&self, row: &[u64]) -> bool {
         self.sum(row).reaches(&self.theta)
     }
 
     /// [`Self::is_positive`] if machine words decide the comparison.
-    pub fn quick_verdict(&self, row: &[u64]) -> Option<bool> {
-        if let Some(sketch) = &self.sketch
-            && let Some(reaches) = sketch.reaches(row, &self.scale, self.inexact)
-        {
-            return Some(reaches);
-        }
+    fn quick_verdict(&self, row: &[u64]) -> Option<bool> {
         let units = match &self.complement_units {
             None => bits::selected_sum(&self.units, row),
             Some(complements) => {
@@ -141,6 +142,47 @@ impl WinnowWeights {
             }
         };
         self.scale.reaches(units, self.inexact)
+    }
+
+    /// The first of `rows` that the weights classify wrongly. Any row once `stop` is raised. `words` is memory for the
+    /// packed words of one row.
+    pub fn first_mistake(
+        &self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        words: &mut [u64],
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        loop {
+            let row = match &self.sketch {
+                Some(sketch) => {
+                    sketch.first_open(block, rows.clone(), &self.scale, self.inexact)?
+                }
+                None => rows.clone().next()?,
+            };
+            block.bits().copy_row(row, words);
+            let verdict = self.quick_verdict(words);
+            // A sum of very large integers takes milliseconds. Other rows matter only if they are long.
+            let is_slow = verdict.is_none() || words.len() > LONG_ROW_WORDS;
+            if is_slow && stop.raised().is_some() {
+                return Some(row);
+            }
+            let is_positive = verdict.unwrap_or_else(|| self.exact_verdict(words));
+            if is_positive != block.is_positive(row) {
+                return Some(row);
+            }
+            rows.start = row + 1;
+        }
+    }
+
+    /// The mask of the rows of a block that the weights classify wrongly. Any mask once `stop` is raised.
+    pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
+        let (mut words, mut mask, mut first) = (vec![0; words_for(self.n)], 0, 0);
+        while let Some(row) = self.first_mistake(block, first..block.rows(), &mut words, stop) {
+            mask |= 1 << row;
+            first = row + 1;
+        }
+        mask
     }
 
     /// The decision on a row, given as packed words.
@@ -158,52 +200,47 @@ impl WinnowWeights {
         PowerSum::new(self.base, &terms_of(exponents))
     }
 
-    /// The mask of the rows of a block that reach theta. Any mask once `stop` is raised.
-    pub fn positives(&self, block: BitBlock<'_>, stop: &StopFlag) -> u64 {
-        let mut row = vec![0; words_for(self.n)];
-        let mut mask = 0;
-        for at in 0..block.rows() {
-            if stop.raised().is_some() {
-                break;
-            }
-            block.copy_row(at, &mut row);
-            mask |= u64::from(self.is_positive(&row)) << at;
-        }
-        mask
-    }
-
     /// Promotes (`by` = 1) or demotes (`by` = -1) every active feature of a row. Returns whether a feature
     /// was active. Returns none and changes nothing if an exponent would leave its range.
     pub fn change(&mut self, row: &[u64], by: i32, table: &mut PowerTable) -> Option<bool> {
         let (n, complements) = (self.n, self.has_complements());
-        let most = self.base.exponent_max();
-        let leaves = |feature: usize| (self.exponents[feature] + by).abs() > most;
-        if active(row, n, complements).any(leaves) {
-            return None;
-        }
-        let mut has_active = false;
-        for feature in active(row, n, complements) {
-            has_active = true;
-            let before = table.power(self.exponents[feature]);
-            self.exponents[feature] += by;
-            let after = table.power(self.exponents[feature]);
-            self.units[feature] = after.units;
-            self.inexact -= usize::from(!before.is_exact);
-            self.inexact += usize::from(!after.is_exact);
-            if let Some(sketch) = &mut self.sketch {
-                sketch.set(feature, after.units);
+        let (most, mut seen) = (self.base.exponent_max(), 0);
+        let is_changed = active(row, n, complements).all(|feature| {
+            seen += 1;
+            (self.exponents[feature] + by).abs() <= most && {
+                self.change_feature(feature, by, table);
+                true
             }
+        });
+        if !is_changed {
+            let changed = active(row, n, complements).take(seen - 1);
+            changed.for_each(|feature| self.change_feature(feature, -by, table));
+        }
+        is_changed.then_some(seen > 0)
+    }
+
+    /// Adds `by` to the exponent of a feature.
+    #[inline(always)]
+    fn change_feature(&mut self, feature: usize, by: i32, table: &mut PowerTable) {
+        let exponent = self.exponents[feature] + by;
+        let (before, after) = (table.power(exponent - by), table.power(exponent));
+        self.exponents[feature] = exponent;
+        self.units[feature] = after.units;
+        self.inexact -= usize::from(!before.is_exact);
+        self.inexact += usize::from(!after.is_exact);
+        if let Some(sketch) = &mut self.sketch {
+            sketch.set(feature, after.units);
+        }
+        if let Some(kept) = &mut self.complement_units {
             let change = after.units - before.units;
-            match &mut self.complement_units {
-                Some(kept) if feature >= n => {
+            match feature.checked_sub(self.n) {
+                Some(complement) => {
                     kept.total += change;
-                    kept.differences[feature - n] -= change;
+                    kept.differences[complement] -= change;
                 }
-                Some(kept) => kept.differences[feature] += change,
-                None => {}
+                None => kept.differences[feature] += change,
             }
         }
-        Some(has_active)
     }
 }
 

@@ -345,14 +345,14 @@ multiversioned! {
         groups: &mut [Group],
         total: &mut i64,
         within: NarrowRows<'_>,
-        mut step: IntegerStep,
+        step: IntegerStep,
     ) -> (usize, u64, Option<i64>) {
         multiversion::target::match_target! {
             "x86_64+avx512f+avx512vpopcntdq" => {
                 super::avx512_columns::learn(groups, total, &within, step)
             },
             _ => {
-                let (mut mistaken, mut left) = (0, within.mistakes_max);
+                let (mut mistaken, mut left, mut step) = (0, within.mistakes_max, step);
                 for at in within.rows.clone() {
                     let row = RowWords::of_block(within.block, at);
                     let selected = multiversion::target::match_target! {

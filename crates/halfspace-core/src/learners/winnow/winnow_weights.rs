@@ -54,11 +54,11 @@ impl WinnowWeights {
     /// [`Base::exponent_max`] in magnitude, or if theta is 0.
     pub fn new(base: Base, theta: Decimal, n: usize, exponents: Vec<i32>) -> Self {
         assert!(exponents.len() == n || exponents.len() == 2 * n);
-        let most = base.exponent_max();
-        assert!(exponents.iter().all(|e| (-most..=most).contains(e)) && !theta.is_zero());
+        assert!(!theta.is_zero());
         let scale = PowerScale::new(base, &theta, exponents.len());
         let mut table = PowerTable::new(scale.clone());
-        let powers = exponents.iter().map(|&e| table.power(e));
+        let power = |&exponent| table.power(exponent).expect("an exponent within its range");
+        let powers = exponents.iter().map(power);
         let (units, exact): (Vec<_>, Vec<_>) = powers.map(|p| (p.units, p.is_exact)).unzip();
         let inexact = exact.iter().filter(|&&is_exact| !is_exact).count();
         let sketch = match exponents.len() == n {
@@ -204,30 +204,33 @@ impl WinnowWeights {
     /// was active. Returns none and changes nothing if an exponent would leave its range.
     pub fn change(&mut self, row: &[u64], by: i32, table: &mut PowerTable) -> Option<bool> {
         let (n, complements) = (self.n, self.has_complements());
-        let (most, mut seen) = (self.base.exponent_max(), 0);
-        let is_changed = active(row, n, complements).all(|feature| {
-            seen += 1;
-            (self.exponents[feature] + by).abs() <= most && {
-                self.change_feature(feature, by, table);
-                true
+        let mut changed = 0;
+        for (first, word) in active_words(row, n, complements) {
+            for feature in places(first, word) {
+                if !self.change_feature(feature, by, table) {
+                    for feature in active(row, n, complements).take(changed) {
+                        self.change_feature(feature, -by, table);
+                    }
+                    return None;
+                }
+                changed += 1;
             }
-        });
-        if !is_changed {
-            let changed = active(row, n, complements).take(seen - 1);
-            changed.for_each(|feature| self.change_feature(feature, -by, table));
         }
-        is_changed.then_some(seen > 0)
+        Some(changed > 0)
     }
 
-    /// Adds `by` to the exponent of a feature.
+    /// Adds `by` to the exponent of a feature. Returns false and changes nothing if the exponent would leave its range.
     #[inline(always)]
-    fn change_feature(&mut self, feature: usize, by: i32, table: &mut PowerTable) {
-        let exponent = self.exponents[feature] + by;
-        let (before, after) = (table.power(exponent - by), table.power(exponent));
-        self.exponents[feature] = exponent;
+    fn change_feature(&mut self, feature: usize, by: i32, table: &mut PowerTable) -> bool {
+        let exponent = self.exponents[feature];
+        let (Some(before), Some(after)) = (table.power(exponent), table.power(exponent + by))
+        else {
+            return false;
+        };
+        self.exponents[feature] = exponent + by;
         self.units[feature] = after.units;
-        self.inexact -= usize::from(!before.is_exact);
         self.inexact += usize::from(!after.is_exact);
+        self.inexact -= usize::from(!before.is_exact);
         if let Some(sketch) = &mut self.sketch {
             sketch.set(feature, after.units);
         }
@@ -241,34 +244,37 @@ impl WinnowWeights {
                 None => kept.differences[feature] += change,
             }
         }
+        true
     }
 }
 
 /// The active features of a row of `n` bits: the position of each one. With `complements`, also `n` plus
 /// the position of each zero.
 pub fn active(row: &[u64], n: usize, complements: bool) -> impl Iterator<Item = usize> + Clone {
-    let ones = row
-        .iter()
-        .enumerate()
-        .flat_map(|(at, &word)| places(at, word));
-    let zeros = row.iter().enumerate().flat_map(move |(at, &word)| {
-        let in_use = if at + 1 == words_for(n) {
-            last_word_mask(n)
-        } else {
-            u64::MAX
-        };
-        let zeros = if complements { !word & in_use } else { 0 };
-        places(at, zeros).map(move |place| n + place)
-    });
-    ones.chain(zeros)
+    active_words(row, n, complements).flat_map(|(first, word)| places(first, word))
 }
 
-/// The positions of the ones in word `at` of a row.
-fn places(at: usize, mut word: u64) -> impl Iterator<Item = usize> + Clone {
+/// The words of the active features of a row: see [`active`]. Bit `j` of a word stands for the feature `first + j`.
+fn active_words(
+    row: &[u64],
+    n: usize,
+    complements: bool,
+) -> impl Iterator<Item = (usize, u64)> + Clone {
+    let words = row.iter().enumerate();
+    let zeros = words.clone().take(if complements { row.len() } else { 0 });
+    let ones = words.map(|(at, &word)| (at * bits::WORD_BITS, word));
+    ones.chain(zeros.map(move |(at, &word)| {
+        let in_use = if at + 1 == words_for(n) { last_word_mask(n) } else { u64::MAX };
+        (n + at * bits::WORD_BITS, !word & in_use)
+    }))
+}
+
+/// The positions of the ones of a word whose first bit has the position `first`.
+fn places(first: usize, mut word: u64) -> impl Iterator<Item = usize> + Clone {
     std::iter::from_fn(move || {
         let place = (word != 0).then(|| word.trailing_zeros() as usize)?;
         word &= word - 1;
-        Some(at * bits::WORD_BITS + place)
+        Some(first + place)
     })
 }
 

@@ -51,7 +51,7 @@ pub use matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
 pub use products::{ColumnWeights, ROW_WEIGHT_MAX, add_column_sums, row_sums};
 pub use reals::{REAL_LANES, RealColumn, RealLearnt, RealStep};
 pub use select::select_bit;
-pub use small_column::{SmallBounds, SmallColumn};
+pub use small_column::{SMALL_SUM_MAX, SmallBounds, SmallColumn};
 pub use tally::{Comparison, Tally};
 pub use vector::{BitVector, WORD_BITS, last_word_mask, words_for};
 pub use weights::{add_selected, add_signed, selected_sum};

@@ -68,14 +68,15 @@ impl Sketch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::{last_word_mask, words_for};
+    use crate::bits::{BitMatrix, last_word_mask, words_for};
     use crate::learners::arithmetic::decimal::Decimal;
     use crate::learners::arithmetic::power_sum::Base;
+    use crate::learners::sample::block::BlockFeatures;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
-        fn a_decision_of_the_sketch_is_that_of_the_units(
+        fn a_label_that_the_sketch_confirms_is_the_verdict_of_the_units(
             n in 1_usize..400, seed in prop::collection::vec((any::<u64>(), -80_i32..20), 400),
             theta in 1_u32..3_000, inexact in 0_usize..9,
         ) {
@@ -85,9 +86,15 @@ mod tests {
             let mut row: Vec<u64> = seed[..words_for(n)].iter().map(|(word, _)| *word).collect();
             *row.last_mut().expect("a word") &= last_word_mask(n);
             let sketch = Sketch::new(&units, &scale).expect("few features");
-            if let Some(reaches) = sketch.reaches(&row, &scale, inexact) {
-                let sum = crate::bits::selected_sum(&units, &row);
-                prop_assert_eq!(Some(reaches), scale.reaches(sum, inexact));
+            let mut matrix = BitMatrix::new(n);
+            matrix.push_row(&row);
+            let sum = crate::bits::selected_sum(&units, &row);
+            for positives in [0, 1] {
+                let features = BlockFeatures::Boolean(matrix.block(0));
+                let block = Block { features, positives, reflected: 0 };
+                if sketch.first_open(&block, 0..1, &scale, inexact).is_none() {
+                    prop_assert_eq!(Some(positives == 1), scale.reaches(sum, inexact));
+                }
             }
         }
     }

@@ -196,7 +196,7 @@ fn load_narrow(values: &[i16; VECTOR]) -> __m256i {
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn store_narrow(vector: __m256i) -> [i16; VECTOR] {
+pub(super) fn store_narrow(vector: __m256i) -> [i16; VECTOR] {
     [
         _mm256_extract_epi16::<0>(vector) as i16,
         _mm256_extract_epi16::<1>(vector) as i16,

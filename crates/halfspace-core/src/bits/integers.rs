@@ -14,11 +14,11 @@ use super::{add_selected, add_signed, selected_sum};
 
 /// Columns per vector, and vectors per group.
 pub(super) const WIDTH: usize = 16;
-const GROUP_COLUMNS: usize = WIDTH * WIDTH;
+pub(super) const GROUP_COLUMNS: usize = WIDTH * WIDTH;
 /// Words of a row per group.
 pub(super) const GROUP_WORDS: usize = GROUP_COLUMNS / WORD_BITS;
 /// With more columns, a partial sum of 32 bits could overflow.
-const NARROW_COLUMNS_MAX: usize = 1 << 18;
+pub(super) const NARROW_COLUMNS_MAX: usize = 1 << 18;
 
 /// The weights of 256 columns.
 pub(super) type Group = [[i16; WIDTH]; WIDTH];
@@ -62,30 +62,6 @@ impl PartialEq for IntegerColumn {
     }
 }
 
-/// One number of 16 bits per column, for sums that rows select.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SmallColumn {
-    groups: Vec<Group>,
-}
-
-impl SmallColumn {
-    /// Zeros for `n` columns. None if a sum could overflow.
-    pub fn new(n: usize) -> Option<Self> {
-        let groups = vec![[[0; WIDTH]; WIDTH]; n.div_ceil(GROUP_COLUMNS)];
-        (n <= NARROW_COLUMNS_MAX).then_some(Self { groups })
-    }
-
-    /// Replaces the number of column `j`.
-    pub fn set(&mut self, j: usize, number: i16) {
-        *cell_mut(&mut self.groups, j) = number;
-    }
-
-    /// Returns the sum of the numbers whose bit in `row` is 1.
-    pub fn selected_sum(&self, row: &[u64]) -> i64 {
-        selected_narrow(&self.groups, row)
-    }
-}
-
 /// The sum of the weights whose bit in a row of packed words is 1.
 fn selected_narrow(groups: &[Group], row: &[u64]) -> i64 {
     match kernels() {
@@ -104,7 +80,7 @@ pub(super) struct RowWords<'a> {
 
 impl<'a> RowWords<'a> {
     #[inline(always)]
-    fn of_block(block: BitBlock<'a>, row: usize) -> Self {
+    pub(super) fn of_block(block: BitBlock<'a>, row: usize) -> Self {
         Self {
             words: block.words(),
             first: row,
@@ -113,7 +89,7 @@ impl<'a> RowWords<'a> {
     }
 
     #[inline(always)]
-    fn of_row(words: &'a [u64]) -> Self {
+    pub(super) fn of_row(words: &'a [u64]) -> Self {
         Self {
             words,
             first: 0,
@@ -144,7 +120,7 @@ impl<'a> RowWords<'a> {
     }
 
     #[inline(always)]
-    fn ones(self, words: usize) -> i64 {
+    pub(super) fn ones(self, words: usize) -> i64 {
         (0..words)
             .map(|at| i64::from(self.word(at).count_ones()))
             .sum()
@@ -285,16 +261,16 @@ impl IntegerColumn {
 }
 
 /// The rows that [`IntegerColumn::learn`] reads.
-struct NarrowRows<'a> {
-    block: BitBlock<'a>,
-    rows: Range<usize>,
-    mistakes_max: u64,
-    n: usize,
+pub(super) struct NarrowRows<'a> {
+    pub(super) block: BitBlock<'a>,
+    pub(super) rows: Range<usize>,
+    pub(super) mistakes_max: u64,
+    pub(super) n: usize,
 }
 
 impl IntegerStep {
     #[inline(always)]
-    fn score(self, selected: i64, total: i64) -> i64 {
+    pub(super) fn score(self, selected: i64, total: i64) -> i64 {
         let sum = match self.is_signed {
             true => 2 * selected - total,
             false => selected,
@@ -309,7 +285,7 @@ impl IntegerStep {
 
     /// Learns the bias from row `row`. Returns the factor of the row.
     #[inline(always)]
-    fn learn(&mut self, row: usize) -> i64 {
+    pub(super) fn learn(&mut self, row: usize) -> i64 {
         let amount = match self.positives >> row & 1 {
             1 => self.amount,
             _ => -self.amount,
@@ -321,7 +297,7 @@ impl IntegerStep {
 
 /// The change of the sum of `n` weights if a row with so many ones is added once.
 #[inline(always)]
-fn change(ones: i64, n: usize, is_signed: bool) -> i64 {
+pub(super) fn change(ones: i64, n: usize, is_signed: bool) -> i64 {
     match is_signed {
         true => 2 * ones - n as i64,
         false => ones,
@@ -357,6 +333,7 @@ multiversioned! {
 multiversioned! {
     fn add_detected(groups: &mut [Group], row: RowWords<'_>, amount: i16, is_signed: bool) {
         multiversion::target::match_target! {
+            "x86_64+avx512f" => super::avx512_columns::add_narrow(groups, row, amount, is_signed),
             "x86_64+avx2" => super::avx2::add_narrow(groups, row, amount, is_signed),
             _ => plain::add_narrow(groups, row, amount, is_signed),
         }
@@ -368,36 +345,43 @@ multiversioned! {
         groups: &mut [Group],
         total: &mut i64,
         within: NarrowRows<'_>,
-        mut step: IntegerStep,
+        step: IntegerStep,
     ) -> (usize, u64, Option<i64>) {
-        let (mut mistaken, mut left) = (0, within.mistakes_max);
-        for at in within.rows.clone() {
-            let row = RowWords::of_block(within.block, at);
-            let selected = multiversion::target::match_target! {
-                "x86_64+avx2" => super::avx2::narrow_sum(groups, row),
-                _ => plain::narrow_sum(groups, row),
-            };
-            if step.is_wrong(at, step.score(selected, *total)) {
-                let amount = step.learn(at);
-                multiversion::target::match_target! {
-                    "x86_64+avx2" => super::avx2::add_narrow(groups, row, amount as i16, step.is_signed),
-                    _ => plain::add_narrow(groups, row, amount as i16, step.is_signed),
+        multiversion::target::match_target! {
+            "x86_64+avx512f+avx512vpopcntdq" => {
+                super::avx512_columns::learn(groups, total, &within, step)
+            },
+            _ => {
+                let (mut mistaken, mut left, mut step) = (0, within.mistakes_max, step);
+                for at in within.rows.clone() {
+                    let row = RowWords::of_block(within.block, at);
+                    let selected = multiversion::target::match_target! {
+                        "x86_64+avx2" => super::avx2::narrow_sum(groups, row),
+                        _ => plain::narrow_sum(groups, row),
+                    };
+                    if step.is_wrong(at, step.score(selected, *total)) {
+                        let amount = step.learn(at);
+                        multiversion::target::match_target! {
+                            "x86_64+avx2" => super::avx2::add_narrow(groups, row, amount as i16, step.is_signed),
+                            _ => plain::add_narrow(groups, row, amount as i16, step.is_signed),
+                        }
+                        let ones = row.ones(within.block.words_per_row());
+                        *total += amount * change(ones, within.n, step.is_signed);
+                        mistaken |= 1 << at;
+                        left -= 1;
+                        if left == 0 {
+                            return (at + 1, mistaken, step.bias);
+                        }
+                    }
                 }
-                let ones = row.ones(within.block.words_per_row());
-                *total += amount * change(ones, within.n, step.is_signed);
-                mistaken |= 1 << at;
-                left -= 1;
-                if left == 0 {
-                    return (at + 1, mistaken, step.bias);
-                }
+                (within.rows.end, mistaken, step.bias)
             }
         }
-        (within.rows.end, mistaken, step.bias)
     }
 }
 
 /// The same kernels as plain loops for every instruction set.
-mod plain {
+pub(super) mod plain {
     use super::{Group, RowWords, WIDTH};
 
     /// All ones if bit `vector` of each sixteenth of the row is 1, else 0.

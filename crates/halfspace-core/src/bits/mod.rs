@@ -17,6 +17,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
+mod avx512_columns;
+#[cfg(target_arch = "x86_64")]
 mod avx512_products;
 mod buffer;
 mod difference;
@@ -29,6 +31,7 @@ mod products;
 mod reals;
 mod scalar;
 mod select;
+mod small_column;
 mod tally;
 mod vector;
 mod weights;
@@ -38,7 +41,7 @@ pub use ascii::pack_ascii;
 pub use buffer::BlockBuffer;
 pub use difference::flip_difference;
 pub use fill::{LANES, Lanes};
-pub use integers::{IntegerColumn, IntegerStep, SmallColumn};
+pub use integers::{IntegerColumn, IntegerStep};
 pub use intersection::intersections;
 #[cfg(test)]
 pub(crate) use kernels::SWITCH;
@@ -48,6 +51,7 @@ pub use matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
 pub use products::{ColumnWeights, ROW_WEIGHT_MAX, add_column_sums, row_sums};
 pub use reals::{REAL_LANES, RealColumn, RealLearnt, RealStep};
 pub use select::select_bit;
+pub use small_column::{SMALL_SUM_MAX, SmallBounds, SmallColumn};
 pub use tally::{Comparison, Tally};
 pub use vector::{BitVector, WORD_BITS, last_word_mask, words_for};
 pub use weights::{add_selected, add_signed, selected_sum};

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::difference::drawn_below;
 use super::integers::{GROUP_WORDS, Group, RowWords, cell, cell_mut};
 use super::reals::{RealLearnt, RealStep};
+use super::small_column::SmallBounds;
 use super::{BLOCK_ROWS, BitBlock, Comparison, REAL_LANES, WORD_BITS};
 
 fn bit(words: &[u64], j: usize) -> u64 {
@@ -280,4 +281,18 @@ pub fn learn_reals(
     }
     learnt.bias = step.bias;
     learnt
+}
+
+pub fn first_open(
+    groups: &[Group],
+    block: BitBlock,
+    mut rows: Range<usize>,
+    positives: u64,
+    bounds: SmallBounds,
+) -> Option<usize> {
+    rows.find(|&at| {
+        let row = RowWords::of_block(block, at);
+        let ones = row.ones(block.words_per_row());
+        !bounds.confirm(positives >> at & 1 == 1, narrow_sum(groups, row), ones)
+    })
 }

@@ -203,7 +203,7 @@ impl Hypothesis {
                     ^ (!block.positives & crate::learners::sample::block::row_mask(bits.rows()))
             }
             Self::Linear(weights) => weights.mistakes(block),
-            Self::Winnow(weights) => weights.positives(block.bits(), stop) ^ block.positives,
+            Self::Winnow(weights) => weights.mistakes(block, stop),
             Self::KernelWinnow(weights) => weights.positives(block.bits(), stop) ^ block.positives,
             Self::Kernel(expansion) => expansion.mistakes(block, stop),
             Self::Bounded(weights) => weights.mistakes(block),

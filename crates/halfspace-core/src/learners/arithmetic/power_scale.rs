@@ -5,8 +5,6 @@
 //! more than the possible rounding error, the exact sum lies below too.
 //! [`crate::learners::arithmetic::power_sum`] decides the remaining cases. All arithmetic is in integers.
 
-use std::cmp::Ordering;
-
 use num_bigint::BigUint;
 
 use crate::learners::arithmetic::decimal::Decimal;
@@ -110,12 +108,21 @@ impl PowerScale {
     /// Whether a sum of powers reaches the threshold. `units` is the sum of their units, and at most
     /// `inexact` of the powers are rounded. None if the rounding errors leave the answer open.
     pub fn reaches(&self, units: i64, inexact: usize) -> Option<bool> {
+        match units {
+            _ if units >= self.threshold.1 => Some(true),
+            _ if units <= self.most_below(inexact) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The largest units whose sum of powers lies below the threshold for certain. At most `inexact` of the powers
+    /// are rounded.
+    pub fn most_below(&self, inexact: usize) -> i64 {
         let (down, up) = self.threshold;
-        match units.cmp(&up) {
-            Ordering::Equal | Ordering::Greater => Some(true),
+        match inexact {
+            0 => up - 1,
             // A capped power alone would have reached the threshold, so no power is capped here.
-            Ordering::Less if inexact == 0 || units + 2 * inexact as i64 <= down => Some(false),
-            Ordering::Less => None,
+            inexact => down - 2 * inexact as i64,
         }
     }
 }
@@ -139,23 +146,27 @@ impl PowerTable {
         }
     }
 
-    /// The power `base^exponent` in units of the scale.
+    /// The power `base^exponent` in units of the scale. None if the exponent exceeds [`Base::exponent_max`] in
+    /// magnitude.
     #[inline]
-    pub fn power(&mut self, exponent: i32) -> Rounded {
+    pub fn power(&mut self, exponent: i32) -> Option<Rounded> {
         // A negative difference becomes a place beyond the table.
         match self.known.get(exponent.wrapping_sub(self.lowest) as usize) {
-            Some(Some(power)) => *power,
+            Some(&Some(power)) => Some(power),
             _ => self.computed(exponent),
         }
     }
 
     #[cold]
-    fn computed(&mut self, exponent: i32) -> Rounded {
+    fn computed(&mut self, exponent: i32) -> Option<Rounded> {
+        if exponent.abs() > self.scale.base.exponent_max() {
+            return None;
+        }
         if !(self.lowest..self.lowest + self.known.len() as i32).contains(&exponent) {
             self.grow(exponent);
         }
         let entry = &mut self.known[exponent.abs_diff(self.lowest) as usize];
-        *entry.get_or_insert_with(|| self.scale.power(exponent))
+        Some(*entry.get_or_insert_with(|| self.scale.power(exponent)))
     }
 
     /// Extends the table to `exponent`, at least to twice its size.
@@ -359,7 +370,7 @@ mod tests {
             let theta = Decimal::parse(theta).unwrap_or_else(|_| Decimal::from(count));
             let scale = PowerScale::new(base, &theta, exponents.len());
             let mut table = PowerTable::new(scale.clone());
-            let powers: Vec<_> = exponents.iter().map(|&e| table.power(e)).collect();
+            let powers: Vec<_> = exponents.iter().filter_map(|&e| table.power(e)).collect();
             let units = powers.iter().map(|power| power.units).sum();
             let inexact = powers.iter().filter(|power| !power.is_exact).count();
             let sum = PowerSum::new(base, &terms_of(exponents.iter().copied()));

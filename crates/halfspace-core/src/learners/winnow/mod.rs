@@ -189,9 +189,6 @@ impl Winnow {
     }
 }
 
-/// Words of a row above which each row needs a look at the stop flag.
-const LONG_ROW_WORDS: usize = 1 << 12;
-
 impl Rule for Winnow {
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         let Hypothesis::Winnow(weights) = hypothesis else {
@@ -213,19 +210,10 @@ impl Rule for Winnow {
     fn first_mistake(
         &mut self,
         block: &Block<'_>,
-        mut rows: Range<usize>,
+        rows: Range<usize>,
         stop: &StopFlag,
     ) -> Option<usize> {
-        rows.find(|&row| {
-            block.bits().copy_row(row, &mut self.row);
-            let verdict = self.weights.quick_verdict(&self.row);
-            // A sum of very large integers takes milliseconds. Other rows matter only if they are long.
-            if (verdict.is_none() || self.row.len() > LONG_ROW_WORDS) && stop.raised().is_some() {
-                return true;
-            }
-            let is_positive = verdict.unwrap_or_else(|| self.weights.exact_verdict(&self.row));
-            is_positive != block.is_positive(row)
-        })
+        self.weights.first_mistake(block, rows, &mut self.row, stop)
     }
 
     fn may_break_off(&self) -> bool {

@@ -4,8 +4,11 @@
 //! Each power is rounded down to a multiple of `2^shift` units. The true sum therefore lies between the sum of the
 //! rounded powers and that sum plus `2^shift` units per active feature.
 
-use crate::bits::SmallColumn;
+use std::ops::Range;
+
+use crate::bits::{SmallBounds, SmallColumn};
 use crate::learners::arithmetic::power_scale::PowerScale;
+use crate::learners::sample::block::Block;
 
 /// Bits of the threshold in the sketch, so that a capped power fits 16 bits.
 const THRESHOLD_BITS: u32 = 14;
@@ -15,8 +18,8 @@ const THRESHOLD_BITS: u32 = 14;
 pub(super) struct Sketch {
     column: SmallColumn,
     shift: u32,
-    /// The least sum in units that reaches the threshold for certain.
-    up: i64,
+    /// The least sum that reaches the threshold for certain.
+    least: i64,
 }
 
 impl Sketch {
@@ -24,10 +27,11 @@ impl Sketch {
     pub(super) fn new(units: &[i64], scale: &PowerScale) -> Option<Self> {
         let (_, up) = scale.threshold();
         let bits = u64::BITS - up.unsigned_abs().leading_zeros();
+        let shift = bits.saturating_sub(THRESHOLD_BITS);
         let mut sketch = Self {
             column: SmallColumn::new(units.len())?,
-            shift: bits.saturating_sub(THRESHOLD_BITS),
-            up,
+            shift,
+            least: ((up - 1) >> shift) + 1,
         };
         for (feature, &units) in units.iter().enumerate() {
             sketch.set(feature, units);
@@ -36,36 +40,43 @@ impl Sketch {
     }
 
     /// Replaces the power of a feature.
+    #[inline]
     pub(super) fn set(&mut self, feature: usize, units: i64) {
-        // A capped power alone exceeds the threshold, so a sum below the threshold contains none.
-        let cap = (self.up >> self.shift) + 1;
-        self.column
-            .set(feature, (units >> self.shift).min(cap) as i16);
+        // A capped power alone reaches the threshold, so a sum below the threshold contains none.
+        let power = (units >> self.shift).min(self.least);
+        self.column.set(feature, power as i16);
     }
 
-    /// Whether the powers of the active features of a row reach the threshold, if the sketch decides that.
-    pub(super) fn reaches(&self, row: &[u64], scale: &PowerScale, inexact: usize) -> Option<bool> {
-        let sum = self.column.selected_sum(row);
-        if sum << self.shift >= self.up {
-            return Some(true);
-        }
-        let active: i64 = row.iter().map(|word| i64::from(word.count_ones())).sum();
-        let most = (sum + active) << self.shift;
-        scale.reaches(most, inexact).filter(|reaches| !reaches)
+    /// Returns the first of `rows` whose label the sketch does not confirm. At most `inexact` powers are rounded in
+    /// units of `scale`.
+    pub(super) fn first_open(
+        &self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        scale: &PowerScale,
+        inexact: usize,
+    ) -> Option<usize> {
+        let bounds = SmallBounds {
+            positive: self.least,
+            negative: scale.most_below(inexact) >> self.shift,
+        };
+        self.column
+            .first_open(block.bits(), rows, block.positives, bounds)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::{last_word_mask, words_for};
+    use crate::bits::{BitMatrix, last_word_mask, words_for};
     use crate::learners::arithmetic::decimal::Decimal;
     use crate::learners::arithmetic::power_sum::Base;
+    use crate::learners::sample::block::BlockFeatures;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
-        fn a_decision_of_the_sketch_is_that_of_the_units(
+        fn a_label_that_the_sketch_confirms_is_the_verdict_of_the_units(
             n in 1_usize..400, seed in prop::collection::vec((any::<u64>(), -80_i32..20), 400),
             theta in 1_u32..3_000, inexact in 0_usize..9,
         ) {
@@ -75,9 +86,15 @@ mod tests {
             let mut row: Vec<u64> = seed[..words_for(n)].iter().map(|(word, _)| *word).collect();
             *row.last_mut().expect("a word") &= last_word_mask(n);
             let sketch = Sketch::new(&units, &scale).expect("few features");
-            if let Some(reaches) = sketch.reaches(&row, &scale, inexact) {
-                let sum = crate::bits::selected_sum(&units, &row);
-                prop_assert_eq!(Some(reaches), scale.reaches(sum, inexact));
+            let mut matrix = BitMatrix::new(n);
+            matrix.push_row(&row);
+            let sum = crate::bits::selected_sum(&units, &row);
+            for positives in [0, 1] {
+                let features = BlockFeatures::Boolean(matrix.block(0));
+                let block = Block { features, positives, reflected: 0 };
+                if sketch.first_open(&block, 0..1, &scale, inexact).is_none() {
+                    prop_assert_eq!(Some(positives == 1), scale.reaches(sum, inexact));
+                }
             }
         }
     }

@@ -4,14 +4,20 @@
 //! ([`crate::learners::arithmetic::power_scale`]), which decides most comparisons. Sums in integers of unlimited size
 //! ([`crate::learners::arithmetic::power_sum`]) decide the closest comparisons and give every score in an answer.
 
-use crate::bits::{self, BitBlock, BitVector, last_word_mask, words_for};
+use std::ops::Range;
+
+use crate::bits::{self, BitVector, last_word_mask, words_for};
 
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::{PowerScale, PowerTable};
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::hypothesis::Decision;
+use crate::learners::sample::block::Block;
 use crate::learners::winnow::sketch::Sketch;
+
+/// Words of a row above which each row needs a look at the stop flag.
+const LONG_ROW_WORDS: usize = 1 << 12;
 
 /// The weights of Winnow, with the threshold for their sum.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,11 +54,11 @@ impl WinnowWeights {
     /// [`Base::exponent_max`] in magnitude, or if theta is 0.
     pub fn new(base: Base, theta: Decimal, n: usize, exponents: Vec<i32>) -> Self {
         assert!(exponents.len() == n || exponents.len() == 2 * n);
-        let most = base.exponent_max();
-        assert!(exponents.iter().all(|e| (-most..=most).contains(e)) && !theta.is_zero());
+        assert!(!theta.is_zero());
         let scale = PowerScale::new(base, &theta, exponents.len());
         let mut table = PowerTable::new(scale.clone());
-        let powers = exponents.iter().map(|&e| table.power(e));
+        let power = |&exponent| table.power(exponent).expect("an exponent within its range");
+        let powers = exponents.iter().map(power);
         let (units, exact): (Vec<_>, Vec<_>) = powers.map(|p| (p.units, p.is_exact)).unzip();
         let inexact = exact.iter().filter(|&&is_exact| !is_exact).count();
         let sketch = match exponents.len() == n {
@@ -123,17 +129,12 @@ impl WinnowWeights {
     }
 
     /// [`Self::is_positive`] by a sum of integers of any size, for rows without a quick verdict.
-    pub fn exact_verdict(&self, row: &[u64]) -> bool {
+    fn exact_verdict(&self, row: &[u64]) -> bool {
         self.sum(row).reaches(&self.theta)
     }
 
     /// [`Self::is_positive`] if machine words decide the comparison.
-    pub fn quick_verdict(&self, row: &[u64]) -> Option<bool> {
-        if let Some(sketch) = &self.sketch
-            && let Some(reaches) = sketch.reaches(row, &self.scale, self.inexact)
-        {
-            return Some(reaches);
-        }
+    fn quick_verdict(&self, row: &[u64]) -> Option<bool> {
         let units = match &self.complement_units {
             None => bits::selected_sum(&self.units, row),
             Some(complements) => {
@@ -141,6 +142,47 @@ impl WinnowWeights {
             }
         };
         self.scale.reaches(units, self.inexact)
+    }
+
+    /// The first of `rows` that the weights classify wrongly. Any row once `stop` is raised. `words` is memory for the
+    /// packed words of one row.
+    pub fn first_mistake(
+        &self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        words: &mut [u64],
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        loop {
+            let row = match &self.sketch {
+                Some(sketch) => {
+                    sketch.first_open(block, rows.clone(), &self.scale, self.inexact)?
+                }
+                None => rows.clone().next()?,
+            };
+            block.bits().copy_row(row, words);
+            let verdict = self.quick_verdict(words);
+            // A sum of very large integers takes milliseconds. Other rows matter only if they are long.
+            let is_slow = verdict.is_none() || words.len() > LONG_ROW_WORDS;
+            if is_slow && stop.raised().is_some() {
+                return Some(row);
+            }
+            let is_positive = verdict.unwrap_or_else(|| self.exact_verdict(words));
+            if is_positive != block.is_positive(row) {
+                return Some(row);
+            }
+            rows.start = row + 1;
+        }
+    }
+
+    /// The mask of the rows of a block that the weights classify wrongly. Any mask once `stop` is raised.
+    pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
+        let (mut words, mut mask, mut first) = (vec![0; words_for(self.n)], 0, 0);
+        while let Some(row) = self.first_mistake(block, first..block.rows(), &mut words, stop) {
+            mask |= 1 << row;
+            first = row + 1;
+        }
+        mask
     }
 
     /// The decision on a row, given as packed words.
@@ -158,80 +200,85 @@ impl WinnowWeights {
         PowerSum::new(self.base, &terms_of(exponents))
     }
 
-    /// The mask of the rows of a block that reach theta. Any mask once `stop` is raised.
-    pub fn positives(&self, block: BitBlock<'_>, stop: &StopFlag) -> u64 {
-        let mut row = vec![0; words_for(self.n)];
-        let mut mask = 0;
-        for at in 0..block.rows() {
-            if stop.raised().is_some() {
-                break;
-            }
-            block.copy_row(at, &mut row);
-            mask |= u64::from(self.is_positive(&row)) << at;
-        }
-        mask
-    }
-
     /// Promotes (`by` = 1) or demotes (`by` = -1) every active feature of a row. Returns whether a feature
     /// was active. Returns none and changes nothing if an exponent would leave its range.
     pub fn change(&mut self, row: &[u64], by: i32, table: &mut PowerTable) -> Option<bool> {
         let (n, complements) = (self.n, self.has_complements());
-        let most = self.base.exponent_max();
-        let leaves = |feature: usize| (self.exponents[feature] + by).abs() > most;
-        if active(row, n, complements).any(leaves) {
-            return None;
-        }
-        let mut has_active = false;
-        for feature in active(row, n, complements) {
-            has_active = true;
-            let before = table.power(self.exponents[feature]);
-            self.exponents[feature] += by;
-            let after = table.power(self.exponents[feature]);
-            self.units[feature] = after.units;
-            self.inexact -= usize::from(!before.is_exact);
-            self.inexact += usize::from(!after.is_exact);
-            if let Some(sketch) = &mut self.sketch {
-                sketch.set(feature, after.units);
-            }
-            let change = after.units - before.units;
-            match &mut self.complement_units {
-                Some(kept) if feature >= n => {
-                    kept.total += change;
-                    kept.differences[feature - n] -= change;
+        let mut changed = 0;
+        for (first, word) in active_words(row, n, complements) {
+            for feature in places(first, word) {
+                if !self.change_feature(feature, by, table) {
+                    for feature in active(row, n, complements).take(changed) {
+                        self.change_feature(feature, -by, table);
+                    }
+                    return None;
                 }
-                Some(kept) => kept.differences[feature] += change,
-                None => {}
+                changed += 1;
             }
         }
-        Some(has_active)
+        Some(changed > 0)
+    }
+
+    /// Adds `by` to the exponent of a feature. Returns false and changes nothing if the exponent would leave its range.
+    #[inline(always)]
+    fn change_feature(&mut self, feature: usize, by: i32, table: &mut PowerTable) -> bool {
+        let exponent = self.exponents[feature];
+        let (Some(before), Some(after)) = (table.power(exponent), table.power(exponent + by))
+        else {
+            return false;
+        };
+        self.exponents[feature] = exponent + by;
+        self.units[feature] = after.units;
+        self.inexact += usize::from(!after.is_exact);
+        self.inexact -= usize::from(!before.is_exact);
+        if let Some(sketch) = &mut self.sketch {
+            sketch.set(feature, after.units);
+        }
+        if let Some(kept) = &mut self.complement_units {
+            let change = after.units - before.units;
+            match feature.checked_sub(self.n) {
+                Some(complement) => {
+                    kept.total += change;
+                    kept.differences[complement] -= change;
+                }
+                None => kept.differences[feature] += change,
+            }
+        }
+        true
     }
 }
 
 /// The active features of a row of `n` bits: the position of each one. With `complements`, also `n` plus
 /// the position of each zero.
 pub fn active(row: &[u64], n: usize, complements: bool) -> impl Iterator<Item = usize> + Clone {
-    let ones = row
-        .iter()
-        .enumerate()
-        .flat_map(|(at, &word)| places(at, word));
-    let zeros = row.iter().enumerate().flat_map(move |(at, &word)| {
+    active_words(row, n, complements).flat_map(|(first, word)| places(first, word))
+}
+
+/// The words of the active features of a row: see [`active`]. Bit `j` of a word stands for the feature `first + j`.
+fn active_words(
+    row: &[u64],
+    n: usize,
+    complements: bool,
+) -> impl Iterator<Item = (usize, u64)> + Clone {
+    let words = row.iter().enumerate();
+    let zeros = words.clone().take(if complements { row.len() } else { 0 });
+    let ones = words.map(|(at, &word)| (at * bits::WORD_BITS, word));
+    ones.chain(zeros.map(move |(at, &word)| {
         let in_use = if at + 1 == words_for(n) {
             last_word_mask(n)
         } else {
             u64::MAX
         };
-        let zeros = if complements { !word & in_use } else { 0 };
-        places(at, zeros).map(move |place| n + place)
-    });
-    ones.chain(zeros)
+        (n + at * bits::WORD_BITS, !word & in_use)
+    }))
 }
 
-/// The positions of the ones in word `at` of a row.
-fn places(at: usize, mut word: u64) -> impl Iterator<Item = usize> + Clone {
+/// The positions of the ones of a word whose first bit has the position `first`.
+fn places(first: usize, mut word: u64) -> impl Iterator<Item = usize> + Clone {
     std::iter::from_fn(move || {
         let place = (word != 0).then(|| word.trailing_zeros() as usize)?;
         word &= word - 1;
-        Some(at * bits::WORD_BITS + place)
+        Some(first + place)
     })
 }
 

@@ -98,7 +98,7 @@ fn words_of_each([a, b, c, d]: [__m512i; GROUP_WORDS]) -> [__m512i; GROUP_ROWS] 
 }
 
 /// Returns the sums of the weights that the eight rows from `base` on select, and the numbers of their ones. If
-/// `SMALL`, no weight is negative, and [`SMALL_SUM_MAX`] stands for any larger sum.
+/// `SMALL`, no weight is negative, and [`super::small_column::SMALL_SUM_MAX`] stands for any larger sum.
 #[target_feature(enable = "avx512bw,avx512vpopcntdq")]
 #[inline]
 fn sums_of_rows<const SMALL: bool>(

@@ -17,8 +17,8 @@ pub(super) const WIDTH: usize = 16;
 pub(super) const GROUP_COLUMNS: usize = WIDTH * WIDTH;
 /// Words of a row per group.
 pub(super) const GROUP_WORDS: usize = GROUP_COLUMNS / WORD_BITS;
-/// With more columns, a partial sum of 32 bits could overflow.
-pub(super) const NARROW_COLUMNS_MAX: usize = 1 << 18;
+/// With more columns, a sum of 32 bits could overflow.
+pub(super) const NARROW_COLUMNS_MAX: usize = 1 << 16;
 
 /// The weights of 256 columns.
 pub(super) type Group = [[i16; WIDTH]; WIDTH];
@@ -524,6 +524,25 @@ mod tests {
         assert_eq!(column.weights(), [32_768, -4]);
         assert!(matches!(column.cells, Cells::Wide(_)));
         assert_eq!(column, IntegerColumn::new(vec![32_768, -4]));
+    }
+
+    #[test]
+    fn a_sum_of_many_large_weights_is_exact() {
+        for n in [1 << 16, 70_000] {
+            let mut matrix = BitMatrix::new(n);
+            let mut row = vec![u64::MAX; words_for(n)];
+            *row.last_mut().expect("a word") = last_word_mask(n);
+            matrix.push_row(&row);
+            let mut column = IntegerColumn::new(vec![i64::from(i16::MAX) - 1; n]);
+            let step = IntegerStep {
+                is_signed: true,
+                bias: None,
+                amount: 1,
+                positives: 1,
+            };
+            assert_eq!(column.score(&row, step), n as i64 * 32_766);
+            assert_eq!(column.learn(matrix.block(0), 0..1, step, 9), (1, 0, None));
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! AVX-512 code for the columns of [`super::integers`] and [`super::small_column`], eight rows at a time.
 //!
 //! One load of 32 weights serves eight rows, and a mask register selects the weights of a row. After a mistake of the
-//! perceptron, the number of equal bits of two rows corrects the scores of the next rows, so no score waits for an
-//! update. The intrinsics are needed for the same reasons as in [`super::avx512`], and they need no `unsafe` either.
+//! perceptron, the product of its row with the next rows corrects their scores, so no score waits for an update. The
+//! intrinsics are needed for the same reasons as in [`super::avx512`], and they need no `unsafe` either.
 
 use std::arch::x86_64::{
     __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_add_epi16, _mm512_add_epi32, _mm512_add_epi64,
@@ -66,7 +66,7 @@ fn load_words(columns: &[Column], group: usize, base: usize) -> [__m512i; GROUP_
         }
         None => _mm512_setzero_si512(),
     };
-    let columns = &columns[group * GROUP_WORDS..];
+    let columns = columns.get(group * GROUP_WORDS..).unwrap_or_default();
     match columns.first_chunk::<GROUP_WORDS>() {
         Some([a, b, c, d]) => [load(a), load(b), load(c), load(d)],
         None => {
@@ -98,7 +98,8 @@ fn words_of_each([a, b, c, d]: [__m512i; GROUP_WORDS]) -> [__m512i; GROUP_ROWS] 
 }
 
 /// Returns the sums of the weights that the eight rows from `base` on select, and the numbers of their ones. If
-/// `SMALL`, no weight is negative, and [`super::small_column::SMALL_SUM_MAX`] stands for any larger sum.
+/// `SMALL`, no weight is negative, and a sum above [`super::SMALL_SUM_MAX`] may come out smaller but not below this
+/// number.
 #[target_feature(enable = "avx512bw,avx512vpopcntdq")]
 #[inline]
 fn sums_of_rows<const SMALL: bool>(
@@ -161,7 +162,7 @@ fn window(rows: &Range<usize>, base: usize) -> u8 {
     bits(rows.end) & !bits(rows.start)
 }
 
-/// See [`super::SmallColumn::first_open`].
+/// Finds the row that [`super::SmallColumn::first_open`] returns.
 #[target_feature(enable = "avx512bw,avx512vpopcntdq")]
 #[inline]
 pub fn first_open(
@@ -188,7 +189,7 @@ pub fn first_open(
     None
 }
 
-/// Learns as [`super::IntegerColumn::learn`] does. Returns the same.
+/// Learns as [`super::IntegerColumn::learn`] does, and returns the same.
 #[target_feature(enable = "avx512bw,avx512vpopcntdq")]
 #[inline]
 pub fn learn(

@@ -1,5 +1,4 @@
-//! The powers of Winnow in 16 bits. A sum of them decides all but close comparisons, eight times as fast as a sum
-//! in 64 bits.
+//! The powers of Winnow in 16 bits. Sums of them confirm most labels, many times as fast as sums in 64 bits.
 //!
 //! Each power is rounded down to a multiple of `2^shift` units. The true sum therefore lies between the sum of the
 //! rounded powers and that sum plus `2^shift` units per active feature.

@@ -1,5 +1,6 @@
-//! The layers around every request, from the outside to the inside: the envelope of each response, panics,
-//! refused bodies, the checks of the host and the connection, memory, the origins of web pages, and API keys.
+//! The layers around every request, from the outside to the inside: the envelope of each response,
+//! compression, panics, refused bodies, the checks of the host and the connection, memory, the origins of web pages,
+//! and API keys.
 
 pub mod cut_off;
 pub mod drain_body;

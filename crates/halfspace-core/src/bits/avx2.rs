@@ -177,7 +177,7 @@ fn store(vector: __m256d, to: &mut [f64; WIDTH]) {
 }
 
 /// The bit that selects the weights of each vector of a group. Each bit stands there sixteen times.
-const BITS: [[i16; VECTOR]; VECTOR] = {
+pub(super) const BITS: [[i16; VECTOR]; VECTOR] = {
     let mut bits = [[0; VECTOR]; VECTOR];
     let mut vector = 0;
     while vector < VECTOR {

@@ -17,24 +17,13 @@ use std::arch::x86_64::{
 use std::ops::Range;
 
 use super::BLOCK_ROWS;
-use super::avx2::store_narrow;
+use super::avx2::{BITS, store_narrow};
 use super::avx512::{GROUP_ROWS, load_rows};
 use super::integers::{GROUP_WORDS, Group, IntegerStep, NarrowRows, RowWords, WIDTH, change};
 use super::small_column::SmallBounds;
 
 /// Two vectors of a group.
 type Pair = [[i16; WIDTH]; 2];
-
-/// The bits that select the weights of each pair of vectors. Each bit stands there sixteen times.
-const BITS: [Pair; WIDTH / 2] = {
-    let mut bits = [[[0; WIDTH]; 2]; WIDTH / 2];
-    let mut vector = 0;
-    while vector < WIDTH {
-        bits[vector / 2][vector % 2] = [1_i16.wrapping_shl(vector as u32); WIDTH];
-        vector += 1;
-    }
-    bits
-};
 
 #[target_feature(enable = "avx512bw")]
 #[inline]
@@ -115,7 +104,7 @@ fn sums_of_rows<const SMALL: bool>(
             ones = _mm512_add_epi64(ones, _mm512_popcnt_epi64(word));
         }
         let rows = words_of_each(words);
-        for (weights, bits) in group.as_chunks().0.iter().zip(&BITS) {
+        for (weights, bits) in group.as_chunks().0.iter().zip(BITS.as_chunks().0) {
             let (weights, bits) = (load(weights), load(bits));
             for (sum, &row) in sums.iter_mut().zip(&rows) {
                 let mask = _mm512_test_epi16_mask(row, bits);
@@ -271,7 +260,7 @@ pub fn add_narrow(groups: &mut [Group], row: RowWords<'_>, amount: i16, is_signe
     for (at, group) in groups.iter_mut().enumerate() {
         let [a, b, c, d] = row.group(at).map(u64::cast_signed);
         let row = _mm512_set_epi64(d, c, b, a, d, c, b, a);
-        for (weights, bits) in group.as_chunks_mut().0.iter_mut().zip(&BITS) {
+        for (weights, bits) in group.as_chunks_mut().0.iter_mut().zip(BITS.as_chunks().0) {
             let mask = _mm512_test_epi16_mask(row, load(bits));
             let change = _mm512_mask_mov_epi16(other, mask, amount);
             let sum = _mm512_add_epi16(load(weights), change);

@@ -49,35 +49,6 @@ pub struct RealLearnt {
     pub is_finite: bool,
 }
 
-impl RealStep {
-    #[inline(always)]
-    pub(super) fn is_wrong(self, row: usize, product: f64) -> bool {
-        let score = product + self.bias.unwrap_or(0.0);
-        (score >= 0.0) != (self.positives >> row & 1 == 1)
-    }
-
-    /// The factor of row `row` in an update.
-    #[inline(always)]
-    pub(super) fn amount(self, row: usize) -> f64 {
-        match self.positives >> row & 1 {
-            1 => self.amount,
-            _ => -self.amount,
-        }
-    }
-}
-
-impl RealLearnt {
-    /// No mistake before row `end`.
-    pub(super) fn nothing(end: usize, bias: Option<f64>) -> Self {
-        Self {
-            end,
-            mistaken: 0,
-            bias,
-            is_finite: true,
-        }
-    }
-}
-
 impl RealColumn {
     /// Creates a column of these weights.
     pub fn new(mut weights: Vec<f64>) -> Self {
@@ -144,14 +115,34 @@ impl RealColumn {
         step: RealStep,
         mistakes_max: u64,
     ) -> RealLearnt {
-        self.assert_among(&rows, values);
-        match kernels() {
-            Kernels::Detected => learn_detected(self, values, rows, step, mistakes_max),
-            Kernels::Scalar => {
-                let weights = &mut self.padded[..self.n];
-                scalar::learn_reals(weights, values, rows, step, mistakes_max)
+        let mut rows = rows;
+        let mut learnt = RealLearnt {
+            end: rows.end,
+            mistaken: 0,
+            bias: step.bias,
+            is_finite: true,
+        };
+        for mistakes in 1.. {
+            let bias = learnt.bias.unwrap_or(0.0);
+            let Some(row) = self.first_wrong(values, rows.clone(), bias, step.positives) else {
+                break;
+            };
+            rows.start = row + 1;
+            learnt.mistaken |= 1 << row;
+            let amount = match step.positives >> row & 1 {
+                1 => step.amount,
+                _ => -step.amount,
+            };
+            learnt.is_finite = self.add(&values[row * self.n..], amount, step.factor);
+            if learnt.is_finite {
+                learnt.bias = learnt.bias.map(|bias| bias + amount);
+            }
+            if mistakes == mistakes_max || !learnt.is_finite {
+                learnt.end = rows.start;
+                break;
             }
         }
+        learnt
     }
 
     fn assert_among(&self, rows: &Range<usize>, values: &[f64]) {
@@ -162,12 +153,16 @@ impl RealColumn {
     }
 
     /// Adds `amount` times a row to the weights. Returns false and adds nothing if a sum, or a sum times
-    /// `factor`, is not finite.
+    /// `factor`, is not finite. Finite values may follow the row.
     ///
     /// # Panics
     /// Panics if the row is shorter than the column.
     pub fn add(&mut self, row: &[f64], amount: f64, factor: f64) -> bool {
-        add_detected(&mut self.padded[..self.n], &row[..self.n], amount, factor)
+        let n = self.n;
+        match (kernels(), row.get(..self.padded.len())) {
+            (Kernels::Detected, Some(row)) => add_detected(self, row, amount, factor),
+            _ => scalar::add_real(&mut self.padded[..n], &row[..n], amount, factor),
+        }
     }
 }
 
@@ -215,59 +210,15 @@ multiversioned! {
 }
 
 multiversioned! {
-    fn add_detected(weights: &mut [f64], row: &[f64], amount: f64, factor: f64) -> bool {
-        add(weights, row, amount, factor)
-    }
-}
-
-multiversioned! {
-    fn learn_detected(
-        column: &mut RealColumn,
-        values: &[f64],
-        rows: Range<usize>,
-        mut step: RealStep,
-        mistakes_max: u64,
-    ) -> RealLearnt {
-        let mut learnt = RealLearnt::nothing(rows.end, step.bias);
-        let (n, mut left) = (column.n, mistakes_max);
-        let kept = last_columns(n);
-        for row in rows {
-            let rest = &values[row * n..];
-            let product = match rest.get(..column.padded.len()) {
-                None => column.product(rest),
-                Some(values) => {
-                    let (weights, values) = (column.padded.as_chunks().0, values.as_chunks().0);
-                    multiversion::target::match_target! {
-                        "x86_64+avx2" => super::avx2::product(weights, values, n),
-                        _ => plain::product(weights, values),
-                    }
-                }
-            };
-            if step.is_wrong(row, product) {
-                let amount = step.amount(row);
-                learnt.mistaken |= 1 << row;
-                learnt.is_finite = match rest.get(..column.padded.len()) {
-                    None => add(&mut column.padded[..n], &rest[..n], amount, step.factor),
-                    Some(values) => {
-                        let (weights, values) = (column.padded.as_chunks_mut().0, values.as_chunks().0);
-                        multiversion::target::match_target! {
-                            "x86_64+avx2" => super::avx2::add(weights, values, &kept, amount, step.factor),
-                            _ => plain::add(weights, values, &kept, amount, step.factor),
-                        }
-                    }
-                };
-                if learnt.is_finite {
-                    step.bias = step.bias.map(|bias| bias + amount);
-                }
-                left -= 1;
-                if left == 0 || !learnt.is_finite {
-                    learnt.end = row + 1;
-                    break;
-                }
-            }
+    fn add_detected(column: &mut RealColumn, row: &[f64], amount: f64, factor: f64) -> bool {
+        let kept = last_columns(column.n);
+        // A sum and its product are finite if the larger of the two is.
+        let factor = factor.abs().max(1.0);
+        let (weights, values) = (column.padded.as_chunks_mut().0, row.as_chunks().0);
+        multiversion::target::match_target! {
+            "x86_64+avx2" => super::avx2::add(weights, values, &kept, amount, factor),
+            _ => plain::add(weights, values, &kept, amount, factor),
         }
-        learnt.bias = step.bias;
-        learnt
     }
 }
 
@@ -278,22 +229,6 @@ fn last_columns(n: usize) -> [f64; REAL_LANES] {
     let mut kept = [0.0; REAL_LANES];
     kept[..last].fill(1.0);
     kept
-}
-
-#[inline(always)]
-fn add(weights: &mut [f64], row: &[f64], amount: f64, factor: f64) -> bool {
-    // Without an early end, the compiler checks several weights at once.
-    let all = weights.iter().zip(row);
-    let is_finite = all.fold(true, |is_finite, (weight, value)| {
-        let sum = weight + amount * value;
-        is_finite & sum.is_finite() & (sum * factor).is_finite()
-    });
-    if is_finite {
-        for (weight, value) in weights.iter_mut().zip(row) {
-            *weight += amount * value;
-        }
-    }
-    is_finite
 }
 
 /// The same kernels as plain loops for every instruction set.
@@ -307,7 +242,7 @@ pub(super) mod plain {
 
     /// Adds `amount` times the values to the weights. The function writes whole registers, because a read of a
     /// register waits after a write of a part. `kept` is 0 in the lanes beyond the last column, which must not
-    /// change, else 1. Returns false and adds nothing if a sum, or a sum times `factor`, is not finite.
+    /// change, else 1. Returns false and adds nothing if a sum times `factor`, which is at least 1, is not finite.
     #[inline(always)]
     pub fn add(
         weights: &mut [[f64; REAL_LANES]],
@@ -325,7 +260,7 @@ pub(super) mod plain {
         for (at, (weights, values)) in weights.iter().zip(values).enumerate() {
             for lane in 0..REAL_LANES {
                 let sum = weights[lane] + kept(at, lane) * amount * values[lane];
-                zeros[lane] += sum * factor * 0.0 + sum * 0.0;
+                zeros[lane] += sum * factor * 0.0;
             }
         }
         if zeros != [0.0; REAL_LANES] {
@@ -363,6 +298,7 @@ pub(super) mod plain {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bits::{SWITCH, use_kernels};
     use proptest::prelude::*;
 
     /// Values of very different sizes, so that another order of addition gives other bits.
@@ -417,21 +353,29 @@ mod tests {
             mistakes_max in 1_u64..70, has_bias in any::<bool>(),
         ) {
             let step = RealStep { bias: Some(bias).filter(|_| has_bias), amount, factor: 1.0, positives };
-            let (mut column, mut twin) = (RealColumn::new(weights.clone()), weights);
-            let expected = scalar::learn_reals(&mut twin, &values, rows.clone(), step, mistakes_max);
-            let found = column.learn(&values, rows, step, mistakes_max);
-            prop_assert_eq!(expected, found);
-            let bits = |weights: &[f64]| weights.iter().map(|w| w.to_bits()).collect::<Vec<_>>();
-            prop_assert_eq!(bits(&twin), bits(column.weights()));
+            let _switch = SWITCH.lock();
+            let learnt = [Kernels::Scalar, Kernels::Detected].map(|chosen| {
+                use_kernels(chosen);
+                let mut column = RealColumn::new(weights.clone());
+                let found = column.learn(&values, rows.clone(), step, mistakes_max);
+                (found, column.weights().iter().map(|w| w.to_bits()).collect::<Vec<_>>())
+            });
+            prop_assert_eq!(&learnt[0], &learnt[1]);
+            let RealLearnt { end, mistaken, .. } = learnt[0].0;
+            let is_full = u64::from(mistaken.count_ones()) == mistakes_max;
+            prop_assert!(end == rows.end || is_full && mistaken >> (end - 1) == 1);
         }
 
         #[test]
         fn an_update_adds_the_row((weights, values, amount, ..) in cases()) {
             let (n, mut column) = (weights.len(), RealColumn::new(weights.clone()));
-            prop_assert!(column.add(&values[..n], amount, 1.0));
-            let sums = weights.iter().zip(&values).map(|(w, x)| w + amount * x);
-            prop_assert_eq!(sums.collect::<Vec<_>>(), column.weights());
-            prop_assert!(column.padded[n..].iter().all(|&weight| weight == 0.0));
+            let sums: Vec<f64> = weights.iter().zip(&values).map(|(w, x)| w + amount * x).collect();
+            for row in [&values[..n], &values] {
+                column = RealColumn::new(weights.clone());
+                prop_assert!(column.add(row, amount, 1.0));
+                prop_assert_eq!(&sums, column.weights());
+                prop_assert!(column.padded[n..].iter().all(|&weight| weight == 0.0));
+            }
             let mut plain = RealColumn::new(weights);
             let mut row = values[..n].to_vec();
             row.resize(plain.padded.len(), 9.0);

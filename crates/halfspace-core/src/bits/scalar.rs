@@ -7,7 +7,6 @@ use std::ops::Range;
 
 use super::difference::drawn_below;
 use super::integers::{GROUP_WORDS, Group, RowWords, cell, cell_mut};
-use super::reals::{RealLearnt, RealStep};
 use super::small_column::SmallBounds;
 use super::{BLOCK_ROWS, BitBlock, Comparison, REAL_LANES, WORD_BITS};
 
@@ -252,35 +251,19 @@ pub fn add_narrow(groups: &mut [Group], row: RowWords<'_>, amount: i16, is_signe
     }
 }
 
-pub fn learn_reals(
-    weights: &mut [f64],
-    values: &[f64],
-    rows: Range<usize>,
-    mut step: RealStep,
-    mistakes_max: u64,
-) -> RealLearnt {
-    let mut learnt = RealLearnt::nothing(rows.end, step.bias);
-    for row in rows {
-        let values = &values[row * weights.len()..][..weights.len()];
-        if !step.is_wrong(row, real_product(weights, values)) {
-            continue;
-        }
-        learnt.mistaken |= 1 << row;
-        let sums = weights.iter().zip(values);
-        let sums: Vec<f64> = sums.map(|(w, x)| w + step.amount(row) * x).collect();
-        let is_in_range = |sum: &f64| sum.is_finite() && (sum * step.factor).is_finite();
-        learnt.is_finite = sums.iter().all(is_in_range);
-        if learnt.is_finite {
-            weights.copy_from_slice(&sums);
-            step.bias = step.bias.map(|bias| bias + step.amount(row));
-        }
-        if u64::from(learnt.mistaken.count_ones()) == mistakes_max || !learnt.is_finite {
-            learnt.end = row + 1;
-            break;
+pub fn add_real(weights: &mut [f64], row: &[f64], amount: f64, factor: f64) -> bool {
+    // Without an early end, the compiler checks several weights at once.
+    let all = weights.iter().zip(row);
+    let is_finite = all.fold(true, |is_finite, (weight, value)| {
+        let sum = weight + amount * value;
+        is_finite & sum.is_finite() & (sum * factor).is_finite()
+    });
+    if is_finite {
+        for (weight, value) in weights.iter_mut().zip(row) {
+            *weight += amount * value;
         }
     }
-    learnt.bias = step.bias;
-    learnt
+    is_finite
 }
 
 pub fn first_open(

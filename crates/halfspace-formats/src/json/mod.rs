@@ -29,7 +29,8 @@ use crate::json::depth::DepthReader;
 use crate::json::scope::TensorScope;
 use crate::json::window::{Window, WindowReader};
 
-/// Bytes per read of the source. A buffer is filled with zeros first, so a long one would delay small documents.
+/// Bytes per read of the source, and of the longest document that is parsed as a slice, which is several times faster.
+/// A buffer is filled with zeros first, so a long one would delay small documents.
 const READ_BYTES: usize = 16 * 1024;
 
 /// Largest number of bytes of the body that an error repeats in one piece.
@@ -49,8 +50,19 @@ pub fn from_reader<T: DeserializeOwned>(
     reader: impl Read,
     limits: &ParseLimits,
 ) -> Result<T, FormatError> {
-    let reader = DepthReader::new(reader, limits.json_depth_max);
-    read(BufReader::with_capacity(READ_BYTES, reader), limits, None)
+    let mut reader = DepthReader::new(reader, limits.json_depth_max);
+    let mut begun = Vec::new();
+    reader
+        .by_ref()
+        .take(READ_BYTES as u64)
+        .read_to_end(&mut begun)?;
+    if begun.len() < READ_BYTES {
+        return read(serde_json::Deserializer::from_slice(&begun), limits, None);
+    }
+    let reader = begun
+        .as_slice()
+        .chain(BufReader::with_capacity(READ_BYTES, reader));
+    read(serde_json::Deserializer::from_reader(reader), limits, None)
 }
 
 /// Reads one JSON document, an object that contains a tensor of examples with `n` features: see
@@ -66,15 +78,15 @@ pub fn from_reader_of_tensors<T: DeserializeOwned>(
     let window = Window::shared(READ_BYTES);
     let reader = DepthReader::new(reader, limits.json_depth_max);
     let reader = WindowReader::new(reader, window.clone());
-    read(reader, limits, Some(TensorScope { n, window }))
+    let document = serde_json::Deserializer::from_reader(reader);
+    read(document, limits, Some(TensorScope { n, window }))
 }
 
-fn read<T: DeserializeOwned>(
-    reader: impl Read,
+fn read<'de, T: DeserializeOwned>(
+    mut document: serde_json::Deserializer<impl serde_json::de::Read<'de>>,
     limits: &ParseLimits,
     tensor: Option<TensorScope>,
 ) -> Result<T, FormatError> {
-    let mut document = serde_json::Deserializer::from_reader(reader);
     let window = tensor.as_ref().map(|tensor| tensor.window.clone());
     let (parsed, raised) = scope::within(limits, tensor, || {
         let mut track = Track::new();

@@ -465,7 +465,7 @@ fn broken_json_has_line_and_column() {
         (
             "{\"unlabelled\":{\"examples\":[[1e999]]}}",
             Kind::Syntax,
-            at(1, 34),
+            at(1, 33),
         ),
     ];
     for (body, kind, place) in cases {

@@ -9,15 +9,17 @@
 
 use std::arch::x86_64::{
     __m512i, _mm256_extract_epi32, _mm256_extract_epi64, _mm512_add_epi64, _mm512_and_si512,
-    _mm512_castsi512_si256, _mm512_cvtepi64_epi32, _mm512_extracti64x4_epi64,
-    _mm512_mask_add_epi64, _mm512_mask_cmpgt_epi64_mask, _mm512_mask_sub_epi64,
-    _mm512_popcnt_epi64, _mm512_reduce_add_epi64, _mm512_set_epi64, _mm512_set1_epi64,
-    _mm512_setzero_si512, _mm512_test_epi64_mask, _mm512_xor_si512,
+    _mm512_castsi512_si256, _mm512_cmplt_epu64_mask, _mm512_cvtepi64_epi32,
+    _mm512_extracti64x4_epi64, _mm512_mask_add_epi64, _mm512_mask_cmpgt_epi64_mask,
+    _mm512_mask_mov_epi64, _mm512_mask_sub_epi64, _mm512_maskz_mov_epi64, _mm512_maskz_sllv_epi64,
+    _mm512_max_epi64, _mm512_min_epi64, _mm512_popcnt_epi64, _mm512_reduce_add_epi64,
+    _mm512_reduce_max_epi64, _mm512_reduce_min_epi64, _mm512_set_epi64, _mm512_set1_epi64,
+    _mm512_setzero_si512, _mm512_sub_epi64, _mm512_test_epi64_mask, _mm512_xor_si512,
 };
 
-use super::BLOCK_ROWS;
-use super::WORD_BITS;
+use super::powers::{LIMB_BITS, Limb};
 use super::weights::plain;
+use super::{BLOCK_ROWS, WORD_BITS};
 
 /// Rows per register.
 pub const GROUP_ROWS: usize = 8;
@@ -79,6 +81,69 @@ pub fn for_each_group<const COMMON: bool>(
     for (group, counts) in counts.into_iter().enumerate() {
         take(group, counts);
     }
+}
+
+/// Adds the powers of the rows of a block as [`super::add_powers`] does. `labels` holds the masks of the rows whose
+/// powers are added and of those whose powers are subtracted.
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+#[inline]
+pub fn add_powers<const COMMON: bool>(
+    words: &[u64],
+    labels: [u64; 2],
+    vector: &[u64],
+    n: usize,
+    limbs: &mut [Limb],
+) {
+    let mut exponents = [_mm512_setzero_si512(); BLOCK_ROWS / GROUP_ROWS];
+    let all = _mm512_set1_epi64(n as i64);
+    for_each_group::<COMMON>(words, vector, |group, counts| {
+        exponents[group] = if COMMON {
+            counts
+        } else {
+            _mm512_sub_epi64(all, counts)
+        };
+    });
+    let labels = labels.map(|mask| _mm512_set1_epi64(mask.cast_signed()));
+    let mut signs = exponents;
+    for (sign, bits) in signs.iter_mut().zip(&BITS) {
+        let [added, subtracted] = labels.map(|mask| _mm512_test_epi64_mask(mask, load(bits)));
+        let one = _mm512_maskz_mov_epi64(added, _mm512_set1_epi64(1));
+        *sign = _mm512_mask_mov_epi64(one, subtracted, _mm512_set1_epi64(-1));
+    }
+    let size = _mm512_set1_epi64(LIMB_BITS as i64);
+    // Random rows share about half of their coordinates, so a block seldom reaches more than two limbs.
+    let (mut first, mut last) = (0, 0);
+    if limbs.len() > 1 {
+        let [least, most] = extremes(exponents);
+        (first, last) = (least / LIMB_BITS, most / LIMB_BITS);
+    }
+    for (index, limb) in limbs.iter_mut().enumerate().take(last + 1).skip(first) {
+        let base = _mm512_set1_epi64((index * LIMB_BITS) as i64);
+        let mut sum = load(limb);
+        for (&exponent, &sign) in exponents.iter().zip(&signs) {
+            let place = _mm512_sub_epi64(exponent, base);
+            let within = _mm512_cmplt_epu64_mask(place, size);
+            sum = _mm512_add_epi64(sum, _mm512_maskz_sllv_epi64(within, sign, place));
+        }
+        *limb = values(sum);
+    }
+}
+
+/// Returns the least and the largest of 64 small numbers.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn extremes([a, b, c, d, e, f, g, h]: [__m512i; 8]) -> [usize; 2] {
+    let least = |a, b| _mm512_min_epi64(a, b);
+    let most = |a, b| _mm512_max_epi64(a, b);
+    let of_all = least(
+        least(least(a, b), least(c, d)),
+        least(least(e, f), least(g, h)),
+    );
+    let most_of_all = most(most(most(a, b), most(c, d)), most(most(e, f), most(g, h)));
+    [
+        _mm512_reduce_min_epi64(of_all) as usize,
+        _mm512_reduce_max_epi64(most_of_all) as usize,
+    ]
 }
 
 /// Returns the mask of the `wanted` rows of a group with `distance + extra bit > limit`.
@@ -207,11 +272,17 @@ fn change<const SIGNED: bool>(weights: &mut [i64; 8], word: __m512i, bits: &[i64
     if SIGNED {
         new = _mm512_mask_sub_epi64(new, !mask, new, amount);
     }
+    *weights = values(new);
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn values(register: __m512i) -> [i64; 8] {
     let (low, high) = (
-        _mm512_castsi512_si256(new),
-        _mm512_extracti64x4_epi64::<1>(new),
+        _mm512_castsi512_si256(register),
+        _mm512_extracti64x4_epi64::<1>(register),
     );
-    *weights = [
+    [
         _mm256_extract_epi64::<0>(low),
         _mm256_extract_epi64::<1>(low),
         _mm256_extract_epi64::<2>(low),
@@ -220,5 +291,5 @@ fn change<const SIGNED: bool>(weights: &mut [i64; 8], word: __m512i, bits: &[i64
         _mm256_extract_epi64::<1>(high),
         _mm256_extract_epi64::<2>(high),
         _mm256_extract_epi64::<3>(high),
-    ];
+    ]
 }

@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use super::difference::drawn_below;
 use super::integers::{GROUP_WORDS, Group, RowWords, cell, cell_mut};
+use super::powers::{LIMB_BITS, Limb, Shared};
 use super::small_column::SmallBounds;
-use super::{BLOCK_ROWS, BitBlock, Comparison, REAL_LANES, WORD_BITS};
+use super::{BLOCK_ROWS, BitBlock, BitMatrix, Comparison, REAL_LANES, WORD_BITS};
 
 fn bit(words: &[u64], j: usize) -> u64 {
     words[j / WORD_BITS] >> (j % WORD_BITS) & 1
@@ -32,6 +33,31 @@ pub fn intersections(block: BitBlock, vector: &[u64], out: &mut [u32; BLOCK_ROWS
     out.fill(0);
     for (row, out) in out.iter_mut().enumerate().take(block.rows()) {
         *out = (0..vector.len()).map(|word| common(row, word)).sum();
+    }
+}
+
+pub fn add_powers(
+    matrix: &BitMatrix,
+    rows: Range<usize>,
+    positives: &[u64],
+    vector: &[u64],
+    shared: Shared,
+    limbs: &mut [Limb],
+) {
+    for row in rows {
+        let (block, place) = (matrix.block(row / BLOCK_ROWS), row % BLOCK_ROWS);
+        let common = |word: usize| block.word(word, place) & vector[word];
+        let exponent = match shared {
+            Shared::Equal => matrix.n() - hamming(block, place, vector) as usize,
+            Shared::Ones => (0..vector.len())
+                .map(|word| common(word).count_ones() as usize)
+                .sum(),
+        };
+        let power = 1 << (exponent % LIMB_BITS);
+        limbs[exponent / LIMB_BITS][place % 8] += match bit(positives, row) {
+            1 => power,
+            _ => -power,
+        };
     }
 }
 

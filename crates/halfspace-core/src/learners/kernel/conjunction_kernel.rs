@@ -9,11 +9,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use num_bigint::BigUint;
 
-use crate::bits::{self, BLOCK_ROWS, BitBlock};
+use crate::bits::{self, BLOCK_ROWS, BitMatrix, LIMB_BITS, Limb, Shared};
 
 use crate::learners::arithmetic::wide::Wide;
 use crate::learners::engine::run::StopFlag;
@@ -71,10 +72,15 @@ struct IntegerTable {
 /// For each number of satisfied literals, the sum of the labels of the support vectors that share this
 /// number of literals with an example.
 #[derive(Clone, Debug)]
-pub struct Histogram {
+pub struct Histogram(Bins);
+
+#[derive(Clone, Debug)]
+enum Bins {
+    /// Without a limit on literals: the sums times the powers that are the values of the kernel.
+    Powers(Vec<Limb>),
     /// Indexed by the count of the bit kernels: coordinates in which both are 1, or coordinates in which
     /// they differ.
-    sums: Vec<i32>,
+    Sums(Vec<i32>),
 }
 
 impl Kernel {
@@ -143,7 +149,7 @@ impl Kernel {
     /// The approximate number of words that a sum over a histogram reads.
     pub fn words_of_sum(&self) -> u64 {
         match self.literals_below_n() {
-            None => self.n as u64 + 1,
+            None => (self.n / LIMB_BITS) as u64 + 1,
             Some(_) => (self.n as u64 + 1) * bits::words_for(self.value_bits_max()) as u64,
         }
     }
@@ -155,60 +161,79 @@ impl Kernel {
 
     /// An empty histogram.
     pub fn histogram(&self) -> Histogram {
-        Histogram {
-            sums: vec![0; self.n + 1],
-        }
+        Histogram(match self.literals_below_n() {
+            None => Bins::Powers(bits::limbs(self.n)),
+            Some(_) => Bins::Sums(vec![0; self.n + 1]),
+        })
     }
 
-    /// Counts the rows of a block from `first` on with their labels. Bit r of `positives` is set if row r
-    /// has the label +1.
+    /// Counts some rows of a matrix with their labels. Bit r of `positives` is set if row r has the label +1.
     pub fn count(
         &self,
-        block: BitBlock<'_>,
-        first: usize,
-        positives: u64,
+        matrix: &BitMatrix,
+        rows: Range<usize>,
+        positives: &[u64],
         example: &[u64],
         histogram: &mut Histogram,
     ) {
+        let sums = match &mut histogram.0 {
+            Bins::Powers(limbs) => {
+                let shared = match self.conjunctions {
+                    Conjunctions::All => Shared::Equal,
+                    Conjunctions::Monotone => Shared::Ones,
+                };
+                return bits::add_powers(matrix, rows, positives, example, shared, limbs);
+            }
+            Bins::Sums(sums) => sums,
+        };
         let mut counts = [0; BLOCK_ROWS];
-        match self.conjunctions {
-            Conjunctions::All => bits::disagreements(block, example, &mut counts),
-            Conjunctions::Monotone => bits::intersections(block, example, &mut counts),
-        }
-        let mut labels = positives >> first;
-        for &count in &counts[first..block.rows()] {
-            histogram.sums[count as usize] += ((labels & 1) as i32) * 2 - 1;
-            labels >>= 1;
+        for index in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
+            let block = matrix.block(index);
+            match self.conjunctions {
+                Conjunctions::All => bits::disagreements(block, example, &mut counts),
+                Conjunctions::Monotone => bits::intersections(block, example, &mut counts),
+            }
+            let place = |row: usize| row.saturating_sub(index * BLOCK_ROWS).min(BLOCK_ROWS);
+            let first = place(rows.start);
+            let mut labels = positives[index].unbounded_shr(first as u32);
+            for &count in &counts[first..place(rows.end)] {
+                sums[count as usize] += ((labels & 1) as i32) * 2 - 1;
+                labels >>= 1;
+            }
         }
     }
 
     /// Adds the sum over a histogram to `score` and empties the histogram. Returns false if the computation
     /// was told to stop. In that case `score` is invalid.
     pub fn add(&self, histogram: &mut Histogram, score: &mut Wide, stop: &StopFlag) -> bool {
-        let table = match self.literals_below_n() {
-            None => None,
-            Some(k) => match self.table(k, stop) {
+        let (sums, table) = match (&mut histogram.0, self.literals_below_n()) {
+            (Bins::Powers(limbs), _) => {
+                for (index, limb) in limbs.iter_mut().enumerate() {
+                    let sum = std::mem::take(limb).iter().sum();
+                    if sum != 0 {
+                        score.add_shifted(sum, index * LIMB_BITS);
+                    }
+                }
+                return true;
+            }
+            (Bins::Sums(sums), Some(k)) => match self.table(k, stop) {
                 None => return false,
-                table => table,
+                Some(table) => (sums, table),
             },
+            (Bins::Sums(_), None) => unreachable!("the kernel made the histogram"),
         };
-        for (count, sum) in histogram.sums.iter_mut().enumerate() {
+        for (count, sum) in sums.iter_mut().enumerate() {
             if *sum == 0 {
                 continue;
+            }
+            if count.is_multiple_of(VALUES_BETWEEN_LOOKS) && stop.raised().is_some() {
+                return false;
             }
             let literals = match self.conjunctions {
                 Conjunctions::All => self.n - count,
                 Conjunctions::Monotone => count,
             };
-            match table {
-                None => score.add_shifted(i64::from(*sum), literals),
-                Some(table) => {
-                    if count.is_multiple_of(VALUES_BETWEEN_LOOKS) && stop.raised().is_some() {
-                        return false;
-                    }
-                    score.add_product(i64::from(*sum), table.value(literals));
-                }
-            }
+            score.add_product(i64::from(*sum), table.value(literals));
             *sum = 0;
         }
         true

@@ -152,16 +152,19 @@ impl KernelExpansion {
     /// The interrupt that stopped the sum.
     pub fn norm_squared(&self, stop: &StopFlag) -> Result<BigUint, Interrupt> {
         let mut scratch = self.scratch();
+        let negated: Vec<u64> = self.positives.iter().map(|labels| !labels).collect();
         let (mut norm, mut values) = (BigInt::ZERO, 0);
         for row in 0..self.len() {
             let block = self.support.block(row / BLOCK_ROWS);
             block.copy_row(row % BLOCK_ROWS, &mut scratch.example);
-            let negated = if self.is_positive(row) { 0 } else { u64::MAX };
-            for (block, labels) in self.support.blocks().zip(&self.positives) {
-                let (example, histogram) = (&scratch.example, &mut scratch.histogram);
-                self.kernel
-                    .count(block, 0, labels ^ negated, example, histogram);
-            }
+            let (example, histogram) = (&scratch.example, &mut scratch.histogram);
+            let labels = match self.is_positive(row) {
+                true => &self.positives,
+                false => &negated,
+            };
+            let support = &self.support;
+            self.kernel
+                .count(support, 0..self.len(), labels, example, histogram);
             values += self.len();
             if values + self.len() > VALUES_PER_SUM || row + 1 == self.len() {
                 let (histogram, score) = (&mut scratch.histogram, &mut scratch.score);
@@ -199,14 +202,16 @@ impl KernelExpansion {
         score: &mut Wide,
         stop: &StopFlag,
     ) -> bool {
-        let blocks_between_looks = (WORDS_BETWEEN_LOOKS / (BLOCK_ROWS * example.len())).max(1);
-        for index in first / BLOCK_ROWS..self.positives.len() {
-            if index.is_multiple_of(blocks_between_looks) && stop.raised().is_some() {
+        let rows_between_looks = WORDS_BETWEEN_LOOKS / example.len() + 1;
+        let (mut row, support) = (first, &self.support);
+        while row < self.len() {
+            if stop.raised().is_some() {
                 return false;
             }
-            let row = first.saturating_sub(index * BLOCK_ROWS);
-            let (block, positives) = (self.support.block(index), self.positives[index]);
-            self.kernel.count(block, row, positives, example, histogram);
+            let rows = row..self.len().min(row + rows_between_looks);
+            row = rows.end;
+            self.kernel
+                .count(support, rows, &self.positives, example, histogram);
         }
         self.kernel.add(histogram, score, stop)
     }

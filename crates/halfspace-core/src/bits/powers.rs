@@ -1,0 +1,191 @@
+//! Signed sums of powers of two. The exponent of a row is the number of coordinates that the row and a vector share.
+//!
+//! These are the scores of a kernel over conjunctions. The sums are exact. A power 2^e goes to limb e / [`LIMB_BITS`],
+//! where it counts 2^(e % [`LIMB_BITS`]). A limb consists of one number per place of a row in its group of eight, so
+//! that one register holds a limb.
+
+use std::ops::Range;
+
+use super::kernels::{Kernels, kernels, multiversioned};
+use super::{BLOCK_ROWS, BitMatrix, scalar};
+
+/// Bits of a limb. The sum of fewer than 2^20 powers below 2^44 fits an `i64`.
+pub const LIMB_BITS: usize = 44;
+
+/// The sums of the rows 8 k, 8 k + 1, ..., 8 k + 7 of each block in one limb.
+pub type Limb = [i64; 8];
+
+/// The coordinates that a row and a vector share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shared {
+    /// The coordinates in which both are equal.
+    Equal,
+    /// The coordinates in which both are 1.
+    Ones,
+}
+
+/// Returns limbs of 0 for rows of `n` bits.
+pub fn limbs(n: usize) -> Vec<Limb> {
+    vec![[0; 8]; n / LIMB_BITS + 1]
+}
+
+/// Adds the power of each of `rows` to the limbs. Subtracts the power of a row whose bit of `positives`, which has a
+/// word per block, is 0. The limbs hold fewer than 2^20 powers before they overflow.
+///
+/// # Panics
+/// Panics if the length of `vector`, `positives` or `limbs` does not fit the matrix, or `rows` extends past its end.
+pub fn add_powers(
+    matrix: &BitMatrix,
+    rows: Range<usize>,
+    positives: &[u64],
+    vector: &[u64],
+    shared: Shared,
+    limbs: &mut [Limb],
+) {
+    assert_eq!(vector.len(), matrix.words_per_row(), "words a row");
+    assert_eq!(limbs.len(), matrix.n() / LIMB_BITS + 1, "limbs");
+    assert!(rows.end <= matrix.rows() && positives.len() * BLOCK_ROWS >= rows.end);
+    match kernels() {
+        Kernels::Detected => add_powers_detected(matrix, rows, positives, vector, shared, limbs),
+        Kernels::Scalar => scalar::add_powers(matrix, rows, positives, vector, shared, limbs),
+    }
+}
+
+/// Calls `take` with the index of each block that contains some of `rows`, and with the mask of these rows.
+#[inline(always)]
+pub(super) fn for_each_block(rows: Range<usize>, mut take: impl FnMut(usize, u64)) {
+    for index in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
+        let place = |row: usize| row.saturating_sub(index * BLOCK_ROWS).min(BLOCK_ROWS) as u32;
+        let below = |row| {
+            1_u64
+                .checked_shl(place(row))
+                .map_or(u64::MAX, |bit| bit - 1)
+        };
+        take(index, below(rows.end) & !below(rows.start));
+    }
+}
+
+multiversioned! {
+    fn add_powers_detected(
+        matrix: &BitMatrix,
+        rows: Range<usize>,
+        positives: &[u64],
+        vector: &[u64],
+        shared: Shared,
+        limbs: &mut [Limb],
+    ) {
+        for_each_block(rows, |index, taken| {
+            let (words, labels) = (matrix.block(index).words(), positives[index]);
+            let labels = [labels & taken, !labels & taken];
+            multiversion::target::match_target! {
+                "x86_64+avx512f+avx512vpopcntdq" => match shared {
+                    Shared::Equal => super::avx512::add_powers::<false>(words, labels, vector, matrix.n(), limbs),
+                    Shared::Ones => super::avx512::add_powers::<true>(words, labels, vector, matrix.n(), limbs),
+                },
+                _ => plain::add_powers(words, labels, vector, matrix.n(), shared, limbs),
+            }
+        });
+    }
+}
+
+/// The same kernel as a plain loop for every instruction set.
+mod plain {
+    use super::{BLOCK_ROWS, LIMB_BITS, Limb, Shared};
+
+    #[inline(always)]
+    pub fn add_powers(
+        words: &[u64],
+        [positives, negatives]: [u64; 2],
+        vector: &[u64],
+        n: usize,
+        shared: Shared,
+        limbs: &mut [Limb],
+    ) {
+        let mut exponents = [0; BLOCK_ROWS];
+        for (column, &word) in words.as_chunks::<BLOCK_ROWS>().0.iter().zip(vector) {
+            for (exponent, &bits) in exponents.iter_mut().zip(column) {
+                let counted = match shared {
+                    Shared::Equal => bits ^ word,
+                    Shared::Ones => bits & word,
+                };
+                *exponent += counted.count_ones() as usize;
+            }
+        }
+        for (row, &count) in exponents.iter().enumerate() {
+            let exponent = match shared {
+                Shared::Equal => n - count,
+                Shared::Ones => count,
+            };
+            let sign = (positives >> row & 1).cast_signed() - (negatives >> row & 1).cast_signed();
+            limbs[exponent / LIMB_BITS][row % 8] += sign << (exponent % LIMB_BITS);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::{BitVector, words_for};
+    use proptest::prelude::*;
+
+    prop_compose! {
+        fn cases()(n in prop_oneof![0_usize..=70, 0_usize..=1100], count in 1_usize..200)(
+            drawn in prop::collection::vec(prop::collection::vec(any::<u64>(), words_for(n)), count),
+            vector in prop::collection::vec(any::<u64>(), words_for(n)),
+            shapes in prop::collection::vec(0_u8..4, count),
+            positives in prop::collection::vec(any::<u64>(), count.div_ceil(BLOCK_ROWS)),
+            ends in (0..=count, 0..=count), n in Just(n), is_equal in any::<bool>(),
+        ) -> (BitMatrix, Range<usize>, Vec<u64>, Vec<u64>, Shared) {
+            let mut matrix = BitMatrix::new(n);
+            // Rows near the vector and far from it occur, so that powers reach every limb.
+            for (words, shape) in drawn.iter().zip(shapes) {
+                let words = words.iter().zip(&vector).map(|(word, other)| match shape {
+                    0 => *word,
+                    1 => *other,
+                    2 => !other,
+                    _ => other ^ (word & word >> 7 & word >> 21),
+                });
+                matrix.push_row(BitVector::from_words(n, words.collect()).words());
+            }
+            let vector = BitVector::from_words(n, vector).words().to_vec();
+            let shared = if is_equal { Shared::Equal } else { Shared::Ones };
+            (matrix, ends.0.min(ends.1)..ends.0.max(ends.1), positives, vector, shared)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sums_match_the_plain_twin((matrix, rows, positives, vector, shared) in cases()) {
+            let n = matrix.n();
+            let [mut expected, mut found, mut looped] = [limbs(n), limbs(n), limbs(n)];
+            for sums in [&mut expected, &mut found, &mut looped] {
+                sums[0][0] = -3;
+            }
+            scalar::add_powers(&matrix, rows.clone(), &positives, &vector, shared, &mut expected);
+            add_powers(&matrix, rows.clone(), &positives, &vector, shared, &mut found);
+            prop_assert_eq!(&expected, &found);
+            for_each_block(rows, |index, taken| {
+                let (words, labels) = (matrix.block(index).words(), positives[index]);
+                let labels = [labels & taken, !labels & taken];
+                plain::add_powers(words, labels, &vector, n, shared, &mut looped);
+            });
+            prop_assert_eq!(expected, looped);
+        }
+    }
+
+    #[test]
+    fn a_power_goes_to_its_limb() {
+        let mut matrix = BitMatrix::new(90);
+        for row in [[u64::MAX, (1 << 26) - 1], [u64::MAX, (1 << 26) - 2], [0, 0]] {
+            matrix.push_row(&row);
+        }
+        let mut found = limbs(90);
+        let vector = [u64::MAX, (1 << 26) - 1];
+        add_powers(&matrix, 0..3, &[0b101], &vector, Shared::Equal, &mut found);
+        // 2^90 = 2^2 * 2^88 and 2^89 = 2^1 * 2^88.
+        let expected = [[0, 0, 1, 0, 0, 0, 0, 0], [0; 8], [4, -2, 0, 0, 0, 0, 0, 0]];
+        assert_eq!(found, expected);
+        add_powers(&matrix, 1..3, &[0b010], &vector, Shared::Ones, &mut found);
+        assert_eq!(found, [[0; 8], [0; 8], [4, 0, 0, 0, 0, 0, 0, 0]]);
+    }
+}

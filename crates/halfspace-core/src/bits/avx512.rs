@@ -10,11 +10,11 @@
 use std::arch::x86_64::{
     __m512i, _mm256_extract_epi32, _mm256_extract_epi64, _mm512_add_epi64, _mm512_and_si512,
     _mm512_castsi512_si256, _mm512_cmplt_epu64_mask, _mm512_cvtepi64_epi32,
-    _mm512_extracti64x4_epi64, _mm512_mask_add_epi64, _mm512_mask_cmpgt_epi64_mask,
-    _mm512_mask_mov_epi64, _mm512_mask_sub_epi64, _mm512_maskz_mov_epi64, _mm512_maskz_sllv_epi64,
-    _mm512_max_epi64, _mm512_min_epi64, _mm512_popcnt_epi64, _mm512_reduce_add_epi64,
-    _mm512_reduce_max_epi64, _mm512_reduce_min_epi64, _mm512_set_epi64, _mm512_set1_epi64,
-    _mm512_setzero_si512, _mm512_sub_epi64, _mm512_test_epi64_mask, _mm512_xor_si512,
+    _mm512_extracti64x4_epi64, _mm512_mask_add_epi64, _mm512_mask_blend_epi64,
+    _mm512_mask_cmpgt_epi64_mask, _mm512_mask_sub_epi64, _mm512_maskz_mov_epi64, _mm512_max_epi64,
+    _mm512_min_epi64, _mm512_popcnt_epi64, _mm512_reduce_add_epi64, _mm512_reduce_max_epi64,
+    _mm512_reduce_min_epi64, _mm512_set_epi64, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_sllv_epi64, _mm512_sub_epi64, _mm512_test_epi64_mask, _mm512_xor_si512,
 };
 
 use super::powers::{LIMB_BITS, Limb};
@@ -83,17 +83,17 @@ pub fn for_each_group<const COMMON: bool>(
     }
 }
 
-/// Adds the powers of the rows of a block as [`super::add_powers`] does. `labels` holds the masks of the rows whose
-/// powers are added and of those whose powers are subtracted.
+/// Adds the powers of the rows of a block as [`super::add_powers`] does. `taken` is the mask of the rows.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 #[inline]
 pub fn add_powers<const COMMON: bool>(
     words: &[u64],
-    labels: [u64; 2],
+    [positives, taken]: [u64; 2],
     vector: &[u64],
     n: usize,
     limbs: &mut [Limb],
 ) {
+    let is_full = taken == u64::MAX;
     let mut exponents = [_mm512_setzero_si512(); BLOCK_ROWS / GROUP_ROWS];
     let all = _mm512_set1_epi64(n as i64);
     for_each_group::<COMMON>(words, vector, |group, counts| {
@@ -103,30 +103,55 @@ pub fn add_powers<const COMMON: bool>(
             _mm512_sub_epi64(all, counts)
         };
     });
-    let labels = labels.map(|mask| _mm512_set1_epi64(mask.cast_signed()));
+    let [positives, taken] = [positives, taken].map(|mask| _mm512_set1_epi64(mask.cast_signed()));
     let mut signs = exponents;
     for (sign, bits) in signs.iter_mut().zip(&BITS) {
-        let [added, subtracted] = labels.map(|mask| _mm512_test_epi64_mask(mask, load(bits)));
-        let one = _mm512_maskz_mov_epi64(added, _mm512_set1_epi64(1));
-        *sign = _mm512_mask_mov_epi64(one, subtracted, _mm512_set1_epi64(-1));
-    }
-    let size = _mm512_set1_epi64(LIMB_BITS as i64);
-    // Random rows share about half of their coordinates, so a block seldom reaches more than two limbs.
-    let (mut first, mut last) = (0, 0);
-    if limbs.len() > 1 {
-        let [least, most] = extremes(exponents);
-        (first, last) = (least / LIMB_BITS, most / LIMB_BITS);
-    }
-    for (index, limb) in limbs.iter_mut().enumerate().take(last + 1).skip(first) {
-        let base = _mm512_set1_epi64((index * LIMB_BITS) as i64);
-        let mut sum = load(limb);
-        for (&exponent, &sign) in exponents.iter().zip(&signs) {
-            let place = _mm512_sub_epi64(exponent, base);
-            let within = _mm512_cmplt_epu64_mask(place, size);
-            sum = _mm512_add_epi64(sum, _mm512_maskz_sllv_epi64(within, sign, place));
+        let is_positive = _mm512_test_epi64_mask(positives, load(bits));
+        let [minus, plus] = [-1, 1].map(|sign| _mm512_set1_epi64(sign));
+        *sign = _mm512_mask_blend_epi64(is_positive, minus, plus);
+        if !is_full {
+            let is_taken = _mm512_test_epi64_mask(taken, load(bits));
+            *sign = _mm512_maskz_mov_epi64(is_taken, *sign);
         }
-        *limb = values(sum);
     }
+    if let [limb] = limbs {
+        *limb = values(powers_in_limb::<false>(load(limb), 0, &exponents, &signs));
+        return;
+    }
+    // Random rows share about half of their coordinates, so a block seldom reaches more than two limbs.
+    let [least, most] = extremes(exponents).map(|exponent| exponent / LIMB_BITS);
+    if let Some(limbs) = limbs.get_mut(least..=most) {
+        for (place, limb) in limbs.iter_mut().enumerate() {
+            let base = (least + place) * LIMB_BITS;
+            *limb = values(powers_in_limb::<true>(load(limb), base, &exponents, &signs));
+        }
+    }
+}
+
+/// Adds the signed powers to the sums of the limb that begins at exponent `base`. If `SEVERAL`, leaves out the powers
+/// of other limbs.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn powers_in_limb<const SEVERAL: bool>(
+    sums: __m512i,
+    base: usize,
+    exponents: &[__m512i; 8],
+    signs: &[__m512i; 8],
+) -> __m512i {
+    // The sums of the previous block come late, so they are added last.
+    let mut parts = [_mm512_setzero_si512(); 2];
+    for (group, (&exponent, &sign)) in exponents.iter().zip(signs).enumerate() {
+        let part = &mut parts[group % 2];
+        let place = _mm512_sub_epi64(exponent, _mm512_set1_epi64(base as i64));
+        let power = _mm512_sllv_epi64(sign, place);
+        *part = if SEVERAL {
+            let is_within = _mm512_cmplt_epu64_mask(place, _mm512_set1_epi64(LIMB_BITS as i64));
+            _mm512_mask_add_epi64(*part, is_within, *part, power)
+        } else {
+            _mm512_add_epi64(*part, power)
+        };
+    }
+    _mm512_add_epi64(sums, _mm512_add_epi64(parts[0], parts[1]))
 }
 
 /// Returns the least and the largest of 64 small numbers.

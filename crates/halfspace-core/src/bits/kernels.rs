@@ -53,9 +53,10 @@ pub(crate) static SWITCH: std::sync::Mutex<()> = std::sync::Mutex::new(());
 mod tests {
     use super::*;
     use crate::bits::{
-        BLOCK_ROWS, BitMatrix, BlockBuffer, ColumnWeights, Comparison, Lanes, Tally,
-        add_column_sums, add_selected, add_signed, disagreements, disagreements_all, first_over,
-        intersections, pack_ascii, row_sums, rows_over, select_bit, selected_sum,
+        BLOCK_ROWS, BitMatrix, BlockBuffer, ColumnWeights, Comparison, Lanes, Shared, Tally,
+        add_column_sums, add_powers, add_selected, add_signed, disagreements, disagreements_all,
+        first_over, intersections, limbs, pack_ascii, row_sums, rows_over, select_bit,
+        selected_sum,
     };
 
     /// Returns the results of every public kernel on one random block.
@@ -78,6 +79,17 @@ mod tests {
         tally.add(block, 0..rows);
         tally.add(block, rows / 3..rows / 2);
         let compared: Vec<Comparison> = tally.compare(rows as u32 / 2).collect();
+        let mut powers = limbs(n);
+        for shared in [Shared::Equal, Shared::Ones] {
+            add_powers(
+                &matrix,
+                1..rows,
+                &[0x5a5a_1234_ffff_0001],
+                &row,
+                shared,
+                &mut powers,
+            );
+        }
         let mut weights: Vec<i64> = (0..n as i64).collect();
         add_selected(&mut weights, &row, 7);
         add_signed(&mut weights, &row, 1_000);
@@ -91,7 +103,8 @@ mod tests {
                 .map(|&count| u64::from(count)),
         );
         results.extend(compared.iter().flat_map(|one| [one.at_least, one.equal]));
-        results.extend(weights.iter().map(|weight| weight.cast_unsigned()));
+        let powers = powers.as_flattened().iter();
+        results.extend(powers.chain(&weights).map(|sum| sum.cast_unsigned()));
         let narrow: Vec<i32> = (0..n as i32).map(|j| j * j - 999).collect();
         let (mut columns, mut signed) = (ColumnWeights::new(n), [0; BLOCK_ROWS]);
         columns.assign(&narrow);

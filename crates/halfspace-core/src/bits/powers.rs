@@ -1,8 +1,7 @@
 //! Signed sums of powers of two. The exponent of a row is the number of coordinates that the row and a vector share.
 //!
-//! These are the scores of a kernel over conjunctions. The sums are exact. A power 2^e goes to limb e / [`LIMB_BITS`],
-//! where it counts 2^(e % [`LIMB_BITS`]). A limb consists of one number per place of a row in its group of eight, so
-//! that one register holds a limb.
+//! These sums are the scores of a kernel over conjunctions. The sums are exact. A power 2^e adds
+//! 2^(e % [`LIMB_BITS`]) to limb e / [`LIMB_BITS`]. A limb has eight lanes, which fill one register.
 
 use std::ops::Range;
 
@@ -12,7 +11,7 @@ use super::{BLOCK_ROWS, BitMatrix, scalar};
 /// Bits of a limb. The sum of fewer than 2^20 powers below 2^44 fits an `i64`.
 pub const LIMB_BITS: usize = 44;
 
-/// The sums of the rows 8 k, 8 k + 1, ..., 8 k + 7 of each block in one limb.
+/// The sums of one limb. Lane `j` holds the sum over the rows `r` with `r % 8 == j`.
 pub type Limb = [i64; 8];
 
 /// The coordinates that a row and a vector share.
@@ -29,8 +28,8 @@ pub fn limbs(n: usize) -> Vec<Limb> {
     vec![[0; 8]; n / LIMB_BITS + 1]
 }
 
-/// Adds the power of each of `rows` to the limbs. Subtracts the power of a row whose bit of `positives`, which has a
-/// word per block, is 0. The limbs hold fewer than 2^20 powers before they overflow.
+/// Adds the power of each of `rows` to the limbs. A power is subtracted if the label of the row is 0. `positives` holds
+/// one word of labels per block. The limbs have space for 2^20 - 1 powers.
 ///
 /// # Panics
 /// Panics if the length of `vector`, `positives` or `limbs` does not fit the matrix, or `rows` extends past its end.
@@ -51,7 +50,7 @@ pub fn add_powers(
     }
 }
 
-/// Calls `take` with the index of each block that contains some of `rows`, and with the mask of these rows.
+/// Calls `take` once per block that contains some of `rows`, with its index and the mask of these rows.
 #[inline(always)]
 pub(super) fn for_each_block(rows: Range<usize>, mut take: impl FnMut(usize, u64)) {
     for index in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
@@ -76,7 +75,7 @@ multiversioned! {
     ) {
         for_each_block(rows, |index, taken| {
             let (words, labels) = (matrix.block(index).words(), positives[index]);
-            let labels = [labels & taken, !labels & taken];
+            let labels = [labels, taken];
             multiversion::target::match_target! {
                 "x86_64+avx512f+avx512vpopcntdq" => match shared {
                     Shared::Equal => super::avx512::add_powers::<false>(words, labels, vector, matrix.n(), limbs),
@@ -95,7 +94,7 @@ mod plain {
     #[inline(always)]
     pub fn add_powers(
         words: &[u64],
-        [positives, negatives]: [u64; 2],
+        [positives, taken]: [u64; 2],
         vector: &[u64],
         n: usize,
         shared: Shared,
@@ -116,7 +115,8 @@ mod plain {
                 Shared::Equal => n - count,
                 Shared::Ones => count,
             };
-            let sign = (positives >> row & 1).cast_signed() - (negatives >> row & 1).cast_signed();
+            let sign = (positives >> row & 1).cast_signed() * 2 - 1;
+            let sign = sign & -(taken >> row & 1).cast_signed();
             limbs[exponent / LIMB_BITS][row % 8] += sign << (exponent % LIMB_BITS);
         }
     }
@@ -137,7 +137,7 @@ mod tests {
             ends in (0..=count, 0..=count), n in Just(n), is_equal in any::<bool>(),
         ) -> (BitMatrix, Range<usize>, Vec<u64>, Vec<u64>, Shared) {
             let mut matrix = BitMatrix::new(n);
-            // Rows near the vector and far from it occur, so that powers reach every limb.
+            // Some rows are near the vector and some are far, so powers reach every limb.
             for (words, shape) in drawn.iter().zip(shapes) {
                 let words = words.iter().zip(&vector).map(|(word, other)| match shape {
                     0 => *word,
@@ -166,7 +166,7 @@ mod tests {
             prop_assert_eq!(&expected, &found);
             for_each_block(rows, |index, taken| {
                 let (words, labels) = (matrix.block(index).words(), positives[index]);
-                let labels = [labels & taken, !labels & taken];
+                let labels = [labels, taken];
                 plain::add_powers(words, labels, &vector, n, shared, &mut looped);
             });
             prop_assert_eq!(expected, looped);

@@ -19,9 +19,17 @@ impl Wide {
         self.0.fill(0);
     }
 
-    /// The width in words.
-    pub fn words(&self) -> usize {
-        self.0.len()
+    /// The words, least significant first.
+    pub fn words(&self) -> &[u64] {
+        &self.0
+    }
+
+    /// Replaces the number by the words of another.
+    ///
+    /// # Panics
+    /// Panics if the width differs.
+    pub fn assign(&mut self, words: &[u64]) {
+        self.0.copy_from_slice(words);
     }
 
     /// Whether the number is below 0.

@@ -1,9 +1,10 @@
 //! The hypothesis of the kernel perceptron: the support vectors, which are the mistaken examples with their
 //! labels. The exact score of x is the sum of L(v) K(v, x) over the support vectors v with labels L(v).
 //!
-//! The bit kernels compare an example with the support vectors block by block. A histogram counts the
-//! shared literals. Only the sum over the histogram needs wide integers. This sum has n + 1 terms for any
-//! number of support vectors.
+//! The bit kernels compare an example with the support vectors block by block. Without a limit on literals, they
+//! also sum the powers of two, in limbs of 64 bits. With a limit, a histogram counts the shared literals. Only the
+//! sum over the limbs or over the histogram needs wide integers. The number of its terms does not depend on the number
+//! of support vectors.
 
 use std::ops::Range;
 
@@ -366,6 +367,7 @@ mod tests {
             let (stop, n, values) = (StopFlag::default(), kernel.n(), values(&kernel));
             let mut expansion = KernelExpansion::new(kernel.clone());
             let mut scores = KernelScores::new(&expansion);
+            scores.support_words_min = 16;
             let mut examples = BitMatrix::new(n);
             support.iter().for_each(|(x, _)| examples.push_row(x.words()));
             for (known, (x, is_positive)) in support.iter().enumerate() {

@@ -173,6 +173,11 @@ pub trait Rule: Send {
     /// Receives the number of errors of the present hypothesis after an evaluation of the whole sample.
     fn evaluated(&mut self, _errors: u64) {}
 
+    /// Prepares work on the next examples of a sample with helpers, before a block is read. The hypothesis may change
+    /// before the last of them. Called only for the orders [`Order::Cyclic`] and [`Order::Shuffled`]. For `stop`, see
+    /// [`Self::first_mistake`].
+    fn look_ahead(&mut self, _: &SharedSample<'_>, _: &StopFlag) {}
+
     /// The masks of [`Self::mistakes`] for the next blocks of a sample, computed by several threads. Empty if the rule
     /// reads the next block alone. For `stop`, see [`Self::first_mistake`].
     fn mistakes_ahead(&mut self, _: &SharedSample<'_>, _: &StopFlag) -> Vec<u64> {

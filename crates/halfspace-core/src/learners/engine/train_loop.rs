@@ -190,6 +190,9 @@ impl<'r> TrainLoop<'r> {
         loop {
             self.offer(stream);
             self.phase.set_rows(done);
+            if let Some(shared) = stream.shared() {
+                self.rule.look_ahead(&shared, &self.run.stop);
+            }
             let Some(block) = stream.next_block()? else {
                 break;
             };

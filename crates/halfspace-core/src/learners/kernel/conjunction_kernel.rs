@@ -187,7 +187,8 @@ impl Kernel {
             Bins::Sums(sums) => sums,
         };
         let mut counts = [0; BLOCK_ROWS];
-        for index in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
+        let indices = rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS);
+        for (index, labels) in indices.clone().zip(&positives[indices]) {
             let block = matrix.block(index);
             match self.conjunctions {
                 Conjunctions::All => bits::disagreements(block, example, &mut counts),
@@ -195,7 +196,7 @@ impl Kernel {
             }
             let place = |row: usize| row.saturating_sub(index * BLOCK_ROWS).min(BLOCK_ROWS);
             let first = place(rows.start);
-            let mut labels = positives[index].unbounded_shr(first as u32);
+            let mut labels = labels.unbounded_shr(first as u32);
             for &count in &counts[first..place(rows.end)] {
                 sums[count as usize] += ((labels & 1) as i32) * 2 - 1;
                 labels >>= 1;

@@ -99,7 +99,14 @@ impl KernelSeparator<'_> {
         let (mut radius_squared, mut least) = (BigUint::ZERO, None);
         let mut is_clean = true;
         stream.rewind();
-        while let Some(block) = stream.next_block()? {
+        loop {
+            let stop = &self.run.stop;
+            if let Some(shared) = stream.shared() {
+                self.scores.prepare_ahead(&self.expansion, &shared, stop);
+            }
+            let Some(block) = stream.next_block()? else {
+                break;
+            };
             self.prepare(&block);
             for row in 0..block.rows() {
                 let margin = self.margin(&block, row)?;
@@ -146,7 +153,7 @@ impl KernelSeparator<'_> {
     /// Computes the scores of a block with helpers.
     fn prepare(&mut self, block: &Block<'_>) {
         let (rows, stop) = (0..block.rows(), &self.run.stop);
-        self.scores.prepare(&self.expansion, block, rows, stop);
+        self.scores.prepare_rows(&self.expansion, block, rows, stop);
     }
 
     /// y score(x) of a row.

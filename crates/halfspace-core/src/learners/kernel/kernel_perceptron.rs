@@ -62,7 +62,7 @@ use crate::learners::kernel::kernel_scores::KernelScores;
 use crate::learners::linear::novikoff::NOT_CONVERGED;
 use crate::learners::linear::perceptron::{ORDER, order};
 use crate::learners::sample::block::Block;
-use crate::learners::sample::source::{Presentation, Stream};
+use crate::learners::sample::source::{Presentation, SharedSample, Stream};
 
 const MAX_LITERALS: &str = "kernel.max_literals";
 
@@ -185,8 +185,12 @@ impl Rule for KernelPerceptron {
         stop: &StopFlag,
     ) -> Option<usize> {
         self.scores
-            .prepare(&self.expansion, block, rows.clone(), stop);
+            .prepare_rows(&self.expansion, block, rows.clone(), stop);
         rows.find(|&row| stop.raised().is_some() || self.is_mistake(block, row, stop))
+    }
+
+    fn look_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) {
+        self.scores.prepare_ahead(&self.expansion, sample, stop);
     }
 
     fn may_break_off(&self) -> bool {
@@ -204,7 +208,7 @@ impl Rule for KernelPerceptron {
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         let rows = 0..block.rows();
         self.scores
-            .prepare(&self.expansion, block, rows.clone(), stop);
+            .prepare_rows(&self.expansion, block, rows.clone(), stop);
         rows.fold(0, |mask, row| {
             let is_asked = stop.raised().is_none();
             mask | u64::from(is_asked && self.is_mistake(block, row, stop)) << row

@@ -9,7 +9,9 @@
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
-use crate::bits::words_for;
+use hashbrown::HashTable;
+
+use crate::bits::{BLOCK_ROWS, words_for};
 
 use crate::learners::arithmetic::wide::Wide;
 use crate::learners::engine::helpers::{self, are_worthwhile};
@@ -17,6 +19,7 @@ use crate::learners::engine::run::StopFlag;
 use crate::learners::kernel::conjunction_kernel::Histogram;
 use crate::learners::kernel::kernel_expansion::KernelExpansion;
 use crate::learners::sample::block::Block;
+use crate::learners::sample::source::{SharedSample, Stream};
 
 /// The largest size of the cache in bytes. Further examples are scored again each time.
 const KEPT_BYTES_MAX: usize = 1 << 28;
@@ -27,10 +30,13 @@ const SUPPORT_WORDS_MIN: usize = 256;
 /// Examples that one thread scores before it looks for more.
 const EXAMPLES_PER_PIECE: usize = 8;
 
+/// Examples that several threads score before the learner reads the first of them, and their words at most.
+const AHEAD_EXAMPLES_MAX: usize = 2048;
+const AHEAD_WORDS_MAX: usize = 1 << 19;
+
 /// The cached scores of examples under one growing expansion.
 pub struct KernelScores {
     kept: ScoreTable,
-    kept_max: usize,
     /// [`SUPPORT_WORDS_MIN`] outside tests.
     pub(super) support_words_min: usize,
     /// The score of the present example.
@@ -42,34 +48,38 @@ pub struct KernelScores {
 /// The scores of examples, found by their bits. One allocation holds all examples.
 struct ScoreTable {
     hasher: RandomState,
-    /// 1 plus the index of a record, or 0. Their number is a power of two, and at most half of them are in use.
-    slots: Vec<u32>,
+    /// The indices of the records.
+    indices: HashTable<u32>,
     /// A record is the example, its score, and the number of support vectors in the score.
     records: Vec<u64>,
     words: usize,
     record_words: usize,
+    records_max: usize,
 }
 
 impl ScoreTable {
     fn new(words: usize, score_words: usize) -> Self {
+        let record_words = words + score_words + 1;
+        // Growing doubles the memory. A record takes at most four indices with a byte of control each.
+        let bytes = 2 * size_of::<u64>() * record_words + 4 * (size_of::<u32>() + 1);
         Self {
             hasher: RandomState::new(),
-            slots: vec![0; 16],
+            indices: HashTable::new(),
             records: Vec::new(),
             words,
-            record_words: words + score_words + 1,
+            record_words,
+            records_max: KEPT_BYTES_MAX / bytes,
         }
     }
 
-    fn len(&self) -> usize {
-        self.records.len() / self.record_words
+    fn record(&self, index: usize) -> &[u64] {
+        &self.records[index * self.record_words..][..self.record_words]
     }
 
     /// The words of a score and the number of support vectors in the score.
     fn score(&self, index: usize) -> (&[u64], usize) {
-        let record = &self.records[index * self.record_words..][..self.record_words];
-        let (support, score) = record[self.words..].split_last().expect("a record");
-        (score, *support as usize)
+        let (support, record) = self.record(index).split_last().expect("a record");
+        (&record[self.words..], *support as usize)
     }
 
     fn set_score(&mut self, index: usize, score: &Wide, support: usize) {
@@ -79,37 +89,23 @@ impl ScoreTable {
         *last = support as u64;
     }
 
-    /// The record of an example. The error is the slot for a new record.
-    fn find(&self, example: &[u64]) -> Result<usize, usize> {
-        let mut slot = self.hasher.hash_one(example) as usize;
-        loop {
-            slot &= self.slots.len() - 1;
-            let Some(index) = (self.slots[slot] as usize).checked_sub(1) else {
-                return Err(slot);
-            };
-            if self.records[index * self.record_words..][..self.words] == *example {
-                return Ok(index);
-            }
-            slot += 1;
+    /// The record of an example. A new example gets the score 0 of no support vectors if there is space. None
+    /// otherwise.
+    fn find_or_insert(&mut self, example: &[u64]) -> Option<usize> {
+        let hash = self.hasher.hash_one(example);
+        let bits = |index: &u32| &self.records[*index as usize * self.record_words..][..self.words];
+        if let Some(&index) = self.indices.find(hash, |index| bits(index) == example) {
+            return Some(index as usize);
         }
-    }
-
-    /// Adds a record with the score 0 of no support vectors.
-    fn insert(&mut self, slot: usize, example: &[u64]) -> usize {
-        let index = self.len();
+        let index = self.indices.len();
+        if index == self.records_max {
+            return None;
+        }
+        let rehash = |index: &u32| self.hasher.hash_one(bits(index));
+        self.indices.insert_unique(hash, index as u32, rehash);
         self.records.extend(example);
         self.records.resize((index + 1) * self.record_words, 0);
-        self.slots[slot] = index as u32 + 1;
-        if 2 * self.len() > self.slots.len() {
-            self.slots = vec![0; 2 * self.slots.len()];
-            for index in 0..self.len() {
-                let example = &self.records[index * self.record_words..][..self.words];
-                if let Err(slot) = self.find(example) {
-                    self.slots[slot] = index as u32 + 1;
-                }
-            }
-        }
-        index
+        Some(index)
     }
 }
 
@@ -118,12 +114,8 @@ impl KernelScores {
     pub fn new(expansion: &KernelExpansion) -> Self {
         let kernel = expansion.kernel();
         let (score, words) = (kernel.zero(), words_for(kernel.n()));
-        let kept = ScoreTable::new(words, score.words().len());
-        // Growing doubles the memory. Four slots belong to a record at most.
-        let bytes = 2 * size_of::<u64>() * kept.record_words + 4 * size_of::<u32>();
         Self {
-            kept,
-            kept_max: KEPT_BYTES_MAX / bytes,
+            kept: ScoreTable::new(words, score.words().len()),
             support_words_min: SUPPORT_WORDS_MIN,
             score,
             histogram: kernel.histogram(),
@@ -142,7 +134,10 @@ impl KernelScores {
         stop: &StopFlag,
     ) -> Option<&Wide> {
         block.bits().copy_row(row, &mut self.example);
-        let place = self.place(expansion);
+        let place = match self.is_used(expansion) {
+            true => self.kept.find_or_insert(&self.example),
+            false => None,
+        };
         let mut first = 0;
         match place {
             Some(place) => {
@@ -164,79 +159,121 @@ impl KernelScores {
         Some(&self.score)
     }
 
-    /// Brings the cached scores of some rows up to date, if helpers are worth their time. Helpers compute the sums of
-    /// different rows at the same time. The later calls of [`Self::score`] then add only newer support vectors.
-    pub fn prepare(
+    /// Brings the cached scores of some rows of a block up to date: see [`Self::prepare`].
+    pub fn prepare_rows(
         &mut self,
         expansion: &KernelExpansion,
         block: &Block<'_>,
         rows: Range<usize>,
         stop: &StopFlag,
     ) {
-        let each = expansion.words_of_work();
-        if rows.is_empty() || !are_worthwhile(stop, each.saturating_mul(rows.len() as u64)) {
+        if self.may_lack(expansion, rows.len(), stop) {
+            let mut examples = Vec::new();
+            self.copy_rows(block, rows, &mut examples);
+            self.prepare(expansion, &examples, stop);
+        }
+    }
+
+    /// Brings the cached scores of the next examples of a sample up to date: see [`Self::prepare`].
+    pub fn prepare_ahead(
+        &mut self,
+        expansion: &KernelExpansion,
+        sample: &SharedSample<'_>,
+        stop: &StopFlag,
+    ) {
+        let count = (AHEAD_WORDS_MAX / self.example.len()).clamp(BLOCK_ROWS, AHEAD_EXAMPLES_MAX);
+        let count = count.min(sample.left());
+        if !self.may_lack(expansion, count, stop) {
             return;
         }
-        // The first row tells cheaply whether the rows were brought up to date before.
-        let (words, count) = (self.example.len(), rows.len());
-        let first_lacks = self.lacking(expansion, block, rows.start);
-        let vectors = first_lacks.map_or(0, |(_, vectors)| vectors);
-        if vectors == 0 || !are_worthwhile(stop, (vectors * words * count) as u64) {
-            return;
-        }
-        let mut lacking: Vec<(usize, usize)> = Vec::with_capacity(count);
-        for row in rows {
-            // Equal rows share a place.
-            if let Some((place, 1..)) = self.lacking(expansion, block, row)
-                && lacking.iter().all(|(other, _)| *other != place)
-            {
-                lacking.push((place, row));
+        let (mut stream, mut examples) = (sample.part(0, count), Vec::new());
+        while let Some(block) = stream.next_block().expect("data in memory are always read") {
+            self.copy_rows(&block, 0..block.rows(), &mut examples);
+            // The first block tells cheaply whether these examples were brought up to date before.
+            if examples.len() == block.rows() * self.example.len() {
+                let lacking = self.lacking(expansion, &examples);
+                let words: u64 = lacking.iter().map(|lack| lack.words).sum();
+                let all = words * (count as u64) / block.rows() as u64;
+                if !are_worthwhile(stop, all) {
+                    return;
+                }
             }
+        }
+        self.prepare(expansion, &examples, stop);
+    }
+
+    /// Brings the cached scores of examples up to date, if helpers are worth their time. Helpers compute the sums of
+    /// different examples at the same time. The later calls of [`Self::score`] then add only newer support vectors.
+    /// The examples stand one after another.
+    pub fn prepare(&mut self, expansion: &KernelExpansion, examples: &[u64], stop: &StopFlag) {
+        if !self.may_lack(expansion, examples.len() / self.example.len(), stop) {
+            return;
+        }
+        let lacking = self.lacking(expansion, examples);
+        if !are_worthwhile(stop, lacking.iter().map(|lack| lack.words).sum()) {
+            return;
         }
         let pieces: Vec<_> = lacking.chunks(EXAMPLES_PER_PIECE).collect();
         let kept = &self.kept;
         let sums = helpers::map(stop, pieces.len(), |piece, stop| {
-            let kernel = expansion.kernel();
-            let (mut example, mut histogram) = (self.example.clone(), kernel.histogram());
-            let sum = |&(place, row): &(usize, usize)| {
-                let (words, support) = kept.score(place);
-                let mut score = kernel.zero();
+            let mut histogram = expansion.kernel().histogram();
+            let sum = |lack: &Lack<'_>| {
+                let (words, support) = kept.score(lack.place);
+                let mut score = expansion.kernel().zero();
                 score.assign(words);
-                block.bits().copy_row(row, &mut example);
                 let is_done =
-                    expansion.add_score(support, &example, &mut histogram, &mut score, stop);
+                    expansion.add_score(support, lack.example, &mut histogram, &mut score, stop);
                 is_done.then_some(score)
             };
             pieces[piece].iter().map(sum).collect::<Vec<_>>()
         });
-        for (&(place, _), score) in lacking.iter().zip(sums.into_iter().flatten()) {
+        for (lack, score) in lacking.iter().zip(sums.into_iter().flatten()) {
             let Some(score) = score else { return };
-            self.kept.set_score(place, &score, expansion.len());
+            self.kept.set_score(lack.place, &score, expansion.len());
         }
     }
 
-    /// The place of a row in the cache, and the number of support vectors that its score lacks.
-    fn lacking(
-        &mut self,
-        expansion: &KernelExpansion,
-        block: &Block<'_>,
-        row: usize,
-    ) -> Option<(usize, usize)> {
-        block.bits().copy_row(row, &mut self.example);
-        let place = self.place(expansion)?;
-        Some((place, expansion.len() - self.kept.score(place).1))
+    /// Whether `count` examples could lack so many support vectors that helpers are worth their time.
+    fn may_lack(&self, expansion: &KernelExpansion, count: usize, stop: &StopFlag) -> bool {
+        let words = expansion.words_of_work().saturating_mul(count as u64);
+        self.is_used(expansion) && are_worthwhile(stop, words)
     }
 
-    /// The index of the example in the cache. A new example gets an index if there is space. None
-    /// otherwise.
-    fn place(&mut self, expansion: &KernelExpansion) -> Option<usize> {
-        if expansion.len() * self.example.len() < self.support_words_min {
-            return None;
-        }
-        match self.kept.find(&self.example) {
-            Ok(place) => Some(place),
-            Err(_) if self.kept.len() == self.kept_max => None,
-            Err(slot) => Some(self.kept.insert(slot, &self.example)),
+    /// The cached examples among `examples` whose scores lack support vectors. Equal examples appear once.
+    fn lacking<'a>(&mut self, expansion: &KernelExpansion, examples: &'a [u64]) -> Vec<Lack<'a>> {
+        let words = self.example.len();
+        let lack = |example| {
+            let place = self.kept.find_or_insert(example)?;
+            let vectors = expansion.len() - self.kept.score(place).1;
+            let words = (vectors * words) as u64;
+            (words > 0).then_some(Lack {
+                place,
+                example,
+                words,
+            })
+        };
+        let mut lacking: Vec<_> = examples.chunks_exact(words).filter_map(lack).collect();
+        lacking.sort_unstable_by_key(|lack| lack.place);
+        lacking.dedup_by_key(|lack| lack.place);
+        lacking
+    }
+
+    fn copy_rows(&mut self, block: &Block<'_>, rows: Range<usize>, examples: &mut Vec<u64>) {
+        for row in rows {
+            block.bits().copy_row(row, &mut self.example);
+            examples.extend(&self.example);
         }
     }
+
+    fn is_used(&self, expansion: &KernelExpansion) -> bool {
+        expansion.len() * self.example.len() >= self.support_words_min
+    }
+}
+
+/// A cached example whose score lacks support vectors.
+struct Lack<'a> {
+    place: usize,
+    example: &'a [u64],
+    /// The words of these support vectors.
+    words: u64,
 }

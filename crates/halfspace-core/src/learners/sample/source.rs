@@ -45,6 +45,12 @@ pub trait Stream: Send {
         true
     }
 
+    /// The rest of the pass for several threads. None unless the examples are in memory and the next one is the first of
+    /// a block.
+    fn shared(&self) -> Option<SharedSample<'_>> {
+        None
+    }
+
     /// Returns to the first example.
     fn rewind(&mut self);
 
@@ -74,12 +80,6 @@ pub trait Sample: Stream {
 
     /// The same examples as a stream.
     fn as_stream(&mut self) -> &mut dyn Stream;
-
-    /// The same examples for several threads. None unless the sample is in memory and the next example is the first
-    /// of a block.
-    fn shared(&self) -> Option<SharedSample<'_>> {
-        None
-    }
 
     /// Moves behind the next `count` examples, as if blocks of 64 were requested one after the other.
     fn skip(&mut self, count: usize);
@@ -291,6 +291,21 @@ impl Stream for Presented<'_> {
         self.order.is_none()
     }
 
+    fn shared(&self) -> Option<SharedSample<'_>> {
+        let data = self
+            .data
+            .filter(|data| !matches!(data.features(), Features::Real(_)))?;
+        self.next
+            .is_multiple_of(BLOCK_ROWS)
+            .then_some(SharedSample {
+                data,
+                presentation: self.presentation,
+                order: self.order.as_deref(),
+                next: self.next,
+                examples: self.examples,
+            })
+    }
+
     fn rewind(&mut self) {
         (self.next, self.mark) = (0, 0);
     }
@@ -360,21 +375,6 @@ impl Sample for Presented<'_> {
 
     fn as_stream(&mut self) -> &mut dyn Stream {
         self
-    }
-
-    fn shared(&self) -> Option<SharedSample<'_>> {
-        let data = self
-            .data
-            .filter(|data| !matches!(data.features(), Features::Real(_)))?;
-        self.next
-            .is_multiple_of(BLOCK_ROWS)
-            .then_some(SharedSample {
-                data,
-                presentation: self.presentation,
-                order: self.order.as_deref(),
-                next: self.next,
-                examples: self.examples,
-            })
     }
 
     fn skip(&mut self, count: usize) {

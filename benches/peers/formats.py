@@ -4,9 +4,10 @@ Both sides read the same files, use one thread, and are measured by their proces
 in real time, because the disk takes part. Arguments select works by a part of their name, for example `arff`.
 """
 
+import http.client
+import itertools
 import json
 import os
-import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -18,46 +19,42 @@ import pandas  # noqa: E402
 import polars  # noqa: E402
 from sklearn.datasets import load_svmlight_file  # noqa: E402
 
+from processes import TARGET, Worker, example, serving_ours  # noqa: E402
 from table import Table  # noqa: E402
 
 
-class Ours:
-    """The example `peer_formats` as a process that answers requests."""
+# The rate before the comparison existed.
+UPLOAD_MEGABYTES_PER_SECOND = 340
 
-    def __init__(self):
-        build = ["cargo", "build", "--quiet", "--release", "-p", "halfspace-formats", "--example", "peer_formats"]
-        subprocess.run(build, check=True)
-        program = Path(os.environ.get("CARGO_TARGET_DIR", "target"), "release/examples/peer_formats")
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+class Ours(Worker):
+    """The example `peer_formats` as a process."""
 
     def processor_seconds(self):
         """The counter is exact while the process waits for a request."""
         counters = Path(f"/proc/{self.process.pid}/schedstat").read_text()
         return int(counters.split()[0]) / 1e9
 
-    def ask(self, work, file, n=0):
+    def once(self, work, file, n=0):
         """Does a work once. Returns real seconds for the works of a disk, and processor seconds for the others."""
-        request = {"work": work, "file": str(file), "n": n}
         begin = self.processor_seconds()
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
+        answer = self.ask({"work": work, "file": str(file), "n": n})
         return answer["seconds"] if work in ("store", "copy") else self.processor_seconds() - begin
 
     def seconds(self, work, file, n=0, times=1):
         """Seconds per megabyte of the file. Short works are done several times."""
         megabytes = file.stat().st_size / 1e6 * times
-        return lambda: sum(self.ask(work, file, n) for _ in range(times)) / megabytes
+        return lambda: sum(self.once(work, file, n) for _ in range(times)) / megabytes
 
 
-def timed(work, file, times=1):
+def timed(work, file, times=1, clock=time.process_time):
     megabytes = file.stat().st_size / 1e6 * times
 
     def seconds():
-        begin = time.process_time()
+        begin = clock()
         for _ in range(times):
             work(file)
-        return (time.process_time() - begin) / megabytes
+        return (clock() - begin) / megabytes
 
     return seconds
 
@@ -154,19 +151,48 @@ def libsvm(table, ours, folder, random):
         lines.append(f"{label} " + " ".join(f"{index}:1" for index in indices))
     file = folder / "agaricus.libsvm"
     file.write_text("\n".join(lines) + "\n")
-    read = timed(lambda file: load_svmlight_file(str(file)), file)
-    table.compare("LIBSVM, read", "scikit-learn", None, read, ours.seconds("parse", file), "MB")
+
+    def load(file):
+        load_svmlight_file(str(file))
+
+    table.compare("LIBSVM, read", "scikit-learn", None, timed(load, file), ours.seconds("parse", file), "MB")
+    work = "LIBSVM, upload until durable"
+    if table.has(work):
+        with serving_ours(folder) as address:
+            mine = uploads(address, "text/x-libsvm", file.read_bytes(), times=16)
+            read = timed(load, file, clock=time.perf_counter)
+            table.compare(work, "scikit-learn, read", None, read, mine, "MB")
+            table.compare(work, "rate to keep", 1, lambda: 1 / UPLOAD_MEGABYTES_PER_SECOND, mine, "MB")
+
+
+def uploads(address, media_type, piece, times):
+    """Seconds per megabyte of a body that repeats a piece, until the answer. The dataset is deleted afterwards."""
+    length = len(piece) * times
+
+    def seconds():
+        connection = http.client.HTTPConnection(address)
+        headers = {"content-type": media_type, "content-length": str(length)}
+        begin = time.perf_counter()
+        connection.request("POST", "/v1/datasets", itertools.repeat(piece, times), headers)
+        answer = connection.getresponse()
+        document = json.load(answer)
+        spent = time.perf_counter() - begin
+        if answer.status != 201:
+            raise RuntimeError(document)
+        connection.request("DELETE", f"/v1/datasets/{document['id']}")
+        connection.getresponse().read()
+        return spent / (length / 1e6)
+
+    return seconds
 
 
 def main():
-    ours = Ours()
+    ours = Ours(example("peer_formats"))
     # The folder is on the disk of this project, because the system's own may be in memory.
-    with tempfile.TemporaryDirectory(dir=os.environ.get("CARGO_TARGET_DIR", "target")) as folder:
+    with tempfile.TemporaryDirectory(dir=TARGET) as folder:
         table = Table("formats: one thread, processor time, medians of alternating pairs")
         for area in (bits, reals, tensors, stored, libsvm):
             area(table, ours, Path(folder), np.random.default_rng(1))
-    ours.process.stdin.close()
-    ours.process.wait()
     return table.missed
 
 

@@ -1,13 +1,10 @@
-"""Learners beside scikit-learn, NumPy, HiGHS and libsvm.
+"""Learners beside scikit-learn, Vowpal Wabbit, NumPy, HiGHS and libsvm.
 
 Both sides get the same data, use one thread, and are measured by their processor time. Arguments select works by a
 part of their name, for example `winnow`.
 """
 
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -20,28 +17,20 @@ import numpy as np  # noqa: E402
 from scipy import sparse  # noqa: E402
 from sklearn.linear_model import Perceptron  # noqa: E402
 from sklearn.svm import SVC  # noqa: E402
+from vowpalwabbit import Workspace  # noqa: E402
 
+from processes import Worker, example  # noqa: E402
 from table import Table  # noqa: E402
 
 warnings.filterwarnings("ignore")
 
 
-class Ours:
-    """The example `peer_learners` as a process that answers requests."""
+class Ours(Worker):
+    """The example `peer_learners` as a process."""
 
-    def __init__(self, program, folder):
-        self.process = subprocess.Popen(
-            [program, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def ask(self, work, sample, **rest):
+    def seconds(self, work, sample, per=1, **rest):
         request = {"work": work, "data": sample.name, "n": sample.x.shape[1], "real": sample.is_real, **rest}
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def seconds(self, *request, per=1, **rest):
-        return lambda: self.ask(*request, **rest)["seconds"] / per
+        return lambda: self.ask(request)["seconds"] / per
 
 
 class Sample:
@@ -81,6 +70,26 @@ def scikit_perceptron(x, y, passes):
     return lambda: seconds() / passes
 
 
+def vowpal_wabbit(folder, sample, passes):
+    """Plain gradient steps on the hinge loss, which is the loss nearest to the perceptron's.
+
+    The first training writes the cache, which holds the parsed examples for the others.
+    """
+    data, cache = Path(folder, "examples.vw"), Path(folder, "examples.cache")
+    with data.open("w") as lines:
+        for row, label in zip(sample.x, sample.y):
+            features = " ".join(map(str, np.flatnonzero(row)))
+            lines.write(f"{1 if label else -1} | {features}\n")
+
+    def train():
+        options = f"--data {data} --cache_file {cache} --passes {passes} --holdout_off --quiet"
+        Workspace(f"{options} --sgd --loss_function hinge --bit_precision 10").finish()
+
+    train()
+    seconds = timed(train)
+    return lambda: seconds() / passes
+
+
 def perceptrons(table, ours, folder):
     passes = 50
     for noise, words in ((0.0, "without noise"), (0.05, "5 % noise")):
@@ -101,13 +110,13 @@ def perceptrons(table, ours, folder):
         "perceptron, bits, 100,000 x 256, 5 % noise", "scikit-learn, dense", None,
         scikit_perceptron(signed, bits.y, passes), mine, "pass",
     )
-    rows = sparse.csr_matrix(bits.x.astype(np.float64))
     unsigned = {"passes": passes, "params": {"reading": "unsigned"}}
-    table.compare(
-        "perceptron, bits, 5 % noise, {0, 1}", "scikit-learn, csr", 8,
-        scikit_perceptron(rows, bits.y, passes),
-        ours.seconds("perceptron", bits, per=passes, **unsigned), "pass",
-    )
+    mine = ours.seconds("perceptron", bits, per=passes, **unsigned)
+    work = "perceptron, bits, 5 % noise, {0, 1}"
+    rows = sparse.csr_matrix(bits.x.astype(np.float64))
+    table.compare(work, "scikit-learn, csr", 8, scikit_perceptron(rows, bits.y, passes), mine, "pass")
+    if table.has(work):
+        table.compare(work, "Vowpal Wabbit", None, vowpal_wabbit(folder, bits, passes), mine, "pass")
 
 
 def winnow(table, ours, folder):
@@ -197,14 +206,11 @@ def products(table, ours, folder):
 
 
 def main():
-    program = os.environ["PEER_LEARNERS"]
     with tempfile.TemporaryDirectory() as folder:
-        ours = Ours(program, folder)
+        ours = Ours(example("peer_learners"), folder)
         table = Table("learners: one thread, processor time, medians of alternating pairs")
         for area in (perceptrons, winnow, kernel_perceptron, exact_answers, products):
             area(table, ours, folder)
-        ours.process.stdin.close()
-        ours.process.wait()
     return table.missed
 
 

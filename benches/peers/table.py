@@ -20,7 +20,7 @@ class Table:
     def __init__(self, title):
         print(f"\n{title}")
         row(HEADER)
-        self.chosen = sys.argv[1:]
+        self.chosen = [word for word in sys.argv[1:] if not word.startswith("--")]
         self.missed = 0
 
     def compare(self, work, peer, goal, theirs, ours, unit, rounds=5):
@@ -29,12 +29,18 @@ class Table:
         The ratio of a round is the seconds of the peer over our seconds. The medians stand in the table. A unit
         of "s" prints seconds, and any other unit prints the number of units per second.
         """
-        if self.chosen and not any(part in work for part in self.chosen):
-            return
-        pairs = [(theirs(), ours()) for _ in range(rounds)]
-        ratios = sorted(their / our for their, our in pairs)
+        if self.has(work):
+            pairs = [(theirs(), ours()) for _ in range(rounds)]
+            medians = [statistics.median(side) for side in zip(*pairs)]
+            self.add(work, peer, goal, medians, [their / our for their, our in pairs], unit)
+
+    def has(self, work):
+        return not self.chosen or any(part in work for part in self.chosen)
+
+    def add(self, work, peer, goal, medians, ratios, unit):
+        """Adds a row of measured figures. `medians` holds the figure of the peer and ours."""
+        ratios = sorted(ratios)
         ratio = statistics.median(ratios)
-        medians = [statistics.median(side) for side in zip(*pairs)]
         figures = [figure(seconds, unit) for seconds in medians]
         is_met = "" if goal is None else "yes" if ratio >= goal else "no"
         self.missed += is_met == "no"
@@ -43,5 +49,11 @@ class Table:
         row((work, peer, *figures, f"{ratio:.2f}", f"{least} .. {most}", goal, is_met))
 
 
-def figure(seconds, unit):
-    return f"{seconds:.4f} s" if unit == "s" else f"{1 / seconds:.3g} {unit}/s"
+def figure(value, unit):
+    """A size in "MB file" is plain, as seconds are. Other units become rates."""
+    if unit == "MB file":
+        return f"{value:.1f} MB"
+    if unit == "s":
+        return f"{value:.4g} s"
+    rate = 1 / value
+    return f"{rate:,.0f} {unit}/s" if rate >= 1_000 else f"{rate:.3g} {unit}/s"

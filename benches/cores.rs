@@ -86,20 +86,22 @@ fn compare<T: PartialEq + Debug>(name: &str, cores: usize, compute: impl Fn(&Run
         together.push(all);
         ratios.push(one / all);
     }
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let best = ratios.iter().copied().fold(0.0, f64::max);
     let (one, all, ratio) = (median(alone), median(together), median(ratios));
-    println!("{name:<44} {one:>9.4} {all:>9.4} {ratio:>7.2} {best:>7.2}");
+    println!("{name:<44} {one:>9.4} {all:>9.4} {ratio:>7.2} {least:>7.2} {best:>7.2}");
 }
 
 fn main() {
     let cores = std::env::args().find_map(|text| text.parse().ok());
     let cores: usize = cores.unwrap_or(2).max(2);
     println!(
-        "{:<44} {:>9} {:>9} {:>7} {:>7}",
+        "{:<44} {:>9} {:>9} {:>7} {:>7} {:>7}",
         "",
         "1 core",
         format!("{cores} cores"),
         "ratio",
+        "least",
         "best"
     );
     for (n, count) in [(1_001, 16_000), (1_001, 160_000), (10_001, 80_000)] {

@@ -318,7 +318,9 @@ impl From<FormatError> for Problem {
     fn from(error: FormatError) -> Self {
         let code = match error.kind {
             // An error of the service's disk is not a fault of the body, so it has no place there.
-            FormatErrorKind::Spool(kind) => return StoreError::from(io::Error::from(kind)).into(),
+            FormatErrorKind::Spool(kind) => {
+                return StoreError::from(io::Error::new(kind, error.detail)).into();
+            }
             FormatErrorKind::NoMemory(full) => return full.into(),
             FormatErrorKind::TooLarge { .. } => Code::TOO_LARGE,
             FormatErrorKind::Io | FormatErrorKind::NotYet => Code::UNREADABLE,

@@ -26,6 +26,7 @@ mod tests;
 
 pub use check::check_store;
 pub use check::report::{CheckNews, CheckSummary, Damage};
+pub use data::begun_dataset::BegunDataset;
 pub use data::datasets::NewDataset;
 pub use data::reservations::Reservation;
 pub use data::stored::ReadError;

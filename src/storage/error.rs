@@ -77,10 +77,14 @@ impl From<io::Error> for StoreError {
     }
 }
 
-/// For writers, whose errors must have this type. The conversion back restores the same `StoreError`.
+/// For writers, whose errors must have this type. The conversion back restores the same `StoreError`. The kind tells
+/// a full store to code that knows no `StoreError`.
 impl From<StoreError> for io::Error {
     fn from(error: StoreError) -> Self {
-        Self::other(error)
+        match error {
+            StoreError::Full(_) => Self::new(io::ErrorKind::StorageFull, error),
+            error => Self::other(error),
+        }
     }
 }
 

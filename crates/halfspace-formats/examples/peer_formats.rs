@@ -10,9 +10,10 @@ use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::{self, BufRead, BufWriter, Read, Write};
 use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use halfspace_formats::{EXAMPLES_MAX, Format, Options, Spool, gather, parse};
+use halfspace_formats::{EXAMPLES_MAX, Format, Options, ParsedRows, Spool, gather, parse};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -20,6 +21,12 @@ use inference::read_tensor;
 
 /// The memory of an upload before its rows move to a file.
 const UPLOAD_MEMORY_BYTES: u64 = 16 << 20;
+
+/// Bytes that are written before the next sync begins.
+const SYNC_BYTES: usize = 32 << 20;
+
+/// Bytes per write, as in the blobs of the server.
+const PART_BYTES: usize = 1 << 20;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -92,16 +99,52 @@ fn store(request: &Request) -> Result<usize, Failure> {
             .truncate(true)
             .open(&spooled)
     };
-    let spool = Spool::new(UPLOAD_MEMORY_BYTES, open);
+    let to = File::create(&stored)?;
+    let target = BufWriter::with_capacity(PART_BYTES, SyncedFile::new(to.try_clone()?));
+    let spool = Spool::new(UPLOAD_MEMORY_BYTES, open).storing(EXAMPLES_MAX, target);
     let file = File::open(&request.file)?;
     let mut parsed = gather(format(request)?, file, &Options::default(), spool)?;
-    let to = File::create(&stored)?;
-    parsed
-        .data
-        .store(BufWriter::with_capacity(1 << 20, &to), EXAMPLES_MAX)?;
+    if !matches!(parsed.data, ParsedRows::Stored(_)) {
+        parsed.data.store(&to, EXAMPLES_MAX)?;
+    }
     to.sync_all()?;
     fs::remove_file(stored)?;
     Ok(parsed.data.header().rows)
+}
+
+/// A file whose pages go to the disk while the file grows, like the blobs of the server.
+struct SyncedFile {
+    file: File,
+    unsynced_bytes: usize,
+    sync: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl SyncedFile {
+    fn new(file: File) -> Self {
+        Self {
+            file,
+            unsynced_bytes: 0,
+            sync: None,
+        }
+    }
+}
+
+impl Write for SyncedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let is_syncing = self.sync.as_ref().is_some_and(|sync| !sync.is_finished());
+        if self.unsynced_bytes >= SYNC_BYTES && !is_syncing {
+            let file = self.file.try_clone()?;
+            self.sync = Some(thread::spawn(move || file.sync_data()));
+            self.unsynced_bytes = 0;
+        }
+        let written = self.file.write(bytes)?;
+        self.unsynced_bytes += written;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn copy(request: &Request) -> Result<usize, Failure> {

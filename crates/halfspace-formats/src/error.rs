@@ -242,7 +242,7 @@ impl Fault {
             Ok(fault) => return fault,
             Err(error) => error,
         };
-        let detail = format!("The examples cannot be written to the spool: {error}.");
+        let detail = format!("The examples cannot be written: {error}.");
         Self::new(FormatErrorKind::Spool(error.kind()), detail)
     }
 

@@ -54,7 +54,8 @@ pub use binary::npy_header::npy_header;
 pub use binary::packed::BitOrder;
 pub use binary::tensor::{TensorList, read_tensor_octets};
 pub use binary::tensor_datatype::Datatype;
-pub use building::parsed_rows::{ParsedRows, Stored};
+pub use building::parsed_rows::ParsedRows;
+pub use building::store_pass::{Stored, storing_bytes};
 pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use error::{FormatError, FormatErrorKind, Place};
 pub use extent::{Extent, extent};
@@ -480,7 +481,9 @@ impl Parsed<ParsedRows> {
     fn in_memory(self) -> Parsed {
         self.with(|data| match data {
             ParsedRows::Memory(data) => data,
-            ParsedRows::Spooled(_) => unreachable!("rows are spooled where there is a spool"),
+            ParsedRows::Spooled(_) | ParsedRows::Stored(_) => {
+                unreachable!("rows leave memory only where there is a spool")
+            }
         })
     }
 }

@@ -24,7 +24,7 @@ use crate::records::{
 };
 
 use crate::http::App;
-use crate::http::datasets::upload::DatasetRequest;
+use crate::http::datasets::upload::{DatasetRequest, Purpose};
 use crate::http::document::declared::{BODY, EXAMPLES, IN_PATH, KEYED, STORED, problems};
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::data_options::DataParameters;
@@ -195,7 +195,15 @@ async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Re
     let body = DataBody::new(&app, request)?;
     let reserved = app.jobs.reserve(&owner, body.stored_least()).await?;
     let query = query_pairs(body.parts.uri.query())?;
-    let upload = upload::read(&app, &owner, body, query, &reserved, None).await?;
+    let begun = app.jobs.begin_dataset()?;
+    let purpose = Purpose::Store(&begun);
+    let upload = match upload::read(&app, &owner, body, query, &reserved, purpose).await {
+        Ok(upload) => upload,
+        Err(problem) => {
+            begun.abort().await;
+            return Err(problem.into());
+        }
+    };
     let new = NewDataset {
         owner,
         name: upload.name,
@@ -204,6 +212,7 @@ async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Re
         seed: upload.seed,
         key: key.claim(),
         reserved: Some(reserved),
+        begun,
     };
     let permit = upload.permit;
     // A complete upload is stored to the end under its permit, even if the client leaves.

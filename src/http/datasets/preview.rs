@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::records::{DataFacts, Names};
 
 use crate::http::App;
-use crate::http::datasets::upload::{self, DatasetRequest};
+use crate::http::datasets::upload::{self, DatasetRequest, Purpose};
 use crate::http::datasets::{FactsDocument, encoding_sha256};
 use crate::http::document::declared::{BODY, EXAMPLES, STORED, problems};
 use crate::http::extract::data_body::{DataBody, Octets};
@@ -127,7 +127,8 @@ pub async fn preview_data(
     let preview = Preview::new(row_count(&mut query)?);
     // Spooled rows count against the quota until the answer. Other rows need no quota.
     let reserved = app.jobs.reserve(&owner, 0).await?;
-    let upload = upload::read(&app, &owner, body, query, &reserved, Some(&preview)).await?;
+    let purpose = Purpose::Preview(&preview);
+    let upload = upload::read(&app, &owner, body, query, &reserved, purpose).await?;
     let _permit = upload.permit;
     let (mut parsed, facts, refusal) = match upload.parsed {
         Ok(parsed) => {

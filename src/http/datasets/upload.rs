@@ -8,7 +8,7 @@ use halfspace_formats::{
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::jobs::Reservation;
+use crate::jobs::{BegunDataset, Reservation};
 use crate::records::Owner;
 use crate::records::train::SeedNumber;
 
@@ -55,6 +55,24 @@ pub struct Upload {
     pub permit: Option<OwnerPermit>,
 }
 
+/// The use of an upload.
+#[derive(Clone, Copy)]
+pub enum Purpose<'a> {
+    /// The examples become the begun dataset. Large examples may be written to its blob while they arrive.
+    Store(&'a BegunDataset),
+    /// A preview shows the examples or explains an error.
+    Preview(&'a Preview),
+}
+
+impl Purpose<'_> {
+    fn preview(self) -> Option<Preview> {
+        match self {
+            Self::Store(_) => None,
+            Self::Preview(preview) => Some(preview.clone()),
+        }
+    }
+}
+
 /// Reads the body of an upload. The stored form of spooled rows counts against the reservation.
 ///
 /// # Errors
@@ -66,11 +84,11 @@ pub async fn read(
     body: DataBody,
     query: Pairs,
     reserved: &Reservation,
-    preview: Option<&Preview>,
+    purpose: Purpose<'_>,
 ) -> Result<Upload, Problem> {
     let upload = match body.format {
-        Format::Json => read_json(app, owner, body, &query, preview).await?,
-        _ => read_lines(app, owner, body, query, reserved.clone(), preview).await?,
+        Format::Json => read_json(app, owner, body, &query, purpose).await?,
+        _ => read_lines(app, owner, body, query, reserved.clone(), purpose).await?,
     };
     if let Ok(parsed) = &upload.parsed {
         check_assume(parsed.data.header().labels, upload.assume)?;
@@ -85,7 +103,7 @@ async fn read_lines(
     mut body: DataBody,
     query: Pairs,
     reserved: Reservation,
-    preview: Option<&Preview>,
+    purpose: Purpose<'_>,
 ) -> Result<Upload, Problem> {
     body.limits = app.limits.of_datasets();
     let (name, data) = line_options(query, &body.limits)?;
@@ -95,12 +113,16 @@ async fn read_lines(
     // Checked before spooling, so that one upload does not take the rest of a full disk from others.
     app.jobs.store().ensure_space().await?;
     let mut options = data.resolve(app, owner).await?;
-    options.preview = preview.cloned();
+    options.preview = purpose.preview();
     let (format, effort, assume) = (body.format, body.effort(options.n), options.assume);
     let scratch = app.scratch.clone();
     let held = reserved.clone();
     let spool = Spool::new(app.limits.upload_memory_bytes_max, move || scratch.file())
         .reserving(move |bytes| held.grow_to(bytes).map_err(|_| NotReserved));
+    let spool = match purpose {
+        Purpose::Store(begun) => spool.storing(begun.compared_max, begun.target()),
+        Purpose::Preview(_) => spool,
+    };
     let read = body.read_held(app, effort, move |reader| {
         let gathered = halfspace_formats::gather(format, reader, &options, spool);
         match (&gathered, reserved.refusal()) {
@@ -143,7 +165,7 @@ async fn read_json(
     owner: &Owner,
     body: DataBody,
     query: &Pairs,
-    preview: Option<&Preview>,
+    purpose: Purpose<'_>,
 ) -> Result<Upload, Problem> {
     if let Some((name, _)) = query.first() {
         let detail = "the parameter is not for JSON bodies; set a field of the JSON body instead";
@@ -173,7 +195,7 @@ async fn read_json(
     let (parsed, assume) = match data {
         DataForm::Rows(rows) => {
             let mut options = row_options(app, owner, &rows, "/data").await?;
-            options.preview = preview.cloned();
+            options.preview = purpose.preview();
             let parse = move || outcome(rows.parse(&options), options.preview.as_ref(), "/data");
             (body::compute(None, parse).await?, None)
         }

@@ -135,6 +135,7 @@ impl Keep {
                 seed: None,
                 key,
                 reserved: None,
+                begun: self.app.jobs.begin_dataset()?,
             };
             let id = self.app.jobs.store_dataset(new).await?.summary.id;
             let answer = told(raw(dataset_form(id).to_string())?);

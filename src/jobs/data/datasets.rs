@@ -16,10 +16,11 @@ use halfspace_formats::{
 use tokio::task::JoinError;
 
 use crate::records::dataset::Repetitions;
-use crate::records::id::DatasetKind;
 use crate::records::{DataFacts, Dataset, DatasetId, DatasetSummary, KeyClaim, Names, Owner};
+use crate::storage::blobs::BlobWriter;
 use crate::storage::{Blobs, DeleteDatasetOutcome, StoreError};
 
+use super::begun_dataset::BegunDataset;
 use super::reservations::Reservation;
 use super::stored::ReadError;
 use crate::jobs::service::{Jobs, JobsError};
@@ -40,10 +41,9 @@ pub struct NewDataset {
     pub key: Option<KeyClaim>,
     /// The reservation under which the examples were read.
     pub reserved: Option<Reservation>,
+    /// The dataset that was begun before the examples were read.
+    pub begun: BegunDataset,
 }
-
-/// Memory for storing a dataset: the buffers of a blob and of a spool.
-const STORING_BYTES: u64 = 768 << 10;
 
 /// Memory for one example while duplicates are counted.
 const EXAMPLE_KEY_BYTES: u64 = 16;
@@ -64,25 +64,12 @@ impl Jobs {
             None => self.reserve(&new.owner, bytes).await?,
         };
         reserved.set(bytes).map_err(JobsError::OverQuota)?;
-        let room = self.room_to_compare(&new.parsed)?;
-        let (id, created_at) = (self.ids.id::<DatasetKind>(), self.ids.now());
+        let (id, created_at) = (new.begun.id, new.begun.created_at);
+        let blob = new.begun.into_blob().ok_or_else(|| {
+            StoreError::other("the examples of a dataset were stored before their reader ended")
+        })?;
+        let (parsed, facts, bytes) = self.write_blob(new.parsed, new.assume, blob).await?;
         let key = Blobs::dataset_key(id);
-        let mut blob = self.blobs.writer(&key)?;
-        let mut new = new;
-        let written = tokio::task::spawn_blocking(move || {
-            let facts = write(&mut new.parsed, new.assume, &mut blob, room);
-            (blob, facts, new)
-        });
-        let defect = |error: JoinError| StoreError::Other(error.into());
-        let (blob, facts, new) = written.await.map_err(defect)?;
-        let facts = match facts {
-            Ok(facts) => facts,
-            Err(error) => {
-                blob.abort().await;
-                return Err(unwritten(error).into());
-            }
-        };
-        let bytes = blob.finish().await?;
         let dataset = Dataset {
             summary: DatasetSummary {
                 id,
@@ -94,7 +81,7 @@ impl Jobs {
                 data_key: key.clone(),
                 created_at,
             },
-            names: Names::of(&new.parsed),
+            names: Names::of(&parsed),
         };
         // From here on the row counts the bytes. A second count by the reservation could refuse another upload
         // that fits.
@@ -114,6 +101,36 @@ impl Jobs {
             }
         }
         Ok(dataset)
+    }
+
+    /// Writes the examples to the blob, unless their reader did so, and publishes the blob. Returns the length of the
+    /// blob.
+    async fn write_blob(
+        &self,
+        mut parsed: Parsed<ParsedRows>,
+        assume: Option<Assume>,
+        mut blob: BlobWriter,
+    ) -> Result<(Parsed<ParsedRows>, DataFacts, u64), JobsError> {
+        let facts = if let ParsedRows::Stored(stored) = &parsed.data {
+            facts(&parsed, stored, assume, self.compared_max())
+        } else {
+            let room = self.room_to_compare(&parsed)?;
+            let written = tokio::task::spawn_blocking(move || {
+                let facts = write(&mut parsed, assume, &mut blob, room);
+                (parsed, blob, facts)
+            });
+            let facts;
+            (parsed, blob, facts) = written.await.map_err(StoreError::other)?;
+            match facts {
+                Ok(facts) => facts,
+                Err(error) => {
+                    blob.abort().await;
+                    return Err(unwritten(error).into());
+                }
+            }
+        };
+        let bytes = blob.finish().await?;
+        Ok((parsed, facts, bytes))
     }
 
     /// Finds the facts that a dataset of the examples would have. Stores nothing.
@@ -138,15 +155,18 @@ impl Jobs {
     /// The largest number of examples that are compared for duplicates, and the memory for storing the examples.
     fn room_to_compare(&self, parsed: &Parsed<ParsedRows>) -> Result<(usize, Grant), JobsError> {
         let rows = parsed.data.header().rows;
-        let memory = &self.config.memory;
-        let fitting = memory.bytes_max() / 2 / EXAMPLE_KEY_BYTES;
-        let compared_max = usize::try_from(fitting)
-            .map_or(halfspace_formats::EXAMPLES_MAX, |fitting| {
-                fitting.min(halfspace_formats::EXAMPLES_MAX)
-            });
-        let compared = if rows <= compared_max { rows as u64 } else { 0 };
-        let taken = memory.try_take(STORING_BYTES + compared * EXAMPLE_KEY_BYTES);
+        let compared_max = self.compared_max();
+        let bytes = halfspace_formats::storing_bytes(rows, compared_max);
+        let taken = self.config.memory.try_take(bytes);
         Ok((compared_max, taken.map_err(JobsError::NoMemory)?))
+    }
+
+    /// The largest number of examples that are compared for duplicates.
+    pub(super) fn compared_max(&self) -> usize {
+        let fitting = self.config.memory.bytes_max() / 2 / EXAMPLE_KEY_BYTES;
+        usize::try_from(fitting).map_or(halfspace_formats::EXAMPLES_MAX, |fitting| {
+            fitting.min(halfspace_formats::EXAMPLES_MAX)
+        })
     }
 
     /// The owner's dataset.
@@ -280,10 +300,19 @@ fn write(
     (compared_max, memory): (usize, Grant),
 ) -> Result<DataFacts, BlocksError> {
     let stored = memory.within(|| parsed.data.store(to, compared_max))?;
+    Ok(facts(parsed, &stored, assume, compared_max))
+}
+
+fn facts(
+    parsed: &Parsed<ParsedRows>,
+    stored: &Stored,
+    assume: Option<Assume>,
+    compared_max: usize,
+) -> DataFacts {
     let header = &stored.header;
     let examples = header.rows as u64;
     let zero_is_minus = header.kind == RowsKind::Boolean && parsed.zero_bit_value < 0.0;
-    Ok(DataFacts {
+    DataFacts {
         n: header.n as u64,
         kind: header.labels,
         values: header.kind,
@@ -295,9 +324,9 @@ fn write(
             LabelsKind::HalfSpace => Some(examples),
             LabelsKind::Unlabelled => None,
         },
-        repetitions: repetitions(&stored, compared_max),
+        repetitions: repetitions(stored, compared_max),
         sha256: hex::encode(stored.digest),
-    })
+    }
 }
 
 fn repetitions(stored: &Stored, compared_max: usize) -> Repetitions {

@@ -4,7 +4,7 @@ use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_formats::Parsed;
 
 use super::*;
-use crate::jobs::{JobsError, NewDataset};
+use crate::jobs::{Jobs, JobsError, NewDataset};
 use crate::records::{Dataset, DatasetId};
 use crate::storage::StoreError;
 
@@ -16,7 +16,7 @@ fn data() -> Data {
     Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
 }
 
-fn new_dataset() -> NewDataset {
+fn new_dataset(jobs: &Jobs) -> NewDataset {
     NewDataset {
         key: None,
         owner: Owner::anonymous(),
@@ -24,13 +24,17 @@ fn new_dataset() -> NewDataset {
         parsed: Parsed::of(data()).into(),
         assume: None,
         reserved: None,
+        begun: jobs.begin_dataset().unwrap(),
         seed: None,
     }
 }
 
 impl Rig {
     async fn dataset(&self) -> Dataset {
-        self.jobs.store_dataset(new_dataset()).await.unwrap()
+        self.jobs
+            .store_dataset(new_dataset(&self.jobs))
+            .await
+            .unwrap()
     }
 
     fn blob_of(&self, dataset: &Dataset) -> PathBuf {
@@ -76,7 +80,7 @@ async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
     assert!(rig.is_listed(dataset.summary.id).await);
     // Both answers are missing, so the outcome is unknown.
     faults::plan("INSERT INTO datasets", &[InjectedFault::LostAnswer; 2]);
-    let stored = rig.jobs.store_dataset(new_dataset()).await;
+    let stored = rig.jobs.store_dataset(new_dataset(&rig.jobs)).await;
     assert!(matches!(
         stored,
         Err(JobsError::Store(StoreError::Unavailable(_)))
@@ -86,7 +90,7 @@ async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
         "INSERT INTO datasets",
         &[InjectedFault::LostAnswer, InjectedFault::Full],
     );
-    let stored = rig.jobs.store_dataset(new_dataset()).await;
+    let stored = rig.jobs.store_dataset(new_dataset(&rig.jobs)).await;
     assert!(matches!(stored, Err(JobsError::Store(StoreError::Full(_)))));
     let page = crate::records::Page::default();
     let listed = rig

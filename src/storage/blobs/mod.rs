@@ -42,6 +42,7 @@ use super::error::{StoreError, is_full};
 use crate::records::{DatasetId, JobId, Timestamp};
 
 pub use self::s3::{S3Access, SecretString};
+pub use self::writer::BlobWriter;
 
 /// Bytes per part sent to or fetched from a store. Object stores accept no part under 5 MiB except the last.
 const PART_BYTES: usize = 8 << 20;

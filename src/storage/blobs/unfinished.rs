@@ -4,7 +4,7 @@
 //! Other processes cannot tell such remains from a write in progress. The sole process of a folder removes
 //! them at once. Otherwise they are removed only at an age that no write in progress can reach.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -78,6 +78,13 @@ fn remove(directory: &Path, chosen: &dyn Fn(&Path) -> bool) -> u64 {
         }
     }
     removed
+}
+
+/// The file of the only write of a blob, before the file is renamed.
+pub(super) fn first_of(blob: &Path) -> PathBuf {
+    let mut name = blob.as_os_str().to_owned();
+    name.push("#1");
+    name.into()
 }
 
 /// The local object store writes to `<name>#<number>` and then renames the file.

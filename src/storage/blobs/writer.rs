@@ -1,24 +1,39 @@
 //! A blob that is written in parts and becomes visible as a whole.
 //!
-//! Memory holds one part of the blob at most. The blob is invisible until [`BlobWriter::finish`]. If the
-//! process dies before, the remains are [removed](super::unfinished) later.
+//! Memory holds two parts of the blob at most: one part is sent while the next part is filled. The blob is invisible
+//! until [`BlobWriter::finish`]. If the process dies before, the remains are [removed](super::unfinished) later.
 
+use std::fs::File;
 use std::io::{self, Write};
 
 use bytes::Bytes;
+use halfspace_core::memory;
 use object_store::{MultipartUpload, ObjectStoreExt, path};
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
-use super::{Blobs, PART_BYTES, parsed};
+use super::{BlobBackend, Blobs, PART_BYTES, parsed, unfinished};
 use crate::storage::error::StoreError;
 
-/// A blob that is being written. Its writes may block the thread.
+/// Bytes per part written to a folder. The system copies a small part from the cache of the processor.
+const FOLDER_PART_BYTES: usize = 1 << 20;
+
+/// Bytes written to a folder before the next sync begins.
+const SYNC_BYTES: usize = 32 << 20;
+
+/// A blob that is being written. Its writes may block the thread. A writer that is dropped aborts the write.
 pub struct BlobWriter {
     blobs: Blobs,
     path: path::Path,
     /// `None` before the first whole part. A short blob is stored by a single request.
     upload: Option<Box<dyn MultipartUpload>>,
+    part_bytes: usize,
     part: Vec<u8>,
+    /// The part that is being sent.
+    sent: Option<JoinHandle<Result<(), object_store::Error>>>,
+    /// Bytes since the last early sync began.
+    unsynced_bytes: usize,
+    early_sync: Option<JoinHandle<io::Result<()>>>,
     bytes: u64,
     runtime: Handle,
 }
@@ -36,7 +51,14 @@ impl Blobs {
             blobs: self.clone(),
             path: parsed(key)?,
             upload: None,
+            part_bytes: match self.home {
+                BlobBackend::Folder(_) => FOLDER_PART_BYTES,
+                BlobBackend::Bucket { .. } => PART_BYTES,
+            },
             part: Vec::new(),
+            sent: None,
+            unsynced_bytes: 0,
+            early_sync: None,
             bytes: 0,
             runtime: Handle::current(),
         })
@@ -86,48 +108,107 @@ impl BlobWriter {
 
     /// Aborts the write and removes its remains.
     pub async fn abort(mut self) {
-        if let Some(mut upload) = self.upload.take() {
-            // Remains that cannot be removed now are removed later, like those of a crash.
-            let _ = upload.abort().await;
+        let aborted = self.aborted();
+        aborted.await;
+    }
+
+    /// Removes the remains of the write. The future does not borrow the writer.
+    fn aborted(&mut self) -> impl Future<Output = ()> + Send + 'static {
+        let (upload, sent) = (self.upload.take(), self.sent.take());
+        let (blobs, path) = (self.blobs.clone(), self.path.clone());
+        async move {
+            if let Some(mut upload) = upload {
+                if let Some(sent) = sent {
+                    // A part that arrives after the abort would stay.
+                    let _ = sent.await;
+                }
+                // Remains that cannot be removed now are removed later, like those of a crash.
+                let _ = upload.abort().await;
+            }
+            blobs.remove_empty_directory(&path);
         }
-        self.blobs.remove_empty_directory(&self.path);
     }
 
     async fn publish(&mut self) -> Result<(), object_store::Error> {
-        let part = std::mem::take(&mut self.part);
-        match &mut self.upload {
-            None => {
-                self.blobs.forget(&self.path);
-                self.blobs.store.put(&self.path, part.into()).await?;
-            }
-            Some(upload) => {
-                upload.put_part(part.into()).await?;
-                upload.complete().await?;
-            }
+        if self.upload.is_none() {
+            self.blobs.forget(&self.path);
+            let part = std::mem::take(&mut self.part);
+            self.blobs.store.put(&self.path, part.into()).await?;
+            return Ok(());
         }
+        self.put_part().await?;
+        self.settle().await?;
+        if let Some(upload) = &mut self.upload {
+            upload.complete().await?;
+        }
+        self.upload = None;
         Ok(())
     }
 
-    /// Sends the part to the store.
+    /// Begins to send the part to the store after the part before.
     async fn put_part(&mut self) -> Result<(), object_store::Error> {
-        let part = std::mem::replace(&mut self.part, Vec::with_capacity(PART_BYTES));
+        self.settle().await?;
+        self.sync_early();
+        let part = std::mem::take(&mut self.part);
+        self.unsynced_bytes += part.len();
         let upload = match &mut self.upload {
             Some(upload) => upload,
             none => none.insert(self.blobs.store.put_multipart(&self.path).await?),
         };
-        upload.put_part(part.into()).await
+        self.sent = Some(self.runtime.spawn(upload.put_part(part.into())));
+        Ok(())
+    }
+
+    /// Lets the disk write the first parts while the next parts arrive. An early sync that fails changes nothing,
+    /// because the sync at the end covers the whole file. The system tells a write error to each open file once, so the
+    /// early sync opens the file anew.
+    fn sync_early(&mut self) {
+        let BlobBackend::Folder(directory) = &self.blobs.home else {
+            return;
+        };
+        let is_syncing = |sync: &JoinHandle<_>| !sync.is_finished();
+        if self.unsynced_bytes < SYNC_BYTES || self.early_sync.as_ref().is_some_and(is_syncing) {
+            return;
+        }
+        let file = unfinished::first_of(&directory.join(self.path.as_ref()));
+        let sync = move || File::open(file)?.sync_data();
+        self.early_sync = Some(self.runtime.spawn_blocking(sync));
+        self.unsynced_bytes = 0;
+    }
+
+    /// Waits until the store has the part that is being sent.
+    async fn settle(&mut self) -> Result<(), object_store::Error> {
+        match self.sent.take() {
+            Some(sent) => sent.await?,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for BlobWriter {
+    fn drop(&mut self) {
+        if self.upload.is_some() {
+            let aborted = self.aborted();
+            self.runtime.spawn(aborted);
+        }
     }
 }
 
 impl Write for BlobWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.part.len() == PART_BYTES {
+        if self.part.len() == self.part_bytes {
             let runtime = self.runtime.clone();
             let put = runtime.block_on(self.put_part());
             put.map_err(|error| self.blobs.error(error))?;
         }
-        let taken = bytes.len().min(PART_BYTES - self.part.len());
-        self.part.extend_from_slice(&bytes[..taken]);
+        let taken = bytes.len().min(self.part_bytes - self.part.len());
+        // Another thread frees the part, so the memory count of this thread must not change.
+        memory::foreign(|| {
+            if self.upload.is_some() && self.part.capacity() == 0 {
+                self.part.reserve_exact(self.part_bytes);
+            }
+            self.part.extend_from_slice(&bytes[..taken]);
+        });
         self.bytes += taken as u64;
         Ok(taken)
     }
@@ -179,8 +260,15 @@ mod tests {
     async fn a_blob_is_whole_or_not_there() {
         let directory = tempfile::tempdir().unwrap();
         let blobs = Blobs::local(directory.path()).unwrap();
-        // Lengths: short, parts with a rest, whole parts.
-        for bytes in [0, 17, 2 * PART_BYTES + 5, 3 * PART_BYTES] {
+        // Lengths: short, parts with a rest, whole parts, and parts after an early sync.
+        let synced = SYNC_BYTES + 3 * FOLDER_PART_BYTES + 5;
+        for bytes in [
+            0,
+            17,
+            2 * FOLDER_PART_BYTES + 5,
+            3 * FOLDER_PART_BYTES,
+            synced,
+        ] {
             let writer = written(&blobs, bytes).await;
             assert_eq!(blobs.get(KEY).await.unwrap(), None);
             assert_eq!(writer.finish().await.unwrap(), bytes as u64);
@@ -194,9 +282,22 @@ mod tests {
             );
             blobs.delete(KEY).await.unwrap();
         }
-        for bytes in [17, 2 * PART_BYTES + 5] {
+        for bytes in [17, 2 * FOLDER_PART_BYTES + 5, synced] {
             written(&blobs, bytes).await.abort().await;
             assert_eq!(entries(directory.path()), [] as [&std::path::Path; 0]);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_writer_that_is_dropped_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let blobs = Blobs::local(directory.path()).unwrap();
+        let writer = written(&blobs, 2 * FOLDER_PART_BYTES + 5).await;
+        // An early sync opens this file.
+        assert!(unfinished::first_of(&directory.path().join(KEY)).exists());
+        drop(writer);
+        while !entries(directory.path()).is_empty() {
+            tokio::task::yield_now().await;
         }
     }
 
@@ -210,7 +311,7 @@ mod tests {
         assert!(writer.finish().await.is_err());
         let mut writer = blobs.writer(KEY).unwrap();
         let failed = tokio::task::spawn_blocking(move || {
-            let part = vec![0; PART_BYTES];
+            let part = vec![0; FOLDER_PART_BYTES];
             writer.write_all(&part).unwrap();
             (writer.write_all(&[0]).is_err(), writer)
         });

@@ -12,6 +12,7 @@ use crate::service::{Answer, Program, Service, memory_peak, request, until};
 
 const LIBSVM: &str = "text/x-libsvm";
 const OCTETS: &str = "application/octet-stream";
+const NPY: &str = "application/x-npy";
 
 /// The rows take about eight kilobytes, so this limit sends them to disk.
 const SPOOLED: [&str; 2] = ["--upload-memory-bytes-max", "1000"];
@@ -29,6 +30,26 @@ fn lines() -> Vec<String> {
         )
     };
     (0..1_000).map(line).collect()
+}
+
+/// A `.npy` file of labelled rows of 70 doubles, some of them duplicates.
+fn doubles(rows: usize) -> Vec<u8> {
+    wide_doubles(rows, 70)
+}
+
+fn wide_doubles(rows: usize, n: usize) -> Vec<u8> {
+    let shape = (rows, n + 1);
+    let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape:?}, }}");
+    let mut body = b"\x93NUMPY\x01\x00".to_vec();
+    body.extend((header.len() as u16).to_le_bytes());
+    body.extend(header.bytes());
+    for row in 0..rows {
+        let row = row * 7 / 8;
+        let values = (0..n).map(|column| (row * 31 + column * column) as f64 / 8.0 - 5.0);
+        let label = (row % 2) as f64;
+        body.extend(values.chain([label]).flat_map(f64::to_le_bytes));
+    }
+    body
 }
 
 fn gzip(body: &[u8]) -> Vec<u8> {
@@ -125,6 +146,118 @@ async fn spooled_uploads_are_those_of_memory() {
     let body = json!({"train": {"learner": {"name": "pocket"}, "data": data, "seed": 1,
         "stop": {"max_mistakes": 20}}});
     assert_eq!(spooled.run(&body).await["status"], "succeeded");
+}
+
+/// The head of the body states the number of rows, so the blob is written while the body arrives.
+#[tokio::test]
+async fn doubles_that_exceed_the_memory_are_stored_as_in_memory() {
+    let (memory, direct) = (Service::start().await, Service::with(&SPOOLED).await);
+    // The larger body is stored in several parts, even in a bucket.
+    for rows in [1_000, 16_000] {
+        let body = doubles(rows);
+        let expected = memory.post_as("/v1/datasets", NPY, body.clone()).await;
+        let examples = page(&memory, &expected.id()).await;
+        let expected = described(expected);
+        assert_eq!(
+            (&expected["values"], &expected["duplicates"]),
+            (&json!("real"), &json!(rows / 8))
+        );
+        for (coding, body) in [("identity", body.clone()), ("gzip", gzip(&body))] {
+            let headers = [("content-type", NPY), ("content-encoding", coding)];
+            let answer = direct
+                .send(request("POST", "/v1/datasets", &headers, body))
+                .await;
+            let id = answer.id();
+            assert_eq!(described(answer), expected, "{rows} {coding}");
+            assert_eq!(page(&direct, &id).await, examples, "{rows} {coding}");
+        }
+        let preview = direct
+            .post_as("/v1/previews", NPY, body)
+            .await
+            .expect(200)
+            .json();
+        assert_eq!(preview["data"]["sha256"], expected["sha256"]);
+    }
+}
+
+#[tokio::test]
+async fn doubles_with_a_late_fault_leave_nothing() {
+    let service = Service::with(&SPOOLED).await;
+    let whole = doubles(8_000);
+    let mut infinite = whole.clone();
+    let at = whole.len() - 71 * 8;
+    infinite[at..at + 8].copy_from_slice(&f64::INFINITY.to_le_bytes());
+    let damaged = gzip(&whole)[..100_000].to_vec();
+    for (coding, body, code) in [
+        ("identity", infinite, "bad-value"),
+        ("identity", whole[..whole.len() - 1].to_vec(), "truncated"),
+        ("identity", [&whole[..], b"0"].concat(), "syntax"),
+        ("gzip", damaged, "truncated"),
+    ] {
+        let headers = [("content-type", NPY), ("content-encoding", coding)];
+        let answer = service
+            .send(request("POST", "/v1/datasets", &headers, body))
+            .await;
+        assert_eq!(answer.problem(400), code);
+        assert_eq!(left(service.directory()), [] as [&Path; 0], "{code}");
+    }
+    let listed = service.get("/v1/datasets").await.expect(200).json();
+    assert_eq!(listed["items"], json!([]));
+    assert_eq!(nameless("self", service.directory()).unwrap_or(0), 0);
+}
+
+/// The blob is a temporary file beside its place until the upload is complete.
+#[tokio::test]
+async fn doubles_whose_last_byte_is_missing_leave_nothing_after_a_cut_or_a_kill() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Program::start(directory.path(), &SPOOLED);
+    let body = doubles(8_000);
+    let head = format!(
+        "POST /v1/datasets HTTP/1.1\r\nhost: localhost\r\ncontent-type: {NPY}\r\n\
+         content-length: {}\r\n\r\n",
+        body.len()
+    );
+    let files = || left(directory.path());
+    for is_killed in [false, true] {
+        let mut stream = TcpStream::connect(program.client().address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&body[..body.len() - 1]).await.unwrap();
+        let has_file = || files().iter().any(|path| path.is_file());
+        until("the blob", async || has_file().then_some(())).await;
+        if is_killed {
+            program.kill();
+            program = Program::start(directory.path(), &SPOOLED);
+            assert_eq!(files(), [] as [&Path; 0]);
+        } else {
+            drop(stream);
+            until("its end", async || files().is_empty().then_some(())).await;
+        }
+        let listed = program.client().get("/v1/datasets").await;
+        assert_eq!(listed.expect(200).json()["items"], json!([]));
+    }
+}
+
+/// The compressed body is shorter than the quota, so only its rows exceed the quota.
+#[tokio::test]
+async fn doubles_beyond_a_quota_are_refused_and_leave_nothing() {
+    let quota = ["--stored-bytes-max", "2000000"];
+    let service = Service::with(&[&SPOOLED[..], &quota].concat()).await;
+    let whole = doubles(8_000);
+    let compressed = gzip(&whole);
+    assert!(compressed.len() < 2_000_000);
+    for (coding, body) in [("identity", whole), ("gzip", compressed)] {
+        let headers = [("content-type", NPY), ("content-encoding", coding)];
+        let answer = service
+            .send(request("POST", "/v1/datasets", &headers, body))
+            .await;
+        let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains("stored_bytes_max is 2000000"), "{detail}");
+        assert_eq!(answer.problem(413), "too-large", "{coding}");
+        assert_eq!(left(service.directory()), [] as [&Path; 0], "{coding}");
+    }
+    // The refused bodies have released their bytes.
+    let fits = service.post_as("/v1/datasets", NPY, doubles(3_000)).await;
+    fits.expect(201);
 }
 
 #[tokio::test]
@@ -255,7 +388,7 @@ async fn a_request_that_is_dropped_stores_nothing() {
     assert_eq!(left(service.directory()), [] as [&Path; 0]);
 }
 
-/// The disk is full in the spool, in the write of a whole blob, and in the write of a blob in parts.
+/// The disk is full in the spool, and in the write of a blob from memory.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_full_disk_is_507_and_leaves_nothing() {
@@ -279,6 +412,12 @@ async fn a_full_disk_is_507_and_leaves_nothing() {
         };
         assert_eq!(store(bytes).await.problem(507), "storage-full");
         assert_eq!(left(directory.path()), [] as [&Path; 0]);
+        // Doubles beyond the memory are written while their body arrives.
+        let headers = [("content-type", NPY)];
+        let body = doubles(bytes / 560 + 8_000);
+        let answer = client.send("POST", "/v1/datasets", &headers, &body).await;
+        assert_eq!(answer.unwrap().problem(507), "storage-full");
+        assert_eq!(left(directory.path()), [] as [&Path; 0]);
         // A smaller dataset still fits.
         let stored = store(1 << 20).await.expect(201).json();
         assert_eq!(stored["duplicates"], 1_023);
@@ -287,21 +426,27 @@ async fn a_full_disk_is_507_and_leaves_nothing() {
 
 #[tokio::test]
 async fn memory_does_not_grow_with_the_body() {
-    let directory = tempfile::tempdir().unwrap();
-    let settings = ["--upload-memory-bytes-max", "1000000"];
-    let program = Program::start(directory.path(), &settings);
-    let Some(before) = memory_peak(program.pid()) else {
-        println!("skipped: this system does not say what memory a process had");
-        return;
-    };
-    let body = vec![0b1010_0101; 128 << 20];
-    let client = program.client();
-    let headers = [("content-type", OCTETS)];
-    let path = "/v1/datasets?n=8192";
-    let answer = client.send("POST", path, &headers, &body).await.unwrap();
-    assert_eq!(answer.expect(201).json()["examples"], 128 << 10);
-    let grown = memory_peak(program.pid()).unwrap() - before;
-    // Two parts of the blob, the rows of a spool, a key per row, buffers, and free memory that the allocator
-    // has not returned yet.
-    assert!(grown < 56 << 20, "{grown} bytes");
+    let octets = vec![0b1010_0101; 128 << 20];
+    for (format, path, body, examples) in [
+        (OCTETS, "/v1/datasets?n=8192", octets, 128 << 10),
+        (NPY, "/v1/datasets", doubles(240_000), 240_000),
+        // A block of 64 rows would take all the body.
+        (NPY, "/v1/datasets", wide_doubles(64, 250_000), 64),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = ["--upload-memory-bytes-max", "1000000"];
+        let program = Program::start(directory.path(), &settings);
+        let Some(before) = memory_peak(program.pid()) else {
+            println!("skipped: this system does not say what memory a process had");
+            return;
+        };
+        let client = program.client();
+        let headers = [("content-type", format)];
+        let answer = client.send("POST", path, &headers, &body).await.unwrap();
+        assert_eq!(answer.expect(201).json()["examples"], examples);
+        let grown = memory_peak(program.pid()).unwrap() - before;
+        // Two parts of the blob, the rows of a spool, a key per row, buffers, and free memory that the allocator
+        // has not returned yet.
+        assert!(grown < 56 << 20, "{format}: {grown} bytes");
+    }
 }

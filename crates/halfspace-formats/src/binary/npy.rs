@@ -49,6 +49,7 @@ pub(crate) fn parse_values(
     };
     let table = NpyLayout::new(header, label, options)?;
     let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
+    let builder = builder.of_rows(header.rows, options.unlabelled);
     let mut builder = builder.of_kind(options.values)?;
     let mut rows = RowReader::new(reader, table.columns * table.kind.bytes(), header.bytes);
     let (mut text, mut values) = (Vec::new(), Vec::new());

@@ -5,3 +5,4 @@ pub(crate) mod parsed_rows;
 pub(crate) mod row_buffer;
 pub(crate) mod rows;
 pub(crate) mod sample_builder;
+pub(crate) mod store_pass;

@@ -1,18 +1,13 @@
-//! Examples after a read, in memory or in a spool ([`ParsedRows`]), and the facts about them that are recorded
-//! when they are stored ([`Stored`]).
-//!
-//! One pass over the examples writes the stored form, computes the digest and counts positive labels and
-//! repetitions. Only the count of repetitions takes memory per example, up to a limit.
+//! Examples after a read: in memory, in a spool or already in the stored form.
 
 use std::io::{ErrorKind, Write};
 
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::sample::data::Data;
-use halfspace_core::learners::sample::repetitions::{RepetitionCounter, RepetitionCounts};
 
+use crate::building::store_pass::{StorePass, Stored};
 use crate::error::{Fault, FormatError};
-use crate::stored::blocks::{BlockWriter, BlocksError, BlocksHeader, LabelsKind};
-use crate::stored::digest::RowsDigest;
+use crate::stored::blocks::{BlocksError, BlocksHeader};
 use crate::stored::parts::{RowsPart, for_each_part};
 use crate::stored::spool::SpooledRows;
 
@@ -22,19 +17,8 @@ pub enum ParsedRows {
     Memory(Data),
     /// Examples in a spool.
     Spooled(SpooledRows),
-}
-
-/// Facts about stored examples.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
-    /// Kinds and sizes of the rows.
-    pub header: BlocksHeader,
-    /// Number of examples labelled +1.
-    pub labelled_positive: u64,
-    /// Repetitions among the examples. `None` if there are too many examples to compare.
-    pub repetitions: Option<RepetitionCounts>,
-    /// Digest of the canonical rows: see [`crate::digest()`].
-    pub digest: [u8; 32],
+    /// Facts about examples that were written to the target of [`Spool::storing`](crate::Spool::storing).
+    Stored(Box<Stored>),
 }
 
 impl ParsedRows {
@@ -43,37 +27,19 @@ impl ParsedRows {
         match self {
             Self::Memory(data) => BlocksHeader::of(data),
             Self::Spooled(rows) => rows.header,
+            Self::Stored(stored) => stored.header,
         }
     }
 
     /// Writes the stored form and returns the facts about the examples. Repetitions are counted among at most
-    /// `examples_max` examples and take 16 bytes of memory per example.
+    /// `examples_max` examples. The pass takes the memory of [`storing_bytes`](crate::storing_bytes).
     ///
     /// # Errors
-    /// When the target cannot be written or the spool cannot be read.
+    /// When the target cannot be written, the spool cannot be read, or the examples were written already.
     pub fn store(&mut self, to: impl Write, examples_max: usize) -> Result<Stored, BlocksError> {
-        let header = self.header();
-        let mut blocks = BlockWriter::new(header, to)?;
-        let mut digest = RowsDigest::new(&header);
-        let is_labelled = header.labels == LabelsKind::Labelled;
-        let mut repetitions = RepetitionCounter::new(header.rows, is_labelled, examples_max);
-        let mut labelled_positive = 0;
-        let mut bytes = Vec::new();
-        self.for_each_part(|part| {
-            labelled_positive += part.positives();
-            part.for_each_row(&mut bytes, |row, label| {
-                digest.push(row, label);
-                repetitions.push(row, label);
-            });
-            blocks.push(&part)
-        })?;
-        blocks.finish()?;
-        Ok(Stored {
-            header,
-            labelled_positive,
-            repetitions: repetitions.finish(),
-            digest: digest.finish(),
-        })
+        let mut pass = StorePass::new(self.header(), to, examples_max)?;
+        self.for_each_part(|part| pass.push(&part))?;
+        pass.finish()
     }
 
     /// Passes the values and the label of each row to `see`. A bit is 0 or 1, or -1 or 1 as `low` says. The call may be
@@ -146,6 +112,7 @@ impl ParsedRows {
         match self {
             Self::Memory(data) => for_each_part(data, see),
             Self::Spooled(rows) => rows.for_each_part(see),
+            Self::Stored(_) => Err(BlocksError::Io(ErrorKind::Unsupported.into())),
         }
     }
 }

@@ -1,19 +1,24 @@
-//! Finished rows and their labels. Rows beyond the memory budget move to the spool, if there is one.
+//! Finished rows and their labels. Rows beyond the memory budget move to the spool, if there is one. If the header of
+//! the stored form is known by then, the rows move to the target of the stored form instead.
 //!
 //! The store does not know the meaning of values. [`SampleBuilder`](crate::building::sample_builder::SampleBuilder)
 //! decides which values are allowed.
 
-use std::io;
+use std::io::{self, Write};
 
 use halfspace_core::bits::{BLOCK_ROWS, WORD_BITS};
 use halfspace_core::learners::sample::data::Data;
+use halfspace_core::memory;
 
 use crate::UnlabelledMeans;
 use crate::building::labels::LabelBits;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::rows::{FinishedRows, RealRow, RowBuilder, packed_bytes, real_bytes};
-use crate::stored::blocks::{BlocksHeader, LabelsKind, RowsKind};
-use crate::stored::spool::{NotReserved, Spool};
+use crate::building::store_pass::{StorePass, storing_bytes};
+use crate::error::Fault;
+use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
+use crate::stored::parts::RowsPart;
+use crate::stored::spool::{DirectTarget, NotReserved, Spool};
 
 /// Real rows of different lengths share a piece of the spool only up to this number of values, including
 /// zeros that fill short rows.
@@ -30,6 +35,10 @@ pub(crate) struct RowBuffer {
     /// Whether rows end at their last value and absent values are 0.
     sparse: bool,
     spool: Option<Spool>,
+    /// Number of rows that the body states, and the meaning of rows without labels.
+    expected: Option<(usize, UnlabelledMeans)>,
+    /// The stored form, from the time when rows exceed the memory budget. Fewer than 64 rows may be in memory.
+    pass: Option<StorePass<Box<dyn Write + Send>>>,
 }
 
 impl RowBuffer {
@@ -42,7 +51,15 @@ impl RowBuffer {
             labels: LabelBits::default(),
             sparse,
             spool,
+            expected: None,
+            pass: None,
         }
+    }
+
+    /// Prepares for `rows` dense rows, before the first row. Their labels must not be flipped.
+    pub(crate) fn expect_rows(&mut self, rows: usize, unlabelled: UnlabelledMeans) {
+        debug_assert!(self.rows == 0 && !self.sparse);
+        self.expected = Some((rows, unlabelled));
     }
 
     /// Returns the number of rows.
@@ -118,8 +135,9 @@ impl RowBuffer {
         self.held.push(row, self.sparse);
         self.labels.push(self.rows, label);
         self.rows += 1;
-        let is_whole = self.rows.is_multiple_of(BLOCK_ROWS) || !self.is_packed();
-        if is_whole && self.exceeds_memory(self.held.bytes()) {
+        let ends_block = self.rows.is_multiple_of(BLOCK_ROWS);
+        let is_full = (ends_block || !self.is_packed()) && self.exceeds_memory(self.held.bytes());
+        if is_full || ends_block && self.pass.is_some() {
             self.spill()?;
         }
         Ok(())
@@ -164,22 +182,15 @@ impl RowBuffer {
     ) -> io::Result<ParsedRows> {
         // Sparse rows may exceed the memory budget only now, when each row gets the length of the longest.
         let is_spooled = self.spool.as_ref().is_some_and(|spool| !spool.is_empty());
-        if is_spooled || self.exceeds_memory(self.bytes(self.rows, n)) {
+        let has_left = is_spooled || self.pass.is_some();
+        if has_left || self.exceeds_memory(self.bytes(self.rows, n)) {
             self.spill_all()?;
         }
-        let header = BlocksHeader {
-            kind: match &self.held {
-                FinishedRows::Packed { .. } => RowsKind::Boolean,
-                FinishedRows::Real { .. } => RowsKind::Real,
-            },
-            labels: match (self.labels.is_labelled(), unlabelled) {
-                (true, _) => LabelsKind::Labelled,
-                (false, UnlabelledMeans::HalfSpace) => LabelsKind::HalfSpace,
-                (false, UnlabelledMeans::Nothing) => LabelsKind::Unlabelled,
-            },
-            n,
-            rows: self.rows,
-        };
+        if let Some(pass) = self.pass {
+            let stored = pass.finish().map_err(BlocksError::into_io)?;
+            return Ok(ParsedRows::Stored(Box::new(stored)));
+        }
+        let header = self.header(self.rows, n, unlabelled);
         if let Some(spool) = self.spool
             && let Some(rows) = spool.into_rows(header, low, self.labels.is_flipped())?
         {
@@ -192,7 +203,44 @@ impl RowBuffer {
         )))
     }
 
-    /// Moves whole blocks of packed rows, or all real rows, to the spool.
+    fn header(&self, rows: usize, n: usize, unlabelled: UnlabelledMeans) -> BlocksHeader {
+        BlocksHeader {
+            kind: match &self.held {
+                FinishedRows::Packed { .. } => RowsKind::Boolean,
+                FinishedRows::Real { .. } => RowsKind::Real,
+            },
+            labels: match (self.labels.is_labelled(), unlabelled) {
+                (true, _) => LabelsKind::Labelled,
+                (false, UnlabelledMeans::HalfSpace) => LabelsKind::HalfSpace,
+                (false, UnlabelledMeans::Nothing) => LabelsKind::Unlabelled,
+            },
+            n,
+            rows,
+        }
+    }
+
+    /// Begins the stored form if its header is known and no row has left memory. The header is known if the body states
+    /// the number of rows and the rows are real. `count` rows are in memory.
+    fn begin_pass(&mut self, count: usize) -> io::Result<()> {
+        let FinishedRows::Real { values, .. } = &self.held else {
+            return Ok(());
+        };
+        let Some((rows, unlabelled)) = self.expected.filter(|_| self.first == 0) else {
+            return Ok(());
+        };
+        let direct = self.spool.as_mut().and_then(|spool| spool.direct.take());
+        let Some(DirectTarget { to, examples_max }) = direct else {
+            return Ok(());
+        };
+        let header = self.header(rows, values.len() / count, unlabelled);
+        let bytes = storing_bytes(rows, examples_max);
+        memory::need(bytes).map_err(|full| Fault::from(full).into_io())?;
+        let pass = StorePass::new(header, to, examples_max);
+        self.pass = Some(pass.map_err(BlocksError::into_io)?);
+        Ok(())
+    }
+
+    /// Moves whole blocks of packed rows, or all real rows, out of memory.
     fn spill(&mut self) -> io::Result<()> {
         let held = self.rows - self.first;
         let over = if self.is_packed() {
@@ -203,13 +251,43 @@ impl RowBuffer {
         self.spill_rows(held - over)
     }
 
-    /// Moves all rows to the spool. Packed rows may move only when no more packed rows follow.
+    /// Moves all rows out of memory. Packed rows may move only when no more packed rows follow.
     fn spill_all(&mut self) -> io::Result<()> {
         self.spill_rows(self.rows - self.first)
     }
 
     fn spill_rows(&mut self, count: usize) -> io::Result<()> {
-        let Some(spool) = self.spool.as_mut().filter(|_| count > 0) else {
+        if count == 0 || self.spool.is_none() {
+            return Ok(());
+        }
+        self.begin_pass(count)?;
+        match self.pass {
+            Some(_) => self.write_rows(count)?,
+            None => self.spool_rows(count)?,
+        }
+        self.held.forget(count);
+        self.first += count;
+        self.labels.forget_before(self.first);
+        Ok(())
+    }
+
+    /// Writes the first `count` rows in the stored form.
+    fn write_rows(&mut self, count: usize) -> io::Result<()> {
+        let (Some(pass), FinishedRows::Real { values, .. }) = (&mut self.pass, &self.held) else {
+            return Ok(());
+        };
+        for (row, values) in values.chunks_exact(values.len() / count).enumerate() {
+            let is_labelled = self.labels.is_labelled();
+            let label = is_labelled.then(|| self.labels.bits(self.first + row, 1) == 1);
+            pass.push(&RowsPart::Row(values, label))
+                .map_err(BlocksError::into_io)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the first `count` rows to the spool.
+    fn spool_rows(&mut self, count: usize) -> io::Result<()> {
+        let Some(spool) = &mut self.spool else {
             return Ok(());
         };
         match &mut self.held {
@@ -248,9 +326,6 @@ impl RowBuffer {
                 }
             }
         }
-        self.held.forget(count);
-        self.first += count;
-        self.labels.forget_before(self.first);
         Ok(())
     }
 

@@ -241,6 +241,12 @@ impl<'a> RealRow<'a> {
         }
     }
 
+    /// Returns the values if they are exactly the first `width` values of the row.
+    pub(crate) fn whole(&self, width: usize) -> Option<&'a [f64]> {
+        let is_whole = self.indices.is_none() && self.values.len() == width;
+        is_whole.then_some(self.values)
+    }
+
     /// Returns the first `width` values. Values past the last present one are 0.
     pub(crate) fn written(self, width: usize) -> impl Iterator<Item = f64> {
         let mut next = 0;

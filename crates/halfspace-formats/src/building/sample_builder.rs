@@ -101,6 +101,14 @@ impl SampleBuilder {
         Ok(self)
     }
 
+    /// Announces the number of rows before the first row, so that rows may be written in the stored form at once.
+    pub(crate) fn of_rows(mut self, rows: u64, unlabelled: UnlabelledMeans) -> Self {
+        if let Ok(rows) = usize::try_from(rows) {
+            self.store.expect_rows(rows, unlabelled);
+        }
+        self
+    }
+
     /// Makes an in-memory builder for the later rows of the same body. The new builder remembers which of 0
     /// and -1 the values and labels use.
     ///

@@ -118,6 +118,16 @@ pub enum BlocksError {
     Io(#[source] io::Error),
 }
 
+impl BlocksError {
+    /// Returns the error of the source or target, or wraps another error.
+    pub(crate) fn into_io(self) -> io::Error {
+        match self {
+            Self::Io(error) => error,
+            error => io::Error::other(error),
+        }
+    }
+}
+
 impl From<io::Error> for BlocksError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
@@ -189,11 +199,15 @@ impl<W: Write> BlockWriter<W> {
         Self::of(Layout::new(header)?, to)
     }
 
-    pub(crate) fn of(layout: Layout, mut to: W) -> Result<Self, BlocksError> {
-        layout.write(&mut to)?;
+    pub(crate) fn of(layout: Layout, to: W) -> Result<Self, BlocksError> {
+        let mut words = WordWriter::with_crc(to);
+        let mut head = Vec::with_capacity(Layout::HEAD_BYTES_MAX);
+        layout.write(&mut head)?;
+        let (eights, _) = head.as_chunks();
+        words.write_unchecked(eights.iter().map(|&eight| u64::from_le_bytes(eight)))?;
         Ok(Self {
             layout,
-            words: WordWriter::with_crc(to),
+            words,
             rows_written: 0,
             labels: 0,
         })
@@ -207,14 +221,13 @@ impl<W: Write> BlockWriter<W> {
         let block = self.rows_written / BLOCK_ROWS;
         match part {
             RowsPart::Block(rows, labels) => {
-                self.words.write(rows.words().iter().copied())?;
-                self.words.write(labels.iter().copied())?;
+                self.words.write_slice(rows.words(), |word| word)?;
+                self.words.write(*labels)?;
                 self.rows_written += rows.rows();
                 self.end_unit(self.layout.unit(block, 0))?;
             }
             RowsPart::Row(values, label) => {
-                self.words
-                    .write(values.iter().map(|value| value.to_bits()))?;
+                self.words.write_slice(values, f64::to_bits)?;
                 let place = self.rows_written % BLOCK_ROWS;
                 self.rows_written += 1;
                 if let Some(label) = label {
@@ -241,10 +254,7 @@ impl<W: Write> BlockWriter<W> {
 
     fn end_unit(&mut self, unit: usize) -> io::Result<()> {
         let crc = self.words.take_crc();
-        self.words.write(self.layout.check_of(unit, crc))?;
-        // A check is not part of the next unit.
-        self.words.take_crc();
-        Ok(())
+        self.words.write_unchecked(self.layout.check_of(unit, crc))
     }
 
     /// Flushes all words to the target.

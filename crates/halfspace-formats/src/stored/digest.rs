@@ -13,6 +13,9 @@
 //! with -0.0 as 0.0.
 
 use std::convert::Infallible;
+use std::panic;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread::{self, JoinHandle};
 
 use sha2::{Digest, Sha256};
 
@@ -26,6 +29,12 @@ const TAG: &[u8; 16] = b"halfspace-data-1";
 /// Bytes per update of the hash, since many rows are short.
 const CHUNK_BYTES: usize = 64 * 1024;
 
+/// Chunks that may wait for the thread of the hash.
+const CHUNKS_WAITING: usize = 8;
+
+/// Stored bytes from which a thread for the hash saves time.
+const THREAD_BYTES_MIN: u64 = 4 << 20;
+
 /// Returns the digest of the canonical rows.
 pub fn digest(data: &Data) -> [u8; 32] {
     let mut digest = RowsDigest::new(&BlocksHeader::of(data));
@@ -35,7 +44,7 @@ pub fn digest(data: &Data) -> [u8; 32] {
 
 /// Digest of rows that arrive one after the other.
 pub(crate) struct RowsDigest {
-    hash: Sha256,
+    hash: Hash,
     chunk: Vec<u8>,
 }
 
@@ -48,7 +57,23 @@ impl RowsDigest {
         hash.update((header.n as u64).to_le_bytes());
         hash.update((header.rows as u64).to_le_bytes());
         let chunk = Vec::with_capacity(CHUNK_BYTES);
+        let hash = Hash::OnThisThread(hash);
         Self { hash, chunk }
+    }
+
+    /// Moves the hash of large data to another thread, so that the caller reads and writes rows meanwhile. The hash
+    /// stays on this thread if the system refuses another.
+    pub(crate) fn on_a_thread(mut self, header: &BlocksHeader) -> Self {
+        let is_large = header
+            .stored_bytes()
+            .is_none_or(|bytes| bytes >= THREAD_BYTES_MIN);
+        if let Hash::OnThisThread(hash) = &self.hash
+            && is_large
+            && let Some(thread) = HashThread::start(hash.clone())
+        {
+            self.hash = Hash::OnAThread(thread);
+        }
+        self
     }
 
     /// Adds the next rows.
@@ -63,16 +88,94 @@ impl RowsDigest {
 
     /// Adds the canonical bytes of the next row, and the label if there is one.
     pub(crate) fn push(&mut self, row: &[u8], label: Option<bool>) {
-        self.chunk.extend_from_slice(row);
-        self.chunk.extend(label.map(u8::from));
-        if self.chunk.len() >= CHUNK_BYTES {
-            self.hash.update(&self.chunk);
-            self.chunk.clear();
+        self.push_bytes(row);
+        if let Some(label) = label {
+            self.push_bytes(&[u8::from(label)]);
+        }
+    }
+
+    fn push_bytes(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let space = CHUNK_BYTES - self.chunk.len();
+            let (now, later) = bytes.split_at(bytes.len().min(space));
+            self.chunk.extend_from_slice(now);
+            if self.chunk.len() == CHUNK_BYTES {
+                self.hash.update(&mut self.chunk);
+            }
+            bytes = later;
         }
     }
 
     pub(crate) fn finish(mut self) -> [u8; 32] {
-        self.hash.update(&self.chunk);
-        self.hash.finalize().into()
+        self.hash.update(&mut self.chunk);
+        match self.hash {
+            Hash::OnThisThread(hash) => hash.finalize().into(),
+            Hash::OnAThread(thread) => thread.finish(),
+        }
+    }
+}
+
+/// The running hash.
+enum Hash {
+    OnThisThread(Sha256),
+    OnAThread(HashThread),
+}
+
+impl Hash {
+    /// Adds the bytes of a chunk and empties the chunk.
+    fn update(&mut self, chunk: &mut Vec<u8>) {
+        match self {
+            Self::OnThisThread(hash) => {
+                hash.update(&*chunk);
+                chunk.clear();
+            }
+            Self::OnAThread(thread) => thread.update(chunk),
+        }
+    }
+}
+
+/// A thread that hashes chunks in order. Another thread reads and writes the rows meanwhile.
+struct HashThread {
+    chunks: SyncSender<Vec<u8>>,
+    /// Empty chunks to be filled again.
+    emptied: Receiver<Vec<u8>>,
+    thread: JoinHandle<Sha256>,
+}
+
+impl HashThread {
+    /// Returns `None` if the system refuses a thread.
+    fn start(mut hash: Sha256) -> Option<Self> {
+        let (chunks, receiver) = sync_channel::<Vec<u8>>(CHUNKS_WAITING);
+        let (sender, emptied) = channel();
+        let work = move || {
+            for mut chunk in receiver {
+                hash.update(&chunk);
+                chunk.clear();
+                // Nobody takes the chunk if the rows ended early.
+                let _ = sender.send(chunk);
+            }
+            hash
+        };
+        let thread = thread::Builder::new().name("digest".to_owned()).spawn(work);
+        Some(Self {
+            chunks,
+            emptied,
+            thread: thread.ok()?,
+        })
+    }
+
+    fn update(&mut self, chunk: &mut Vec<u8>) {
+        let empty = self.emptied.try_recv();
+        let empty = empty.unwrap_or_else(|_| Vec::with_capacity(CHUNK_BYTES));
+        // The thread ends early only by a panic, which `finish` passes on.
+        let _ = self.chunks.send(std::mem::replace(chunk, empty));
+    }
+
+    /// Returns the digest of all chunks.
+    fn finish(self) -> [u8; 32] {
+        drop(self.chunks);
+        let hash = self.thread.join();
+        let hash = hash.unwrap_or_else(|reason| panic::resume_unwind(reason));
+        hash.finalize().into()
     }
 }

@@ -76,9 +76,10 @@ impl RowsPart<'_> {
                 }
             }
             Self::Row(values, label) => {
-                bytes.clear();
-                for value in *values {
-                    bytes.extend_from_slice(&(value + 0.0).to_le_bytes());
+                bytes.resize(size_of_val(*values), 0);
+                let (eights, _) = bytes.as_chunks_mut();
+                for (eight, value) in eights.iter_mut().zip(*values) {
+                    *eight = (value + 0.0).to_le_bytes();
                 }
                 see(bytes, *label);
             }

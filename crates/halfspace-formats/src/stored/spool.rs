@@ -39,6 +39,13 @@ type Reserve = dyn FnMut(u64) -> Result<u64, NotReserved> + Send;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotReserved;
 
+/// The target of rows whose stored form can be written while the body arrives.
+pub(crate) struct DirectTarget {
+    pub(crate) to: Box<dyn Write + Send>,
+    /// Repetitions are counted among at most this number of examples.
+    pub(crate) examples_max: usize,
+}
+
 /// Opens an empty file.
 pub(crate) type OpenSpool = Arc<dyn Fn() -> io::Result<Box<dyn SpoolFile>> + Send + Sync>;
 
@@ -54,6 +61,8 @@ pub struct Spool {
     pub(crate) memory_bytes_max: u64,
     reservation: Option<Arc<Mutex<Reservation>>>,
     open: OpenSpool,
+    /// `None` without a target, or after the target was taken.
+    pub(crate) direct: Option<DirectTarget>,
     /// `None` before the first piece.
     words: Option<WordWriter<Box<dyn SpoolFile>>>,
 }
@@ -70,8 +79,19 @@ impl Spool {
             memory_bytes_max,
             reservation: None,
             open: Arc::new(move || Ok(Box::new(open()?))),
+            direct: None,
             words: None,
         }
+    }
+
+    /// Writes real rows beyond the memory to a target in the stored form, instead of the spool, if the body states the
+    /// number of rows. Repetitions are counted as in [`ParsedRows::store`](crate::ParsedRows::store). After an error
+    /// the target holds a part of the stored form.
+    #[must_use]
+    pub fn storing(mut self, examples_max: usize, to: impl Write + Send + 'static) -> Self {
+        let to = Box::new(to);
+        self.direct = Some(DirectTarget { to, examples_max });
+        self
     }
 
     /// Limits the stored form to the bytes that `reserve` grants. Before rows are spooled, `reserve` receives
@@ -95,6 +115,7 @@ impl Spool {
             memory_bytes_max: self.memory_bytes_max,
             reservation: self.reservation.clone(),
             open: Arc::clone(&self.open),
+            direct: None,
             words: None,
         }
     }
@@ -145,8 +166,8 @@ impl Spool {
             Some(_) => PieceKind::PackedSigned,
         };
         let words = self.begin(kind, ones.rows(), ones.words_per_row(), labels)?;
-        words.write(ones.words().iter().copied())?;
-        words.write(minus.iter().flat_map(|minus| minus.words()).copied())
+        words.write_slice(ones.words(), |word| word)?;
+        words.write_slice(minus.map_or(&[], |minus| minus.words()), |word| word)
     }
 
     /// Appends at most 64 real rows. Shorter rows are filled with zeros up to the longest.
@@ -157,7 +178,10 @@ impl Spool {
         let width = rows.iter().map(RealRow::width).max().unwrap_or(0);
         let words = self.begin(PieceKind::Real, rows.len(), width, labels)?;
         for row in rows {
-            words.write(row.written(width).map(f64::to_bits))?;
+            match row.whole(width) {
+                Some(values) => words.write_slice(values, f64::to_bits)?,
+                None => words.write(row.written(width).map(f64::to_bits))?,
+            }
         }
         Ok(())
     }

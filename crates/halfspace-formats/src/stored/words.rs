@@ -9,6 +9,9 @@ const WORD_BYTES: usize = size_of::<u64>();
 /// Bytes per write to the target or read of the source.
 const CHUNK_BYTES: usize = 64 * 1024;
 
+/// Bytes of a chunk at first.
+const CHUNK_BYTES_MIN: usize = 4 * 1024;
+
 /// CRC-64/NVME of the bytes that pass, if the caller wants one.
 struct Crc(Option<Digest>);
 
@@ -32,7 +35,10 @@ impl Crc {
 /// Writes words as bytes.
 pub(crate) struct WordWriter<W> {
     to: W,
+    /// The chunk grows up to its capacity, because few words need no large chunk.
     chunk: Vec<u8>,
+    /// Bytes of the chunk that hold words.
+    filled: usize,
     crc: Crc,
     /// Bytes of the chunk that the CRC already includes.
     seen: usize,
@@ -43,6 +49,7 @@ impl<W: Write> WordWriter<W> {
         Self {
             to,
             chunk: Vec::with_capacity(CHUNK_BYTES),
+            filled: 0,
             crc: Crc(None),
             seen: 0,
         }
@@ -58,8 +65,8 @@ impl<W: Write> WordWriter<W> {
 
     /// Returns the CRC of the words since the last call.
     pub(crate) fn take_crc(&mut self) -> u64 {
-        self.crc.add(&self.chunk[self.seen..]);
-        self.seen = self.chunk.len();
+        self.crc.add(&self.chunk[self.seen..self.filled]);
+        self.seen = self.filled;
         self.crc.take()
     }
 
@@ -67,13 +74,59 @@ impl<W: Write> WordWriter<W> {
     /// When the target cannot be written.
     pub(crate) fn write(&mut self, words: impl IntoIterator<Item = u64>) -> io::Result<()> {
         for word in words {
-            if self.chunk.len() == CHUNK_BYTES {
-                self.crc.add(&self.chunk[self.seen..]);
-                self.to.write_all(&self.chunk)?;
-                self.chunk.clear();
-                self.seen = 0;
+            self.ensure_space()?;
+            self.chunk[self.filled..][..WORD_BYTES].copy_from_slice(&word.to_le_bytes());
+            self.filled += WORD_BYTES;
+        }
+        Ok(())
+    }
+
+    /// Writes words outside every CRC. The caller has taken the CRC of the words before.
+    ///
+    /// # Errors
+    /// When the target cannot be written.
+    pub(crate) fn write_unchecked(
+        &mut self,
+        words: impl IntoIterator<Item = u64>,
+    ) -> io::Result<()> {
+        for word in words {
+            self.write([word])?;
+            self.seen = self.filled;
+        }
+        Ok(())
+    }
+
+    /// Writes values, each converted by `make`.
+    ///
+    /// # Errors
+    /// When the target cannot be written.
+    pub(crate) fn write_slice<T: Copy>(
+        &mut self,
+        mut values: &[T],
+        make: impl Fn(T) -> u64,
+    ) -> io::Result<()> {
+        while !values.is_empty() {
+            self.ensure_space()?;
+            let (eights, _) = self.chunk[self.filled..].as_chunks_mut::<WORD_BYTES>();
+            let now = eights.len().min(values.len());
+            for (eight, &value) in eights.iter_mut().zip(&values[..now]) {
+                *eight = make(value).to_le_bytes();
             }
-            self.chunk.extend_from_slice(&word.to_le_bytes());
+            self.filled += now * WORD_BYTES;
+            values = &values[now..];
+        }
+        Ok(())
+    }
+
+    /// Grows the chunk if it is full, or writes the chunk to the target.
+    fn ensure_space(&mut self) -> io::Result<()> {
+        if self.filled == CHUNK_BYTES {
+            self.crc.add(&self.chunk[self.seen..]);
+            self.to.write_all(&self.chunk)?;
+            (self.filled, self.seen) = (0, 0);
+        } else if self.filled == self.chunk.len() {
+            let bytes = (2 * self.filled).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES);
+            self.chunk.resize(bytes, 0);
         }
         Ok(())
     }
@@ -83,7 +136,7 @@ impl<W: Write> WordWriter<W> {
     /// # Errors
     /// When the target cannot be written.
     pub(crate) fn finish(mut self) -> io::Result<W> {
-        self.to.write_all(&self.chunk)?;
+        self.to.write_all(&self.chunk[..self.filled])?;
         self.to.flush()?;
         Ok(self.to)
     }

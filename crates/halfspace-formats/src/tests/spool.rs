@@ -1,8 +1,8 @@
 //! Tests of the spool: spooled rows have the same stored form, bit by bit, as rows in memory.
 
 use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::properties::{arff, csv, libsvm, ndjson, npy, octets, sparse_arff, with_n};
 use super::*;
 use crate::building::rows::real_bytes;
-use crate::{NotReserved, ParsedRows, Spool, Stored, gather};
+use crate::{NotReserved, ParsedRows, RowsKind, Spool, Stored, gather};
 
 /// Makes a spool in memory for rows beyond `memory_bytes_max` bytes.
 fn spool(memory_bytes_max: u64) -> Spool {
@@ -37,6 +37,122 @@ fn check(format: Format, body: &[u8], options: &Options, memory_bytes_max: u64) 
     let (gathered, expected) = (stored(gathered), stored(expected));
     assert!(gathered == expected, "{format:?}, {memory_bytes_max} bytes");
     spooled
+}
+
+/// A target that other code can read.
+#[derive(Clone, Default)]
+struct Target(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no panic").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads a body through a spool with a target and compares the target and the facts with a read into memory. Returns
+/// whether the rows were written to the target.
+fn check_target(format: Format, body: &[u8], options: &Options, memory_bytes_max: u64) -> bool {
+    let (target, own) = (Target::default(), Target::default());
+    let opened = target.clone();
+    let spool = spool(memory_bytes_max).storing(100_000, opened);
+    let gathered = gather(format, body, options, spool).expect("good");
+    let mut expected = Parsed::<ParsedRows>::from(parse(format, body, options).expect("good"));
+    let ParsedRows::Stored(found) = &gathered.data else {
+        assert!(target.0.lock().expect("no panic").is_empty());
+        return false;
+    };
+    let stored = expected.data.store(own.clone(), 100_000).expect("memory");
+    assert_eq!((**found).clone(), stored);
+    assert!(*target.0.lock().expect("no panic") == *own.0.lock().expect("no panic"));
+    assert!(gathered.with(|_| ()) == expected.with(|_| ()));
+    true
+}
+
+/// Makes a `.npy` file of rows of doubles.
+fn doubles(rows: usize, columns: usize, value: impl Fn(usize, usize) -> f64) -> Vec<u8> {
+    let row = |row| (0..columns).map(move |column| (row, column));
+    let values = (0..rows).flat_map(row);
+    let bytes: Vec<u8> = values
+        .flat_map(|(row, column)| value(row, column).to_le_bytes())
+        .collect();
+    super::binary::npy("<f8", rows, columns, &bytes)
+}
+
+#[test]
+fn rows_of_a_stated_number_are_written_to_the_target() {
+    // Some rows repeat, and some with both labels. -0.0 is stored as 0.0.
+    let value = |row: usize, column: usize| match column {
+        0 => (row % 2) as f64,
+        1 => -0.0,
+        _ => (row / 3 * 31 + column) as f64 / 8.0,
+    };
+    let options = [LabelsColumn::First, LabelsColumn::None].map(|labels| Options {
+        labels: Some(labels),
+        ..Options::default()
+    });
+    for options in &options {
+        // Rows of at least 64 features have checks of their own. The last shape takes several chunks.
+        for (rows, columns) in [(1, 3), (64, 3), (200, 5), (130, 65), (200, 70), (9_000, 80)] {
+            let body = doubles(rows, columns, value);
+            for memory_bytes_max in [0, 100, 5_000, 1 << 30] {
+                let is_written = check_target(Format::Npy, &body, options, memory_bytes_max);
+                let features = columns - usize::from(options.labels == Some(LabelsColumn::First));
+                assert_eq!(is_written, real_bytes(rows, features) > memory_bytes_max);
+            }
+        }
+    }
+}
+
+/// The kind of the data is unknown while packed rows leave memory.
+#[test]
+fn rows_that_turn_out_real_late_are_not_written_to_the_target() {
+    let value = |row: usize, _| if row == 300 { 0.5 } else { (row % 2) as f64 };
+    let options = Options {
+        labels: Some(LabelsColumn::None),
+        ..Options::default()
+    };
+    let body = doubles(400, 80, value);
+    assert!(!check_target(Format::Npy, &body, &options, 1_000));
+    assert!(check_target(Format::Npy, &body, &options, 250_000));
+    let real = Options {
+        values: Some(RowsKind::Real),
+        ..options
+    };
+    assert!(check_target(Format::Npy, &body, &real, 1_000));
+}
+
+#[test]
+fn a_target_does_not_change_faults() {
+    let value = |row: usize, column: usize| (row * 3 + column) as f64 / 8.0;
+    let mut infinite = doubles(300, 70, value);
+    let at = infinite.len() - 7 * 8;
+    infinite[at..at + 8].copy_from_slice(&f64::INFINITY.to_le_bytes());
+    let whole = doubles(300, 70, value);
+    let claimed = super::binary::npy("<f8", 1 << 53, 70, &vec![1; 300 * 70 * 8]);
+    let options = Options {
+        labels: Some(LabelsColumn::None),
+        ..Options::default()
+    };
+    for body in [
+        &infinite[..],
+        &whole[..whole.len() - 1],
+        &[&whole[..], b"0"].concat(),
+        &claimed,
+    ] {
+        let expected = parse(Format::Npy, body, &options).map(|_| ());
+        let spool = spool(1_000).storing(100, Target::default());
+        let found = gather(Format::Npy, body, &options, spool).map(|_| ());
+        assert!(found.is_err());
+        assert_eq!(found, expected);
+    }
+    let full = FormatErrorKind::Spool(ErrorKind::StorageFull);
+    let spool = spool(1_000).storing(100, Full(Cursor::new(Vec::new()), 100_000));
+    let found = gather(Format::Npy, whole.as_slice(), &options, spool).map(|_| ());
+    assert_eq!(found.expect_err("full").kind, full);
 }
 
 /// Returns `rows` copies of one row, followed by other rows.
@@ -242,6 +358,7 @@ proptest! {
             (Format::Npy, npy(&rows)),
         ] {
             check(format, &body, &options, memory_bytes_max);
+            check_target(format, &body, &options, memory_bytes_max);
         }
         check(Format::Libsvm, libsvm(&rows).as_bytes(), &Options::default(), memory_bytes_max);
         let options = Options { labels: Some(LabelsColumn::Appended), ..options };

@@ -9,10 +9,11 @@
 
 use std::collections::HashMap;
 
+use sha2::{Digest, Sha256};
+
 use crate::learners::engine::evidence::{FALSE_ALARM, is_off_balance, ln_population, ln_so_many};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::Sampling;
-use crate::learners::sample::repetitions::row_key;
 
 /// The largest number of kept rows, at 16 bytes each.
 const ROWS_MAX: usize = 1024;
@@ -129,6 +130,14 @@ impl Recurrences {
         }
         Ok(read)
     }
+}
+
+/// The first 127 bits of the SHA-256 digest of a row, in the lower bits. Snapshots contain these keys.
+fn row_key(row: &[u8]) -> u128 {
+    let digest: [u8; 32] = Sha256::digest(row).into();
+    let mut first = [0; 16];
+    first.copy_from_slice(&digest[..16]);
+    u128::from_be_bytes(first) >> 1
 }
 
 #[cfg(test)]

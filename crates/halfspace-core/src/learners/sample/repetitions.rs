@@ -1,9 +1,11 @@
 //! Counts of examples that repeat or contradict each other, in bounded memory.
 //!
-//! 127 bits of the SHA-256 digest identify a row, so nobody can construct two different rows that count as
-//! equal. The counter keeps 16 bytes per example for at most [`EXAMPLES_MAX`] examples.
+//! A key of 127 bits identifies a row. The key is the value of a polynomial modulo the prime 2^127 - 1 (Carter and
+//! Wegman, 1979). The words of the row are its coefficients. Each counter evaluates the polynomial at a secret random
+//! point. Two different rows of `w` words have the same key at no more than `w` points, so nobody can construct such
+//! rows. The counter keeps 16 bytes per example for at most [`EXAMPLES_MAX`] examples.
 
-use sha2::{Digest, Sha256};
+use std::hash::{BuildHasher, RandomState};
 
 /// The largest number of compared examples: 64 MiB of digests.
 pub const EXAMPLES_MAX: usize = 1 << 22;
@@ -19,26 +21,31 @@ pub struct RepetitionCounts {
 
 /// Counts repetitions among rows that arrive one after another.
 pub struct RepetitionCounter {
-    /// The digest of each row, with the label in the lowest bit. Sorting groups the examples by row and
+    /// The key of each row, with the label in the lowest bit. Sorting groups the examples by row and
     /// within a row by label. None if there are too many rows.
     keys: Option<Vec<u128>>,
+    polynomial: RowPolynomial,
     is_labelled: bool,
 }
 
 impl RepetitionCounter {
+    /// Bytes of memory per compared row.
+    pub const ROW_BYTES: usize = size_of::<u128>();
+
     /// A counter for `rows` rows. The rows are compared if there are at most `examples_max`.
     pub fn new(rows: usize, is_labelled: bool, examples_max: usize) -> Self {
         let is_compared = rows <= examples_max;
         Self {
             keys: is_compared.then(|| Vec::with_capacity(rows)),
+            polynomial: RowPolynomial::at_a_secret_point(),
             is_labelled,
         }
     }
 
-    /// Adds the canonical bytes of the next row, and the label if there are labels.
+    /// Adds the canonical bytes of the next row, and the label if there are labels. All rows have the same length.
     pub fn push(&mut self, row: &[u8], label: Option<bool>) {
         if let Some(keys) = &mut self.keys {
-            keys.push(row_key(row) << 1 | u128::from(label == Some(true)));
+            keys.push(self.polynomial.value(row) << 1 | u128::from(label == Some(true)));
         }
     }
 
@@ -57,12 +64,82 @@ impl RepetitionCounter {
     }
 }
 
-/// The first 127 bits of the digest of a row, in the lower bits.
-pub(crate) fn row_key(row: &[u8]) -> u128 {
-    let digest: [u8; 32] = Sha256::digest(row).into();
-    let mut first = [0; 16];
-    first.copy_from_slice(&digest[..16]);
-    u128::from_be_bytes(first) >> 1
+/// The prime 2^127 - 1.
+const PRIME: u128 = (1 << 127) - 1;
+
+/// Words of a row per step. More words make a step cheaper per word, and short rows slower.
+const STEP_WORDS: usize = 8;
+
+/// Evaluates polynomials modulo [`PRIME`] at one point.
+struct RowPolynomial {
+    /// The factors of the terms of a step: for the upper and the lower word of the value before the step, and then
+    /// for each word of the row.
+    factors: [u128; STEP_WORDS + 2],
+}
+
+impl RowPolynomial {
+    /// Draws the point as the standard library draws the keys of a `HashMap`. The counts do not depend on the point.
+    fn at_a_secret_point() -> Self {
+        let random = RandomState::new();
+        let [upper, lower] = [0_u8, 1].map(|half| u128::from(random.hash_one(half)));
+        Self::at((upper << 64 | lower) & PRIME)
+    }
+
+    fn at(point: u128) -> Self {
+        let mut factors = [1; STEP_WORDS + 2];
+        for at in (1..=STEP_WORDS).rev() {
+            factors[at] = product(factors[at + 1], point);
+        }
+        factors[0] = product(factors[1], 1 << 64);
+        Self { factors }
+    }
+
+    /// Returns the value of the polynomial of a row, below 2^127. Zeros fill the last step.
+    fn value(&self, row: &[u8]) -> u128 {
+        let (steps, rest) = row.as_chunks();
+        let mut value = steps.iter().fold(0, |value, step| self.step(value, step));
+        if !rest.is_empty() {
+            let mut last = [0; STEP_WORDS * 8];
+            last[..rest.len()].copy_from_slice(rest);
+            value = self.step(value, &last);
+        }
+        // The prime and 0 are the same value.
+        if value == PRIME { 0 } else { value }
+    }
+
+    fn step(&self, value: u128, bytes: &[u8; STEP_WORDS * 8]) -> u128 {
+        let mut words = [0; STEP_WORDS + 2];
+        [words[0], words[1]] = [(value >> 64) as u64, value as u64];
+        for (word, &eight) in words[2..].iter_mut().zip(bytes.as_chunks().0) {
+            *word = u64::from_le_bytes(eight);
+        }
+        sum_of_products(&self.factors, &words)
+    }
+}
+
+fn product(one: u128, other: u128) -> u128 {
+    let shifted = sum_of_products(&[one], &[(other >> 64) as u64]);
+    let shifted = sum_of_products(&[shifted, shifted], &[1 << 63, 1 << 63]);
+    sum_of_products(&[one, shifted], &[other as u64, 1])
+}
+
+/// Returns the sum of the products of factors and words modulo [`PRIME`], at most [`PRIME`]. The factors are at most
+/// [`PRIME`], and there are at most 32.
+fn sum_of_products<const N: usize>(factors: &[u128; N], words: &[u64; N]) -> u128 {
+    const { assert!(N <= 32) };
+    // Sums of words with the weights 1, 2^64 and 2^128.
+    let mut sums = [0_u128; 3];
+    for (&factor, &word) in factors.iter().zip(words) {
+        let lower = u128::from(factor as u64) * u128::from(word);
+        let upper = (factor >> 64) * u128::from(word);
+        sums[0] += u128::from(lower as u64);
+        sums[1] += (lower >> 64) + u128::from(upper as u64);
+        sums[2] += upper >> 64;
+    }
+    // 2^127 is 1 modulo the prime. The bits of the middle sum from bit 63 on have weights from 2^127 on.
+    let middle = (sums[1] << 64 & PRIME) + (sums[1] >> 63);
+    let sum = middle + sums[0] + 2 * sums[2];
+    (sum & PRIME) + (sum >> 127)
 }
 
 #[cfg(test)]
@@ -73,7 +150,7 @@ mod tests {
     fn counts(rows: &[(u8, bool)], is_labelled: bool, most: usize) -> Option<RepetitionCounts> {
         let mut counter = RepetitionCounter::new(rows.len(), is_labelled, most);
         for &(row, label) in rows {
-            counter.push(&[row], is_labelled.then_some(label));
+            counter.push(&u64::from(row).to_le_bytes(), is_labelled.then_some(label));
         }
         counter.finish()
     }
@@ -115,5 +192,56 @@ mod tests {
         let rows = [(0, true), (0, true), (0, true)];
         assert!(counts(&rows, true, 2).is_none());
         assert!(counts(&rows, true, 3).is_some());
+    }
+
+    /// Multiplies by doubling and adding, one bit at a time.
+    fn slow_product(one: u128, other: u128) -> u128 {
+        let sum = |one: u128, other: u128| (one + other) % PRIME;
+        (0..127).rev().fold(0, |value, bit| {
+            let doubled = sum(value, value);
+            if other >> bit & 1 == 1 {
+                sum(doubled, one % PRIME)
+            } else {
+                doubled
+            }
+        })
+    }
+
+    #[test]
+    fn a_key_is_the_value_of_the_polynomial_of_the_row() {
+        let points = [0, 1, 2, PRIME - 1, PRIME / 3, 0x0123_4567_89ab_cdef << 60];
+        for point in points {
+            let polynomial = RowPolynomial::at(point);
+            for words in [1, 2, STEP_WORDS, STEP_WORDS + 1, 3 * STEP_WORDS] {
+                for word in [0, 1, u64::MAX, 0x9e37_79b9_7f4a_7c15] {
+                    let row = |at: usize| word.rotate_left(at as u32);
+                    let bytes: Vec<u8> = (0..words).flat_map(|at| row(at).to_le_bytes()).collect();
+                    let expected = (0..words.next_multiple_of(STEP_WORDS)).fold(0, |value, at| {
+                        let coefficient = if at < words { row(at) } else { 0 };
+                        (slow_product(value, point) + u128::from(coefficient)) % PRIME
+                    });
+                    assert_eq!(
+                        polynomial.value(&bytes),
+                        expected,
+                        "{words} words at {point}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_differ_in_one_bit_have_different_keys() {
+        let polynomial = RowPolynomial::at_a_secret_point();
+        let mut row = [7; 20 * 8];
+        let mut keys = vec![polynomial.value(&row)];
+        for bit in 0..row.len() * 8 {
+            row[bit / 8] ^= 1 << (bit % 8);
+            keys.push(polynomial.value(&row));
+            row[bit / 8] ^= 1 << (bit % 8);
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), 1 + row.len() * 8);
     }
 }

@@ -1,0 +1,94 @@
+//! The pass that writes the stored form of rows, computes the digest and counts positive labels and repetitions.
+//!
+//! Only the count of repetitions takes memory per example, up to a limit.
+
+use std::io::Write;
+
+use halfspace_core::learners::sample::repetitions::{RepetitionCounter, RepetitionCounts};
+
+use crate::stored::blocks::{BlockWriter, BlocksError, BlocksHeader, LabelsKind};
+use crate::stored::digest::RowsDigest;
+use crate::stored::parts::RowsPart;
+
+/// Facts about stored examples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Kinds and sizes of the rows.
+    pub header: BlocksHeader,
+    /// Number of examples labelled +1.
+    pub labelled_positive: u64,
+    /// Repetitions among the examples. `None` if there are too many examples to compare.
+    pub repetitions: Option<RepetitionCounts>,
+    /// Digest of the canonical rows: see [`crate::digest()`].
+    pub digest: [u8; 32],
+}
+
+/// Memory for the buffers of the stored form, of the digest and of a spool.
+const BUFFERS_BYTES: u64 = 1 << 20;
+
+/// Returns the memory that storing `rows` examples takes, if repetitions are counted among at most `examples_max`.
+pub fn storing_bytes(rows: usize, examples_max: usize) -> u64 {
+    let compared = if rows <= examples_max { rows } else { 0 };
+    BUFFERS_BYTES + (compared * RepetitionCounter::ROW_BYTES) as u64
+}
+
+/// The pass over rows that arrive one after the other.
+pub(crate) struct StorePass<W> {
+    header: BlocksHeader,
+    blocks: BlockWriter<W>,
+    digest: RowsDigest,
+    repetitions: RepetitionCounter,
+    labelled_positive: u64,
+    /// Reused buffer for the canonical bytes of a row.
+    bytes: Vec<u8>,
+}
+
+impl<W: Write> StorePass<W> {
+    /// Writes the header. Repetitions are counted among at most `examples_max` examples. The pass takes the memory of
+    /// [`storing_bytes`].
+    ///
+    /// # Errors
+    /// When the target cannot be written.
+    pub(crate) fn new(
+        header: BlocksHeader,
+        to: W,
+        examples_max: usize,
+    ) -> Result<Self, BlocksError> {
+        let is_labelled = header.labels == LabelsKind::Labelled;
+        Ok(Self {
+            header,
+            blocks: BlockWriter::new(header, to)?,
+            digest: RowsDigest::new(&header).on_a_thread(&header),
+            repetitions: RepetitionCounter::new(header.rows, is_labelled, examples_max),
+            labelled_positive: 0,
+            bytes: Vec::new(),
+        })
+    }
+
+    /// Writes the next rows.
+    ///
+    /// # Errors
+    /// When the target cannot be written.
+    pub(crate) fn push(&mut self, part: &RowsPart<'_>) -> Result<(), BlocksError> {
+        self.labelled_positive += part.positives();
+        part.for_each_row(&mut self.bytes, |row, label| {
+            self.digest.push(row, label);
+            self.repetitions.push(row, label);
+        });
+        self.blocks.push(part)
+    }
+
+    /// Flushes the target and returns the facts about the examples.
+    ///
+    /// # Errors
+    /// When the target cannot be written.
+    pub(crate) fn finish(self) -> Result<Stored, BlocksError> {
+        self.blocks.finish()?;
+        Ok(Stored {
+            header: self.header,
+            labelled_positive: self.labelled_positive,
+            repetitions: self.repetitions.finish(),
+            digest: self.digest.finish(),
+        })
+    }
+}

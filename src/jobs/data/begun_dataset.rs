@@ -1,0 +1,73 @@
+//! A dataset whose blob may be written while its body arrives.
+//!
+//! The blob is invisible until the dataset is stored. Dropping a begun dataset aborts its blob.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::records::id::DatasetKind;
+use crate::records::{DatasetId, Timestamp};
+use crate::storage::Blobs;
+use crate::storage::blobs::BlobWriter;
+
+use crate::jobs::service::{Jobs, JobsError};
+
+/// A dataset before its examples are read.
+pub struct BegunDataset {
+    pub(super) id: DatasetId,
+    pub(super) created_at: Timestamp,
+    /// Repetitions are counted among at most this number of examples.
+    pub compared_max: usize,
+    blob: Arc<Mutex<BlobWriter>>,
+}
+
+/// The blob of a begun dataset as the target of a reader.
+pub struct BlobTarget(Arc<Mutex<BlobWriter>>);
+
+impl Jobs {
+    /// Begins a dataset. Nothing is written yet.
+    ///
+    /// # Errors
+    /// When the key of the blob is invalid.
+    pub fn begin_dataset(&self) -> Result<BegunDataset, JobsError> {
+        let id = self.ids.id::<DatasetKind>();
+        let blob = self.blobs.writer(&Blobs::dataset_key(id))?;
+        Ok(BegunDataset {
+            id,
+            created_at: self.ids.now(),
+            compared_max: self.compared_max(),
+            blob: Arc::new(Mutex::new(blob)),
+        })
+    }
+}
+
+impl BegunDataset {
+    /// Returns the blob as a target. Its writes block the thread.
+    pub fn target(&self) -> BlobTarget {
+        BlobTarget(Arc::clone(&self.blob))
+    }
+
+    /// Removes the remains of the blob. If a reader still has the target, the end of the reader removes the remains.
+    pub async fn abort(self) {
+        if let Some(blob) = self.into_blob() {
+            blob.abort().await;
+        }
+    }
+
+    /// Returns the blob, unless a reader still has the target.
+    pub(super) fn into_blob(self) -> Option<BlobWriter> {
+        let blob = Arc::into_inner(self.blob)?;
+        Some(blob.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for BlobTarget {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut blob = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        blob.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

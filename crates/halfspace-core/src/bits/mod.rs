@@ -49,6 +49,7 @@ pub(crate) use kernels::SWITCH;
 pub(crate) use kernels::multiversioned;
 pub use kernels::{Kernels, kernels, use_kernels};
 pub use matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
+pub(crate) use powers::for_each_block;
 pub use powers::{LIMB_BITS, Limb, Shared, add_powers, limbs};
 pub use products::{ColumnWeights, ROW_WEIGHT_MAX, add_column_sums, row_sums};
 pub use reals::{REAL_LANES, RealColumn, RealLearnt, RealStep};

@@ -52,14 +52,10 @@ pub fn add_powers(
 
 /// Calls `take` once per block that contains some of `rows`, with its index and the mask of these rows.
 #[inline(always)]
-pub(super) fn for_each_block(rows: Range<usize>, mut take: impl FnMut(usize, u64)) {
+pub(crate) fn for_each_block(rows: Range<usize>, mut take: impl FnMut(usize, u64)) {
     for index in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
         let place = |row: usize| row.saturating_sub(index * BLOCK_ROWS).min(BLOCK_ROWS) as u32;
-        let below = |row| {
-            1_u64
-                .checked_shl(place(row))
-                .map_or(u64::MAX, |bit| bit - 1)
-        };
+        let below = |row| 1_u64.unbounded_shl(place(row)).wrapping_sub(1);
         take(index, below(rows.end) & !below(rows.start));
     }
 }

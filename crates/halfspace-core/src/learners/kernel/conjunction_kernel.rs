@@ -187,21 +187,17 @@ impl Kernel {
             Bins::Sums(sums) => sums,
         };
         let mut counts = [0; BLOCK_ROWS];
-        let indices = rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS);
-        for (index, labels) in indices.clone().zip(&positives[indices]) {
+        bits::for_each_block(rows, |index, taken| {
             let block = matrix.block(index);
             match self.conjunctions {
                 Conjunctions::All => bits::disagreements(block, example, &mut counts),
                 Conjunctions::Monotone => bits::intersections(block, example, &mut counts),
             }
-            let place = |row: usize| row.saturating_sub(index * BLOCK_ROWS).min(BLOCK_ROWS);
-            let first = place(rows.start);
-            let mut labels = labels.unbounded_shr(first as u32);
-            for &count in &counts[first..place(rows.end)] {
-                sums[count as usize] += ((labels & 1) as i32) * 2 - 1;
-                labels >>= 1;
+            for (row, &count) in counts.iter().enumerate() {
+                let bit = |mask: u64| (mask >> row & 1) as i32;
+                sums[count as usize] += (bit(positives[index]) * 2 - 1) * bit(taken);
             }
-        }
+        });
     }
 
     /// Adds the sum over a histogram to `score` and empties the histogram. Returns false if the computation

@@ -7,8 +7,7 @@
 //! The kernels look up four bits at a time. The weights of four columns (or rows) have only sixteen signed
 //! sums. On AVX-512, sixteen numbers of 32 bits fill one register, and one instruction looks up the sums of
 //! sixteen rows. For the column sums, the bits of four rows must first be brought together for each column.
-//! This exchange of three digits of the row number with three digits of the column number takes a third of
-//! the work.
+//! Three instructions exchange three digits of the row number with three digits of the column number.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::{BLOCK_ROWS, BitBlock, WORD_BITS, scalar, words_for};
@@ -121,7 +120,7 @@ multiversioned! {
     fn add_column_sums_detected(words: &[u64], weights: &[i32; BLOCK_ROWS], sums: &mut [i64]) {
         let columns = words.as_chunks::<BLOCK_ROWS>().0.iter();
         multiversion::target::match_target! {
-            "x86_64+avx512f" => {
+            "x86_64+avx512f+avx512vbmi+gfni" => {
                 let mut tables = [[0; 1 << GROUP]; WORD_TABLES];
                 for (table, group) in tables.iter_mut().zip(weights.as_chunks().0) {
                     *table = signed_sums(group);

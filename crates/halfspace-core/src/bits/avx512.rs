@@ -32,7 +32,7 @@ pub fn load_rows(rows: &[u64; GROUP_ROWS]) -> __m512i {
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn load(values: &[i64; 8]) -> __m512i {
+pub fn load(values: &[i64; 8]) -> __m512i {
     let [a, b, c, d, e, f, g, h] = *values;
     _mm512_set_epi64(h, g, f, e, d, c, b, a)
 }
@@ -302,7 +302,7 @@ fn change<const SIGNED: bool>(weights: &mut [i64; 8], word: __m512i, bits: &[i64
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn values(register: __m512i) -> [i64; 8] {
+pub fn values(register: __m512i) -> [i64; 8] {
     let (low, high) = (
         _mm512_castsi512_si256(register),
         _mm512_extracti64x4_epi64::<1>(register),

@@ -3,14 +3,15 @@
 //! The intrinsics are needed for the same reasons as in [`super::avx512`], and they need no `unsafe` either.
 
 use std::arch::x86_64::{
-    __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_extract_epi32, _mm512_add_epi32,
+    __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_extract_epi32, _mm512_add_epi32, _mm512_add_epi64,
     _mm512_castsi512_si256, _mm512_extracti64x4_epi64, _mm512_gf2p8affine_epi64_epi8,
-    _mm512_permutex2var_epi32, _mm512_permutexvar_epi8, _mm512_permutexvar_epi32, _mm512_set_epi32,
-    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_srli_epi32,
+    _mm512_mask_add_epi32, _mm512_permutex2var_epi32, _mm512_permutexvar_epi8,
+    _mm512_permutexvar_epi32, _mm512_set_epi32, _mm512_set1_epi32, _mm512_set1_epi64,
+    _mm512_setzero_si512, _mm512_slli_epi64, _mm512_srai_epi64, _mm512_srli_epi32,
 };
 
-use super::avx512::load_rows;
-use super::products::{SignedSums, WORD_TABLES};
+use super::avx512::{load, load_rows, values};
+use super::products::{GROUP, SignedSums, WORD_TABLES};
 use super::{BLOCK_ROWS, WORD_BITS};
 
 /// Rows per register of 32-bit sums.
@@ -74,8 +75,43 @@ pub fn row_sums(words: &[u64], tables: &[[SignedSums; WORD_TABLES]], out: &mut [
     }
 }
 
-/// Returns, for each column of a word of 64 rows, the signed sum of the row weights. `tables` holds the
-/// signed sums of these weights.
+/// Adds the signed sums of the row weights to the sums of the columns of each word.
+#[target_feature(enable = "avx512f,avx512vbmi,gfni")]
+#[inline]
+pub fn add_column_sums(words: &[u64], weights: &[i32; BLOCK_ROWS], sums: &mut [i64]) {
+    let tables = tables_of(weights);
+    let columns = words.as_chunks().0;
+    for (column, sums) in columns.iter().zip(sums.chunks_mut(WORD_BITS)) {
+        if let Some(sums) = sums.as_mut_array() {
+            add_sums_of_columns(column, &tables, sums);
+        } else {
+            let mut found = [0; WORD_BITS];
+            add_sums_of_columns(column, &tables, &mut found);
+            sums.iter_mut()
+                .zip(found)
+                .for_each(|(sum, found)| *sum += found);
+        }
+    }
+}
+
+/// Returns the tables of the signed sums of four weights each.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn tables_of(weights: &[i32; BLOCK_ROWS]) -> [__m512i; WORD_TABLES] {
+    // Mask `place` has the sixteen numbers whose bit `place` is 1.
+    const ONES: [u16; GROUP] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
+    let mut tables = [_mm512_setzero_si512(); WORD_TABLES];
+    for (table, group) in tables.iter_mut().zip(weights.as_chunks::<GROUP>().0) {
+        *table = _mm512_set1_epi32(-group.iter().sum::<i32>());
+        for (ones, weight) in ONES.into_iter().zip(group) {
+            let change = _mm512_set1_epi32(2 * weight);
+            *table = _mm512_mask_add_epi32(*table, ones, *table, change);
+        }
+    }
+    tables
+}
+
+/// Adds to the sums of the 64 columns of a word. `tables` holds the signed sums of the row weights.
 ///
 /// Each bit has a row number and a column number of six binary digits each. The register gives the upper
 /// three digits of the row, and the 64-bit lane gives the lower three. The place in the lane gives the
@@ -84,31 +120,31 @@ pub fn row_sums(words: &[u64], tables: &[[SignedSums; WORD_TABLES]], out: &mut [
 /// rows of one table.
 #[target_feature(enable = "avx512f,avx512vbmi,gfni")]
 #[inline]
-pub fn sums_of_columns(
+fn add_sums_of_columns(
     column: &[u64; BLOCK_ROWS],
-    tables: &[SignedSums; WORD_TABLES],
-) -> [i32; WORD_BITS] {
+    tables: &[__m512i; WORD_TABLES],
+    out: &mut [i64; WORD_BITS],
+) {
     fetch_behind(column);
     let mut sums = [_mm512_setzero_si512(); 4];
     let eights = column.as_chunks::<8>().0.iter();
     for (rows, tables) in eights.zip(tables.as_chunks::<2>().0) {
         let mut bits = exchange(load_rows(rows));
-        let [lower, upper] = [load_table(&tables[0]), load_table(&tables[1])];
         for sums in &mut sums {
-            *sums = add_looked_up(*sums, bits, lower);
+            *sums = add_looked_up(*sums, bits, tables[0]);
             bits = _mm512_srli_epi32::<4>(bits);
-            *sums = add_looked_up(*sums, bits, upper);
+            *sums = add_looked_up(*sums, bits, tables[1]);
             bits = _mm512_srli_epi32::<4>(bits);
         }
     }
     // Sum s holds columns 8 s to 8 s + 7 in the even lanes, and the columns 32 further in the odd lanes.
-    let mut out = [0; WORD_BITS];
-    let places = out.as_chunks_mut::<LANES>().0;
-    for (pair, sums) in sums.as_chunks::<2>().0.iter().enumerate() {
-        places[pair] = lanes(_mm512_permutex2var_epi32(sums[0], evens(), sums[1]));
-        places[2 + pair] = lanes(_mm512_permutex2var_epi32(sums[0], odds(), sums[1]));
+    let (low, high) = out.as_chunks_mut::<8>().0.split_at_mut(4);
+    for ((low, high), sums) in low.iter_mut().zip(high).zip(sums) {
+        // A shift to the right by 32 bits extends the sign of the upper lane.
+        let even = _mm512_srai_epi64::<32>(_mm512_slli_epi64::<32>(sums));
+        *low = values(_mm512_add_epi64(load(low), even));
+        *high = values(_mm512_add_epi64(load(high), _mm512_srai_epi64::<32>(sums)));
     }
-    out
 }
 
 /// Exchanges the three digits of the word number with the lowest three digits of the place. This transposes

@@ -118,18 +118,10 @@ multiversioned! {
 
 multiversioned! {
     fn add_column_sums_detected(words: &[u64], weights: &[i32; BLOCK_ROWS], sums: &mut [i64]) {
-        let columns = words.as_chunks::<BLOCK_ROWS>().0.iter();
         multiversion::target::match_target! {
-            "x86_64+avx512f+avx512vbmi+gfni" => {
-                let mut tables = [[0; 1 << GROUP]; WORD_TABLES];
-                for (table, group) in tables.iter_mut().zip(weights.as_chunks().0) {
-                    *table = signed_sums(group);
-                }
-                for (column, sums) in columns.zip(sums.chunks_mut(WORD_BITS)) {
-                    add_each(sums, &super::avx512_products::sums_of_columns(column, &tables));
-                }
-            },
+            "x86_64+avx512f+avx512vbmi+gfni" => super::avx512_products::add_column_sums(words, weights, sums),
             _ => {
+                let columns = words.as_chunks::<BLOCK_ROWS>().0.iter();
                 for (column, sums) in columns.zip(sums.chunks_mut(WORD_BITS)) {
                     add_each(sums, &plain::sums_of_columns(column, weights));
                 }

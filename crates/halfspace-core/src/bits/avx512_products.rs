@@ -163,11 +163,11 @@ fn exchange(words: __m512i) -> __m512i {
     _mm512_permutexvar_epi8(forward, transposed)
 }
 
-/// Distance of the fetched columns in words. The processor does not foresee the reads, because a group reads its eight
-/// cache lines in another order. The row sums of a matrix in memory take four times as long without the fetches.
+/// Distance of the fetched columns in words. The processor does not foresee columns. Without the fetches, the row sums of
+/// a matrix in memory take two to five times as long.
 const AHEAD: usize = 8_192 / size_of::<u64>();
 
-/// Fetches the words that lie [`AHEAD`] words behind a column. They usually belong to the next block.
+/// Fetches the column at the distance [`AHEAD`], which usually belongs to the next block.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn fetch_behind(column: &[u64; BLOCK_ROWS]) {

@@ -163,8 +163,8 @@ fn exchange(words: __m512i) -> __m512i {
     _mm512_permutexvar_epi8(forward, transposed)
 }
 
-/// Distance of the fetched columns in words. The processor does not foresee columns. Without the fetches, the row sums of
-/// a matrix in memory take two to five times as long.
+/// Distance of the fetched columns in words. The processor does not foresee columns. Without the fetches, the row sums
+/// of a matrix in memory take two to five times as long.
 const AHEAD: usize = 8_192 / size_of::<u64>();
 
 /// Fetches the column at the distance [`AHEAD`], which usually belongs to the next block.

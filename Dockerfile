@@ -25,6 +25,8 @@ RUN cargo install --quiet --debug --locked --root /tools cargo-auditable@0.7.7 \
 
 FROM ${RUST_IMAGE} AS dependencies
 WORKDIR /build
+# The C code of the allocator contains the time of its compilation. This variable fixes the time.
+ENV SOURCE_DATE_EPOCH=0
 # The build uses the toolchain of the image. rust-toolchain.toml would fetch another toolchain, so it is
 # not copied here.
 COPY --from=manifests /manifests ./
@@ -66,7 +68,7 @@ RUN set -eu; cd /image; mkdir -p usr/bin usr/lib usr/lib64 usr/sbin proc sys dev
     install -d -o 65532 -g 0 -m 0770 data backups; \
     find . -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 
-FROM scratch
+FROM scratch AS image
 ARG SOURCE_REVISION=""
 # A test compares this version with that of Cargo.toml.
 ARG VERSION=0.1.0

@@ -25,6 +25,8 @@ RUN cargo install --quiet --debug --locked --root /tools cargo-auditable@0.7.7 \
 
 FROM ${RUST_IMAGE} AS dependencies
 WORKDIR /build
+# The C code of the allocator contains the time of its compilation. This variable fixes the time.
+ENV SOURCE_DATE_EPOCH=0
 # The build uses the toolchain of the image. rust-toolchain.toml would fetch another toolchain, so it is
 # not copied here.
 COPY --from=manifests /manifests ./
@@ -48,18 +50,25 @@ RUN touch src/lib.rs src/main.rs crates/*/src/lib.rs \
 # The files of the image: the program, the few programs that docker-compose.yml runs, and the libraries of all these.
 FROM ${BASE_IMAGE} AS files
 COPY --from=program /build/target/release/halfspace /image/usr/local/bin/halfspace
+# Certificate authorities for callbacks over https.
+COPY --from=program /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/
+COPY --from=program /build/LICENSE-MIT /build/LICENSE-APACHE /build/halfspace.cdx.json /image/usr/share/doc/halfspace/
+# The time of every file, in seconds since 1970. scripts/release passes the time of the commit, so that two builds give
+# the same bytes.
+ARG SOURCE_DATE_EPOCH=0
 # A new volume inherits the owner and the mode of its directory. OpenShift runs the container under any user of the
 # group 0. /backups is the target of copies: see docker-compose.yml.
-RUN set -eu; cd /image; mkdir -p usr/bin usr/lib usr/lib64 usr/sbin etc proc sys dev; \
+RUN set -eu; cd /image; mkdir -p usr/bin usr/lib usr/lib64 usr/sbin proc sys dev; \
     for link in bin sbin lib lib64; do if [ -L "/$link" ]; then cp -a "/$link" .; fi; done; \
     for name in sh cat cp ls touch true; do cp -L "/usr/bin/$name" usr/bin/; done; \
     ldd usr/local/bin/halfspace usr/bin/* | grep -o '/lib[^ ]*' | grep -v ':$' | sort -u \
         | while read -r library; do cp -L --parents "$library" /image/; done; \
     cp /etc/passwd /etc/group /etc/nsswitch.conf etc/; \
     install -d -m 1777 tmp; \
-    install -d -o 65532 -g 0 -m 0770 data backups
+    install -d -o 65532 -g 0 -m 0770 data backups; \
+    find . -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 
-FROM scratch
+FROM scratch AS image
 ARG SOURCE_REVISION=""
 # A test compares this version with that of Cargo.toml.
 ARG VERSION=0.1.0
@@ -69,9 +78,6 @@ LABEL org.opencontainers.image.title="halfspace" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$SOURCE_REVISION"
 COPY --from=files /image /
-# Certificate authorities for callbacks over https.
-COPY --from=program /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
-COPY --from=program /build/LICENSE-MIT /build/LICENSE-APACHE /build/halfspace.cdx.json /usr/share/doc/halfspace/
 # A numeric user lets an orchestrator verify that the user is not root.
 USER 65532:65532
 # SQLite needs a folder for temporary files. A read-only root has no other.

@@ -541,6 +541,27 @@ mod tests {
     }
 
     #[test]
+    fn a_base_path_has_plain_segments_between_slashes() {
+        for (text, path) in [
+            ("", ""),
+            ("/", ""),
+            ("/learn/", "/learn"),
+            ("/a.b/c-d_e~1", "/a.b/c-d_e~1"),
+        ] {
+            assert_eq!(base_path(text).as_deref(), Ok(path));
+        }
+        // A browser reads `//name` as the address of another host.
+        for text in [
+            "learn", "//name", "/a//b", "/./a", "/a/..", "/a b", "/a%2Fb", "/a?b", "/a#b", "/a\\b",
+            "/a\nb", "/é", "/a:b", "/a;b", "/{a}", "/*a", "/<a>",
+        ] {
+            let line = ["halfspace", "--base-path", text];
+            let error = CommandLine::try_parse_from(line).expect_err(text);
+            assert!(error.to_string().contains("--base-path"), "{error}");
+        }
+    }
+
+    #[test]
     fn the_password_of_the_database_is_not_shown() {
         let url = "postgres://ada:s3cret@db.example/half";
         let line = ["halfspace", "--database-url", url];

@@ -5,6 +5,7 @@ it. `--stand-ins` states that local images replace those of the registry. script
 """
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
@@ -16,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from client import Client, Stream
+from client import Client, Probe, Stream
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = "halfspace-image-test"
@@ -30,6 +31,9 @@ TOY = (
 )
 # No hyperplane separates these examples, so a training takes all the time that it may take.
 XOR = b"-1 1:0 2:0\n+1 1:1\n+1 2:1\n-1 1:1 2:1\n"
+
+# A secret for callbacks.
+SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 
 ROWS = []
 
@@ -53,7 +57,7 @@ def row(name, function, *arguments):
     begun = time.monotonic()
     try:
         note, verdict = function(*arguments) or "", "passed"
-    except (AssertionError, OSError, ValueError, KeyError) as error:
+    except (AssertionError, OSError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
         note, verdict = f"{type(error).__name__}: {error}", "FAILED"
     ROWS.append((name, verdict, time.monotonic() - begun, note))
     print(f"{verdict:7} {ROWS[-1][2]:6.1f} s  {name}  {note}", flush=True)
@@ -115,29 +119,110 @@ def components():
     return f"{len(names)} components"
 
 
-def arbitrary_user():
-    """Serves under a user that the image does not know, on a read-only root without a /tmp for files."""
-    name, port = f"{PROJECT}-user", free_port()
-    volume, copies = f"{name}-data", f"{name}-copies"
-    docker(
-        *("run", "--detach", "--name", name, "--read-only", "--cap-drop", "ALL", "--user", "1000660000:0"),
-        *("--security-opt", "no-new-privileges", "--volume", f"{volume}:/data"),
-        *("--volume", f"{copies}:/backups", "--publish", f"127.0.0.1:{port}:8080"),
-        *("--env", "HALFSPACE_UPLOAD_MEMORY_BYTES_MAX=65536", "halfspace"),
-    )
+@contextlib.contextmanager
+def running(name, *arguments):
+    """Serves in a container with these options of `docker run`. Yields its name and a client."""
+    name, port = f"{PROJECT}-{name}", free_port()
+    docker("run", "--detach", "--name", name, "--publish", f"127.0.0.1:{port}:8080", *arguments, "halfspace")
     try:
         wait_healthy(name)
-        service = Client(port)
-        train(service)
-        # The examples spill to disk.
-        big = b"".join(b"%d,%s\n" % (i % 2, b",".join(b"%d" % (i >> k & 1) for k in range(64))) for i in range(40_000))
-        service.expect(201, "POST", "/v1/datasets", big, "text/csv")
-        docker("exec", name, "halfspace", "backup", "/backups/copy")
-        assert docker("exec", name, "sh", "-c", "touch /tmp/x 2>/dev/null || echo refused") == "refused"
-        return "uid 1000660000, no writable folder but /data and /backups"
+        yield name, Client(port)
     finally:
-        docker("rm", "--force", name, check=False)
-        docker("volume", "rm", volume, copies, check=False)
+        docker("rm", "--force", "--volumes", name, check=False)
+
+
+def arbitrary_user():
+    """Serves under a user that the image does not know, on a read-only root without a /tmp for files."""
+    copies = f"{PROJECT}-copies"
+    options = ["--read-only", "--cap-drop", "ALL", "--user", "1000660000:0", "--security-opt", "no-new-privileges"]
+    options += ["--volume", f"{copies}:/backups", "--env", "HALFSPACE_UPLOAD_MEMORY_BYTES_MAX=65536"]
+    try:
+        with running("user", *options) as (name, service):
+            train(service)
+            # The examples spill to disk.
+            rows = (b",".join(b"%d" % (i >> k & 1) for k in range(64)) for i in range(40_000))
+            big = b"".join(b"%d,%s\n" % (i % 2, row) for i, row in enumerate(rows))
+            service.expect(201, "POST", "/v1/datasets", big, "text/csv")
+            docker("exec", name, "halfspace", "backup", "/backups/copy")
+            assert docker("exec", name, "sh", "-c", "touch /tmp/x 2>/dev/null || echo refused") == "refused"
+    finally:
+        docker("volume", "rm", copies, check=False)
+    return "uid 1000660000, no writable folder but /data and /backups"
+
+
+def secret_files():
+    """Starts the service with a file of a secret that is missing, unreadable, empty, one line, and changed."""
+    with tempfile.TemporaryDirectory(dir=ROOT / "target") as folder:
+        os.chmod(folder, 0o755)
+        file = Path(folder, "secret")
+        options = ["--volume", f"{folder}:/run/secrets:ro"]
+        options += ["--env", "HALFSPACE_CALLBACK_SECRET_FILE=/run/secrets/secret"]
+        refused("/run/secrets/secret: No such file", *options, "halfspace", "migrate")
+        for text in ["", "\n", "\r\n"]:
+            file.write_text(text)
+            refused("/run/secrets/secret: the file is empty", *options, "halfspace", "migrate")
+        file.chmod(0)
+        refused("/run/secrets/secret: Permission denied", *options, "halfspace", "migrate")
+        file.chmod(0o644)
+        file.write_text(f"{SECRET}\n")
+        with running("secret", *options) as (name, service):
+            # The process reads the file at its start only.
+            file.write_text("")
+            model = train(service)
+            docker("restart", name)
+            assert wait_ended(name) != 0
+            assert "secret: the file is empty" in docker("logs", name, check=False)
+            file.write_text(f"{SECRET}\r\n")
+            docker("start", name)
+            wait_healthy(name)
+            predicts(service, model)
+    return "refused: missing, empty, unreadable; a change counts from the next start"
+
+
+def refused(reason, *arguments):
+    """Runs a container that must fail for this reason."""
+    try:
+        docker("run", "--rm", *arguments)
+    except AssertionError as error:
+        assert reason in str(error), error
+        return
+    raise AssertionError(f"not refused: {arguments}")
+
+
+def changed_limits():
+    """Lowers the limits of a container while the service runs."""
+    with running("limits", "--memory", "1g") as (name, service):
+        before = service.expect(200, "GET", "/v1/limits")["memory_bytes_max"]
+        docker("update", "--memory", "512m", "--cpus", "0.5", "--pids-limit", "128", name)
+        model = train(service)
+        assert service.expect(200, "GET", "/v1/limits")["memory_bytes_max"] == before
+        docker("restart", name)
+        wait_healthy(name)
+        predicts(service, model)
+        after = service.expect(200, "GET", "/v1/limits")["memory_bytes_max"]
+    # 70 % of each limit without 64 MiB for the program.
+    expected = (0.7 * 512 - 64) / (0.7 * 1024 - 64)
+    assert abs(after / before - expected) < 0.01, f"{before} {after}"
+    return f"memory for one request: {before / 2**20:.0f} MiB, after the restart {after / 2**20:.0f} MiB"
+
+
+def frozen():
+    """Freezes the process. The health check must fail until the process continues."""
+    with running("frozen") as (name, service):
+        check = ("exec", name, "halfspace", "healthcheck")
+        docker(*check)
+        docker("kill", "--signal", "STOP", name)
+        try:
+            failed = not is_healthy(check)
+        finally:
+            docker("kill", "--signal", "CONT", name)
+        assert failed, "the health check of a frozen process passed"
+        docker(*check)
+        train(service)
+
+
+def is_healthy(check):
+    return subprocess.run(["docker", *check], capture_output=True, timeout=60).returncode == 0
 
 
 def wait_healthy(container, seconds=60):
@@ -146,6 +231,16 @@ def wait_healthy(container, seconds=60):
     while (found := docker("inspect", "--format", state, container)) != "running healthy":
         assert "running" in found and time.monotonic() < deadline, docker("logs", container, check=False)
         time.sleep(0.5)
+
+
+def wait_ended(container, seconds=60):
+    """Returns the exit code."""
+    deadline = time.monotonic() + seconds
+    state = "{{.State.Status}} {{.State.ExitCode}}"
+    while not (found := docker("inspect", "--format", state, container)).startswith("exited"):
+        assert time.monotonic() < deadline, docker("logs", container, check=False)
+        time.sleep(0.2)
+    return int(found.split()[1])
 
 
 # A running service.
@@ -187,15 +282,19 @@ def stop_amid_work(service, services, start):
     lines = itertools.cycle([b'{"x": "111", "y": 1}\n', b'{"x": "000", "y": -1}\n'])
     stream = Stream(service.port, f"/v1/sessions/{session}/examples", "application/x-ndjson", lines, True)
     upload = Stream(service.port, "/v1/datasets", "text/csv", itertools.repeat(b"1,0,1,1\n0,1,0,1\n" * 64), False)
+    probe = Probe(service.port)
     containers = compose("ps", "--quiet", *services).split()
     begun = time.monotonic()
     compose("stop", *services)
     seconds = time.monotonic() - begun
+    changes = probe.end()
     codes = [docker("inspect", "--format", "{{.State.ExitCode}}", container) for container in containers]
     stream.end()
     upload.end()
     assert set(codes) == {"0"}, f"exit codes {codes} after {seconds:.1f} s"
     assert seconds < GRACE_SECONDS, f"{seconds:.1f} s"
+    # The proxy of several processes may find one that is ready still.
+    assert len(services) > 1 or changes in ([200, 0], [200, 503, 0]), f"/readyz: {changes}"
     start()
     position = service.expect(200, "GET", f"/v1/sessions/{session}")["position"]
     assert stream.answered <= position <= stream.sent, f"{stream.answered} {position} {stream.sent}"
@@ -208,7 +307,8 @@ def stop_amid_work(service, services, start):
         time.sleep(0.5)
     assert ended["status"] == "succeeded", ended
     kept = f"{stream.answered} lines acknowledged, {position} kept"
-    return f"exit 0 in {seconds:.1f} s; {kept}; upload: {upload.status or 'cut'}; the job succeeded"
+    ready = " ".join(str(status or "closed") for status in changes)
+    return f"exit 0 in {seconds:.1f} s; {kept}; upload: {upload.status or 'cut'}; /readyz: {ready}; the job succeeded"
 
 
 def profile(name, service, model, start, services):
@@ -273,6 +373,7 @@ def cluster(port):
         processes = ["api-1", "api-2", "worker-1", "worker-2"]
         profile("cluster", service, made[0], lambda: up("cluster"), processes)
         row("cluster: backup and restore", restored_cluster, service, made[0], processes)
+        row("cluster: a changed password", changed_password, service, made[0], processes)
 
 
 def restored_cluster(service, model, processes):
@@ -296,15 +397,35 @@ def restored_cluster(service, model, processes):
     return "model and examples of the copy are served, a later model is absent"
 
 
+def changed_password(service, model, processes):
+    """Changes the password of the database and its file. The processes restart one by one."""
+    psql = ("exec", "-T", "postgres", "psql", "--username=halfspace", "--command")
+    compose(*psql, "ALTER ROLE halfspace PASSWORD 'changed'")
+    # Sessions of the old password end.
+    compose(*psql, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    status, _ = service.call("POST", "/v1/learners/perceptron/train", TOY, "text/x-libsvm", {"prefer": "wait=30"})
+    assert status >= 500, f"{status} under the old password"
+    Path(os.environ["SECRETS"], "database-password").write_text("changed")
+    for process in processes:
+        compose("restart", process)
+    up("cluster")
+    predicts(service, model)
+    train(service)
+    return "the file without a newline counts after a restart"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program")
     parser.add_argument("--stand-ins", action="store_true")
     settings = parser.parse_args()
     port = free_port()
-    os.environ.update(PORT=str(port), MEMORY_LIMIT="1g")
-    for variable in ["SECRETS", "BACKUPS"]:
-        os.environ.pop(variable, None)
+    os.environ.pop("BACKUPS", None)
+    secrets = tempfile.TemporaryDirectory(dir=ROOT / "target")
+    shutil.copytree(ROOT / "deploy/secrets", secrets.name, dirs_exist_ok=True)
+    # The user of the service must be able to read the files.
+    os.chmod(secrets.name, 0o755)
+    os.environ.update(PORT=str(port), MEMORY_LIMIT="1g", SECRETS=secrets.name)
     try:
         if row("image: build", build, settings.program):
             row("image: at most 110 MB", size)
@@ -313,11 +434,15 @@ def main():
             if settings.program is None:
                 row("image: list of components", components)
             row("image: arbitrary user, read-only root, no /tmp", arbitrary_user)
+            row("image: secrets from files", secret_files)
+            row("image: limits change while the service runs", changed_limits)
+            row("image: the health check of a frozen process", frozen)
             embedded(port)
             down()
             cluster(port)
     finally:
         down()
+        secrets.cleanup()
     print(f"\n{'check':52} {'verdict':8} {'seconds':>7}  note")
     for name, verdict, seconds, note in ROWS:
         print(f"{name:52} {verdict:8} {seconds:7.1f}  {note}")

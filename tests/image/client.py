@@ -83,3 +83,37 @@ class Stream:
     def end(self):
         self.thread.join(60)
         assert not self.thread.is_alive(), "the connection outlives the process"
+
+
+class Probe:
+    """Asks /readyz over new connections until `end`, and keeps each status that differs from the one before.
+
+    The status 0 stands for no answer.
+    """
+
+    def __init__(self, port):
+        self.client = Client(port)
+        self.changes = []
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        while not self.stopping.is_set():
+            self._ask()
+            self.stopping.wait(0.02)
+        self._ask()
+
+    def _ask(self):
+        try:
+            status, _ = self.client.call("GET", "/readyz")
+        except (OSError, http.client.HTTPException):
+            status = 0
+        if self.changes[-1:] != [status]:
+            self.changes.append(status)
+
+    def end(self):
+        """Asks once more. Returns the changes."""
+        self.stopping.set()
+        self.thread.join(60)
+        return self.changes

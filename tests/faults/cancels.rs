@@ -138,7 +138,7 @@ async fn long_jobs(client: Client) -> Vec<(&'static str, Value)> {
         ),
         (
             "amp, 18,000 x 12,001",
-            endlessly("amp", json!({}), noisy(12_001, 18_000)),
+            endlessly("amp", json!({"restarts": 1_000_000}), noisy(12_001, 18_000)),
         ),
         (
             "separability, 6,000 x 1,500",

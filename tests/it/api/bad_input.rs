@@ -757,7 +757,7 @@ fn texts() -> Vec<Case> {
             JobText(good.replace("[\"10110\",\"01111\"]", "[[1e999]]")),
             400,
             "syntax",
-            Line(1, 51),
+            Line(1, 50),
         ),
         Case(
             "no UTF-8",

@@ -50,7 +50,8 @@ pub fn add_powers(
     }
 }
 
-/// Calls `take` once per block that contains some of `rows`, with its index and the mask of these rows.
+/// Calls `take` once per block that contains some of `rows`, with its index and the mask of these rows. The
+/// bits of a mask stand next to each other.
 #[inline(always)]
 pub(crate) fn for_each_block(rows: Range<usize>, mut take: impl FnMut(usize, u64)) {
     for index in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
@@ -96,23 +97,24 @@ mod plain {
         shared: Shared,
         limbs: &mut [Limb],
     ) {
-        let mut exponents = [0; BLOCK_ROWS];
+        let mut counts = [0_u32; BLOCK_ROWS];
         for (column, &word) in words.as_chunks::<BLOCK_ROWS>().0.iter().zip(vector) {
-            for (exponent, &bits) in exponents.iter_mut().zip(column) {
+            for (count, &bits) in counts.iter_mut().zip(column) {
                 let counted = match shared {
                     Shared::Equal => bits ^ word,
                     Shared::Ones => bits & word,
                 };
-                *exponent += counted.count_ones() as usize;
+                *count += counted.count_ones();
             }
         }
-        for (row, &count) in exponents.iter().enumerate() {
+        // Often these rows are few.
+        let rows = taken.trailing_zeros() as usize..BLOCK_ROWS - taken.leading_zeros() as usize;
+        for row in rows {
             let exponent = match shared {
-                Shared::Equal => n - count,
-                Shared::Ones => count,
+                Shared::Equal => n - counts[row] as usize,
+                Shared::Ones => counts[row] as usize,
             };
             let sign = (positives >> row & 1).cast_signed() * 2 - 1;
-            let sign = sign & -(taken >> row & 1).cast_signed();
             limbs[exponent / LIMB_BITS][row % 8] += sign << (exponent % LIMB_BITS);
         }
     }

@@ -45,8 +45,8 @@ pub trait Stream: Send {
         true
     }
 
-    /// The rest of the pass for several threads. None unless the examples are in memory and the next one is the first of
-    /// a block.
+    /// The rest of the pass, in a form that several threads read. None unless the examples are in memory and the next
+    /// example is the first of a block.
     fn shared(&self) -> Option<SharedSample<'_>> {
         None
     }

@@ -58,8 +58,9 @@ pub enum Effort {
     Streamed(ExamplesWork),
 }
 
-/// Bytes of memory that a request takes before parsing: frames and the buffers of a decoder.
-const READING_BYTES: u64 = 256 << 10;
+/// Bytes of memory that a request takes before parsing: frames, the buffers of a decoder, and a document that is parsed
+/// as a whole.
+const READING_BYTES: u64 = 1 << 20;
 
 /// The memory grants of a request, which are held until the handler has answered.
 #[derive(Clone, Debug, Default)]

@@ -29,9 +29,11 @@ use crate::json::depth::DepthReader;
 use crate::json::scope::TensorScope;
 use crate::json::window::{Window, WindowReader};
 
-/// Bytes per read of the source, and of the longest document that is parsed as a slice, which is several times faster.
-/// A buffer is filled with zeros first, so a long one would delay small documents.
+/// Bytes per read of the source. A buffer is filled with zeros first, so a long one would delay small documents.
 const READ_BYTES: usize = 16 * 1024;
+
+/// Documents below this size are parsed as a slice, which is several times faster than a stream.
+const SLICE_BYTES: usize = 512 * 1024;
 
 /// Largest number of bytes of the body that an error repeats in one piece.
 const SHOWN_BYTES_MAX: usize = 256;
@@ -54,9 +56,9 @@ pub fn from_reader<T: DeserializeOwned>(
     let mut begun = Vec::new();
     reader
         .by_ref()
-        .take(READ_BYTES as u64)
+        .take(SLICE_BYTES as u64)
         .read_to_end(&mut begun)?;
-    if begun.len() < READ_BYTES {
+    if begun.len() < SLICE_BYTES {
         return read(serde_json::Deserializer::from_slice(&begun), limits, None);
     }
     let reader = begun

@@ -109,8 +109,10 @@ export function ConfirmButton({ label, question, onConfirm, disabled, children }
   useEffect(() => {
     if (isAsking) dialog.current?.showModal();
   }, [isAsking]);
-  return html`<button type="button" class="danger" disabled=${disabled} onClick=${() => setIsAsking(true)}>${label}</button>
-    ${isAsking && html`<dialog ref=${dialog} aria-labelledby=${id} onClose=${() => setIsAsking(false)}>
+  // A click may come between the end of the last question and its event.
+  const ask = () => { setIsAsking(true); dialog.current?.showModal(); };
+  return html`<button type="button" class="danger" disabled=${disabled} onClick=${ask}>${label}</button>
+    ${isAsking && html`<dialog ref=${dialog} aria-labelledby=${id} onClose=${() => setIsAsking(dialog.current?.open ?? false)}>
       <div class="stack"><p id=${id}>${question}</p>${children}
       <div class="row">
         <button type="button" class="danger" onClick=${() => { dialog.current?.close(); onConfirm(); }}>${label}</button>

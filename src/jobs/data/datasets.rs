@@ -9,6 +9,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::repetitions::RepetitionCounter;
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
     self, Assume, BlocksError, LabelsKind, Layout, Parsed, ParsedRows, RowRange, RowsKind, Stored,
@@ -44,9 +45,6 @@ pub struct NewDataset {
     /// The dataset that was begun before the examples were read.
     pub begun: BegunDataset,
 }
-
-/// Memory for one example while duplicates are counted.
-const EXAMPLE_KEY_BYTES: u64 = 16;
 
 impl Jobs {
     /// Stores a dataset. The dataset is on disk when this returns.
@@ -163,7 +161,7 @@ impl Jobs {
 
     /// The largest number of examples that are compared for duplicates.
     pub(super) fn compared_max(&self) -> usize {
-        let fitting = self.config.memory.bytes_max() / 2 / EXAMPLE_KEY_BYTES;
+        let fitting = self.config.memory.bytes_max() / 2 / RepetitionCounter::ROW_BYTES as u64;
         usize::try_from(fitting).map_or(halfspace_formats::EXAMPLES_MAX, |fitting| {
             fitting.min(halfspace_formats::EXAMPLES_MAX)
         })

@@ -167,7 +167,11 @@ impl KernelScores {
         rows: Range<usize>,
         stop: &StopFlag,
     ) {
-        if self.may_lack(expansion, rows.len(), stop) {
+        let count = rows.len();
+        if count > 0
+            && self.may_lack(expansion, count, stop)
+            && self.is_due(expansion, block, rows.start, count, stop)
+        {
             let mut examples = Vec::new();
             self.copy_rows(block, rows, &mut examples);
             self.prepare(expansion, &examples, stop);
@@ -188,16 +192,10 @@ impl KernelScores {
         }
         let (mut stream, mut examples) = (sample.part(0, count), Vec::new());
         while let Some(block) = stream.next_block().expect("data in memory are always read") {
-            self.copy_rows(&block, 0..block.rows(), &mut examples);
-            // The first block tells cheaply whether these examples were brought up to date before.
-            if examples.len() == block.rows() * self.example.len() {
-                let lacking = self.lacking(expansion, &examples);
-                let words: u64 = lacking.iter().map(|lack| lack.words).sum();
-                let all = words * (count as u64) / block.rows() as u64;
-                if !are_worthwhile(stop, all) {
-                    return;
-                }
+            if examples.is_empty() && !self.is_due(expansion, &block, 0, count, stop) {
+                return;
             }
+            self.copy_rows(&block, 0..block.rows(), &mut examples);
         }
         self.prepare(expansion, &examples, stop);
     }
@@ -205,10 +203,7 @@ impl KernelScores {
     /// Brings the cached scores of examples up to date, if helpers are worth their time. Helpers compute the sums of
     /// different examples at the same time. The later calls of [`Self::score`] then add only newer support vectors.
     /// The examples stand one after another.
-    pub fn prepare(&mut self, expansion: &KernelExpansion, examples: &[u64], stop: &StopFlag) {
-        if !self.may_lack(expansion, examples.len() / self.example.len(), stop) {
-            return;
-        }
+    fn prepare(&mut self, expansion: &KernelExpansion, examples: &[u64], stop: &StopFlag) {
         let lacking = self.lacking(expansion, examples);
         if !are_worthwhile(stop, lacking.iter().map(|lack| lack.words).sum()) {
             return;
@@ -237,6 +232,23 @@ impl KernelScores {
     fn may_lack(&self, expansion: &KernelExpansion, count: usize, stop: &StopFlag) -> bool {
         let words = expansion.words_of_work().saturating_mul(count as u64);
         self.is_used(expansion) && are_worthwhile(stop, words)
+    }
+
+    /// Whether the first of `count` examples lacks so many support vectors that helpers are worth their time. The first
+    /// example tells cheaply whether the others were brought up to date before.
+    fn is_due(
+        &mut self,
+        expansion: &KernelExpansion,
+        block: &Block<'_>,
+        row: usize,
+        count: usize,
+        stop: &StopFlag,
+    ) -> bool {
+        let mut first = Vec::new();
+        self.copy_rows(block, row..row + 1, &mut first);
+        let lacking = self.lacking(expansion, &first);
+        let words: u64 = lacking.iter().map(|lack| lack.words).sum();
+        are_worthwhile(stop, words * count as u64)
     }
 
     /// The cached examples among `examples` whose scores lack support vectors. Equal examples appear once.

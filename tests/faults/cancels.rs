@@ -214,7 +214,7 @@ async fn races(backend: &str, database_url: &str) {
     let clients = [programs[0].client(), programs[1].client()];
     // The first batch meets a program that has just started.
     undisturbed_ms(clients).await;
-    let life_ms_max = undisturbed_ms(clients).await;
+    let mut life_ms_max = undisturbed_ms(clients).await;
     let mut random = Generator::seed_from_u64(scale.seed());
     let mut ended = Vec::new();
     let (mut cancelled, mut overtaken, mut refused) = (0, 0, 0);
@@ -225,6 +225,7 @@ async fn races(backend: &str, database_url: &str) {
             let seed = batch * RACES_AT_ONCE + lane;
             race(clients[to], clients[by], seed, moment)
         });
+        let cancelled_before = cancelled;
         for (path, status, job) in join_all(racing).await {
             match (status, job["status"].as_str().unwrap()) {
                 (202, "cancelled") => cancelled += 1,
@@ -233,6 +234,12 @@ async fn races(backend: &str, database_url: &str) {
                 other => panic!("{other:?}: {job}"),
             }
             ended.push((path, job));
+        }
+        // The next batch follows the speed of the machine, so that some cancellations come before the end.
+        match cancelled - cancelled_before {
+            0 => life_ms_max = life_ms_max.div_ceil(2),
+            RACES_AT_ONCE => life_ms_max *= 2,
+            _ => {}
         }
     }
     for (path, job) in &ended {

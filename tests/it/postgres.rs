@@ -4,10 +4,11 @@
 use halfspace::records::Owner;
 use halfspace::storage::postgres;
 use serde_json::{Value, json};
-use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::{PgConnection, SqlSafeStr};
+use tokio::time::Instant;
 
-use crate::service::{Client, Program, TestDatabase, long_job, short_job};
+use crate::service::{Client, Program, TIMEOUT, TestDatabase, long_job, short_job};
 
 async fn get(client: Client, path: &str) -> Value {
     client.get(path).await.expect(200).json()
@@ -266,4 +267,84 @@ async fn what_a_database_of_schema_3_holds_is_counted() {
     let another = store.usage(&Owner::new("another")).await.unwrap();
     assert_eq!((another.own.sessions, another.own.stored_bytes), (1, 5));
     assert_eq!(another.all.stored_bytes, 900 + 7 + 5);
+}
+
+/// A claim locks the row of the owner and then counts. A request that counted first could wait for the claim while
+/// the claim waits for the request.
+#[tokio::test]
+async fn a_job_of_an_inactive_owner_counts_after_it_locks_the_owner() {
+    let Some(database) = TestDatabase::new().await else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(directory.path(), &["--database-url", &database.url()]);
+    let client = program.client();
+    let mut claim = database.connect().await;
+    run(&mut claim, "BEGIN; SET LOCAL lock_timeout = '5s'").await;
+    run(
+        &mut claim,
+        "INSERT INTO owner_shares VALUES ('anonymous', 0, 0, 1, TRUE)",
+    )
+    .await;
+    let stored = tokio::spawn(async move { client.submit(&short_job()).await });
+    let mut watcher = database.connect().await;
+    until_one_waits_for_a_lock(&mut watcher).await;
+    let every_stripe = "INSERT INTO usage SELECT 'anonymous', generate_series(0, 15), 0, 0, 0";
+    run(&mut claim, every_stripe).await;
+    run(&mut claim, "COMMIT").await;
+    client
+        .until_status(&stored.await.unwrap(), "succeeded")
+        .await;
+}
+
+#[tokio::test]
+async fn two_transactions_that_count_for_the_same_owners_follow_each_other() {
+    let Some(database) = TestDatabase::new().await else {
+        return;
+    };
+    postgres::open(&database.place()).await.unwrap();
+    let mut first = database.connect().await;
+    let stripe = stripe(&mut first).await;
+    // The backends have consecutive process ids, so one of the next counts in the same stripe.
+    let mut others = Vec::new();
+    let mut second = loop {
+        let mut other = database.connect().await;
+        if self::stripe(&mut other).await == stripe {
+            break other;
+        }
+        assert!(others.len() < 200, "no connection of the same stripe");
+        others.push(other);
+    };
+    run(&mut first, "BEGIN; SELECT count_usage('one', 1, 0, 0)").await;
+    let counted = tokio::spawn(async move {
+        run(&mut second, "SELECT count_usage('next', 1, 0, 0)").await;
+    });
+    until_one_waits_for_a_lock(&mut others.pop().unwrap_or(database.connect().await)).await;
+    run(&mut first, "SELECT count_usage('next', 1, 0, 0); COMMIT").await;
+    counted.await.unwrap();
+}
+
+async fn run(connection: &mut PgConnection, statements: &'static str) {
+    let run = sqlx::raw_sql(statements).execute(connection);
+    run.await.unwrap();
+}
+
+async fn stripe(connection: &mut PgConnection) -> i32 {
+    let select = sqlx::query_scalar("SELECT pg_backend_pid() % 16");
+    select.fetch_one(connection).await.unwrap()
+}
+
+/// Returns when a session of the database waits for a lock of another session.
+async fn until_one_waits_for_a_lock(watcher: &mut PgConnection) {
+    let deadline = Instant::now() + TIMEOUT;
+    let waiting = "SELECT COUNT(*) FROM pg_stat_activity \
+         WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while Instant::now() < deadline {
+        let select = sqlx::query_scalar::<_, i64>(waiting);
+        if select.fetch_one(&mut *watcher).await.unwrap() > 0 {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("no session waits");
 }

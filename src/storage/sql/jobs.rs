@@ -32,8 +32,8 @@ impl Store {
             )];
             let mut transaction = self.database.begin().await?;
             idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
+            shares::activate(&mut transaction, &job.owner).await?;
             if insert(&mut transaction, job, None, &queued).await? {
-                shares::activate(&mut transaction, &job.owner).await?;
                 let asked = Usage {
                     jobs_queued: 1,
                     stored_bytes: job.data_bytes,
@@ -79,8 +79,8 @@ impl Store {
                 let mut transaction = self.database.begin().await?;
                 idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at)
                     .await?;
+                shares::activate(&mut transaction, &job.owner).await?;
                 if insert(&mut transaction, job, Some((worker, lease_seconds)), &begun).await? {
-                    shares::activate(&mut transaction, &job.owner).await?;
                     let asked = Usage {
                         stored_bytes: job.data_bytes,
                         ..Usage::default()

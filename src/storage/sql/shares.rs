@@ -20,7 +20,10 @@ macro_rules! place {
     };
 }
 
-/// Makes an owner with a job in this transaction active.
+/// Makes an owner active before this transaction stores a job of the owner.
+///
+/// The row of the owner may be locked by a claim, whose commit locks a usage row. A stored job locks a usage row at
+/// once. Every transaction therefore locks the row of the owner first.
 ///
 /// A new or returning owner starts [`CREDIT_SECONDS`] before the position of the least active owner. That
 /// position is never before the point where the least active owner entered, because the credits of many

@@ -43,11 +43,11 @@ impl Store {
         let queued = [NewEvent::status(Status::Queued, 0, at)];
         let mut transaction = self.database.begin().await?;
         idempotency::claim(&mut transaction, key, &parent.owner, parent.id, at).await?;
+        shares::activate(&mut transaction, &parent.owner).await?;
         if jobs::insert(&mut transaction, parent, None, &queued).await? {
             for some in subjobs.chunks(ROWS_AT_ONCE) {
                 insert_some(&mut transaction, some).await?;
             }
-            shares::activate(&mut transaction, &parent.owner).await?;
             let asked = Usage {
                 jobs_queued: 1 + subjobs.len() as u64,
                 stored_bytes: parent.data_bytes,

@@ -6,20 +6,17 @@ use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
 use crate::learners::engine::helpers;
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::hypothesis::{Decision, Hypothesis};
-use crate::learners::sample::batch::{Batch, is_worth_copying};
+use crate::learners::sample::batch::{Batch, is_worth_copying, rows_of_parts};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::Examples;
-use crate::learners::sample::source::{Presentation, Presented, Stream};
+use crate::learners::sample::source::{Presentation, Presented, SharedSample, Stream};
 
 /// Words of work after which the decisions so far are shown, so that the caller can stop early.
 const WORDS_BETWEEN_LOOKS: u64 = 1 << 24;
 
-/// Calls of `see` after which threads that help wait for each other, in decisions that take long.
-const PIECES_AT_ONCE: usize = 16;
-
-/// Words of work after which threads that help wait for each other, in decisions that are quick.
-const WORDS_AT_ONCE: u64 = 1 << 25;
+/// Pieces that helpers decide before the first of them is shown.
+const PIECES_AHEAD: usize = 16;
 
 /// The reason why a hypothesis cannot decide on some examples.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -109,26 +106,46 @@ pub fn decide_each(
 ) -> Result<(), Interrupt> {
     let shape = examples.shape();
     assert_eq!(hypothesis.n(), shape.n);
-    let spells_out = !hypothesis.reads_bits() && !shape.is_real;
     let mut stream = Presented::new(examples, Presentation::Labelled);
-    if !shape.is_real && is_worth_copying(hypothesis, shape.examples as u64, stop) {
+    let count = shape.examples as u64;
+    if let Some(sample) = stream.shared()
+        && let Some(rows) = rows_of_parts(hypothesis, count, stop)
+    {
+        decide_in_parts(hypothesis, &sample, rows, zero, stop, see);
+        return Ok(());
+    }
+    if !shape.is_real && is_worth_copying(hypothesis, count, stop) {
         return decide_together(hypothesis, &mut stream, stop, see);
     }
-    let mut decisions = Vec::with_capacity(BLOCK_ROWS);
+    decide_alone(
+        hypothesis,
+        &mut stream,
+        zero,
+        stop,
+        |decisions, positives| see(&decisions, positives),
+    )
+}
+
+/// Decides on the examples of a stream on one thread.
+fn decide_alone(
+    hypothesis: &Hypothesis,
+    stream: &mut dyn Stream,
+    zero: f64,
+    stop: &StopFlag,
+    mut see: impl FnMut(Vec<Decision>, u64) -> ControlFlow<()>,
+) -> Result<(), Interrupt> {
+    let n = stream.n();
     let mut values = Vec::new();
     while let Some(block) = stream.next_block()? {
         for rows in pieces(hypothesis, block.rows()) {
-            decisions.clear();
+            let mut decisions = Vec::with_capacity(rows.len());
             let first = rows.start;
             match block.features {
-                BlockFeatures::Boolean(bits) if spells_out => {
+                BlockFeatures::Boolean(bits) if !hypothesis.reads_bits() => {
                     for row in rows {
-                        to_dense(bits, row, shape.n, zero, &mut values);
+                        to_dense(bits, row, n, zero, &mut values);
                         let block = Block {
-                            features: BlockFeatures::Real {
-                                n: shape.n,
-                                values: &values,
-                            },
+                            features: BlockFeatures::Real { n, values: &values },
                             positives: row_mask(1),
                             reflected: 0,
                         };
@@ -138,12 +155,42 @@ pub fn decide_each(
                 _ => hypothesis.decide(&block, rows, stop, &mut decisions),
             }
             let is_ended = stop.raised().is_some();
-            if is_ended || see(&decisions, block.positives >> first).is_break() {
+            if is_ended || see(decisions, block.positives >> first).is_break() {
                 return Ok(());
             }
         }
     }
     Ok(())
+}
+
+/// Decides on a sample in memory with helpers, in parts of `rows` examples. The calls of `see` are those of one thread.
+fn decide_in_parts(
+    hypothesis: &Hypothesis,
+    sample: &SharedSample<'_>,
+    rows: usize,
+    zero: f64,
+    stop: &StopFlag,
+    mut see: impl FnMut(&[Decision], u64) -> ControlFlow<()>,
+) {
+    let decide = |part: usize, stop: &StopFlag| {
+        let mut decided = Vec::new();
+        let mut part = sample.part_of(rows, part);
+        let read = decide_alone(hypothesis, &mut part, zero, stop, |decisions, positives| {
+            decided.push((decisions, positives));
+            ControlFlow::Continue(())
+        });
+        read.expect("examples in memory are always read");
+        decided
+    };
+    let show = |decided: Vec<(Vec<Decision>, u64)>| {
+        // A thread that saw the flag has decided on a part of its examples.
+        if stop.raised().is_some() {
+            return ControlFlow::Break(());
+        }
+        let mut decided = decided.iter();
+        decided.try_for_each(|(decisions, positives)| see(decisions, *positives))
+    };
+    helpers::for_each(stop, sample.parts_of(rows), PIECES_AHEAD, decide, show);
 }
 
 /// The rows of a block, divided into ranges of at most [`WORDS_BETWEEN_LOOKS`] words of work.
@@ -171,30 +218,33 @@ fn decide_together(
                 pieces(hypothesis, block.rows()).map(move |rows| (index, rows))
             })
             .collect();
-        let Some((_, longest)) = all.first() else {
+        if all.is_empty() {
             return Ok(());
+        }
+        let decide = |piece: usize, stop: &StopFlag| {
+            let (index, rows) = &all[piece];
+            let mut decisions = Vec::with_capacity(rows.len());
+            hypothesis.decide(&batch.block(*index), rows.clone(), stop, &mut decisions);
+            // The look ends a pause of the run, and compares the memory of the thread with the grant.
+            stop.raised();
+            (decisions, batch.block(*index).positives >> rows.start)
         };
-        let words = hypothesis.words_of_work().max(1);
-        let quick = WORDS_AT_ONCE / words / longest.len() as u64;
-        let at_once = PIECES_AT_ONCE.max(quick.min(all.len() as u64) as usize);
-        for pieces in all.chunks(at_once) {
-            let decided = helpers::map(stop, pieces.len(), |piece, stop| {
-                let (index, rows) = &pieces[piece];
-                let mut decisions = Vec::with_capacity(rows.len());
-                hypothesis.decide(&batch.block(*index), rows.clone(), stop, &mut decisions);
-                // The look ends a pause of the run, and compares the memory of the thread with the grant.
-                stop.raised();
-                decisions
-            });
-            if stop.raised().is_some() {
-                return Ok(());
-            }
-            for ((index, rows), decisions) in pieces.iter().zip(decided) {
-                let positives = batch.block(*index).positives >> rows.start;
-                if see(&decisions, positives).is_break() {
-                    return Ok(());
-                }
-            }
+        let mut flow = ControlFlow::Continue(());
+        helpers::for_each(
+            stop,
+            all.len(),
+            PIECES_AHEAD,
+            decide,
+            |(decisions, positives)| {
+                flow = match stop.raised() {
+                    Some(_) => ControlFlow::Break(()),
+                    None => see(&decisions, positives),
+                };
+                flow
+            },
+        );
+        if flow.is_break() {
+            return Ok(());
         }
     }
 }

@@ -280,7 +280,7 @@ impl Drop for Restored {
 /// The grant of the work on one thread, for the threads that help with the work.
 ///
 /// [`check`] and [`need`] on a helping thread count the bytes of the helper and the bytes that the owner of the work
-/// had when the help began. The owner counts the remaining bytes of the helpers from [`Self::adopt`] on.
+/// had when the help began. The owner counts the bytes that a helper has handed over from [`Self::adopt`] on.
 #[derive(Debug)]
 pub struct SharedGrant {
     /// The grant, and the bytes that the work used when the help began.
@@ -300,27 +300,36 @@ impl SharedGrant {
         }
     }
 
-    /// Runs a part of the work on a helping thread.
-    pub fn help<T>(&self, work: impl FnOnce() -> T) -> T {
+    /// Runs a part of the work on a helping thread. The work calls its argument to hand the blocks over that it leaves
+    /// allocated. The last call is implied.
+    pub fn help<T>(&self, work: impl FnOnce(&dyn Fn()) -> T) -> T {
         let begun = thread_live();
         reset_peak();
         let shared = self.current.as_ref();
         let own = shared.map(|(grant, used)| (grant.clone(), begun - used));
         let outer = CURRENT.with(|current| current.replace(own));
         let restored = Restored { outer: Some(outer) };
-        let done = work();
+        let hand_over = || {
+            let left = thread_live() - begun;
+            adopt(-left);
+            self.left.fetch_add(left, Ordering::Relaxed);
+        };
+        let done = work(&hand_over);
         drop(restored);
         self.peak
             .fetch_add(thread_peak() - begun, Ordering::Relaxed);
-        let left = thread_live() - begun;
-        adopt(-left);
-        self.left.fetch_add(left, Ordering::Relaxed);
+        hand_over();
         done
     }
 
-    /// Takes over the blocks that the helpers left allocated. Called by the owner of the work after the help.
-    pub fn adopt(self) {
-        adopt(self.left.into_inner());
+    /// Takes over the blocks that the helpers have handed over. Called by the owner of the work.
+    pub fn adopt(&self) {
+        adopt(self.left.swap(0, Ordering::Relaxed));
+    }
+
+    /// Ends the help: takes over the last blocks, and counts the peak of the helpers.
+    pub fn finish(self) {
+        self.adopt();
         if let Some((grant, _)) = self.current {
             let peak = u64::try_from(self.peak.into_inner()).unwrap_or(0);
             grant.0.helped_peak.fetch_max(peak, Ordering::Relaxed);
@@ -440,7 +449,7 @@ mod tests {
             let shared = SharedGrant::of_this_thread();
             let helped = std::thread::scope(|scope| {
                 let help = || {
-                    shared.help(|| {
+                    shared.help(|_| {
                         let scratch = vec![1_u8; 8 << 20];
                         assert_eq!(check(), Ok(()));
                         assert!(need(60 * MIB).is_err());
@@ -452,7 +461,7 @@ mod tests {
             });
             assert!(grant.bytes() >= 12 * MIB);
             let before = thread_live();
-            shared.adopt();
+            shared.finish();
             assert!(thread_live() - before >= 2 << 20);
             drop((own, helped));
         });

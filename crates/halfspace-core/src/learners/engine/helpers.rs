@@ -1,15 +1,17 @@
 //! Helping threads: a run computes independent pieces on several threads.
 //!
-//! A run divides a part of its work into pieces and calls [`map`]. The calling thread takes one piece after another.
-//! Helpers do the same while seats are free. The results come back in the order of the pieces, so the number of
-//! threads changes no result: a caller combines the results in that order.
+//! A run divides a part of its work into pieces and calls [`map`] or [`for_each`]. The calling thread takes one piece
+//! after another. Helpers do the same while seats are free. The results come back in the order of the pieces, so the
+//! number of threads changes no result: a caller combines the results in that order.
 //!
 //! A helper leaves after its present piece if its seat is wanted or if the run is paused. Pieces are therefore short:
-//! about 2^24 words of work at most. A helper that panics lets the caller of [`map`] panic.
+//! about 2^24 words of work at most. A helper that panics lets the calling thread panic.
 
+use std::collections::VecDeque;
 use std::fmt;
-use std::sync::OnceLock;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::learners::engine::run::StopFlag;
@@ -44,61 +46,189 @@ pub fn are_worthwhile(stop: &StopFlag, words: u64) -> bool {
 ///
 /// # Panics
 /// Panics if a piece panics.
-pub fn map<T: Send + Sync>(
+pub fn map<T: Send>(
     stop: &StopFlag,
     count: usize,
     piece: impl Fn(usize, &StopFlag) -> T + Sync,
 ) -> Vec<T> {
+    let mut results = Vec::with_capacity(count);
+    for_each(stop, count, count, piece, |result| {
+        results.push(result);
+        ControlFlow::Continue(())
+    });
+    results
+}
+
+/// Like [`map`], but passes each result to `see` on the calling thread, in order and soon after it was computed. At
+/// most `ahead` pieces are computed before the result of the first of them was seen. Pieces that have begun when `see`
+/// breaks are computed to their end.
+///
+/// # Panics
+/// Panics if a piece panics.
+pub fn for_each<T: Send>(
+    stop: &StopFlag,
+    count: usize,
+    ahead: usize,
+    piece: impl Fn(usize, &StopFlag) -> T + Sync,
+    mut see: impl FnMut(T) -> ControlFlow<()>,
+) {
     let Some(seats) = stop.seats().filter(|_| count > 1) else {
-        return (0..count).map(|index| piece(index, stop)).collect();
+        let _ = (0..count).try_for_each(|index| see(piece(index, stop)));
+        return;
     };
-    let (next, results) = (AtomicUsize::new(0), Results::new(count));
-    let take = |stop: &StopFlag, stays: &dyn Fn() -> bool| {
-        while stays() {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= count {
-                break;
-            }
-            results.put(index, piece(index, stop));
-        }
-    };
+    let queue = Queue::new(count, ahead);
     let (own, helper) = (stop.alone(false), stop.alone(true));
     let shared = SharedGrant::of_this_thread();
     let help = |seat: Seat<'_>| {
-        shared.help(|| take(&helper, &|| !helper.is_paused() && seat.stays()));
+        let _panic = PanicGuard(&queue);
+        shared.help(|hand_over| {
+            while !helper.is_paused() && seat.stays() {
+                let Some(index) = queue.take() else { break };
+                let result = piece(index, &helper);
+                hand_over();
+                queue.put(index, result);
+            }
+        });
     };
     thread::scope(|scope| {
-        for _ in 1..count {
-            let Some(seat) = Seat::enter(&**seats) else {
-                break;
-            };
-            let help = &help;
-            // The run continues without a thread that the system refuses.
-            let _ = thread::Builder::new().spawn_scoped(scope, move || help(seat));
+        let _panic = PanicGuard(&queue);
+        loop {
+            for _ in 1..queue.room() {
+                let Some(seat) = Seat::enter(&**seats) else {
+                    break;
+                };
+                let help = &help;
+                // The run continues without a thread that the system refuses.
+                let _ = thread::Builder::new().spawn_scoped(scope, move || help(seat));
+            }
+            match queue.step() {
+                Some(Step::Compute(index)) => queue.put(index, piece(index, &own)),
+                Some(Step::See(result)) => {
+                    shared.adopt();
+                    if see(result).is_break() {
+                        break;
+                    }
+                }
+                None => break,
+            }
         }
-        take(&own, &|| true);
+        queue.close();
     });
-    shared.adopt();
-    results.into_vec()
+    shared.finish();
 }
 
-/// The results of the pieces.
-struct Results<T>(Vec<OnceLock<T>>);
+/// The pieces of a run, in order.
+struct Queue<T> {
+    count: usize,
+    ahead: usize,
+    state: Mutex<State<T>>,
+    /// Notified of each result, and of a helper that panics.
+    changed: Condvar,
+}
 
-impl<T> Results<T> {
-    fn new(count: usize) -> Self {
-        Self((0..count).map(|_| OnceLock::new()).collect())
+struct State<T> {
+    /// The first piece that nobody has taken.
+    next: usize,
+    /// The results of the taken pieces that were not seen yet.
+    results: VecDeque<Option<T>>,
+    is_closed: bool,
+}
+
+/// What the calling thread does next.
+enum Step<T> {
+    See(T),
+    Compute(usize),
+}
+
+impl<T> Queue<T> {
+    fn new(count: usize, ahead: usize) -> Self {
+        Self {
+            count,
+            ahead: ahead.max(1),
+            state: Mutex::new(State {
+                next: 0,
+                results: VecDeque::new(),
+                is_closed: false,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// The number of pieces that threads may take now. Zero while half of the results that may wait do so.
+    fn room(&self) -> usize {
+        let state = self.state();
+        let waiting = state.results.len();
+        match waiting <= self.ahead / 2 {
+            true => (self.count - state.next).min(self.ahead - waiting),
+            false => 0,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        // Nothing panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next piece for a helper. None if all are taken, or if too many results wait to be seen: the helper then leaves,
+    /// and the calling thread asks for another one later.
+    fn take(&self) -> Option<usize> {
+        self.state().take(self.count, self.ahead)
     }
 
     fn put(&self, index: usize, result: T) {
-        // Each index is taken once.
-        let _ = self.0[index].set(result);
+        let mut state = self.state();
+        let seen = state.next - state.results.len();
+        state.results[index - seen] = Some(result);
+        self.changed.notify_one();
     }
 
-    fn into_vec(self) -> Vec<T> {
-        let results = self.0.into_iter();
-        let result = |slot: OnceLock<T>| slot.into_inner().expect("each piece was computed");
-        results.map(result).collect()
+    /// Lets no thread take another piece.
+    fn close(&self) {
+        self.state().is_closed = true;
+        self.changed.notify_one();
+    }
+
+    /// Waits for the next step of the calling thread. None after the last result, or after a panic of a helper.
+    fn step(&self) -> Option<Step<T>> {
+        let mut state = self.state();
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            if let Some(Some(_)) = state.results.front() {
+                return state.results.pop_front().flatten().map(Step::See);
+            }
+            if let Some(index) = state.take(self.count, self.ahead) {
+                return Some(Step::Compute(index));
+            }
+            if state.results.is_empty() {
+                return None;
+            }
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl<T> State<T> {
+    fn take(&mut self, count: usize, ahead: usize) -> Option<usize> {
+        let is_left = !self.is_closed && self.next < count && self.results.len() < ahead;
+        is_left.then(|| {
+            self.results.push_back(None);
+            self.next += 1;
+            self.next - 1
+        })
+    }
+}
+
+/// Closes the queue when its thread panics, so that no other thread waits for a result or computes in vain.
+struct PanicGuard<'a, T>(&'a Queue<T>);
+
+impl<T> Drop for PanicGuard<'_, T> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.close();
+        }
     }
 }
 
@@ -207,6 +337,29 @@ mod tests {
             (seats.entered(), seats.free.load(Ordering::Relaxed)),
             (2, 2)
         );
+    }
+
+    #[test]
+    fn results_are_seen_in_order_and_few_pieces_are_computed_ahead() {
+        for threads in 0..3 {
+            let seats = Arc::new(FixedSeats::new(threads, 0));
+            let (seen, ahead) = (AtomicUsize::new(0), 4);
+            let piece = |index: usize, _: &StopFlag| {
+                assert!(index < seen.load(Ordering::SeqCst) + ahead);
+                index
+            };
+            let mut results = Vec::new();
+            for_each(&flag(&seats), 500, ahead, piece, |index| {
+                results.push(index);
+                seen.store(results.len(), Ordering::SeqCst);
+                match index {
+                    399 => ControlFlow::Break(()),
+                    _ => ControlFlow::Continue(()),
+                }
+            });
+            assert!(results.into_iter().eq(0..400));
+            assert_eq!(seats.free.load(Ordering::Relaxed), threads);
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::learners::engine::train::RunExamples;
 use crate::learners::engine::train_loop::{Reason, TrainLoop};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::Reading;
-use crate::learners::sample::batch::{Batch, is_worth_copying};
+use crate::learners::sample::batch::{Batch, is_worth_copying, rows_of_parts};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
 use crate::learners::sample::source::Stream;
 
@@ -31,6 +31,16 @@ const SPARSE: f64 = 0.05;
 pub(crate) struct CountedErrors {
     pub training: Training,
     ones: Option<u64>,
+}
+
+impl CountedErrors {
+    /// Adds the errors among further examples.
+    fn add(&mut self, further: &Self) {
+        self.training.errors += further.training.errors;
+        self.training.examples += further.training.examples;
+        let ones = self.ones.iter_mut().zip(further.ones);
+        ones.for_each(|(sum, ones)| *sum += ones);
+    }
 }
 
 /// The outcome of a run that ended for `reason`.
@@ -283,89 +293,129 @@ pub(crate) fn errors_among(
     is_slow: bool,
     run: &Run,
 ) -> Result<Option<CountedErrors>, Interrupt> {
-    let is_long = is_slow || hypothesis.words_of_work() > EXAMPLE_WORDS_MAX;
-    // The loop below polls the stop flag between blocks, so blocks of short examples need no flag of their
-    // own.
-    let unheeded = StopFlag::default();
-    let stop = if is_long { &run.stop } else { &unheeded };
-    let mut tally = ErrorTally {
-        examples,
-        left: examples,
-        errors: 0,
-        ones: reads_signed(hypothesis).then_some(0),
+    let count = ErrorCount {
+        hypothesis,
         except,
+        is_long: is_slow || hypothesis.words_of_work() > EXAMPLE_WORDS_MAX,
     };
-    let mut batch = Batch::default();
-    let is_shared = is_worth_copying(hypothesis, examples, &run.stop);
-    loop {
-        match run.stop.raised() {
-            Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
-                return Err(why);
-            }
-            Some(Interrupt::Cancelled) => return Ok(None),
-            Some(Interrupt::TimeLimit) if is_long => return Ok(None),
-            Some(Interrupt::TimeLimit) | None => {}
-        }
-        if tally.left == 0 {
-            return Ok(Some(tally.counted()));
-        }
-        if is_shared {
-            batch.fill(stream, tally.left)?;
-            let masks = helpers::map(&run.stop, batch.len(), |index, polled| {
-                let stop = if is_long { polled } else { &unheeded };
-                hypothesis.mistakes(&batch.block(index), stop)
-            });
-            for (block, mask) in batch.blocks().zip(masks) {
-                tally.count(&block, mask);
-            }
-            if batch.is_empty() {
-                return Ok(Some(tally.counted()));
-            }
-        } else {
-            let Some(block) = stream.next_block()? else {
-                return Ok(Some(tally.counted()));
-            };
-            let mask = hypothesis.mistakes(&block, stop);
-            tally.count(&block, mask);
-        }
+    let rows = rows_of_parts(hypothesis, examples, &run.stop);
+    let Some((sample, rows)) = stream.shared().zip(rows) else {
+        return count.among(stream, 0, examples, &run.stop);
+    };
+    let parts = sample
+        .parts_of(rows)
+        .min((examples as usize).div_ceil(rows));
+    let counted = helpers::map(&run.stop, parts, |part, stop| {
+        let place = part * rows;
+        let left = (examples - place as u64).min(rows as u64);
+        count.among(&mut sample.part_of(rows, part), place, left, stop)
+    });
+    let mut sum = count.none();
+    for part in counted {
+        let Some(part) = part? else { return Ok(None) };
+        sum.add(&part);
     }
+    Ok(Some(sum))
 }
 
-/// The errors among the first examples of a stream.
-struct ErrorTally<'a> {
-    examples: u64,
-    /// Examples that are still to be counted.
-    left: u64,
-    errors: u64,
-    /// The number of 1 bits, if it is counted.
-    ones: Option<u64>,
+/// Counts errors of a hypothesis among consecutive examples.
+struct ErrorCount<'a> {
+    hypothesis: &'a Hypothesis,
     /// The places that do not count.
     except: Option<&'a BitVector>,
+    is_long: bool,
 }
 
-impl ErrorTally<'_> {
-    /// Counts the next block with the mask of its mistakes.
-    fn count(&mut self, block: &Block<'_>, mistakes: u64) {
-        let place = (self.examples - self.left) as usize;
-        let excepted = self.except.map_or(0, |except| except.word_from(place));
-        let mask = row_mask(self.left.min(64) as usize) & !excepted;
-        self.errors += u64::from((mistakes & mask).count_ones());
-        if let (Some(ones), BlockFeatures::Boolean(bits)) = (&mut self.ones, block.features) {
-            let rows = bits.rows().min(self.left as usize);
+impl ErrorCount<'_> {
+    /// The errors among no examples.
+    fn none(&self) -> CountedErrors {
+        CountedErrors {
+            training: Training {
+                errors: 0,
+                examples: 0,
+            },
+            ones: reads_signed(self.hypothesis).then_some(0),
+        }
+    }
+
+    /// Counts the errors among the next `examples` of a stream, of which the first is at `place`. Returns none if the run
+    /// must end before.
+    fn among(
+        &self,
+        stream: &mut dyn Stream,
+        place: usize,
+        examples: u64,
+        run_stop: &StopFlag,
+    ) -> Result<Option<CountedErrors>, Interrupt> {
+        // The loop below polls the stop flag between blocks, so blocks of short examples need no flag of their
+        // own.
+        let unheeded = StopFlag::default();
+        let stop = if self.is_long { run_stop } else { &unheeded };
+        let mut counted = self.none();
+        let mut batch = Batch::default();
+        let is_copied = is_worth_copying(self.hypothesis, examples, run_stop);
+        loop {
+            match run_stop.raised() {
+                Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
+                    return Err(why);
+                }
+                Some(Interrupt::Cancelled) => return Ok(None),
+                Some(Interrupt::TimeLimit) if self.is_long => return Ok(None),
+                Some(Interrupt::TimeLimit) | None => {}
+            }
+            let left = examples - counted.training.examples;
+            if left == 0 {
+                return Ok(Some(counted));
+            }
+            if is_copied {
+                batch.fill(stream, left)?;
+                let masks = helpers::map(run_stop, batch.len(), |index, polled| {
+                    let stop = if self.is_long { polled } else { &unheeded };
+                    self.hypothesis.mistakes(&batch.block(index), stop)
+                });
+                for (block, mask) in batch.blocks().zip(masks) {
+                    self.count(&block, mask, place, examples, &mut counted);
+                }
+                if batch.is_empty() {
+                    return Ok(Some(counted));
+                }
+            } else {
+                let Some(block) = stream.next_block()? else {
+                    return Ok(Some(counted));
+                };
+                let mask = self.hypothesis.mistakes(&block, stop);
+                self.count(&block, mask, place, examples, &mut counted);
+            }
+        }
+    }
+
+    /// Counts the next block with the mask of its mistakes. The first of the counted `examples` is at `place`.
+    fn count(
+        &self,
+        block: &Block<'_>,
+        mistakes: u64,
+        place: usize,
+        examples: u64,
+        counted: &mut CountedErrors,
+    ) {
+        let before = counted.training.examples;
+        let rows = block.rows().min((examples - before) as usize);
+        let excepted = self
+            .except
+            .map_or(0, |except| except.word_from(place + before as usize));
+        let mask = row_mask(rows) & !excepted;
+        let mut ones = counted.ones.map(|_| 0);
+        if let (Some(ones), BlockFeatures::Boolean(bits)) = (&mut ones, block.features) {
             let columns = bits.words().chunks(BLOCK_ROWS);
             let words = columns.flat_map(|column| &column[..rows]);
             *ones += words.map(|word| u64::from(word.count_ones())).sum::<u64>();
         }
-        self.left = self.left.saturating_sub(block.rows() as u64);
-    }
-
-    fn counted(&self) -> CountedErrors {
-        CountedErrors {
+        counted.add(&CountedErrors {
             training: Training {
-                errors: self.errors,
-                examples: self.examples,
+                errors: u64::from((mistakes & mask).count_ones()),
+                examples: rows as u64,
             },
-            ones: self.ones,
-        }
+            ones,
+        });
     }
 }

@@ -1,4 +1,5 @@
-//! Boolean blocks copied from a stream, so that several threads can read them at the same time.
+//! Examples that several threads classify at the same time: parts of a sample in memory, or Boolean blocks copied from
+//! a stream.
 //!
 //! A copy is worth its time only for a hypothesis that computes much longer than the copy takes. No hypothesis computes
 //! long enough on a real block.
@@ -18,6 +19,24 @@ const BYTES_MAX: usize = 256 << 10;
 
 /// Words of work per word of a decision of Winnow: 16 words of a kernel sum take as long.
 const WINNOW_FACTOR: u64 = 16;
+
+/// Words of work of a part of a sample in memory, and its most rows. The work of a part hides the time to take it.
+const PART_WORDS: u64 = 1 << 20;
+const PART_ROWS_MAX: u64 = 1_024;
+
+/// Words of work up to which a block of 64 examples is one piece for a helper.
+const BLOCK_WORDS_MAX: u64 = 1 << 24;
+
+/// The rows of each part of a sample in memory that helpers classify. None if helpers gain no time, or if a block of 64
+/// examples takes too long for one piece.
+pub fn rows_of_parts(hypothesis: &Hypothesis, examples: u64, stop: &StopFlag) -> Option<usize> {
+    let words = hypothesis.words_of_work().max(1);
+    let block = words.saturating_mul(BLOCK_ROWS as u64);
+    let is_worthwhile =
+        block <= BLOCK_WORDS_MAX && are_worthwhile(stop, words.saturating_mul(examples));
+    let rows = (PART_WORDS / words).clamp(BLOCK_ROWS as u64, PART_ROWS_MAX) as usize;
+    is_worthwhile.then(|| rows.next_multiple_of(BLOCK_ROWS))
+}
 
 /// Some blocks of a stream of Boolean examples.
 #[derive(Debug, Default)]

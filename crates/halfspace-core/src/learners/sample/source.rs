@@ -11,7 +11,7 @@ use crate::learners::engine::random::Generator;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
-use crate::learners::sample::data::{Data, Features};
+use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::{Examples, ReadRows, Rows};
 
 /// Swaps of a shuffle between two looks at the stop flag. An interrupted shuffle leaves no order to resume
@@ -100,6 +100,17 @@ impl SharedSample<'_> {
     /// The number of examples that are still to be read in the pass.
     pub fn left(&self) -> usize {
         self.examples - self.next
+    }
+
+    /// The number of parts of `rows` examples, of which the last may be shorter.
+    pub fn parts_of(&self, rows: usize) -> usize {
+        self.left().div_ceil(rows)
+    }
+
+    /// The part at a position among the parts of `rows` examples. `rows` is a multiple of 64.
+    pub fn part_of(&self, rows: usize, index: usize) -> Presented<'_> {
+        let first = index * rows;
+        self.part(first, rows.min(self.left() - first))
     }
 
     /// A stream of `count` examples, from the example that follows the next `skipped` ones. `skipped` is a multiple
@@ -292,9 +303,7 @@ impl Stream for Presented<'_> {
     }
 
     fn shared(&self) -> Option<SharedSample<'_>> {
-        let data = self
-            .data
-            .filter(|data| !matches!(data.features(), Features::Real(_)))?;
+        let data = self.data?;
         self.next
             .is_multiple_of(BLOCK_ROWS)
             .then_some(SharedSample {

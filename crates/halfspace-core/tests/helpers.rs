@@ -14,8 +14,11 @@ use halfspace_core::learners::engine::run::{Checkpoints, Counts, Run, RunLimits,
 use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::learners::engine::task::{Input, Task, check};
 use halfspace_core::learners::engine::train::{train, train_from};
+use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
+use halfspace_core::learners::sample::examples::{Examples, ReadRows, Shape};
 use halfspace_core::learners::sample::generate::Plan;
+use halfspace_core::learners::sample::parts::PART_ROWS_MAX;
 use serde_json::json;
 
 /// A run with seats for helpers, who help with work of any size.
@@ -99,7 +102,8 @@ fn outcome(task: &Task, input: Input<'_>, run: &Run) -> RunOutcome {
 
 #[test]
 fn every_learner_and_every_evaluation_gives_the_same_result_on_any_number_of_threads() {
-    let samples = [labelled(65, 700), labelled(7, 300), real(12, 300)];
+    // Several parts, of which the last is short.
+    let samples = [labelled(65, 1_100), labelled(7, 300), real(12, 1_300)];
     let plan = |sampling| Plan {
         count: Some(1_500),
         ..Plan::endless(Plan::random_target(101, Seed(3)), sampling)
@@ -131,9 +135,7 @@ fn every_learner_and_every_evaluation_gives_the_same_result_on_any_number_of_thr
                     let Input::Sample { data, .. } = input else {
                         continue;
                     };
-                    let on_one = evaluate(&expected.hypothesis, data, 0.0, &Run::default());
-                    let on_all = evaluate(&expected.hypothesis, data, 0.0, &helped(&seats));
-                    assert_eq!(on_all, on_one, "{}", entry.name);
+                    evaluated_alike(&expected.hypothesis, data, count);
                 }
                 runs += 1;
             }
@@ -147,12 +149,75 @@ fn every_learner_and_every_evaluation_gives_the_same_result_on_any_number_of_thr
     for name in [
         "amp",
         "auto",
+        "directed-drift",
         "kernel-perceptron",
-        "winnow",
         "kernel-winnow",
+        "perceptron",
+        "pocket",
+        "winnow",
     ] {
         assert!(with_help.contains(&name), "{name} got no help");
     }
+}
+
+/// Compares evaluations of a sample in memory and of a sample that is read in blocks.
+fn evaluated_alike(hypothesis: &Hypothesis, data: &dyn Examples, helpers: usize) {
+    for zero in [0.0, -1.0] {
+        let expected = evaluate(hypothesis, data, zero, &Run::default());
+        let seats = seats(helpers);
+        assert_eq!(evaluate(hypothesis, data, zero, &helped(&seats)), expected);
+        let has_parts = data.shape().examples > PART_ROWS_MAX;
+        assert!(!has_parts || seats.entered() > 0);
+        let in_blocks = evaluate(hypothesis, &Blocks(data), zero, &helped(&seats));
+        assert_eq!(in_blocks, expected);
+    }
+}
+
+/// A sample that is not in memory as far as helpers know.
+#[derive(Debug)]
+struct Blocks<'a>(&'a dyn Examples);
+
+impl Examples for Blocks<'_> {
+    fn shape(&self) -> Shape {
+        self.0.shape()
+    }
+
+    fn reader(&self) -> Box<dyn ReadRows + '_> {
+        self.0.reader()
+    }
+
+    fn in_memory(&self) -> Option<&Data> {
+        None
+    }
+}
+
+/// A row of reals above 8,192 features is gathered into blocks of fewer than 64 rows.
+#[test]
+fn errors_on_long_shuffled_rows_are_the_same_on_any_number_of_threads() {
+    let data = real(9_000, 1_100);
+    let entry = CATALOGUE.iter().find(|entry| entry.name == "perceptron");
+    let params = json!({"order": "shuffled"});
+    let entry = entry.expect("listed");
+    let params = params.as_object().expect("an object");
+    let task = Task {
+        parameters: Parameters::from_json(entry.parameters, params).expect("valid"),
+        holdout: Some(HeldOut::Share(0.5)),
+        limits: RunLimits {
+            max_passes: Some(2),
+            ..RunLimits::default()
+        },
+        ..Task::of(entry, Seed(5))
+    };
+    let input = Input::Sample {
+        data: &data,
+        assume: None,
+    };
+    let seats = seats(1);
+    assert_eq!(
+        outcome(&task, input, &helped(&seats)),
+        outcome(&task, input, &Run::default())
+    );
+    assert!(seats.entered() > 0);
 }
 
 /// Keeps every state of a run.

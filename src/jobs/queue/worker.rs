@@ -44,6 +44,10 @@ const STATE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pause in the queue of a job for which there was no memory.
 const MEMORY_PAUSE_SECONDS: f64 = 0.5;
 
+/// Pause in the queue of a job that must run alone while another such job runs in this process. Another process may
+/// claim the job after the pause.
+const SUSPECT_PAUSE_SECONDS: f64 = 1.0;
+
 /// The longest pause between two attempts.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
@@ -83,8 +87,14 @@ impl Jobs {
         let stance = Stance::new(Arc::clone(&permit), self.slice(switch_seconds));
         let mut renewer = LeaseRenewer::new(self, &job, &lease, leased_at, stance);
         if let Some(alone) = alone {
-            let solitude = Solitude::enter(self, alone);
-            renewer.solitude = Some(renewer.keep_while(&run, solitude).await);
+            let Some(solitude) = Solitude::begin(self, alone) else {
+                let requeue = Requeue {
+                    pause_seconds: SUSPECT_PAUSE_SECONDS,
+                    ..Requeue::default()
+                };
+                return self.give_back(&job, &lease, requeue).await;
+            };
+            renewer.solitude = Some(renewer.keep_while(&run, solitude.entered()).await);
         }
         let prepared = async {
             // The state comes first, so that the progress of the job never goes backwards.

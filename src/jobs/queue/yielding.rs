@@ -27,32 +27,41 @@ const PARK_TIMEOUT: Duration = Duration::from_millis(100);
 /// Interval at which the lease renewer looks at a run that is about to park.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// All other permits of the process, for a job that must run alone. The other jobs of the process park.
+/// All other permits of the process, for a job that must run alone. The other jobs of the process park. A process has
+/// at most one such job, because two would wait for each other's permit.
 pub(crate) struct Solitude<'a> {
     jobs: &'a Jobs,
     alone: Alone,
-    _permits: Option<OwnedSemaphorePermit>,
+    permits: Option<OwnedSemaphorePermit>,
 }
 
 impl<'a> Solitude<'a> {
-    /// Waits until all other jobs of this process are parked or have ended.
-    pub(crate) async fn enter(jobs: &'a Jobs, alone: Alone) -> Self {
-        jobs.has_suspect.store(true, Ordering::Relaxed);
-        let mut solitude = Self {
+    /// Asks the other jobs of this process to park. None if another job of this process must run alone.
+    pub(crate) fn begin(jobs: &'a Jobs, alone: Alone) -> Option<Self> {
+        let is_taken = jobs.has_suspect.swap(true, Ordering::Relaxed);
+        (!is_taken).then_some(Self {
             jobs,
             alone,
-            _permits: None,
-        };
-        let others = jobs.config.workers.saturating_sub(1) as u32;
-        let permits = Arc::clone(&jobs.permits);
-        // The semaphore is never closed.
-        solitude._permits = permits.acquire_many_owned(others).await.ok();
-        solitude
+            permits: None,
+        })
+    }
+
+    /// Waits until all other jobs of this process are parked or have ended, or until the process stops.
+    pub(crate) async fn entered(mut self) -> Self {
+        let others = self.jobs.config.workers.saturating_sub(1) as u32;
+        let permits = Arc::clone(&self.jobs.permits);
+        tokio::select! {
+            // The semaphore is never closed.
+            taken = permits.acquire_many_owned(others) => self.permits = taken.ok(),
+            () = self.jobs.stopping.cancelled() => {}
+        }
+        self
     }
 }
 
 impl Drop for Solitude<'_> {
     fn drop(&mut self) {
+        drop(self.permits.take());
         self.jobs.has_suspect.store(false, Ordering::Relaxed);
     }
 }

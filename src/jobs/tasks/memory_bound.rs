@@ -7,6 +7,7 @@
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::engine::task::{Input, Task, grown_bytes, state_bytes};
 use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::predict::waiting_bytes;
 use halfspace_core::learners::sample::examples::{LabelKind, Shape};
 use halfspace_core::separability::box_certificate;
 
@@ -126,6 +127,7 @@ pub(super) fn evaluation(input: Input<'_>, resident_bytes_max: u64) -> u64 {
     JOB_BYTES
         .saturating_add(examples)
         .saturating_add(HELPED_FEATURE_BYTES * input.n() as u64)
+        .saturating_add(waiting_bytes(input.examples().unwrap_or(u64::MAX)))
 }
 
 /// A question about the whole sample. The solver's programs have at most `coordinates_max` coordinates.

@@ -206,7 +206,13 @@ fn every_question_about_a_sample_keeps_to_its_bound() {
 
 #[test]
 fn an_evaluation_keeps_to_its_bound() {
-    let train = json!({"learner": {"name": "kernel-perceptron"}, "stop": {"max_passes": 1}, "trace": false});
+    for learner in ["kernel-perceptron", "perceptron", "directed-drift"] {
+        evaluation_keeps_to_its_bound(learner);
+    }
+}
+
+fn evaluation_keeps_to_its_bound(learner: &str) {
+    let train = json!({"learner": {"name": learner}, "stop": {"max_passes": 1}, "trace": false});
     let spec = json!({"task": {"train": train}, "data": no_data()});
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let TaskSpec::Train(train) = &spec.task else {

@@ -119,6 +119,29 @@ async fn a_job_without_a_waiting_one_never_yields() {
     assert!(rig.jobs.stop(TIMEOUT).await);
 }
 
+#[tokio::test]
+async fn suspects_of_one_death_run_one_after_the_other() {
+    let rig = Rig::new(hasty(2)).await;
+    let terms = ReleaseTerms {
+        deaths_max: 5,
+        pause_seconds: 0.0,
+    };
+    let suspects = [rig.queued().await, rig.queued().await];
+    for _ in 0..2 {
+        for _ in &suspects {
+            rig.claim(60).await;
+        }
+        let now = rig.jobs.ids().now();
+        let released = rig.store.release_all_leases(&terms, now).await;
+        assert_eq!(released.unwrap(), 2);
+    }
+    rig.jobs.start();
+    for job in &suspects {
+        assert_eq!(rig.end_of(job).await.status, Status::Succeeded);
+    }
+    assert!(rig.jobs.stop(TIMEOUT).await);
+}
+
 /// Labelled examples with `n` random features. The label is the majority of the bits.
 pub(super) fn sample(n: usize, examples: usize) -> Data {
     let mut matrix = BitMatrix::new(n);

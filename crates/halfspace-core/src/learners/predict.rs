@@ -3,20 +3,18 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
-use crate::learners::engine::helpers;
+use crate::learners::engine::helpers::{self, PIECE_WORDS_MAX};
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::hypothesis::{Decision, Hypothesis};
-use crate::learners::sample::batch::{Batch, is_worth_copying, rows_of_parts};
+use crate::learners::sample::batch::{Batch, is_worth_copying};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::Examples;
-use crate::learners::sample::source::{Presentation, Presented, SharedSample, Stream};
+use crate::learners::sample::parts::{PART_ROWS_MAX, Parts};
+use crate::learners::sample::source::{Presentation, Presented, Stream};
 
-/// Words of work after which the decisions so far are shown, so that the caller can stop early.
-const WORDS_BETWEEN_LOOKS: u64 = 1 << 24;
-
-/// Pieces that helpers decide before the first of them is shown.
-const PIECES_AHEAD: usize = 16;
+/// Maximum number of pieces that wait to be shown.
+const PIECES_AHEAD: usize = 32;
 
 /// The reason why a hypothesis cannot decide on some examples.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +53,12 @@ pub fn check_fit(hypothesis: &Hypothesis, examples: &dyn Examples) -> Result<(),
         .map_err(Misfit::Intractable)
 }
 
+/// Bytes of the decisions on `examples` examples that wait to be shown, if their scores fit 64 bits.
+pub fn waiting_bytes(examples: u64) -> u64 {
+    let waiting = ((PIECES_AHEAD + 1) * PART_ROWS_MAX) as u64;
+    examples.min(waiting) * size_of::<Decision>() as u64
+}
+
 /// Like [`for_each_decisions_until`], but only `see` can stop the decisions.
 ///
 /// # Panics
@@ -90,7 +94,7 @@ pub fn for_each_decisions_until(
 /// A hypothesis over reals reads Boolean data as numbers: bit 1 as 1 and bit 0 as `zero`, as the client
 /// sent them. One example at a time is expanded, because doubles take 64 times the memory of bits.
 ///
-/// Helpers of the run compute slow decisions, see [`helpers`].
+/// Helpers of the run compute decisions on samples in memory, and slow decisions on other samples, see [`helpers`].
 ///
 /// # Errors
 /// The interrupt that kept the examples from being read.
@@ -108,10 +112,8 @@ pub fn decide_each(
     assert_eq!(hypothesis.n(), shape.n);
     let mut stream = Presented::new(examples, Presentation::Labelled);
     let count = shape.examples as u64;
-    if let Some(sample) = stream.shared()
-        && let Some(rows) = rows_of_parts(hypothesis, count, stop)
-    {
-        decide_in_parts(hypothesis, &sample, rows, zero, stop, see);
+    if let Some(parts) = Parts::of(&stream, hypothesis, count, stop) {
+        decide_in_parts(hypothesis, &parts, zero, stop, see);
         return Ok(());
     }
     if !shape.is_real && is_worth_copying(hypothesis, count, stop) {
@@ -122,23 +124,23 @@ pub fn decide_each(
         &mut stream,
         zero,
         stop,
-        |decisions, positives| see(&decisions, positives),
+        |decisions, positives| see(decisions, positives),
     )
 }
 
-/// Decides on the examples of a stream on one thread.
+/// Decides on the examples of a stream on one thread. `see` may take the decisions away.
 fn decide_alone(
     hypothesis: &Hypothesis,
     stream: &mut dyn Stream,
     zero: f64,
     stop: &StopFlag,
-    mut see: impl FnMut(Vec<Decision>, u64) -> ControlFlow<()>,
+    mut see: impl FnMut(&mut Vec<Decision>, u64) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
     let n = stream.n();
-    let mut values = Vec::new();
+    let (mut decisions, mut values) = (Vec::with_capacity(BLOCK_ROWS), Vec::new());
     while let Some(block) = stream.next_block()? {
         for rows in pieces(hypothesis, block.rows()) {
-            let mut decisions = Vec::with_capacity(rows.len());
+            decisions.clear();
             let first = rows.start;
             match block.features {
                 BlockFeatures::Boolean(bits) if !hypothesis.reads_bits() => {
@@ -155,7 +157,7 @@ fn decide_alone(
                 _ => hypothesis.decide(&block, rows, stop, &mut decisions),
             }
             let is_ended = stop.raised().is_some();
-            if is_ended || see(decisions, block.positives >> first).is_break() {
+            if is_ended || see(&mut decisions, block.positives >> first).is_break() {
                 return Ok(());
             }
         }
@@ -163,45 +165,48 @@ fn decide_alone(
     Ok(())
 }
 
-/// Decides on a sample in memory with helpers, in parts of `rows` examples. The calls of `see` are those of one thread.
+/// Decides on a sample in memory with helpers. `see` receives the same calls as on one thread.
 fn decide_in_parts(
     hypothesis: &Hypothesis,
-    sample: &SharedSample<'_>,
-    rows: usize,
+    parts: &Parts<'_>,
     zero: f64,
     stop: &StopFlag,
     mut see: impl FnMut(&[Decision], u64) -> ControlFlow<()>,
 ) {
     let decide = |part: usize, stop: &StopFlag| {
-        let mut decided = Vec::new();
-        let mut part = sample.part_of(rows, part);
+        let (mut all, mut looks) = (Vec::new(), Vec::new());
+        let (_, mut part) = parts.get(part);
         let read = decide_alone(hypothesis, &mut part, zero, stop, |decisions, positives| {
-            decided.push((decisions, positives));
+            looks.push((decisions.len(), positives));
+            all.append(decisions);
             ControlFlow::Continue(())
         });
         read.expect("examples in memory are always read");
-        decided
+        (all, looks)
     };
-    let show = |decided: Vec<(Vec<Decision>, u64)>| {
-        // A thread that saw the flag has decided on a part of its examples.
+    helpers::for_each(stop, parts.len(), PIECES_AHEAD, decide, |(all, looks)| {
+        // A thread that saw the flag may lack decisions.
         if stop.raised().is_some() {
             return ControlFlow::Break(());
         }
-        let mut decided = decided.iter();
-        decided.try_for_each(|(decisions, positives)| see(decisions, *positives))
-    };
-    helpers::for_each(stop, sample.parts_of(rows), PIECES_AHEAD, decide, show);
+        let mut rest = all.as_slice();
+        looks.into_iter().try_for_each(|(count, positives)| {
+            let decisions;
+            (decisions, rest) = rest.split_at(count);
+            see(decisions, positives)
+        })
+    });
 }
 
-/// The rows of a block, divided into ranges of at most [`WORDS_BETWEEN_LOOKS`] words of work.
+/// The rows of a block, divided into ranges of at most [`PIECE_WORDS_MAX`] words of work.
 fn pieces(hypothesis: &Hypothesis, rows: usize) -> impl Iterator<Item = Range<usize>> + use<> {
-    let rows_at_once = WORDS_BETWEEN_LOOKS / hypothesis.words_of_work().max(1);
+    let rows_at_once = PIECE_WORDS_MAX / hypothesis.words_of_work().max(1);
     let rows_at_once = rows_at_once.clamp(1, BLOCK_ROWS as u64) as usize;
     let firsts = (0..rows).step_by(rows_at_once);
     firsts.map(move |first| first..rows.min(first + rows_at_once))
 }
 
-/// Decides on Boolean examples with helpers. The calls of `see` are those of one thread.
+/// Decides on Boolean examples with helpers. `see` receives the same calls as on one thread.
 fn decide_together(
     hypothesis: &Hypothesis,
     stream: &mut dyn Stream,

@@ -162,7 +162,7 @@ struct Account {
     budget: MemoryBudget,
     bytes: AtomicU64,
     peak: AtomicU64,
-    /// The largest sum of the peaks of the threads that helped at the same time.
+    /// A bound on the bytes of the threads that helped at the same time: their largest peak, times their number.
     helped_peak: AtomicU64,
     refused: Mutex<Option<NoMemory>>,
 }
@@ -280,13 +280,17 @@ impl Drop for Restored {
 /// The grant of the work on one thread, for the threads that help with the work.
 ///
 /// [`check`] and [`need`] on a helping thread count the bytes of the helper and the bytes that the owner of the work
-/// had when the help began. The owner counts the bytes that a helper has handed over from [`Self::adopt`] on.
+/// had at [`Self::of_this_thread`]. The owner counts the bytes that a helper has handed over from [`Self::adopt`] on.
 #[derive(Debug)]
 pub struct SharedGrant {
-    /// The grant, and the bytes that the work used when the help began.
+    /// The grant, and the bytes that the work used at the creation of this value.
     current: Option<(Grant, i64)>,
+    /// Bytes that were handed over and not adopted yet.
     left: AtomicI64,
+    /// The largest peak of a helper, the number of present helpers, and its maximum.
     peak: AtomicI64,
+    present: AtomicI64,
+    present_max: AtomicI64,
 }
 
 impl SharedGrant {
@@ -297,12 +301,16 @@ impl SharedGrant {
             current: CURRENT.with_borrow(|current| current.as_ref().map(used)),
             left: AtomicI64::new(0),
             peak: AtomicI64::new(0),
+            present: AtomicI64::new(0),
+            present_max: AtomicI64::new(0),
         }
     }
 
-    /// Runs a part of the work on a helping thread. The work calls its argument to hand the blocks over that it leaves
-    /// allocated. The last call is implied.
+    /// Runs a part of the work on a helping thread. `work` receives a function that hands over the bytes that the helper
+    /// has left allocated. `help` calls this function once more at the end.
     pub fn help<T>(&self, work: impl FnOnce(&dyn Fn()) -> T) -> T {
+        let present = self.present.fetch_add(1, Ordering::Relaxed) + 1;
+        self.present_max.fetch_max(present, Ordering::Relaxed);
         let begun = thread_live();
         reset_peak();
         let shared = self.current.as_ref();
@@ -317,8 +325,9 @@ impl SharedGrant {
         let done = work(&hand_over);
         drop(restored);
         self.peak
-            .fetch_add(thread_peak() - begun, Ordering::Relaxed);
+            .fetch_max(thread_peak() - begun, Ordering::Relaxed);
         hand_over();
+        self.present.fetch_sub(1, Ordering::Relaxed);
         done
     }
 
@@ -327,11 +336,12 @@ impl SharedGrant {
         adopt(self.left.swap(0, Ordering::Relaxed));
     }
 
-    /// Ends the help: takes over the last blocks, and counts the peak of the helpers.
+    /// Ends the help: takes over the last bytes, and counts a bound on the bytes of the helpers.
     pub fn finish(self) {
         self.adopt();
         if let Some((grant, _)) = self.current {
-            let peak = u64::try_from(self.peak.into_inner()).unwrap_or(0);
+            let peak = self.peak.into_inner() * self.present_max.into_inner();
+            let peak = u64::try_from(peak).unwrap_or(0);
             grant.0.helped_peak.fetch_max(peak, Ordering::Relaxed);
         }
     }
@@ -369,6 +379,8 @@ pub fn need(bytes: u64) -> Result<(), NoMemory> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use super::*;
 
     const MIB: u64 = 1 << 20;
@@ -438,6 +450,33 @@ mod tests {
         });
         assert_eq!((grant.bytes(), grant.peak()), (4 * MIB, 12 * MIB));
         drop(kept);
+    }
+
+    #[test]
+    fn bytes_are_counted_once_while_helpers_hand_them_over() {
+        const BYTES: i64 = 1 << 20;
+        let begun = thread_live();
+        let shared = SharedGrant::of_this_thread();
+        let (give, take) = mpsc::sync_channel(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                shared.help(|hand_over| {
+                    for _ in 0..3 {
+                        let block = vec![1_u8; BYTES as usize];
+                        hand_over();
+                        give.send(block).expect("a receiver");
+                    }
+                });
+                drop(give);
+            });
+            for block in take {
+                shared.adopt();
+                assert!((BYTES..2 * BYTES + BYTES / 2).contains(&(thread_live() - begun)));
+                drop(block);
+            }
+        });
+        shared.finish();
+        assert!((thread_live() - begun).abs() < BYTES / 8);
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! number of threads changes no result: a caller combines the results in that order.
 //!
 //! A helper leaves after its present piece if its seat is wanted or if the run is paused. Pieces are therefore short:
-//! about 2^24 words of work at most. A helper that panics lets the calling thread panic.
+//! about [`PIECE_WORDS_MAX`] words of work at most. A helper that panics lets the calling thread panic.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -15,7 +16,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::learners::engine::run::StopFlag;
-use crate::memory::SharedGrant;
+use crate::memory::{self, SharedGrant};
+
+/// Words of work of a piece at most, some milliseconds. A helper that is to leave computes its piece to the end.
+pub const PIECE_WORDS_MAX: u64 = 1 << 24;
 
 /// Words of work from which helpers are faster than one thread, about 2 ms. On a busy machine a thread starts in some
 /// tenths of a millisecond.
@@ -59,9 +63,9 @@ pub fn map<T: Send>(
     results
 }
 
-/// Like [`map`], but passes each result to `see` on the calling thread, in order and soon after it was computed. At
-/// most `ahead` pieces are computed before the result of the first of them was seen. Pieces that have begun when `see`
-/// breaks are computed to their end.
+/// Like [`map`], but passes each result in order to `see` on the calling thread. At most `ahead` pieces are taken and wait
+/// for their turn, besides the piece that `see` reads. Pieces that have begun when `see` breaks are computed to their
+/// end.
 ///
 /// # Panics
 /// Panics if a piece panics.
@@ -80,7 +84,6 @@ pub fn for_each<T: Send>(
     let (own, helper) = (stop.alone(false), stop.alone(true));
     let shared = SharedGrant::of_this_thread();
     let help = |seat: Seat<'_>| {
-        let _panic = PanicGuard(&queue);
         shared.help(|hand_over| {
             while !helper.is_paused() && seat.stays() {
                 let Some(index) = queue.take() else { break };
@@ -91,15 +94,21 @@ pub fn for_each<T: Send>(
         });
     };
     thread::scope(|scope| {
-        let _panic = PanicGuard(&queue);
+        // If a piece panics on this thread, no helper computes in vain.
+        let _close = Close(&queue);
         loop {
-            for _ in 1..queue.room() {
+            for _ in 0..queue.vacancies() {
                 let Some(seat) = Seat::enter(&**seats) else {
                     break;
                 };
-                let help = &help;
-                // The run continues without a thread that the system refuses.
-                let _ = thread::Builder::new().spawn_scoped(scope, move || help(seat));
+                let (help, hired) = (&help, Hired::new(&queue));
+                let work = move || {
+                    let _hired = hired;
+                    help(seat);
+                };
+                // The new thread frees what its creation allocates here. The run continues without a thread that the
+                // system refuses.
+                memory::foreign(|| drop(thread::Builder::new().spawn_scoped(scope, work)));
             }
             match queue.step() {
                 Some(Step::Compute(index)) => queue.put(index, piece(index, &own)),
@@ -112,29 +121,30 @@ pub fn for_each<T: Send>(
                 None => break,
             }
         }
-        queue.close();
     });
     shared.finish();
 }
 
 /// The pieces of a run, in order.
 struct Queue<T> {
-    count: usize,
-    ahead: usize,
     state: Mutex<State<T>>,
-    /// Notified of each result, and of a helper that panics.
+    /// Notified when the result that the calling thread waits for arrives, or never will.
     changed: Condvar,
 }
 
 struct State<T> {
+    count: usize,
+    ahead: usize,
     /// The first piece that nobody has taken.
     next: usize,
     /// The results of the taken pieces that were not seen yet.
     results: VecDeque<Option<T>>,
+    /// The number of helpers that were hired and have not left.
+    helpers: usize,
     is_closed: bool,
 }
 
-/// What the calling thread does next.
+/// The next step of the calling thread.
 enum Step<T> {
     See(T),
     Compute(usize),
@@ -143,24 +153,15 @@ enum Step<T> {
 impl<T> Queue<T> {
     fn new(count: usize, ahead: usize) -> Self {
         Self {
-            count,
-            ahead: ahead.max(1),
             state: Mutex::new(State {
+                count,
+                ahead: ahead.max(1),
                 next: 0,
                 results: VecDeque::new(),
+                helpers: 0,
                 is_closed: false,
             }),
             changed: Condvar::new(),
-        }
-    }
-
-    /// The number of pieces that threads may take now. Zero while half of the results that may wait do so.
-    fn room(&self) -> usize {
-        let state = self.state();
-        let waiting = state.results.len();
-        match waiting <= self.ahead / 2 {
-            true => (self.count - state.next).min(self.ahead - waiting),
-            false => 0,
         }
     }
 
@@ -169,17 +170,29 @@ impl<T> Queue<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next piece for a helper. None if all are taken, or if too many results wait to be seen: the helper then leaves,
-    /// and the calling thread asks for another one later.
+    /// The number of helpers that could take a piece now besides the calling thread and the present helpers. Zero while
+    /// more than half of `ahead` results wait, because a helper would leave soon.
+    fn vacancies(&self) -> usize {
+        let state = self.state();
+        match state.results.len() <= state.ahead / 2 {
+            true => state.takeable().saturating_sub(1 + state.helpers),
+            false => 0,
+        }
+    }
+
+    /// The next piece for a helper. None if all pieces are taken or `ahead` results wait. The helper then leaves, and the
+    /// calling thread hires another helper later.
     fn take(&self) -> Option<usize> {
-        self.state().take(self.count, self.ahead)
+        self.state().take()
     }
 
     fn put(&self, index: usize, result: T) {
         let mut state = self.state();
-        let seen = state.next - state.results.len();
-        state.results[index - seen] = Some(result);
-        self.changed.notify_one();
+        let place = index - (state.next - state.results.len());
+        state.results[place] = Some(result);
+        if place == 0 {
+            self.changed.notify_one();
+        }
     }
 
     /// Lets no thread take another piece.
@@ -198,7 +211,7 @@ impl<T> Queue<T> {
             if let Some(Some(_)) = state.results.front() {
                 return state.results.pop_front().flatten().map(Step::See);
             }
-            if let Some(index) = state.take(self.count, self.ahead) {
+            if let Some(index) = state.take() {
                 return Some(Step::Compute(index));
             }
             if state.results.is_empty() {
@@ -211,9 +224,16 @@ impl<T> Queue<T> {
 }
 
 impl<T> State<T> {
-    fn take(&mut self, count: usize, ahead: usize) -> Option<usize> {
-        let is_left = !self.is_closed && self.next < count && self.results.len() < ahead;
-        is_left.then(|| {
+    /// The number of pieces that threads may take now.
+    fn takeable(&self) -> usize {
+        match self.is_closed {
+            true => 0,
+            false => (self.count - self.next).min(self.ahead - self.results.len()),
+        }
+    }
+
+    fn take(&mut self) -> Option<usize> {
+        (self.takeable() > 0).then(|| {
             self.results.push_back(None);
             self.next += 1;
             self.next - 1
@@ -221,11 +241,29 @@ impl<T> State<T> {
     }
 }
 
-/// Closes the queue when its thread panics, so that no other thread waits for a result or computes in vain.
-struct PanicGuard<'a, T>(&'a Queue<T>);
+/// Closes the queue when dropped.
+struct Close<'a, T>(&'a Queue<T>);
 
-impl<T> Drop for PanicGuard<'_, T> {
+impl<T> Drop for Close<'_, T> {
     fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Counts a helper until dropped. Closes the queue if the helper panics, because the calling thread would wait for its
+/// result.
+struct Hired<'a, T>(&'a Queue<T>);
+
+impl<'a, T> Hired<'a, T> {
+    fn new(queue: &'a Queue<T>) -> Self {
+        queue.state().helpers += 1;
+        Self(queue)
+    }
+}
+
+impl<T> Drop for Hired<'_, T> {
+    fn drop(&mut self) {
+        self.0.state().helpers -= 1;
         if thread::panicking() {
             self.0.close();
         }
@@ -235,7 +273,7 @@ impl<T> Drop for PanicGuard<'_, T> {
 /// A taken seat.
 struct Seat<'a> {
     seats: &'a dyn HelperSeats,
-    has_left: std::cell::Cell<bool>,
+    has_left: Cell<bool>,
 }
 
 impl<'a> Seat<'a> {
@@ -243,7 +281,7 @@ impl<'a> Seat<'a> {
         // The value leaves its seat when dropped, so it must not exist without a seat.
         seats.enter().then(|| Self {
             seats,
-            has_left: std::cell::Cell::new(false),
+            has_left: Cell::new(false),
         })
     }
 
@@ -314,10 +352,12 @@ impl HelperSeats for FixedSeats {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
     use std::sync::{Arc, Barrier};
 
     use super::*;
     use crate::learners::engine::run::Interrupt;
+    use crate::memory::MemoryBudget;
 
     fn flag(seats: &Arc<FixedSeats>) -> StopFlag {
         StopFlag::with_helpers(Arc::clone(seats) as Arc<dyn HelperSeats>)
@@ -345,7 +385,7 @@ mod tests {
             let seats = Arc::new(FixedSeats::new(threads, 0));
             let (seen, ahead) = (AtomicUsize::new(0), 4);
             let piece = |index: usize, _: &StopFlag| {
-                assert!(index < seen.load(Ordering::SeqCst) + ahead);
+                assert!(index <= seen.load(Ordering::SeqCst) + ahead);
                 index
             };
             let mut results = Vec::new();
@@ -363,15 +403,78 @@ mod tests {
     }
 
     #[test]
+    fn hired_threads_leave_few_bytes_to_the_run() {
+        let (budget, seats) = (MemoryBudget::new(1 << 30), Arc::new(FixedSeats::new(1, 0)));
+        let grant = budget.try_take(0).unwrap();
+        grant.within(|| {
+            for _ in 0..2_000 {
+                map(&flag(&seats), 2, |index, _| index);
+            }
+        });
+        assert!(seats.entered() > 1_000);
+        assert!(grant.peak() < 128 << 10, "{}", grant.peak());
+    }
+
+    #[test]
     fn helpers_of_helpers_are_not_asked() {
         let seats = Arc::new(FixedSeats::new(3, 0));
         let sums = map(&flag(&seats), 4, |index, stop| {
+            assert!(stop.seats().is_none());
             map(stop, 4, |inner, _| index * inner)
                 .into_iter()
                 .sum::<usize>()
         });
         assert_eq!(sums, [0, 6, 12, 18]);
-        assert!(seats.entered() <= 3);
+    }
+
+    /// One seat, which a helper leaves before its second piece.
+    #[derive(Debug, Default)]
+    struct BriefSeat {
+        is_taken: AtomicBool,
+        has_computed: AtomicBool,
+        left: AtomicUsize,
+    }
+
+    impl HelperSeats for BriefSeat {
+        fn enter(&self) -> bool {
+            !self.is_taken.swap(true, Ordering::SeqCst)
+        }
+
+        fn stay(&self) -> bool {
+            let is_over = self.has_computed.swap(true, Ordering::SeqCst);
+            if is_over {
+                self.leave();
+            }
+            !is_over
+        }
+
+        fn leave(&self) {
+            self.has_computed.store(false, Ordering::SeqCst);
+            self.left.fetch_add(1, Ordering::SeqCst);
+            self.is_taken.store(false, Ordering::SeqCst);
+        }
+
+        fn words_min(&self) -> u64 {
+            0
+        }
+    }
+
+    #[test]
+    fn a_helper_that_leaves_is_replaced() {
+        let seat = Arc::new(BriefSeat::default());
+        let stop = StopFlag::with_helpers(Arc::clone(&seat) as Arc<dyn HelperSeats>);
+        let (owner, own) = (thread::current().id(), AtomicUsize::new(0));
+        map(&stop, 100, |_, _| {
+            if thread::current().id() != owner {
+                return;
+            }
+            // The owner has nothing to do until its next helper has left.
+            let helpers = own.fetch_add(1, Ordering::SeqCst) + 1;
+            while helpers <= 5 && seat.left.load(Ordering::SeqCst) < helpers {
+                thread::yield_now();
+            }
+        });
+        assert!(seat.left.load(Ordering::SeqCst) >= 5);
     }
 
     #[test]
@@ -390,7 +493,7 @@ mod tests {
         let seats = Arc::new(FixedSeats::new(1, 0));
         let stop = flag(&seats);
         let (barrier, owner) = (Barrier::new(2), thread::current().id());
-        let by_owner = map(&stop, 8, |index, polled| {
+        let threads = map(&stop, 8, |index, polled| {
             let is_owner = thread::current().id() == owner;
             if index < 2 {
                 barrier.wait();
@@ -408,13 +511,11 @@ mod tests {
                 }
                 (false, _) => {}
             }
-            is_owner
+            thread::current().id()
         });
-        assert_eq!(
-            by_owner.iter().filter(|own| !**own).count(),
-            1,
-            "{by_owner:?}"
-        );
+        // The helper that saw the pause computed no other piece.
+        let helper = *threads[..2].iter().find(|id| **id != owner).unwrap();
+        assert!(!threads[2..].contains(&helper), "{threads:?}");
         stop.raise(Interrupt::Cancelled);
         let raised = map(&stop, 3, |_, polled| polled.raised());
         assert_eq!(raised, [Some(Interrupt::Cancelled); 3]);

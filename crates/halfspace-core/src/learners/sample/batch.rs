@@ -1,5 +1,5 @@
-//! Examples that several threads classify at the same time: parts of a sample in memory, or Boolean blocks copied from
-//! a stream.
+//! Boolean blocks copied from a stream, so that several threads can read them at the same time. Samples in memory need
+//! no copy: see [`super::parts`].
 //!
 //! A copy is worth its time only for a hypothesis that computes much longer than the copy takes. No hypothesis computes
 //! long enough on a real block.
@@ -9,6 +9,7 @@ use crate::learners::engine::helpers::are_worthwhile;
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::block::{Block, BlockFeatures};
+use crate::learners::sample::parts::words_of;
 use crate::learners::sample::source::Stream;
 
 /// Blocks of a batch at most.
@@ -16,27 +17,6 @@ const BLOCKS_MAX: usize = 32;
 
 /// Bytes of a batch at most, unless one block alone has more.
 const BYTES_MAX: usize = 256 << 10;
-
-/// Words of work per word of a decision of Winnow: 16 words of a kernel sum take as long.
-const WINNOW_FACTOR: u64 = 16;
-
-/// Words of work of a part of a sample in memory, and its most rows. The work of a part hides the time to take it.
-const PART_WORDS: u64 = 1 << 20;
-const PART_ROWS_MAX: u64 = 1_024;
-
-/// Words of work up to which a block of 64 examples is one piece for a helper.
-const BLOCK_WORDS_MAX: u64 = 1 << 24;
-
-/// The rows of each part of a sample in memory that helpers classify. None if helpers gain no time, or if a block of 64
-/// examples takes too long for one piece.
-pub fn rows_of_parts(hypothesis: &Hypothesis, examples: u64, stop: &StopFlag) -> Option<usize> {
-    let words = hypothesis.words_of_work().max(1);
-    let block = words.saturating_mul(BLOCK_ROWS as u64);
-    let is_worthwhile =
-        block <= BLOCK_WORDS_MAX && are_worthwhile(stop, words.saturating_mul(examples));
-    let rows = (PART_WORDS / words).clamp(BLOCK_ROWS as u64, PART_ROWS_MAX) as usize;
-    is_worthwhile.then(|| rows.next_multiple_of(BLOCK_ROWS))
-}
 
 /// Some blocks of a stream of Boolean examples.
 #[derive(Debug, Default)]
@@ -56,16 +36,17 @@ struct CopiedBlock {
 /// Whether helpers gain time by a copy of Boolean examples that the hypothesis classifies. Other hypotheses than those
 /// named here read examples about as fast as a copy does.
 pub fn is_worth_copying(hypothesis: &Hypothesis, examples: u64, stop: &StopFlag) -> bool {
-    let words = match hypothesis {
-        Hypothesis::Kernel(_) | Hypothesis::KernelWinnow(_) => hypothesis.words_of_work(),
-        Hypothesis::Winnow(_) => WINNOW_FACTOR * hypothesis.words_of_work(),
-        Hypothesis::BinaryWeights(_) | Hypothesis::Linear(_) | Hypothesis::Bounded(_) => {
-            return false;
-        }
-    };
+    if let Hypothesis::BinaryWeights(_) | Hypothesis::Linear(_) | Hypothesis::Bounded(_) =
+        hypothesis
+    {
+        return false;
+    }
     let rows = BYTES_MAX / (8 * words_for(hypothesis.n()));
     let rows = rows.clamp(BLOCK_ROWS, BLOCKS_MAX * BLOCK_ROWS) as u64;
-    are_worthwhile(stop, words.saturating_mul(examples.min(rows)))
+    are_worthwhile(
+        stop,
+        words_of(hypothesis).saturating_mul(examples.min(rows)),
+    )
 }
 
 impl Batch {

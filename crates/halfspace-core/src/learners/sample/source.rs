@@ -102,19 +102,8 @@ impl SharedSample<'_> {
         self.examples - self.next
     }
 
-    /// The number of parts of `rows` examples, of which the last may be shorter.
-    pub fn parts_of(&self, rows: usize) -> usize {
-        self.left().div_ceil(rows)
-    }
-
-    /// The part at a position among the parts of `rows` examples. `rows` is a multiple of 64.
-    pub fn part_of(&self, rows: usize, index: usize) -> Presented<'_> {
-        let first = index * rows;
-        self.part(first, rows.min(self.left() - first))
-    }
-
-    /// A stream of `count` examples, from the example that follows the next `skipped` ones. `skipped` is a multiple
-    /// of 64.
+    /// A stream of `count` examples, from the example that follows the next `skipped` ones. Both numbers are multiples
+    /// of 64, except a `count` that reaches the end of the sample.
     pub fn part(&self, skipped: usize, count: usize) -> Presented<'_> {
         let first = self.next + skipped;
         match self.order {

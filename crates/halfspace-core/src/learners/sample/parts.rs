@@ -1,0 +1,71 @@
+//! Parts of a sample in memory, which several threads classify at the same time.
+
+use std::ops::Range;
+
+use crate::bits::BLOCK_ROWS;
+use crate::learners::engine::helpers::{PIECE_WORDS_MAX, are_worthwhile};
+use crate::learners::engine::run::StopFlag;
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::sample::source::{Presented, SharedSample, Stream};
+
+/// Words of work per part. Taking a part costs little compared with this work.
+const PART_WORDS: u64 = 1 << 20;
+
+/// Maximum rows per part.
+pub const PART_ROWS_MAX: usize = 512;
+
+/// Words of work per word of a decision of Winnow: 16 words of a kernel sum take as long.
+const WINNOW_FACTOR: u64 = 16;
+
+/// Words of work per decision, compared with a kernel sum.
+pub fn words_of(hypothesis: &Hypothesis) -> u64 {
+    let factor = match hypothesis {
+        Hypothesis::Winnow(_) => WINNOW_FACTOR,
+        _ => 1,
+    };
+    hypothesis.words_of_work().saturating_mul(factor).max(1)
+}
+
+/// The next examples of a sample in memory, in parts of equal size. The last part may be shorter.
+pub struct Parts<'a> {
+    sample: SharedSample<'a>,
+    /// Rows per part, a multiple of 64.
+    rows: usize,
+    examples: usize,
+}
+
+impl<'a> Parts<'a> {
+    /// Divides the next `examples` of a stream, and the rest of their last block. None if the stream is not in memory, if
+    /// helpers gain no time, or if a block of 64 examples takes too long for one piece.
+    pub fn of(
+        stream: &'a dyn Stream,
+        hypothesis: &Hypothesis,
+        examples: u64,
+        stop: &StopFlag,
+    ) -> Option<Self> {
+        let sample = stream.shared()?;
+        let words = words_of(hypothesis);
+        let is_short = words.saturating_mul(BLOCK_ROWS as u64) <= PIECE_WORDS_MAX;
+        let examples = examples.next_multiple_of(BLOCK_ROWS as u64);
+        let examples = examples.min(sample.left() as u64);
+        let is_worthwhile = is_short && are_worthwhile(stop, words.saturating_mul(examples));
+        let rows = (PART_WORDS / words).clamp(1, PART_ROWS_MAX as u64) as usize;
+        is_worthwhile.then(|| Self {
+            sample,
+            rows: rows.next_multiple_of(BLOCK_ROWS),
+            examples: examples as usize,
+        })
+    }
+
+    /// The number of parts.
+    pub fn len(&self) -> usize {
+        self.examples.div_ceil(self.rows)
+    }
+
+    /// The part at an index, with the positions of its examples.
+    pub fn get(&self, index: usize) -> (Range<usize>, Presented<'_>) {
+        let first = index * self.rows;
+        let end = self.examples.min(first + self.rows);
+        (first..end, self.sample.part(first, end - first))
+    }
+}

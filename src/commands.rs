@@ -60,7 +60,7 @@ pub fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     // The settings of secrets also come from files that variables name.
-    let mut command = match command_line(&|name| std::env::var_os(name)) {
+    let mut command = match command_line(&arguments, &|name| std::env::var_os(name)) {
         Ok(command) => command,
         Err(error) => {
             tell_fatal(early, &error);

@@ -44,13 +44,22 @@ pub struct CommandLine {
     pub settings: Settings,
 }
 
-/// The command line with the secrets of files. `variable` reads the environment. The help of a command other than
-/// `serve` shows the options of this command only.
+/// The command line with the secrets of files, for these arguments. `variable` reads the environment. The help of a
+/// command other than `serve` shows the options of this command only.
 ///
 /// # Errors
 /// The fault of a file with a secret, and the variable that names the file.
-pub fn command_line(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<clap::Command, String> {
-    let mut command = secret_files::with_secret_files(CommandLine::command(), variable)?;
+pub fn command_line(
+    arguments: &[String],
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<clap::Command, String> {
+    let mut command = CommandLine::command();
+    let first = command.clone().ignore_errors(true);
+    if let Ok(given) = first.try_get_matches_from(arguments)
+        && !matches!(given.subcommand_name(), Some("healthcheck" | "openapi"))
+    {
+        command = secret_files::with_secret_files(command, &given, variable)?;
+    }
     // The settings become arguments of the commands.
     command.build();
     Ok(command.mut_subcommands(|command| match command.get_name() {
@@ -182,6 +191,23 @@ fn proxies(text: &str) -> Result<IpNet, String> {
     Ok(network)
 }
 
+/// The longest base path. Longer paths would leave no room for the target of a request.
+const BASE_PATH_LENGTH_MAX: usize = 256;
+
+/// The first segments of the paths of the service. A base path that begins with one of them would hide these paths.
+const OWN_SEGMENTS: [&str; 10] = [
+    "console",
+    "docs",
+    "livez",
+    "metrics",
+    "openapi.json",
+    "problems",
+    "readyz",
+    "v1",
+    "v2",
+    "version",
+];
+
 /// Checks a base path. `/` alone means no base path.
 fn base_path(text: &str) -> Result<String, String> {
     let path = text.trim_end_matches('/');
@@ -192,10 +218,24 @@ fn base_path(text: &str) -> Result<String, String> {
         .strip_prefix('/')
         .into_iter()
         .flat_map(|rest| rest.split('/'));
+    let own = OWN_SEGMENTS
+        .iter()
+        .find(|own| segments.clone().next() == Some(own));
+    if let Some(own) = own {
+        return Err(format!(
+            "the path must not begin with `/{own}`, which is a path of the service"
+        ));
+    }
+    if path.len() > BASE_PATH_LENGTH_MAX {
+        return Err(format!(
+            "the path must have at most {BASE_PATH_LENGTH_MAX} characters"
+        ));
+    }
     match path.is_empty() || path.starts_with('/') && segments.all(is_segment) {
         true => Ok(path.to_owned()),
         false => Err(
-            "the path must begin with `/` and consist of letters, digits, `-`, `_`, `.` and `~` between slashes"
+            "the path must begin with `/` and consist of letters, digits, `-`, `_`, `.` and `~` between single \
+             slashes, without the segments `.` and `..`"
                 .to_owned(),
         ),
     }
@@ -550,14 +590,25 @@ mod tests {
         ] {
             assert_eq!(base_path(text).as_deref(), Ok(path));
         }
+        let long = format!("/{}", "a".repeat(BASE_PATH_LENGTH_MAX));
         // A browser reads `//name` as the address of another host.
         for text in [
             "learn", "//name", "/a//b", "/./a", "/a/..", "/a b", "/a%2Fb", "/a?b", "/a#b", "/a\\b",
-            "/a\nb", "/é", "/a:b", "/a;b", "/{a}", "/*a", "/<a>",
+            "/a\nb", "/é", "/a:b", "/a;b", "/{a}", "/*a", "/<a>", "/livez", "/v1/", "/docs/a",
+            &long,
         ] {
             let line = ["halfspace", "--base-path", text];
             let error = CommandLine::try_parse_from(line).expect_err(text);
             assert!(error.to_string().contains("--base-path"), "{error}");
+        }
+    }
+
+    #[test]
+    fn no_base_path_hides_a_route() {
+        let document: serde_json::Value = serde_json::from_str(&crate::http::document()).unwrap();
+        for path in document["paths"].as_object().unwrap().keys() {
+            let first = path.split('/').nth(1).unwrap();
+            assert!(first.is_empty() || OWN_SEGMENTS.contains(&first), "{path}");
         }
     }
 

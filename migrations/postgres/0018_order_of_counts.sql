@@ -1,6 +1,6 @@
 -- A transaction that counts for several owners, such as the release of a dead process's jobs, holds several rows of
--- its stripe. Every transaction therefore locks the row of all owners first. Two transactions of one stripe then
--- follow each other and cannot wait for each other.
+-- its stripe. Every transaction therefore first locks the row with the empty owner, which counts all owners. Two
+-- transactions of one stripe then follow each other and cannot wait for each other.
 CREATE OR REPLACE FUNCTION count_usage(of_owner TEXT, queued BIGINT, bytes BIGINT, sessions BIGINT)
 RETURNS VOID LANGUAGE plpgsql AS $$
 BEGIN

@@ -2,19 +2,27 @@
 //! container platforms mount secrets as files.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use clap::Command;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
 
 /// Ending of a variable that names a file.
 const ENDING: &str = "_FILE";
 
-/// Gives each secret setting the value of its file. A value on the command line has precedence.
+/// The longest secret, in bytes.
+const SECRET_BYTES_MAX: u64 = 64 << 10;
+
+/// Gives each secret setting the value of its file. `given` is the command line, whose values have precedence: their
+/// files are not read.
 ///
 /// # Errors
-/// A file is unreadable or empty, or a secret also has a variable of its own. The error names the variable.
+/// A file is unreadable, empty or too long, or a secret also has a variable of its own. The error names the variable.
 pub fn with_secret_files(
     mut command: Command,
+    given: &ArgMatches,
     variable: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Command, String> {
     let secrets: Vec<_> = command
@@ -29,6 +37,13 @@ pub fn with_secret_files(
         .collect();
     for (id, name) in secrets {
         let named = format!("{name}{ENDING}");
+        let source = given
+            .try_get_raw(id.as_str())
+            .ok()
+            .and(given.value_source(id.as_str()));
+        if source == Some(ValueSource::CommandLine) {
+            continue;
+        }
         let Some(path) = variable(&named).map(PathBuf::from) else {
             continue;
         };
@@ -41,8 +56,11 @@ pub fn with_secret_files(
             argument.default_value(value).hide_default_value(true)
         });
     }
+    let (chosen, given) = given.subcommand().unwrap_or(("", given));
     for subcommand in command.get_subcommands_mut() {
-        *subcommand = with_secret_files(std::mem::take(subcommand), variable)?;
+        if subcommand.get_name() == chosen {
+            *subcommand = with_secret_files(std::mem::take(subcommand), given, variable)?;
+        }
     }
     Ok(command)
 }
@@ -61,7 +79,13 @@ pub fn names_secret_file(command: &Command, variable: &str) -> bool {
 
 /// The content of a file without the newline at its end.
 fn secret(path: &Path) -> Result<String, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let told = |error: io::Error| error.to_string();
+    let mut text = String::new();
+    let mut file = File::open(path).map_err(told)?.take(SECRET_BYTES_MAX + 1);
+    file.read_to_string(&mut text).map_err(told)?;
+    if text.len() as u64 > SECRET_BYTES_MAX {
+        return Err(format!("the file has more than {SECRET_BYTES_MAX} bytes"));
+    }
     match text.trim_end_matches(['\r', '\n']) {
         "" => Err("the file is empty".to_owned()),
         value => Ok(value.to_owned()),
@@ -80,7 +104,8 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, path)| path.as_os_str().to_owned())
         };
-        let mut command = command_line(&variable)?;
+        let arguments: Vec<String> = line.iter().map(|&part| part.to_owned()).collect();
+        let mut command = command_line(&arguments, &variable)?;
         let matches = command
             .try_get_matches_from_mut(line)
             .map_err(|error| error.to_string())?;
@@ -106,19 +131,34 @@ mod tests {
             );
             assert_eq!(given, ["--database-url"]);
         }
-        let line = ["halfspace", "--database-url", "sqlite"];
-        let (settings, _) = read(&line, &[("HALFSPACE_DATABASE_URL_FILE", &path)]).unwrap();
-        assert_eq!(settings.database_url.to_string(), "sqlite");
+        let absent = directory.path().join("absent");
+        for path in [&path, &absent] {
+            for line in [
+                ["halfspace", "--database-url", "sqlite"].as_slice(),
+                &["halfspace", "serve", "--database-url", "sqlite"],
+            ] {
+                let (settings, _) = read(line, &[("HALFSPACE_DATABASE_URL_FILE", path)]).unwrap();
+                assert_eq!(settings.database_url.to_string(), "sqlite");
+            }
+        }
     }
 
     #[test]
-    fn a_missing_or_empty_file_and_two_sources_are_named() {
+    fn a_health_check_reads_no_secret() {
+        let absent = Path::new("/absent");
+        for command in ["healthcheck", "openapi"] {
+            assert!(read(&["halfspace", command], &[("PGPASSWORD_FILE", absent)]).is_ok());
+        }
+        assert!(read(&["halfspace", "migrate"], &[("PGPASSWORD_FILE", absent)]).is_err());
+    }
+
+    #[test]
+    fn a_missing_empty_or_endless_file_and_two_sources_are_named() {
         let directory = tempfile::tempdir().unwrap();
-        let (empty, absent) = (
-            directory.path().join("empty"),
-            directory.path().join("absent"),
-        );
+        let [empty, absent, long] =
+            ["empty", "absent", "long"].map(|name| directory.path().join(name));
         std::fs::write(&empty, "\n").unwrap();
+        std::fs::write(&long, "s".repeat(SECRET_BYTES_MAX as usize + 1)).unwrap();
         for (variables, told) in [
             (
                 vec![("AWS_SECRET_ACCESS_KEY_FILE", &*empty)],
@@ -126,12 +166,13 @@ mod tests {
             ),
             (vec![("PGPASSWORD_FILE", &*absent)], "PGPASSWORD_FILE"),
             (vec![("HALFSPACE_KEY_FILE", &*absent)], "HALFSPACE_KEY_FILE"),
+            (vec![("PGPASSWORD_FILE", &*long)], "more than 65536 bytes"),
             (
                 vec![("PGPASSWORD_FILE", &*empty), ("PGPASSWORD", &*empty)],
                 "PGPASSWORD and PGPASSWORD_FILE",
             ),
         ] {
-            let error = read(&["halfspace"], &variables).unwrap_err();
+            let error = read(&["halfspace", "train"], &variables).unwrap_err();
             assert!(error.contains(told), "{error}");
         }
     }
@@ -145,7 +186,8 @@ mod tests {
             name.ends_with(ENDING)
                 .then(|| path.clone().into_os_string())
         };
-        let mut command = command_line(&variable).unwrap();
+        let line = ["halfspace", "train"].map(String::from);
+        let mut command = command_line(&line, &variable).unwrap();
         assert!(!command.render_long_help().to_string().contains("s3cret"));
         let train = command.find_subcommand_mut("train").unwrap();
         assert!(!train.render_long_help().to_string().contains("s3cret"));
@@ -153,7 +195,7 @@ mod tests {
 
     #[test]
     fn only_secrets_have_files() {
-        let command = command_line(&|_| None).unwrap();
+        let command = command_line(&[], &|_| None).unwrap();
         for (variable, is_secret) in [
             ("HALFSPACE_DATABASE_URL_FILE", true),
             ("HALFSPACE_KEY_FILE", true),

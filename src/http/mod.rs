@@ -224,7 +224,9 @@ fn below(base_path: Arc<str>, router: Router) -> Router {
         let rest = whole.and_then(|whole| whole.strip_prefix(&*base_path));
         let rest = match rest {
             // The page needs the slash at the end, since its files have relative addresses.
-            Some("") => Some(Ok(Uri::from_static(console::PATH))),
+            Some(rest) if rest.is_empty() || rest.starts_with('?') => {
+                Some(Ok(Uri::from_static(console::PATH)))
+            }
             Some(rest) if rest.starts_with('/') => Some(rest.parse::<Uri>()),
             _ => None,
         };

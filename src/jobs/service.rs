@@ -232,6 +232,8 @@ impl Jobs {
 
     /// Starts to claim jobs, deliver callbacks and sweep. Before the start, jobs are only accepted.
     pub fn start(self: &Arc<Self>) {
+        // An alert compares the number with 0, so the number exists before the first computation.
+        metrics::gauge!("halfspace_computations_running").increment(0.0);
         self.tasks.spawn(Arc::clone(self).schedule());
         self.tasks.spawn(Arc::clone(self).tend_queue());
         self.tasks.spawn(Arc::clone(self).deliver_callbacks());

@@ -25,6 +25,11 @@ pub struct DataDir {
     alone: bool,
 }
 
+/// Adds the path to an error of a file.
+pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
 impl DataDir {
     /// Opens and locks the directory. The lock is exclusive if no other process uses the directory, and
     /// shared otherwise. If another process holds the exclusive lock, waits for the [`DataDir::share`] of
@@ -39,7 +44,8 @@ impl DataDir {
         make_private_directory(path)?;
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
-        let lock = private(&mut options).open(path.join(LOCK))?;
+        let lock = path.join(LOCK);
+        let lock = private(&mut options).open(&lock).map_err(at(&lock))?;
         let alone = match lock.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => {

@@ -28,7 +28,9 @@ impl SpanExport {
     /// # Errors
     /// Always.
     pub fn start(_: &str) -> Result<Self, String> {
-        Err("this program was built without the feature otlp".to_owned())
+        let told = "this program was built without the feature otlp; build it with --features otlp, or unset \
+                    OTEL_EXPORTER_OTLP_ENDPOINT";
+        Err(told.to_owned())
     }
 
     /// The layer that hands the spans to the export.

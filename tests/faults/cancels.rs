@@ -235,7 +235,8 @@ async fn races(backend: &str, database_url: &str) {
             }
             ended.push((path, job));
         }
-        // The next batch follows the speed of the machine, so that some cancellations come before the end.
+        // The next batch follows the speed of the machine, so that some cancellations come before the end and some
+        // after it.
         match cancelled - cancelled_before {
             0 => life_ms_max = life_ms_max.div_ceil(2),
             RACES_AT_ONCE => life_ms_max *= 2,

@@ -391,7 +391,7 @@ fn a_temporary_service_ends_with_its_input() {
 #[test]
 fn help_shows_the_options_of_the_command_alone() {
     let help = |path: &[&str]| {
-        let mut command = command_line(&|_| None).unwrap();
+        let mut command = command_line(&[], &|_| None).unwrap();
         let found = path.iter().fold(&mut command, |command, name| {
             command.find_subcommand_mut(name).unwrap()
         });

@@ -5,7 +5,7 @@ use halfspace::records::Owner;
 use halfspace::storage::postgres;
 use serde_json::{Value, json};
 use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::{PgConnection, SqlSafeStr};
+use sqlx::{Connection, PgConnection, SqlSafeStr};
 use tokio::time::Instant;
 
 use crate::service::{Client, Program, TIMEOUT, TestDatabase, long_job, short_job};
@@ -279,22 +279,28 @@ async fn a_job_of_an_inactive_owner_counts_after_it_locks_the_owner() {
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start(directory.path(), &["--database-url", &database.url()]);
     let client = program.client();
-    let mut claim = database.connect().await;
-    run(&mut claim, "BEGIN; SET LOCAL lock_timeout = '5s'").await;
-    run(
-        &mut claim,
-        "INSERT INTO owner_shares VALUES ('anonymous', 0, 0, 1, TRUE)",
-    )
-    .await;
-    let stored = tokio::spawn(async move { client.submit(&short_job()).await });
     let mut watcher = database.connect().await;
-    until_one_waits_for_a_lock(&mut watcher).await;
-    let every_stripe = "INSERT INTO usage SELECT 'anonymous', generate_series(0, 15), 0, 0, 0";
-    run(&mut claim, every_stripe).await;
-    run(&mut claim, "COMMIT").await;
-    client
-        .until_status(&stored.await.unwrap(), "succeeded")
+    let grid = json!({"grid": {"train": short_job()["train"], "over": {"seed": [1, 2]}}});
+    for body in [short_job(), grid] {
+        run(&mut watcher, "DELETE FROM owner_shares").await;
+        let mut claim = database.connect().await;
+        run(&mut claim, "BEGIN; SET LOCAL lock_timeout = '5s'").await;
+        run(
+            &mut claim,
+            "INSERT INTO owner_shares VALUES ('anonymous', 0, 0, 1, TRUE)",
+        )
         .await;
+        let stored = tokio::spawn(async move { client.post("/v1/jobs", &body, None).await });
+        until_one_waits_for_a_lock(&mut watcher).await;
+        let every_stripe = "INSERT INTO usage AS u SELECT 'anonymous', generate_series(0, 15), 0, 0, 0 \
+             ON CONFLICT (owner, stripe) DO UPDATE SET queued = u.queued";
+        run(&mut claim, every_stripe).await;
+        run(&mut claim, "COMMIT").await;
+        let answer = stored.await.unwrap().unwrap();
+        assert!(answer.status.is_success(), "{}", answer.text());
+        let path = format!("/v1/jobs/{}", answer.json()["id"].as_str().unwrap());
+        client.until_status(&path, "succeeded").await;
+    }
 }
 
 #[tokio::test]
@@ -304,22 +310,23 @@ async fn two_transactions_that_count_for_the_same_owners_follow_each_other() {
     };
     postgres::open(&database.place()).await.unwrap();
     let mut first = database.connect().await;
-    let stripe = stripe(&mut first).await;
-    // The backends have consecutive process ids, so one of the next counts in the same stripe.
-    let mut others = Vec::new();
+    let wanted = stripe(&mut first).await;
+    // The process id of a backend determines the stripe, and each connection has another backend.
+    let mut tries = 0;
     let mut second = loop {
         let mut other = database.connect().await;
-        if self::stripe(&mut other).await == stripe {
+        if stripe(&mut other).await == wanted {
             break other;
         }
-        assert!(others.len() < 200, "no connection of the same stripe");
-        others.push(other);
+        other.close().await.unwrap();
+        tries += 1;
+        assert!(tries < 1_000, "no connection of the same stripe");
     };
     run(&mut first, "BEGIN; SELECT count_usage('one', 1, 0, 0)").await;
     let counted = tokio::spawn(async move {
         run(&mut second, "SELECT count_usage('next', 1, 0, 0)").await;
     });
-    until_one_waits_for_a_lock(&mut others.pop().unwrap_or(database.connect().await)).await;
+    until_one_waits_for_a_lock(&mut database.connect().await).await;
     run(&mut first, "SELECT count_usage('next', 1, 0, 0); COMMIT").await;
     counted.await.unwrap();
 }

@@ -16,8 +16,17 @@ pub(in crate::storage) enum ErrorClass {
     Other,
 }
 
+/// The remedy, because the message of SQLite names no directory.
+const NO_TEMPORARY_DIRECTORY: &str = "SQLite has no directory for temporary files; set the environment variable \
+                                      SQLITE_TMPDIR to a writable directory, such as that of --data-dir";
+
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
+        let of_sqlite = error.as_database_error();
+        let of_sqlite = of_sqlite.and_then(|error| error.try_downcast_ref::<SqliteError>());
+        if of_sqlite.is_some_and(sqlite::errors::lacks_temporary_directory) {
+            return Self::unavailable(NO_TEMPORARY_DIRECTORY);
+        }
         match class(&error) {
             ErrorClass::Unavailable => Self::Unavailable(error.into()),
             ErrorClass::Full => Self::Full(error.into()),

@@ -2,7 +2,7 @@
 //!
 //! A transaction writes the key before the thing that it creates. A concurrent transaction with the same key
 //! therefore waits at the unique index, then finds the key and writes nothing. The key is also the first lock
-//! of its transaction, except for locks of owners.
+//! of its transaction.
 //!
 //! The column of the answer holds the digest, a space and the JSON. Older programs stored the JSON alone.
 

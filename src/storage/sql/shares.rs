@@ -23,7 +23,7 @@ macro_rules! place {
 /// Makes an owner active before this transaction stores a job of the owner.
 ///
 /// The row of the owner may be locked by a claim, whose commit locks a usage row. A stored job locks a usage row at
-/// once. Every transaction therefore locks the row of the owner first.
+/// once. Every transaction therefore locks the row of the owner before any usage row.
 ///
 /// A new or returning owner starts [`CREDIT_SECONDS`] before the position of the least active owner. That
 /// position is never before the point where the least active owner entered, because the credits of many
@@ -126,6 +126,9 @@ impl Store {
                 let update = statement(update).bind(row.get::<String>("owner")?);
                 transaction.execute(update).await?;
             }
+            // The locks end here, because the next statements lock other owners in their order.
+            transaction.commit().await?;
+            let mut transaction = self.database.begin().await?;
             let select = "SELECT DISTINCT owner FROM jobs WHERE status = 'queued' AND waits = FALSE \
                  AND NOT EXISTS (SELECT 1 FROM owner_shares AS share WHERE share.owner = jobs.owner \
                  AND share.active = TRUE) ORDER BY owner LIMIT $1";

@@ -9,7 +9,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{Connection, SqliteConnection, SqlitePool};
 
 use super::super::{Result, StoreError};
-use crate::storage::data_dir::private;
+use crate::storage::data_dir::{at, private};
 use crate::storage::sql::database::STATEMENT_TIMEOUT;
 
 /// How long a statement waits for the write lock of another process.
@@ -24,7 +24,7 @@ pub(super) async fn lock_for_opening(path: PathBuf) -> Result<File> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         // SQLite gives its log and its index the mode of the existing file.
-        private(&mut options).open(&path)?;
+        private(&mut options).open(&path).map_err(at(&path))?;
         let mut lock_path = path.into_os_string();
         lock_path.push("-opening");
         let lock = private(&mut options).open(lock_path)?;

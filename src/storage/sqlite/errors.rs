@@ -17,6 +17,8 @@ mod code {
     pub const NOTADB: i32 = 26;
     /// Extended code: the shared-memory index of the log cannot grow.
     pub const IOERR_SHMSIZE: i32 = 4874;
+    /// Extended code: no directory for temporary files.
+    pub const IOERR_GETTEMPPATH: i32 = 6410;
 }
 
 /// The class of a database error.
@@ -34,6 +36,11 @@ pub(in crate::storage) fn class(error: &SqliteError) -> ErrorClass {
         }
         _ => ErrorClass::Other,
     }
+}
+
+/// Whether SQLite has no directory for temporary files.
+pub(in crate::storage) fn lacks_temporary_directory(error: &SqliteError) -> bool {
+    code_of(error) == Some(code::IOERR_GETTEMPPATH)
 }
 
 fn code_of(error: &SqliteError) -> Option<i32> {

@@ -80,11 +80,13 @@ async fn documents_are_compressed_for_clients_that_accept_gzip_and_streams_are_n
 #[tokio::test]
 async fn answers_name_the_base_path_and_probes_need_none() {
     let service = Service::with(&["--base-path", "/learn/here/"]).await;
-    let moved = service.get("/learn/here").await;
-    assert_eq!(
-        (moved.status.as_u16(), moved.header("location")),
-        (303, Some("/learn/here/"))
-    );
+    for path in ["/learn/here", "/learn/here?x=1"] {
+        let moved = service.get(path).await;
+        assert_eq!(
+            (moved.status.as_u16(), moved.header("location")),
+            (303, Some("/learn/here/"))
+        );
+    }
     service.get("/learn/here/").await.expect(200);
     service.get("/livez").await.expect(200);
     let job = service

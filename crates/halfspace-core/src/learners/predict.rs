@@ -184,7 +184,7 @@ fn decide_in_parts(
         read.expect("examples in memory are always read");
         (all, looks)
     };
-    helpers::for_each(stop, parts.len(), PIECES_AHEAD, decide, |(all, looks)| {
+    helpers::for_each(stop, parts.count(), PIECES_AHEAD, decide, |(all, looks)| {
         // A thread that saw the flag may lack decisions.
         if stop.raised().is_some() {
             return ControlFlow::Break(());

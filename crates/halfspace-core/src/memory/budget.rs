@@ -287,9 +287,11 @@ pub struct SharedGrant {
     current: Option<(Grant, i64)>,
     /// Bytes that were handed over and not adopted yet.
     left: AtomicI64,
-    /// The largest peak of a helper, the number of present helpers, and its maximum.
+    /// The largest peak of a helper.
     peak: AtomicI64,
+    /// The number of present helpers.
     present: AtomicI64,
+    /// The maximum of `present`.
     present_max: AtomicI64,
 }
 
@@ -306,8 +308,8 @@ impl SharedGrant {
         }
     }
 
-    /// Runs a part of the work on a helping thread. `work` receives a function that hands over the bytes that the helper
-    /// has left allocated. `help` calls this function once more at the end.
+    /// Runs a part of the work on a helping thread. `work` receives a function that hands over the bytes that the
+    /// helper has left allocated. `help` calls this function once more at the end.
     pub fn help<T>(&self, work: impl FnOnce(&dyn Fn()) -> T) -> T {
         let present = self.present.fetch_add(1, Ordering::Relaxed) + 1;
         self.present_max.fetch_max(present, Ordering::Relaxed);

@@ -63,9 +63,9 @@ pub fn map<T: Send>(
     results
 }
 
-/// Like [`map`], but passes each result in order to `see` on the calling thread. At most `ahead` pieces are taken and wait
-/// for their turn, besides the piece that `see` reads. Pieces that have begun when `see` breaks are computed to their
-/// end.
+/// Like [`map`], but passes each result in order to `see` on the calling thread. At most `ahead` pieces are taken and
+/// wait for their turn, besides the piece that `see` reads. Pieces that have begun when `see` breaks are computed to
+/// their end.
 ///
 /// # Panics
 /// Panics if a piece panics.
@@ -106,8 +106,8 @@ pub fn for_each<T: Send>(
                     let _hired = hired;
                     help(seat);
                 };
-                // The new thread frees what its creation allocates here. The run continues without a thread that the
-                // system refuses.
+                // The new thread frees the memory of its creation. The run continues without a thread that the system
+                // refuses.
                 memory::foreign(|| drop(thread::Builder::new().spawn_scoped(scope, work)));
             }
             match queue.step() {
@@ -180,8 +180,8 @@ impl<T> Queue<T> {
         }
     }
 
-    /// The next piece for a helper. None if all pieces are taken or `ahead` results wait. The helper then leaves, and the
-    /// calling thread hires another helper later.
+    /// The next piece for a helper. None if all pieces are taken or `ahead` results wait. The helper then leaves, and
+    /// the calling thread hires another helper later.
     fn take(&self) -> Option<usize> {
         self.state().take()
     }
@@ -427,7 +427,7 @@ mod tests {
         assert_eq!(sums, [0, 6, 12, 18]);
     }
 
-    /// One seat, which a helper leaves before its second piece.
+    /// One seat. A helper leaves the seat before its second piece.
     #[derive(Debug, Default)]
     struct BriefSeat {
         is_taken: AtomicBool,

@@ -313,7 +313,7 @@ pub(crate) fn errors_among(
     let Some(parts) = Parts::of(stream, hypothesis, examples, &run.stop) else {
         return count.among(stream, 0, examples, &run.stop);
     };
-    let counted = helpers::map(&run.stop, parts.len(), |part, stop| {
+    let counted = helpers::map(&run.stop, parts.count(), |part, stop| {
         let (places, mut part) = parts.get(part);
         let end = examples.min(places.end as u64);
         count.among(&mut part, places.start, end - places.start as u64, stop)

@@ -173,7 +173,8 @@ pub trait Rule: Send {
     /// Receives the number of errors of the present hypothesis after an evaluation of the whole sample.
     fn evaluated(&mut self, _errors: u64) {}
 
-    /// Prepares work on the next examples of a sample with helpers, before a block is read. The hypothesis may change
+    /// Prepares work on the next examples of a sample with helpers, before a block is read. A rule that reads only bits
+    /// gets no real sample. The hypothesis may change
     /// before the last of them. Called only for the orders [`Order::Cyclic`] and [`Order::Shuffled`]. For `stop`, see
     /// [`Self::first_mistake`].
     fn look_ahead(&mut self, _: &SharedSample<'_>, _: &StopFlag) {}

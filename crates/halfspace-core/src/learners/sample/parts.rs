@@ -35,8 +35,8 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Divides the next `examples` of a stream, and the rest of their last block. None if the stream is not in memory, if
-    /// helpers gain no time, or if a block of 64 examples takes too long for one piece.
+    /// Divides the next `examples` of a stream, and the rest of their last block. None if the stream is not in memory,
+    /// if helpers gain no time, or if a block of 64 examples takes too long for one piece.
     pub fn of(
         stream: &'a dyn Stream,
         hypothesis: &Hypothesis,
@@ -58,7 +58,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The number of parts.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.examples.div_ceil(self.rows)
     }
 

@@ -32,7 +32,10 @@ const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Every statement has an index in its own order and must use that index, even if the statistics suggest
 /// otherwise. When ten thousand jobs arrive at once, the statistics are those of an empty queue. A claim that
 /// sorted all of these jobs took 18 ms instead of 1 ms.
-const SESSION: [(&str, &str); 12] = [
+///
+/// Notices say only that the table of the migrations exists already.
+const SESSION: [(&str, &str); 13] = [
+    ("client_min_messages", "warning"),
     ("statement_timeout", "9s"),
     ("lock_timeout", "5s"),
     ("idle_in_transaction_session_timeout", "3s"),

@@ -37,6 +37,8 @@ class Counts:
         self.results: dict[str, object] = {}
 
     def fail(self, text: str) -> Broken:
+        # The time leads to the lines of the logs.
+        text = f"{time.strftime('%H:%M:%S', time.gmtime())} {text}"
         self.errors.append(text)
         return Broken(text)
 
@@ -159,7 +161,10 @@ class Client:
             except (aiohttp.ClientError, OSError, asyncio.TimeoutError) as error:
                 if not self.fleet.lost(door, changes):
                     seconds = time.monotonic() - begun
-                    raise self.counts.fail(f"{name}: {error!r} after {seconds:.1f} s at {door.name}") from error
+                    document = (await self.get("/v1/jobs/{id}", id=job)).json()
+                    state = {key: document[key] for key in ("id", "task", "status", "attempt", "queue", "started_at")}
+                    reason = f"{error!r} after {seconds:.1f} s at {door.name}, {state}"
+                    raise self.counts.fail(f"{name}: {reason}") from error
             self.counts.lost[name] += 1
             last = door
         raise self.counts.fail(f"{name}: no result in {JOB_SECONDS_MAX} s")

@@ -87,7 +87,9 @@ class Client:
             headers["content-type"] = "application/json"
         if method == "POST":
             headers.setdefault("idempotency-key", str(uuid.uuid4()))
-        deadline = time.monotonic() + RETRY_SECONDS_MAX
+        # Two answers that wait for 50 s may be lost one after the other.
+        patience = JOB_SECONDS_MAX if "prefer" in headers else RETRY_SECONDS_MAX
+        deadline = time.monotonic() + patience
         was_lost, last = False, None
         while time.monotonic() < deadline:
             door = self.door(last)
@@ -117,7 +119,7 @@ class Client:
                 await asyncio.sleep(min(float(answer.headers["retry-after"]), 5))
                 continue
             raise self.counts.fail(f"{name}: {answer.status} {content[:300]!r}")
-        raise self.counts.fail(f"{name}: no answer in {RETRY_SECONDS_MAX} s")
+        raise self.counts.fail(f"{name}: no answer in {patience} s")
 
     def door(self, last):
         """A process to ask, if possible another one than that of the lost request."""

@@ -39,7 +39,8 @@ impl<'a> Solitude<'a> {
     /// Asks the other jobs of this process to park. None if another job of this process must run alone.
     pub(crate) fn begin(jobs: &'a Jobs, alone: Alone) -> Option<Self> {
         let is_taken = jobs.has_suspect.swap(true, Ordering::Relaxed);
-        (!is_taken).then_some(Self {
+        // The value lets the other jobs resume when dropped, so it must not exist beside another one.
+        (!is_taken).then(|| Self {
             jobs,
             alone,
             permits: None,

@@ -1,10 +1,14 @@
 //! Preemption: running jobs yield to others, and preempted jobs end as if undisturbed.
 
+use std::sync::atomic::Ordering;
+
 use halfspace_core::learners::engine::catalogue::CATALOGUE;
 use serde_json::Map;
 
 use super::*;
+use crate::jobs::queue::yielding::Solitude;
 use crate::records::{Event, EventKind};
+use crate::storage::Alone;
 
 /// Settings under which jobs yield after a few milliseconds.
 fn hasty(workers: usize) -> JobsConfig {
@@ -121,25 +125,41 @@ async fn a_job_without_a_waiting_one_never_yields() {
 
 #[tokio::test]
 async fn suspects_of_one_death_run_one_after_the_other() {
-    let rig = Rig::new(hasty(2)).await;
-    let terms = ReleaseTerms {
-        deaths_max: 5,
-        pause_seconds: 0.0,
-    };
-    let suspects = [rig.queued().await, rig.queued().await];
-    for _ in 0..2 {
-        for _ in &suspects {
-            rig.claim(60).await;
+    for workers in [2, 3] {
+        let rig = Rig::new(hasty(workers)).await;
+        let terms = ReleaseTerms {
+            deaths_max: 5,
+            pause_seconds: 0.0,
+        };
+        let mut suspects = Vec::new();
+        for _ in 0..workers {
+            suspects.push(rig.queued().await);
         }
-        let now = rig.jobs.ids().now();
-        let released = rig.store.release_all_leases(&terms, now).await;
-        assert_eq!(released.unwrap(), 2);
+        for _ in 0..2 {
+            for _ in &suspects {
+                rig.claim(60).await;
+            }
+            let now = rig.jobs.ids().now();
+            let released = rig.store.release_all_leases(&terms, now).await;
+            assert_eq!(released.unwrap(), workers as u64);
+        }
+        rig.jobs.start();
+        for job in &suspects {
+            assert_eq!(rig.end_of(job).await.status, Status::Succeeded);
+        }
+        assert!(rig.jobs.stop(TIMEOUT).await);
     }
-    rig.jobs.start();
-    for job in &suspects {
-        assert_eq!(rig.end_of(job).await.status, Status::Succeeded);
-    }
-    assert!(rig.jobs.stop(TIMEOUT).await);
+}
+
+#[tokio::test]
+async fn a_refused_suspect_leaves_the_solitude_of_the_other_one() {
+    let rig = Rig::new(hasty(2)).await;
+    let begin = || Solitude::begin(&rig.jobs, Alone { death_seconds: 0.0 });
+    let has_suspect = || rig.jobs.has_suspect.load(Ordering::Relaxed);
+    let first = begin().unwrap();
+    assert!(begin().is_none() && has_suspect());
+    drop(first);
+    assert!(!has_suspect() && begin().is_some());
 }
 
 /// Labelled examples with `n` random features. The label is the majority of the bits.

@@ -311,7 +311,8 @@ pub struct Settings {
     /// Role of this process: answer requests, compute jobs, or both.
     #[arg(long, env = "HALFSPACE_ROLE", default_value = "all", global = true)]
     pub role: Role,
-    /// Number of jobs that this process computes at once; by default the number of cores.
+    /// Number of jobs that this process computes at once; by default the number of cores, or the CPU quota of its
+    /// control group if that is lower.
     #[arg(long, env = "HALFSPACE_WORKERS", global = true,
         value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,

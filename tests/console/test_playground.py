@@ -197,6 +197,25 @@ def test_the_run_follows_a_position_in_the_url(page):
     assert len(answers(page)) == 12
 
 
+def test_a_position_in_the_url_stays_while_the_run_follows(page):
+    """The run writes its position into the URL from time to time, but not before it reaches the position of a link."""
+    page.clock.install()
+    page.goto(drawn(seed=4, at=12))
+    at(page, 12)
+    ready(page)
+    page.clock.run_for(1_000)
+    page.route("**/v1/sessions/**", lambda route: None)
+    with page.expect_request("**/v1/sessions/**"):
+        page.evaluate("location.hash = location.hash.replace('at=12', 'at=5')")
+    page.clock.run_for(1_000)
+    assert page.url.endswith("at=5")
+    page.unroute("**/v1/sessions/**")
+    at(page, 5)
+    ready(page)
+    page.go_back()
+    at(page, 12)
+
+
 def test_a_far_jump_shows_its_progress_and_stops_at_once(page):
     page.goto(drawn(at=900_000, **{"pass": 900}))
     expect(page.get_by_role("progressbar", name="Progress to the position")).to_be_visible()

@@ -21,6 +21,8 @@ class Case:
     summary: str
     labels: dict[str, str] = field(default_factory=dict)
     minutes: int = 30
+    # Other series that fire the alert.
+    also: list[dict[str, str]] = field(default_factory=list)
 
 
 def requests(status: int, per_minute: int, route: str = "/v1/jobs") -> dict[str, str]:
@@ -43,6 +45,7 @@ JOBS = 'halfspace_jobs_ended_total{job="halfspace",status="%s",learner="perceptr
 CALLBACKS = 'halfspace_callbacks_total{job="halfspace",outcome="%s"}'
 PREDICT = 'method="POST",route="/v1/models/{id}/predict",status="200",'
 DEPTH, AGE = ('halfspace_queue_%s{job="halfspace",task="train"}' % kind for kind in ("depth", "age_seconds"))
+RUNNING = 'halfspace_jobs_running{job="halfspace"}'
 COMPUTING = 'halfspace_computations_running{job="halfspace"}'
 
 CASES = {
@@ -96,8 +99,10 @@ CASES = {
         {AGE: "2400x90"}, [{AGE: "1700x90"}, {AGE: "0x25 2400x5"}],
         "A job of the task train has waited for 40m 0s.", {"task": "train"}),
     "HalfspaceQueueStuck": Case(
-        {DEPTH: "3x90", COMPUTING: "0x90"}, [{DEPTH: "3x90", COMPUTING: "1x90"}, {DEPTH: "0x90", COMPUTING: "0x90"}],
-        "Jobs wait, but no process computes."),
+        {DEPTH: "3x90", COMPUTING: "0x90"},
+        [{DEPTH: "3x90", COMPUTING: "1x90"}, {DEPTH: "0x90", RUNNING: "0x90", COMPUTING: "0x90"},
+         {DEPTH: "0x90", RUNNING: "2x90", COMPUTING: "1x90"}],
+        "Jobs wait or run, but no process computes.", also=[{DEPTH: "0x90", RUNNING: "2x90", COMPUTING: "0x90"}]),
     "HalfspaceJobsFailing": Case(
         {JOBS % "failed": "0+1x90", JOBS % "succeeded": "0+3x90"},
         [{JOBS % "failed": "0+1x90", JOBS % "succeeded": "0+9x90"},
@@ -171,8 +176,9 @@ def test_promtool_accepts_the_rules(promtool):
 @pytest.mark.parametrize("alert", CASES)
 def test_an_alert_fires_and_stays_silent_on_near_misses(judge, alert):
     case = CASES[alert]
-    fired = judge(ALERTS, alert, case.fires, True)
-    assert fired.returncode == 0, fired.stdout
+    for series in [case.fires, *case.also]:
+        fired = judge(ALERTS, alert, series, True)
+        assert fired.returncode == 0, fired.stdout
     for series in case.silent:
         silent = judge(ALERTS, alert, series, False)
         assert silent.returncode == 0, silent.stdout

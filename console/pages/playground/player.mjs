@@ -40,6 +40,8 @@ export class Player {
     this.progress = null;
     /** The position that an action did not reach, because the data ended. @type {number|null} */
     this.beyond = null;
+    /** The link that the run goes to. @type {object|null} */
+    this.followed = null;
     /** Counts the changes, so that the page shows each of them. */
     this.version = signal(0);
     this.stopping = new AbortController();
@@ -127,11 +129,17 @@ export class Player {
     return this.goTo(position, this.passOf(isOn ? this.position + 1 : position));
   }
 
-  /** Stops the present action and goes to the position of a link. @param {number} position  @param {number} pass */
+  /**
+   * Stops the present action and goes to the position of a link. A later link replaces this one.
+   * @param {number} position  @param {number} pass
+   */
   async follow(position, pass) {
+    const link = {};
+    this.followed = link;
     this.pause();
     await this.action;
-    await this.goTo(position, pass);
+    if (this.followed === link) await this.goTo(position, pass);
+    if (this.followed === link) this.followed = null;
   }
 
   /** Makes new sessions at the present position, such as after someone deleted a session. */

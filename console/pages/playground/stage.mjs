@@ -60,9 +60,9 @@ function usePosition(player, query) {
     const publish = () => {
       clearTimeout(timer.current);
       timer.current = 0;
-      if (player.mode === "opening" || !player.runs.every((run) => run.session)) return;
+      // A position that the person put into the URL stays until the run reaches it.
+      if (player.mode === "opening" || player.followed || !player.runs.every((run) => run.session)) return;
       const { position } = player;
-      // A position that the person put into the URL a moment ago stays until the run follows.
       const isFollowed = positionIn(place.value.query) === published.current;
       if (position !== published.current && isFollowed) {
         published.current = position;

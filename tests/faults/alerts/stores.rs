@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use super::{Scrapes, Target, healthy, metric, service, sum, until_metric};
 use crate::connection::Connection;
 use crate::files::files_below;
-use crate::service::{Answer, Client, Program, Proxy, TestDatabase, Way, short_job};
+use crate::service::{Answer, Client, Program, Proxy, TestDatabase, Way};
 
 /// 64 MiB for requests and jobs together, and 56 MiB for a single one.
 const SMALL: [&str; 2] = ["--memory-bytes-max", "134217728"];
@@ -110,13 +110,18 @@ async fn a_database_whose_disk_stalls_is_slow() {
         // Another process holds the lock of writers until an operation has waited for long enough.
         while minute % 4 == 1 && slow_operations(client).await == before {
             other.run("BEGIN IMMEDIATE").await;
-            let writers =
-                (0..4).map(|_| tokio::spawn(async move { client.submit(&short_job()).await }));
+            let asked = json!({"learner": {"name": "perceptron"}, "n": 5});
+            let writers = (0..4).map(|_| {
+                let asked = asked.clone();
+                tokio::spawn(
+                    async move { client.post("/v1/sessions", &asked, None).await.unwrap() },
+                )
+            });
             let writers: Vec<_> = writers.collect();
             sleep(Duration::from_secs(1)).await;
             other.run("COMMIT").await;
             for writer in writers {
-                writer.await.unwrap();
+                writer.await.unwrap().expect(201);
             }
         }
         scrapes

@@ -63,6 +63,7 @@ function usePosition(player, query) {
       // A position that the person put into the URL stays until the run reaches it.
       if (player.mode === "opening" || player.followed || !player.runs.every((run) => run.session)) return;
       const { position } = player;
+      // Between a new link in the URL and the call of `follow`, the URL is ahead of the player.
       const isFollowed = positionIn(place.value.query) === published.current;
       if (position !== published.current && isFollowed) {
         published.current = position;

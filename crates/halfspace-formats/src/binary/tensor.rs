@@ -239,6 +239,8 @@ impl TensorList {
             _ => return Ok(0),
         };
         let (mut at, mut taken) = (start, 0);
+        // Packed bits have no line feeds between them.
+        let mut has_lines = start > 0;
         loop {
             let before = in_row.map(|before| before + taken);
             let rest = &text[at..];
@@ -254,13 +256,15 @@ impl TensorList {
                 self.add(written, before).map_err(|fault| (place, fault))?;
                 at += bytes;
                 taken += 1;
+                has_lines = true;
             } else {
                 break;
             }
         }
         if taken > 0 {
             // A comma stays between the word and the next element.
-            window.hide(at - usize::from(is_after_word), taken as usize);
+            let bytes = at - usize::from(is_after_word);
+            window.hide(bytes, taken as usize, has_lines);
         }
         Ok(taken)
     }

@@ -51,6 +51,12 @@ impl DepthCounter {
         None
     }
 
+    /// Makes the error of a reader whose text becomes too deep at this place.
+    pub(crate) fn refusal(&self, line: u64, column: u64) -> io::Error {
+        let place = Place::Line { line, column };
+        io::Error::other(too_deep(self.depth_max).placed(Some(place)))
+    }
+
     /// Skips the string that contains `piece[at..]`. Returns the position after the skipped bytes.
     fn pass_string(&mut self, piece: &[u8], at: usize) -> usize {
         if self.escaped {
@@ -127,11 +133,7 @@ impl<R: Read> Read for DepthReader<R> {
         let piece = &buffer[..read];
         if let Some(at) = self.counter.excess(piece) {
             self.advance(&piece[..at]);
-            let (line, column) = (self.line, self.column + 1);
-            let fault = too_deep(self.counter.depth_max);
-            return Err(io::Error::other(
-                fault.placed(Some(Place::Line { line, column })),
-            ));
+            return Err(self.counter.refusal(self.line, self.column + 1));
         }
         self.advance(piece);
         Ok(read)

@@ -78,8 +78,7 @@ pub fn from_reader_of_tensors<T: DeserializeOwned>(
     n: usize,
 ) -> Result<T, FormatError> {
     let window = Window::shared(READ_BYTES);
-    let reader = DepthReader::new(reader, limits.json_depth_max);
-    let reader = WindowReader::new(reader, window.clone());
+    let reader = WindowReader::new(reader, window.clone(), limits.json_depth_max);
     let document = serde_json::Deserializer::from_reader(reader);
     read(document, limits, Some(TensorScope { n, window }))
 }

@@ -9,6 +9,8 @@ use std::rc::Rc;
 
 use memchr::{memchr_iter, memrchr};
 
+use crate::json::depth::DepthCounter;
+
 /// A window that both sides hold.
 pub(crate) type SharedWindow = Rc<RefCell<Window>>;
 
@@ -52,10 +54,11 @@ impl Window {
         self.last
     }
 
-    /// Takes bytes that hold `elements` elements, so that the parser does not see them.
-    pub(crate) fn hide(&mut self, bytes: usize, elements: usize) {
+    /// Takes bytes that hold `elements` elements, so that the parser does not see them. `has_lines` tells whether line
+    /// feeds may stand between the elements.
+    pub(crate) fn hide(&mut self, bytes: usize, elements: usize, has_lines: bool) {
         let hidden = &self.buffer[self.start..self.start + bytes];
-        match memrchr(b'\n', hidden) {
+        match has_lines.then(|| memrchr(b'\n', hidden)).flatten() {
             Some(last) => {
                 self.lines_hidden += memchr_iter(b'\n', hidden).count() as u64;
                 self.columns_hidden = (bytes - last - 1) as i64 - self.column as i64;
@@ -88,15 +91,22 @@ impl Window {
     }
 }
 
-/// Passes the bytes of a window to the parser, and fills the window from the source.
+/// Passes the bytes of a window to the parser, and fills the window from the source. The read fails where the nesting
+/// becomes too deep. Elements that the parser does not see have no depth.
 pub(crate) struct WindowReader<R> {
     reader: R,
     window: SharedWindow,
+    depth: DepthCounter,
 }
 
 impl<R: Read> WindowReader<R> {
-    pub(crate) fn new(reader: R, window: SharedWindow) -> Self {
-        Self { reader, window }
+    pub(crate) fn new(reader: R, window: SharedWindow, depth_max: usize) -> Self {
+        let depth = DepthCounter::new(depth_max);
+        Self {
+            reader,
+            window,
+            depth,
+        }
     }
 }
 
@@ -112,6 +122,10 @@ impl<R: Read> Read for WindowReader<R> {
         match (buffer.first_mut(), window.take()) {
             (Some(to), Some(byte)) => {
                 *to = byte;
+                if self.depth.excess(&[byte]).is_some() {
+                    let (line, column) = window.place(window.line, window.column);
+                    return Err(self.depth.refusal(line, column));
+                }
                 Ok(1)
             }
             _ => Ok(0),

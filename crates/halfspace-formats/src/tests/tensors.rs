@@ -80,6 +80,26 @@ fn tensor_list() -> impl Strategy<Value = String> {
     ]
 }
 
+#[test]
+fn deep_json_after_a_tensor_is_refused_at_its_place() {
+    let kind = FormatErrorKind::TooDeep { limit: 32 };
+    for (element, line) in [("0, ", 1), ("0,\n", 9_001), ("0.25,", 1), ("true,", 1)] {
+        let elements = element.repeat(9_000);
+        let before = format!("{{\"inputs\": [{{\"data\": [{elements}1], \"more\": ");
+        let body = format!("{before}{}", "[".repeat(100_000));
+        // Three brackets and braces are open before the deep list.
+        let column = before.rsplit('\n').next().expect("a line").len() as u64 + 30;
+        for size in [1, 1_000, usize::MAX] {
+            let error = tensor_in_pieces(&body, 9, Datatype::Fp64, size).expect_err("deep");
+            assert_eq!(
+                (error.kind, error.place),
+                (kind, Some(at(line, column))),
+                "{element}"
+            );
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn a_tensor_is_the_same_by_the_bytes_and_by_the_parser(

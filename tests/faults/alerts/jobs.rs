@@ -156,13 +156,17 @@ async fn callbacks_to_a_receiver_that_is_gone_fail() {
     let url = receiver.url();
     drop(receiver);
     let failed = "halfspace_callbacks_total{outcome=\"failed\"}";
-    for _ in 0..20 {
+    for _ in 0..3 {
         let before = metric(client, failed).await;
         let mut job = short_job();
         job["callback"] = json!(url);
-        client.submit(&job).await;
+        let path = client.submit(&job).await;
+        client.until_status(&path, "succeeded").await;
         until_metric(client, failed, |count| count > before).await;
+        // The gauge of the queue is some seconds old.
+        until_metric(client, DEPTH, |depth| depth == 0.0).await;
         scrapes.minute(&[Target::only(&program)]).await;
     }
+    scrapes.minutes(17, &[Target::only(&program)]).await;
     scrapes.fire(&["HalfspaceCallbacksFailing"]);
 }

@@ -75,11 +75,10 @@ pub(crate) fn short_bits(text: &[u8], count: usize, has_words: bool) -> (u64, us
         let (bit, bytes) = match &text[at + blank..] {
             [digit @ (b'0' | b'1'), b',', ..] => (digit & 1, 2),
             [digit @ (b'0' | b'1'), b'.', b'0', b',', ..] => (digit & 1, 4),
-            rest if has_words => match truth(rest) {
+            rest => match truth(rest).filter(|_| has_words) {
                 Some(read) => read,
                 None => break,
             },
-            _ => break,
         };
         word |= u64::from(bit) << packed;
         packed += 1;

@@ -220,6 +220,51 @@ fn errors_on_long_shuffled_rows_are_the_same_on_any_number_of_threads() {
     assert!(seats.entered() > 0);
 }
 
+/// Rows with six ones, of which every 97th row is negative.
+fn sparse(n: usize, examples: usize) -> Data {
+    let (mut matrix, mut labels) = (BitMatrix::new(n), BitVector::zeros(examples));
+    let mut words = words();
+    for row in 0..examples {
+        let mut vector = BitVector::zeros(n);
+        let ones = words.by_ref().take(6);
+        ones.for_each(|word| vector.set((word >> 11) as usize % n, true));
+        labels.set(row, row % 97 != 0);
+        matrix.push_row(vector.words());
+    }
+    Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+}
+
+/// Around 16,384 features, the rows that helpers score ahead stop being the most of them, and are no power of two.
+#[test]
+fn kernel_learners_run_at_every_n_around_a_power_of_two() {
+    let kernels = CATALOGUE.iter().filter(|entry| entry.name.starts_with("kernel"));
+    for (entry, shift) in kernels.flat_map(|entry| (6..=20).map(move |shift| (entry, shift))) {
+        for n in [(1 << shift) - 1, 1 << shift, (1 << shift) + 1] {
+            // More rows than helpers score ahead.
+            let rows = (1 << 19) / n.div_ceil(64);
+            let data = sparse(n, rows.clamp(64, 2048) + 65);
+            let input = Input::Sample {
+                data: &data,
+                assume: None,
+            };
+            for params in [json!({}), json!({"order": "shuffled"})] {
+                let params = params.as_object().expect("an object");
+                let task = Task {
+                    parameters: Parameters::from_json(entry.parameters, params).expect("valid"),
+                    limits: RunLimits {
+                        max_passes: Some(2),
+                        ..RunLimits::default()
+                    },
+                    ..Task::of(entry, Seed(5))
+                };
+                let seats = seats(1);
+                let helped = outcome(&task, input, &helped(&seats));
+                assert_eq!(helped, outcome(&task, input, &Run::default()), "{n}");
+            }
+        }
+    }
+}
+
 /// Keeps every state of a run.
 #[derive(Debug, Default)]
 struct States(Mutex<Vec<Vec<u8>>>);

@@ -11,14 +11,14 @@ use std::ops::Range;
 
 use hashbrown::HashTable;
 
-use crate::bits::{BLOCK_ROWS, words_for};
+use crate::bits::words_for;
 
 use crate::learners::arithmetic::wide::Wide;
 use crate::learners::engine::helpers::{self, are_worthwhile};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::kernel::conjunction_kernel::Histogram;
 use crate::learners::kernel::kernel_expansion::KernelExpansion;
-use crate::learners::sample::block::Block;
+use crate::learners::sample::block::{Block, WholeBlocks};
 use crate::learners::sample::source::{SharedSample, Stream};
 
 /// The largest size of the cache in bytes. Further examples are scored again each time.
@@ -185,12 +185,13 @@ impl KernelScores {
         sample: &SharedSample<'_>,
         stop: &StopFlag,
     ) {
-        let count = (AHEAD_WORDS_MAX / self.example.len()).clamp(BLOCK_ROWS, AHEAD_EXAMPLES_MAX);
-        let count = count.min(sample.left());
+        let ahead = (AHEAD_WORDS_MAX / self.example.len()).min(AHEAD_EXAMPLES_MAX);
+        let size = WholeBlocks::within(ahead);
+        let count = size.rows().min(sample.left());
         if !self.may_lack(expansion, count, stop) {
             return;
         }
-        let (mut stream, mut examples) = (sample.part(0, count), Vec::new());
+        let ((_, mut stream), mut examples) = (sample.part(0, size), Vec::new());
         while let Some(block) = stream.next_block().expect("data in memory are always read") {
             if examples.is_empty() && !self.is_due(expansion, &block, 0, count, stop) {
                 return;

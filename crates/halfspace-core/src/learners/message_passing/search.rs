@@ -44,7 +44,7 @@ use crate::learners::engine::rule::Update;
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::hypothesis::{Hypothesis, half_space_limits};
-use crate::learners::sample::block::Block;
+use crate::learners::sample::block::{Block, WholeBlocks};
 use crate::learners::sample::generate::random_vector;
 use crate::learners::sample::source::{Presented, SharedSample, Stream};
 
@@ -241,16 +241,14 @@ impl MessagePassing {
     /// As [`Self::read`], for the next blocks of a sample and with helpers. Empty if helpers are not worth their time.
     pub fn read_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) -> Vec<u64> {
         let (left, words) = (sample.left(), words_for(self.means.len()));
-        let blocks = (PART_WORDS / (words * BLOCK_ROWS)).clamp(1, PART_BLOCKS_MAX);
-        let blocks = blocks
-            .min(left.div_ceil(BLOCK_ROWS).div_ceil(PARTS_MIN))
-            .max(1);
-        let rows = blocks * BLOCK_ROWS;
-        let read = left.min(rows * PARTS_MAX);
+        let rows = (PART_WORDS / words).min(PART_BLOCKS_MAX * BLOCK_ROWS);
+        let size = WholeBlocks::within(rows).min(WholeBlocks::covering(left.div_ceil(PARTS_MIN)));
+        let sample = sample.up_to(WholeBlocks::covering(size.rows() * PARTS_MAX));
+        let read = sample.left();
         if !are_worthwhile(stop, (read * words * WORK_PER_WORD) as u64) {
             return Vec::new();
         }
-        let (parts, first) = (read.div_ceil(rows), self.pass.examples);
+        let (parts, first) = (sample.parts(size), self.pass.examples);
         self.pass.reserve(read, &mut self.pulls);
         let previous = &self.pulls[first..];
         // The sums are whole numbers, so any order gives the same sums.
@@ -258,9 +256,8 @@ impl MessagePassing {
         let found = helpers::map(stop, parts, |part, stop| {
             // The look ends a pause of the run, and compares the memory of the thread with the grant.
             stop.raised();
-            let skipped = part * rows;
-            let stream = sample.part(skipped, rows.min(read - skipped));
-            self.part(stream, &previous[skipped..], &sums)
+            let (rows, stream) = sample.part(part, size);
+            self.part(stream, &previous[rows.start..], &sums)
         });
         self.pass.sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
         let (mut masks, mut place) = (Vec::with_capacity(read.div_ceil(BLOCK_ROWS)), first);

@@ -67,6 +67,27 @@ impl<'a> Block<'a> {
     }
 }
 
+/// The size of a part of a sample: a multiple of [`BLOCK_ROWS`], so that each part begins with a whole block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WholeBlocks(usize);
+
+impl WholeBlocks {
+    /// The most whole blocks with at most `rows` rows, and at least one block.
+    pub fn within(rows: usize) -> Self {
+        Self((rows / BLOCK_ROWS).max(1) * BLOCK_ROWS)
+    }
+
+    /// The fewest whole blocks with at least `rows` rows, and at least one block.
+    pub fn covering(rows: usize) -> Self {
+        Self::within(rows.saturating_add(BLOCK_ROWS - 1))
+    }
+
+    /// The number of rows.
+    pub fn rows(self) -> usize {
+        self.0
+    }
+}
+
 /// Returns a mask of the first `rows` rows.
 pub fn row_mask(rows: usize) -> u64 {
     match rows {

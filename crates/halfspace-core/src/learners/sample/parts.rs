@@ -6,6 +6,7 @@ use crate::bits::BLOCK_ROWS;
 use crate::learners::engine::helpers::{PIECE_WORDS_MAX, are_worthwhile};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::sample::block::WholeBlocks;
 use crate::learners::sample::source::{Presented, SharedSample, Stream};
 
 /// Words of work per part. Taking a part costs little compared with this work.
@@ -29,9 +30,7 @@ pub fn words_of(hypothesis: &Hypothesis) -> u64 {
 /// The next examples of a sample in memory, in parts of equal size. The last part may be shorter.
 pub struct Parts<'a> {
     sample: SharedSample<'a>,
-    /// Rows per part, a multiple of 64.
-    rows: usize,
-    examples: usize,
+    size: WholeBlocks,
 }
 
 impl<'a> Parts<'a> {
@@ -46,26 +45,22 @@ impl<'a> Parts<'a> {
         let sample = stream.shared()?;
         let words = words_of(hypothesis);
         let is_short = words.saturating_mul(BLOCK_ROWS as u64) <= PIECE_WORDS_MAX;
-        let examples = examples.next_multiple_of(BLOCK_ROWS as u64);
-        let examples = examples.min(sample.left() as u64);
-        let is_worthwhile = is_short && are_worthwhile(stop, words.saturating_mul(examples));
-        let rows = (PART_WORDS / words).clamp(1, PART_ROWS_MAX as u64) as usize;
-        is_worthwhile.then(|| Self {
-            sample,
-            rows: rows.next_multiple_of(BLOCK_ROWS),
-            examples: examples as usize,
-        })
+        let next = usize::try_from(examples).unwrap_or(usize::MAX);
+        let sample = sample.up_to(WholeBlocks::covering(next));
+        let words_of_all = words.saturating_mul(sample.left() as u64);
+        let is_worthwhile = is_short && are_worthwhile(stop, words_of_all);
+        let rows = (PART_WORDS / words).min(PART_ROWS_MAX as u64) as usize;
+        let size = WholeBlocks::covering(rows);
+        is_worthwhile.then_some(Self { sample, size })
     }
 
     /// The number of parts.
     pub fn count(&self) -> usize {
-        self.examples.div_ceil(self.rows)
+        self.sample.parts(self.size)
     }
 
     /// The part at an index, with the positions of its examples.
     pub fn get(&self, index: usize) -> (Range<usize>, Presented<'_>) {
-        let first = index * self.rows;
-        let end = self.examples.min(first + self.rows);
-        (first..end, self.sample.part(first, end - first))
+        self.sample.part(index, self.size)
     }
 }

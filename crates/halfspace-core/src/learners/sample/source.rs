@@ -2,6 +2,7 @@
 //! order.
 
 use std::fmt;
+use std::ops::Range;
 
 use rand::RngExt;
 
@@ -10,7 +11,7 @@ use crate::bits::{BLOCK_ROWS, BlockBuffer};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
+use crate::learners::sample::block::{Block, BlockFeatures, WholeBlocks, row_mask};
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::{Examples, ReadRows, Rows};
 
@@ -102,21 +103,36 @@ impl SharedSample<'_> {
         self.examples - self.next
     }
 
-    /// A stream of `count` examples, from the example that follows the next `skipped` ones. Both numbers are multiples
-    /// of 64, except a `count` that reaches the end of the sample.
-    pub fn part(&self, skipped: usize, count: usize) -> Presented<'_> {
-        let first = self.next + skipped;
-        match self.order {
+    /// The same sample as if the pass ended after the next examples.
+    pub fn up_to(self, next: WholeBlocks) -> Self {
+        let end = self.next.saturating_add(next.rows());
+        Self {
+            examples: self.examples.min(end),
+            ..self
+        }
+    }
+
+    /// The number of parts of this size. The last one may be shorter.
+    pub fn parts(&self, size: WholeBlocks) -> usize {
+        self.left().div_ceil(size.rows())
+    }
+
+    /// The part at an index, and the positions of its examples among those that are still to be read.
+    pub fn part(&self, index: usize, size: WholeBlocks) -> (Range<usize>, Presented<'_>) {
+        let begin = index * size.rows();
+        let end = self.left().min(begin + size.rows());
+        let rows = self.next + begin..self.next + end;
+        let part = match self.order {
             Some(order) => {
-                let rows = order[first..first + count].to_vec();
-                Presented::of_rows(self.data, self.presentation, rows)
+                Presented::of_rows(self.data, self.presentation, order[rows].to_vec())
             }
             None => Presented {
-                examples: first + count,
-                next: first,
+                examples: rows.end,
+                next: rows.start,
                 ..Presented::new(self.data, self.presentation)
             },
-        }
+        };
+        (begin..end, part)
     }
 }
 

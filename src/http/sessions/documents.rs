@@ -179,7 +179,7 @@ fn termination(session: &Session, end: &SessionEnd) -> TerminationDocument {
         confidence: session.confidence(),
         per_hypothesis_confidence: session.per_hypothesis_confidence(),
         run_length: Some(session.run_length()),
-        threshold: watch.map(|watch| watch.threshold()),
+        threshold: watch.and_then(|watch| watch.threshold()),
         detail,
         confidence_detail: session.confidence_detail().map(String::from),
     }

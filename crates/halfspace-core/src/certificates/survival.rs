@@ -8,21 +8,15 @@
 //! distribution of the examples is arbitrary. Sources: N. Littlestone, From on-line to batch learning (1989); N.
 //! Cesa-Bianchi, A. Conconi and C. Gentile, On the generalization ability of on-line learning algorithms (2004).
 
-use crate::learners::engine::stopping::anytime_run_length;
+use crate::learners::engine::stopping::{anytime_run_length, ln_share};
 
 /// The sources of the bound.
 pub const SOURCE: &str = "N. Littlestone, From on-line to batch learning (1989); N. Cesa-Bianchi, A. Conconi and \
                           C. Gentile, On the generalization ability of on-line learning algorithms (2004)";
 
-/// ln(delta / (k (k + 1))), the share of hypothesis number k >= 1.
-fn ln_share(ln_delta: f64, hypothesis: u64) -> f64 {
-    let k = hypothesis as f64;
-    ln_delta - libm::log(k) - libm::log(k + 1.0)
-}
-
 /// The smallest run length that proves the error `error` of hypothesis number `hypothesis`. The rule `pac` accepts the
-/// hypothesis there.
-pub fn run_length(error: f64, hypothesis: u64, confidence: f64) -> u64 {
+/// hypothesis there. None if no run is long enough.
+pub fn run_length(error: f64, hypothesis: u64, confidence: f64) -> Option<u64> {
     anytime_run_length(libm::log1p(-confidence), libm::log1p(-error), hypothesis)
 }
 

@@ -3,6 +3,7 @@
 use std::f64::consts::LN_10;
 
 use super::*;
+use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::stopping::{Sampling, smallest_error};
 
 const SAMPLINGS: [Sampling; 3] = [
@@ -72,7 +73,10 @@ fn the_doubt_has_the_published_figures() {
         (1001, 1462, 1500),
     ];
     for (n, likely, sure) in rows {
-        let found = [0.05, 1e-6].map(|delta| doubt(n).examples(libm::log(delta)));
+        let found = [0.05, 1e-6].map(|delta| {
+            let stop = StopFlag::default();
+            doubt(n).examples(libm::log(delta), &stop).expect("not stopped")
+        });
         assert_eq!(found, [likely, sure], "{n}");
     }
     for (n, m, expected) in [(11, 30, 0.0140), (13, 34, 0.0158)] {

@@ -18,7 +18,9 @@
 //! `t = 2 c - 2 z`. All terms are positive. The error at the complement completes the error: `1 - e_d` is again a sum
 //! of positive terms.
 
-use crate::learners::engine::stopping::Sampling;
+use crate::learners::arithmetic::smallest_count::smallest_count;
+use crate::learners::engine::run::{Interrupt, StopFlag};
+use crate::learners::engine::stopping::{RUN_LENGTH_MAX, Sampling};
 
 use super::binomial::ln_choose;
 
@@ -65,21 +67,15 @@ impl Doubt {
         largest + libm::log(sum)
     }
 
-    /// The smallest number of examples whose doubt is at most `exp(ln_doubt)`.
-    pub fn examples(&self, ln_doubt: f64) -> u64 {
-        let mut enough = 1;
-        while self.ln_after(enough) > ln_doubt {
-            enough *= 2;
-        }
-        let mut few = enough / 2;
-        while enough - few > 1 {
-            let middle = few + (enough - few) / 2;
-            match self.ln_after(middle) <= ln_doubt {
-                true => enough = middle,
-                false => few = middle,
-            }
-        }
-        enough
+    /// The smallest number of examples whose doubt is at most `exp(ln_doubt)`. Every example shrinks the doubt by a
+    /// share that depends on n alone, so the number is far below the limit of the search.
+    ///
+    /// # Errors
+    /// The interrupt if the computation was told to stop. For the largest n it takes about a second.
+    pub fn examples(&self, ln_doubt: f64, stop: &StopFlag) -> Result<u64, Interrupt> {
+        let suffices = |examples| stop.raised().is_some() || self.ln_after(examples) <= ln_doubt;
+        let examples = smallest_count(RUN_LENGTH_MAX, suffices).unwrap_or(RUN_LENGTH_MAX);
+        stop.raised().map_or(Ok(examples), Err)
     }
 }
 

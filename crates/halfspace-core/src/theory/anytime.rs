@@ -13,7 +13,7 @@
 //! most delta^rho k^(1 - 2 rho) / (2 rho - 1).
 
 use crate::learners::drift::drift_chain::DriftChain;
-use crate::learners::engine::stopping::anytime_run_length;
+use crate::learners::engine::stopping::{RUN_LENGTH_MAX, anytime_run_length};
 
 /// Largest bound on the false stops to come at which the computation may end.
 const UNCERTAINTY_MAX: f64 = 1e-13;
@@ -44,7 +44,11 @@ pub struct AnytimeRule {
 pub fn anytime(chain: &DriftChain, starts: &[f64], delta: f64) -> AnytimeRule {
     let n = chain.n();
     let ln_delta = libm::log(delta);
-    let run_length = |k| anytime_run_length(ln_delta, chain.steps()[1].ln_survival, k);
+    // The smallest error of a wrong hypothesis of the chain is far from 0, so a run length always exists.
+    let run_length = |k| {
+        let length = anytime_run_length(ln_delta, chain.steps()[1].ln_survival, k);
+        length.unwrap_or(RUN_LENGTH_MAX)
+    };
     let rest = RemainingStops::new(chain, delta);
     // The extra entry at the far end stays 0 and saves a special case.
     let mut here = [starts, &[0.0]].concat();
@@ -203,7 +207,7 @@ mod tests {
             let mut said = Vec::new();
             for k in 1..20_000 {
                 let ln_survival = chain.steps()[1].ln_survival;
-                let length = anytime_run_length(libm::log(0.2), ln_survival, k);
+                let length = anytime_run_length(libm::log(0.2), ln_survival, k).expect("a length");
                 here[0] = 0.0;
                 let mut next = here.clone();
                 let now = Moves::new(&chain, length).step(&here, &mut next);

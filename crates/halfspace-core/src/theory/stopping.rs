@@ -3,7 +3,7 @@
 //! `learners::stopping` has the formulas and states the guarantees of the rules.
 
 use crate::learners::engine::stopping::{
-    Sampling, anytime_run_length, ln_survival, per_hypothesis_run_length, smallest_error,
+    Sampling, anytime_run_length, per_hypothesis_run_length, smallest_error, too_small_an_error,
 };
 
 use super::{OutOfRange, check_probability, check_whole};
@@ -36,10 +36,14 @@ pub fn thresholds(
     check_whole("hypothesis", hypothesis, ("2^53 - 1", (1 << 53) - 1))?;
     let n = n as usize;
     let ln_delta = libm::log(1.0 - confidence);
+    let min_error = smallest_error(n, sampling);
+    let anytime = anytime_run_length(ln_delta, libm::log1p(-min_error), hypothesis);
     Ok(Thresholds {
-        min_error: smallest_error(n, sampling),
+        min_error,
         per_hypothesis: per_hypothesis_run_length(n, ln_delta),
-        anytime: anytime_run_length(ln_delta, ln_survival(n, sampling), hypothesis),
+        anytime: anytime.ok_or_else(|| {
+            OutOfRange::new("n", too_small_an_error(min_error, ln_delta, hypothesis))
+        })?,
     })
 }
 
@@ -56,12 +60,12 @@ mod tests {
             let mut watch = Watch::new(StopRule::Anytime, confidence, n, error);
             for hypothesis in 1..50 {
                 let found = thresholds(n as u64, 1000, confidence, sampling, hypothesis);
-                assert_eq!(found.expect("in range").anytime, watch.threshold());
+                assert_eq!(Some(found.expect("in range").anytime), watch.threshold());
                 watch.mistake();
             }
             let watch = Watch::new(StopRule::PerHypothesis, confidence, n, error);
             let found = thresholds(n as u64, 1000, confidence, sampling, 1).expect("in range");
-            assert_eq!(found.per_hypothesis, watch.threshold());
+            assert_eq!(Some(found.per_hypothesis), watch.threshold());
         }
     }
 

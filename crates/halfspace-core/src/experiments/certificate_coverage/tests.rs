@@ -4,7 +4,7 @@
 
 use crate::learners::engine::catalogue;
 use crate::learners::engine::random::Seed;
-use crate::learners::engine::run::Run;
+use crate::learners::engine::run::{Run, StopFlag};
 
 use super::super::PointTally;
 use super::*;
@@ -224,7 +224,8 @@ fn uniqueness_by_the_nearest_vectors_alone_is_false_too_often() {
     // Without the terms of larger distances, n (1 - e_1)^m is below delta too early.
     let nearest = crate::learners::engine::stopping::smallest_error(9, Sampling::Uniform);
     let alone = ((delta / 9.0).ln() / (1.0 - nearest).ln()).ceil() as u64;
-    let honest = uniqueness::Doubt::new(9, Sampling::Uniform).examples(delta.ln());
+    let honest = uniqueness::Doubt::new(9, Sampling::Uniform);
+    let honest = honest.examples(delta.ln(), &StopFlag::default()).unwrap();
     assert!(alone < honest, "{alone} {honest}");
     let share = |count: u64| {
         let is_other = |number: &u64| design.is_another_among(cell, count, Seed(5).child(*number));

@@ -3,6 +3,7 @@
 pub mod decimal;
 pub mod power_scale;
 pub mod power_sum;
+pub mod smallest_count;
 pub(crate) mod stirling;
 pub mod unit;
 pub(crate) mod wide;

@@ -15,6 +15,9 @@
 //! Every number is a sum or quotient of positive terms. No computation subtracts a probability from 1, which
 //! would lose precision. The scaled binomials stay in the range of `f64` up to [`N_MAX`].
 
+use crate::learners::arithmetic::smallest_count::smallest_count;
+use crate::learners::engine::stopping::RUN_LENGTH_MAX;
+
 /// Largest n of the chain. Up to this n the scaled binomials stay far inside the range of `f64` and the sums
 /// take milliseconds.
 pub const N_MAX: usize = 512;
@@ -95,25 +98,12 @@ impl DriftChain {
     /// worst start is the complement of the target.
     pub fn exact_run_length(&self, delta: f64) -> u64 {
         // A longer run of consistent examples is less likely at every wrong hypothesis. Every wrong
-        // hypothesis has a positive error, so the probability decreases to 0.
+        // hypothesis has a positive error, so the probability decreases to 0, far below the limit of the search.
         let keeps = |run_length| {
             let by_distance = self.false_stops(run_length);
             by_distance.last().is_some_and(|&worst| worst <= delta)
         };
-        let mut enough = 1;
-        while !keeps(enough) {
-            enough *= 2;
-        }
-        let mut too_few = enough / 2;
-        while enough - too_few > 1 {
-            let middle = too_few + (enough - too_few) / 2;
-            if keeps(middle) {
-                enough = middle;
-            } else {
-                too_few = middle;
-            }
-        }
-        enough
+        smallest_count(RUN_LENGTH_MAX, keeps).unwrap_or(RUN_LENGTH_MAX)
     }
 }
 

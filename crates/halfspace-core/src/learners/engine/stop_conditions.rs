@@ -8,7 +8,9 @@ use crate::learners::engine::assume::Assume;
 use crate::learners::engine::catalogue::DefaultStop;
 use crate::learners::engine::rule::Order;
 use crate::learners::engine::run::RunLimits;
-use crate::learners::engine::stopping::{Sampling, StopRule, Watch, smallest_error};
+use crate::learners::engine::stopping::{
+    Sampling, StopRule, Watch, anytime_run_length, smallest_error, too_small_an_error,
+};
 use crate::learners::engine::task::{Input, Task, TaskError, takes_stream, task_order};
 use crate::learners::sample::examples::LabelKind;
 
@@ -122,9 +124,22 @@ pub(crate) fn check_confidence(
             let detail = format!("an error is for the rule pac only, not for {}", rule.name());
             wrong("error", detail)
         }
+        (StopRule::Pac, Some(error)) => check_error(error, task.confidence),
         (StopRule::Exact, None) => check_exact(n, sampling),
         _ => Ok(()),
     }
+}
+
+/// Checks that some run of examples shows an error as small as the requested one.
+fn check_error(error: f64, confidence: Option<f64>) -> Result<(), TaskError> {
+    let ln_delta = libm::log(1.0 - confidence.unwrap_or(PAC_CONFIDENCE));
+    if anytime_run_length(ln_delta, libm::log1p(-error), 1).is_some() {
+        return Ok(());
+    }
+    Err(TaskError::WrongStop {
+        field: "error",
+        detail: too_small_an_error(error, ln_delta, 1),
+    })
 }
 
 /// Checks that the examples are the ones that the chain of the rule `exact` describes. The other rules for a target

@@ -21,7 +21,11 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::f64::consts::PI;
 
+use crate::learners::arithmetic::smallest_count::smallest_count;
 use crate::learners::drift::drift_chain::DriftChain;
+
+/// The largest run length. Up to this number, run lengths are exact as doubles and as numbers of JSON.
+pub const RUN_LENGTH_MAX: u64 = (1 << 53) - 1;
 
 /// The distribution of fresh and independent examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,9 +111,12 @@ pub struct Watch {
     run: u64,
     run_length: u64,
     /// The run length that `rule` required when it was last computed. The present requirement is never
-    /// smaller, because it grows with `run`.
+    /// smaller, because it grows with `run`. [`NEVER`] if no run suffices.
     threshold: u64,
 }
+
+/// The threshold that no run reaches.
+const NEVER: u64 = u64::MAX;
 
 impl Watch {
     /// A watch over `n`-bit examples for a confidence in (0, 1). A hypothesis that the rule must not accept has at
@@ -161,12 +168,13 @@ impl Watch {
         self.run_length
     }
 
-    /// The run length at which the rule accepts the present hypothesis.
-    pub fn threshold(&self) -> u64 {
-        match self.rule {
+    /// The run length at which the rule accepts the present hypothesis. None if no run is long enough.
+    pub fn threshold(&self) -> Option<u64> {
+        let threshold = match self.rule {
             StopRule::Anytime | StopRule::Pac => self.anytime_threshold(),
             StopRule::PerHypothesis | StopRule::Exact => self.threshold,
-        }
+        };
+        Some(threshold).filter(|threshold| *threshold != NEVER)
     }
 
     /// The state that changes after [`Self::new`]: hypothesis number, run length and last computed
@@ -240,7 +248,7 @@ impl Watch {
     }
 
     fn anytime_threshold(&self) -> u64 {
-        anytime_run_length(self.ln_delta, self.ln_survival, self.run)
+        anytime_run_length(self.ln_delta, self.ln_survival, self.run).unwrap_or(NEVER)
     }
 }
 
@@ -279,23 +287,29 @@ pub fn ln_survival(n: usize, sampling: Sampling) -> f64 {
 }
 
 /// The run length that `anytime` requires: the smallest T >= 1 with (1 - e)^T <= delta / (k (k + 1)) for
-/// the hypothesis k >= 1.
-pub fn anytime_run_length(ln_delta: f64, ln_survival: f64, hypothesis: u64) -> u64 {
-    let k = hypothesis as f64;
-    let ln_allowed = ln_delta - libm::log(k) - libm::log(k + 1.0);
-    smallest_run_length(ln_allowed, ln_survival)
+/// the hypothesis k >= 1. None if T would exceed [`RUN_LENGTH_MAX`].
+pub fn anytime_run_length(ln_delta: f64, ln_survival: f64, hypothesis: u64) -> Option<u64> {
+    let ln_allowed = ln_share(ln_delta, hypothesis);
+    smallest_count(RUN_LENGTH_MAX, |length| {
+        length as f64 * ln_survival <= ln_allowed
+    })
 }
 
-/// The smallest T >= 1 with `T * ln_survival <= ln_allowed`.
-fn smallest_run_length(ln_allowed: f64, ln_survival: f64) -> u64 {
-    if ln_survival == f64::NEG_INFINITY {
-        return 1;
-    }
-    let estimate = libm::floor(ln_allowed / ln_survival) as u64;
-    // The quotient is rounded; the definition decides.
-    (estimate.saturating_sub(1).max(1)..)
-        .find(|&length| length as f64 * ln_survival <= ln_allowed)
-        .unwrap_or(u64::MAX)
+/// ln(delta / (k (k + 1))), the share of the hypothesis k >= 1.
+pub fn ln_share(ln_delta: f64, hypothesis: u64) -> f64 {
+    let k = hypothesis as f64;
+    ln_delta - libm::log(k) - libm::log(k + 1.0)
+}
+
+/// The refusal of an error that no run of the hypothesis k shows, with an error that a run does show.
+pub fn too_small_an_error(error: f64, ln_delta: f64, hypothesis: u64) -> String {
+    let smallest = -libm::expm1(ln_share(ln_delta, hypothesis) / RUN_LENGTH_MAX as f64);
+    // Rounded up, so that the stated error is accepted.
+    let stated = 1.1 * smallest;
+    format!(
+        "no run of at most 2^53 - 1 examples shows an error of {error:e} with this confidence; the smallest error \
+         that one shows is about {stated:.1e}"
+    )
 }
 
 /// floor(sqrt(pi n / 2) ln(1 / delta)) + 1, the paper's run length.
@@ -379,7 +393,7 @@ mod tests {
             let mut watch = watch(StopRule::Anytime, 0.95, n, Sampling::UniformPositive);
             for run in 1..200_u64 {
                 let share = 0.05 / (run * (run + 1)) as f64;
-                let length = watch.threshold() as i32;
+                let length = watch.threshold().expect("a threshold") as i32;
                 assert!(survival.powi(length) <= share * (1.0 + 1e-9));
                 assert!(survival.powi(length - 1) > share * (1.0 - 1e-9) || length == 1);
                 watch.mistake();
@@ -394,7 +408,7 @@ mod tests {
             assert!(!watch.consistent(1));
             watch.mistake();
         }
-        let threshold = watch.threshold();
+        let threshold = watch.threshold().expect("a threshold");
         let mut read = 0;
         while !watch.consistent(watch.headroom().min(7)) {
             read = watch.run_length();
@@ -404,18 +418,54 @@ mod tests {
         assert!(watch.confidence() >= 0.99);
     }
 
+    /// At 1e-17 and below, 1 - e is 1 as a double; at 1e-300, no 64-bit count is a run length.
+    #[test]
+    fn run_lengths_of_extreme_errors_are_exact_or_absent() {
+        for confidence in [1e-300, 1e-17, 0.5, 0.95, 1.0 - f64::EPSILON / 2.0] {
+            for error in [5e-324, 1e-300, 1e-20, 1e-19, 1e-17, 1e-15, 1e-9, 0.5, 1.0 - f64::EPSILON / 2.0] {
+                let (ln_delta, ln_survival) = (libm::log1p(-confidence), libm::log1p(-error));
+                for hypothesis in [1, 2, 1 << 20, RUN_LENGTH_MAX, u64::MAX] {
+                    let ln_allowed = ln_share(ln_delta, hypothesis);
+                    let suffices = |length: u64| length as f64 * ln_survival <= ln_allowed;
+                    match anytime_run_length(ln_delta, ln_survival, hypothesis) {
+                        Some(length) => {
+                            assert!(suffices(length) && (length == 1 || !suffices(length - 1)));
+                        }
+                        None => assert!(!suffices(RUN_LENGTH_MAX), "{error} {confidence}"),
+                    }
+                }
+                let mut watch = Watch::new(StopRule::Pac, confidence, 3, error);
+                match watch.threshold() {
+                    Some(_) => assert!(error > 1e-17, "{error} {confidence}"),
+                    None => assert!(error < 1e-9 && !watch.consistent(1 << 60), "{error}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_smallest_error_in_a_refusal_is_accepted() {
+        for (confidence, hypothesis) in [(0.5, 1), (0.95, 7), (1.0 - f64::EPSILON / 2.0, 1 << 50)] {
+            let ln_delta = libm::log1p(-confidence);
+            let told = too_small_an_error(1e-300, ln_delta, hypothesis);
+            let stated: f64 = told.rsplit(' ').next().expect("a word").parse().expect("a number");
+            let of = |error: f64| anytime_run_length(ln_delta, libm::log1p(-error), hypothesis);
+            assert!(of(stated).is_some() && of(stated / 2.0).is_none(), "{told}");
+        }
+    }
+
     #[test]
     fn the_papers_run_length_is_its_formula() {
         let watch = watch(StopRule::PerHypothesis, 0.95, 20, Sampling::UniformPositive);
         // sqrt(10 pi) * ln 20 = 16.79
-        assert_eq!(watch.threshold(), 17);
+        assert_eq!(watch.threshold(), Some(17));
     }
 
     #[test]
     fn the_exact_run_length_is_that_of_the_chain_whatever_was_tried() {
         let mut watch = watch(StopRule::Exact, 0.95, 20, Sampling::UniformPositive);
         for _ in 0..100 {
-            assert_eq!(watch.threshold(), 46);
+            assert_eq!(watch.threshold(), Some(46));
             watch.mistake();
         }
         assert!(!watch.consistent(45));

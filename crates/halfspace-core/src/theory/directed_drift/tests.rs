@@ -251,7 +251,8 @@ fn the_anytime_rule_does_on_the_whole_chain_what_is_said_of_it() {
         let mut stopped_wrong = 0.0;
         for hypothesis in 1..400 {
             let mut next = vec![0.0; 1 << n];
-            for _ in 0..anytime_run_length(libm::log(delta), ln_survival, hypothesis) {
+            let length = anytime_run_length(libm::log(delta), ln_survival, hypothesis);
+            for _ in 0..length.expect("a length") {
                 for (w, alive) in beginning.iter_mut().enumerate() {
                     let share = *alive / whole.positive.len() as f64;
                     for &u in whole.positive.iter().filter(|&&u| whole.is_mistake(w, u)) {

@@ -237,9 +237,11 @@ fn sparse(n: usize, examples: usize) -> Data {
 /// Around 16,384 features, the rows that helpers score ahead stop being the most of them, and are no power of two.
 #[test]
 fn kernel_learners_run_at_every_n_around_a_power_of_two() {
-    let kernels = CATALOGUE.iter().filter(|entry| entry.name.starts_with("kernel"));
+    let kernels = CATALOGUE
+        .iter()
+        .filter(|entry| entry.name.starts_with("kernel"));
     for (entry, shift) in kernels.flat_map(|entry| (6..=20).map(move |shift| (entry, shift))) {
-        for n in [(1 << shift) - 1, 1 << shift, (1 << shift) + 1] {
+        for n in [(1_usize << shift) - 1, 1 << shift, (1 << shift) + 1] {
             // More rows than helpers score ahead.
             let rows = (1 << 19) / n.div_ceil(64);
             let data = sparse(n, rows.clamp(64, 2048) + 65);

@@ -75,7 +75,9 @@ fn the_doubt_has_the_published_figures() {
     for (n, likely, sure) in rows {
         let found = [0.05, 1e-6].map(|delta| {
             let stop = StopFlag::default();
-            doubt(n).examples(libm::log(delta), &stop).expect("not stopped")
+            doubt(n)
+                .examples(libm::log(delta), &stop)
+                .expect("not stopped")
         });
         assert_eq!(found, [likely, sure], "{n}");
     }

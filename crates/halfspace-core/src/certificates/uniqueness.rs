@@ -73,9 +73,9 @@ impl Doubt {
     /// # Errors
     /// The interrupt if the computation was told to stop. For the largest n it takes about a second.
     pub fn examples(&self, ln_doubt: f64, stop: &StopFlag) -> Result<u64, Interrupt> {
-        let suffices = |examples| stop.raised().is_some() || self.ln_after(examples) <= ln_doubt;
+        let suffices = |examples| stop.look().is_some() || self.ln_after(examples) <= ln_doubt;
         let examples = smallest_count(RUN_LENGTH_MAX, suffices).unwrap_or(RUN_LENGTH_MAX);
-        stop.raised().map_or(Ok(examples), Err)
+        stop.look().map_or(Ok(examples), Err)
     }
 }
 

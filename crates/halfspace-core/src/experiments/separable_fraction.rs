@@ -15,7 +15,7 @@ use rand::Rng;
 
 use crate::bits::{BitMatrix, BitVector};
 use crate::learners::engine::random::{Generator, Purpose, Seed};
-use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::engine::run::{Interrupt, Run, StopFlag};
 use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use crate::learners::sample::generate::random_vector;
@@ -194,7 +194,7 @@ impl Design for SeparableFraction {
             let most = ratios.iter().fold(0.0, |most: f64, ratio| most.max(*ratio));
             let most = libm::ceil(most * dimension as f64) as u64;
             let share = |points: u64| {
-                let count = dichotomies(points, dimension).ok()?;
+                let count = dichotomies(points, dimension, &StopFlag::default()).ok()?;
                 Some((points as f64 / dimension as f64, count.fraction))
             };
             let label = format!("C(P, N) / 2^P, N = {dimension}");

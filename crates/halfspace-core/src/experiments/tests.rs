@@ -14,7 +14,7 @@ use super::{
 use crate::learners::engine::catalogue::{LearnerEntry, find};
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
-use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::engine::run::{Interrupt, Run, StopFlag};
 use crate::learners::engine::stopping::StopRule;
 use crate::theory::cover::dichotomies;
 use crate::theory::directed_drift::{expected_mistakes, false_stop_probability};
@@ -179,7 +179,9 @@ fn as_many_dichotomies_are_separable_as_cover_counted() {
         let dimension: u64 = series.label[4..].parse().expect("N = ..");
         for point in &series.points {
             let points = (point.x * dimension as f64).round() as u64;
-            let exact = dichotomies(points, dimension).expect("in range").fraction;
+            let exact = dichotomies(points, dimension, &StopFlag::default())
+                .expect("in range")
+                .fraction;
             let error = (exact * (1.0 - exact) / 100.0).sqrt();
             assert!((point.y - exact).abs() <= 4.0 * error, "{point:?}, {exact}");
             assert_eq!(point.censored, 0);

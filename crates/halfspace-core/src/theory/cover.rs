@@ -8,8 +8,9 @@
 use num_bigint::BigUint;
 
 use crate::learners::engine::bound::leading;
+use crate::learners::engine::run::StopFlag;
 
-use super::{OutOfRange, check_whole};
+use super::{FigureError, check_whole, look};
 
 /// Largest number of points and of dimensions. The count then has about 3,000 digits.
 pub const DICHOTOMIES_MAX: u64 = 10_000;
@@ -31,12 +32,16 @@ pub struct Dichotomies {
 /// dimensions. The hyperplanes pass through the origin.
 ///
 /// # Errors
-/// Returns an error if a parameter is not from 1 to [`DICHOTOMIES_MAX`].
-pub fn dichotomies(points: u64, dimension: u64) -> Result<Dichotomies, OutOfRange> {
+/// Returns an error if a parameter is not from 1 to [`DICHOTOMIES_MAX`], or if the computation was told to stop.
+pub fn dichotomies(
+    points: u64,
+    dimension: u64,
+    stop: &StopFlag,
+) -> Result<Dichotomies, FigureError> {
     let limit = ("dichotomies_max", DICHOTOMIES_MAX);
     check_whole("points", points, limit)?;
     check_whole("dimension", dimension, limit)?;
-    let count = count(points, dimension);
+    let count = count(points, dimension, stop)?;
     let (leading, exponent) = leading(&count);
     let of_all = exponent - points as i64;
     Ok(Dichotomies {
@@ -47,37 +52,39 @@ pub fn dichotomies(points: u64, dimension: u64) -> Result<Dichotomies, OutOfRang
     })
 }
 
-fn count(points: u64, dimension: u64) -> BigUint {
+fn count(points: u64, dimension: u64, stop: &StopFlag) -> Result<BigUint, FigureError> {
     let others = points - 1;
     if dimension > others {
-        return BigUint::from(1_u8) << points;
+        return Ok(BigUint::from(1_u8) << points);
     }
     // The binomials are symmetric and sum to 2^(P - 1), so the shorter end is summed.
     if dimension > points / 2 {
-        let missing = binomial_sum(others, points - dimension);
-        return ((BigUint::from(1_u8) << others) - missing) << 1_u8;
+        let missing = binomial_sum(others, points - dimension, stop)?;
+        return Ok(((BigUint::from(1_u8) << others) - missing) << 1_u8);
     }
-    binomial_sum(others, dimension) << 1_u8
+    Ok(binomial_sum(others, dimension, stop)? << 1_u8)
 }
 
 /// Returns the sum of C(m, k) over k below `terms`. Each binomial follows from the previous one by a small
 /// factor and a small divisor. The cost is therefore about `terms` passes over a number of m bits.
-fn binomial_sum(m: u64, terms: u64) -> BigUint {
+fn binomial_sum(m: u64, terms: u64, stop: &StopFlag) -> Result<BigUint, FigureError> {
     let mut binomial = BigUint::from(1_u8);
     let mut sum = BigUint::ZERO;
     for k in 0..terms {
+        look(stop)?;
         sum += &binomial;
         binomial = binomial * (m - k) / (k + 1);
     }
-    sum
+    Ok(sum)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learners::engine::run::Interrupt;
 
     fn of(points: u64, dimension: u64) -> Dichotomies {
-        dichotomies(points, dimension).expect("in range")
+        dichotomies(points, dimension, &StopFlag::default()).expect("in range")
     }
 
     /// This recurrence over the points is independent of the formula in use.
@@ -136,9 +143,20 @@ mod tests {
             (10_001, 5, "points"),
             (5, 10_001, "dimension"),
         ] {
-            let error = dichotomies(points, dimension).expect_err("out of range");
+            let found = dichotomies(points, dimension, &StopFlag::default());
+            let Err(FigureError::OutOfRange(error)) = found else {
+                panic!("{found:?}");
+            };
             assert_eq!(error.parameter, named);
             assert!(error.detail.contains("10000"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_count_stops_when_it_is_told_to() {
+        let stop = StopFlag::default();
+        stop.raise(Interrupt::TimeLimit);
+        let stopped = dichotomies(10_000, 5_000, &stop);
+        assert_eq!(stopped, Err(FigureError::Stopped(Interrupt::TimeLimit)));
     }
 }

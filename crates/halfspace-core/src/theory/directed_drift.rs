@@ -11,12 +11,13 @@
 //! distribution.
 
 use crate::learners::drift::drift_chain::{DriftChain, N_MAX, scaled_binomials};
+use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::stopping::{
     Sampling, StopRule, per_hypothesis_run_length, smallest_error,
 };
 
 use super::anytime::{AnytimeRule, anytime};
-use super::{OutOfRange, check_probability, check_whole};
+use super::{FigureError, OutOfRange, check_probability, check_whole, look};
 
 /// The constants of Theorem 1's lower bound alpha e^(beta n), as printed.
 const ALPHA: f64 = 1.771_866_547;
@@ -94,14 +95,18 @@ impl FixedRule {
 /// Analyses algorithm D for `n` from 1 to [`N_MAX`] and an allowed error `delta` in (0, 1).
 ///
 /// # Errors
-/// Names the parameter that is out of range.
-pub fn analyse(n: u64, delta: f64) -> Result<Analysis, OutOfRange> {
+/// Names the parameter that is out of range, or tells that the computation was told to stop. For the largest n it takes
+/// some hundredths of a second.
+pub fn analyse(n: u64, delta: f64, stop: &StopFlag) -> Result<Analysis, FigureError> {
     check_whole("n", n, ("exact_analysis_n_max", N_MAX as u64))?;
     check_probability("delta", delta)?;
     let n = n as usize;
     let chain = DriftChain::new(n);
+    look(stop)?;
     let starts = scaled_binomials(n).pop().unwrap_or_default();
     let rule = |run_length| FixedRule::new(run_length, &chain, &starts);
+    let anytime = anytime(&chain, &starts, delta);
+    look(stop)?;
     let expected_mistakes = expected(&chain, &starts, |_| 1.0);
     Ok(Analysis {
         theorem_1: TheoremOne::new(n, &expected_mistakes),
@@ -111,7 +116,7 @@ pub fn analyse(n: u64, delta: f64) -> Result<Analysis, OutOfRange> {
         min_error_reflected: smallest_error(n, Sampling::Reflected),
         per_hypothesis: rule(per_hypothesis_run_length(n, libm::log(delta))),
         exact: rule(chain.exact_run_length(delta)),
-        anytime: anytime(&chain, &starts, delta),
+        anytime,
     })
 }
 

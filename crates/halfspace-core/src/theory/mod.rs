@@ -2,8 +2,8 @@
 //!
 //! Each file covers a theorem or a family of theorems: Cover's theorem, Theorem 1 on Directed Drift,
 //! Novikoff's theorem, the stopping rules, and Winnow's mistake bound. A formula that a learner or a stopping
-//! rule also needs is in `learners`, and the file here checks its parameters. No computation here is random
-//! or slow.
+//! rule also needs is in `learners`, and the file here checks its parameters. No computation here is random.
+//! A computation of more than some milliseconds takes a stop flag.
 
 mod anytime;
 pub mod cover;
@@ -11,6 +11,8 @@ pub mod directed_drift;
 pub mod novikoff;
 pub mod stopping;
 pub mod winnow;
+
+use crate::learners::engine::run::{Interrupt, StopFlag};
 
 /// A parameter outside the range for which the figure is defined or computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +22,23 @@ pub struct OutOfRange {
     pub parameter: &'static str,
     /// Description of the wrong value and the valid range.
     pub detail: String,
+}
+
+/// The reason why there is no figure.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FigureError {
+    /// The figure is not defined or not computed there.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+    /// The computation was told to stop.
+    #[error("the computation was stopped")]
+    Stopped(Interrupt),
+}
+
+/// Looks at the stop flag between two parts of a computation.
+fn look(stop: &StopFlag) -> Result<(), FigureError> {
+    stop.look()
+        .map_or(Ok(()), |interrupt| Err(FigureError::Stopped(interrupt)))
 }
 
 /// A bound on the number of mistakes.

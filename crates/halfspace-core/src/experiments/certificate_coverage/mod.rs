@@ -390,7 +390,8 @@ impl CertificateCoverage {
     fn is_another_consistent(&self, cell: Cell, delta: f64, seed: Seed) -> bool {
         let n = self.question.n as usize;
         let doubt = uniqueness::Doubt::new(n, Sampling::Uniform);
-        self.is_another_among(cell, doubt.examples(libm::log(delta)), seed)
+        let examples = doubt.examples(libm::log(delta), &StopFlag::default());
+        self.is_another_among(cell, examples.expect("nobody stops it"), seed)
     }
 
     /// Whether another vector is consistent with `count` examples.

@@ -34,11 +34,17 @@ mod tests {
     fn every_smallest_count_is_found() {
         for most in [1, 2, 3, 7, 8, 100] {
             for smallest in 1..=most {
-                assert_eq!(smallest_count(most, |count| count >= smallest), Some(smallest));
+                assert_eq!(
+                    smallest_count(most, |count| count >= smallest),
+                    Some(smallest)
+                );
             }
             assert_eq!(smallest_count(most, |_| false), None, "{most}");
         }
-        assert_eq!(smallest_count(u64::MAX, |count| count == u64::MAX), Some(u64::MAX));
+        assert_eq!(
+            smallest_count(u64::MAX, |count| count == u64::MAX),
+            Some(u64::MAX)
+        );
     }
 
     #[test]

@@ -180,7 +180,7 @@ fn termination(
         confidence: watch.map(|watch| watch.claim(is_accepted)),
         per_hypothesis_confidence: watch.and_then(Watch::own_claim),
         run_length: watch.map(Watch::run_length),
-        threshold: watch.map(Watch::threshold),
+        threshold: watch.and_then(Watch::threshold),
         detail: match (reason, notes) {
             (Reason::Limit(name), Some(notes)) => Some(format!("{name}: {notes}")),
             (Reason::Limit(name), None) => Some(name.to_owned()),

@@ -422,7 +422,17 @@ mod tests {
     #[test]
     fn run_lengths_of_extreme_errors_are_exact_or_absent() {
         for confidence in [1e-300, 1e-17, 0.5, 0.95, 1.0 - f64::EPSILON / 2.0] {
-            for error in [5e-324, 1e-300, 1e-20, 1e-19, 1e-17, 1e-15, 1e-9, 0.5, 1.0 - f64::EPSILON / 2.0] {
+            for error in [
+                5e-324,
+                1e-300,
+                1e-20,
+                1e-19,
+                1e-17,
+                1e-15,
+                1e-9,
+                0.5,
+                1.0 - f64::EPSILON / 2.0,
+            ] {
                 let (ln_delta, ln_survival) = (libm::log1p(-confidence), libm::log1p(-error));
                 for hypothesis in [1, 2, 1 << 20, RUN_LENGTH_MAX, u64::MAX] {
                     let ln_allowed = ln_share(ln_delta, hypothesis);
@@ -448,7 +458,12 @@ mod tests {
         for (confidence, hypothesis) in [(0.5, 1), (0.95, 7), (1.0 - f64::EPSILON / 2.0, 1 << 50)] {
             let ln_delta = libm::log1p(-confidence);
             let told = too_small_an_error(1e-300, ln_delta, hypothesis);
-            let stated: f64 = told.rsplit(' ').next().expect("a word").parse().expect("a number");
+            let stated: f64 = told
+                .rsplit(' ')
+                .next()
+                .expect("a word")
+                .parse()
+                .expect("a number");
             let of = |error: f64| anytime_run_length(ln_delta, libm::log1p(-error), hypothesis);
             assert!(of(stated).is_some() && of(stated / 2.0).is_none(), "{told}");
         }

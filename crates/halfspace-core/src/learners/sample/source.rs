@@ -123,9 +123,7 @@ impl SharedSample<'_> {
         let end = self.left().min(begin + size.rows());
         let rows = self.next + begin..self.next + end;
         let part = match self.order {
-            Some(order) => {
-                Presented::of_rows(self.data, self.presentation, order[rows].to_vec())
-            }
+            Some(order) => Presented::of_rows(self.data, self.presentation, order[rows].to_vec()),
             None => Presented {
                 examples: rows.end,
                 next: rows.start,

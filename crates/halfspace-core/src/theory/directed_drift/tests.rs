@@ -9,7 +9,7 @@ fn near(found: f64, expected: f64, relative: f64) -> bool {
 }
 
 fn of(n: u64, delta: f64) -> Analysis {
-    analyse(n, delta).expect("in range")
+    analyse(n, delta, &StopFlag::default()).expect("in range")
 }
 
 /// Returns the chain and the probabilities of its starts, for tests that need no full analysis.
@@ -134,12 +134,9 @@ fn what_is_out_of_range_is_named() {
         (5, 1.0, "delta"),
         (5, f64::NAN, "delta"),
     ] {
-        assert_eq!(
-            analyse(n, delta).expect_err("out of range").parameter,
-            named
-        );
+        assert_eq!(out_of_range(n, delta).parameter, named);
     }
-    let error = analyse(513, 0.5).expect_err("out of range");
+    let error = out_of_range(513, 0.5);
     assert!(
         error.detail.contains("exact_analysis_n_max = 512"),
         "{error}"
@@ -269,5 +266,12 @@ fn the_anytime_rule_does_on_the_whole_chain_what_is_said_of_it() {
             (found - stopped_wrong).abs() < 1e-10,
             "{n}: {found}, {stopped_wrong}"
         );
+    }
+}
+
+fn out_of_range(n: u64, delta: f64) -> OutOfRange {
+    match analyse(n, delta, &StopFlag::default()) {
+        Err(FigureError::OutOfRange(error)) => error,
+        found => panic!("{found:?}"),
     }
 }

@@ -9,6 +9,7 @@ pub mod logging;
 mod metrics;
 mod operations;
 mod stores;
+mod watchdog;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -20,13 +21,17 @@ use halfspace_core::memory::MemoryBudget;
 use rand::rngs::{StdRng, SysRng};
 use rand::{SeedableRng, TryRng};
 use tokio::net::{TcpListener, TcpSocket};
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::callbacks::client::DELIVERY_LIMIT;
 use crate::callbacks::{Allowed, CallbackClient, Signer, system_roots};
 use crate::config::Settings;
 use crate::http::limits::Limits;
-use crate::http::{self, App, AppState, Authenticator, InFlight, Origins, Permits, ServeLimits};
+use crate::http::{
+    self, App, AppState, Authenticator, InFlight, Origins, Permits, RuntimeWatch, ServeLimits,
+    StallLimits,
+};
 use crate::jobs::{Ids, Jobs, JobsConfig};
 use crate::memory::{self, Machine};
 use crate::records::schedule::SECONDS_DEFAULT;
@@ -129,6 +134,7 @@ pub struct Service {
     /// Whether every client may send requests, because no API key exists.
     is_open: bool,
     serve_limits: ServeLimits,
+    watch: Arc<RuntimeWatch>,
     // The service holds this directory for its whole life. Other processes see that the directory is in use.
     _data_dir: DataDir,
 }
@@ -191,7 +197,9 @@ impl Service {
             memory_bytes_max: memory.bytes_max(),
             ..settings.limits.clone()
         };
+        let watch = RuntimeWatch::new(Handle::current(), StallLimits::default());
         let app = App::new(AppState {
+            watch: Arc::clone(&watch),
             jobs: Arc::clone(&jobs),
             permits: Permits::new(&limits),
             authenticator: Authenticator::new(Arc::clone(jobs.store())),
@@ -201,7 +209,7 @@ impl Service {
             base_path: settings.base_path.as_str().into(),
             allowed_hosts: allowed_hosts(settings),
             origins,
-            runtime: tokio::runtime::Handle::current(),
+            runtime: Handle::current(),
             metrics,
         });
         let operations_router = http::operations_router(app.clone());
@@ -214,10 +222,12 @@ impl Service {
             operations_router,
             is_open,
             serve_limits: ServeLimits {
+                base_path: settings.base_path.as_str().into(),
                 connections_max: settings.limits.connections_max,
                 trusted_proxies: settings.trusted_proxies.clone(),
                 ..ServeLimits::default()
             },
+            watch,
             _data_dir: data_dir,
         })
     }
@@ -273,13 +283,15 @@ impl Service {
         if let Some(Err(error)) = &operations {
             tracing::error!(%error, "the thread for --ops-listen could not start");
         }
-        let served = http::serve(
-            listener,
-            self.router.clone(),
-            self.serve_limits,
-            stop.clone(),
-        );
-        tokio::join!(stopped, served);
+        let (limits, watch) = (self.serve_limits, self.watch);
+        match watchdog::serve(listener, self.router.clone(), limits, watch, stop.clone()) {
+            Ok(served) => {
+                let _ = tokio::join!(stopped, served);
+            }
+            Err(error) => {
+                tracing::error!(%error, "the thread that accepts connections could not start")
+            }
+        }
         operations_stop.cancel();
         upkeep.abort();
         self.jobs.store().close().await;

@@ -3,11 +3,12 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::thread::JoinHandle;
 
 use axum::Router;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+use super::watchdog::on_own_thread;
 use crate::http::{self, ServeLimits};
 
 /// The largest number of concurrent connections. Probes and scrapers need few.
@@ -41,23 +42,16 @@ impl Operations {
     ///
     /// # Errors
     /// The runtime or the thread cannot be started.
-    pub fn serve(self, router: Router, stop: CancellationToken) -> io::Result<JoinHandle<()>> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+    pub fn serve(self, router: Router, stop: CancellationToken) -> io::Result<()> {
         let limits = ServeLimits {
             connections_max: CONNECTIONS_MAX,
             ..ServeLimits::default()
         };
-        let served = move || {
-            runtime.block_on(async {
-                match tokio::net::TcpListener::from_std(self.listener) {
-                    Ok(listener) => http::serve(listener, router, limits, stop).await,
-                    Err(error) => tracing::error!(%error, "the operations listener failed"),
-                }
-            });
-        };
-        let named = std::thread::Builder::new().name("operations".to_owned());
-        named.spawn(served)
+        on_own_thread("operations", async move || {
+            let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            http::serve(listener, router, Handle::current(), limits, stop).await;
+            Ok(())
+        })
+        .map(drop)
     }
 }

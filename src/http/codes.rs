@@ -199,6 +199,9 @@ codes! {
          always possible."
     STOPPING "stopping" 503 "The service is starting or stopping"
         "Retry after the seconds in Retry-After."
+    STALLED "stalled" 503 "A thread of the service is held up"
+        "A defect: the log tells since when. Only /livez answers this. Restart the process; jobs continue from their \
+         checkpoints."
     UNAVAILABLE "unavailable" 503 "The store does not respond"
         "Retry after the seconds in Retry-After."
     STORAGE_FULL "storage-full" 507 "The disk of the store is full"

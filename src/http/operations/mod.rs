@@ -4,11 +4,12 @@
 pub mod workers;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{Html, IntoResponse, Response};
-use axum::{Extension, Json};
 use bytes::Bytes;
 use halfspace_core::memory::live_bytes;
 use serde::Serialize;
@@ -17,14 +18,17 @@ use utoipa::ToSchema;
 use crate::records::process::REVISION;
 
 use crate::http::App;
+use crate::http::answer::Json;
 use crate::http::document::declared::{IN_PATH, problems};
 use crate::http::extract::PathText;
+use crate::http::middleware::compress::Constant;
 use crate::http::problem::{Code, Occurrence, Problem};
+use crate::http::serve::StallLimits;
 
 /// The health of the service.
 #[derive(Serialize, ToSchema)]
 pub struct Health {
-    /// Always `ok`. An unhealthy service answers with a problem.
+    /// `ok`, or `stalled` while a thread of the process is held up. An unhealthy service answers with a problem.
     status: &'static str,
 }
 
@@ -44,11 +48,28 @@ pub struct OpenApiText(pub Bytes);
 
 /// Reports that the process answers requests.
 ///
-/// The answer does not depend on the database.
+/// The answer does not depend on the database, and a thread of its own gives it. The status is `stalled` while another
+/// thread of the process has been held up for 2 seconds. After 30 seconds the answer is a problem, so that an
+/// orchestrator restarts the process.
 #[utoipa::path(get, path = "/livez", tag = "service",
-    responses((status = 200, description = "The process is alive", body = Health)))]
-pub async fn check_liveness() -> Json<Health> {
-    Json(Health { status: "ok" })
+    responses((status = 200, description = "The process is alive", body = Health)),
+    extensions(("x-problems" = json!(problems(&[&[Code::STALLED]])))))]
+pub async fn check_liveness(State(app): State<App>) -> Result<Json<Health>, Problem> {
+    liveness(app.watch.stalled(), app.watch.limits()).map(Json)
+}
+
+/// The health of a process with a thread that has not turned for some time.
+fn liveness(stalled: Duration, limits: StallLimits) -> Result<Health, Problem> {
+    if stalled >= limits.fails_after {
+        let seconds = stalled.as_secs();
+        let detail = format!("A thread of the process has not turned for {seconds} seconds.");
+        return Err(Problem::new(Code::STALLED, detail));
+    }
+    let status = match stalled >= limits.told_after {
+        true => "stalled",
+        false => "ok",
+    };
+    Ok(Health { status })
 }
 
 /// Reports whether the service can handle requests now.
@@ -109,7 +130,8 @@ pub async fn get_openapi_document(
     Extension(OpenApiText(text)): Extension<OpenApiText>,
 ) -> Response {
     let content_type = "application/json";
-    ([(header::CONTENT_TYPE, content_type)], text).into_response()
+    let headers = [(header::CONTENT_TYPE, content_type)];
+    (Extension(Constant), headers, text).into_response()
 }
 
 /// Lists all error codes on an HTML page.
@@ -170,4 +192,25 @@ pub async fn get_problem_page(PathText(name): PathText) -> Result<Html<String>, 
 /// A text as HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn liveness_tells_a_stall_after_two_seconds_and_fails_after_thirty() {
+        let after = |seconds| {
+            let found = liveness(Duration::from_secs(seconds), StallLimits::default());
+            found
+                .map(|health| health.status)
+                .map_err(|problem| problem.code())
+        };
+        assert_eq!((after(0), after(1)), (Ok("ok"), Ok("ok")));
+        assert_eq!((after(2), after(29)), (Ok("stalled"), Ok("stalled")));
+        assert_eq!(
+            (after(30), after(900)),
+            (Err(Code::STALLED), Err(Code::STALLED))
+        );
+    }
 }

@@ -3,7 +3,6 @@
 //! Every key may see this list. The name of a process gives no right, and `/metrics` tells the same counts without a
 //! key.
 
-use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -11,6 +10,7 @@ use utoipa::ToSchema;
 use crate::records::process::Process;
 
 use crate::http::App;
+use crate::http::answer::Json;
 use crate::http::extract::NoQuery;
 use crate::http::problem::Problem;
 

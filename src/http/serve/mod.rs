@@ -3,11 +3,13 @@
 //!
 //! The loop accepts every connection. At the limit, a new connection takes the place of the least useful
 //! one (see [`connections`]), so no client can keep others out by holding connections. This module knows no
-//! route.
+//! route but `/livez`, which a thread of its own answers (see [`serve`]).
 
 mod connections;
+mod runtime_watch;
 mod write_rate;
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +21,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use ipnet::IpNet;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
@@ -27,6 +30,7 @@ use crate::http::limits::Limits;
 
 use connections::{Admitted, Connections};
 pub use connections::{AnswerGuard, ConnectionUse};
+pub use runtime_watch::{RuntimeWatch, StallLimits};
 use write_rate::WriteRate;
 
 /// Pause after a failed accept, for example without free file descriptors.
@@ -40,6 +44,8 @@ const BUFFER_BYTES_MAX: usize = 64 * 1024;
 pub struct ServeLimits {
     /// Concurrent connections. One address may hold half of them.
     pub connections_max: u64,
+    /// Path below which clients see the service; empty without a prefix.
+    pub base_path: Arc<str>,
     /// Networks whose addresses may hold any number of connections.
     pub trusted_proxies: Vec<IpNet>,
     /// Time for a request head, from the beginning of the connection or from the previous answer.
@@ -54,6 +60,7 @@ impl Default for ServeLimits {
     fn default() -> Self {
         Self {
             connections_max: Limits::default().connections_max,
+            base_path: Arc::default(),
             trusted_proxies: Vec::new(),
             head_timeout: Duration::from_secs(10),
             write_window: Duration::from_secs(30),
@@ -68,11 +75,18 @@ pub struct Peer(pub IpAddr);
 
 /// Serves connections until `stop`, then lets running answers end.
 ///
+/// A connection that begins with `GET /livez` is answered on the runtime of the caller, every other one on `runtime`.
+/// The caller's runtime has a thread of its own, so liveness is known even while all threads of `runtime` are busy.
+/// The first bytes decide, which costs a connection a few microseconds and its requests nothing. The alternative is a
+/// front runtime that reads every request and passes it on; it would add a change of threads to each prediction.
+/// Liveness over a connection with earlier requests is answered where these were.
+///
 /// The server speaks HTTP/1.1 only. Telling two versions apart would first wait for bytes of the client,
 /// and that wait has no timer.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
+    runtime: Handle,
     limits: ServeLimits,
     stop: CancellationToken,
 ) {
@@ -83,6 +97,13 @@ pub async fn serve(
         .timer(TokioTimer::new())
         .max_buf_size(BUFFER_BYTES_MAX)
         .header_read_timeout(limits.head_timeout);
+    let server = Arc::new(Server {
+        builder,
+        router,
+        runtime,
+        limits,
+        stop: stop.clone(),
+    });
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -90,19 +111,19 @@ pub async fn serve(
         };
         match accepted {
             Ok((stream, peer)) => {
-                let trusted = limits.trusted_proxies.iter();
+                let trusted = server.limits.trusted_proxies.iter();
                 let is_trusted = trusted
                     .clone()
                     .any(|network| network.contains(&plain(peer)));
                 let address = (!is_trusted).then(|| plain(peer));
-                let admitted = connections.admit(address);
-                let peer = Peer(plain(peer));
+                let connection = Connection {
+                    peer: Peer(plain(peer)),
+                    admitted: connections.admit(address),
+                    watcher: graceful.watcher(),
+                };
                 // Small answers are sent at once instead of waiting for a full packet.
                 let _ = stream.set_nodelay(true);
-                let activity = Arc::clone(admitted.activity());
-                let io = WriteRate::new(stream, activity, limits.write_window);
-                let answered = answer(io, peer, admitted, &builder, &router, graceful.watcher());
-                tokio::spawn(answered);
+                tokio::spawn(Arc::clone(&server).begin(stream, connection));
             }
             Err(error) => {
                 tracing::warn!(%error, "no connection can be accepted now");
@@ -115,8 +136,8 @@ pub async fn serve(
     drop(listener);
     tokio::select! {
         () = graceful.shutdown() => {}
-        () = tokio::time::sleep(limits.timeout) => tracing::warn!("open connections were closed \
-                                                                    at shutdown"),
+        () = tokio::time::sleep(server.limits.timeout) => tracing::warn!("open connections were \
+                                                                           closed at shutdown"),
     }
 }
 
@@ -125,33 +146,82 @@ fn plain(peer: SocketAddr) -> IpAddr {
     peer.ip().to_canonical()
 }
 
-/// Answers the requests of one connection until the connection ends or another connection replaces it.
-fn answer(
-    io: WriteRate,
+/// The parts that all connections share.
+struct Server {
+    builder: http1::Builder,
+    router: Router,
+    /// Answers every connection but those that ask for liveness.
+    runtime: Handle,
+    limits: ServeLimits,
+    stop: CancellationToken,
+}
+
+/// An accepted connection besides its socket.
+struct Connection {
     peer: Peer,
     admitted: Admitted,
-    builder: &http1::Builder,
-    router: &Router,
     watcher: Watcher,
-) -> impl Future<Output = ()> + use<> {
-    let (activity, aborted) = (Arc::clone(admitted.activity()), admitted.aborted().clone());
-    let (router, place) = (router.clone(), admitted.place());
-    let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-        let mut request = request.map(Body::new);
-        request.extensions_mut().insert(peer);
-        request.extensions_mut().insert(place);
-        let exchange = activity.begin();
-        request.extensions_mut().insert(exchange.clone());
-        let answered = router.clone().oneshot(request);
-        async move {
-            let response = answered.await;
-            // The body of the answer holds another clone of the guard; see `RequestLine`.
-            drop(exchange);
-            response
+}
+
+/// The request whose first bytes decide where a connection is answered.
+const LIVENESS: &str = "/livez";
+
+/// Bytes of these, with a base path of the usual length.
+const BEGUN_BYTES: usize = 256;
+
+impl Server {
+    /// Waits for the first bytes of a connection, and passes the connection to the runtime that answers it.
+    async fn begin(self: Arc<Self>, stream: TcpStream, connection: Connection) {
+        let asks_for_liveness = tokio::select! {
+            begun = asks_for_liveness(&stream, &self.limits.base_path) => begun,
+            () = connection.admitted.aborted().cancelled() => return,
+            () = self.stop.cancelled() => return,
+            () = tokio::time::sleep(self.limits.head_timeout) => return,
+        };
+        match asks_for_liveness {
+            Ok(true) => self.answer(stream, connection, false).await,
+            Ok(false) => {
+                let Ok(stream) = stream.into_std() else {
+                    return;
+                };
+                let runtime = self.runtime.clone();
+                runtime.spawn(async move {
+                    if let Ok(stream) = TcpStream::from_std(stream) {
+                        self.answer(stream, connection, true).await;
+                    }
+                });
+            }
+            Err(_) => {}
         }
-    });
-    let connection = watcher.watch(builder.serve_connection(TokioIo::new(io), service));
-    async move {
+    }
+
+    /// Answers the requests of one connection until the connection ends or another connection replaces it.
+    async fn answer(self: Arc<Self>, stream: TcpStream, connection: Connection, keep_alive: bool) {
+        let Connection {
+            peer,
+            admitted,
+            watcher,
+        } = connection;
+        let (activity, aborted) = (Arc::clone(admitted.activity()), admitted.aborted().clone());
+        let io = WriteRate::new(stream, Arc::clone(&activity), self.limits.write_window);
+        let (server, place) = (Arc::clone(&self), admitted.place());
+        let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(place);
+            let exchange = activity.begin();
+            request.extensions_mut().insert(exchange.clone());
+            let answered = server.router.clone().oneshot(request);
+            async move {
+                let response = answered.await;
+                // The body of the answer holds another clone of the guard; see `RequestLine`.
+                drop(exchange);
+                response
+            }
+        });
+        let mut builder = self.builder.clone();
+        builder.keep_alive(keep_alive);
+        let connection = watcher.watch(builder.serve_connection(TokioIo::new(io), service));
         tokio::select! {
             // A broken connection is an error of the client only, so the error is ignored.
             _ = connection => {}
@@ -159,4 +229,23 @@ fn answer(
         }
         drop(admitted);
     }
+}
+
+/// Whether the first bytes of a connection ask for liveness, with or without the base path.
+///
+/// # Errors
+/// The connection has ended.
+async fn asks_for_liveness(stream: &TcpStream, base_path: &str) -> io::Result<bool> {
+    let mut begun = [0; BEGUN_BYTES];
+    let length = stream.peek(&mut begun).await?;
+    if length == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let mut words = begun[..length].split(|byte| *byte == b' ');
+    let method = words.next().unwrap_or_default();
+    // The path is whole if another word begins behind it.
+    let (path, version) = (words.next().unwrap_or_default(), words.next());
+    let is_read = method == b"GET" || method == b"HEAD";
+    let path = path.strip_prefix(base_path.as_bytes()).unwrap_or(path);
+    Ok(is_read && version.is_some() && path == LIVENESS.as_bytes())
 }

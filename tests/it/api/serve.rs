@@ -10,6 +10,7 @@ use bytes::Bytes;
 use halfspace::http::{ServeLimits, serve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::{interval, timeout};
@@ -50,7 +51,13 @@ impl Server {
                 }),
             );
         let stop = CancellationToken::new();
-        let served = tokio::spawn(serve(listener, router, limits, stop.clone()));
+        let served = tokio::spawn(serve(
+            listener,
+            router,
+            Handle::current(),
+            limits,
+            stop.clone(),
+        ));
         Self {
             address,
             begun,

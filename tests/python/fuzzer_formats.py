@@ -1,9 +1,11 @@
-"""Hooks of Schemathesis: bodies of the media types that it cannot write itself."""
+"""Hooks of Schemathesis: bodies of the media types that it cannot write itself, and extreme values for numbers."""
 
 import base64
 import binascii
 
 import schemathesis
+from extreme_values import is_decimal, is_number, values
+from hypothesis import strategies
 from schemathesis.transport.serialization import serialize_binary
 
 
@@ -21,3 +23,18 @@ def body(context, value):
         except binascii.Error:
             pass  # A generated text.
     return serialize_binary(value)
+
+
+@schemathesis.hook
+def flatmap_query(context, query):
+    """Replaces some numbers of a query by extreme values."""
+    schemas = {}
+    for parameter in context.operation.query:
+        definition = parameter.definition
+        schema = definition.get("schema", {})
+        if definition.get("name") in (query or {}) and (is_number(schema) or is_decimal(schema)):
+            schemas[definition["name"]] = schema
+    if not schemas:
+        return strategies.just(query)
+    drawn = {name: strategies.sampled_from([query[name], *values(schema)]) for name, schema in schemas.items()}
+    return strategies.fixed_dictionaries(drawn).map(lambda extreme: {**query, **extreme})

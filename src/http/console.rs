@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
+use crate::http::middleware::compress::Constant;
 use crate::http::problem::Problem;
 
 /// The path above the files. The path itself leads to the page.
@@ -60,7 +61,12 @@ fn answer(path: &str, headers: &HeaderMap) -> Response {
         return (StatusCode::NOT_MODIFIED, always).into_response();
     }
     let media_type = [(header::CONTENT_TYPE, *media_type)];
-    (always, media_type, file.data).into_response()
+    let mut response = (always, media_type, file.data).into_response();
+    // A debug build reads the files anew.
+    if !cfg!(debug_assertions) {
+        response.extensions_mut().insert(Constant);
+    }
+    response
 }
 
 /// A weak tag, because the answer may be compressed. The tag depends on the content alone: the time of a file differs

@@ -3,7 +3,6 @@
 //! [`Limits`] holds each limit with its flag, environment variable, default, range and documentation. Its
 //! methods derive the quotas for the store and the limits for the readers of request bodies.
 
-use axum::Json;
 use axum::extract::State;
 use clap::builder::Resettable;
 use clap::{Args, Command, FromArgMatches};
@@ -18,6 +17,7 @@ use super::App;
 use super::extract::{Caller, NoQuery, QUERY_PAIRS_MAX, WAIT_SECONDS_MAX};
 use super::problem::Problem;
 use super::sessions::examples::LINES_MAX;
+use crate::http::answer::Json;
 
 /// The largest value of a limit. Twice this value still fits in 64 bits.
 pub const COUNT_MAX: u64 = 1 << 62;
@@ -159,6 +159,10 @@ pub struct Limits {
     /// Concurrent constructions. Keys share them as `uploads_max` describes.
     #[arg(skip = 2_u64)]
     pub constructions_max: u64,
+    /// Concurrent computations of answers that need no data, such as figures of theorems, and of documents of models.
+    /// Keys share them as `uploads_max` describes.
+    #[arg(skip = 16_u64)]
+    pub computations_max: u64,
     /// Concurrent connections.
     #[arg(long, env = "HALFSPACE_CONNECTIONS_MAX", default_value_t = 1024, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -169,7 +173,8 @@ pub struct Limits {
     /// Seconds that `Prefer: wait` may ask for.
     #[arg(skip = WAIT_SECONDS_MAX)]
     pub wait_seconds_max: u64,
-    /// Seconds of computing for one answer: an evaluation, an explanation, or predictions in one JSON document.
+    /// Seconds of computing for one answer, such as an evaluation, a figure of a theorem, or predictions in one JSON
+    /// document.
     #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = 60.0, global = true,
         value_parser = positive)]
     pub answer_seconds_max: f64,

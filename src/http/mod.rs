@@ -5,7 +5,9 @@
 //! Handlers decide nothing about learning: they read a request, call `jobs` or the store, and write a
 //! document. Every error is a problem document; see `problem`.
 
+mod answer;
 pub mod codes;
+mod computing;
 mod console;
 mod datasets;
 mod document;
@@ -52,7 +54,7 @@ use limits::Limits;
 pub use middleware::keys::Authenticator;
 pub use middleware::origins::Origins;
 pub use permits::Permits;
-pub use serve::{ServeLimits, serve};
+pub use serve::{RuntimeWatch, ServeLimits, StallLimits, serve};
 
 /// State shared by all handlers. Each request clones the state many times, so a clone is one pointer.
 #[derive(Clone)]
@@ -94,6 +96,8 @@ pub struct AppState {
     pub origins: Origins,
     /// Runtime of the store's connections. Handlers that may run on another runtime spawn store calls here.
     pub runtime: Handle,
+    /// Watches the threads of the runtime.
+    pub watch: Arc<RuntimeWatch>,
     /// Renders the text of `/metrics`.
     pub metrics: PrometheusHandle,
 }

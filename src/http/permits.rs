@@ -1,5 +1,5 @@
-//! Permits for the concurrent uploads, streams, constructions and event streams of a process, counted by
-//! owner.
+//! Permits for the concurrent uploads, streams, constructions, computations and event streams of a process,
+//! counted by owner.
 //!
 //! A key takes a permit only while the key holds fewer permits than are free ([`Shares`]), so one key
 //! leaves half of the permits, rounded down, to others. The single owner of an open service may take all
@@ -29,6 +29,8 @@ pub struct Permits {
     pub streams: OwnerPermits,
     /// One permit per construction.
     pub constructions: OwnerPermits,
+    /// One permit per computation of an answer that needs no data.
+    pub computations: OwnerPermits,
     /// One permit per client that follows a job.
     pub event_streams: OwnerPermits,
 }
@@ -41,6 +43,7 @@ impl Permits {
             uploads: of(PermitKind::Uploads, limits.uploads_max),
             streams: of(PermitKind::Streams, limits.streams_max),
             constructions: of(PermitKind::Constructions, limits.constructions_max),
+            computations: of(PermitKind::Computations, limits.computations_max),
             event_streams: OwnerPermits::new(
                 PermitKind::EventStreams,
                 limits.event_streams_max,
@@ -56,6 +59,7 @@ enum PermitKind {
     Uploads,
     Streams,
     Constructions,
+    Computations,
     EventStreams,
 }
 
@@ -66,6 +70,7 @@ impl PermitKind {
             Self::Uploads => "uploads_max",
             Self::Streams => "streams_max",
             Self::Constructions => "constructions_max",
+            Self::Computations => "computations_max",
             Self::EventStreams => "event_streams_max",
         }
     }
@@ -76,6 +81,7 @@ impl PermitKind {
             Self::Uploads => "uploads",
             Self::Streams => "streams",
             Self::Constructions => "constructions",
+            Self::Computations => "computations",
             Self::EventStreams => return metrics::gauge!("halfspace_event_streams"),
         };
         metrics::gauge!("halfspace_permits_in_use", "kind" => kind)

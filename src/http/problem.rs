@@ -11,9 +11,10 @@ use axum::BoxError;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::catalogue::CATALOGUE;
+use halfspace_core::learners::engine::run::Interrupt;
 use halfspace_core::memory::NoMemory;
 use halfspace_core::suggestions::question;
-use halfspace_core::theory::OutOfRange;
+use halfspace_core::theory::{FigureError, OutOfRange};
 use halfspace_formats::{FormatError, FormatErrorKind, Place};
 use serde::Serialize;
 use tokio::time::Instant;
@@ -186,6 +187,14 @@ impl Problem {
         self.code
     }
 
+    /// Creates the problem of an interrupted computation whose client does not wait any more.
+    pub fn stopped(_: Interrupt) -> Self {
+        Self::new(
+            Code::STOPPING,
+            "The request ended before its answer was complete.",
+        )
+    }
+
     /// Creates a 404 problem, in which `what` is the noun of the missing thing.
     pub fn not_found(what: &str) -> Self {
         Self::new(Code::NOT_FOUND, format!("There is no such {what}."))
@@ -346,6 +355,15 @@ impl From<NoMemory> for Problem {
              memory_bytes_max are free. Retry the request later."
         );
         Self::new(Code::NO_MEMORY, detail)
+    }
+}
+
+impl From<FigureError> for Problem {
+    fn from(error: FigureError) -> Self {
+        match error {
+            FigureError::OutOfRange(error) => error.into(),
+            FigureError::Stopped(interrupt) => Self::stopped(interrupt),
+        }
     }
 }
 

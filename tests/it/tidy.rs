@@ -330,6 +330,33 @@ fn nothing_unwraps_outside_tests_and_nothing_is_left_to_do() {
     assert_none("not finished", &found);
 }
 
+/// Work of a route on a thread of the runtime, or in the blocking pool without a limit of time, holds up everyone.
+#[test]
+fn routes_compute_and_write_long_answers_at_one_place() {
+    let mut found = Vec::new();
+    let places = [
+        ("spawn_blocking", "src/http/computing.rs"),
+        ("block_in_place", ""),
+        ("axum::Json", ""),
+    ];
+    for source in code()
+        .iter()
+        .filter(|source| source.path.starts_with("src/http/"))
+    {
+        for (number, line) in source.lines() {
+            for (word, place) in places {
+                let is_axum_json = word == "axum::Json"
+                    && line.starts_with("use axum::{")
+                    && has_word(&line, "Json");
+                if source.path != place && (line.contains(word) || is_axum_json) {
+                    found.push(format!("{}:{number}: {word}", source.path));
+                }
+            }
+        }
+    }
+    assert_none("use `computing` and `answer::Json`", &found);
+}
+
 #[test]
 fn tests_do_not_sleep_a_thread() {
     let word = ["thread", "sleep"].join("::");

@@ -12,9 +12,9 @@ use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary};
 
 use crate::http::App;
+use crate::http::computing::compute;
 use crate::http::datasets::in_path;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
-use crate::http::extract::body;
 use crate::http::extract::work::SMALL_WORDS_MAX;
 use crate::http::extract::{Caller, PathId, Query, chosen};
 use crate::http::problem::{Code, Problem};
@@ -117,7 +117,7 @@ pub async fn list_dataset_examples(
     let text = match data {
         None => String::new(),
         Some(data) => {
-            body::compute(permit, move || {
+            compute(&app, permit, move |_| {
                 let text = halfspace_formats::write_examples(&data, zero, format, bytes_max);
                 text.ok_or_else(|| too_large("would be longer", bytes_max))
             })

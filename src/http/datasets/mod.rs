@@ -8,7 +8,6 @@ pub mod upload;
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -24,6 +23,7 @@ use crate::records::{
 };
 
 use crate::http::App;
+use crate::http::answer::Json;
 use crate::http::datasets::upload::{DatasetRequest, Purpose};
 use crate::http::document::declared::{BODY, EXAMPLES, IN_PATH, KEYED, STORED, problems};
 use crate::http::extract::data_body::{DataBody, Octets};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Request, State};
 use halfspace_formats::{PREVIEW_COLUMNS_MAX, Preview, Previewed, TableEncoding};
 use serde::Serialize;
@@ -11,12 +10,14 @@ use utoipa::ToSchema;
 use crate::records::{DataFacts, Names};
 
 use crate::http::App;
+use crate::http::answer::Json;
+use crate::http::computing::compute;
 use crate::http::datasets::upload::{self, DatasetRequest, Purpose};
 use crate::http::datasets::{FactsDocument, encoding_sha256};
 use crate::http::document::declared::{BODY, EXAMPLES, STORED, problems};
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::data_options::DataParameters;
-use crate::http::extract::{Caller, body, query_pairs};
+use crate::http::extract::{Caller, query_pairs};
 use crate::http::problem::{Code, FieldError, Occurrence, Problem};
 
 /// Number of rows in a preview if the request states no number.
@@ -138,10 +139,10 @@ pub async fn preview_data(
         Err(problem) => (None, None, Some(Refusal::from(problem))),
     };
     let names = parsed.as_ref().map(Names::of).unwrap_or_default();
-    let finish = move || Ok(preview.finish(parsed.as_mut())?);
+    let finish = move |_: &_| Ok(preview.finish(parsed.as_mut())?);
     Ok(Json(PreviewDocument {
         data: facts.map(|facts| PreviewData::new(facts, &names)),
-        shown: body::compute(None, finish).await?,
+        shown: compute(&app, None, finish).await?,
         table: names.table,
         refusal,
     }))

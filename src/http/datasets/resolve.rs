@@ -13,7 +13,7 @@ use crate::records::task::DataSpec;
 use crate::records::{Dataset, DatasetId, Names, Owner};
 
 use crate::http::App;
-use crate::http::extract::body;
+use crate::http::computing::compute;
 use crate::http::extract::data_options::DataOptions;
 use crate::http::problem::{Code, FieldError, Problem, placed};
 
@@ -137,12 +137,12 @@ async fn read_rows(
 ) -> Result<Parsed, Problem> {
     let options = row_options(app, owner, &rows, pointer).await?;
     let pointer = pointer.to_owned();
-    let parse = move || {
+    let parse = move |_: &_| {
         Ok(rows
             .parse(&options)
             .map_err(|error| error.under(&pointer))?)
     };
-    body::compute(None, parse).await
+    compute(app, None, parse).await
 }
 
 /// Reads the options beside the rows of a table that stand at `pointer` in a JSON body.

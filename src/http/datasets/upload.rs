@@ -13,9 +13,10 @@ use crate::records::Owner;
 use crate::records::train::SeedNumber;
 
 use crate::http::App;
+use crate::http::computing::compute;
 use crate::http::datasets::resolve::row_options;
 use crate::http::document::data_schema;
-use crate::http::extract::body::{self, Effort};
+use crate::http::extract::body::Effort;
 use crate::http::extract::data_body::DataBody;
 use crate::http::extract::data_options::{self, DataOptions};
 use crate::http::jobs::submission::check_name;
@@ -196,8 +197,9 @@ async fn read_json(
         DataForm::Rows(rows) => {
             let mut options = row_options(app, owner, &rows, "/data").await?;
             options.preview = purpose.preview();
-            let parse = move || outcome(rows.parse(&options), options.preview.as_ref(), "/data");
-            (body::compute(None, parse).await?, None)
+            let parse =
+                move |_: &_| outcome(rows.parse(&options), options.preview.as_ref(), "/data");
+            (compute(app, None, parse).await?, None)
         }
         DataForm::Sample { parsed, assume } => (Ok(parsed), assume),
         DataForm::Generated(_) => unreachable!("the data were drawn above"),
@@ -234,7 +236,7 @@ async fn drawn(
     let fresh = app.jobs.ids().seed();
     let seed = request.seed.map_or(fresh, SeedNumber::get);
     let state_bytes_max = app.limits.state_bytes_max;
-    let draw = move || {
+    let draw = move |_: &_| {
         let data = crate::jobs::draw(&spec, seed, state_bytes_max).map_err(|detail| {
             let place = Place::Pointer("/data/generated/count".to_owned());
             let field = placed(Some(place), detail.clone());
@@ -242,7 +244,7 @@ async fn drawn(
         })?;
         Ok((data, permit))
     };
-    let ((data, assume), permit) = body::compute(None, draw).await?;
+    let ((data, assume), permit) = compute(app, None, draw).await?;
     request.data = DataForm::Sample {
         parsed: Parsed::of(data),
         assume,

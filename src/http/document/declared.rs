@@ -37,6 +37,13 @@ pub const COMPUTED: &[Code] = &[
     Code::QUEUE_FULL,
 ];
 
+/// Errors of an answer that is computed without data.
+pub const FIGURE: &[Code] = &[
+    Code::TOO_MANY_AT_ONCE,
+    Code::QUEUE_FULL,
+    Code::TOO_MUCH_WORK,
+];
+
 /// Errors of reading the bytes of a body.
 const READ: &[Code] = &[
     Code::TRUNCATED,

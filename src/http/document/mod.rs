@@ -10,7 +10,9 @@ pub mod links;
 pub mod request_examples;
 pub mod schemas;
 
-use axum::Router;
+use axum::middleware::map_response;
+use axum::response::Response;
+use axum::{Extension, Router};
 use serde_json::{Value, json};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::tag::TagBuilder;
@@ -27,6 +29,7 @@ use crate::http::document::schemas::schema_of;
 use crate::http::extract::format_name;
 use crate::http::extract::idempotency::{KEY, REPLAYED};
 use crate::http::limits::Limits;
+use crate::http::middleware::compress::Constant;
 use crate::http::middleware::keys::needs_key;
 
 /// The name of the security scheme.
@@ -97,7 +100,10 @@ pub fn base() -> OpenApi {
 /// Returns the routes of the API reference, which loads nothing from other hosts.
 pub fn docs<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let config = Config::new(["../openapi.json"]).validator_url("none");
-    SwaggerUi::new("/docs").config(config).into()
+    let routes: Router<S> = SwaggerUi::new("/docs").config(config).into();
+    routes.layer(map_response(async |response: Response| {
+        (Extension(Constant), response)
+    }))
 }
 
 /// Returns the completed document as JSON, with these limits in its schemas.

@@ -21,6 +21,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::records::Owner;
 
 use crate::http::App;
+use crate::http::computing;
 use crate::http::extract::work::{ExamplesWork, INLINE_WORDS_MAX, SMALL_WORDS_MAX};
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Problem};
@@ -130,7 +131,7 @@ pub async fn read<T: Send + 'static>(
     frames.window_began = Instant::now();
     let (sender, receiver) = mpsc::channel(FRAMES_WAITING);
     let limits = limits.clone();
-    let parsed = tokio::task::spawn_blocking(move || {
+    let parsed = computing::begin(None, move || {
         let read = || {
             let source = FrameReader::new(receiver);
             let mut decoder = halfspace_formats::decoder(coding, source, &limits)?;
@@ -143,13 +144,7 @@ pub async fn read<T: Send + 'static>(
         grant.settled(read)
     });
     let fed = frames.feed(sender).await;
-    let parsed = parsed.await;
-    let parsed = parsed.map_err(|_| {
-        Problem::new(
-            Code::INTERNAL,
-            "The parser failed because of a defect in the service.",
-        )
-    })?;
+    let parsed = parsed.await.map_err(|_| computing::defect())?;
     fed?;
     parsed
 }
@@ -163,28 +158,6 @@ fn owner(parts: &Parts) -> Result<Owner, Problem> {
             "The request has no owner because of a defect in the service.",
         )
     })
-}
-
-/// Runs `work` in the blocking pool and holds the permit until the end. Pass a permit when the work equals
-/// that of a large body.
-///
-/// # Errors
-/// Errors of `work`, and [`Code::INTERNAL`] if `work` panics.
-pub async fn compute<T: Send + 'static>(
-    permit: Option<OwnerPermit>,
-    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
-    let done = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        work()
-    });
-    let defect = |_| {
-        Problem::new(
-            Code::INTERNAL,
-            "The computation failed because of a defect in the service.",
-        )
-    };
-    done.await.map_err(defect)?
 }
 
 /// The compression that the Content-Encoding header names.

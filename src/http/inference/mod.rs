@@ -8,7 +8,6 @@ pub mod answer;
 pub mod infer;
 pub mod request;
 
-use axum::Json;
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use halfspace_formats::Datatype;
@@ -18,6 +17,7 @@ use utoipa::ToSchema;
 use crate::records::id::ModelKind;
 use crate::records::{ModelId, Owner};
 
+use crate::http::answer::Json;
 use crate::http::document::declared::{IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathId};
 use crate::http::inference::answer::OutputName;

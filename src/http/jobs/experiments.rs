@@ -1,7 +1,6 @@
 //! Experiments as tasks of jobs, and the list of ready-made figures. The experiments themselves are in
 //! [`halfspace_core::experiments`].
 
-use axum::Json;
 use axum::body::HttpBody;
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -17,6 +16,7 @@ use crate::records::train::SeedNumber;
 use crate::records::{Priority, bounded_json};
 
 use crate::http::App;
+use crate::http::answer::Json;
 use crate::http::document::declared::{BODY, IN_PATH, KEYED, STORED, SUBMITTED, problems};
 use crate::http::extract::data_body::read_json;
 use crate::http::extract::idempotency::{KeyHeader, once};

@@ -1,6 +1,5 @@
 //! `GET /v1/jobs/{id}/figure`: the outcome of an experiment or of a comparison as a picture, a table or a document.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -19,8 +18,10 @@ use crate::records::{JobId, SubjobOutcome};
 use crate::storage::StoreError;
 
 use crate::http::App;
+use crate::http::answer::Json;
+use crate::http::computing::compute;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
-use crate::http::extract::{Caller, FormatQuery, PathId, Query, body, chosen};
+use crate::http::extract::{Caller, FormatQuery, PathId, Query, chosen};
 use crate::http::jobs::document::JobResult;
 use crate::http::problem::{Code, Problem};
 
@@ -52,9 +53,9 @@ pub async fn get_job_figure(
         return Err(Problem::new(Code::NOT_FOUND, detail));
     };
     let subjobs = app.jobs.subjobs(job.id).await?;
-    let draw = move || figure(media_type, &task, &subjobs, job.result);
+    let draw = move |_: &_| figure(media_type, &task, &subjobs, job.result);
     let permit = app.permits.uploads.take(&job.owner).await?;
-    body::compute(Some(permit), draw).await
+    compute(&app, Some(permit), draw).await
 }
 
 fn figure(

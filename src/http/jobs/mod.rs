@@ -13,7 +13,6 @@ pub mod trace;
 
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -30,6 +29,7 @@ use crate::records::{Job, JobId, KeyRecord, Owner, Status};
 use crate::storage::{JobFilter, StoreError};
 
 use crate::http::App;
+use crate::http::answer::Json;
 use crate::http::datasets::resolve::{first_real, sha256};
 use crate::http::document::declared::{
     BODY, EXAMPLES, IN_PATH, KEYED, STORED, SUBMITTED, problems,

@@ -4,7 +4,6 @@
 //! not the id, the name, the weight or the virtual seconds. Virtual seconds never fall, so two answers would show
 //! which entries belong to the same key.
 
-use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,6 +12,7 @@ use crate::records::queue::{JobCounts, OwnerLoad};
 use crate::records::{JobId, Owner};
 
 use crate::http::App;
+use crate::http::answer::Json;
 use crate::http::extract::{Caller, NoQuery};
 use crate::http::problem::Problem;
 

@@ -21,8 +21,8 @@ use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::{DatasetId, Owner, Priority};
 
 use crate::http::App;
+use crate::http::computing::compute;
 use crate::http::datasets::resolve::{JobData, find_data};
-use crate::http::extract::body;
 use crate::http::extract::idempotency::{Keyed, NotMade};
 use crate::http::jobs::tasks::RequestedTask;
 use crate::http::jobs::{Wait, answer};
@@ -175,7 +175,7 @@ async fn checked<T: Send + 'static>(
         true => Some(app.permits.uploads.take(owner).await?),
         false => None,
     };
-    let checked = body::compute(permit, move || Ok(check(&allowance))).await?;
+    let checked = compute(app, permit, move |_| Ok(check(&allowance))).await?;
     match (&checked, stored) {
         (Err(ResolveError::Task(TaskError::Unread(_))), Some(stored)) => {
             Err(JobsError::from(ReadError::of(&stored)).into())

@@ -14,7 +14,8 @@ use crate::records::{Job, JobId};
 use crate::storage::StoreError;
 
 use crate::http::App;
-use crate::http::document::declared::{IN_PATH, problems};
+use crate::http::computing::compute_figure;
+use crate::http::document::declared::{FIGURE, IN_PATH, problems};
 use crate::http::extract::{Caller, FormatQuery, PathId, Query, chosen};
 use crate::http::problem::{Code, Problem};
 
@@ -28,7 +29,7 @@ use crate::http::problem::{Code, Problem};
     responses((status = 200, description = "The curve",
         content((Trace = "application/json"), (String = "text/csv"),
             (String = "image/svg+xml")))),
-    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::NOT_ACCEPTABLE]])))))]
+    extensions(("x-problems" = json!(problems(&[IN_PATH, FIGURE, &[Code::NOT_ACCEPTABLE]])))))]
 pub async fn get_job_trace(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -45,11 +46,14 @@ pub async fn get_job_trace(
                       `trace`.";
         Problem::new(Code::NOT_FOUND, detail)
     })?;
-    let body = match media_type {
-        "text/csv" => csv(&read(&trace)?).into_bytes(),
-        "image/svg+xml" => svg(&read(&trace)?, job).into_bytes(),
-        _ => trace,
+    let draw = move |_: &_| {
+        Ok(match media_type {
+            "text/csv" => csv(&read(&trace)?).into_bytes(),
+            "image/svg+xml" => svg(&read(&trace)?, job).into_bytes(),
+            _ => trace,
+        })
     };
+    let body = compute_figure(&app, &owner, draw).await?;
     let content_type = HeaderValue::from_static(media_type);
     Ok(([(header::CONTENT_TYPE, content_type)], body).into_response())
 }

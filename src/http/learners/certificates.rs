@@ -5,7 +5,6 @@
 
 use std::f64::consts::LN_10;
 
-use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -13,12 +12,16 @@ use utoipa::{IntoParams, ToSchema};
 use halfspace_core::certificates::{
     CONFIDENCE, compression, progressive, survival, test_set, uniqueness,
 };
+use halfspace_core::learners::engine::stopping::too_small_an_error;
 use halfspace_core::theory::{OutOfRange, check_probability, check_whole};
 use halfspace_formats::SamplingMethod;
 
 use crate::http::App;
-use crate::http::extract::Query;
-use crate::http::problem::{Code, Problem};
+use crate::http::answer::Json;
+use crate::http::computing::compute_figure;
+use crate::http::document::declared::{FIGURE, problems};
+use crate::http::extract::{Caller, Query};
+use crate::http::problem::Problem;
 
 /// The largest number of examples whose binomial tails are summed: the time grows with the square root.
 const EXAMPLES_MAX: u64 = 1 << 32;
@@ -28,14 +31,6 @@ const ERROR_DEFAULT: f64 = 0.05;
 
 /// The largest count in a query.
 const COUNT_MAX: u64 = (1 << 53) - 1;
-
-/// Computes a figure that may take some tenths of a second.
-async fn computed<T: Send + 'static>(
-    figure: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Problem> {
-    let computed = tokio::task::spawn_blocking(figure).await;
-    computed.map_err(|_| Problem::new(Code::INTERNAL, "The computation failed."))
-}
 
 /// Checks that a count is from 0 to another one.
 fn check_part(parameter: &'static str, value: u64, whole: (&str, u64)) -> Result<(), OutOfRange> {
@@ -88,8 +83,11 @@ pub struct TestSetAnswer {
 ///
 /// The examples must be independent draws that the learner was not shown.
 #[utoipa::path(get, path = "/v1/theory/test-set", tag = "theory", params(TestSetQuery),
-    responses((status = 200, description = "The limits", body = TestSetAnswer)))]
+    responses((status = 200, description = "The limits", body = TestSetAnswer)),
+    extensions(("x-problems" = json!(problems(&[FIGURE])))))]
 pub async fn bound_test_set_error(
+    State(app): State<App>,
+    Caller(owner): Caller,
     Query(query): Query<TestSetQuery>,
 ) -> Result<Json<TestSetAnswer>, Problem> {
     let confidence = query.confidence.unwrap_or(CONFIDENCE);
@@ -99,7 +97,10 @@ pub async fn bound_test_set_error(
     let TestSetQuery {
         errors, examples, ..
     } = query;
-    let limits = computed(move || test_set::limits(errors, examples, confidence)).await?;
+    let limits = compute_figure(&app, &owner, move |_| {
+        Ok(test_set::limits(errors, examples, confidence))
+    });
+    let limits = limits.await?;
     Ok(Json(TestSetAnswer {
         error_rate: errors as f64 / examples as f64,
         at_most: limits.at_most,
@@ -160,7 +161,10 @@ pub async fn bound_surviving_error(
         (None, error) => {
             let error = error.unwrap_or(ERROR_DEFAULT);
             check_probability("error", error)?;
-            survival::run_length(error, hypothesis, confidence)
+            survival::run_length(error, hypothesis, confidence).ok_or_else(|| {
+                let detail = too_small_an_error(error, libm::log1p(-confidence), hypothesis);
+                OutOfRange::new("error", detail)
+            })?
         }
         (Some(_), Some(_)) => return Err(one_of("run_length", "error")),
     };
@@ -201,20 +205,23 @@ pub struct ProgressiveAnswer {
 ///
 /// The bound holds at all times at once, for independent examples of any distribution.
 #[utoipa::path(get, path = "/v1/theory/progressive", tag = "theory", params(ProgressiveQuery),
-    responses((status = 200, description = "The bound", body = ProgressiveAnswer)))]
+    responses((status = 200, description = "The bound", body = ProgressiveAnswer)),
+    extensions(("x-problems" = json!(problems(&[FIGURE])))))]
 pub async fn bound_mean_error(
+    State(app): State<App>,
+    Caller(owner): Caller,
     Query(query): Query<ProgressiveQuery>,
 ) -> Result<Json<ProgressiveAnswer>, Problem> {
     let confidence = query.confidence.unwrap_or(CONFIDENCE);
     check_whole("examples", query.examples, ("2^53 - 1", COUNT_MAX))?;
     check_part("mistakes", query.mistakes, ("examples", query.examples))?;
     check_probability("confidence", confidence)?;
+    let bound = compute_figure(&app, &owner, move |_| {
+        let bound = progressive::mean_error_at_most(query.mistakes, query.examples, confidence);
+        Ok(bound)
+    });
     Ok(Json(ProgressiveAnswer {
-        mean_error_at_most: progressive::mean_error_at_most(
-            query.mistakes,
-            query.examples,
-            confidence,
-        ),
+        mean_error_at_most: bound.await?,
         confidence,
     }))
 }
@@ -253,9 +260,11 @@ pub struct UniquenessAnswer {
 ///
 /// The bound holds for independent uniform examples without noise, for any search that found the vector.
 #[utoipa::path(get, path = "/v1/theory/uniqueness", tag = "theory", params(UniquenessQuery),
-    responses((status = 200, description = "The bound", body = UniquenessAnswer)))]
+    responses((status = 200, description = "The bound", body = UniquenessAnswer)),
+    extensions(("x-problems" = json!(problems(&[FIGURE])))))]
 pub async fn bound_other_targets(
     State(app): State<App>,
+    Caller(owner): Caller,
     Query(query): Query<UniquenessQuery>,
 ) -> Result<Json<UniquenessAnswer>, Problem> {
     let UniquenessQuery {
@@ -274,12 +283,17 @@ pub async fn bound_other_targets(
         (Some(_), Some(_)) => return Err(one_of("examples", "confidence")),
     }
     let sampling = sampling.unwrap_or(SamplingMethod::UniformPositive).into();
-    let figure = move || {
+    let figure = compute_figure(&app, &owner, move |stop| {
         let doubt = uniqueness::Doubt::new(n as usize, sampling);
-        let examples = examples.unwrap_or_else(|| doubt.examples(libm::log1p(-needed)));
-        (doubt.ln_after(examples), examples)
-    };
-    let (ln_doubt, examples) = computed(figure).await?;
+        let examples = match examples {
+            Some(examples) => examples,
+            None => doubt
+                .examples(libm::log1p(-needed), stop)
+                .map_err(Problem::stopped)?,
+        };
+        Ok((doubt.ln_after(examples), examples))
+    });
+    let (ln_doubt, examples) = figure.await?;
     Ok(Json(UniquenessAnswer {
         // The doubt is 0 if one example refutes every other vector.
         log10_doubt: (ln_doubt / LN_10).max(f64::MIN),
@@ -320,8 +334,11 @@ pub struct CompressionAnswer {
 ///
 /// The bound holds for independent examples of any distribution. A hold-out gives a tighter bound.
 #[utoipa::path(get, path = "/v1/theory/compression", tag = "theory", params(CompressionQuery),
-    responses((status = 200, description = "The bound", body = CompressionAnswer)))]
+    responses((status = 200, description = "The bound", body = CompressionAnswer)),
+    extensions(("x-problems" = json!(problems(&[FIGURE])))))]
 pub async fn bound_compressed_error(
+    State(app): State<App>,
+    Caller(owner): Caller,
     Query(query): Query<CompressionQuery>,
 ) -> Result<Json<CompressionAnswer>, Problem> {
     let confidence = query.confidence.unwrap_or(CONFIDENCE);
@@ -330,9 +347,13 @@ pub async fn bound_compressed_error(
     check_part("kept", kept, ("examples", examples))?;
     check_part("errors", errors, ("examples - kept", examples - kept))?;
     check_probability("confidence", confidence)?;
-    let figure = move || compression::error_at_most(examples, kept, errors, confidence);
+    let bound = compute_figure(&app, &owner, move |_| {
+        Ok(compression::error_at_most(
+            examples, kept, errors, confidence,
+        ))
+    });
     Ok(Json(CompressionAnswer {
-        error_at_most: computed(figure).await?,
+        error_at_most: bound.await?,
         confidence,
     }))
 }

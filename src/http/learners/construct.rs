@@ -3,25 +3,23 @@
 //! Only a few constructions run at once, and each is stopped after 20 seconds. The data become part of the
 //! answer or a new dataset. The constructions themselves are in [`halfspace_core::constructions`].
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::{Parsed, TextFormat, write_examples};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::jobs::NewDataset;
 use crate::records::{DatasetId, KeyRecord, Owner};
 
 use crate::http::App;
+use crate::http::answer::Json;
+use crate::http::computing;
 use crate::http::extract::idempotency::{Keyed, NotMade, made_id};
 use crate::http::jobs::submission::check_name;
 use crate::http::problem::{Code, FieldError, Problem};
@@ -43,24 +41,14 @@ pub async fn construct<T: Send + 'static>(
     build: impl FnOnce(&Run) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let permit = app.permits.constructions.take(owner).await?;
-    let run = Arc::<Run>::default();
-    let timed = Arc::clone(&run);
-    let _timer = AbortOnDropHandle::new(tokio::spawn(async move {
-        tokio::time::sleep(TIMEOUT).await;
-        timed.stop.raise(Interrupt::TimeLimit);
-    }));
-    let _left = CancelOnDrop::new(run.stop.clone());
-    let built = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        build(&run)
+    let built = computing::within(TIMEOUT, Some(permit), move |stop| {
+        build(&Run {
+            stop: stop.clone(),
+            ..Run::default()
+        })
     });
-    let built = built.await;
-    built.map_err(|_| {
-        Problem::new(
-            Code::INTERNAL,
-            "The construction failed because of a defect in the service.",
-        )
-    })?
+    let timed_out = || Err(interrupted(Interrupt::TimeLimit));
+    built.await.unwrap_or_else(timed_out)
 }
 
 /// The owner and the destination of a construction's data: the answer or a dataset.
@@ -114,7 +102,7 @@ impl Keep {
     ///
     /// # Errors
     /// Errors of the store.
-    pub async fn answer<A: Serialize>(
+    pub async fn answer<A: Serialize + Send + Sync + 'static>(
         self,
         data: Data,
         told: impl Fn(Box<RawValue>) -> A,
@@ -142,20 +130,13 @@ impl Keep {
             return Ok(created(id, answer));
         }
         let limit = self.app.limits.prediction_bytes_max;
-        let written = tokio::task::spawn_blocking(move || {
+        let written = computing::compute(&self.app, None, move |_| {
             let examples = write_examples(&data, 0, TextFormat::Json, limit);
             let examples = examples
                 .ok_or_else(|| Problem::new(Code::INTERNAL, "The answer was not written."))?;
             raw(format!("{{\"labelled\":{{\"examples\":[{examples}]}}}}"))
         });
-        let form = written.await;
-        let form = form.map_err(|_| {
-            Problem::new(
-                Code::INTERNAL,
-                "The writer failed because of a defect in the service.",
-            )
-        })?;
-        Ok(Json(told(form?)).into_response())
+        Ok(Json(told(written.await?)).into_response())
     }
 }
 
@@ -177,7 +158,7 @@ pub async fn replay(
     Ok(Some(created(id, answer)))
 }
 
-fn created(id: DatasetId, answer: impl Serialize) -> Response {
+fn created(id: DatasetId, answer: impl Serialize + Send + Sync + 'static) -> Response {
     let location = [(header::LOCATION, format!("/v1/datasets/{id}"))];
     (StatusCode::CREATED, location, Json(answer)).into_response()
 }

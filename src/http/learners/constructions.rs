@@ -5,7 +5,6 @@
 //! kernels for on-line learning algorithms" (2005). The field `data` of an answer contains the examples or
 //! the id of the dataset. Requests accept the value of this field as their own data.
 
-use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use halfspace_core::constructions::kernel_perceptron_adversary::{
@@ -26,6 +25,8 @@ use crate::records::hypothesis::NumberOrDecimal;
 use crate::records::train::SeedNumber;
 
 use crate::http::App;
+use crate::http::answer::Json;
+use crate::http::computing::compute_figure;
 use crate::http::document::data_schema;
 use crate::http::document::declared::{BODY, CONSTRUCTED, KEYED, STORED, problems};
 use crate::http::extract::data_body::read_json;
@@ -304,19 +305,23 @@ async fn counting_made(
     extensions(("x-problems" = json!(problems(&[BODY])))))]
 pub async fn construct_monotone_cnf(
     State(app): State<App>,
+    Caller(owner): Caller,
     _: NoQuery,
     request: Request,
 ) -> Result<Json<CnfAnswer>, Problem> {
     let request: CnfRequest = read_json(&app, request).await?;
-    let clauses = monotone_cnf::build(request.variables, &request.satisfying);
-    let clauses = clauses.map_err(|error| {
-        let field = match error {
-            CnfError::Variables(_) => "variables",
-            CnfError::Satisfying { .. } => "satisfying",
-        };
-        out_of_range(field, error.to_string())
+    let clauses = compute_figure(&app, &owner, move |_| {
+        let clauses = monotone_cnf::build(request.variables, &request.satisfying);
+        clauses.map_err(|error| {
+            let field = match error {
+                CnfError::Variables(_) => "variables",
+                CnfError::Satisfying { .. } => "satisfying",
+            };
+            out_of_range(field, error.to_string())
+        })
     });
-    Ok(Json(CnfAnswer { clauses: clauses? }))
+    let clauses = clauses.await?;
+    Ok(Json(CnfAnswer { clauses }))
 }
 
 /// Reads a whole number from a JSON number or a decimal string.

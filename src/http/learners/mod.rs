@@ -8,7 +8,6 @@ pub mod constructions;
 pub mod theory;
 pub mod train;
 
-use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,6 +19,7 @@ use halfspace_core::learners::engine::parameters;
 use crate::records::DatasetId;
 
 use crate::http::App;
+use crate::http::answer::Json;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathText, Query};
 use crate::http::jobs::submission::unfit_learners;

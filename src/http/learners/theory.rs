@@ -3,7 +3,6 @@
 //!
 //! The formulas and their sources are in `halfspace_core::theory`. This module owns the queries and the documents.
 
-use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -16,8 +15,11 @@ use halfspace_core::theory::{
 use halfspace_formats::SamplingMethod;
 
 use crate::http::App;
-use crate::http::extract::Query;
-use crate::http::problem::{Code, Problem};
+use crate::http::answer::Json;
+use crate::http::computing::compute_figure;
+use crate::http::document::declared::{FIGURE, problems};
+use crate::http::extract::{Caller, Query};
+use crate::http::problem::Problem;
 
 /// Default of the allowed error, which belongs to the default confidence.
 const DELTA_DEFAULT: f64 = 0.01;
@@ -60,17 +62,23 @@ pub struct DichotomiesDocument {
 ///
 /// The points must be in general position. The count is exact.
 #[utoipa::path(get, path = "/v1/theory/cover", tag = "theory", params(CoverQuery),
-    responses((status = 200, description = "The count", body = DichotomiesDocument)))]
+    responses((status = 200, description = "The count", body = DichotomiesDocument)),
+    extensions(("x-problems" = json!(problems(&[FIGURE])))))]
 pub async fn count_dichotomies(
+    State(app): State<App>,
+    Caller(owner): Caller,
     Query(query): Query<CoverQuery>,
 ) -> Result<Json<DichotomiesDocument>, Problem> {
-    let found = covers::dichotomies(query.points, query.dimension)?;
-    Ok(Json(DichotomiesDocument {
-        dichotomies: found.count.to_string(),
-        log2: found.log2,
-        fraction: found.fraction,
-        log2_fraction: found.log2_fraction,
-    }))
+    let count = compute_figure(&app, &owner, move |stop| {
+        let found = covers::dichotomies(query.points, query.dimension, stop)?;
+        Ok(DichotomiesDocument {
+            dichotomies: found.count.to_string(),
+            log2: found.log2,
+            fraction: found.fraction,
+            log2_fraction: found.log2_fraction,
+        })
+    });
+    Ok(Json(count.await?))
 }
 
 /// Parameters of the analysis.
@@ -175,16 +183,16 @@ pub struct AnytimeAnswer {
 /// The analysis assumes fresh and uniform positive examples.
 #[utoipa::path(get, path = "/v1/theory/directed-drift", tag = "theory",
     params(DirectedDriftQuery),
-    responses((status = 200, description = "The analysis", body = DirectedDriftAnswer)))]
+    responses((status = 200, description = "The analysis", body = DirectedDriftAnswer)),
+    extensions(("x-problems" = json!(problems(&[FIGURE])))))]
 pub async fn analyse_directed_drift(
+    State(app): State<App>,
+    Caller(owner): Caller,
     Query(query): Query<DirectedDriftQuery>,
 ) -> Result<Json<DirectedDriftAnswer>, Problem> {
     let delta = query.delta.unwrap_or(DELTA_DEFAULT);
-    // The analysis takes up to some hundredths of a second, which would block other requests on this
-    // thread.
-    let analysed = tokio::task::spawn_blocking(move || analyse(query.n, delta)).await;
-    let analysed = analysed.map_err(|_| Problem::new(Code::INTERNAL, "The analysis failed."))?;
-    Ok(Json(analysed?.into()))
+    let analysis = compute_figure(&app, &owner, move |stop| Ok(analyse(query.n, delta, stop)?));
+    Ok(Json(analysis.await?.into()))
 }
 
 impl From<Analysis> for DirectedDriftAnswer {
@@ -281,9 +289,11 @@ pub struct RunLength {
 ///
 /// A run length is the number of consecutive examples without a mistake.
 #[utoipa::path(get, path = "/v1/theory/stopping", tag = "theory", params(StoppingQuery),
-    responses((status = 200, description = "The run lengths", body = StoppingAnswer)))]
+    responses((status = 200, description = "The run lengths", body = StoppingAnswer)),
+    extensions(("x-problems" = json!(problems(&[FIGURE])))))]
 pub async fn get_stopping_threshold(
     State(app): State<App>,
+    Caller(owner): Caller,
     Query(query): Query<StoppingQuery>,
 ) -> Result<Json<StoppingAnswer>, Problem> {
     let confidence = query.confidence.unwrap_or(CONFIDENCE_DEFAULT);
@@ -292,7 +302,13 @@ pub async fn get_stopping_threshold(
         .unwrap_or(SamplingMethod::UniformPositive)
         .into();
     let hypothesis = query.hypothesis.unwrap_or(1);
-    let found = stops::thresholds(query.n, app.limits.n_max, confidence, sampling, hypothesis)?;
+    let (n, n_max) = (query.n, app.limits.n_max);
+    let found = compute_figure(&app, &owner, move |_| {
+        Ok(stops::thresholds(
+            n, n_max, confidence, sampling, hypothesis,
+        )?)
+    });
+    let found = found.await?;
     let of = |run_length| RunLength { run_length };
     Ok(Json(StoppingAnswer {
         min_error: found.min_error,
@@ -343,13 +359,19 @@ pub struct WinnowQuery {
 ///
 /// The bound holds for every sequence of examples that a disjunction of `relevant` literals labels.
 #[utoipa::path(get, path = "/v1/theory/winnow", tag = "theory", params(WinnowQuery),
-    responses((status = 200, description = "The bound", body = BoundAnswer)))]
+    responses((status = 200, description = "The bound", body = BoundAnswer)),
+    extensions(("x-problems" = json!(problems(&[FIGURE])))))]
 pub async fn bound_winnow_mistakes(
+    State(app): State<App>,
+    Caller(owner): Caller,
     Query(query): Query<WinnowQuery>,
 ) -> Result<Json<BoundAnswer>, Problem> {
     let alpha = query.alpha.unwrap_or(ALPHA_DEFAULT);
-    let bound = winnows::bound(query.n, query.relevant, alpha, query.theta.as_deref())?;
-    Ok(Json(bound.into()))
+    let bound = compute_figure(&app, &owner, move |_| {
+        let theta = query.theta.as_deref();
+        Ok(winnows::bound(query.n, query.relevant, alpha, theta)?)
+    });
+    Ok(Json(bound.await?.into()))
 }
 
 /// Parameters of Novikoff's bound.

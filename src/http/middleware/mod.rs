@@ -1,7 +1,7 @@
-//! The layers around every request, from the outside to the inside: the envelope of each response,
-//! compression, panics, refused bodies, the checks of the host and the connection, memory, the origins of web pages,
-//! and API keys.
+//! The layers around every request, from the outside to the inside: the envelope of each response, panics, refused
+//! bodies, the checks of the host and the connection, memory, the origins of web pages, API keys, and compression.
 
+pub mod compress;
 pub mod cut_off;
 pub mod drain_body;
 pub mod envelope;
@@ -15,36 +15,30 @@ use std::sync::LazyLock;
 use crate::http::routes;
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{Extensions, HeaderMap, StatusCode, Version, header};
+use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use crate::http::App;
 use crate::http::extract::body::RequestMemory;
+use crate::http::middleware::compress::Compressor;
 use crate::http::problem::{Code, Problem};
-
-/// Bytes of the smallest answer that is compressed. A smaller one fits into one packet.
-const COMPRESSED_BYTES_MIN: u64 = 1024;
 
 /// Puts the layers around every route.
 ///
 /// One stack holds all layers. A router copies each of its layers with everything inside for every request, so a layer
 /// added to the router by itself would copy the others once more.
 pub fn wrapped(router: Router<App>, app: App) -> Router {
-    let compression = CompressionLayer::new()
-        .compress_when(SizeAbove::new(COMPRESSED_BYTES_MIN).and(is_compressible));
     let layers = ServiceBuilder::new()
         .layer(from_fn_with_state(app.clone(), envelope::envelop))
-        .layer(compression)
         .layer(CatchPanicLayer::custom(envelope::panicked))
         .layer(from_fn_with_state(app.clone(), admit))
         .option_layer(app.origins.cors(&app.authenticator))
         .option_layer(app.origins.guard(&app.authenticator))
-        .layer(from_fn_with_state(app.clone(), keys::authenticate));
+        .layer(from_fn_with_state(app.clone(), keys::authenticate))
+        .layer(from_fn_with_state(Compressor::new(), compress::compress));
     router
         .fallback(async || Problem::not_found("path"))
         .method_not_allowed_fallback(method_not_allowed)
@@ -66,22 +60,6 @@ async fn admit(State(app): State<App>, request: Request, next: Next) -> Response
         response
     })
     .await
-}
-
-/// Whether an answer is compressed for a client that accepts gzip: a document or a file of the console. Streams stay as
-/// they are, because compression would hold their lines back.
-fn is_compressible(_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions) -> bool {
-    const COMPRESSED: [&str; 6] = [
-        "application/json",
-        "application/problem+json",
-        "image/svg+xml",
-        "text/css",
-        "text/html",
-        "text/javascript",
-    ];
-    let media_type = headers.get(header::CONTENT_TYPE);
-    let media_type = media_type.and_then(|value| value.to_str().ok());
-    media_type.is_some_and(|text| COMPRESSED.iter().any(|known| text.starts_with(known)))
 }
 
 /// The methods of each path.

@@ -11,8 +11,9 @@ use crate::records::ModelId;
 use crate::records::id::ModelKind;
 
 use crate::http::App;
+use crate::http::computing::compute;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
-use crate::http::extract::{Caller, PathId, Query, body};
+use crate::http::extract::{Caller, PathId, Query};
 use crate::http::models::examples::model_in_path;
 use crate::http::problem::{Code, Problem};
 
@@ -85,7 +86,7 @@ pub async fn get_model_code(
     let model = model_in_path(&app, &owner, id).await?;
     let permit = app.permits.uploads.take(&owner).await?;
     let memory = app.memory().try_take(0)?;
-    let work = move || {
+    let work = move |_: &_| {
         let title = format!("Model {id} of halfspace");
         let program = Program {
             title: &title,
@@ -97,7 +98,7 @@ pub async fn get_model_code(
         let source = memory.settled(|| program.source(language));
         source.map_err(|inexact| Problem::new(Code::INEXACT_PROGRAM, format!("{inexact}.")))
     };
-    let source = body::compute(Some(permit), work).await?;
+    let source = compute(&app, Some(permit), work).await?;
     let content_type = format!("{}; charset=utf-8", language.media_type());
     let file_name = format!(
         "attachment; filename=\"{id}.{}\"",

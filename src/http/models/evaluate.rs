@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Request, State};
 use halfspace_core::certificates;
 use halfspace_core::learners::engine::evaluate::evaluate;
@@ -22,10 +21,12 @@ use crate::records::{Dataset, ModelId};
 
 use crate::http::App;
 
+use crate::http::answer::Json;
+use crate::http::computing::compute;
 use crate::http::datasets::resolve::stored_examples;
 use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
-use crate::http::extract::body::{self, Effort};
+use crate::http::extract::body::Effort;
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::data_options::{self, DataOptions, DataParameters};
 use crate::http::extract::work::ExamplesWork;
@@ -104,7 +105,10 @@ pub async fn evaluate_model(
         BodyOutcome::NotYet(held, dataset) => {
             let permit = Some(app.permits.uploads.take(&owner).await?);
             let (dataset, stored) = stored_examples(&app, &owner, &dataset, "").await?;
-            body::compute(permit, move || held.against_stored(&dataset, &stored)).await?
+            compute(&app, permit, move |_| {
+                held.against_stored(&dataset, &stored)
+            })
+            .await?
         }
     };
     Ok(Json(JobResult::Evaluate(result)))

@@ -1,13 +1,12 @@
 //! `GET /v1/models/{id}/explanation`: the heaviest terms of a model as JSON, as text or as a bar chart.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::explanations::{
     Explanation, ExplanationRequest, TERMS_MAX, WORDS_PER_SECOND, explain,
 };
-use halfspace_core::learners::engine::run::CancelOnDrop;
+use halfspace_core::learners::engine::run::StopFlag;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -15,10 +14,12 @@ use crate::records::ModelId;
 use crate::records::id::ModelKind;
 
 use crate::http::App;
+use crate::http::answer::Json;
+use crate::http::computing::compute;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
-use crate::http::extract::{Caller, PathId, Query, body, chosen};
+use crate::http::extract::{Caller, PathId, Query, chosen};
 use crate::http::models::examples::model_in_path;
-use crate::http::models::time_limit::{begin, interrupted};
+use crate::http::models::time_limit::interrupted;
 use crate::http::problem::{Code, Problem};
 
 /// Terms of an answer unless the request gives their number.
@@ -76,23 +77,20 @@ pub async fn get_model_explanation(
     let model = model_in_path(&app, &owner, id).await?;
     let permit = app.permits.uploads.take(&owner).await?;
     let (memory, limits) = (app.memory().try_take(0)?, app.limits.clone());
-    let cancel_on_drop = CancelOnDrop::default();
-    let stop = cancel_on_drop.flag();
-    let work = move || {
-        let _timer = begin(&limits, &stop);
+    let work = move |stop: &StopFlag| {
         let request = ExplanationRequest {
             names: model.names.features.as_deref(),
             top,
             words_max: (limits.answer_seconds_max * WORDS_PER_SECOND) as u64,
         };
-        let explained = memory.settled(|| explain(&model.hypothesis, request, &stop));
-        explained.map_err(|interrupt| interrupted(&limits, interrupt))
+        let explained = memory.settled(|| explain(&model.hypothesis, request, stop));
+        let explanation = explained.map_err(|interrupt| interrupted(&limits, interrupt))?;
+        let (content_type, text) = match media_type {
+            "text/plain" => ("text/plain; charset=utf-8", explanation.to_string()),
+            "image/svg+xml" => (media_type, explanation.to_svg()),
+            _ => return Ok(Json(explanation).into_response()),
+        };
+        Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
     };
-    let explanation = body::compute(Some(permit), work).await?;
-    let (content_type, text) = match media_type {
-        "text/plain" => ("text/plain; charset=utf-8", explanation.to_string()),
-        "image/svg+xml" => (media_type, explanation.to_svg()),
-        _ => return Ok(Json(explanation).into_response()),
-    };
-    Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
+    compute(&app, Some(permit), work).await
 }

@@ -2,7 +2,6 @@
 
 use std::io::Read;
 
-use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -16,6 +15,8 @@ use crate::records::train::{ModelDocument, SeedNumber};
 use crate::records::{KeyRecord, Model, Owner};
 
 use crate::http::App;
+use crate::http::answer::Json;
+use crate::http::computing::compute;
 use crate::http::document::declared::{BODY, KEYED, STORED, problems};
 use crate::http::extract::body::Effort;
 use crate::http::extract::data_body::DataBody;
@@ -64,21 +65,27 @@ async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Re
     let stored = app
         .jobs
         .store_model(owner, name, learner, &document, key.as_ref());
-    Ok(created(stored.await?, document))
+    Ok(created(&app, stored.await?, document).await?)
 }
 
 async fn replay(app: App, owner: Owner, record: KeyRecord) -> Result<Option<Response>, Problem> {
     let model = app.jobs.store().model(&owner, made_id(&record)?).await?;
-    let created = |model| document(&model).map(|document| created(model, document));
-    model.map(created).transpose()
+    let Some(model) = model else {
+        return Ok(None);
+    };
+    let read = compute(&app, None, move |_| Ok((document(&model)?, model)));
+    let (document, model) = read.await?;
+    created(&app, model, document).await.map(Some)
 }
 
-fn created(model: Model, document: ModelDocument) -> Response {
+async fn created(app: &App, model: Model, document: ModelDocument) -> Result<Response, Problem> {
     let location = format!("/v1/models/{}", model.id);
-    let (summary, _) = model.into_parts();
-    let answer = ModelAnswer::new(summary, document);
+    let answer = compute(app, None, move |_| {
+        let (summary, _) = model.into_parts();
+        Ok(ModelAnswer::new(summary, document))
+    });
     let headers = [(header::LOCATION, location)];
-    (StatusCode::CREATED, headers, Json(answer)).into_response()
+    Ok((StatusCode::CREATED, headers, Json(answer.await?)).into_response())
 }
 
 fn refused(code: Code, pointer: &str, detail: String) -> Problem {

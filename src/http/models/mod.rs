@@ -14,7 +14,6 @@ pub mod receipt;
 pub mod time_limit;
 pub mod weights;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -28,7 +27,9 @@ use crate::records::{JobId, Model, ModelId, ModelSummary, Timestamp};
 use crate::storage::{ModelFilter, StoreError};
 
 use crate::http::App;
-use crate::http::document::declared::{IN_PATH, problems};
+use crate::http::answer::Json;
+use crate::http::computing::compute_figure;
+use crate::http::document::declared::{FIGURE, IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathId, Query, page};
 use crate::http::problem::{Code, Problem};
 
@@ -141,7 +142,7 @@ pub async fn list_models(
 #[utoipa::path(get, path = "/v1/models/{id}", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The model", body = ModelAnswer)),
-    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
+    extensions(("x-problems" = json!(problems(&[IN_PATH, FIGURE])))))]
 pub async fn get_model(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -150,9 +151,12 @@ pub async fn get_model(
 ) -> Result<Json<ModelAnswer>, Problem> {
     let model = app.jobs.store().model(&owner, id).await?;
     let model = model.ok_or_else(|| Problem::not_found("model"))?;
-    let document = document(&model)?;
-    let (summary, _) = model.into_parts();
-    Ok(Json(ModelAnswer::new(summary, document)))
+    let answer = compute_figure(&app, &owner, move |_| {
+        let document = document(&model)?;
+        let (summary, _) = model.into_parts();
+        Ok(ModelAnswer::new(summary, document))
+    });
+    Ok(Json(answer.await?))
 }
 
 /// Parses the document of a stored model.

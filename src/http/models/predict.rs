@@ -20,13 +20,14 @@ use crate::records::id::ModelKind;
 use crate::records::{ModelId, Owner};
 
 use crate::http::App;
+use crate::http::computing;
 use crate::http::models::answer_lines::answer_lines;
 use crate::http::models::answering::Answering;
 
 use crate::http::datasets::resolve::stored_examples;
 use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
-use crate::http::extract::body::{self, Effort};
+use crate::http::extract::body::Effort;
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::data_options::DataParameters;
 use crate::http::extract::{Caller, PathId, accepted};
@@ -227,7 +228,7 @@ impl PredictRequest {
             false => self.app.permits.streams.try_take(&self.owner)?,
         };
         let (dataset, stored) = stored_examples(&self.app, &self.owner, id, "").await?;
-        let predicted = body::compute(Some(permit), move || {
+        let predicted = computing::stream(permit, move || {
             answering.take_stored(&dataset, &stored)?;
             Ok(answering)
         });

@@ -1,6 +1,5 @@
 //! `GET /v1/models/{id}/receipt`: the receipt of the training that made a model.
 
-use axum::Json;
 use axum::extract::State;
 use halfspace_core::learners::engine::catalogue;
 use halfspace_verify::Receipt;
@@ -12,7 +11,9 @@ use crate::records::{Model, ModelId};
 use crate::storage::StoreError;
 
 use crate::http::App;
-use crate::http::document::declared::{IN_PATH, problems};
+use crate::http::answer::Json;
+use crate::http::computing::compute_figure;
+use crate::http::document::declared::{FIGURE, IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathId};
 use crate::http::models::document;
 use crate::http::problem::{Code, Problem};
@@ -26,7 +27,7 @@ use crate::http::problem::{Code, Problem};
 #[utoipa::path(get, path = "/v1/models/{id}/receipt", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The receipt", body = Receipt)),
-    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::NO_RECEIPT]])))))]
+    extensions(("x-problems" = json!(problems(&[IN_PATH, FIGURE, &[Code::NO_RECEIPT]])))))]
 pub async fn get_model_receipt(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -35,18 +36,17 @@ pub async fn get_model_receipt(
 ) -> Result<Json<Receipt>, Problem> {
     let model = app.jobs.store().model(&owner, id).await?;
     let model = model.ok_or_else(|| Problem::not_found("model"))?;
-    let stored: StoredReceipt =
-        serde_json::from_str(&model.document).map_err(StoreError::corrupt)?;
-    match stored.receipt {
-        Some(receipt) => Ok(Json(receipt)),
-        None => {
-            let reason = reason(&model, &document(&model)?);
-            Err(Problem::new(
-                Code::NO_RECEIPT,
-                format!("The model has no receipt: {reason}."),
-            ))
+    let receipt = compute_figure(&app, &owner, move |_| {
+        let stored: StoredReceipt =
+            serde_json::from_str(&model.document).map_err(StoreError::corrupt)?;
+        if let Some(receipt) = stored.receipt {
+            return Ok(receipt);
         }
-    }
+        let reason = reason(&model, &document(&model)?);
+        let detail = format!("The model has no receipt: {reason}.");
+        Err(Problem::new(Code::NO_RECEIPT, detail))
+    });
+    Ok(Json(receipt.await?))
 }
 
 /// The reason why a model has no receipt.

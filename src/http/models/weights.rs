@@ -12,9 +12,10 @@ use crate::records::ModelId;
 use crate::records::id::ModelKind;
 
 use crate::http::App;
+use crate::http::computing::compute;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::data_body::Octets;
-use crate::http::extract::{Caller, NoQuery, PathId, body};
+use crate::http::extract::{Caller, NoQuery, PathId};
 use crate::http::models::examples::model_in_path;
 use crate::http::problem::{Code, Problem};
 
@@ -43,8 +44,8 @@ pub async fn get_model_weights(
     let model = model_in_path(&app, &owner, id).await?;
     let permit = app.permits.uploads.take(&owner).await?;
     let memory = app.memory().try_take(0)?;
-    let work = move || memory.settled(|| npy(&model.hypothesis));
-    let array = body::compute(Some(permit), work).await?;
+    let work = move |_: &_| memory.settled(|| npy(&model.hypothesis));
+    let array = compute(&app, Some(permit), work).await?;
     Ok(([(header::CONTENT_TYPE, Format::Npy.media_type())], array).into_response())
 }
 

@@ -2,7 +2,8 @@
 //!
 //! The tables and the limits of their parameters are in [`halfspace_core::samples`].
 
-use axum::Json;
+use axum::Extension;
+use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::catalogue;
@@ -15,10 +16,13 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::records::train::{LearnerSpec, SeedNumber};
 
-use crate::http::document::declared::{IN_PATH, problems};
-use crate::http::extract::body;
+use crate::http::App;
+use crate::http::answer::Json;
+use crate::http::computing::compute_figure;
+use crate::http::document::declared::{FIGURE, IN_PATH, problems};
 use crate::http::extract::work::SMALL_WORDS_MAX;
-use crate::http::extract::{NoQuery, PathText, Query};
+use crate::http::extract::{Caller, NoQuery, PathText, Query};
+use crate::http::middleware::compress::Constant;
 use crate::http::problem::{Code, Problem};
 
 // A cell takes two words, so no table needs a permit.
@@ -86,13 +90,19 @@ pub struct SampleList {
 ///
 /// The service makes each table from its definition.
 #[utoipa::path(get, path = "/v1/samples", tag = "samples",
-    responses((status = 200, description = "Every sample", body = SampleList)))]
-pub async fn list_samples(_: NoQuery) -> Result<Json<SampleList>, Problem> {
-    let items = body::compute(None, || SAMPLES.iter().map(document).collect());
-    Ok(Json(SampleList {
+    responses((status = 200, description = "Every sample", body = SampleList)),
+    extensions(("x-problems" = json!(problems(&[FIGURE])))))]
+pub async fn list_samples(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+) -> Result<(Extension<Constant>, Json<SampleList>), Problem> {
+    let items = compute_figure(&app, &owner, |_| SAMPLES.iter().map(document).collect());
+    let list = SampleList {
         items: items.await?,
         next_cursor: None,
-    }))
+    };
+    Ok((Extension(Constant), Json(list)))
 }
 
 /// Returns a table to try as CSV with a row of names.
@@ -101,8 +111,10 @@ pub async fn list_samples(_: NoQuery) -> Result<Json<SampleList>, Problem> {
 #[utoipa::path(get, path = "/v1/samples/{name}", tag = "samples",
     params(("name" = String, Path, description = "The sample's name"), SampleQuery),
     responses((status = 200, description = "The table", body = String, content_type = "text/csv")),
-    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
+    extensions(("x-problems" = json!(problems(&[IN_PATH, FIGURE])))))]
 pub async fn get_sample(
+    State(app): State<App>,
+    Caller(owner): Caller,
     PathText(name): PathText,
     Query(query): Query<SampleQuery>,
 ) -> Result<Response, Problem> {
@@ -114,7 +126,7 @@ pub async fn get_sample(
         noise: query.noise,
         seed: query.seed.map(SeedNumber::get),
     };
-    let text = body::compute(None, move || Ok(csv(&sample.table(&given)?))).await?;
+    let text = compute_figure(&app, &owner, move |_| Ok(csv(&sample.table(&given)?))).await?;
     let content_type = [(header::CONTENT_TYPE, Format::Csv.media_type())];
     Ok((content_type, text).into_response())
 }

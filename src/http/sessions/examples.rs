@@ -6,11 +6,11 @@
 
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json};
 use halfspace_core::learners::engine::session::Answered;
 use halfspace_formats::{self, DataForm, Format, FormatError, FormatErrorKind, Options, Parsed};
 use serde::Serialize;
@@ -22,6 +22,7 @@ use crate::records::SessionId;
 use crate::records::id::SessionKind;
 
 use crate::http::App;
+use crate::http::computing;
 use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{BODY, EXAMPLES, SESSION, STORED, problems};
 use crate::http::extract::data_body::{DataBody, Octets};
@@ -125,7 +126,7 @@ pub async fn learn_session_examples(
             let learnt = writer
                 .learn(parsed, position, WhenNotAll::LearnNone)
                 .await?;
-            Ok(document(&learnt, spec.names.classes.as_ref()))
+            document(&app, learnt, spec.names.classes.clone()).await
         }
         Format::Ndjson => {
             options.n = Some(own_n(&options, n)?);
@@ -178,13 +179,23 @@ fn lines(answers: Answers) -> Response {
     (headers, Body::from_stream(stream(answers))).into_response()
 }
 
-fn document(learnt: &Learnt, classes: Option<&[String; 2]>) -> Response {
-    let positions = learnt.position + 1..;
-    let answers = positions.zip(&learnt.answers);
-    let answers = answers.map(|(position, one)| ExampleAnswer::new(position, one, classes));
+async fn document(
+    app: &App,
+    learnt: Learnt,
+    classes: Option<[String; 2]>,
+) -> Result<Response, Problem> {
     let etag: [(HeaderName, String); 1] = [(header::ETAG, format!("\"{}\"", learnt.stands()))];
-    let answers = answers.collect();
-    (etag, Json(ExampleAnswers { answers })).into_response()
+    let write = move |_: &_| {
+        let positions = learnt.position + 1..;
+        let answers = positions.zip(&learnt.answers);
+        let classes = classes.as_ref();
+        let answers = answers.map(|(position, one)| ExampleAnswer::new(position, one, classes));
+        let answers = answers.collect();
+        serde_json::to_vec(&ExampleAnswers { answers }).map_err(|_| computing::defect())
+    };
+    let text = computing::compute(app, None, write).await?;
+    let media_type = [(header::CONTENT_TYPE, "application/json")];
+    Ok((etag, media_type, text).into_response())
 }
 
 /// Returns the position that the request expects, or `None` if the request accepts any position.

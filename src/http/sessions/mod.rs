@@ -9,7 +9,6 @@ pub mod stream;
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -27,6 +26,7 @@ use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
 use crate::records::{KeyRecord, Model, Names, Owner, SessionId, written};
 
 use crate::http::App;
+use crate::http::answer::Json;
 use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, KEYED, SESSION, STORED, problems};
 use crate::http::extract::data_body::{Octets, read_json};

@@ -1,0 +1,95 @@
+//! The one place where routes compute: in the blocking pool, under a permit, and for a limited time.
+//!
+//! A handler runs on a thread of the runtime, which serves the connections of all clients. A computation there holds
+//! up everyone, and an endless one stops the service. Work of more than a millisecond therefore goes through this
+//! module, which alone may begin work in the blocking pool for a route (`tests/it/tidy.rs` checks that). Functions of
+//! the libraries that may take long ask for the stop flag that the work receives here.
+
+use std::time::Duration;
+
+use halfspace_core::learners::engine::run::{CancelOnDrop, Interrupt, StopFlag};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::records::Owner;
+
+use crate::http::App;
+use crate::http::models::time_limit::interrupted;
+use crate::http::permits::OwnerPermit;
+use crate::http::problem::{Code, Problem};
+
+/// Computes a part of an answer for at most `answer_seconds_max`. The permit is held until the work has ended, even if
+/// the client has its answer before. Pass none for little work, or for work whose caller holds the permit.
+///
+/// # Errors
+/// Errors of the work, [`Code::TOO_MUCH_WORK`] at the limit, and [`Code::INTERNAL`] if the work panics.
+pub async fn compute<T: Send + 'static>(
+    app: &App,
+    permit: Option<OwnerPermit>,
+    work: impl FnOnce(&StopFlag) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let limit = Duration::try_from_secs_f64(app.limits.answer_seconds_max);
+    let computed = within(limit.unwrap_or(Duration::MAX), permit, work).await;
+    computed.unwrap_or_else(|| Err(interrupted(&app.limits, Interrupt::TimeLimit)))
+}
+
+/// Computes an answer that needs no data, such as a figure of a theorem, under a permit of `computations_max`.
+///
+/// # Errors
+/// As for [`compute`], and a lack of permits.
+pub async fn compute_figure<T: Send + 'static>(
+    app: &App,
+    owner: &Owner,
+    work: impl FnOnce(&StopFlag) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let permit = app.permits.computations.take(owner).await?;
+    compute(app, Some(permit), work).await
+}
+
+/// Computes for at most `limit`. Returns `None` at the limit. The flag is raised there, or when the caller is dropped.
+///
+/// # Errors
+/// Errors of the work, and [`Code::INTERNAL`] if the work panics.
+pub async fn within<T: Send + 'static>(
+    limit: Duration,
+    permit: Option<OwnerPermit>,
+    work: impl FnOnce(&StopFlag) -> Result<T, Problem> + Send + 'static,
+) -> Option<Result<T, Problem>> {
+    let cancel_on_drop = CancelOnDrop::default();
+    let stop = cancel_on_drop.flag();
+    let computed = begin(permit, move || work(&stop));
+    let Ok(computed) = timeout(limit, computed).await else {
+        cancel_on_drop.flag().raise(Interrupt::TimeLimit);
+        return None;
+    };
+    Some(computed.unwrap_or_else(|_| Err(defect())))
+}
+
+/// Computes lines that are sent meanwhile, for as long as the client reads them.
+///
+/// # Errors
+/// As for [`within`].
+pub async fn stream<T: Send + 'static>(
+    permit: OwnerPermit,
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let computed = begin(Some(permit), work).await;
+    computed.unwrap_or_else(|_| Err(defect()))
+}
+
+/// Begins work in the blocking pool.
+pub fn begin<T: Send + 'static>(
+    permit: Option<OwnerPermit>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    })
+}
+
+/// The answer to work that panicked.
+pub fn defect() -> Problem {
+    let detail = "The computation failed because of a defect in the service.";
+    Problem::new(Code::INTERNAL, detail)
+}

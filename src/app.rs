@@ -183,6 +183,7 @@ impl Service {
             KeyLookup::NoKeys
         );
         let origins = origins(settings, is_open)?;
+        let quotas = *store.quotas();
         let jobs = Jobs::new(
             store,
             blobs,
@@ -195,6 +196,8 @@ impl Service {
         );
         let limits = Limits {
             memory_bytes_max: memory.bytes_max(),
+            stored_bytes_max: quotas.in_all.stored_bytes,
+            stored_bytes_per_key_max: quotas.per_owner.stored_bytes,
             ..settings.limits.clone()
         };
         let watch = RuntimeWatch::new(Handle::current(), StallLimits::default());

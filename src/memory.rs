@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use halfspace_core::memory::CountingAllocator;
 use mimalloc::MiMalloc;
@@ -29,6 +30,12 @@ const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 pub fn return_free_memory() {
     // SAFETY: the option exists, and the call only stores a number.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, PURGE_DELAY_MS) };
+}
+
+/// Returns the time that this thread has spent on computing. Time in which the thread waits does not count.
+pub fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Values of version 1 from which on a group has no limit.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::config::Settings;
 use crate::jobs::{Ids, Jobs};
-use crate::records::Role;
+use crate::records::{Owner, Role};
 use crate::storage::blobs::opening::OpeningError;
 use crate::storage::blobs::unfinished;
 use crate::storage::{
@@ -108,22 +108,35 @@ async fn open_database(
     place: &DatabaseLocation,
     data_dir: &DataDir,
 ) -> Result<Arc<Store>, StartError> {
-    let quotas = settings.limits.quotas();
-    match place {
-        DatabaseLocation::Sqlite => {
-            let opened = sqlite::open(&data_dir.database_path()).await;
-            let store = opened.map_err(|source| of_data_dir(settings, source))?;
-            Ok(Arc::new(store.limited(quotas)))
-        }
-        DatabaseLocation::Postgres(url) => {
-            let opened = postgres::open(url).await;
-            let store = opened.map_err(|source| StartError::Database {
-                shown: url.to_string(),
-                source,
-            })?;
-            Ok(Arc::new(store.limited(quotas)))
-        }
+    let failed = |source| match place {
+        DatabaseLocation::Sqlite => of_data_dir(settings, source),
+        DatabaseLocation::Postgres(url) => StartError::Database {
+            shown: url.to_string(),
+            source,
+        },
+    };
+    let opened = match place {
+        DatabaseLocation::Sqlite => sqlite::open(&data_dir.database_path()).await,
+        DatabaseLocation::Postgres(url) => postgres::open(url).await,
+    };
+    let store = opened.map_err(failed)?;
+    let mut limits = settings.limits.clone();
+    if let Some(free) = free_bytes(settings, data_dir) {
+        let usage = store.usage(&Owner::anonymous()).await.map_err(failed)?;
+        limits = limits.on_disk(free, usage.all.stored_bytes);
     }
+    Ok(Arc::new(store.limited(limits.quotas())))
+}
+
+/// Returns the free bytes of the disk with the blobs, if blobs are files and the system tells.
+fn free_bytes(settings: &Settings, data_dir: &DataDir) -> Option<u64> {
+    let directory = match settings.blob_url.place() {
+        Ok(BlobLocation::DataDir) => data_dir.path().to_owned(),
+        Ok(BlobLocation::Folder(directory)) => directory,
+        Ok(BlobLocation::Bucket(_)) | Err(_) => return None,
+    };
+    let disk = rustix::fs::statvfs(&directory).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 /// Prepares the access to the place of the blobs. [`check_blobs`] then tests the access.

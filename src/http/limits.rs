@@ -22,6 +22,10 @@ use crate::http::answer::Json;
 /// The largest value of a limit. Twice this value still fits in 64 bits.
 pub const COUNT_MAX: u64 = 1 << 62;
 
+/// The default limits on stored bytes where the disk is larger.
+const STORED_BYTES_DEFAULT: u64 = 1 << 40;
+const STORED_BYTES_PER_KEY_DEFAULT: u64 = 1 << 38;
+
 /// The default limits of the readers of all formats.
 const FORMATS: halfspace_formats::ParseLimits = halfspace_formats::ParseLimits::DEFAULT;
 
@@ -50,6 +54,14 @@ pub struct Limits {
     #[arg(long, env = "HALFSPACE_DECOMPRESSED_BYTES_FREE",
         default_value_t = FORMATS.decompressed_bytes_free, global = true)]
     pub decompressed_bytes_free: u64,
+    /// Average number of stored bytes per byte of the body as sent. The limit applies to datasets of more than
+    /// `stored_bytes_free` bytes, since a few bytes of a sparse or compressed body may stand for gibibytes.
+    #[arg(long, env = "HALFSPACE_STORED_RATIO_MAX", default_value_t = 1000, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub stored_ratio_max: u64,
+    /// Bytes of a dataset that may be stored at any ratio.
+    #[arg(long, env = "HALFSPACE_STORED_BYTES_FREE", default_value_t = 64 << 20, global = true)]
+    pub stored_bytes_free: u64,
     /// Depth of nested arrays and objects in JSON.
     #[arg(long, env = "HALFSPACE_JSON_DEPTH_MAX", default_value_t = FORMATS.json_depth_max as u32,
         global = true, value_parser = clap::value_parser!(u32).range(8..=100))]
@@ -109,12 +121,13 @@ pub struct Limits {
         value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub jobs_queued_per_key_max: u64,
     /// Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the
-    /// states and logs of sessions.
-    #[arg(long, env = "HALFSPACE_STORED_BYTES_MAX", default_value_t = 1 << 40, global = true,
+    /// states and logs of sessions. While blobs are files, the default is at most the bytes stored at the start and nine
+    /// tenths of the free disk.
+    #[arg(long, env = "HALFSPACE_STORED_BYTES_MAX", default_value_t = STORED_BYTES_DEFAULT, global = true,
         value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub stored_bytes_max: u64,
-    /// Stored bytes per key.
-    #[arg(long, env = "HALFSPACE_STORED_BYTES_PER_KEY_MAX", default_value_t = 1 << 38,
+    /// Stored bytes per key. The default is at most half of `stored_bytes_max`.
+    #[arg(long, env = "HALFSPACE_STORED_BYTES_PER_KEY_MAX", default_value_t = STORED_BYTES_PER_KEY_DEFAULT,
         global = true, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub stored_bytes_per_key_max: u64,
     /// Parameters in the query of a URL.
@@ -178,6 +191,10 @@ pub struct Limits {
     #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = 60.0, global = true,
         value_parser = positive)]
     pub answer_seconds_max: f64,
+    /// Seconds of computing to read one body: an upload, a preview, or the examples of a request.
+    #[arg(long, env = "HALFSPACE_READ_SECONDS_MAX", default_value_t = 60.0, global = true,
+        value_parser = positive)]
+    pub read_seconds_max: f64,
     /// Bytes of a document of predictions, and of the data that a construction returns. Predictions come
     /// without scores when the scores would exceed the limit. A longer answer is refused. In an answer of
     /// lines, the limit applies to the bytes that the client has not read yet.
@@ -241,6 +258,20 @@ impl Limits {
                 sessions: self.sessions_max,
             },
         }
+    }
+
+    /// Lowers the default limits on stored bytes to the size of a disk with `free` free bytes and `used` stored bytes.
+    #[must_use]
+    pub fn on_disk(mut self, free: u64, used: u64) -> Self {
+        if self.stored_bytes_max == STORED_BYTES_DEFAULT {
+            let room = used.saturating_add(free / 10 * 9);
+            self.stored_bytes_max = room.min(STORED_BYTES_DEFAULT);
+        }
+        if self.stored_bytes_per_key_max == STORED_BYTES_PER_KEY_DEFAULT {
+            let half = self.stored_bytes_max / 2;
+            self.stored_bytes_per_key_max = half.min(STORED_BYTES_PER_KEY_DEFAULT);
+        }
+        self
     }
 
     /// Returns the limits for readers of every format except JSON.
@@ -333,4 +364,23 @@ pub async fn get_limits(
             sessions: of(own.sessions, own_max.sessions),
         },
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_limits_on_stored_bytes_fit_the_disk() {
+        let of = |limits: Limits| (limits.stored_bytes_max, limits.stored_bytes_per_key_max);
+        let default = Limits::default();
+        assert_eq!(of(default.clone().on_disk(1000, 100)), (1000, 500));
+        assert_eq!(of(default.clone().on_disk(u64::MAX, 0)), (1 << 40, 1 << 38));
+        let given = Limits {
+            stored_bytes_max: 70,
+            stored_bytes_per_key_max: 60,
+            ..default
+        };
+        assert_eq!(of(given.on_disk(10, 0)), (70, 60));
+    }
 }

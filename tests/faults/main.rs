@@ -5,6 +5,7 @@
 //! form of the tests. `scripts/faults` runs the long form and collects the counts.
 
 mod alerts;
+mod amplification;
 mod cancels;
 mod clock_jumps;
 mod connection;

@@ -33,7 +33,7 @@ impl MemoryLimit {
         });
         let (root, limit, peak) = found.ok_or("no control group bounds memory here")?;
         let name = format!("halfspace-{}", std::process::id());
-        let directory = Path::new(root).join(name);
+        let directory = own_group(root).join(name);
         fs::create_dir(&directory).map_err(|error| format!("{directory:?}: {error}"))?;
         let group = Self { directory, peak };
         // Swap is limited too where the system has it. These writes may fail.
@@ -61,6 +61,21 @@ impl MemoryLimit {
         let path = self.directory.join(file);
         fs::write(&path, number.to_string()).map_err(|error| format!("{path:?}: {error}"))
     }
+}
+
+/// The group of this process below the root of version 1, whose limits then hold too. A group of version 2 with processes
+/// cannot bound the memory of groups below.
+fn own_group(root: &str) -> PathBuf {
+    let root = Path::new(root);
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let mut own = groups
+        .lines()
+        .filter_map(|line| line.split_once(":memory:"));
+    let own = own
+        .next()
+        .map(|(_, path)| root.join(path.trim_start_matches('/')));
+    own.filter(|own| own.is_dir())
+        .unwrap_or_else(|| root.to_owned())
 }
 
 impl Drop for MemoryLimit {

@@ -5,6 +5,7 @@
 use std::io::{self, BufReader, ErrorKind, Read};
 
 use flate2::bufread::MultiGzDecoder;
+use halfspace_core::memory;
 use zstd::stream::read::Decoder as ZstdDecoder;
 
 use super::ParseLimits;
@@ -15,6 +16,10 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
 /// Bytes per read of the source.
 const READ_BYTES: usize = 64 * 1024;
+
+/// Largest number of decompressed bytes between two looks at the memory and the time of the work. A few compressed bytes
+/// may decompress to gibibytes, so the looks go by the bytes that the parser sees.
+const PIECE_BYTES: usize = 64 * 1024;
 
 /// Compressed bytes that may decompress to nothing.
 const FRAME_BYTES_FREE: u64 = 1 << 20;
@@ -55,7 +60,8 @@ impl ContentCoding {
     }
 }
 
-/// A decompressed body. A read fails once a limit is exceeded.
+/// A decompressed body. A read fails once a limit is exceeded, or once the work on this thread has no more memory or
+/// time.
 ///
 /// The errors are `io::Error`s, which `FormatError::from` converts to `TooLarge`, `Truncated`, `BadCoding`,
 /// or the error of the source.
@@ -122,6 +128,8 @@ pub fn decoder<R: Read>(
 
 impl<R: Read> Read for Decoder<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let piece = buffer.len().min(PIECE_BYTES);
+        let buffer = &mut buffer[..piece];
         let read = match &mut self.coded {
             Coded::Identity(reader) => reader.read(buffer)?,
             Coded::Gzip(decoder) => {
@@ -134,7 +142,8 @@ impl<R: Read> Read for Decoder<R> {
             }
         };
         self.passed += read as u64;
-        self.check().map_err(Fault::into_io)?;
+        let checked = self.check().and_then(|()| Ok(memory::check()?));
+        checked.map_err(Fault::into_io)?;
         Ok(read)
     }
 }

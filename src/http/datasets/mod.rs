@@ -214,11 +214,11 @@ async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Re
         reserved: Some(reserved),
         begun,
     };
-    let permit = upload.permit;
+    let held = (upload.permit, upload.memory);
     // A complete upload is stored to the end under its permit, even if the client leaves.
     let stored = tokio::spawn(async move {
         let stored = app.jobs.store_dataset(new).await;
-        drop(permit);
+        drop(held);
         stored
     });
     let defect = |_| {

@@ -130,7 +130,7 @@ pub async fn preview_data(
     let reserved = app.jobs.reserve(&owner, 0).await?;
     let purpose = Purpose::Preview(&preview);
     let upload = upload::read(&app, &owner, body, query, &reserved, purpose).await?;
-    let _permit = upload.permit;
+    let _held = (upload.permit, upload.memory);
     let (mut parsed, facts, refusal) = match upload.parsed {
         Ok(parsed) => {
             let (parsed, facts) = app.jobs.describe_data(parsed, upload.assume).await?;

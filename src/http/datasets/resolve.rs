@@ -142,7 +142,8 @@ async fn read_rows(
             .parse(&options)
             .map_err(|error| error.under(&pointer))?)
     };
-    compute(app, None, parse).await
+    let (parsed, _memory) = body::parse_text(app, parse).await?;
+    Ok(parsed)
 }
 
 /// Reads the options beside the rows of a table that stand at `pointer` in a JSON body.

@@ -1,6 +1,10 @@
 //! The body of an upload: data in any format, with a name and options. The routes that store data and preview data
 //! read such bodies alike.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use halfspace_core::memory::Grant;
 use halfspace_formats::{
     self, Assume, DataForm, Format, FormatError, FormatErrorKind, LabelsKind, NotReserved, Parsed,
     ParsedRows, Place, Preview, Spool, json,
@@ -16,7 +20,7 @@ use crate::http::App;
 use crate::http::computing::compute;
 use crate::http::datasets::resolve::row_options;
 use crate::http::document::data_schema;
-use crate::http::extract::body::Effort;
+use crate::http::extract::body::{self, Effort, SentBytes};
 use crate::http::extract::data_body::DataBody;
 use crate::http::extract::data_options::{self, DataOptions};
 use crate::http::jobs::submission::check_name;
@@ -54,6 +58,8 @@ pub struct Upload {
     pub seed: Option<u64>,
     /// The permit under which the body was read. The permit allows holding the examples.
     pub permit: Option<OwnerPermit>,
+    /// The memory of examples that were read from a part of a document. Other examples belong to the request.
+    pub memory: Option<Grant>,
 }
 
 /// The use of an upload.
@@ -117,19 +123,24 @@ async fn read_lines(
     options.preview = purpose.preview();
     let (format, effort, assume) = (body.format, body.effort(options.n), options.assume);
     let scratch = app.scratch.clone();
-    let held = reserved.clone();
-    let spool = Spool::new(app.limits.upload_memory_bytes_max, move || scratch.file())
-        .reserving(move |bytes| held.grow_to(bytes).map_err(|_| NotReserved));
+    let ratio = StoredRatio::new(app, body.sent_bytes());
+    let (held, within) = (reserved.clone(), ratio.clone());
+    let spool = Spool::new(app.limits.upload_memory_bytes_max, move || scratch.file()).reserving(
+        move |bytes| match within.admits(bytes) {
+            true => held.grow_to(bytes).map_err(|_| NotReserved),
+            false => Err(NotReserved),
+        },
+    );
     let spool = match purpose {
         Purpose::Store(begun) => spool.storing(begun.compared_max, begun.target()),
         Purpose::Preview(_) => spool,
     };
     let read = body.read_held(app, effort, move |reader| {
         let gathered = halfspace_formats::gather(format, reader, &options, spool);
-        match (&gathered, reserved.refusal()) {
-            (Err(error), Some(over)) if error.kind == FormatErrorKind::NotReserved => {
-                Err(over.into())
-            }
+        match &gathered {
+            Err(error) if error.kind == FormatErrorKind::NotReserved => Err(reserved
+                .refusal()
+                .map_or_else(|| ratio.problem(), Problem::from)),
             _ => outcome(gathered, options.preview.as_ref(), ""),
         }
     });
@@ -140,7 +151,52 @@ async fn read_lines(
         assume,
         seed: None,
         permit,
+        memory: None,
     })
+}
+
+/// The limit on the stored bytes of a dataset per byte of its body.
+#[derive(Clone)]
+struct StoredRatio {
+    sent: SentBytes,
+    ratio_max: u64,
+    bytes_free: u64,
+    /// The last stored size that was refused.
+    refused: Arc<AtomicU64>,
+}
+
+impl StoredRatio {
+    fn new(app: &App, sent: SentBytes) -> Self {
+        Self {
+            sent,
+            ratio_max: app.limits.stored_ratio_max,
+            bytes_free: app.limits.stored_bytes_free,
+            refused: Arc::default(),
+        }
+    }
+
+    /// Returns whether so many stored bytes are within the limit for the body so far.
+    fn admits(&self, bytes: u64) -> bool {
+        let is_within =
+            bytes <= self.bytes_free || bytes <= self.sent.get().saturating_mul(self.ratio_max);
+        if !is_within {
+            self.refused.store(bytes, Ordering::Relaxed);
+        }
+        is_within
+    }
+
+    /// The problem of the refused size.
+    fn problem(&self) -> Problem {
+        let detail = format!(
+            "{} bytes of the body stand for {} stored bytes or more; above {} bytes the limit stored_ratio_max is {}. \
+             Each example is stored with all its features: fewer features, or features that are 0 or 1, take less.",
+            self.sent.get(),
+            self.refused.load(Ordering::Relaxed),
+            self.bytes_free,
+            self.ratio_max
+        );
+        Problem::new(Code::TOO_LARGE, detail)
+    }
 }
 
 /// Separates an error that a preview explains from other errors. The data stand at `pointer` in a JSON body.
@@ -193,13 +249,15 @@ async fn read_json(
     check_name(app, name.as_deref(), |detail| {
         FieldError::at_pointer("/name", detail)
     })?;
+    let mut memory = None;
     let (parsed, assume) = match data {
         DataForm::Rows(rows) => {
             let mut options = row_options(app, owner, &rows, "/data").await?;
             options.preview = purpose.preview();
-            let parse =
-                move |_: &_| outcome(rows.parse(&options), options.preview.as_ref(), "/data");
-            (compute(app, None, parse).await?, None)
+            let parse = move || outcome(rows.parse(&options), options.preview.as_ref(), "/data");
+            let (parsed, grant) = body::parse_text(app, parse).await?;
+            memory = Some(grant);
+            (parsed, None)
         }
         DataForm::Sample { parsed, assume } => (Ok(parsed), assume),
         DataForm::Generated(_) => unreachable!("the data were drawn above"),
@@ -216,6 +274,7 @@ async fn read_json(
         assume,
         seed,
         permit,
+        memory,
     })
 }
 

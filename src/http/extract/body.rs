@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
-use halfspace_core::memory::{self, Grant};
+use halfspace_core::memory::{self, ComputingTime, Grant, NoMemory};
 use halfspace_formats::{self, ContentCoding, FormatError};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -43,6 +44,21 @@ pub const WINDOW: Duration = Duration::from_secs(30);
 /// 16 KiB per second.
 pub const WINDOW_BYTES_MIN: u64 = 30 * 16 * 1024;
 
+/// Counts the bytes of a body that have arrived, as sent. Clones share the count.
+#[derive(Clone, Debug, Default)]
+pub struct SentBytes(Arc<AtomicU64>);
+
+impl SentBytes {
+    /// Returns the number of bytes so far.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, bytes: usize) {
+        self.0.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
+
 /// Bound on the work of reading a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
@@ -71,6 +87,40 @@ impl RequestMemory {
     fn hold(&self, grant: Grant) {
         let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         grants.push(grant);
+    }
+
+    /// Takes the grant for a part of the work of a request, which is held until the handler has answered.
+    fn take(app: &App, parts: &Parts, bytes: u64) -> Result<Grant, NoMemory> {
+        let grant = app.memory().try_take(bytes)?;
+        if let Some(held) = parts.extensions.get::<Self>() {
+            held.hold(grant.clone());
+        }
+        Ok(grant)
+    }
+}
+
+/// Runs a parser under its grant for at most `read_seconds_max` seconds of computing. A parser that ends because the
+/// memory or the time ended says so, whatever its own error is.
+fn granted<T>(
+    grant: &Grant,
+    seconds_max: f64,
+    parse: impl FnOnce() -> Result<T, Problem>,
+) -> Result<T, Problem> {
+    let time = ComputingTime {
+        spent: crate::memory::thread_time,
+        most: Duration::try_from_secs_f64(seconds_max).unwrap_or(Duration::MAX),
+    };
+    let parsed = grant.within_time(time, parse);
+    match (&parsed, grant.refused()) {
+        (Err(_), _) if grant.is_late() => {
+            let detail = format!(
+                "To read the body takes more than read_seconds_max seconds of computing: {seconds_max}. Send fewer or \
+                 smaller examples at once."
+            );
+            Err(Problem::new(Code::TOO_LARGE, detail))
+        }
+        (Err(_), Some(refusal)) => Err(refusal.into()),
+        _ => parsed,
     }
 }
 
@@ -107,14 +157,14 @@ pub async fn read<T: Send + 'static>(
     let is_whole = frames.begin(length, effort).await?;
     let work = match effort {
         _ if !is_whole || coding != ContentCoding::Identity => None,
-        Effort::AsItsBytes => return Ok((parse(&mut frames.gathered().reader())?, None)),
+        Effort::AsItsBytes => return Ok((on_the_spot(app, parts, &mut frames, parse)?, None)),
         Effort::Bounded(work) | Effort::Brief(work) | Effort::Streamed(work) => {
             Some(work.words(&frames.gathered()))
         }
         Effort::Unknown => None,
     };
     if let (Effort::Brief(_), Some(..=INLINE_WORDS_MAX)) = (effort, work) {
-        return Ok((parse(&mut frames.gathered().reader())?, None));
+        return Ok((on_the_spot(app, parts, &mut frames, parse)?, None));
     }
     let permit = match effort {
         _ if work.is_some_and(|words| words <= SMALL_WORDS_MAX) => None,
@@ -123,30 +173,52 @@ pub async fn read<T: Send + 'static>(
     };
     // A small body is parsed at once, so the memory for the whole result is taken before.
     let bytes = work.unwrap_or(0).min(SMALL_WORDS_MAX).saturating_mul(8);
-    let grant = app.memory().try_take(READING_BYTES + bytes)?;
-    if let Some(held) = parts.extensions.get::<RequestMemory>() {
-        held.hold(grant.clone());
-    }
+    let grant = RequestMemory::take(app, parts, READING_BYTES + bytes)?;
     // The client is not charged for the time until here.
     frames.window_began = Instant::now();
     let (sender, receiver) = mpsc::channel(FRAMES_WAITING);
+    let sent = sent_bytes(parts);
     let limits = limits.clone();
+    let seconds_max = match effort {
+        // Predictions are computed while the body is read, and the answer shows how far they are.
+        Effort::Streamed(_) => u64::MAX as f64,
+        _ => app.limits.read_seconds_max,
+    };
     let parsed = computing::begin(None, move || {
-        let read = || {
-            let source = FrameReader::new(receiver);
+        granted(&grant, seconds_max, || {
+            let source = FrameReader::new(receiver, sent);
             let mut decoder = halfspace_formats::decoder(coding, source, &limits)?;
             let parsed = parse(&mut decoder)?;
             // The parser may stop before the end of the compressed data. Damage after that point is an error
             // too.
             io::copy(&mut decoder, &mut io::sink()).map_err(FormatError::from)?;
-            Ok::<_, Problem>((parsed, permit))
-        };
-        grant.settled(read)
+            Ok((parsed, permit))
+        })
     });
     let fed = frames.feed(sender).await;
     let parsed = parsed.await.map_err(|_| computing::defect())?;
     fed?;
     parsed
+}
+
+/// The counter of the caller, or one that nobody reads.
+fn sent_bytes(parts: &Parts) -> SentBytes {
+    parts.extensions.get().cloned().unwrap_or_default()
+}
+
+/// Parses a small body at once.
+fn on_the_spot<T>(
+    app: &App,
+    parts: &Parts,
+    frames: &mut Frames,
+    parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem>,
+) -> Result<T, Problem> {
+    let body = frames.gathered();
+    sent_bytes(parts).add(body.len());
+    let grant = RequestMemory::take(app, parts, body.len() as u64)?;
+    granted(&grant, app.limits.read_seconds_max, || {
+        parse(&mut body.reader())
+    })
 }
 
 /// The owner that authentication found for the request.
@@ -158,6 +230,22 @@ fn owner(parts: &Parts) -> Result<Owner, Problem> {
             "The request has no owner because of a defect in the service.",
         )
     })
+}
+
+/// Reads a part of a document that stayed text, in the blocking pool and under the limits of a body. The caller holds the
+/// grant as long as the result.
+///
+/// # Errors
+/// Errors of `parse`, and a lack of memory or time.
+pub async fn parse_text<T: Send + 'static>(
+    app: &App,
+    parse: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<(T, Grant), Problem> {
+    let grant = app.memory().try_take(0)?;
+    let (held, seconds_max) = (grant.clone(), app.limits.read_seconds_max);
+    let parsed = computing::begin(None, move || granted(&grant, seconds_max, parse));
+    let parsed = parsed.await.map_err(|_| computing::defect())??;
+    Ok((parsed, held))
 }
 
 /// The compression that the Content-Encoding header names.
@@ -303,11 +391,13 @@ struct FrameReader {
     receiver: mpsc::Receiver<io::Result<Bytes>>,
     current: Bytes,
     ended: bool,
+    sent: SentBytes,
 }
 
 impl FrameReader {
-    fn new(receiver: mpsc::Receiver<io::Result<Bytes>>) -> Self {
+    fn new(receiver: mpsc::Receiver<io::Result<Bytes>>, sent: SentBytes) -> Self {
         Self {
+            sent,
             receiver,
             current: Bytes::new(),
             ended: false,
@@ -327,8 +417,8 @@ impl Read for FrameReader {
             // The connection's thread allocated the frame, so the memory count of this thread must not
             // change.
             let read = std::mem::replace(&mut self.current, next);
+            self.sent.add(self.current.len());
             memory::foreign(|| drop(read));
-            memory::check().map_err(|full| io::Error::other(FormatError::from(full)))?;
             self.ended = self.current.is_empty();
         }
         let length = buffer.len().min(self.current.len());

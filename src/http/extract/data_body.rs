@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use halfspace_formats::{self, Format, FormatError, json};
 
 use crate::http::App;
-use crate::http::extract::body::{self, Effort};
+use crate::http::extract::body::{self, Effort, SentBytes};
 use crate::http::extract::idempotency::RequestDigest;
 use crate::http::extract::work::ExamplesWork;
 use crate::http::middleware::drain_body::{Leftover, lend};
@@ -103,6 +103,12 @@ impl DataBody {
             return 1;
         }
         body::declared_length(headers).unwrap_or(1)
+    }
+
+    /// Returns the count of the bytes of the body that have arrived.
+    pub fn sent_bytes(&mut self) -> SentBytes {
+        let sent = self.parts.extensions.get_or_insert_default::<SentBytes>();
+        sent.clone()
     }
 
     /// Returns a handle to the rest of the body that the reader leaves.

@@ -9,6 +9,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::sample::data::Data;
+use halfspace_core::memory::Grant;
 use halfspace_formats::{Parsed, TextFormat, write_examples};
 use serde::Serialize;
 use serde_json::Value;
@@ -30,25 +31,33 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 /// Bytes of an example in JSON besides the bits: `{"x":"","y":-1},`.
 const EXAMPLE_BYTES: u64 = 16;
 
-/// Builds in the blocking pool under a permit of the owner. The run is stopped if the client leaves or after
-/// [`TIMEOUT`].
+/// Builds in the blocking pool under a permit of the owner and a grant of `bytes` bytes. The run is stopped if the client
+/// leaves or after [`TIMEOUT`]. The caller holds the grant as long as the result.
 ///
 /// # Errors
-/// Errors of `build`, and a lack of permits.
+/// Errors of `build`, and a lack of permits or of memory.
 pub async fn construct<T: Send + 'static>(
     app: &App,
     owner: &Owner,
+    bytes: u64,
     build: impl FnOnce(&Run) -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
+) -> Result<(T, Grant), Problem> {
     let permit = app.permits.constructions.take(owner).await?;
+    let grant = app.memory().try_take(bytes)?;
+    let held = grant.clone();
     let built = computing::within(TIMEOUT, Some(permit), move |stop| {
-        build(&Run {
+        let run = Run {
             stop: stop.clone(),
             ..Run::default()
-        })
+        };
+        let built = grant.within(|| build(&run));
+        match grant.refused() {
+            Some(refusal) if built.is_err() => Err(refusal.into()),
+            _ => built,
+        }
     });
     let timed_out = || Err(interrupted(Interrupt::TimeLimit));
-    built.await.unwrap_or_else(timed_out)
+    Ok((built.await.unwrap_or_else(timed_out)?, held))
 }
 
 /// The owner and the destination of a construction's data: the answer or a dataset.
@@ -62,11 +71,12 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Refuses an invalid name, and a sequence that would be too long, before the construction starts.
+    /// Refuses an invalid name, and a sequence that would be too long, before the construction starts. Returns a bound on
+    /// the memory of the construction and its answer.
     ///
     /// # Errors
     /// The limit that is exceeded, and a remedy.
-    pub fn check(&self, examples: u64, n: u64) -> Result<(), Problem> {
+    pub fn check(&self, examples: u64, n: u64) -> Result<u64, Problem> {
         check_name(&self.app, self.name.as_deref(), |detail| at("name", detail))?;
         let limits = &self.app.limits;
         let n_max = limits.n_max;
@@ -74,8 +84,9 @@ impl Keep {
             let detail = format!("n is {n}, more than n_max: {n_max}.");
             return Err(out_of_range("n", detail));
         }
-        // A growing vector takes up to twice the bytes of the examples.
-        let bytes = examples.saturating_mul(2 * n.div_ceil(64) * 8);
+        // Rows come in blocks of 64. The search keeps its rows, and the examples are a copy of them.
+        let rows = examples.saturating_add(1).next_multiple_of(64);
+        let bytes = rows.saturating_mul(2 * n.div_ceil(64) * 8);
         let limit = limits.state_bytes_max;
         if bytes > limit {
             let detail = format!(
@@ -84,18 +95,20 @@ impl Keep {
             );
             return Err(Problem::new(Code::TOO_LARGE, detail));
         }
-        let bytes = examples.saturating_mul(n + EXAMPLE_BYTES);
+        let json_bytes = examples.saturating_mul(n + EXAMPLE_BYTES);
         let limit = limits.prediction_bytes_max;
-        if !self.store && bytes > limit {
+        if !self.store && json_bytes > limit {
             let detail = format!(
-                "{examples} examples of {n} bits take {bytes} bytes of JSON, more than \
+                "{examples} examples of {n} bits take {json_bytes} bytes of JSON, more than \
                  prediction_bytes_max: {limit}. To store the examples as a dataset instead, send \
                  \"store\": true."
             );
             let field = at("store", detail.clone());
             return Err(Problem::new(Code::ANSWER_TOO_LONG, detail).with(field));
         }
-        Ok(())
+        // The text of the answer doubles while it grows, and is copied once.
+        let answer_bytes = if self.store { 0 } else { 4 * json_bytes };
+        Ok(bytes + answer_bytes)
     }
 
     /// The response. `told` returns the answer around the given JSON form of the data.

@@ -202,12 +202,12 @@ async fn adversary_made(
     let examples = size.saturating_add(2);
     let features = usize::try_from(n).unwrap_or(usize::MAX);
     adversary::check(features, size).map_err(no_adversary)?;
-    keep.check(examples, n)?;
+    let bytes = keep.check(examples, n)?;
     let seed = app.seed(request.seed);
-    let found = construct(&app, &keep.owner, move |run| {
+    let found = construct(&app, &keep.owner, bytes, move |run| {
         adversary::build(features, size, seed, run).map_err(no_adversary)
     });
-    let data = found.await?;
+    let (data, _memory) = found.await?;
     let told = |data| AdversaryAnswer {
         data,
         seed,
@@ -270,12 +270,12 @@ async fn counting_made(
         );
         return Err(out_of_range("alpha", detail).into());
     }
-    keep.check(plan.examples(), plan.numbers().m.into())?;
+    let bytes = keep.check(plan.examples(), plan.numbers().m.into())?;
     let building = plan.clone();
-    let found = construct(&app, &keep.owner, move |run| {
+    let found = construct(&app, &keep.owner, bytes, move |run| {
         building.build(run).map_err(interrupted)
     });
-    let Counting { data, query } = found.await?;
+    let (Counting { data, query }, _memory) = found.await?;
     let numbers = plan.numbers();
     let told = |data| CountingAnswer {
         data,

@@ -10,6 +10,7 @@ use std::time::Duration;
 use axum::body::BodyDataStream;
 use bytes::{Buf, Bytes};
 use futures_util::{FutureExt, StreamExt};
+use halfspace_core::memory::Grant;
 use halfspace_formats::{self, Decoder, NdjsonPortions, Options, Place, Portion, Supply};
 use tokio::time::timeout;
 
@@ -37,6 +38,8 @@ pub struct Feed {
     /// Sends frames to the source of `portions`. `None` once the body has ended.
     to_source: Option<mpsc::Sender<Bytes>>,
     portions: NdjsonPortions<Decoder<ReceivedBytes>>,
+    /// The memory of `portions`, between two steps that of a begun line.
+    memory: Grant,
     answers: Answers,
     step_lines: u64,
     /// Position that the session must have. `None` before the first example of a request that accepts any
@@ -73,6 +76,7 @@ impl Feed {
             frames: body.into_data_stream(),
             to_source: Some(to_source),
             portions: NdjsonPortions::new(decoder, options)?,
+            memory: app.memory().try_take(0)?,
             answers,
             step_lines: (STEP_FEATURES_MAX / n).clamp(1, STEP_LINES_MAX),
             position: None,
@@ -120,6 +124,7 @@ impl Feed {
             if let Some(portion) = self.portions.take()? {
                 self.learn(portion).await?;
             }
+            self.memory.shrink_to(self.portions.line_bytes());
             match read? {
                 Supply::More => {}
                 Supply::Pending => {
@@ -142,7 +147,8 @@ impl Feed {
         };
         while self.portions.lines() < last {
             let wanted = last - self.portions.lines();
-            match self.portions.read(wanted).map_err(of_session)? {
+            let read = self.memory.resettled(|| self.portions.read(wanted));
+            match read.map_err(of_session)? {
                 // Blank lines may never end, and other tasks need this thread.
                 Supply::More => tokio::task::yield_now().await,
                 Supply::Pending => match self.frames.next().now_or_never() {

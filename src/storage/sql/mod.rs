@@ -88,6 +88,11 @@ impl Store {
         }
     }
 
+    /// The limits of the store.
+    pub fn quotas(&self) -> &Quotas {
+        &self.quotas
+    }
+
     /// The store with these limits.
     #[must_use]
     pub fn limited(self, quotas: Quotas) -> Self {

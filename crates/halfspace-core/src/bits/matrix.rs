@@ -32,6 +32,15 @@ impl BitMatrix {
         }
     }
 
+    /// Creates a matrix without rows that takes no more memory while it grows to `rows` rows.
+    pub fn for_rows(n: usize, rows: usize) -> Self {
+        let words = rows.next_multiple_of(BLOCK_ROWS) * words_for(n);
+        Self {
+            words: Vec::with_capacity(words),
+            ..Self::new(n)
+        }
+    }
+
     /// Creates a matrix from words in the block layout.
     ///
     /// # Errors

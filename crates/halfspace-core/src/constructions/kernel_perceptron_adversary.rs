@@ -64,7 +64,7 @@ pub fn build(n: usize, size: u64, seed: u64, run: &Run) -> Result<Data, Adversar
     let mut random = Seed(seed).generator(Purpose::Examples);
     let draws_max = size.saturating_mul(DRAWS_EACH);
     let set = find(n, size, draws_max, &mut random, run)?;
-    let mut examples = BitMatrix::new(n);
+    let mut examples = BitMatrix::for_rows(n, set.rows() + 2);
     let all = BitVector::from_words(n, vec![u64::MAX; words_for(n)]);
     examples.push_row(BitVector::zeros(n).words());
     examples.push_row(all.words());
@@ -107,7 +107,7 @@ fn find(
     random: &mut Generator,
     run: &Run,
 ) -> Result<BitMatrix, AdversaryError> {
-    let mut set = BitMatrix::new(n);
+    let mut set = BitMatrix::for_rows(n, usize::try_from(size).unwrap_or(usize::MAX));
     let mut vector = vec![0; words_for(n)];
     for _ in 0..draws_max {
         draw(n, &mut vector, random);

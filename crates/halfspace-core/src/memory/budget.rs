@@ -5,9 +5,10 @@
 //! Several threads may compute one piece of work. [`SharedGrant`] charges the memory of helping threads to the grant of
 //! the work.
 
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::allocator::{adopt, reset_peak, thread_live, thread_peak};
 
@@ -102,6 +103,7 @@ impl MemoryBudget {
             peak: AtomicU64::new(0),
             helped_peak: AtomicU64::new(0),
             refused: Mutex::default(),
+            is_late: AtomicBool::new(false),
         }));
         grant.grow_to(bytes)?;
         Ok(grant)
@@ -165,6 +167,8 @@ struct Account {
     /// A bound on the bytes of the threads that helped at the same time: their largest peak, times their number.
     helped_peak: AtomicU64,
     refused: Mutex<Option<NoMemory>>,
+    /// Whether the time of [`Grant::within_time`] has ended.
+    is_late: AtomicBool,
 }
 
 impl Account {
@@ -220,6 +224,20 @@ impl Grant {
         self.within_since(thread_live(), work)
     }
 
+    /// Runs work on this thread as [`Self::settled`] does, for a limited time. After the time the calls of the work to
+    /// [`check`] and [`need`] fail, as if no memory were left, and [`Self::is_late`] tells the reason.
+    pub fn within_time<T>(&self, time: ComputingTime, work: impl FnOnce() -> T) -> T {
+        let until = (time.spent)().saturating_add(time.most);
+        let outer = DEADLINE.with(|deadline| deadline.replace(Some((time.spent, until))));
+        let _restored = RestoredDeadline(outer);
+        self.settled(work)
+    }
+
+    /// Whether work inside [`Self::within_time`] found its time over.
+    pub fn is_late(&self) -> bool {
+        self.0.is_late.load(Ordering::Relaxed)
+    }
+
     fn within_since<T>(&self, begun: i64, work: impl FnOnce() -> T) -> T {
         reset_peak();
         let own = Some((self.clone(), begun));
@@ -263,6 +281,44 @@ fn signed(bytes: u64) -> i64 {
 thread_local! {
     /// The grant of the work on this thread, and the allocated bytes of the thread when the work began.
     static CURRENT: RefCell<Option<(Grant, i64)>> = const { RefCell::new(None) };
+}
+
+/// The time that work may spend on computing.
+#[derive(Clone, Copy, Debug)]
+pub struct ComputingTime {
+    /// Returns the time that the calling thread has spent on computing.
+    pub spent: fn() -> Duration,
+    /// The longest time of the work.
+    pub most: Duration,
+}
+
+/// Calls of [`check`] and [`need`] between two looks at the clock, which costs more than a comparison of numbers.
+const CALLS_BETWEEN_LOOKS: u32 = 64;
+
+thread_local! {
+    /// The clock of the work on this thread, and the time at which the work must end.
+    static DEADLINE: Cell<Option<(fn() -> Duration, Duration)>> = const { Cell::new(None) };
+
+    /// Calls since the last look at the clock.
+    static CALLS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Restores the deadline of the enclosing work, even after a panic.
+struct RestoredDeadline(Option<(fn() -> Duration, Duration)>);
+
+impl Drop for RestoredDeadline {
+    fn drop(&mut self) {
+        DEADLINE.with(|deadline| deadline.set(self.0));
+    }
+}
+
+/// Whether the time of the work on this thread is over.
+fn is_late() -> bool {
+    let Some((spent, until)) = DEADLINE.with(Cell::get) else {
+        return false;
+    };
+    let calls = CALLS.with(|calls| calls.replace((calls.get() + 1) % CALLS_BETWEEN_LOOKS));
+    calls == 0 && spent() > until
 }
 
 /// Restores the grant of the enclosing work, even after a panic.
@@ -370,6 +426,14 @@ pub fn need(bytes: u64) -> Result<(), NoMemory> {
         let used = u64::try_from(thread_live() - begun).unwrap_or(0);
         let needed = used.saturating_add(bytes);
         let held = grant.bytes();
+        if grant.is_late() || is_late() {
+            grant.0.is_late.store(true, Ordering::Relaxed);
+            return Err(NoMemory {
+                asked: needed,
+                free: 0,
+                max: 0,
+            });
+        }
         if needed <= held {
             return Ok(());
         }
@@ -533,6 +597,31 @@ mod tests {
         assert_eq!(budget.taken(), grant.bytes());
         drop(grant);
         assert_eq!(budget.taken(), 0);
+    }
+
+    #[test]
+    fn late_work_is_refused_from_then_on() {
+        thread_local! {
+            static NOW: Cell<u64> = const { Cell::new(7) };
+        }
+        let time = ComputingTime {
+            spent: || Duration::from_secs(NOW.get()),
+            most: Duration::from_secs(2),
+        };
+        let budget = MemoryBudget::new(64 * MIB);
+        let grant = budget.try_take(MIB).expect("room");
+        let calls = grant.within_time(time, || {
+            for now in [8, 9] {
+                NOW.set(now);
+                assert!((0..1000).all(|_| check().is_ok()), "{now}");
+            }
+            NOW.set(10);
+            (0..1000).take_while(|_| check().is_ok()).count()
+        });
+        assert!(calls < CALLS_BETWEEN_LOOKS as usize, "{calls}");
+        assert!(grant.is_late() && grant.within(check).is_err());
+        let other = budget.try_take(MIB).expect("room");
+        assert_eq!(other.within(|| (0..1000).try_for_each(|_| check())), Ok(()));
     }
 
     #[test]

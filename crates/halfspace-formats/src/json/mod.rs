@@ -16,18 +16,19 @@ use std::fmt;
 use std::io::{BufReader, Read};
 use std::marker::PhantomData;
 
-use crate::plain_words;
+use halfspace_core::memory;
+use memchr::{memchr_iter, memchr2_iter};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment, Track};
 
-use crate::ParseLimits;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::depth::DepthReader;
 use crate::json::scope::TensorScope;
 use crate::json::window::{Window, WindowReader};
+use crate::{ParseLimits, plain_words};
 
 /// Bytes per read of the source. A buffer is filled with zeros first, so a long one would delay small documents.
 const READ_BYTES: usize = 16 * 1024;
@@ -59,12 +60,22 @@ pub fn from_reader<T: DeserializeOwned>(
         .take(SLICE_BYTES as u64)
         .read_to_end(&mut begun)?;
     if begun.len() < SLICE_BYTES {
+        memory::need(value_bytes(&begun))?;
         return read(serde_json::Deserializer::from_slice(&begun), limits, None);
     }
     let reader = begun
         .as_slice()
         .chain(BufReader::with_capacity(READ_BYTES, reader));
     read(serde_json::Deserializer::from_reader(reader), limits, None)
+}
+
+/// Bounds the memory of a document as a tree of values. A map of one member is the costliest value of its length.
+fn value_bytes(text: &[u8]) -> u64 {
+    const MAP_BYTES: usize = 640;
+    const VALUE_BYTES: usize = 64;
+    let values = memchr2_iter(b',', b'[', text).count();
+    let maps = memchr_iter(b'{', text).count();
+    (MAP_BYTES * maps + VALUE_BYTES * values + text.len()) as u64
 }
 
 /// Reads one JSON document, an object that contains a tensor of examples with `n` features: see

@@ -1,6 +1,6 @@
 //! The cells of a table until its encoding is known, in memory or in a file.
 //!
-//! A piece holds at most 64 rows: one code per cell, and a number for each cell of a column of numbers. A piece begins
+//! A piece holds at most 64 rows, and fewer of a wide table: one code per cell, and a number for each cell of a column of numbers. A piece begins
 //! with a word for the number of its rows and one bit per column for the columns of numbers.
 
 use std::io;
@@ -11,6 +11,9 @@ use super::column_scan::KeptCell;
 use crate::stored::overflow::Overflow;
 use crate::stored::spool::OpenSpool;
 use crate::stored::words::{WordReader, WordWriter};
+
+/// The number of cells after which a piece ends.
+const PIECE_CELLS: usize = 1 << 16;
 
 /// The rows so far.
 pub(crate) struct CellBuffer {
@@ -29,6 +32,12 @@ struct Piece {
     numbers: Vec<f64>,
     /// Bit `c` tells whether column `c` is kept as numbers.
     is_numbers: Vec<u64>,
+}
+
+impl Piece {
+    fn is_full(&self) -> bool {
+        self.rows == BLOCK_ROWS || self.codes.len() >= PIECE_CELLS
+    }
 }
 
 impl CellBuffer {
@@ -55,7 +64,7 @@ impl CellBuffer {
             let bit = self.piece.is_numbers[column / WORD_BITS] >> (column % WORD_BITS) & 1 == 1;
             bit != matches!(cell, KeptCell::Number(_))
         });
-        if changes || self.piece.rows == BLOCK_ROWS {
+        if changes || self.piece.is_full() {
             self.end_piece()?;
         }
         if changes {
@@ -89,7 +98,7 @@ impl CellBuffer {
     pub(crate) fn push_codes(&mut self, codes: &[u8]) -> io::Result<()> {
         debug_assert_eq!(codes.len(), self.columns);
         let changes = self.piece.is_numbers.iter().any(|&word| word != 0);
-        if changes || self.piece.rows == BLOCK_ROWS {
+        if changes || self.piece.is_full() {
             self.end_piece()?;
             self.piece.is_numbers.fill(0);
         }

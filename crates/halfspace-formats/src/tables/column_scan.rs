@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use halfspace_core::memory;
+
 use super::cell::{Cell, DecimalMark};
 use super::options::KindName;
 use crate::error::{Fault, FormatErrorKind, excerpt};
@@ -16,7 +18,7 @@ pub(crate) const VALUES_MAX: usize = 256;
 /// The largest size of a value, in bytes.
 const VALUE_BYTES_MAX: usize = 1024;
 
-/// No value of this byte has occurred.
+/// No value of this text has occurred.
 const NO_CODE: u16 = u16::MAX;
 
 /// A value of a column.
@@ -42,8 +44,9 @@ pub(crate) struct ColumnScan {
     /// The values in the order of their first rows. The index of a value is its code.
     pub(crate) values: Vec<ColumnValue>,
     codes: HashMap<Box<[u8]>, u8>,
-    /// The codes of the values of one byte.
+    /// The codes of the values of one byte, and of the empty text.
     short_codes: Box<[u16; VALUES_MAX]>,
+    empty_code: u16,
     /// Whether the later cells are kept as numbers.
     pub(crate) is_numbers: bool,
     /// The missing cells that are not kept by a code, and the first row with one.
@@ -62,6 +65,7 @@ impl ColumnScan {
             values: Vec::new(),
             codes: HashMap::new(),
             short_codes: Box::new([NO_CODE; VALUES_MAX]),
+            empty_code: NO_CODE,
             is_numbers: false,
             missing_numbers: 0,
             missing_row: 0,
@@ -78,6 +82,7 @@ impl ColumnScan {
     pub(crate) fn push_known(&mut self, text: &[u8]) -> Option<u8> {
         let code = match text {
             [byte] => u8::try_from(self.short_codes[usize::from(*byte)]).ok(),
+            [] => u8::try_from(self.empty_code).ok(),
             _ if self.is_numbers => None,
             _ => self.codes.get(text).copied(),
         }?;
@@ -131,6 +136,8 @@ impl ColumnScan {
     }
 
     fn push_new(&mut self, text: &[u8], row: u64) -> Result<KeptCell, Fault> {
+        // Of a short row every cell may be a new value.
+        memory::check()?;
         let cell = self.read(text)?;
         if self.is_declared && cell != Cell::Missing {
             let detail = format!("does not declare the value {}", excerpt(text));
@@ -160,10 +167,10 @@ impl ColumnScan {
             );
             return Err(Fault::new(FormatErrorKind::BadValue, detail));
         }
-        if let [byte] = text {
-            self.short_codes[usize::from(*byte)] = code.into();
-        } else {
-            self.codes.insert(text.into(), code);
+        match text {
+            [byte] => self.short_codes[usize::from(*byte)] = code.into(),
+            [] => self.empty_code = code.into(),
+            _ => drop(self.codes.insert(text.into(), code)),
         }
         self.values.push(ColumnValue {
             text: text.into(),
@@ -202,6 +209,7 @@ impl ColumnScan {
             return Err(too_many(b""));
         }
         self.short_codes.fill(NO_CODE);
+        self.empty_code = NO_CODE;
         self.is_numbers = true;
         Ok(())
     }

@@ -1,5 +1,9 @@
 //! The columns of a table: their names, their roles and the description of the finished table.
 
+use std::collections::{HashMap, HashSet};
+
+use halfspace_core::memory::{self, NoMemory};
+
 use super::bare_line::LabelPlace;
 use super::cell::Cell;
 use super::column_scan::{ColumnScan, ColumnValue};
@@ -105,13 +109,11 @@ impl TableColumn {
 
 impl TableColumns {
     /// Returns `count` columns without roles.
-    pub(crate) fn named(names: Option<Vec<String>>, count: usize) -> Self {
+    ///
+    /// # Errors
+    /// When memory ends.
+    pub(crate) fn named(names: Option<Vec<String>>, count: usize) -> Result<Self, NoMemory> {
         let has_header = names.is_some();
-        let numbered = || {
-            (1..=count)
-                .map(|number| format!("column_{number}"))
-                .collect()
-        };
         let column = |name: String| TableColumn {
             counted: match has_header && name.is_empty() {
                 true => Counted::Begins,
@@ -121,15 +123,28 @@ impl TableColumns {
             ignored: None,
             kind: None,
         };
-        Self {
-            columns: names
-                .unwrap_or_else(numbered)
-                .into_iter()
-                .map(column)
-                .collect(),
+        let columns = match names {
+            Some(names) => memory::collect(names.into_iter().map(|name| Ok(column(name))))?,
+            None => {
+                memory::collect((1..=count).map(|number| Ok(column(format!("column_{number}")))))?
+            }
+        };
+        Ok(Self {
+            columns,
             has_header,
             label: None,
+        })
+    }
+
+    /// Returns the place of each name, so that many names are found in one pass. Of equal names the first counts.
+    fn by_name(&self) -> Result<HashMap<&str, usize>, NoMemory> {
+        // A table of hashes has at most four places for each entry.
+        memory::need_of::<(&str, usize, u8)>(4 * self.columns.len())?;
+        let mut places = HashMap::with_capacity(self.columns.len());
+        for (at, column) in self.columns.iter().enumerate() {
+            places.entry(column.name.as_str()).or_insert(at);
         }
+        Ok(places)
     }
 
     /// Gives each column its role.
@@ -141,17 +156,29 @@ impl TableColumns {
         labels: Option<&LabelsColumn>,
         options: &TableOptions,
     ) -> Result<(), Fault> {
-        for name in &options.ignore {
-            let at = self.find(name, "ignore")?;
-            self.columns[at].ignored = Some("the request ignores the column");
-        }
-        for (name, kind) in &options.kinds {
-            let at = self.find(name, "kinds")?;
+        let stated = options
+            .kinds
+            .iter()
+            .map(|(name, kind)| (name, *kind, "kinds"));
+        let ignored = options.ignore.iter();
+        let ignored = ignored.map(|name| (name, KindName::Ignored, "ignore"));
+        let stated: Vec<(usize, KindName)> = match options.ignore.len() + options.kinds.len() {
+            0 => Vec::new(),
+            _ => {
+                let names = self.by_name()?;
+                let place = |(name, kind, option): (&String, KindName, &str)| {
+                    let by_name = names.get(name.as_str()).copied();
+                    Ok::<_, Fault>((self.place(name, by_name, option)?, kind))
+                };
+                memory::collect(ignored.chain(stated).map(place))?
+            }
+        };
+        for (at, kind) in stated {
             let column = &mut self.columns[at];
             match kind {
                 KindName::Ignored => column.ignored = Some("the request ignores the column"),
                 kind => {
-                    column.kind = Some(*kind);
+                    column.kind = Some(kind);
                     column.counted = Counted::No;
                 }
             }
@@ -260,8 +287,13 @@ impl TableColumns {
 
     /// Finds a column by its name, or by its number from 1 or, from the end, from -1.
     fn find(&self, name: &str, option: &str) -> Result<usize, Fault> {
-        let by_name = |column: &TableColumn| self.has_header && column.name == name;
-        if let Some(at) = self.columns.iter().position(by_name) {
+        let by_name = self.columns.iter().position(|column| column.name == name);
+        self.place(name, by_name, option)
+    }
+
+    /// Returns the column that an option means. `by_name` is the column of this name.
+    fn place(&self, name: &str, by_name: Option<usize>, option: &str) -> Result<usize, Fault> {
+        if let Some(at) = by_name.filter(|_| self.has_header) {
             return Ok(at);
         }
         let count = self.columns.len();
@@ -330,25 +362,22 @@ impl TableColumns {
             let rank = index - usize::from(their_label.is_some_and(|label| label < index));
             rank + usize::from(own_label.is_some_and(|label| label <= rank))
         };
-        Ok(encoding.columns.iter().map(place).collect())
+        memory::collect(encoding.columns.iter().map(|column| Ok(place(column))))
     }
 
     fn places_by_name(&self, encoding: &TableEncoding) -> Result<Vec<usize>, Fault> {
-        let find = |name: &str| self.columns.iter().position(|column| column.name == name);
-        let known = |name: &str| {
-            encoding.columns.iter().any(|column| column.name == name)
-                || encoding
-                    .ignored
-                    .iter()
-                    .any(|ignored| ignored.column == name)
-                || encoding
-                    .label
-                    .as_ref()
-                    .is_some_and(|label| label.column == name)
-        };
+        let own = self.by_name()?;
+        let mut known = HashSet::new();
+        let ignored = encoding.ignored.iter().map(|ignored| &ignored.column);
+        let others = ignored.chain(encoding.label.iter().map(|label| &label.column));
+        let names = encoding.columns.iter().map(|column| &column.name);
+        for name in names.chain(others) {
+            memory::insert(&mut known, name.as_str())?;
+        }
         let surplus = (0..self.columns.len()).find(|&at| {
             let column = &self.columns[at];
-            self.label != Some(at) && column.ignored.is_none() && !known(&column.name)
+            let is_known = known.contains(column.name.as_str());
+            self.label != Some(at) && column.ignored.is_none() && !is_known
         });
         if let Some(at) = surplus {
             let detail = format!(
@@ -359,7 +388,7 @@ impl TableColumns {
             return Err(Fault::new(FormatErrorKind::TableOption, detail));
         }
         let place = |column: &ColumnEncoding| {
-            find(&column.name).ok_or_else(|| {
+            own.get(column.name.as_str()).copied().ok_or_else(|| {
                 let detail = format!(
                     "The table has no column {}, which the encoding needs; the columns are {}.",
                     excerpt(column.name.as_bytes()),
@@ -368,7 +397,7 @@ impl TableColumns {
                 Fault::new(FormatErrorKind::TableOption, detail)
             })
         };
-        encoding.columns.iter().map(place).collect()
+        memory::collect(encoding.columns.iter().map(place))
     }
 
     /// Returns the columns that can have features.
@@ -387,7 +416,7 @@ impl TableColumns {
         kind: RowsKind,
         zero_bit_value: f64,
         missing: MissingCells,
-    ) -> TableEncoding {
+    ) -> Result<TableEncoding, NoMemory> {
         let low = if zero_bit_value < 0.0 { "-1" } else { "0" };
         let kind = match kind {
             RowsKind::Boolean => ColumnKind::Boolean {
@@ -395,8 +424,8 @@ impl TableColumns {
             },
             RowsKind::Real => ColumnKind::Number,
         };
-        let columns = self.features().map(|at| (at, kind.clone(), false));
-        self.describe(label, columns.collect(), missing)
+        let columns = self.features().map(|at| Ok((at, kind.clone(), false)));
+        self.describe(label, memory::collect(columns)?, missing)
     }
 
     /// Describes a table with the kinds of its columns with features, and whether they have missing cells.
@@ -405,37 +434,38 @@ impl TableColumns {
         label: Option<LabelEncoding>,
         kinds: Vec<(usize, ColumnKind, bool)>,
         missing: MissingCells,
-    ) -> TableEncoding {
+    ) -> Result<TableEncoding, NoMemory> {
         let mut next = 0;
         let columns = kinds.into_iter().map(|(at, kind, missing)| {
             let from = next;
             next += kind.features() as u32 + u32::from(missing);
-            ColumnEncoding {
+            Ok::<_, NoMemory>(ColumnEncoding {
                 name: self.columns[at].name.clone(),
                 index: at as u32 + 1,
                 features: [from, next],
                 kind,
                 missing,
-            }
+            })
         });
-        let columns = columns.collect();
+        let columns = memory::collect(columns)?;
         let ignored = self.columns.iter().enumerate().filter_map(|(at, column)| {
             let counts = column
                 .counts_rows()
                 .then_some("the column has no name and counts the rows");
-            Some(IgnoredColumn {
+            let why = column.ignored.or(counts)?.to_owned();
+            Some(Ok::<_, NoMemory>(IgnoredColumn {
                 column: column.name.clone(),
                 index: at as u32 + 1,
-                why: column.ignored.or(counts)?.to_owned(),
-            })
+                why,
+            }))
         });
-        TableEncoding {
+        Ok(TableEncoding {
             label,
             columns,
-            ignored: ignored.collect(),
+            ignored: memory::collect(ignored)?,
             missing,
             header: self.has_header,
-        }
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use halfspace_core::memory::{self, NoMemory};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -14,6 +15,9 @@ use crate::error::{Fault, FormatErrorKind, excerpt};
 
 /// The spelling of a missing cell in the names of features.
 pub(crate) const MISSING_NAME: &str = "?";
+
+/// The bytes of a threshold in the name of a feature, beside those of the column. Few thresholds are longer.
+const NUMBER_BYTES: usize = 32;
 
 /// The largest size of the names and values of an encoding, in bytes. An encoding stands in the rows of the store.
 pub(crate) const DESCRIPTION_BYTES_MAX: usize = 4 << 20;
@@ -410,6 +414,19 @@ impl TableEncoding {
     pub fn feature_names(&self) -> Vec<String> {
         let names = self.columns.iter().flat_map(ColumnEncoding::feature_names);
         names.collect()
+    }
+
+    /// Asks for the memory of [`Self::feature_names`]. Each name repeats the name of its column.
+    pub(crate) fn need_feature_names(&self) -> Result<(), NoMemory> {
+        let column = |column: &ColumnEncoding| {
+            let features = column.kind.features() + usize::from(column.missing);
+            let values: usize = match &column.kind {
+                ColumnKind::Nominal { values } => values.iter().map(String::len).sum(),
+                _ => NUMBER_BYTES * features,
+            };
+            features * (column.name.len() + size_of::<String>()) + values
+        };
+        memory::need(self.columns.iter().map(|each| column(each) as u64).sum())
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use halfspace_core::memory;
+
 use super::table_builder::InColumn;
 use crate::error::{Fault, FormatErrorKind};
 use crate::text::numbers::{NumberFault, parse_number};
@@ -16,28 +18,38 @@ pub(crate) fn names<'c>(
     cell: impl Fn(usize) -> &'c [u8],
     options: &Options,
 ) -> Result<Option<Vec<String>>, InColumn> {
-    if !has_header(columns, &cell, options) {
+    let has_header = has_header(columns, &cell, options).map_err(|fault| (0, fault))?;
+    if !has_header {
         return Ok(None);
     }
     let mut seen = HashSet::new();
-    let name = |index: usize| {
+    let mut name = |index: usize| {
         let wrong = |detail: String| (index, Fault::new(FormatErrorKind::Schema, detail));
         let name = str::from_utf8(cell(index))
             .map_err(|_| wrong(format!("The name of column {} is not UTF-8.", index + 1)))?;
-        if !name.is_empty() && !seen.insert(name) {
+        let is_new = memory::insert(&mut seen, name).map_err(|full| (index, full.into()))?;
+        if !name.is_empty() && !is_new {
             return Err(wrong(format!("The name {name:?} occurs twice.")));
         }
         Ok(name.to_owned())
     };
-    (0..columns).map(name).collect::<Result<_, _>>().map(Some)
+    let mut names = Vec::new();
+    for index in 0..columns {
+        memory::push(&mut names, name(index)?).map_err(|full| (index, full.into()))?;
+    }
+    Ok(Some(names))
 }
 
 /// Whether the first row holds the names of the columns: distinct texts, none of which is a number.
-fn has_header<'c>(columns: usize, cell: &impl Fn(usize) -> &'c [u8], options: &Options) -> bool {
+fn has_header<'c>(
+    columns: usize,
+    cell: &impl Fn(usize) -> &'c [u8],
+    options: &Options,
+) -> Result<bool, Fault> {
     let texts = || (0..columns).map(cell);
     match options.header {
-        Header::True => true,
-        Header::False => false,
+        Header::True => Ok(true),
+        Header::False => Ok(false),
         Header::Auto => {
             // A first row with some numbers is data instead of names, and must not vanish.
             let is_number = |text| parse_number(text) != Err(NumberFault::NotANumber);
@@ -47,10 +59,16 @@ fn has_header<'c>(columns: usize, cell: &impl Fn(usize) -> &'c [u8], options: &O
                 }
                 _ => false,
             };
+            if is_named || texts().any(is_number) {
+                return Ok(is_named);
+            }
             let mut seen = HashSet::new();
-            is_named
-                || !texts().any(is_number)
-                    && texts().all(|text| text.is_empty() || seen.insert(text))
+            for text in texts() {
+                if !memory::insert(&mut seen, text)? && !text.is_empty() {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
         }
     }
 }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
+use halfspace_core::memory;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -41,8 +42,9 @@ impl<'de> Visitor<'de> for RowVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ObjectRow<'de>, A::Error> {
         let mut members: Vec<(Cow<'de, str>, &RawValue)> = Vec::new();
         while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &RawValue>()? {
-            members.push((name, value));
+            memory::push(&mut members, (name, value)).map_err(de::Error::custom)?;
         }
+        memory::need_of::<&str>(members.len()).map_err(de::Error::custom)?;
         let mut names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -108,8 +110,7 @@ impl<'o> ObjectRows<'o> {
         let table = match &mut self.table {
             Some(table) => table,
             none => {
-                let names: Vec<String> = row.0.iter().map(|(name, _)| name.to_string()).collect();
-                let count = names.len();
+                let count = row.0.len();
                 if count == 0 || count > self.options.limits.n_max {
                     let fault = match count {
                         0 => {
@@ -122,7 +123,14 @@ impl<'o> ObjectRows<'o> {
                     };
                     return Err(fault.placed(Some(place(0))));
                 }
+                let names = row.0.iter();
+                let names = names.map(|(name, _)| Ok::<_, FormatError>(name.to_string()));
+                let names = memory::collect(names)?;
+                // The names once more, each with its place, in a table with at most four places for each.
+                let bytes: usize = names.iter().map(String::len).sum();
+                memory::need(bytes as u64 + 4 * (count * size_of::<(String, usize, u8)>()) as u64)?;
                 self.columns = names.iter().cloned().zip(0..).collect();
+                memory::need_of::<Cell>(count)?;
                 self.cells.resize(count, Cell::default());
                 let names = Some(names);
                 let spool = self.spool.take();

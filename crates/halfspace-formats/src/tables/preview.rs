@@ -4,6 +4,7 @@
 //! preview too. Each column is therefore scanned here without regard to the kind that the request states, and the
 //! reader of the table continues after a refused cell. The module does not know how cells become features.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -154,11 +155,15 @@ impl Preview {
     /// Starts a table whose columns have their roles.
     pub(crate) fn begin(&self, table: &TableColumns, options: &TableOptions) {
         let given = options.encoding.as_deref();
-        let given = given.and_then(|given| Some((given, table.places(given).ok()?)));
+        let given = given.and_then(|given| {
+            let places = table.places(given).ok()?;
+            let indices: HashMap<usize, usize> = places.into_iter().zip(0..).collect();
+            Some((given, indices))
+        });
         let seen = |at: usize| {
             let mut column = table.columns[at].clone();
-            let kind = given.as_ref().and_then(|(given, places)| {
-                let index = places.iter().position(|&place| place == at);
+            let kind = given.as_ref().and_then(|(given, indices)| {
+                let index = indices.get(&at).copied();
                 if index.is_none() {
                     column.ignored = Some("the encoding ignores the column");
                 }
@@ -305,8 +310,9 @@ impl PartialEq for Preview {
 
 impl Seen {
     fn column(&mut self, at: usize) -> Option<&mut SeenColumn> {
-        let mut columns = self.table.as_mut()?.columns.iter_mut();
-        columns.find(|column| column.at == at)
+        let columns = &mut self.table.as_mut()?.columns;
+        let found = columns.binary_search_by_key(&at, |column| column.at);
+        found.ok().map(|found| &mut columns[found])
     }
 }
 

@@ -1,10 +1,12 @@
 //! Rows whose encoding is found after the last row: the scan of the columns, and the pass that encodes the kept cells.
 
+use halfspace_core::memory::{self, NoMemory};
+
 use super::bare_line::{BareLine, LabelPlace};
 use super::cell::Cell;
 use super::cell_buffer::{CellBuffer, Cells, KeptRow};
 use super::column_scan::{ColumnScan, KeptCell};
-use super::columns::{TableColumns, column_kind};
+use super::columns::{TableColumn, TableColumns, column_kind};
 use super::encoder::Encoder;
 use super::encoding::{
     CellFeatures, ColumnEncoding, ColumnKind, LabelEncoding, MissingCells, TableEncoding,
@@ -12,7 +14,7 @@ use super::encoding::{
 use super::label_scan::ReadLabels;
 use super::options::{BINS_DEFAULT, Numbers};
 use super::table_builder::InColumn;
-use super::thresholds::{PASSES, QuantileSearch};
+use super::thresholds::QuantileSearch;
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::stored::spool::Spool;
@@ -41,12 +43,9 @@ impl TableScan {
         mut plain: Option<Parsed<ParsedRows>>,
         spool: Option<Spool>,
     ) -> Result<Self, FormatError> {
-        let scan = |kind| ColumnScan::new(kind, options.table.decimal);
-        let mut columns: Vec<_> = table
-            .columns
-            .iter()
-            .map(|column| scan(column.kind))
-            .collect();
+        let scan = |column: &TableColumn| ColumnScan::new(column.kind, options.table.decimal);
+        let scans = table.columns.iter().map(|column| Ok(scan(column)));
+        let mut columns = memory::collect::<_, FormatError>(scans)?;
         let mut number = 0;
         if let Some(plain) = &mut plain {
             let features: Vec<usize> = table.features().collect();
@@ -60,6 +59,7 @@ impl TableScan {
             })?;
         }
         let width = columns.len() + 1;
+        memory::need_of::<(KeptCell, u8)>(width)?;
         Ok(Self {
             plain,
             columns,
@@ -116,9 +116,9 @@ impl TableScan {
                 .push(kept.map_err(|fault| (at, table.about(at, fault)))?);
         }
         self.row.push(KeptCell::Code(label.unwrap_or(0)));
-        self.cells
-            .push(&self.row)
-            .map_err(|error| (0, Fault::unspooled(error)))
+        let pushed = self.cells.push(&self.row).map_err(Fault::unspooled);
+        let pushed = pushed.and_then(|()| Ok(memory::check()?));
+        pushed.map_err(|fault| (0, fault))
     }
 
     /// Sets a row whose `n` cells beside the label are letters or digits that have occurred. Returns false if the line
@@ -185,7 +185,7 @@ impl TableScan {
             let kind = column_kind(scan, table.columns[at].kind, options.table.numbers);
             let (kind, has_missing) = kind.map_err(|fault| table.about(at, fault))?;
             missing.cells += scan.missing().0;
-            kinds.push((at, kind, has_missing));
+            memory::push(&mut kinds, (at, kind, has_missing))?;
         }
         let mut rows = KeptRows {
             label: table.label,
@@ -195,18 +195,21 @@ impl TableScan {
         };
         if options.table.numbers == Numbers::Thermometer {
             let bins = options.table.bins.unwrap_or(BINS_DEFAULT);
-            find_thresholds(&mut kinds, &self.columns, &mut rows, bins)?;
+            find_thresholds(
+                &mut kinds,
+                &self.columns,
+                &mut rows,
+                bins,
+                options.limits.n_max,
+            )?;
         }
         let (read, label) = labels.unzip();
-        let encoding = table.describe(label, kinds, missing);
+        let encoding = table.describe(label, kinds, missing)?;
         let mut encoder = Encoder::new(encoding, options, self.spool.as_ref().map(Spool::fork))?;
-        let columns: Vec<CodedColumn> = {
-            let columns = encoder.encoding.columns.iter();
-            columns
-                .map(|column| CodedColumn::new(column, &self.columns))
-                .collect()
-        };
-        let bits = CodedBits::of(&columns).filter(|_| !encoder.is_real());
+        let columns = encoder.encoding.columns.iter();
+        let columns = columns.map(|column| Ok(CodedColumn::new(column, &self.columns)));
+        let columns = memory::collect::<_, FormatError>(columns)?;
+        let bits = CodedBits::of(&columns)?.filter(|_| !encoder.is_real());
         rows.for_each(|row, label| {
             match (&bits, row) {
                 (Some(bits), KeptRow::Codes(codes)) => encoder.put_bits(bits.of_row(codes)),
@@ -232,12 +235,18 @@ struct KeptRows {
 }
 
 impl KeptRows {
-    /// Passes the cells and the label code of each row to `see`. The call may be repeated.
+    /// Passes the cells and the label code of each row to `see`. The call may be repeated. Each row asks for the memory
+    /// and the time of the work, since the rows may stand for more bytes than the body had.
     fn for_each(
         &mut self,
         mut see: impl FnMut(KeptRow<'_>, u8) -> Result<(), FormatError>,
     ) -> Result<(), FormatError> {
+        let mut see = |row: KeptRow<'_>, label| {
+            memory::check()?;
+            see(row, label)
+        };
         if let Some(plain) = &mut self.plain {
+            memory::need_of::<KeptCell>(self.columns)?;
             let mut row = vec![KeptCell::Code(0); self.columns];
             plain
                 .data
@@ -300,27 +309,28 @@ struct CodedBits {
 }
 
 impl CodedBits {
-    fn of(columns: &[CodedColumn]) -> Option<Self> {
+    /// Returns `None` if a cell may have several features.
+    fn of(columns: &[CodedColumn]) -> Result<Option<Self>, NoMemory> {
         let mut coded = Self {
             columns: Vec::new(),
             bits: Vec::new(),
         };
         for column in columns {
-            coded
-                .columns
-                .push((column.column.place(), coded.bits.len()));
+            let place = (column.column.place(), coded.bits.len());
+            memory::push(&mut coded.columns, place)?;
             for features in &column.codes {
-                coded.bits.push(match features {
+                let bit = match features {
                     Some(CellFeatures::Ones { from, count: 1 }) => (*from, 1),
                     // The first feature of the column exists, but is not set.
                     None | Some(CellFeatures::Ones { count: 0, .. }) => {
                         (column.column.features[0], 0)
                     }
-                    Some(_) => return None,
-                });
+                    Some(_) => return Ok(None),
+                };
+                memory::push(&mut coded.bits, bit)?;
             }
         }
-        Some(coded)
+        Ok(Some(coded))
     }
 
     /// Returns the features of a row, and 1 for each feature to be set or 0.
@@ -331,11 +341,16 @@ impl CodedBits {
 }
 
 /// Finds the thresholds of all thermometer columns.
+///
+/// # Errors
+/// When so many columns of so many bins could have more than `n_max` features, when memory or time ends, or when the
+/// rows cannot be read.
 fn find_thresholds(
     kinds: &mut [(usize, ColumnKind, bool)],
     scans: &[ColumnScan],
     rows: &mut KeptRows,
     bins: u32,
+    n_max: usize,
 ) -> Result<(), FormatError> {
     /// The search in one column.
     struct Search {
@@ -346,16 +361,27 @@ fn find_thresholds(
         count: u64,
         quantiles: Option<QuantileSearch>,
     }
-    let of = |(kind, (at, column, _)): (usize, &(usize, ColumnKind, bool))| {
-        matches!(column, ColumnKind::Thermometer { .. }).then_some(Search {
+    let is_thermometer =
+        |kind: &(usize, ColumnKind, bool)| matches!(kind.1, ColumnKind::Thermometer { .. });
+    let columns = kinds.iter().filter(|kind| is_thermometer(kind)).count();
+    if columns.saturating_mul(bins as usize) > n_max {
+        let what = format!(
+            "{columns} columns of numbers with {bins} bins each may have {} features; `bins=` asks for fewer bins, and \
+             `ignore=COLUMN,..` leaves columns out",
+            columns.saturating_mul(bins as usize)
+        );
+        return Err(Fault::too_large(&what, "n_max", n_max as u64).into());
+    }
+    let of = |(kind, found @ (at, ..)): (usize, &(usize, ColumnKind, bool))| {
+        is_thermometer(found).then_some(Ok::<_, FormatError>(Search {
             kind,
             at: *at,
             minimum: f64::INFINITY,
             count: 0,
             quantiles: None,
-        })
+        }))
     };
-    let mut searches: Vec<Search> = kinds.iter().enumerate().filter_map(of).collect();
+    let mut searches = memory::collect(kinds.iter().enumerate().filter_map(of))?;
     let number = |search: &Search, row: KeptRow<'_>| match row.cell(search.at) {
         KeptCell::Number(number) => Some(number).filter(|number| !number.is_nan()),
         KeptCell::Code(code) => match scans[search.at].values[usize::from(code)].cell {
@@ -372,10 +398,13 @@ fn find_thresholds(
         }
         Ok(())
     })?;
+    let bytes = |search: &Search| QuantileSearch::bytes(search.count, bins);
+    memory::need(searches.iter().map(bytes).sum())?;
     for search in &mut searches {
         search.quantiles = Some(QuantileSearch::new(search.count, bins));
     }
-    for _ in 0..PASSES {
+    let quantiles = |search: &Search| search.quantiles.as_ref().map(QuantileSearch::passes);
+    for _ in 0..searches.iter().filter_map(quantiles).max().unwrap_or(0) {
         rows.for_each(|row, _| {
             for search in &mut searches {
                 if let (Some(number), Some(quantiles)) =

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use halfspace_core::memory;
+
 use super::bare_line::{BareLine, LabelPlace};
 use super::cell::{DecimalMark, is_missing};
 use super::columns::TableColumns;
@@ -81,7 +83,10 @@ impl Stage {
             return Ok(Self::Encoded(Box::new(encoder), places));
         }
         if request.numbers_only || table.are_plain(request) {
-            return plain(table.features().collect(), spool);
+            return plain(
+                memory::collect(table.features().map(Ok::<_, Fault>))?,
+                spool,
+            );
         }
         let scan = TableScan::new(table, options, None, spool)?;
         Ok(Self::Scan(Box::new(scan)))
@@ -123,7 +128,7 @@ impl<'o> TableBuilder<'o> {
         spool: Option<Spool>,
     ) -> Result<Self, FormatError> {
         let request = &options.table;
-        let mut table = TableColumns::named(names, columns);
+        let mut table = TableColumns::named(names, columns)?;
         let assigned = table.assign(options.labels.as_ref(), request);
         if let Some(preview) = &options.preview {
             preview.begin(&table, request);
@@ -287,6 +292,7 @@ impl<'o> TableBuilder<'o> {
         place: impl Fn(usize) -> Place,
     ) -> Result<(), FormatError> {
         let placed = |(at, fault): InColumn| fault.placed(Some(place(at)));
+        memory::check()?;
         self.rows += 1;
         let is_left_out = self.leaves_out(&cell);
         if let Some(preview) = &self.options.preview {
@@ -454,7 +460,7 @@ impl<'o> TableBuilder<'o> {
                 let parsed = builder.finish(options.unlabelled)?;
                 let kind = parsed.data.header().kind;
                 let encoding = match &options.table.encoding {
-                    None => table.describe_plain(label, kind, parsed.zero_bit_value, missing),
+                    None => table.describe_plain(label, kind, parsed.zero_bit_value, missing)?,
                     Some(given) => TableEncoding {
                         label,
                         missing,
@@ -476,6 +482,7 @@ impl<'o> TableBuilder<'o> {
             Stage::Refused => unreachable!("a refused table ended with its error above"),
         };
         if encoding.header || !encoding.is_plain() {
+            encoding.need_feature_names()?;
             parsed.feature_names = Some(encoding.feature_names());
         }
         parsed.class_names = encoding.label.as_ref().and_then(LabelEncoding::class_names);

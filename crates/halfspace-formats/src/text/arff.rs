@@ -10,6 +10,8 @@
 
 use std::io::Read;
 
+use halfspace_core::memory::{self, NoMemory};
+
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::stored::spool::Spool;
@@ -31,9 +33,10 @@ pub(crate) fn parse(
     TableBuilder::check(options)?;
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let attributes = arff_header::read(&mut lines, &options.limits)?;
-    let options = with_declared_kinds(options, &attributes);
-    let names = attributes.iter().map(|attribute| attribute.name.clone());
-    let names = Some(names.collect());
+    let options = with_declared_kinds(options, &attributes)?;
+    let names = attributes.iter();
+    let names = names.map(|attribute| Ok::<_, FormatError>(attribute.name.clone()));
+    let names = Some(memory::collect(names)?);
     let mut table = TableBuilder::new(&options, names, attributes.len(), None, spool)?;
     declare_values(&mut table, &attributes)?;
     let class = table.label();
@@ -81,7 +84,7 @@ pub(crate) fn parse(
 }
 
 /// Adds the declared kinds and the place of the class to the options. The options of the request win.
-fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Options {
+fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Result<Options, NoMemory> {
     let declared = attributes
         .iter()
         .filter_map(|attribute| match &attribute.kind {
@@ -90,13 +93,12 @@ fn with_declared_kinds(options: &Options, attributes: &[Attribute]) -> Options {
         });
     let mut stated = options.clone();
     // The last statement about a column wins.
-    stated.table.kinds = declared
-        .chain(options.table.kinds.iter().cloned())
-        .collect();
+    let kinds = declared.chain(options.table.kinds.iter().cloned());
+    stated.table.kinds = memory::collect(kinds.map(Ok::<_, NoMemory>))?;
     if stated.labels.is_none() && stated.table.encoding.is_none() {
         stated.labels = Some(LabelsColumn::Last);
     }
-    stated
+    Ok(stated)
 }
 
 /// Gives each nominal column its declared values.
@@ -181,6 +183,8 @@ impl<'l> ArffRow<'l> {
         scanner: &mut Scanner<'l>,
         attributes: usize,
     ) -> Result<(), Misplaced> {
+        let needed = memory::need_of::<(usize, Word<'_>)>(attributes);
+        needed.map_err(|full| (scanner.place(), full.into()))?;
         self.given.reserve_exact(attributes);
         for at in 0..attributes {
             if at > 0 && !scanner.take(b',') {
@@ -212,7 +216,8 @@ impl<'l> ArffRow<'l> {
             let word = scanner.word()?;
             let next = self.given.last().map_or(0, |(at, _)| at + 1);
             let at = read_index(&word, next, attributes).map_err(|fault| (word.start, fault))?;
-            self.given.push((at, scanner.word()?));
+            let pushed = memory::push(&mut self.given, (at, scanner.word()?));
+            pushed.map_err(|full| (scanner.place(), full.into()))?;
             if scanner.take(b'}') {
                 return Ok(());
             }

@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 use std::io::Read;
 
+use halfspace_core::memory;
+
 use crate::ParseLimits;
 use crate::error::{Fault, FormatError, FormatErrorKind, excerpt};
 use crate::text::arff_scanner::{Misplaced, Scanner, Word};
@@ -71,8 +73,9 @@ impl Nominal {
                 let what = "The attribute declares too many values";
                 return Err((start, Fault::too_large(what, "n_max", limit)));
             }
-            values.push(Box::from(&*text));
-            places.push(start);
+            let pushed = memory::push(&mut values, Box::from(&*text));
+            let pushed = pushed.and_then(|()| memory::push(&mut places, start));
+            pushed.map_err(|full| (start, full.into()))?;
             if scanner.take(b'}') {
                 break;
             }
@@ -82,6 +85,7 @@ impl Nominal {
                 return Err((scanner.place(), fault));
             }
         }
+        memory::need_of::<usize>(values.len()).map_err(|full| (scanner.place(), full.into()))?;
         let mut by_spelling: Vec<usize> = (0..values.len()).collect();
         by_spelling.sort_by(|&one, &other| values[one].cmp(&values[other]));
         let repeated = by_spelling
@@ -214,8 +218,7 @@ impl ArffHeader {
         };
         self.count(&attribute, limits)
             .map_err(|fault| (start, fault))?;
-        self.attributes.push(attribute);
-        Ok(())
+        memory::push(&mut self.attributes, attribute).map_err(|full| (start, full.into()))
     }
 
     /// Checks the limits before the features of the declaration take memory. The name of a nominal attribute

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::ops::Range;
 
 use csv_core::ReadRecordResult;
+use halfspace_core::memory;
 use memchr::memchr;
 
 use crate::building::parsed_rows::ParsedRows;
@@ -152,6 +153,13 @@ impl Fields {
     /// Splits a line of at most `n_max` fields and a label. The limit is needed because a field takes more
     /// memory than its comma.
     fn split(&mut self, line: &[u8], n_max: usize) -> Result<(), Misplaced> {
+        if line.len() > self.line.capacity() {
+            // The copy, its text without quotes, and a range and an end for each field, in vectors that may double.
+            let fields = line.len().min(n_max) + 1;
+            let needed = memory::need(3 * line.len() as u64);
+            let needed = needed.and_then(|()| memory::need_of::<[usize; 8]>(fields));
+            needed.map_err(|full| (0, full.into()))?;
+        }
         self.line.clear();
         self.line.extend_from_slice(line);
         self.ranges.clear();

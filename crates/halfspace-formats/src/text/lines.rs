@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 
+use halfspace_core::memory;
 use memchr::memchr;
 
 use crate::error::{Fault, FormatError};
@@ -54,6 +55,11 @@ impl<R: Read> LineReader<R> {
     /// Returns the source of the lines.
     pub(crate) fn source(&mut self) -> &mut R {
         &mut self.reader
+    }
+
+    /// Returns the bytes of the buffer.
+    pub(crate) fn buffer_bytes(&self) -> u64 {
+        self.buffer.len() as u64
     }
 
     /// Returns the next line, or `None` at the end. The last line needs no line feed.
@@ -123,6 +129,8 @@ impl<R: Read> LineReader<R> {
         self.start = 0;
         let length = self.buffer.len();
         if self.end == length || (self.read_was_full && length < READ_BYTES) {
+            // Both buffers exist while the bytes move.
+            memory::need(2 * self.buffer.len() as u64)?;
             self.buffer.resize(2 * self.buffer.len(), 0);
         }
         loop {

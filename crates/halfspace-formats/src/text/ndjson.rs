@@ -278,6 +278,11 @@ pub struct Portion {
 }
 
 impl<R: Read> NdjsonPortions<R> {
+    /// Returns the bytes of memory for a line that has begun.
+    pub fn line_bytes(&self) -> u64 {
+        self.lines.buffer_bytes()
+    }
+
     /// Makes a reader before the first line. [`Options::n`] should be set: otherwise each portion has an n of
     /// its own.
     ///

@@ -1,7 +1,7 @@
 //! `GET /v1/models/{id}/receipt`: the receipt of the training that made a model.
 
-use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use halfspace_core::learners::engine::catalogue;
 use halfspace_verify::Receipt;
 use serde_json::json;
@@ -12,9 +12,9 @@ use crate::records::{Model, ModelId};
 use crate::storage::StoreError;
 
 use crate::http::App;
-use crate::http::document::declared::{IN_PATH, problems};
+use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathId};
-use crate::http::models::document;
+use crate::http::models::{document, of_document};
 use crate::http::problem::{Code, Problem};
 
 /// Returns the receipt of the training that made a model.
@@ -26,27 +26,27 @@ use crate::http::problem::{Code, Problem};
 #[utoipa::path(get, path = "/v1/models/{id}/receipt", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The receipt", body = Receipt)),
-    extensions(("x-problems" = json!(problems(&[IN_PATH, &[Code::NO_RECEIPT]])))))]
+    extensions(("x-problems" = json!(problems(&[IN_PATH, COMPUTED, &[Code::NO_RECEIPT]])))))]
 pub async fn get_model_receipt(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
     PathId(id): PathId<ModelKind>,
-) -> Result<Json<Receipt>, Problem> {
-    let model = app.jobs.store().model(&owner, id).await?;
-    let model = model.ok_or_else(|| Problem::not_found("model"))?;
+) -> Result<Response, Problem> {
+    of_document(&app, &owner, id, receipt).await
+}
+
+fn receipt(model: Model) -> Result<Receipt, Problem> {
     let stored: StoredReceipt =
         serde_json::from_str(&model.document).map_err(StoreError::corrupt)?;
-    match stored.receipt {
-        Some(receipt) => Ok(Json(receipt)),
-        None => {
-            let reason = reason(&model, &document(&model)?);
-            Err(Problem::new(
-                Code::NO_RECEIPT,
-                format!("The model has no receipt: {reason}."),
-            ))
+    stored.receipt.ok_or_else(|| match document(&model) {
+        Ok(document) => {
+            let reason = reason(&model, &document);
+            let detail = format!("The model has no receipt: {reason}.");
+            Problem::new(Code::NO_RECEIPT, detail)
         }
-    }
+        Err(problem) => problem,
+    })
 }
 
 /// The reason why a model has no receipt.

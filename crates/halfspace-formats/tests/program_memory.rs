@@ -9,7 +9,9 @@ use halfspace_core::learners::arithmetic::power_sum::Base;
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::kernel::conjunction_kernel::{Conjunctions, Kernel};
 use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
-use halfspace_core::learners::linear::linear_weights::{IntegerWeights, LinearWeights, Reading, RealWeights};
+use halfspace_core::learners::linear::linear_weights::{
+    IntegerWeights, LinearWeights, Reading, RealWeights,
+};
 use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
 use halfspace_core::memory::{CountingAllocator, MemoryBudget};
 use halfspace_formats::programs::{Language, NoProgram, Program, SOURCE_BYTES_MAX};
@@ -32,7 +34,9 @@ fn kernel(n: usize, literals: Option<u64>, vectors: usize, ones: usize) -> Hypot
     for vector in 0..vectors {
         let mut example = BitVector::zeros(n);
         (0..ones).for_each(|at| example.set((at + vector * 7) % n, true));
-        expansion.push(example.words(), vector % 3 > 0).expect("room");
+        expansion
+            .push(example.words(), vector % 3 > 0)
+            .expect("room");
     }
     Hypothesis::Kernel(expansion)
 }
@@ -63,15 +67,26 @@ fn a_program_takes_a_small_multiple_of_its_limit() {
     let mut states = 0;
     for (at, hypothesis) in hypotheses.iter().enumerate() {
         for language in Language::ALL {
-            states += usize::from(peak(hypothesis, None, language, &format!("hypothesis {at}")));
+            states += usize::from(peak(
+                hypothesis,
+                None,
+                language,
+                &format!("hypothesis {at}"),
+            ));
         }
     }
     let values = (0..400_000).map(|at| at.to_string()).collect();
     let columns = vec![
-        StatedColumn { name: "v".to_owned(), kind: ColumnKind::Nominal { values }, missing: true },
+        StatedColumn {
+            name: "v".to_owned(),
+            kind: ColumnKind::Nominal { values },
+            missing: true,
+        },
         StatedColumn {
             name: "t".to_owned(),
-            kind: ColumnKind::Thermometer { thresholds: (0..50_000).map(|at| f64::from(at) / 3.0).collect() },
+            kind: ColumnKind::Thermometer {
+                thresholds: (0..50_000).map(|at| f64::from(at) / 3.0).collect(),
+            },
             missing: false,
         },
     ];
@@ -84,15 +99,35 @@ fn a_program_takes_a_small_multiple_of_its_limit() {
 }
 
 /// Writes a program under a budget. Returns whether there is a program.
-fn peak(hypothesis: &Hypothesis, table: Option<&TableEncoding>, language: Language, name: &str) -> bool {
-    let program = Program { title: "a test", hypothesis, table, features: None, classes: None };
+fn peak(
+    hypothesis: &Hypothesis,
+    table: Option<&TableEncoding>,
+    language: Language,
+    name: &str,
+) -> bool {
+    let program = Program {
+        title: "a test",
+        hypothesis,
+        table,
+        features: None,
+        classes: None,
+    };
     let budget = MemoryBudget::new(1 << 30);
     let grant = budget.try_take(0).expect("room");
     let source = grant.within(|| program.source(language));
     let most = PEAK_MAX * SOURCE_BYTES_MAX as u64;
-    assert!(grant.peak() < most, "{name}, {language:?}: {} bytes", grant.peak());
+    assert!(
+        grant.peak() < most,
+        "{name}, {language:?}: {} bytes",
+        grant.peak()
+    );
     // Almost all bytes were asked for before they were allocated.
-    assert!(grant.peak() < grant.bytes() + (2 << 20), "{name}, {language:?}: {} of {}", grant.peak(), grant.bytes());
+    assert!(
+        grant.peak() < grant.bytes() + (2 << 20),
+        "{name}, {language:?}: {} of {}",
+        grant.peak(),
+        grant.bytes()
+    );
     match source {
         Ok(source) => assert!(source.len() <= SOURCE_BYTES_MAX),
         Err(NoProgram::Inexact(inexact)) => {

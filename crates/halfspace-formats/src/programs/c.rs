@@ -24,9 +24,15 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
     )?;
     let [negative, positive] = computation.classes.map(text);
     let (negative, positive) = (negative?, positive?);
-    writeln!(sink, "static const char *const CLASSES[2] = {{{negative}, {positive}}};")?;
+    writeln!(
+        sink,
+        "static const char *const CLASSES[2] = {{{negative}, {positive}}};"
+    )?;
     let (rest, minus_one) = (computation.rest, computation.minus_one);
-    writeln!(sink, "static const double REST = {rest:?}, MINUS_ONE = {minus_one:?};")?;
+    writeln!(
+        sink,
+        "static const double REST = {rest:?}, MINUS_ONE = {minus_one:?};"
+    )?;
     for (at, input) in computation.inputs().enumerate() {
         lists(at, &input, sink)?;
     }
@@ -46,7 +52,10 @@ fn lists(at: usize, input: &Input, sink: &mut Sink) -> Result<(), Stop> {
         Cells::Flag { off, on, .. } => {
             for (name, own) in [("OFF", off), ("ON", on)] {
                 let own = own.iter().map(word).collect::<Result<String, _>>()?;
-                writeln!(sink, "static const struct word {name}_{at}[] = {{{own}{{0, 0, 0}}}};")?;
+                writeln!(
+                    sink,
+                    "static const struct word {name}_{at}[] = {{{own}{{0, 0, 0}}}};"
+                )?;
             }
         }
         Cells::Values(own) => {
@@ -170,7 +179,10 @@ fn constants(score: &Score, sink: &mut Sink) -> fmt::Result {
             writeln!(sink, "enum {{ LANES = {lanes} }};")?;
             sink.write_str("static const double WEIGHTS[FEATURES] = {")?;
             sink.list(weights.iter().copied().map(double))?;
-            writeln!(sink, "}};\nstatic const double DIVISOR = {divisor:?}, OFFSET = {offset:?};")
+            writeln!(
+                sink,
+                "}};\nstatic const double DIVISOR = {divisor:?}, OFFSET = {offset:?};"
+            )
         }
         Score::Monomials(_) => Ok(()),
     }

@@ -485,9 +485,7 @@ fn kernel(expansion: &KernelExpansion) -> Result<KernelScore, Stop> {
             .max()
             .unwrap_or(0),
     };
-    let limit = kernel
-        .max_literals()
-        .filter(|&most| most < largest as u64);
+    let limit = kernel.max_literals().filter(|&most| most < largest as u64);
     let bits = match limit {
         None => largest as u64,
         Some(most) => most * (u64::from((largest as u64 + 1).ilog2()) + 1),

@@ -42,7 +42,10 @@ impl Bound {
 fn aligned(first: u64, second: u64) -> ([BigUint; 2], i64) {
     let parts = [first, second].map(parts);
     let twos = parts[0].1.min(parts[1].1);
-    (parts.map(|(whole, own)| BigUint::from(whole) << (own - twos)), twos)
+    (
+        parts.map(|(whole, own)| BigUint::from(whole) << (own - twos)),
+        twos,
+    )
 }
 
 /// The significand and the power of two of a double that is not negative.
@@ -100,8 +103,19 @@ mod tests {
 
     #[test]
     fn a_bound_is_where_the_nearest_double_changes() {
-        let mut tried = vec![0.0, 5e-324, 2.5, 0.1, 0.1 + 0.2, f64::MIN_POSITIVE, f64::MAX, 1e300];
-        tried.extend((1..2_000_u64).map(|at| f64::from_bits(at.wrapping_mul(0x9e37_79b9_7f4a_7c15))));
+        let mut tried = vec![
+            0.0,
+            5e-324,
+            2.5,
+            0.1,
+            0.1 + 0.2,
+            f64::MIN_POSITIVE,
+            f64::MAX,
+            1e300,
+        ];
+        tried.extend(
+            (1..2_000_u64).map(|at| f64::from_bits(at.wrapping_mul(0x9e37_79b9_7f4a_7c15))),
+        );
         tried.extend(tried.clone().iter().map(|number| -number));
         for number in tried.into_iter().filter(|number| number.is_finite()) {
             let bound = Bound::of(number);

@@ -60,11 +60,7 @@ fn check_length(sink: &Sink) -> Result<(), Stop> {
     }
 }
 
-fn of_kernel(
-    computation: &Computation,
-    kernel: &KernelScore,
-    sink: &mut Sink,
-) -> Result<(), Stop> {
+fn of_kernel(computation: &Computation, kernel: &KernelScore, sink: &mut Sink) -> Result<(), Stop> {
     // Writes the number of the own features that are 1. Without own features each column appears nevertheless, so that
     // a cell without features is an error.
     let count = |own: Option<&[u32]>, sink: &mut Sink| -> Result<(), Stop> {
@@ -111,11 +107,7 @@ fn of_kernel(
 
 /// Writes a formula for the sum of the values of the features of a cell that are 1. An error for a cell without
 /// features.
-fn choice(
-    input: &Input,
-    value: &dyn Fn(usize) -> BigInt,
-    sink: &mut Sink,
-) -> Result<(), Stop> {
+fn choice(input: &Input, value: &dyn Fn(usize) -> BigInt, sink: &mut Sink) -> Result<(), Stop> {
     let cell = format!("{}2", column(input.place));
     let missing = match input.missing {
         Some(missing) => whole(&value(missing))?,
@@ -123,7 +115,10 @@ fn choice(
     };
     let words = MISSING.map(|word| format!("\"{}\"", String::from_utf8_lossy(word)));
     let words = words.join(",");
-    write!(sink, "IF(SUMPRODUCT(--EXACT({cell}&\"\",{{\"\",{words}}})),{missing},")?;
+    write!(
+        sink,
+        "IF(SUMPRODUCT(--EXACT({cell}&\"\",{{\"\",{words}}})),{missing},"
+    )?;
     match &input.cells {
         Cells::Values(values) => {
             let mut is = format!("EXACT({cell}&\"\",{{");
@@ -137,7 +132,10 @@ fn choice(
                 }
             }
             is += "})";
-            write!(sink, "IF(SUMPRODUCT(--{is}),SUMPRODUCT({is}*{{{weights}}}),NA())")?;
+            write!(
+                sink,
+                "IF(SUMPRODUCT(--{is}),SUMPRODUCT({is}*{{{weights}}}),NA())"
+            )?;
         }
         Cells::Flag { off, on, .. } => {
             let mut choice = "NA()".to_owned();
@@ -234,9 +232,8 @@ fn short(number: f64) -> Result<String, String> {
 
 fn text(text: &str) -> Result<String, String> {
     // A formula that is pasted would continue in the next cell.
-    let is_break = |character: char| {
-        character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')
-    };
+    let is_break =
+        |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
     if let Some(found) = text.chars().find(|&character| is_break(character)) {
         return Err(format!(
             "a text in a formula has no control characters, and one has {}",

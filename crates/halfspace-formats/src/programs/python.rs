@@ -24,7 +24,11 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
         sink.write_str(",\n")?;
     }
     sink.write_str("]\n")?;
-    let has_names = if computation.has_names { "True" } else { "False" };
+    let has_names = if computation.has_names {
+        "True"
+    } else {
+        "False"
+    };
     writeln!(sink, "HAS_NAMES = {has_names}")?;
     writeln!(sink, "FILE_COLUMNS = {}", computation.columns)?;
     writeln!(sink, "FEATURES = {}", computation.n)?;
@@ -116,7 +120,11 @@ fn constants(score: &Score, sink: &mut Sink) -> fmt::Result {
             vectors(&kernel.support, sink)?;
             sink.write_str("KERNEL = [")?;
             sink.list(kernel.values.iter().map(natural))?;
-            let is_counted = if kernel.counts_agreements { "True" } else { "False" };
+            let is_counted = if kernel.counts_agreements {
+                "True"
+            } else {
+                "False"
+            };
             writeln!(sink, "]\nCOUNTS_AGREEMENTS = {is_counted}")
         }
         Score::Monomials(own) => {
@@ -136,7 +144,10 @@ fn constants(score: &Score, sink: &mut Sink) -> fmt::Result {
             sink.write_str("WEIGHTS = [")?;
             sink.list(weights.iter().map(|weight| json!(weight)))?;
             let (divisor, offset) = (json!(divisor), json!(offset));
-            writeln!(sink, "]\nLANES = {lanes}\nDIVISOR = {divisor}\nOFFSET = {offset}")
+            writeln!(
+                sink,
+                "]\nLANES = {lanes}\nDIVISOR = {divisor}\nOFFSET = {offset}"
+            )
         }
     }
 }

@@ -21,7 +21,9 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
     writeln!(sink, "const HAS_NAMES: bool = {};", computation.has_names)?;
     let classes = computation.classes;
     writeln!(sink, "const CLASSES: [&str; 2] = {classes:?};\n")?;
-    sink.write_str("/// The columns with the features of their cells.\nconst TABLE: &[Column] = &[\n")?;
+    sink.write_str(
+        "/// The columns with the features of their cells.\nconst TABLE: &[Column] = &[\n",
+    )?;
     for input in computation.inputs() {
         write!(
             sink,

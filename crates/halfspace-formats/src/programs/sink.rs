@@ -46,7 +46,9 @@ impl Sink {
     ///
     /// # Errors
     /// The limit, or the refusal of the budget. Never [`Stop::Cut`].
-    pub(super) fn filled(write: impl FnOnce(&mut Self) -> Result<(), Stop>) -> Result<String, Stop> {
+    pub(super) fn filled(
+        write: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<String, Stop> {
         let mut sink = Self {
             text: String::new(),
             refused: None,

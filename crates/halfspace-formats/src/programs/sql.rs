@@ -80,7 +80,8 @@ pub(super) fn write_sqlite(
             )
         },
         typed: |cell| {
-            let is_number = format!("typeof({cell}) IN ('integer', 'real') AND {cell} - {cell} = 0");
+            let is_number =
+                format!("typeof({cell}) IN ('integer', 'real') AND {cell} - {cell} = 0");
             format!(", CASE WHEN {is_number} THEN CAST({cell} AS REAL) END AS r")
         },
         or_typed: |operator, number, otherwise| {
@@ -165,7 +166,9 @@ fn write(
     let count = computation.input_count();
     if count > dialect.columns_max {
         let most = dialect.columns_max;
-        return Err(format!("a table has at most {most} columns, and the model has {count}").into());
+        return Err(
+            format!("a table has at most {most} columns, and the model has {count}").into(),
+        );
     }
     let [negative, positive] = computation.classes.map(dialect.literal);
     let (negative, positive) = (negative?, positive?);
@@ -255,23 +258,35 @@ fn of_kernel(
     }
     let zero = (dialect.whole)(&BigInt::ZERO);
     sink.write_str("SELECT ")?;
-    balanced(0..kernel.support.len() + 1, sink, &mut |at, sink| match at {
-        0 => Ok(sink.write_str(&zero)?),
-        _ => similarity(n, &kernel.support[at - 1], kernel, dialect, sink),
-    })?;
+    balanced(
+        0..kernel.support.len() + 1,
+        sink,
+        &mut |at, sink| match at {
+            0 => Ok(sink.write_str(&zero)?),
+            _ => similarity(n, &kernel.support[at - 1], kernel, dialect, sink),
+        },
+    )?;
     sink.write_str(" AS score FROM (\n      SELECT *, ")?;
-    balanced(0..n, sink, &mut |feature, sink| Ok(write!(sink, "b{feature}")?))?;
+    balanced(0..n, sink, &mut |feature, sink| {
+        Ok(write!(sink, "b{feature}")?)
+    })?;
     sink.write_str(" AS active FROM (")?;
     for (at, input) in computation.inputs().enumerate() {
         let is_value = matches!(input.cells, Cells::Values(_));
-        let own = input.features().enumerate().map(|(code, feature)| match is_value {
-            true => (format!("= {code}"), feature),
-            false => (format!("> {code}"), feature),
-        });
+        let own = input
+            .features()
+            .enumerate()
+            .map(|(code, feature)| match is_value {
+                true => (format!("= {code}"), feature),
+                false => (format!("> {code}"), feature),
+            });
         let missing = input.missing.map(|missing| ("= -1".to_owned(), missing));
         for (is_one, feature) in own.chain(missing) {
             let before = if feature == 0 { "SELECT" } else { "," };
-            write!(sink, "{before}\n      CAST((c{at} {is_one}) AS INTEGER) AS b{feature}")?;
+            write!(
+                sink,
+                "{before}\n      CAST((c{at} {is_one}) AS INTEGER) AS b{feature}"
+            )?;
         }
     }
     sink.write_str(" FROM (")?;
@@ -309,7 +324,11 @@ fn code(input: &Input, dialect: &Dialect, sink: &mut Sink) -> Result<(), Stop> {
     let missing = input.missing.map_or("NULL", |_| "-1");
     let words = MISSING.map(|word| format!("'{}'", String::from_utf8_lossy(word)));
     if let Cells::Values(values) = &input.cells {
-        write!(sink, "CASE {} WHEN '' THEN {missing}", (dialect.text)(&cell))?;
+        write!(
+            sink,
+            "CASE {} WHEN '' THEN {missing}",
+            (dialect.text)(&cell)
+        )?;
         for word in &words {
             write!(sink, " WHEN {word} THEN {missing}")?;
         }
@@ -318,7 +337,11 @@ fn code(input: &Input, dialect: &Dialect, sink: &mut Sink) -> Result<(), Stop> {
         }
         return Ok(sink.write_str(" END")?);
     }
-    write!(sink, "(SELECT CASE WHEN t IN ('', {}) THEN {missing}", words.join(", "))?;
+    write!(
+        sink,
+        "(SELECT CASE WHEN t IN ('', {}) THEN {missing}",
+        words.join(", ")
+    )?;
     let at_least = |threshold| {
         let bound = Bound::of(threshold);
         (dialect.or_typed)(">=", threshold, reached(&bound))
@@ -332,7 +355,11 @@ fn code(input: &Input, dialect: &Dialect, sink: &mut Sink) -> Result<(), Stop> {
                         Word::AnyCase(word) => format!("lower(t) = {}", (dialect.literal)(word)?),
                         Word::Number(number) => {
                             let next = Bound::of(number.next_up());
-                            let is = format!("{} AND NOT {}", reached(&Bound::of(*number)), reached(&next));
+                            let is = format!(
+                                "{} AND NOT {}",
+                                reached(&Bound::of(*number)),
+                                reached(&next)
+                            );
                             (dialect.or_typed)("=", *number, is)
                         }
                     };
@@ -367,11 +394,15 @@ fn code(input: &Input, dialect: &Dialect, sink: &mut Sink) -> Result<(), Stop> {
 
 /// Returns a query with the sign, the digits and the exponent of the text `t` of a query.
 fn numbered(text: String) -> String {
-    let step = |query: String, step: &&str| format!("SELECT *, {step} FROM ({query}) AS step{ONCE}");
+    let step =
+        |query: String, step: &&str| format!("SELECT *, {step} FROM ({query}) AS step{ONCE}");
     let read = NUMBER_STEPS.iter().fold(text, step);
     let end = Bound::of(f64::INFINITY);
     let is_infinite = format!("v <> 0 AND (e, d) >= ({}, '{}')", end.exponent, end.digits);
-    step(read, &&*format!("CASE WHEN {is_infinite} THEN NULL ELSE v END AS s"))
+    step(
+        read,
+        &&*format!("CASE WHEN {is_infinite} THEN NULL ELSE v END AS s"),
+    )
 }
 
 /// A condition on the sign, the digits and the exponent: the double is at least a threshold.

@@ -652,17 +652,36 @@ fn a_quoted_empty_cell_is_a_row_and_broken_rows_have_no_label() {
         let Some(mut program) = command(language, &place, &source) else {
             continue;
         };
-        for csv in ["a\nx\n\"\"\ny", "\u{feff}a\r\n\r\nx\r\n\"\"\r\n \t\r\ny\r\n\n", "\n\"a\"\n\" x\"\n\" \"\n y \n"] {
+        for csv in [
+            "a\nx\n\"\"\ny",
+            "\u{feff}a\r\n\r\nx\r\n\"\"\r\n \t\r\ny\r\n\n",
+            "\n\"a\"\n\" x\"\n\" \"\n y \n",
+        ] {
             let labels = lines(&mut program, csv).expect("a program");
             assert_eq!(labels, ["yes", "no", "yes"], "{language:?}: {csv:?}");
         }
         let long = format!("a,b\n{},x\n", "y".repeat(200_000));
         let long_other = format!("b,a\n{},x\n", "y".repeat(200_000));
-        assert_eq!(lines(&mut program, &long_other).expect("a program"), ["yes"]);
-        for csv in ["a\n\"x\ny\n", "a,a\nx,y\n", "a,b\nx,1,2\n", "a,b\nx\n", "b\nx\n", "a\nx\0\n", "a\nx\n\0\ny", &long] {
+        assert_eq!(
+            lines(&mut program, &long_other).expect("a program"),
+            ["yes"]
+        );
+        for csv in [
+            "a\n\"x\ny\n",
+            "a,a\nx,y\n",
+            "a,b\nx,1,2\n",
+            "a,b\nx\n",
+            "b\nx\n",
+            "a\nx\0\n",
+            "a\nx\n\0\ny",
+            &long,
+        ] {
             let output = run(&mut program, csv).expect("a program");
             let shown: String = csv.chars().take(20).collect();
-            assert!(!output.status.success() && !output.stderr.is_empty(), "{language:?}: {shown:?}");
+            assert!(
+                !output.status.success() && !output.stderr.is_empty(),
+                "{language:?}: {shown:?}"
+            );
         }
     }
 }
@@ -672,11 +691,17 @@ fn excel_takes_no_text_that_leaves_its_cell() {
     for class in ["a\nb", "a\tb", "a\r", "\u{7}", "\u{85}", "\u{2028}"] {
         let classes = ["no".to_owned(), class.to_owned()];
         let refused = of_one_column(Language::Excel, &classes).expect_err("no text");
-        assert!(refused.to_string().contains("no control characters"), "{refused}");
+        assert!(
+            refused.to_string().contains("no control characters"),
+            "{refused}"
+        );
     }
     let classes = ["=1+1".to_owned(), "\"&A1&\"".to_owned()];
     let formula = of_one_column(Language::Excel, &classes).expect("a formula");
-    assert!(formula.ends_with(">=0,\"\"\"&A1&\"\"\",\"=1+1\")\n"), "{formula}");
+    assert!(
+        formula.ends_with(">=0,\"\"\"&A1&\"\"\",\"=1+1\")\n"),
+        "{formula}"
+    );
 }
 
 #[test]
@@ -689,7 +714,8 @@ fn names_that_a_database_would_confuse_are_refused() {
             },
             missing: false,
         };
-        let table = TableEncoding::stated(names.iter().map(column).collect(), None).expect("columns");
+        let table =
+            TableEncoding::stated(names.iter().map(column).collect(), None).expect("columns");
         let hypothesis = Hypothesis::BinaryWeights(BitVector::zeros(names.len()));
         let program = Program {
             title: "a test",
@@ -698,7 +724,9 @@ fn names_that_a_database_would_confuse_are_refused() {
             features: None,
             classes: None,
         };
-        program.source(language).map_err(|refusal| refusal.to_string())
+        program
+            .source(language)
+            .map_err(|refusal| refusal.to_string())
     };
     let refused = of_names(Language::Sqlite, &["a", "A"]).expect_err("one name");
     assert!(refused.contains("only in case"), "{refused}");
@@ -713,7 +741,8 @@ fn names_that_a_database_would_confuse_are_refused() {
 #[test]
 fn python_states_numbers_of_any_length() {
     let n = 16_000;
-    let mut expansion = KernelExpansion::new(Kernel::new(n, Conjunctions::All, None).expect("a kernel"));
+    let mut expansion =
+        KernelExpansion::new(Kernel::new(n, Conjunctions::All, None).expect("a kernel"));
     let example = BitVector::zeros(n);
     expansion.push(example.words(), false).expect("room");
     let hypothesis = Hypothesis::Kernel(expansion);
@@ -724,7 +753,9 @@ fn python_states_numbers_of_any_length() {
         features: None,
         classes: None,
     };
-    let refused = program.source(Language::Python).expect_err("128 million bits");
+    let refused = program
+        .source(Language::Python)
+        .expect_err("128 million bits");
     assert!(refused.to_string().contains("16777216 bytes"), "{refused}");
     let theta = decimal(&format!("1{}", "0".repeat(5_000)));
     let weights = KernelWinnowWeights::new(base("1.5"), theta, 2, 2);

@@ -25,12 +25,37 @@ use crate::tables::cell::{Cell, DecimalMark};
 const SHORT_ROWS: usize = 1_000;
 
 const NAMES: [&str; 10] = [
-    "select", "it's \"x\"", "back\\slash", "\u{e4}\u{1F600}", "a, b", "rows", "x;--", "/* %s {} */", "two\nlines", "?x:",
+    "select",
+    "it's \"x\"",
+    "back\\slash",
+    "\u{e4}\u{1F600}",
+    "a, b",
+    "rows",
+    "x;--",
+    "/* %s {} */",
+    "two\nlines",
+    "?x:",
 ];
 
 const VALUES: [&str; 18] = [
-    "red", "Red", "it's \"x\"", "back\\slash?", "comma, \u{e4}\u{1F600}", "</*-- #{%", "two\nlines", "=1+1", "@cmd", "'",
-    "\"", "\\", "E'x'", "$$", "??/", "\u{e9}", "e\u{301}", "1.50",
+    "red",
+    "Red",
+    "it's \"x\"",
+    "back\\slash?",
+    "comma, \u{e4}\u{1F600}",
+    "</*-- #{%",
+    "two\nlines",
+    "=1+1",
+    "@cmd",
+    "'",
+    "\"",
+    "\\",
+    "E'x'",
+    "$$",
+    "??/",
+    "\u{e9}",
+    "e\u{301}",
+    "1.50",
 ];
 
 const CLASSES: [[&str; 2]; 4] = [
@@ -42,14 +67,46 @@ const CLASSES: [[&str; 2]; 4] = [
 
 /// Thresholds whose neighbours and spellings are tried.
 const THRESHOLDS: [f64; 12] = [
-    -f64::MAX, -1e16, -0.1, -5e-324, 0.0, 5e-324, 2.2250738585072014e-308, 0.1, 0.30000000000000004, 9007199254740993.0,
-    2.886446958095602e-307, f64::MAX,
+    -f64::MAX,
+    -1e16,
+    -0.1,
+    -5e-324,
+    0.0,
+    5e-324,
+    2.2250738585072014e-308,
+    0.1,
+    0.30000000000000004,
+    9007199254740993.0,
+    2.886446958095602e-307,
+    f64::MAX,
 ];
 
 /// Cells that are no numbers, or odd spellings of numbers.
 const ODD_NUMBERS: [&str; 26] = [
-    "1e400", "-1e400", "0x10", "1_000", "\u{0663}", "1e", ".", "+", "--1", "inf", "-Infinity", "1,5", "1 2", "12abc",
-    "1.2.3", "1e5.0", "0e99999999999999999999", "-0", "-0.0e-7", "1e-99999999999", "+.5", "5.", "1E+05", "007.50",
+    "1e400",
+    "-1e400",
+    "0x10",
+    "1_000",
+    "\u{0663}",
+    "1e",
+    ".",
+    "+",
+    "--1",
+    "inf",
+    "-Infinity",
+    "1,5",
+    "1 2",
+    "12abc",
+    "1.2.3",
+    "1e5.0",
+    "0e99999999999999999999",
+    "-0",
+    "-0.0e-7",
+    "1e-99999999999",
+    "+.5",
+    "5.",
+    "1E+05",
+    "007.50",
     "179769313486231580793728971405303415079934132710037826936173778980444968292764750946649017977587207096330286416692\
      887910946555547851940402630657488671505820681908902000708383676273854845817711531764475730270069855571366959622842\
      914819860834936475292719074168444365510704342711559699508093042880e0",
@@ -96,7 +153,10 @@ impl Shape {
             values: [off, on].map(str::to_owned),
         };
         let mut values = |count| ColumnKind::Nominal {
-            values: VALUES.sample(rng, count).map(|&value| value.to_owned()).collect(),
+            values: VALUES
+                .sample(rng, count)
+                .map(|&value| value.to_owned())
+                .collect(),
         };
         let values = [values(5), values(3)];
         let mut thresholds: Vec<f64> = THRESHOLDS.sample(rng, 6).copied().collect();
@@ -130,21 +190,30 @@ impl Shape {
     fn table(self, rng: &mut StdRng, rows: usize, is_hostile: bool) -> Table {
         let kinds = self.kinds(rng);
         let names: Vec<&str> = NAMES.sample(rng, kinds.len()).copied().collect();
-        let columns = kinds.iter().zip(names).map(|((kind, missing), name)| StatedColumn {
-            name: name.to_owned(),
-            kind: kind.clone(),
-            missing: *missing,
-        });
+        let columns = kinds
+            .iter()
+            .zip(names)
+            .map(|((kind, missing), name)| StatedColumn {
+                name: name.to_owned(),
+                kind: kind.clone(),
+                missing: *missing,
+            });
         let encoding = match kinds.is_empty() {
             true => None,
-            false => Some(Arc::new(TableEncoding::stated(columns.collect(), None).expect("columns"))),
+            false => Some(Arc::new(
+                TableEncoding::stated(columns.collect(), None).expect("columns"),
+            )),
         };
         let mut table = Table {
-            n: encoding.as_ref().map_or(6, |table| table.feature_names().len()),
+            n: encoding
+                .as_ref()
+                .map_or(6, |table| table.feature_names().len()),
             encoding,
             rows: Vec::new(),
         };
-        table.rows = (0..rows).map(|_| self.row(&table, rng, is_hostile)).collect();
+        table.rows = (0..rows)
+            .map(|_| self.row(&table, rng, is_hostile))
+            .collect();
         table
     }
 
@@ -198,21 +267,37 @@ fn number(rng: &mut StdRng, is_hostile: bool) -> String {
 /// Any finite double.
 fn finite(rng: &mut StdRng) -> f64 {
     let any = std::iter::repeat_with(|| f64::from_bits(rng.random()));
-    any.filter(|number| number.is_finite()).next().expect("endless")
+    any.filter(|number| number.is_finite())
+        .next()
+        .expect("endless")
 }
 
-/// A number at a threshold, beside it or between both.
+/// A finite number at a threshold, beside it or between both.
 fn near(threshold: f64, rng: &mut StdRng) -> String {
-    let beside = [threshold, threshold.next_up(), threshold.next_down(), finite(rng)];
+    let any = std::iter::repeat_with(|| any_near(threshold, rng));
+    let is_finite = |text: &String| text.trim().parse().is_ok_and(f64::is_finite);
+    any.filter(is_finite).next().expect("endless")
+}
+
+fn any_near(threshold: f64, rng: &mut StdRng) -> String {
+    let beside = [
+        threshold,
+        threshold.next_up(),
+        threshold.next_down(),
+        finite(rng),
+    ];
     let number = *beside.choose(rng).expect("four");
     let bound = Bound::of(threshold);
     let sign = if bound.is_negative { "-" } else { "" };
     let middle = |last: &str| format!("{sign}0.{}{last}e{}", bound.digits, bound.exponent);
     match rng.random_range(0..9) {
-        _ if !number.is_finite() => "0.1".to_owned(),
         0 => middle(""),
         1 => middle("00001"),
-        2 => format!("{sign}0.{}e{}", &bound.digits[..bound.digits.len() - 1], bound.exponent),
+        2 => format!(
+            "{sign}0.{}e{}",
+            &bound.digits[..bound.digits.len() - 1],
+            bound.exponent
+        ),
         3 => format!("{number:E}"),
         4 if number.abs() < 1e20 => format!("{number:.60}"),
         5 if number >= 0.0 => format!("+00{number:?}"),
@@ -232,14 +317,16 @@ impl Table {
             options.table.numbers_only = true;
             options.header = crate::Header::False;
             let lines: Vec<String> = rows.iter().map(|row| row.join(",")).collect();
-            return crate::parse(Format::Csv, lines.join("\n").as_bytes(), &options).expect("numbers");
+            return crate::parse(Format::Csv, lines.join("\n").as_bytes(), &options)
+                .expect("numbers");
         };
         options.table.encoding = Some(encoding.clone());
         let mut lines = String::new();
         for row in rows {
             let members = encoding.columns.iter().zip(row);
-            let members: Map<String, Value> =
-                members.map(|(column, cell)| (column.name.clone(), json!(cell))).collect();
+            let members: Map<String, Value> = members
+                .map(|(column, cell)| (column.name.clone(), json!(cell)))
+                .collect();
             let _ = writeln!(lines, "{}", Value::from(members));
         }
         crate::parse(Format::Ndjson, lines.as_bytes(), &options).expect("rows of the encoding")
@@ -248,11 +335,19 @@ impl Table {
     /// The text of a file. Some cells have quotes without need.
     fn csv(&self, rows: &[Vec<String>], rng: &mut StdRng) -> String {
         let names: Vec<String> = match &self.encoding {
-            Some(encoding) => encoding.columns.iter().map(|column| column.name.clone()).collect(),
+            Some(encoding) => encoding
+                .columns
+                .iter()
+                .map(|column| column.name.clone())
+                .collect(),
             None => Vec::new(),
         };
         let mut csv = String::from("\u{feff}");
-        for row in Some(&names).filter(|names| !names.is_empty()).into_iter().chain(rows) {
+        for row in Some(&names)
+            .filter(|names| !names.is_empty())
+            .into_iter()
+            .chain(rows)
+        {
             let cells = row.iter().map(|cell| {
                 let is_plain = !cell.contains(['"', ',', '\n']) && row.len() > 1;
                 match is_plain && rng.random_ratio(3, 4) {
@@ -270,17 +365,24 @@ impl Table {
     /// numbers if `is_typed`.
     fn database(&self, rows: &[Vec<String>], is_typed: bool) -> Value {
         let columns: Vec<(String, bool)> = match &self.encoding {
-            None => (0..self.n).map(|at| (format!("x{}", at + 1), true)).collect(),
+            None => (0..self.n)
+                .map(|at| (format!("x{}", at + 1), true))
+                .collect(),
             Some(encoding) => {
                 let is_number = |column: &ColumnEncoding| match &column.kind {
                     ColumnKind::Boolean { values } => values[1] == "1",
                     kind => !matches!(kind, ColumnKind::Nominal { .. }),
                 };
                 let columns = encoding.columns.iter();
-                columns.map(|column| (column.name.clone(), is_number(column))).collect()
+                columns
+                    .map(|column| (column.name.clone(), is_number(column)))
+                    .collect()
             }
         };
-        let cell = |(at, cell): (usize, &String)| match Cell::of(cell.trim_ascii().as_bytes(), DecimalMark::Point) {
+        let cell = |(at, cell): (usize, &String)| match Cell::of(
+            cell.trim_ascii().as_bytes(),
+            DecimalMark::Point,
+        ) {
             Cell::Number(number) if is_typed && columns[at].1 => match cell.parse::<i64>() {
                 Ok(whole) => json!(whole),
                 Err(_) => json!(number),
@@ -288,7 +390,10 @@ impl Table {
             Cell::Missing if is_typed => Value::Null,
             _ => json!(cell),
         };
-        let rows: Vec<Value> = rows.iter().map(|row| row.iter().enumerate().map(cell).collect()).collect();
+        let rows: Vec<Value> = rows
+            .iter()
+            .map(|row| row.iter().enumerate().map(cell).collect())
+            .collect();
         json!({"columns": columns, "rows": rows, "is_typed": is_typed})
     }
 }
@@ -329,13 +434,19 @@ fn choices(entry: &'static LearnerEntry) -> Vec<Parameters> {
     let mut all = vec![Parameters::defaults(entry.parameters)];
     for parameter in entry.parameters {
         let values: Vec<Value> = match &parameter.kind {
-            ParameterKind::Choice { options, .. } => options.iter().map(|option| json!(option)).collect(),
+            ParameterKind::Choice { options, .. } => {
+                options.iter().map(|option| json!(option)).collect()
+            }
             ParameterKind::Flag { .. } => vec![json!(true), json!(false)],
             _ => Vec::new(),
         };
         for value in values {
             let mut object = Map::new();
-            halfspace_core::learners::engine::parameters::insert_nested(&mut object, parameter.name, value);
+            halfspace_core::learners::engine::parameters::insert_nested(
+                &mut object,
+                parameter.name,
+                value,
+            );
             all.extend(Parameters::from_json(entry.parameters, &object).ok());
         }
     }
@@ -346,17 +457,24 @@ fn choices(entry: &'static LearnerEntry) -> Vec<Parameters> {
 fn kind(hypothesis: &Hypothesis) -> String {
     let (name, detail) = match hypothesis {
         Hypothesis::BinaryWeights(_) => ("binary", String::new()),
-        Hypothesis::Linear(LinearWeights::Integer(own)) => {
-            ("integer", format!("{:?} {}", own.reading(), own.bias().is_some()))
-        }
-        Hypothesis::Linear(LinearWeights::Real(own)) => {
-            ("real", format!("{:?} {}", own.reading(), own.bias().is_some()))
-        }
+        Hypothesis::Linear(LinearWeights::Integer(own)) => (
+            "integer",
+            format!("{:?} {}", own.reading(), own.bias().is_some()),
+        ),
+        Hypothesis::Linear(LinearWeights::Real(own)) => (
+            "real",
+            format!("{:?} {}", own.reading(), own.bias().is_some()),
+        ),
         Hypothesis::Winnow(own) => ("winnow", (own.exponents().len() / own.n()).to_string()),
         Hypothesis::KernelWinnow(_) => ("monomials", String::new()),
-        Hypothesis::Kernel(own) => {
-            ("kernel", format!("{:?} {:?}", own.kernel().conjunctions(), own.kernel().max_literals()))
-        }
+        Hypothesis::Kernel(own) => (
+            "kernel",
+            format!(
+                "{:?} {:?}",
+                own.kernel().conjunctions(),
+                own.kernel().max_literals()
+            ),
+        ),
         Hypothesis::Bounded(_) => ("bounded", String::new()),
     };
     format!("{name} {detail}")
@@ -383,7 +501,10 @@ fn program_answers(
                 return None;
             }
             let mut python = Command::new("python3");
-            python.arg(script).args([&base, &query]).args([language.name(), &url]);
+            python
+                .arg(script)
+                .args([&base, &query])
+                .args([language.name(), &url]);
             lines(&mut python, "").map(|lines| lines.join("\n"))
         }
         _ => {
@@ -394,16 +515,17 @@ fn program_answers(
 }
 
 /// Fills a table and runs the query, in SQLite or through psql. Backslashes have a meaning in half of the servers.
-const QUERY: &str = r#"
+const QUERY: &str = r##"
 import csv, io, json, sqlite3, subprocess, sys
 base, query, language, url = json.load(open(sys.argv[1], encoding="utf-8")), open(sys.argv[2], encoding="utf-8").read(), *sys.argv[3:]
 name = lambda text: '"' + text.replace('"', '""') + '"'
-columns, rows = base["columns"], base["rows"]
+columns = [["#", True], *base["columns"]]
+rows = [[at, *row] for at, row in enumerate(base["rows"])]
 if language == "sqlite":
     database = sqlite3.connect(":memory:")
     database.execute('CREATE TABLE "rows" (' + ", ".join(name(column) for column, _ in columns) + ")")
     database.executemany('INSERT INTO "rows" VALUES (' + ", ".join("?" * len(columns)) + ")", rows)
-    labels = [row[-1] for row in database.execute(query)]
+    labels = [row[-1] for row in sorted(database.execute(query), key=lambda row: row[0])]
 else:
     types = ["double precision" if base["is_typed"] and is_number else "text" for _, is_number in columns]
     typed = ", ".join(f"{name(column)} {kind}" for (column, _), kind in zip(columns, types))
@@ -416,7 +538,7 @@ CREATE TEMP TABLE "rows" ({typed});
 COPY "rows" FROM STDIN CSV;
 {out.getvalue()}\\.
 SELECT to_json(coalesce(answers.predicted, 'None')) FROM (
-{body}) AS answers;
+{body}) AS answers ORDER BY answers."#";
 """
     done = subprocess.run(["psql", url, "-X", "-q", "-At", "-v", "ON_ERROR_STOP=1"], input=script, text=True, capture_output=True, encoding="utf-8")
     if done.returncode != 0:
@@ -424,11 +546,15 @@ SELECT to_json(coalesce(answers.predicted, 'None')) FROM (
     labels = [json.loads(line) for line in done.stdout.splitlines()]
 sys.stdout.reconfigure(encoding="utf-8")
 print("\n".join(str(label) for label in labels))
-"#;
+"##;
 
 /// Compares the programs of a language with the service. Returns the kinds that the language stated, or none if its
 /// engine is absent.
-fn compared(language: Language, rows: usize, seeds: std::ops::Range<u64>) -> Option<HashSet<String>> {
+fn compared(
+    language: Language,
+    rows: usize,
+    seeds: std::ops::Range<u64>,
+) -> Option<HashSet<String>> {
     let place = Place::new(&format!("generated-{}-{rows}", language.name()));
     let mut stated = HashSet::new();
     for seed in seeds {
@@ -485,11 +611,18 @@ fn compare(
         if is_typed && !is_query {
             continue;
         }
-        let answers =
-            program_answers(language, place, &source, table, &table.rows, is_typed, rng)?;
-        let expected: Vec<&str> = labels.iter().map(|&label| &*classes[usize::from(label)]).collect();
+        let answers = program_answers(language, place, &source, table, &table.rows, is_typed, rng)?;
+        let expected: Vec<&str> = labels
+            .iter()
+            .map(|&label| &*classes[usize::from(label)])
+            .collect();
         if answers != expected.join("\n") {
-            differ(table, &answers, &expected, &format!("{context}, typed {is_typed}"));
+            differ(
+                table,
+                &answers,
+                &expected,
+                &format!("{context}, typed {is_typed}"),
+            );
         }
     }
     Some(true)
@@ -511,14 +644,25 @@ fn differ(table: &Table, answers: &str, expected: &[&str], context: &str) -> ! {
 fn states(language: Language, rows: usize, seeds: std::ops::Range<u64>, least: &[&str]) {
     if let Some(stated) = compared(language, rows, seeds) {
         for kind in least {
-            assert!(stated.iter().any(|own| own.starts_with(kind)), "no {kind} in {stated:?}");
+            assert!(
+                stated.iter().any(|own| own.starts_with(kind)),
+                "no {kind} in {stated:?}"
+            );
         }
     }
 }
 
 const INTEGRAL: [&str; 4] = ["binary", "integer", "winnow", "kernel"];
 const COMPILED: [&str; 6] = ["binary", "integer", "winnow", "kernel", "real", "bounded"];
-const ALL: [&str; 7] = ["binary", "integer", "winnow", "kernel", "real", "bounded", "monomials"];
+const ALL: [&str; 7] = [
+    "binary",
+    "integer",
+    "winnow",
+    "kernel",
+    "real",
+    "bounded",
+    "monomials",
+];
 
 #[test]
 fn python_answers_like_the_service_for_every_learner() {
@@ -573,7 +717,9 @@ fn odd_cells(language: Language) {
     let valid = table.rows.swap_remove(0);
     table.rows.clear();
     for at in 0..valid.len() {
-        for cell in ODD_NUMBERS.iter().chain(&["", " ? ", "na", "NaN", "RED", "YeS", "\u{a0}1", "TRUE", "b'1'"]) {
+        for cell in ODD_NUMBERS.iter().chain(&[
+            "", " ? ", "na", "NaN", "RED", "YeS", "\u{a0}1", "TRUE", "b'1'",
+        ]) {
             let mut row = valid.clone();
             row[at] = (*cell).to_owned();
             table.rows.push(row);
@@ -583,17 +729,30 @@ fn odd_cells(language: Language) {
         let cells = encoding.columns.iter().zip(row);
         cells.into_iter().all(|(column, cell)| {
             let cell = cell.trim_ascii().as_bytes();
-            column.encode(Cell::of(cell, DecimalMark::Point), cell).is_ok()
+            column
+                .encode(Cell::of(cell, DecimalMark::Point), cell)
+                .is_ok()
         })
     };
-    let known: Vec<Vec<String>> = table.rows.iter().filter(|row| has_label(row)).cloned().collect();
+    let known: Vec<Vec<String>> = table
+        .rows
+        .iter()
+        .filter(|row| has_label(row))
+        .cloned()
+        .collect();
     let mut labels = labels_of(&hypothesis, &table.parsed(&known)).into_iter();
     assert!(labels.len() > 20 && labels.len() < table.rows.len() - 100);
     let expected: Vec<&str> = table
         .rows
         .iter()
         .map(|row| match has_label(row) {
-            true => if labels.next().expect("a label") { "1" } else { "-1" },
+            true => {
+                if labels.next().expect("a label") {
+                    "1"
+                } else {
+                    "-1"
+                }
+            }
             false => "None",
         })
         .collect();
@@ -619,11 +778,17 @@ fn odd_cells(language: Language) {
         return;
     };
     for (row, expected) in table.rows.iter().zip(expected) {
-        let output = run(&mut program, &table.csv(std::slice::from_ref(row), rng)).expect("a program");
+        let output =
+            run(&mut program, &table.csv(std::slice::from_ref(row), rng)).expect("a program");
         let label = String::from_utf8(output.stdout).expect("UTF-8");
         match output.status.success() {
             true => assert_eq!(label.trim_end(), expected, "{row:?}"),
-            false => assert_eq!("None", expected, "{row:?}: {}", String::from_utf8_lossy(&output.stderr)),
+            false => assert_eq!(
+                "None",
+                expected,
+                "{row:?}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            ),
         }
     }
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use halfspace_formats::programs::{Language, Program};
+use halfspace_formats::programs::{Language, NoProgram, Program};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -16,6 +16,10 @@ use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::{Caller, PathId, Query};
 use crate::http::models::examples::model_in_path;
 use crate::http::problem::{Code, Problem};
+
+/// What a client can do whose program was refused.
+const WAY_OUT: &str = "Other languages have other limits, Python the fewest. GET /v1/models/{id}/weights.npy returns \
+                       linear weights as an array, and GET /v1/models/{id} every hypothesis as JSON.";
 
 /// Selects the language of a program.
 #[derive(Deserialize, IntoParams)]
@@ -59,7 +63,7 @@ impl From<LanguageName> for Language {
 /// - Python: every model
 /// - PostgreSQL: weights and conjunction kernels in whole numbers
 /// - C, Rust, SQLite: the same, if the absolute sum fits into 64 bits
-/// - Excel: the same, if the absolute sum is below 2^53 and the formula has at most 8,192 characters
+/// - Excel: the same, if the absolute sum is below 2^47 and the formula has at most 8,192 characters
 /// - C, Rust: also real weights, added in the order of the service
 ///
 /// A request for any other program is refused, and the detail names the limit. Programs in Python, C and Rust
@@ -96,7 +100,12 @@ pub async fn get_model_code(
             classes: model.names.classes.as_ref(),
         };
         let source = memory.settled(|| program.source(language));
-        source.map_err(|inexact| Problem::new(Code::INEXACT_PROGRAM, format!("{inexact}.")))
+        source.map_err(|refusal| match refusal {
+            NoProgram::Inexact(inexact) => {
+                Problem::new(Code::INEXACT_PROGRAM, format!("{inexact}. {WAY_OUT}"))
+            }
+            NoProgram::NoMemory(full) => full.into(),
+        })
     };
     let source = compute(&app, Some(permit), work).await?;
     let content_type = format!("{}; charset=utf-8", language.media_type());

@@ -15,7 +15,9 @@ pub mod time_limit;
 pub mod weights;
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use halfspace_core::memory;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -23,7 +25,7 @@ use crate::jobs::JobsError;
 use crate::records::id::ModelKind;
 use crate::records::model_file::{digest, format};
 use crate::records::train::ModelDocument;
-use crate::records::{JobId, Model, ModelId, ModelSummary, Timestamp};
+use crate::records::{JobId, Model, ModelId, ModelSummary, Owner, Timestamp};
 use crate::storage::{ModelFilter, StoreError};
 
 use crate::http::App;
@@ -32,6 +34,12 @@ use crate::http::computing::compute_figure;
 use crate::http::document::declared::{FIGURE, IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathId, Query, page};
 use crate::http::problem::{Code, Problem};
+
+/// The longest document that is read and written at once. Longer ones take more than a millisecond.
+const SMALL_DOCUMENT_BYTES: usize = 64 << 10;
+
+/// Bytes of memory per value of a document, in a list that has just grown.
+const BYTES_PER_VALUE: usize = 3 * size_of::<serde_json::Number>();
 
 /// A model in a list.
 #[derive(Serialize, ToSchema)]
@@ -142,21 +150,48 @@ pub async fn list_models(
 #[utoipa::path(get, path = "/v1/models/{id}", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The model", body = ModelAnswer)),
-    extensions(("x-problems" = json!(problems(&[IN_PATH, FIGURE])))))]
+    extensions(("x-problems" = json!(problems(&[IN_PATH, FIGURE, &[Code::NO_MEMORY]])))))]
 pub async fn get_model(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
     PathId(id): PathId<ModelKind>,
-) -> Result<Json<ModelAnswer>, Problem> {
-    let model = app.jobs.store().model(&owner, id).await?;
-    let model = model.ok_or_else(|| Problem::not_found("model"))?;
-    let answer = compute_figure(&app, &owner, move |_| {
+) -> Result<Response, Problem> {
+    of_document(&app, &owner, id, |model| {
         let document = document(&model)?;
         let (summary, _) = model.into_parts();
         Ok(ModelAnswer::new(summary, document))
-    });
-    Ok(Json(answer.await?))
+    })
+    .await
+}
+
+/// Answers with JSON that `make` makes of a stored model. A large document is read in the blocking pool, under a permit
+/// and a grant.
+///
+/// # Errors
+/// 404 if the owner has no such model, a lack of permits or of memory, and the errors of `make`.
+async fn of_document<T: Serialize>(
+    app: &App,
+    owner: &Owner,
+    id: ModelId,
+    make: impl FnOnce(Model) -> Result<T, Problem> + Send + 'static,
+) -> Result<Response, Problem> {
+    let model = app.jobs.store().model(owner, id).await?;
+    let model = model.ok_or_else(|| Problem::not_found("model"))?;
+    if model.document.len() <= SMALL_DOCUMENT_BYTES {
+        return Ok(Json(make(model)?).into_response());
+    }
+    let grant = app.memory().try_take(0)?;
+    let work = move |_: &_| {
+        grant.settled(|| {
+            let values = model.document.bytes().filter(|&byte| byte == b',').count();
+            memory::need((BYTES_PER_VALUE * values + 3 * model.document.len()) as u64)?;
+            let text = serde_json::to_vec(&make(model)?);
+            text.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))
+        })
+    };
+    let text = compute_figure(app, owner, work).await?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
 /// Parses the document of a stored model.

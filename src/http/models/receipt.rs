@@ -1,6 +1,7 @@
 //! `GET /v1/models/{id}/receipt`: the receipt of the training that made a model.
 
 use axum::extract::State;
+use axum::response::Response;
 use halfspace_core::learners::engine::catalogue;
 use halfspace_verify::Receipt;
 use serde_json::json;
@@ -11,11 +12,9 @@ use crate::records::{Model, ModelId};
 use crate::storage::StoreError;
 
 use crate::http::App;
-use crate::http::answer::Json;
-use crate::http::computing::compute_figure;
 use crate::http::document::declared::{FIGURE, IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathId};
-use crate::http::models::document;
+use crate::http::models::{document, of_document};
 use crate::http::problem::{Code, Problem};
 
 /// Returns the receipt of the training that made a model.
@@ -27,26 +26,27 @@ use crate::http::problem::{Code, Problem};
 #[utoipa::path(get, path = "/v1/models/{id}/receipt", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The receipt", body = Receipt)),
-    extensions(("x-problems" = json!(problems(&[IN_PATH, FIGURE, &[Code::NO_RECEIPT]])))))]
+    extensions(("x-problems" = json!(problems(&[IN_PATH, FIGURE, &[Code::NO_MEMORY, Code::NO_RECEIPT]])))))]
 pub async fn get_model_receipt(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
     PathId(id): PathId<ModelKind>,
-) -> Result<Json<Receipt>, Problem> {
-    let model = app.jobs.store().model(&owner, id).await?;
-    let model = model.ok_or_else(|| Problem::not_found("model"))?;
-    let receipt = compute_figure(&app, &owner, move |_| {
-        let stored: StoredReceipt =
-            serde_json::from_str(&model.document).map_err(StoreError::corrupt)?;
-        if let Some(receipt) = stored.receipt {
-            return Ok(receipt);
+) -> Result<Response, Problem> {
+    of_document(&app, &owner, id, receipt).await
+}
+
+fn receipt(model: Model) -> Result<Receipt, Problem> {
+    let stored: StoredReceipt =
+        serde_json::from_str(&model.document).map_err(StoreError::corrupt)?;
+    stored.receipt.ok_or_else(|| match document(&model) {
+        Ok(document) => {
+            let reason = reason(&model, &document);
+            let detail = format!("The model has no receipt: {reason}.");
+            Problem::new(Code::NO_RECEIPT, detail)
         }
-        let reason = reason(&model, &document(&model)?);
-        let detail = format!("The model has no receipt: {reason}.");
-        Err(Problem::new(Code::NO_RECEIPT, detail))
-    });
-    Ok(Json(receipt.await?))
+        Err(problem) => problem,
+    })
 }
 
 /// The reason why a model has no receipt.

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::arithmetic::unit::Unit;
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::linear::linear_weights::LinearWeights;
+use halfspace_core::memory;
 use halfspace_formats::{Format, npy_header};
 
 use crate::records::ModelId;
@@ -43,14 +44,16 @@ pub async fn get_model_weights(
 ) -> Result<Response, Problem> {
     let model = model_in_path(&app, &owner, id).await?;
     let permit = app.permits.uploads.take(&owner).await?;
-    let memory = app.memory().try_take(0)?;
-    let work = move |_: &_| memory.settled(|| npy(&model.hypothesis));
+    let grant = app.memory().try_take(0)?;
+    let work = move |_: &_| grant.settled(|| npy(&model.hypothesis));
     let array = compute(&app, Some(permit), work).await?;
     Ok(([(header::CONTENT_TYPE, Format::Npy.media_type())], array).into_response())
 }
 
 /// The array of the weights, with the bias last.
 fn npy(hypothesis: &Hypothesis) -> Result<Vec<u8>, Problem> {
+    // Two copies of the weights, and the array.
+    memory::need((3 * size_of::<f64>() * (hypothesis.n() + 1)) as u64)?;
     let reason = match hypothesis {
         Hypothesis::BinaryWeights(weights) => {
             let n = weights.n();

@@ -136,3 +136,34 @@ async fn inexact_programs_are_refused_with_the_limit() {
         assert_eq!(refused.problem(400), "invalid-parameter");
     }
 }
+
+/// The description of such a program would take gigabytes.
+#[tokio::test]
+async fn the_program_of_a_wide_model_is_refused_with_the_limit_and_the_way_out() {
+    let service = Service::start().await;
+    let headers = [("content-type", "text/x-libsvm"), ("prefer", "wait=60")];
+    let path = "/v1/learners/perceptron/train?seed=1";
+    let body = "+1 1048576:1\n-1 1:1\n";
+    let answer = service.send(request("POST", path, &headers, body)).await;
+    let model = answer.expect(200).json()["result"]["model"].clone();
+    let model = format!("/v1/models/{}", model.as_str().unwrap());
+    for language in ["python", "c", "rust", "sqlite", "postgresql", "excel"] {
+        let refused = service
+            .get(&format!("{model}/code?language={language}"))
+            .await;
+        assert_eq!(refused.problem(422), "inexact-program", "{language}");
+        let told = refused.text();
+        assert!(
+            told.contains("16777216 bytes") && told.contains("weights.npy"),
+            "{told}"
+        );
+    }
+    let weights = service.get(&format!("{model}/weights.npy")).await;
+    assert!(weights.expect(200).body.len() >= 8 << 20);
+    // The whole document is the export, and is read and written off the runtime.
+    let document = service.get(&model).await.expect(200).json();
+    assert_eq!(
+        document["hypothesis"]["weights"].as_array().unwrap().len(),
+        1 << 20
+    );
+}

@@ -1,107 +1,112 @@
 //! Programs in C99, with whole numbers of 64 bits or doubles.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use super::computation::{Cells, Computation, Input, Score, Word};
-use super::{list, section};
+use super::section;
+use super::sink::{Sink, Stop};
 
 /// The code of a program.
 const TEMPLATE: &str = include_str!("templates/program.c");
 
-pub(super) fn write(computation: &Computation, title: &str) -> Result<String, String> {
+pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> Result<(), Stop> {
     if !matches!(computation.score, Score::Real { .. }) {
         computation.check_integral(63)?;
     }
-    let mut source = format!("/* {title}.\n{}", section(TEMPLATE, "head"));
-    let _ = writeln!(
-        source,
+    write!(sink, "/* {title}.\n{}", section(TEMPLATE, "head"))?;
+    writeln!(
+        sink,
         "enum {{ FEATURES = {}, COLUMNS = {}, FILE_COLUMNS = {}, HAS_NAMES = {} }};",
         computation.n,
-        computation.inputs.len(),
+        computation.input_count(),
         computation.columns,
         u8::from(computation.has_names)
-    );
-    let [negative, positive] = &computation.classes;
-    let _ = writeln!(
-        source,
-        "static const char *const CLASSES[2] = {{{}, {}}};",
-        text(negative)?,
-        text(positive)?
-    );
-    let _ = writeln!(
-        source,
-        "static const double REST = {};",
-        double(computation.rest)
-    );
-    let mut table = String::new();
-    for (at, input) in computation.inputs.iter().enumerate() {
-        column(at, input, &mut source, &mut table)?;
+    )?;
+    let [negative, positive] = computation.classes.map(text);
+    let (negative, positive) = (negative?, positive?);
+    writeln!(
+        sink,
+        "static const char *const CLASSES[2] = {{{negative}, {positive}}};"
+    )?;
+    let (rest, minus_one) = (computation.rest, computation.minus_one);
+    writeln!(
+        sink,
+        "static const double REST = {rest:?}, MINUS_ONE = {minus_one:?};"
+    )?;
+    for (at, input) in computation.inputs().enumerate() {
+        lists(at, &input, sink)?;
     }
-    let _ = writeln!(
-        source,
-        "static const struct column TABLE[COLUMNS] = {{\n{table}}};\n"
-    );
-    constants(&computation.score, &mut source);
-    source += section(TEMPLATE, computation.score.section());
-    source += section(TEMPLATE, "tail");
-    Ok(source)
+    sink.write_str("static const struct column TABLE[COLUMNS] = {\n")?;
+    for (at, input) in computation.inputs().enumerate() {
+        column(at, &input, sink)?;
+    }
+    sink.write_str("};\n\n")?;
+    constants(&computation.score, sink)?;
+    sink.write_str(section(TEMPLATE, computation.score.section()))?;
+    Ok(sink.write_str(section(TEMPLATE, "tail"))?)
 }
 
-fn column(at: usize, input: &Input, source: &mut String, table: &mut String) -> Result<(), String> {
-    let (mut kind, mut count) = ('n', 1);
-    let (mut values, mut thresholds) = ("0".to_owned(), "0".to_owned());
-    let (mut off, mut on, mut zero) = ("0".to_owned(), "0".to_owned(), 0.0);
+/// Writes the words, the values or the thresholds of a column.
+fn lists(at: usize, input: &Input, sink: &mut Sink) -> Result<(), Stop> {
     match &input.cells {
-        Cells::Flag {
-            off: off_words,
-            on: on_words,
-            off_value,
-        } => {
-            kind = 'f';
-            zero = *off_value;
-            (off, on) = (format!("OFF_{at}"), format!("ON_{at}"));
-            for (name, own) in [(&off, off_words), (&on, on_words)] {
+        Cells::Flag { off, on, .. } => {
+            for (name, own) in [("OFF", off), ("ON", on)] {
                 let own = own.iter().map(word).collect::<Result<String, _>>()?;
-                let _ = writeln!(
-                    source,
-                    "static const struct word {name}[] = {{{own}{{0, 0, 0}}}};"
-                );
+                writeln!(
+                    sink,
+                    "static const struct word {name}_{at}[] = {{{own}{{0, 0, 0}}}};"
+                )?;
             }
         }
         Cells::Values(own) => {
-            (kind, count) = ('v', own.len());
-            values = format!("VALUES_{at}");
-            let own = own
-                .iter()
-                .map(|value| text(value))
-                .collect::<Result<Vec<_>, _>>()?;
-            let _ = writeln!(
-                source,
-                "static const char *const {values}[] = {{{}}};",
-                own.join(", ")
-            );
+            write!(sink, "static const char *const VALUES_{at}[] = {{")?;
+            for value in *own {
+                write!(sink, "{}, ", text(value)?)?;
+            }
+            sink.write_str("0};\n")?;
         }
         Cells::Number => {}
         Cells::Thresholds(own) => {
-            (kind, count) = ('t', own.len());
-            thresholds = format!("THRESHOLDS_{at}");
-            let own: Vec<_> = own.iter().map(|threshold| double(*threshold)).collect();
-            let _ = writeln!(
-                source,
-                "static const double {thresholds}[] = {{{}}};",
-                own.join(", ")
-            );
+            write!(sink, "static const double THRESHOLDS_{at}[] = {{")?;
+            for threshold in *own {
+                write!(sink, "{threshold:?}, ")?;
+            }
+            sink.write_str("0};\n")?;
         }
     }
+    Ok(())
+}
+
+/// Writes a column, which names its lists.
+fn column(at: usize, input: &Input, sink: &mut Sink) -> Result<(), Stop> {
+    let none = || "0".to_owned();
+    let (mut values, mut thresholds, mut off, mut on) = (none(), none(), none(), none());
+    let mut zero = 0.0;
+    let kind = match &input.cells {
+        Cells::Flag { off_value, .. } => {
+            zero = *off_value;
+            (off, on) = (format!("OFF_{at}"), format!("ON_{at}"));
+            'f'
+        }
+        Cells::Values(_) => {
+            values = format!("VALUES_{at}");
+            'v'
+        }
+        Cells::Number => 'n',
+        Cells::Thresholds(_) => {
+            thresholds = format!("THRESHOLDS_{at}");
+            't'
+        }
+    };
     let missing = input.missing.map_or(-1, |missing| missing as i64);
-    let _ = writeln!(
-        table,
-        "    {{{}, {}, {}, {missing}, '{kind}', {count}, {values}, {thresholds}, {off}, {on}, {}}},",
+    let count = input.features().len();
+    writeln!(
+        sink,
+        "    {{{}, {}, {}, {missing}, '{kind}', {count}, {values}, {thresholds}, {off}, {on}, {zero:?}}},",
         text(&input.name)?,
         input.place,
-        input.first,
-        double(zero)
-    );
+        input.first
+    )?;
     Ok(())
 }
 
@@ -136,47 +141,34 @@ fn double(value: f64) -> String {
 }
 
 /// Writes the numbers of the score.
-fn constants(score: &Score, source: &mut String) {
-    let _ = match score {
-        Score::Sum { weights, constant } => writeln!(
-            source,
-            "static const int64_t WEIGHTS[FEATURES] = {{{}}}, CONSTANT = {constant};",
-            list(weights)
-        ),
+fn constants(score: &Score, sink: &mut Sink) -> fmt::Result {
+    match score {
+        Score::Sum { weights, constant } => {
+            sink.write_str("static const int64_t WEIGHTS[FEATURES] = {")?;
+            sink.list(weights)?;
+            writeln!(sink, "}}, CONSTANT = {constant};")
+        }
         Score::Kernel(kernel) => {
-            let most = kernel
-                .support
-                .iter()
-                .map(|(ones, _)| ones.len())
-                .max()
-                .unwrap_or(0);
-            let _ = writeln!(
-                source,
-                "static const int64_t KERNEL[] = {{{}}};",
-                list(&kernel.values)
-            );
-            let _ = writeln!(
-                source,
-                "enum {{ COUNTS_AGREEMENTS = {} }};",
-                u8::from(kernel.counts_agreements)
-            );
-            source.push_str(
+            let lengths = kernel.support.iter().map(|(ones, _)| ones.len());
+            let most = lengths.max().unwrap_or(0).max(1);
+            sink.write_str("static const int64_t KERNEL[] = {")?;
+            sink.list(&kernel.values)?;
+            let is_counted = u8::from(kernel.counts_agreements);
+            writeln!(sink, "}};\nenum {{ COUNTS_AGREEMENTS = {is_counted} }};")?;
+            sink.write_str(
                 "/* Support vectors: the sum of the labels, and the features that are 1. */\n",
-            );
-            let shape = format!(
-                "struct {{ int64_t net; size_t count, ones[{}]; }}",
-                most.max(1)
-            );
-            let _ = writeln!(source, "static const {shape} SUPPORT[] = {{");
+            )?;
+            let shape = format!("struct {{ int64_t net; size_t count, ones[{most}]; }}");
+            writeln!(sink, "static const {shape} SUPPORT[] = {{")?;
             for (ones, net) in &kernel.support {
-                let own = if ones.is_empty() {
-                    "0".to_owned()
-                } else {
-                    list(ones)
-                };
-                let _ = writeln!(source, "    {{{net}, {}, {{{own}}}}},", ones.len());
+                write!(sink, "    {{{net}, {}, {{", ones.len())?;
+                match ones.is_empty() {
+                    true => sink.write_char('0')?,
+                    false => sink.list(ones)?,
+                }
+                sink.write_str("}},\n")?;
             }
-            writeln!(source, "    {{0, 0, {{0}}}}\n}};")
+            sink.write_str("    {0, 0, {0}}\n};\n")
         }
         Score::Real {
             weights,
@@ -184,17 +176,14 @@ fn constants(score: &Score, source: &mut String) {
             divisor,
             offset,
         } => {
-            let weights = list(weights.iter().copied().map(double));
-            let (divisor, offset) = (double(*divisor), double(*offset));
-            let _ = writeln!(
-                source,
-                "enum {{ LANES = {lanes} }};\nstatic const double WEIGHTS[FEATURES] = {{{weights}}};"
-            );
+            writeln!(sink, "enum {{ LANES = {lanes} }};")?;
+            sink.write_str("static const double WEIGHTS[FEATURES] = {")?;
+            sink.list(weights.iter().copied().map(double))?;
             writeln!(
-                source,
-                "static const double DIVISOR = {divisor}, OFFSET = {offset};"
+                sink,
+                "}};\nstatic const double DIVISOR = {divisor:?}, OFFSET = {offset:?};"
             )
         }
         Score::Monomials(_) => Ok(()),
-    };
+    }
 }

@@ -1,7 +1,9 @@
 //! A prediction in steps that every language can write. Raw cells become features, and features become a score. The
 //! sign of the score is the label.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use halfspace_core::bits::REAL_LANES;
 use halfspace_core::learners::hypothesis::Hypothesis;
@@ -10,16 +12,25 @@ use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
 use halfspace_core::learners::kernel::kernel_winnow_weights::KernelWinnowWeights;
 use halfspace_core::learners::linear::linear_weights::{LinearWeights, Reading};
 use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
+use halfspace_core::memory;
 use num_bigint::{BigInt, BigUint};
 
+use super::sink::Stop;
 use super::{Program, SOURCE_BYTES_MAX, too_long};
 use crate::tables::cell::{Cell, DecimalMark};
 use crate::tables::encoding::{ColumnEncoding, ColumnKind, TableEncoding};
 
+/// Bytes that every language needs for a column.
+const COLUMN_BYTES_MIN: usize = 64;
+
+/// Bytes of a number in a list in every language, with the comma.
+const NUMBER_BYTES_MIN: usize = 3;
+
 /// A prediction as a program computes it.
-pub(super) struct Computation {
-    /// The columns with features, in the order of the features.
-    pub(super) inputs: Vec<Input>,
+pub(super) struct Computation<'a> {
+    hypothesis: &'a Hypothesis,
+    table: Option<&'a TableEncoding>,
+    features: Option<&'a [String]>,
     /// Whether columns have names. Otherwise their places count.
     pub(super) has_names: bool,
     /// Columns of a file with everything, the label included.
@@ -28,46 +39,48 @@ pub(super) struct Computation {
     pub(super) n: usize,
     /// The value of a feature that no cell sets.
     pub(super) rest: f64,
+    /// The value of a feature whose cell is the number -1. A hypothesis over values from 0 to 1 reads -1 as 0.
+    pub(super) minus_one: f64,
     /// The score. The label is +1 iff the score is at least 0.
     pub(super) score: Score,
     /// The names of the labels -1 and +1.
-    pub(super) classes: [String; 2],
+    pub(super) classes: [&'a str; 2],
 }
 
 /// A column of raw cells.
-pub(super) struct Input {
-    pub(super) name: String,
+pub(super) struct Input<'a> {
+    pub(super) name: Cow<'a, str>,
     /// Place in a file with everything, from 0.
     pub(super) place: usize,
     /// The first feature.
     pub(super) first: usize,
     /// The meaning of a cell.
-    pub(super) cells: Cells,
+    pub(super) cells: Cells<'a>,
     /// The feature that stands for a missing cell.
     pub(super) missing: Option<usize>,
 }
 
 /// The meaning of the cells of a column.
-pub(super) enum Cells {
+pub(super) enum Cells<'a> {
     /// One feature: 1 for one of the words `on`, and `off_value` for one of the words `off`.
     Flag {
-        off: Vec<Word>,
-        on: Vec<Word>,
+        off: Vec<Word<'a>>,
+        on: Vec<Word<'a>>,
         off_value: f64,
     },
     /// One feature per value.
-    Values(Vec<String>),
+    Values(&'a [String]),
     /// One feature, which is the number.
     Number,
     /// One feature per threshold, which is 1 iff the number is at least the threshold. The thresholds ascend.
-    Thresholds(Vec<f64>),
+    Thresholds(&'a [f64]),
 }
 
 /// A spelling of a truth value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Word {
+pub(super) enum Word<'a> {
     /// The text itself.
-    Exact(String),
+    Exact(&'a str),
     /// The text in any case. The word is in lower case.
     AnyCase(String),
     /// Any spelling of the number.
@@ -96,12 +109,14 @@ pub(super) enum Score {
     },
 }
 
+/// The features of a support vector that are 1, and the sum of the labels of this vector.
+pub(super) type Support = (Vec<u32>, i64);
+
 /// The score of a conjunction kernel.
 pub(super) struct KernelScore {
     /// Whether the kernel counts the features that agree. Otherwise it counts the features that are 1 in both.
     pub(super) counts_agreements: bool,
-    /// The features of each support vector that are 1, and the sum of the labels of this vector.
-    pub(super) support: Vec<(Vec<usize>, i64)>,
+    pub(super) support: Vec<Support>,
     /// Kernel values by count, up to the largest count.
     pub(super) values: Vec<BigUint>,
     /// Whether the value of count c is 2^c.
@@ -113,18 +128,20 @@ pub(super) struct KernelScore {
 pub(super) struct MonomialScore {
     pub(super) base: [BigUint; 2],
     pub(super) theta: [BigUint; 2],
-    pub(super) support: Vec<(Vec<usize>, i64)>,
+    pub(super) support: Vec<Support>,
+    /// The most features of a row that may be 1.
+    pub(super) active_max: u64,
 }
 
-impl Input {
-    /// Returns the features of the column.
-    pub(super) fn features(&self) -> impl Iterator<Item = usize> {
+impl Input<'_> {
+    /// Returns the features of the column, without the one for missing cells.
+    pub(super) fn features(&self) -> std::ops::Range<usize> {
         let count = match &self.cells {
             Cells::Flag { .. } | Cells::Number => 1,
             Cells::Values(values) => values.len(),
             Cells::Thresholds(thresholds) => thresholds.len(),
         };
-        (self.first..self.first + count).chain(self.missing)
+        self.first..self.first + count
     }
 }
 
@@ -140,12 +157,12 @@ impl Score {
     }
 }
 
-impl Computation {
+impl<'a> Computation<'a> {
     /// Describes a program.
     ///
     /// # Errors
-    /// A program that would be too long.
-    pub(super) fn new(program: &Program<'_>) -> Result<Self, String> {
+    /// A program that would be too long, or a lack of memory.
+    pub(super) fn new(program: &Program<'a>) -> Result<Self, Stop> {
         let Program {
             hypothesis,
             table,
@@ -154,26 +171,81 @@ impl Computation {
             ..
         } = *program;
         let n = hypothesis.n();
-        let inputs = match table {
-            Some(table) => of_table(table, hypothesis),
-            None => bare(hypothesis, features),
+        let inputs = table.map_or(n, |table| table.columns.len());
+        if inputs * COLUMN_BYTES_MIN + n * NUMBER_BYTES_MIN > SOURCE_BYTES_MAX {
+            return Err(too_long().into());
+        }
+        let columns = match table {
+            None => n,
+            Some(table) => {
+                let own = table.columns.iter().map(|column| column.index);
+                let ignored = table.ignored.iter().map(|column| column.index);
+                let label = table.label.iter().map(|label| label.index);
+                own.chain(ignored).chain(label).max().unwrap_or(0) as usize
+            }
         };
-        let places = inputs.iter().map(|input| input.place);
-        let others = table.into_iter().flat_map(|table| {
-            let ignored = table.ignored.iter().map(|column| column.index as usize - 1);
-            ignored.chain(table.label.iter().map(|label| label.index as usize - 1))
-        });
-        let columns = places.chain(others).max().map_or(0, |last| last + 1);
-        let signs = || ["-1".to_owned(), "1".to_owned()];
         Ok(Self {
-            inputs,
+            hypothesis,
+            table,
+            features,
             has_names: table.map_or(features.is_some(), |table| table.header),
             columns,
             n,
             rest: off_value(hypothesis).unwrap_or(0.0),
+            minus_one: match hypothesis {
+                Hypothesis::Bounded(_) => 0.0,
+                _ => -1.0,
+            },
             score: score(hypothesis)?,
-            classes: classes.cloned().unwrap_or_else(signs),
+            classes: classes.map_or(["-1", "1"], |names| names.each_ref().map(String::as_str)),
         })
+    }
+
+    /// Returns the number of columns with features.
+    pub(super) fn input_count(&self) -> usize {
+        self.table.map_or(self.n, |table| table.columns.len())
+    }
+
+    /// Returns the columns with features, in the order of the features. Each is described when it is asked for, because
+    /// a description takes more memory than the features.
+    pub(super) fn inputs(&self) -> impl Iterator<Item = Input<'a>> + '_ {
+        let keeps_signs = self.table.is_some_and(TableEncoding::keeps_signs);
+        (0..self.input_count()).map(move |at| match self.table {
+            Some(table) => self.of_column(&table.columns[at], keeps_signs),
+            None => Input {
+                name: match self.features {
+                    Some(names) => Cow::Borrowed(&names[at]),
+                    None => Cow::Owned(format!("x{}", at + 1)),
+                },
+                place: at,
+                first: at,
+                cells: numbers(self.hypothesis),
+                missing: None,
+            },
+        })
+    }
+
+    fn of_column(&self, column: &'a ColumnEncoding, keeps_signs: bool) -> Input<'a> {
+        Input {
+            name: Cow::Borrowed(&column.name),
+            place: column.place(),
+            first: column.features[0] as usize,
+            cells: match &column.kind {
+                ColumnKind::Boolean { values: [off, on] } => Cells::Flag {
+                    off: vec![word(off)],
+                    on: vec![word(on)],
+                    off_value: match off_value(self.hypothesis) {
+                        Some(value) => value,
+                        None if keeps_signs && column.is_signed() => -1.0,
+                        None => 0.0,
+                    },
+                },
+                ColumnKind::Nominal { values } => Cells::Values(values),
+                ColumnKind::Number => numbers(self.hypothesis),
+                ColumnKind::Thermometer { thresholds } => Cells::Thresholds(thresholds),
+            },
+            missing: column.missing.then(|| column.features[1] as usize - 1),
+        }
     }
 
     /// Returns an upper bound on the magnitude of all sums of a score in whole numbers, or none for other scores.
@@ -187,7 +259,7 @@ impl Computation {
                     .sum(),
             ),
             Score::Kernel(kernel) => {
-                let largest = |(ones, net): &(Vec<usize>, i64)| {
+                let largest = |(ones, net): &Support| {
                     let count = if kernel.counts_agreements {
                         self.n
                     } else {
@@ -201,7 +273,7 @@ impl Computation {
         }
     }
 
-    /// Refuses scores that are no whole numbers, and sums of `bits` bits or more.
+    /// Refuses scores that are no whole numbers, and sums of more than `bits` bits.
     ///
     /// # Errors
     /// The limit.
@@ -231,36 +303,21 @@ impl Computation {
     }
 }
 
-fn of_table(table: &TableEncoding, hypothesis: &Hypothesis) -> Vec<Input> {
-    let is_signed = |column: &ColumnEncoding| {
-        matches!(&column.kind, ColumnKind::Boolean { values } if values[0] == "-1")
-            && !column.missing
-    };
-    let keeps_signs = table.is_plain() || table.columns.iter().all(is_signed);
-    let input = |column: &ColumnEncoding| {
-        let off_value = match off_value(hypothesis) {
-            Some(value) => value,
-            None if keeps_signs && is_signed(column) => -1.0,
-            None => 0.0,
-        };
-        Input {
-            name: column.name.clone(),
-            place: column.place(),
-            first: column.features[0] as usize,
-            cells: match &column.kind {
-                ColumnKind::Boolean { values: [off, on] } => Cells::Flag {
-                    off: vec![word(off)],
-                    on: vec![word(on)],
-                    off_value,
-                },
-                ColumnKind::Nominal { values } => Cells::Values(values.clone()),
-                ColumnKind::Number => Cells::Number,
-                ColumnKind::Thermometer { thresholds } => Cells::Thresholds(thresholds.clone()),
-            },
-            missing: column.missing.then(|| column.features[1] as usize - 1),
-        }
-    };
-    table.columns.iter().map(input).collect()
+impl TableEncoding {
+    /// Whether the bit 0 of a column of the values -1 and 1 is the number -1.
+    fn keeps_signs(&self) -> bool {
+        self.is_plain()
+            || self
+                .columns
+                .iter()
+                .all(|column| column.is_signed() && !column.missing)
+    }
+}
+
+impl ColumnEncoding {
+    fn is_signed(&self) -> bool {
+        matches!(&self.kind, ColumnKind::Boolean { values } if values[0] == "-1")
+    }
 }
 
 /// The value of bit 0. None for real weights over real examples, which come with their values.
@@ -271,36 +328,28 @@ fn off_value(hypothesis: &Hypothesis) -> Option<f64> {
     }
 }
 
-/// One column per feature. A hypothesis over bits reads -1 like 0.
-fn bare(hypothesis: &Hypothesis, names: Option<&[String]>) -> Vec<Input> {
-    let off_value = off_value(hypothesis);
-    let cells = || match (hypothesis, off_value) {
-        (Hypothesis::Bounded(_), _) | (_, None) => Cells::Number,
-        (_, Some(off_value)) => Cells::Flag {
+/// The cells of a feature that is a number. A hypothesis over bits reads -1 like 0.
+fn numbers(hypothesis: &Hypothesis) -> Cells<'static> {
+    match off_value(hypothesis) {
+        Some(off_value) if !hypothesis.takes_real() => Cells::Flag {
             off: vec![Word::Number(0.0), Word::Number(-1.0)],
             on: vec![Word::Number(1.0)],
             off_value,
         },
-    };
-    let input = |at: usize| Input {
-        name: names.map_or_else(|| format!("x{}", at + 1), |names| names[at].clone()),
-        place: at,
-        first: at,
-        cells: cells(),
-        missing: None,
-    };
-    (0..hypothesis.n()).map(input).collect()
-}
-
-fn word(text: &str) -> Word {
-    match Cell::of(text.as_bytes(), DecimalMark::Point) {
-        Cell::Number(number) => Word::Number(number),
-        Cell::Flag(..) => Word::AnyCase(text.to_lowercase()),
-        Cell::Missing | Cell::Text => Word::Exact(text.to_owned()),
+        _ => Cells::Number,
     }
 }
 
-fn score(hypothesis: &Hypothesis) -> Result<Score, String> {
+fn word(text: &str) -> Word<'_> {
+    match Cell::of(text.as_bytes(), DecimalMark::Point) {
+        Cell::Number(number) => Word::Number(number),
+        Cell::Flag(..) => Word::AnyCase(text.to_lowercase()),
+        Cell::Missing | Cell::Text => Word::Exact(text),
+    }
+}
+
+fn score(hypothesis: &Hypothesis) -> Result<Score, Stop> {
+    memory::need((hypothesis.n() * (size_of::<BigInt>() + 2 * size_of::<u64>())) as u64)?;
     Ok(match hypothesis {
         Hypothesis::BinaryWeights(weights) => {
             let sign = |bit| {
@@ -344,7 +393,7 @@ fn score(hypothesis: &Hypothesis) -> Result<Score, String> {
         },
         Hypothesis::Winnow(weights) => winnow(weights)?,
         Hypothesis::Kernel(expansion) => Score::Kernel(kernel(expansion)?),
-        Hypothesis::KernelWinnow(weights) => Score::Monomials(monomials(weights)),
+        Hypothesis::KernelWinnow(weights) => Score::Monomials(monomials(weights)?),
     })
 }
 
@@ -356,7 +405,7 @@ fn signed_sum(weights: Vec<BigInt>) -> Score {
 }
 
 /// The sum times the common denominator of all powers and the threshold, which leaves the sign.
-fn winnow(own: &WinnowWeights) -> Result<Score, String> {
+fn winnow(own: &WinnowWeights) -> Result<Score, Stop> {
     let exponents = own.exponents();
     let most = exponents.iter().copied().fold(0, i32::max);
     let least = exponents.iter().copied().fold(0, i32::min);
@@ -364,8 +413,9 @@ fn winnow(own: &WinnowWeights) -> Result<Score, String> {
     let span = u64::from(most.abs_diff(least));
     let bits = (numerator.bits() + denominator.bits()).saturating_mul(span);
     if bits.saturating_mul(exponents.len() as u64 + 1) > 8 * SOURCE_BYTES_MAX as u64 {
-        return Err(too_long());
+        return Err(too_long().into());
     }
+    memory::need(bits / 4 * (exponents.len() as u64 + 1))?;
     let tens = BigUint::from(10_u32).pow(own.theta().places());
     let power = |exponent: i32| {
         let up = numerator.pow(exponent.abs_diff(least));
@@ -397,22 +447,35 @@ fn fraction(base: halfspace_core::learners::arithmetic::power_sum::Base) -> [Big
     [up, down]
 }
 
-fn kernel(expansion: &KernelExpansion) -> Result<KernelScore, String> {
-    let kernel = expansion.kernel();
-    let mut support = BTreeMap::new();
+/// The sum of the labels of each support vector, unless the sum is 0.
+fn nets(vectors: impl Iterator<Item = (Vec<u32>, i64)>) -> Result<Vec<Support>, Stop> {
+    let mut nets = BTreeMap::new();
     let mut characters = 0_usize;
-    for at in 0..expansion.len() {
-        let row = expansion.support().row(at);
-        let ones: Vec<usize> = (0..row.n()).filter(|&place| row.get(place)).collect();
-        // A feature takes at least two characters.
-        characters += 2 * ones.len();
-        if characters > SOURCE_BYTES_MAX {
-            return Err(too_long());
+    for (ones, net) in vectors {
+        memory::check()?;
+        let bytes = NUMBER_BYTES_MIN * (1 + ones.len());
+        match nets.entry(ones) {
+            Entry::Occupied(mut known) => *known.get_mut() += net,
+            Entry::Vacant(new) => {
+                new.insert(net);
+                characters += bytes;
+            }
         }
-        *support.entry(ones).or_insert(0) += if expansion.is_positive(at) { 1 } else { -1 };
+        if characters > SOURCE_BYTES_MAX {
+            return Err(too_long().into());
+        }
     }
-    let support: Vec<(Vec<usize>, i64)> =
-        support.into_iter().filter(|(_, net)| *net != 0).collect();
+    Ok(nets.into_iter().filter(|(_, net)| *net != 0).collect())
+}
+
+fn kernel(expansion: &KernelExpansion) -> Result<KernelScore, Stop> {
+    let kernel = expansion.kernel();
+    let support = nets((0..expansion.len()).map(|at| {
+        let row = expansion.support().row(at);
+        let ones = (0..row.n()).filter(|&place| row.get(place));
+        let ones = ones.map(|place| place as u32).collect();
+        (ones, if expansion.is_positive(at) { 1 } else { -1 })
+    }))?;
     let counts_agreements = kernel.conjunctions() == Conjunctions::All;
     let largest = match counts_agreements {
         true => kernel.n(),
@@ -423,32 +486,48 @@ fn kernel(expansion: &KernelExpansion) -> Result<KernelScore, String> {
             .unwrap_or(0),
     };
     let limit = kernel.max_literals().filter(|&most| most < largest as u64);
-    let bits = limit.unwrap_or(largest as u64).min(largest as u64)
-        * (u64::from((largest as u64 + 1).ilog2()) + 1);
+    let bits = match limit {
+        None => largest as u64,
+        Some(most) => most * (u64::from((largest as u64 + 1).ilog2()) + 1),
+    };
     if bits.saturating_mul(largest as u64) > 8 * SOURCE_BYTES_MAX as u64 {
-        return Err(too_long());
+        return Err(too_long().into());
     }
+    memory::need((bits / 8 + 64) * largest as u64)?;
     Ok(KernelScore {
         counts_agreements,
         support,
-        values: (0..=largest as u64)
-            .map(|count| kernel.value(count))
-            .collect(),
+        values: kernel_values(largest as u64, limit),
         is_power: limit.is_none(),
     })
 }
 
-fn monomials(own: &KernelWinnowWeights) -> MonomialScore {
-    let support = own.support().iter().filter(|example| example.net != 0);
-    let own_features = |active: &[u32]| active.iter().map(|&feature| feature as usize).collect();
-    MonomialScore {
+/// The numbers of conjunctions of at most `limit` of c literals, for each c up to `largest`.
+fn kernel_values(largest: u64, limit: Option<u64>) -> Vec<BigUint> {
+    let (mut value, mut of_limit) = (BigUint::from(1_u32), BigUint::ZERO);
+    let next = |count| {
+        if let Some(limit) = limit.filter(|&limit| count >= limit) {
+            // The conjunctions of exactly `limit` literals gain no literal.
+            of_limit = match count == limit {
+                true => BigUint::from(1_u32),
+                false => &of_limit * count / (count - limit),
+            };
+        }
+        let following = (&value << 1_u32) - &of_limit;
+        std::mem::replace(&mut value, following)
+    };
+    (0..=largest).map(next).collect()
+}
+
+fn monomials(own: &KernelWinnowWeights) -> Result<MonomialScore, Stop> {
+    let support = own.support().iter();
+    Ok(MonomialScore {
         base: fraction(own.base()),
         theta: [
             own.theta().digits().clone(),
             BigUint::from(10_u32).pow(own.theta().places()),
         ],
-        support: support
-            .map(|example| (own_features(&example.active), example.net.into()))
-            .collect(),
-    }
+        support: nets(support.map(|example| (example.active.to_vec(), example.net.into())))?,
+        active_max: own.active_max(),
+    })
 }

@@ -2,9 +2,12 @@
 //!
 //! Excel compares texts without regard to case, so texts are compared by EXACT. Excel keeps 15 digits of a number.
 
+use std::fmt::Write;
+
 use num_bigint::{BigInt, BigUint};
 
 use super::computation::{Cells, Computation, Input, KernelScore, Score, Word};
+use super::sink::{Sink, Stop};
 use crate::tables::cell::MISSING;
 
 /// The longest formula, and the longest text in a formula, in characters.
@@ -17,153 +20,166 @@ const COLUMNS_MAX: usize = 16_384;
 /// Digits of a number that Excel keeps.
 const DIGITS_MAX: usize = 15;
 
-pub(super) fn write(computation: &Computation, _: &str) -> Result<String, String> {
-    computation.check_integral(53)?;
+/// Bits of a sum. LibreOffice takes a difference of less than 2^-48 of the numbers for 0.
+const SUM_BITS_MAX: u64 = 47;
+
+/// Numbers of formulas have these magnitudes, or are 0.
+const MAGNITUDES: std::ops::RangeInclusive<f64> = 2.3e-308..=9.9e307;
+
+pub(super) fn write(computation: &Computation, _: &str, sink: &mut Sink) -> Result<(), Stop> {
+    computation.check_integral(SUM_BITS_MAX)?;
     if computation.columns > COLUMNS_MAX {
-        return Err(format!("a sheet has at most {COLUMNS_MAX} columns"));
+        return Err(format!("a sheet has at most {COLUMNS_MAX} columns").into());
     }
-    let score = match &computation.score {
+    sink.write_str("=IF(")?;
+    match &computation.score {
         Score::Sum { weights, constant } => {
-            let value =
-                |features: &[usize]| features.iter().map(|&feature| &weights[feature]).sum();
-            let mut terms = vec![whole(constant)?];
-            for input in &computation.inputs {
-                terms.push(choice(input, &value)?);
+            sink.write_str(&whole(constant)?)?;
+            for input in computation.inputs() {
+                sink.write_char('+')?;
+                choice(&input, &|feature| weights[feature].clone(), sink)?;
+                check_length(sink)?;
             }
-            terms.join("+")
         }
-        Score::Kernel(kernel) => of_kernel(computation, kernel)?,
-        Score::Monomials(_) | Score::Real { .. } => return Err(computation.not_integral()),
-    };
-    let [negative, positive] = &computation.classes;
-    let formula = format!("=IF({score}>=0,{},{})", text(positive)?, text(negative)?);
-    match formula.chars().count() {
+        Score::Kernel(kernel) => of_kernel(computation, kernel, sink)?,
+        Score::Monomials(_) | Score::Real { .. } => return Err(computation.not_integral().into()),
+    }
+    let [negative, positive] = computation.classes.map(text);
+    write!(sink, ">=0,{},{})", positive?, negative?)?;
+    check_length(sink)?;
+    Ok(sink.write_char('\n')?)
+}
+
+fn check_length(sink: &Sink) -> Result<(), Stop> {
+    match sink.text().chars().count() {
         length if length > FORMULA_CHARACTERS_MAX => Err(format!(
-            "a formula has at most {FORMULA_CHARACTERS_MAX} characters, and this one has {length}"
-        )),
-        _ => Ok(formula + "\n"),
+            "a formula has at most {FORMULA_CHARACTERS_MAX} characters, and this one has {length} or more"
+        )
+        .into()),
+        _ => Ok(()),
     }
 }
 
-fn of_kernel(computation: &Computation, kernel: &KernelScore) -> Result<String, String> {
-    let ones_of = |ones: &[usize], support: &[usize]| -> BigInt {
-        ones.iter()
-            .filter(|feature| support.contains(feature))
-            .count()
-            .into()
-    };
-    let all: Vec<usize> = (0..computation.n).collect();
-    // Each column appears in this sum, so that a cell without features is an error.
-    let counts = |support: &[usize], only_own: bool| -> Result<String, String> {
-        let mut terms = vec!["0".to_owned()];
-        for input in &computation.inputs {
-            let is_own = input.features().any(|feature| support.contains(&feature));
-            if is_own || !only_own {
-                terms.push(choice(input, &|ones| ones_of(ones, support))?);
+fn of_kernel(computation: &Computation, kernel: &KernelScore, sink: &mut Sink) -> Result<(), Stop> {
+    // Writes the number of the own features that are 1. Without own features each column appears nevertheless, so that
+    // a cell without features is an error.
+    let count = |own: Option<&[u32]>, sink: &mut Sink| -> Result<(), Stop> {
+        let is_own = |feature: usize| own.is_none_or(|own| own.contains(&(feature as u32)));
+        sink.write_char('0')?;
+        for input in computation.inputs() {
+            if input.features().chain(input.missing).any(is_own) {
+                sink.write_char('+')?;
+                choice(&input, &|feature| u8::from(is_own(feature)).into(), sink)?;
+                check_length(sink)?;
             }
         }
-        Ok(terms.join("+"))
+        Ok(())
     };
-    let mut score = format!("0*({})", counts(&[], false)?);
+    sink.write_str("0*(")?;
+    count(None, sink)?;
+    sink.write_char(')')?;
     for (ones, net) in &kernel.support {
-        let count = match kernel.counts_agreements {
-            true => format!(
-                "{}-({})+2*({})",
-                computation.n - ones.len(),
-                counts(&all, true)?,
-                counts(ones, true)?
-            ),
-            false => counts(ones, true)?,
-        };
-        let value = match kernel.is_power {
-            true => format!("2^({count})"),
+        write!(sink, "{net:+}*")?;
+        match kernel.is_power {
+            true => sink.write_str("2^(")?,
             false => {
-                let values: Result<Vec<_>, _> = kernel.values.iter().map(natural).collect();
-                format!("INDEX({{{}}},1+{count})", values?.join(","))
+                sink.write_str("INDEX({")?;
+                for (at, value) in kernel.values.iter().enumerate() {
+                    let comma = if at == 0 { "" } else { "," };
+                    write!(sink, "{comma}{}", natural(value)?)?;
+                }
+                sink.write_str("},1+")?;
             }
-        };
-        score += &format!("{net:+}*{value}");
-        if score.len() > 4 * FORMULA_CHARACTERS_MAX {
-            return Err(format!(
-                "a formula has at most {FORMULA_CHARACTERS_MAX} characters"
-            ));
         }
+        if kernel.counts_agreements {
+            write!(sink, "{}-(", computation.n - ones.len())?;
+            count(None, sink)?;
+            sink.write_str(")+2*(")?;
+            count(Some(ones), sink)?;
+            sink.write_char(')')?;
+        } else {
+            count(Some(ones), sink)?;
+        }
+        sink.write_char(')')?;
     }
-    Ok(score)
+    Ok(())
 }
 
-/// A formula for a value of the features of a cell that are 1. An error for a cell without features.
-fn choice(input: &Input, value: &dyn Fn(&[usize]) -> BigInt) -> Result<String, String> {
+/// Writes a formula for the sum of the values of the features of a cell that are 1. An error for a cell without
+/// features.
+fn choice(input: &Input, value: &dyn Fn(usize) -> BigInt, sink: &mut Sink) -> Result<(), Stop> {
     let cell = format!("{}2", column(input.place));
-    let first = input.first;
     let missing = match input.missing {
-        Some(missing) => whole(&value(&[missing]))?,
+        Some(missing) => whole(&value(missing))?,
         None => "NA()".to_owned(),
     };
-    let missing_words: Vec<String> = MISSING
-        .iter()
-        .map(|word| format!("\"{}\"", String::from_utf8_lossy(word)))
-        .collect();
-    let is_missing = format!(
-        "SUMPRODUCT(--EXACT({cell}&\"\",{{\"\",{}}}))",
-        missing_words.join(",")
-    );
-    // VALUE would also read dates, percentages and other spellings that the service refuses.
-    let number = format!("IF(ISNUMBER({cell}),{cell},NA())");
-    let present = match &input.cells {
+    let words = MISSING.map(|word| format!("\"{}\"", String::from_utf8_lossy(word)));
+    let words = words.join(",");
+    write!(
+        sink,
+        "IF(SUMPRODUCT(--EXACT({cell}&\"\",{{\"\",{words}}})),{missing},"
+    )?;
+    match &input.cells {
         Cells::Values(values) => {
-            let mut texts = Vec::new();
-            let mut weights = Vec::new();
-            for (at, own) in values.iter().enumerate() {
-                texts.push(text(own)?);
-                weights.push(whole(&value(&[first + at]))?);
+            let mut is = format!("EXACT({cell}&\"\",{{");
+            let mut weights = String::new();
+            for (at, (own, feature)) in values.iter().zip(input.features()).enumerate() {
+                let comma = if at == 0 { "" } else { "," };
+                is += &format!("{comma}{}", text(own)?);
+                weights += &format!("{comma}{}", whole(&value(feature))?);
+                if is.len() > 4 * FORMULA_CHARACTERS_MAX {
+                    break;
+                }
             }
-            let is = format!("EXACT({cell}&\"\",{{{}}})", texts.join(","));
-            format!(
-                "IF(SUMPRODUCT(--{is}),SUMPRODUCT({is}*{{{}}}),NA())",
-                weights.join(",")
-            )
+            is += "})";
+            write!(
+                sink,
+                "IF(SUMPRODUCT(--{is}),SUMPRODUCT({is}*{{{weights}}}),NA())"
+            )?;
         }
         Cells::Flag { off, on, .. } => {
             let mut choice = "NA()".to_owned();
-            for (words, value) in [(off, value(&[])), (on, value(&[first]))] {
+            for (words, value) in [(off, BigInt::ZERO), (on, value(input.first))] {
                 for word in words {
-                    let is = match word {
-                        Word::Exact(own) => format!("EXACT({cell}&\"\",{})", text(own)?),
-                        Word::AnyCase(own) if own == "true" || own == "false" => {
-                            let is = format!("LOWER({cell}&\"\")={}", text(own)?);
-                            let logical = own.to_uppercase();
-                            format!("IF(ISLOGICAL({cell}),{cell}={logical}(),{is})")
-                        }
-                        Word::AnyCase(own) => format!("LOWER({cell}&\"\")={}", text(own)?),
-                        Word::Number(own) => {
-                            format!("IF(ISNUMBER({cell}),{cell}={},FALSE)", short(*own)?)
-                        }
-                    };
-                    choice = format!("IF({is},{},{choice})", whole(&value)?);
+                    choice = format!("IF({},{},{choice})", is_word(&cell, word)?, whole(&value)?);
                 }
             }
-            choice
+            sink.write_str(&choice)?;
         }
         Cells::Thresholds(thresholds) => {
-            let mut bounds = vec!["-9E+307".to_owned()];
-            let mut weights = vec![whole(&value(&[]))?];
-            for (at, threshold) in thresholds.iter().enumerate() {
-                bounds.push(short(*threshold)?);
-                let ones: Vec<usize> = (first..=first + at).collect();
-                weights.push(whole(&value(&ones))?);
+            // VALUE would also read dates, percentages and other spellings that the service refuses.
+            write!(sink, "LOOKUP(IF(ISNUMBER({cell}),{cell},NA()),{{-9E+307")?;
+            for threshold in *thresholds {
+                write!(sink, ",{}", short(*threshold)?)?;
             }
-            format!(
-                "LOOKUP({number},{{{}}},{{{}}})",
-                bounds.join(","),
-                weights.join(",")
-            )
+            sink.write_str("},{0")?;
+            let mut sum = BigInt::ZERO;
+            for feature in input.features() {
+                sum += value(feature);
+                write!(sink, ",{}", whole(&sum)?)?;
+            }
+            sink.write_str("})")?;
         }
         Cells::Number => {
-            return Err("a column holds numbers, and only whole features are exact".to_owned());
+            let detail = "a column holds numbers, and only whole features are exact";
+            return Err(detail.to_owned().into());
         }
-    };
-    Ok(format!("IF({is_missing},{missing},{present})"))
+    }
+    Ok(sink.write_char(')')?)
+}
+
+/// A condition on a cell.
+fn is_word(cell: &str, word: &Word) -> Result<String, String> {
+    Ok(match word {
+        Word::Exact(own) => format!("EXACT({cell}&\"\",{})", text(own)?),
+        Word::AnyCase(own) if own == "true" || own == "false" => {
+            let is = format!("LOWER({cell}&\"\")={}", text(own)?);
+            let logical = own.to_uppercase();
+            format!("IF(ISLOGICAL({cell}),{cell}={logical}(),{is})")
+        }
+        Word::AnyCase(own) => format!("LOWER({cell}&\"\")={}", text(own)?),
+        Word::Number(own) => format!("IF(ISNUMBER({cell}),{cell}={},FALSE)", short(*own)?),
+    })
 }
 
 /// The letters of a column, from 0.
@@ -203,6 +219,9 @@ fn short(number: f64) -> Result<String, String> {
         .bytes()
         .filter(u8::is_ascii_digit)
         .count();
+    if number != 0.0 && !MAGNITUDES.contains(&number.abs()) {
+        return Err(format!("a formula has no number {number:e}"));
+    }
     match digits <= DIGITS_MAX {
         true => Ok(format!("{number:?}").to_uppercase()),
         false => Err(format!(
@@ -212,6 +231,15 @@ fn short(number: f64) -> Result<String, String> {
 }
 
 fn text(text: &str) -> Result<String, String> {
+    // A formula that is pasted would continue in the next cell.
+    let is_break =
+        |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
+    if let Some(found) = text.chars().find(|&character| is_break(character)) {
+        return Err(format!(
+            "a text in a formula has no control characters, and one has {}",
+            found.escape_unicode()
+        ));
+    }
     if text.chars().count() > TEXT_CHARACTERS_MAX {
         return Err(format!(
             "a text in a formula has at most {TEXT_CHARACTERS_MAX} characters"

@@ -11,10 +11,13 @@
 //! | PostgreSQL | integral ones, in `numeric` |
 //! | C, Rust | integral ones whose absolute sum fits into 64 bits, and real ones in the order of the service |
 //! | SQLite | integral ones whose absolute sum fits into 64 bits |
-//! | Excel | integral ones whose absolute sum is below 2^53, with a formula of at most 8,192 characters |
+//! | Excel | integral ones whose absolute sum is below 2^47, with a formula of at most 8,192 characters |
 //!
 //! Integral hypotheses are sums of weights and conjunction kernels: their score is a whole number, or a fraction with a
-//! denominator that all rows share. A value that the service refuses gives no label. A program in Python, C or Rust
+//! denominator that all rows share. The text of a program is written into a sink of at most [`SOURCE_BYTES_MAX`] bytes,
+//! and columns are described one at a time, so that an export takes little memory whatever the model is.
+//!
+//! A value that the service refuses gives no label. A program in Python, C or Rust
 //! ends with an error. SQL gives NULL, and Excel gives #N/A.
 //!
 //! ```
@@ -32,17 +35,21 @@
 
 mod c;
 mod computation;
+mod decimals;
 mod excel;
 mod python;
 mod rust;
+mod sink;
 mod sql;
 #[cfg(test)]
 mod tests;
 
 use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::memory::NoMemory;
 
 use crate::TableEncoding;
 use computation::Computation;
+use sink::{Sink, Stop};
 
 /// The longest program in bytes.
 pub const SOURCE_BYTES_MAX: usize = 16 << 20;
@@ -89,7 +96,18 @@ pub struct Inexact {
     pub limit: String,
 }
 
-type Write = fn(&Computation, title: &str) -> Result<String, String>;
+/// The reason why there is no program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoProgram {
+    /// The language cannot state the hypothesis.
+    #[error(transparent)]
+    Inexact(#[from] Inexact),
+    /// The budget has too little memory for the program.
+    #[error(transparent)]
+    NoMemory(#[from] NoMemory),
+}
+
+type Write = fn(&Computation, title: &str, &mut Sink) -> Result<(), Stop>;
 
 impl Language {
     /// Every language.
@@ -156,18 +174,23 @@ impl Language {
 }
 
 impl Program<'_> {
-    /// Returns the source text.
+    /// Returns the source text. The work takes its memory from the grant of the thread, and at most a small multiple of
+    /// [`SOURCE_BYTES_MAX`].
     ///
     /// # Errors
-    /// The limit of the language that the hypothesis exceeds.
-    pub fn source(&self, language: Language) -> Result<String, Inexact> {
+    /// The limit of the language that the hypothesis exceeds, or a lack of memory.
+    pub fn source(&self, language: Language) -> Result<String, NoProgram> {
         let write = language.entry().4;
-        let source = Computation::new(self).and_then(|computation| write(&computation, self.title));
-        let source = source.and_then(|source| match source.len() <= SOURCE_BYTES_MAX {
-            true => Ok(source),
-            false => Err(too_long()),
-        });
-        source.map_err(|limit| Inexact { language, limit })
+        let source = Sink::filled(|sink| write(&Computation::new(self)?, self.title, sink));
+        source.map_err(|stop| match stop {
+            Stop::NoMemory(full) => full.into(),
+            Stop::Limit(limit) => Inexact { language, limit }.into(),
+            Stop::Cut => Inexact {
+                language,
+                limit: too_long(),
+            }
+            .into(),
+        })
     }
 }
 
@@ -178,12 +201,6 @@ fn section<'t>(template: &'t str, name: &str) -> &'t str {
         .filter_map(|section| section.split_once('\n'));
     let found = sections.find(|(own, _)| *own == name);
     found.map_or("", |(_, text)| text)
-}
-
-/// Returns the items between commas.
-fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
-    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
-    items.join(", ")
 }
 
 fn too_long() -> String {

@@ -1,118 +1,139 @@
 //! Programs in Python, with whole numbers of any size.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
-use num_bigint::BigUint;
-use serde_json::{Value, json};
+use num_bigint::{BigInt, BigUint};
+use serde_json::json;
 
-use super::computation::{Cells, Computation, Input, Score, Word};
-use super::{list, section};
+use super::computation::{Cells, Computation, Input, Score, Support, Word};
+use super::section;
+use super::sink::{Sink, Stop};
 
 /// The code of a program.
 const TEMPLATE: &str = include_str!("templates/program.py");
 
-pub(super) fn write(computation: &Computation, title: &str) -> Result<String, String> {
-    let mut source = format!("\"\"\"{title}.\n{}", section(TEMPLATE, "head"));
-    source += "# The columns with the features of their cells.\nCOLUMNS = [\n";
-    for input in &computation.inputs {
-        let _ = writeln!(source, "    {},", column(input, computation.rest));
+/// Python reads decimal numbers of at most 4,300 digits, and hexadecimal ones of any length.
+const DECIMAL_BITS_MAX: u64 = 1_024;
+
+pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> Result<(), Stop> {
+    write!(sink, "\"\"\"{title}.\n{}", section(TEMPLATE, "head"))?;
+    sink.write_str("# The columns with the features of their cells.\nCOLUMNS = [\n")?;
+    for input in computation.inputs() {
+        sink.write_str("    ")?;
+        column(&input, computation.rest, sink)?;
+        sink.write_str(",\n")?;
     }
-    source += "]\n";
-    let _ = writeln!(
-        source,
-        "HAS_NAMES = {}",
-        literal(&json!(computation.has_names))
-    );
-    let _ = writeln!(source, "FILE_COLUMNS = {}", computation.columns);
-    let _ = writeln!(source, "FEATURES = {}", computation.n);
-    let _ = writeln!(source, "REST = {}", json!(computation.rest as i64));
-    let _ = writeln!(source, "CLASSES = {}", json!(computation.classes));
-    constants(&computation.score, &mut source);
-    source += section(TEMPLATE, computation.score.section());
-    source += section(TEMPLATE, "tail");
-    Ok(source)
+    sink.write_str("]\n")?;
+    let has_names = if computation.has_names {
+        "True"
+    } else {
+        "False"
+    };
+    writeln!(sink, "HAS_NAMES = {has_names}")?;
+    writeln!(sink, "FILE_COLUMNS = {}", computation.columns)?;
+    writeln!(sink, "FEATURES = {}", computation.n)?;
+    writeln!(sink, "REST = {}", json!(computation.rest as i64))?;
+    writeln!(sink, "MINUS_ONE = {}", json!(computation.minus_one as i64))?;
+    writeln!(sink, "CLASSES = {}", json!(computation.classes))?;
+    constants(&computation.score, sink)?;
+    sink.write_str(section(TEMPLATE, computation.score.section()))?;
+    Ok(sink.write_str(section(TEMPLATE, "tail"))?)
 }
 
-fn column(input: &Input, rest: f64) -> String {
-    let mut column = json!({
-        "name": input.name, "place": input.place, "first": input.first, "missing": input.missing,
-    });
+/// Writes a column. Texts and numbers of JSON are literals of Python.
+fn column(input: &Input, rest: f64, sink: &mut Sink) -> fmt::Result {
+    let (name, missing) = (json!(input.name), input.missing);
+    let missing = missing.map_or("None".to_owned(), |missing| missing.to_string());
+    write!(
+        sink,
+        "{{\"name\": {name}, \"place\": {}, \"first\": {}, \"missing\": {missing}, ",
+        input.place, input.first
+    )?;
     match &input.cells {
         Cells::Flag { off, on, off_value } => {
-            column["off"] = off.iter().map(word).collect();
-            column["on"] = on.iter().map(word).collect();
+            sink.write_str("\"off\": [")?;
+            sink.list(off.iter().map(word))?;
+            sink.write_str("], \"on\": [")?;
+            sink.list(on.iter().map(word))?;
+            sink.write_char(']')?;
             if *off_value != rest {
-                column["off_value"] = json!(off_value);
+                write!(sink, ", \"off_value\": {}", json!(off_value))?;
             }
         }
-        Cells::Values(values) => column["values"] = json!(values),
-        Cells::Number => column["number"] = json!(true),
-        Cells::Thresholds(thresholds) => column["thresholds"] = json!(thresholds),
+        Cells::Values(values) => {
+            sink.write_str("\"values\": [")?;
+            sink.list(values.iter().map(|value| json!(value)))?;
+            sink.write_char(']')?;
+        }
+        Cells::Number => sink.write_str("\"number\": True")?,
+        Cells::Thresholds(thresholds) => {
+            sink.write_str("\"thresholds\": [")?;
+            sink.list(thresholds.iter().map(|threshold| json!(threshold)))?;
+            sink.write_char(']')?;
+        }
     }
-    literal(&column)
+    sink.write_char('}')
 }
 
 /// A text, a text in any case, or a number.
-fn word(word: &Word) -> Value {
+fn word(word: &Word) -> String {
     match word {
-        Word::Exact(text) => json!(["text", text]),
-        Word::AnyCase(text) => json!(["any case", text]),
-        Word::Number(number) => json!(["number", number]),
+        Word::Exact(text) => json!(["text", text]).to_string(),
+        Word::AnyCase(text) => json!(["any case", text]).to_string(),
+        Word::Number(number) => json!(["number", number]).to_string(),
     }
 }
 
-/// Texts and numbers of JSON are literals of Python.
-fn literal(value: &Value) -> String {
-    match value {
-        Value::Null => "None".to_owned(),
-        Value::Bool(true) => "True".to_owned(),
-        Value::Bool(false) => "False".to_owned(),
-        Value::Number(_) | Value::String(_) => value.to_string(),
-        Value::Array(items) => format!(
-            "[{}]",
-            items.iter().map(literal).collect::<Vec<_>>().join(", ")
-        ),
-        Value::Object(members) => {
-            let members = members
-                .iter()
-                .map(|(name, value)| format!("{}: {}", json!(name), literal(value)));
-            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
-        }
+/// A literal of a whole number.
+fn whole(number: &BigInt) -> String {
+    match number.bits() <= DECIMAL_BITS_MAX {
+        true => number.to_string(),
+        false => format!("{number:#x}"),
     }
 }
 
-/// Support vectors: the sum of the labels, and the features that are 1.
-fn vectors(support: &[(Vec<usize>, i64)]) -> String {
-    let vector = |(ones, net): &(Vec<usize>, i64)| format!("    ({net}, [{}]),\n", list(ones));
-    format!("[\n{}]", support.iter().map(vector).collect::<String>())
+fn natural(number: &BigUint) -> String {
+    match number.bits() <= DECIMAL_BITS_MAX {
+        true => number.to_string(),
+        false => format!("{number:#x}"),
+    }
+}
+
+/// Writes the support vectors: the sum of the labels, and the features that are 1.
+fn vectors(support: &[Support], sink: &mut Sink) -> fmt::Result {
+    sink.write_str("SUPPORT = [\n")?;
+    for (ones, net) in support {
+        writeln!(sink, "    ({net}, {ones:?}),")?;
+    }
+    sink.write_str("]\n")
 }
 
 /// Writes the numbers of the score.
-fn constants(score: &Score, source: &mut String) {
-    let _ = match score {
+fn constants(score: &Score, sink: &mut Sink) -> fmt::Result {
+    match score {
         Score::Sum { weights, constant } => {
-            writeln!(
-                source,
-                "WEIGHTS = [{}]\nCONSTANT = {constant}",
-                list(weights)
-            )
+            sink.write_str("WEIGHTS = [")?;
+            sink.list(weights.iter().map(whole))?;
+            writeln!(sink, "]\nCONSTANT = {}", whole(constant))
         }
         Score::Kernel(kernel) => {
-            let is_counted = literal(&json!(kernel.counts_agreements));
-            let (support, values) = (vectors(&kernel.support), list(&kernel.values));
-            writeln!(
-                source,
-                "SUPPORT = {support}\nKERNEL = [{values}]\nCOUNTS_AGREEMENTS = {is_counted}"
-            )
+            vectors(&kernel.support, sink)?;
+            sink.write_str("KERNEL = [")?;
+            sink.list(kernel.values.iter().map(natural))?;
+            let is_counted = if kernel.counts_agreements {
+                "True"
+            } else {
+                "False"
+            };
+            writeln!(sink, "]\nCOUNTS_AGREEMENTS = {is_counted}")
         }
         Score::Monomials(own) => {
-            let fraction = |[up, down]: &[BigUint; 2]| format!("Fraction({up}, {down})");
+            vectors(&own.support, sink)?;
+            let fraction =
+                |[up, down]: &[BigUint; 2]| format!("Fraction({}, {})", natural(up), natural(down));
             let (base, theta) = (fraction(&own.base), fraction(&own.theta));
-            writeln!(
-                source,
-                "SUPPORT = {}\nBASE = {base}\nTHETA = {theta}",
-                vectors(&own.support)
-            )
+            let most = own.active_max;
+            writeln!(sink, "BASE = {base}\nTHETA = {theta}\nACTIVE_MAX = {most}")
         }
         Score::Real {
             weights,
@@ -120,12 +141,13 @@ fn constants(score: &Score, source: &mut String) {
             divisor,
             offset,
         } => {
-            let weights = list(weights.iter().map(|weight| json!(weight)));
+            sink.write_str("WEIGHTS = [")?;
+            sink.list(weights.iter().map(|weight| json!(weight)))?;
             let (divisor, offset) = (json!(divisor), json!(offset));
             writeln!(
-                source,
-                "WEIGHTS = [{weights}]\nLANES = {lanes}\nDIVISOR = {divisor}\nOFFSET = {offset}"
+                sink,
+                "]\nLANES = {lanes}\nDIVISOR = {divisor}\nOFFSET = {offset}"
             )
         }
-    };
+    }
 }

@@ -1,60 +1,56 @@
 //! Programs in Rust without dependencies, with whole numbers of 64 bits or doubles.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
-use super::computation::{Cells, Computation, Input, Score, Word};
-use super::{list, section};
+use super::computation::{Cells, Computation, Score, Word};
+use super::section;
+use super::sink::{Sink, Stop};
 
 /// The code of a program.
 const TEMPLATE: &str = include_str!("templates/program.rs.txt");
 
-pub(super) fn write(computation: &Computation, title: &str) -> Result<String, String> {
+pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> Result<(), Stop> {
     if !matches!(computation.score, Score::Real { .. }) {
         computation.check_integral(63)?;
     }
-    let mut source = format!("//! {title}.\n{}", section(TEMPLATE, "head"));
-    let _ = writeln!(source, "const FEATURES: usize = {};", computation.n);
-    let _ = writeln!(
-        source,
-        "const FILE_COLUMNS: usize = {};",
-        computation.columns
-    );
-    let _ = writeln!(source, "const REST: f64 = {:?};", computation.rest);
-    let _ = writeln!(source, "const HAS_NAMES: bool = {};", computation.has_names);
-    let _ = writeln!(
-        source,
-        "const CLASSES: [&str; 2] = {:?};\n",
-        computation.classes
-    );
-    source += "/// The columns with the features of their cells.\nconst TABLE: &[Column] = &[\n";
-    for input in &computation.inputs {
-        let _ = writeln!(
-            source,
-            "    Column {{ name: {:?}, place: {}, first: {}, missing: {:?}, cells: {} }},",
-            input.name,
-            input.place,
-            input.first,
-            input.missing,
-            cells(input)
-        );
+    write!(sink, "//! {title}.\n{}", section(TEMPLATE, "head"))?;
+    writeln!(sink, "const FEATURES: usize = {};", computation.n)?;
+    writeln!(sink, "const FILE_COLUMNS: usize = {};", computation.columns)?;
+    writeln!(sink, "const REST: f64 = {:?};", computation.rest)?;
+    writeln!(sink, "const MINUS_ONE: f64 = {:?};", computation.minus_one)?;
+    writeln!(sink, "const HAS_NAMES: bool = {};", computation.has_names)?;
+    let classes = computation.classes;
+    writeln!(sink, "const CLASSES: [&str; 2] = {classes:?};\n")?;
+    sink.write_str(
+        "/// The columns with the features of their cells.\nconst TABLE: &[Column] = &[\n",
+    )?;
+    for input in computation.inputs() {
+        write!(
+            sink,
+            "    Column {{ name: {:?}, place: {}, first: {}, missing: {:?}, cells: ",
+            input.name, input.place, input.first, input.missing
+        )?;
+        cells(&input.cells, sink)?;
+        sink.write_str(" },\n")?;
     }
-    source += "];\n\n";
-    constants(&computation.score, &mut source);
-    source += section(TEMPLATE, computation.score.section());
-    source += section(TEMPLATE, "tail");
-    Ok(source)
+    sink.write_str("];\n\n")?;
+    constants(&computation.score, sink)?;
+    sink.write_str(section(TEMPLATE, computation.score.section()))?;
+    Ok(sink.write_str(section(TEMPLATE, "tail"))?)
 }
 
-fn cells(input: &Input) -> String {
-    match &input.cells {
-        Cells::Flag { off, on, off_value } => format!(
-            "Cells::Flag {{ off: &[{}], on: &[{}], off_value: {off_value:?} }}",
-            list(off.iter().map(word)),
-            list(on.iter().map(word))
-        ),
-        Cells::Values(values) => format!("Cells::Values(&{values:?})"),
-        Cells::Number => "Cells::Number".to_owned(),
-        Cells::Thresholds(thresholds) => format!("Cells::Thresholds(&{thresholds:?})"),
+fn cells(cells: &Cells, sink: &mut Sink) -> fmt::Result {
+    match cells {
+        Cells::Flag { off, on, off_value } => {
+            sink.write_str("Cells::Flag { off: &[")?;
+            sink.list(off.iter().map(word))?;
+            sink.write_str("], on: &[")?;
+            sink.list(on.iter().map(word))?;
+            write!(sink, "], off_value: {off_value:?} }}")
+        }
+        Cells::Values(values) => write!(sink, "Cells::Values(&{values:?})"),
+        Cells::Number => sink.write_str("Cells::Number"),
+        Cells::Thresholds(thresholds) => write!(sink, "Cells::Thresholds(&{thresholds:?})"),
     }
 }
 
@@ -67,31 +63,26 @@ fn word(word: &Word) -> String {
 }
 
 /// Writes the numbers of the score.
-fn constants(score: &Score, source: &mut String) {
-    let _ = match score {
+fn constants(score: &Score, sink: &mut Sink) -> fmt::Result {
+    match score {
         Score::Sum { weights, constant } => {
-            let _ = writeln!(source, "const WEIGHTS: &[i64] = &[{}];", list(weights));
-            writeln!(source, "const CONSTANT: i64 = {constant};")
+            sink.write_str("const WEIGHTS: &[i64] = &[")?;
+            sink.list(weights)?;
+            writeln!(sink, "];\nconst CONSTANT: i64 = {constant};")
         }
         Score::Kernel(kernel) => {
-            let _ = writeln!(
-                source,
-                "const KERNEL: &[i64] = &[{}];",
-                list(&kernel.values)
-            );
-            let _ = writeln!(
-                source,
-                "const COUNTS_AGREEMENTS: bool = {};",
-                kernel.counts_agreements
-            );
-            source.push_str(
+            sink.write_str("const KERNEL: &[i64] = &[")?;
+            sink.list(&kernel.values)?;
+            let is_counted = kernel.counts_agreements;
+            writeln!(sink, "];\nconst COUNTS_AGREEMENTS: bool = {is_counted};")?;
+            sink.write_str(
                 "/// Support vectors: the sum of the labels, and the features that are 1.\n",
-            );
-            source.push_str("const SUPPORT: &[(i64, &[usize])] = &[\n");
+            )?;
+            sink.write_str("const SUPPORT: &[(i64, &[usize])] = &[\n")?;
             for (ones, net) in &kernel.support {
-                let _ = writeln!(source, "    ({net}, &{ones:?}),");
+                writeln!(sink, "    ({net}, &{ones:?}),")?;
             }
-            writeln!(source, "];")
+            sink.write_str("];\n")
         }
         Score::Real {
             weights,
@@ -99,15 +90,11 @@ fn constants(score: &Score, source: &mut String) {
             divisor,
             offset,
         } => {
-            let _ = writeln!(
-                source,
-                "const WEIGHTS: &[f64] = &{weights:?};\nconst LANES: usize = {lanes};"
-            );
-            writeln!(
-                source,
-                "const DIVISOR: f64 = {divisor:?};\nconst OFFSET: f64 = {offset:?};"
-            )
+            writeln!(sink, "const WEIGHTS: &[f64] = &{weights:?};")?;
+            writeln!(sink, "const LANES: usize = {lanes};")?;
+            writeln!(sink, "const DIVISOR: f64 = {divisor:?};")?;
+            writeln!(sink, "const OFFSET: f64 = {offset:?};")
         }
         Score::Monomials(_) => Ok(()),
-    };
+    }
 }

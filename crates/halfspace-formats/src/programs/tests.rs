@@ -1,5 +1,5 @@
-//! Every language with every kind of hypothesis. A program predicts 10,000 rows in its own engine, and each label must
-//! be the label of the service.
+//! Every language with hypotheses of every kind. A program predicts 10,000 rows in its own engine, and each label must
+//! be the label of the service. `generated.rs` takes its hypotheses from the catalogue, and its cells attack the readers.
 //!
 //! The tests of an engine that the machine lacks print a line and pass. PostgreSQL is found by the variable
 //! `HALFSPACE_TEST_POSTGRES` of `scripts/with-postgres`.
@@ -31,6 +31,8 @@ use super::*;
 use crate::{
     ColumnKind, Format, LabelsColumn, Numbers, Options, Parsed, StatedColumn, TableOptions,
 };
+
+mod generated;
 
 const ROWS: usize = 10_000;
 
@@ -549,7 +551,9 @@ fn rust_states_sums_of_64_bits_and_reals() {
     }
 }
 
+/// The long form: `scripts/programs`.
 #[test]
+#[ignore = "LibreOffice"]
 fn excel_states_small_formulas() {
     let stated = predicts_every_row(Language::Excel, "excel", false);
     if !is_skipped(&stated) {
@@ -614,6 +618,156 @@ fn refused_cells_give_no_label() {
                 }
             }
         }
+    }
+}
+
+/// A program of one nominal column with the values x and y and a feature for a missing cell.
+fn of_one_column(language: Language, classes: &[String; 2]) -> Result<String, NoProgram> {
+    let values = ["x", "y"].map(str::to_owned).to_vec();
+    let columns = vec![StatedColumn {
+        name: "a".to_owned(),
+        kind: ColumnKind::Nominal { values },
+        missing: true,
+    }];
+    let table = TableEncoding::stated(columns, None).expect("a column");
+    // Only the missing cell is negative.
+    let weights = IntegerWeights::new(Reading::Unsigned, vec![1, 1, -1], None);
+    let hypothesis = Hypothesis::Linear(LinearWeights::Integer(weights));
+    let program = Program {
+        title: "a test",
+        hypothesis: &hypothesis,
+        table: Some(&table),
+        features: None,
+        classes: Some(classes),
+    };
+    program.source(language)
+}
+
+#[test]
+fn a_quoted_empty_cell_is_a_row_and_broken_rows_have_no_label() {
+    let classes = ["no", "yes"].map(str::to_owned);
+    for language in [Language::Python, Language::C, Language::Rust] {
+        let place = Place::new(&format!("rows-{}", language.name()));
+        let source = of_one_column(language, &classes).expect("a program");
+        let Some(mut program) = command(language, &place, &source) else {
+            continue;
+        };
+        for csv in [
+            "a\nx\n\"\"\ny",
+            "\u{feff}a\r\n\r\nx\r\n\"\"\r\n \t\r\ny\r\n\n",
+            "\n\"a\"\n\" x\"\n\" \"\n y \n",
+        ] {
+            let labels = lines(&mut program, csv).expect("a program");
+            assert_eq!(labels, ["yes", "no", "yes"], "{language:?}: {csv:?}");
+        }
+        let long = format!("a,b\n{},x\n", "y".repeat(200_000));
+        let long_other = format!("b,a\n{},x\n", "y".repeat(200_000));
+        assert_eq!(
+            lines(&mut program, &long_other).expect("a program"),
+            ["yes"]
+        );
+        for csv in [
+            "a\n\"x\ny\n",
+            "a,a\nx,y\n",
+            "a,b\nx,1,2\n",
+            "a,b\nx\n",
+            "b\nx\n",
+            "a\nx\0\n",
+            "a\nx\n\0\ny",
+            &long,
+        ] {
+            let output = run(&mut program, csv).expect("a program");
+            let shown: String = csv.chars().take(20).collect();
+            assert!(
+                !output.status.success() && !output.stderr.is_empty(),
+                "{language:?}: {shown:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn excel_takes_no_text_that_leaves_its_cell() {
+    for class in ["a\nb", "a\tb", "a\r", "\u{7}", "\u{85}", "\u{2028}"] {
+        let classes = ["no".to_owned(), class.to_owned()];
+        let refused = of_one_column(Language::Excel, &classes).expect_err("no text");
+        assert!(
+            refused.to_string().contains("no control characters"),
+            "{refused}"
+        );
+    }
+    let classes = ["=1+1".to_owned(), "\"&A1&\"".to_owned()];
+    let formula = of_one_column(Language::Excel, &classes).expect("a formula");
+    assert!(
+        formula.ends_with(">=0,\"\"\"&A1&\"\"\",\"=1+1\")\n"),
+        "{formula}"
+    );
+}
+
+#[test]
+fn names_that_a_database_would_confuse_are_refused() {
+    let of_names = |language, names: &[&str]| {
+        let column = |name: &&str| StatedColumn {
+            name: (*name).to_owned(),
+            kind: ColumnKind::Boolean {
+                values: ["0", "1"].map(str::to_owned),
+            },
+            missing: false,
+        };
+        let table =
+            TableEncoding::stated(names.iter().map(column).collect(), None).expect("columns");
+        let hypothesis = Hypothesis::BinaryWeights(BitVector::zeros(names.len()));
+        let program = Program {
+            title: "a test",
+            hypothesis: &hypothesis,
+            table: Some(&table),
+            features: None,
+            classes: None,
+        };
+        program
+            .source(language)
+            .map_err(|refusal| refusal.to_string())
+    };
+    let refused = of_names(Language::Sqlite, &["a", "A"]).expect_err("one name");
+    assert!(refused.contains("only in case"), "{refused}");
+    of_names(Language::Postgresql, &["a", "A"]).expect("two names");
+    let long = "\u{e4}".repeat(32);
+    let refused = of_names(Language::Postgresql, &[&long]).expect_err("64 bytes");
+    assert!(refused.contains("63 bytes"), "{refused}");
+    of_names(Language::Sqlite, &[&long]).expect("a name");
+}
+
+/// Python reads decimal numbers of at most 4,300 digits.
+#[test]
+fn python_states_numbers_of_any_length() {
+    let n = 16_000;
+    let mut expansion =
+        KernelExpansion::new(Kernel::new(n, Conjunctions::All, None).expect("a kernel"));
+    let example = BitVector::zeros(n);
+    expansion.push(example.words(), false).expect("room");
+    let hypothesis = Hypothesis::Kernel(expansion);
+    let program = Program {
+        title: "a test",
+        hypothesis: &hypothesis,
+        table: None,
+        features: None,
+        classes: None,
+    };
+    let refused = program
+        .source(Language::Python)
+        .expect_err("128 million bits");
+    assert!(refused.to_string().contains("16777216 bytes"), "{refused}");
+    let theta = decimal(&format!("1{}", "0".repeat(5_000)));
+    let weights = KernelWinnowWeights::new(base("1.5"), theta, 2, 2);
+    let hypothesis = Hypothesis::KernelWinnow(weights);
+    let program = Program {
+        hypothesis: &hypothesis,
+        ..program
+    };
+    let source = program.source(Language::Python).expect("a program");
+    let place = Place::new("long-numbers");
+    if let Some(mut program) = command(Language::Python, &place, &source) {
+        assert_eq!(lines(&mut program, "1,1\n").expect("a program"), ["-1"]);
     }
 }
 

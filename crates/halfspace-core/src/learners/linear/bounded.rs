@@ -95,13 +95,14 @@ impl BoundedWeights {
     }
 }
 
-/// Visits the nonzero features of a row in order. Features with the value 0 contribute nothing to a sum.
+/// Visits the active features of a row in order. The value -1 counts as 0 among numbers too, so that the prediction of a
+/// row does not depend on whether the other rows are Boolean.
 fn for_each_active(block: &Block<'_>, row: usize, mut visit: impl FnMut(usize, f64)) {
     match block.features {
         BlockFeatures::Real { n, values } => {
             let active = values[row * n..(row + 1) * n].iter().enumerate();
             active
-                .filter(|(_, x)| **x != 0.0)
+                .filter(|(_, x)| **x != 0.0 && **x != -1.0)
                 .for_each(|(j, &x)| visit(j, x));
         }
         BlockFeatures::Boolean(bits) => {

@@ -131,7 +131,7 @@ static const char *encode(const struct column *column, const char *cell, double 
         return 0;
     default:
         if (!number(cell, &value)) return "the value is not a number";
-        if (column->kind == 'n') x[column->first] = value;
+        if (column->kind == 'n') x[column->first] = value == -1 ? MINUS_ONE : value;
         else
             for (size_t i = 0; i < column->count && value >= column->thresholds[i]; i++) x[column->first + i] = 1;
         return 0;
@@ -159,20 +159,32 @@ static char *trimmed(char *text) {
     return text;
 }
 
+/* Skips lines of blanks, which are no rows. A quoted empty cell is a row. */
+static char *skip(char *text) {
+    for (;;) {
+        char *end = text + strspn(text, " \t\r\f");
+        if (*end == 0) return end;
+        if (*end != '\n') return text;
+        text = end + 1;
+    }
+}
+
 /* Splits a row of CSV in place. Returns the place after the row, and counts the cells. */
 static char *split(char *text, char ***cells, size_t *count, size_t *room) {
     *count = 0;
+    int is_odd = 0;
     for (;;) {
         char *begin = text, *out = text;
         int is_quoted = 0;
         for (; *text != 0; text++) {
-            if (*text == '"' && is_quoted && text[1] == '"') *out++ = *text++;
+            is_odd ^= *text == '"';
+            if (*text == '"' && is_quoted && text[1] == '"') *out++ = *text++, is_odd ^= 1;
             else if (*text == '"' && (is_quoted || out == begin)) is_quoted = !is_quoted;
             else if (!is_quoted && (*text == ',' || *text == '\n')) break;
             else *out++ = *text;
         }
         if (*count == *room) {
-            *room = 2 * *room + 16;
+            *room = *room == 0 ? 64 : 2 * *room;
             *cells = realloc(*cells, *room * sizeof **cells);
             if (*cells == 0) exit(2);
         }
@@ -180,7 +192,12 @@ static char *split(char *text, char ***cells, size_t *count, size_t *room) {
         *out = 0;
         (*cells)[(*count)++] = trimmed(begin);
         if (end != 0) text++;
-        if (end != ',') return text;
+        if (end == ',') continue;
+        if (is_odd) {
+            fprintf(stderr, "a quote is not closed\n");
+            exit(1);
+        }
+        return text;
     }
 }
 
@@ -195,6 +212,10 @@ static char *read_all(void) {
     }
     if (text == 0) exit(2);
     text[length] = 0;
+    if (memchr(text, 0, length) != 0) {
+        fprintf(stderr, "the file contains the character U+0000\n");
+        exit(1);
+    }
     return text;
 }
 
@@ -203,9 +224,11 @@ static void find(char **cells, size_t count, size_t *places) {
     for (size_t i = 0; i < COLUMNS; i++) {
         places[i] = count == FILE_COLUMNS ? TABLE[i].place : i;
         if (!HAS_NAMES) continue;
-        for (places[i] = 0; places[i] < count && strcmp(cells[places[i]], TABLE[i].name) != 0;) places[i]++;
-        if (places[i] == count) {
-            fprintf(stderr, "the file has no column %s\n", TABLE[i].name);
+        size_t found = 0;
+        for (size_t k = 0; k < count; k++)
+            if (strcmp(cells[k], TABLE[i].name) == 0) places[i] = k, found++;
+        if (found != 1) {
+            fprintf(stderr, "the file has %zu columns %s\n", found, TABLE[i].name);
             exit(1);
         }
     }
@@ -219,25 +242,22 @@ int main(void) {
     setlocale(LC_ALL, "C");
     char *text = read_all(), **cells = 0;
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0) text += 3;
-    size_t count, room = 0, row = 0, places[COLUMNS];
-    const char *own[COLUMNS];
-    int is_first = 1;
-    while (*text != 0) {
+    static size_t places[COLUMNS];
+    static const char *own[COLUMNS];
+    size_t count, width = 0, room = 0, row = 0;
+    while (*(text = skip(text)) != 0) {
         text = split(text, &cells, &count, &room);
-        if (count == 1 && *cells[0] == 0) continue;
-        if (is_first) {
+        if (width == 0) {
             find(cells, count, places);
-            is_first = 0;
+            width = count;
             if (HAS_NAMES) continue;
         }
         row++;
-        for (size_t i = 0; i < COLUMNS; i++) {
-            if (places[i] >= count) {
-                fprintf(stderr, "row %zu: the row has %zu cells\n", row, count);
-                return 1;
-            }
-            own[i] = cells[places[i]];
+        if (count != width) {
+            fprintf(stderr, "row %zu: the row has %zu cells instead of %zu\n", row, count, width);
+            return 1;
         }
+        for (size_t i = 0; i < COLUMNS; i++) own[i] = cells[places[i]];
         const char *fault;
         size_t column;
         const char *label = predict(own, &fault, &column);

@@ -36,6 +36,8 @@ def score(x):
     """Returns the powers of all monomials that are true, minus the threshold."""
     # The exponent of a monomial is the sum over the examples that contain the monomial.
     active = [j for j in range(FEATURES) if x[j]]
+    if len(active) > ACTIVE_MAX:
+        raise ValueError(f"{len(active)} features are 1, and the model takes {ACTIVE_MAX}")
     cube = [0] * (1 << len(active))
     for net, ones in SUPPORT:
         cube[sum(1 << at for at, j in enumerate(active) if j in ones)] += net
@@ -62,6 +64,7 @@ def score(x):
 @@ tail
 
 
+BLANKS = " \t\n\r\f"
 MISSING = ["", "?", "NA", "NaN", "nan", "null", "NULL"]
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -70,7 +73,7 @@ def text(cell):
     """Returns the text of a cell. None is a missing cell."""
     if cell is None:
         return ""
-    return str(cell).strip(" \t\n\r\f")
+    return str(cell).strip(BLANKS)
 
 
 def number(cell):
@@ -112,7 +115,7 @@ def encode(column, cell, x):
     elif value is None:
         raise ValueError(f"column {column['name']!r}: {cell!r} is not a number")
     elif "number" in column:
-        x[first] = value
+        x[first] = MINUS_ONE if value == -1 else value
     else:
         for at, threshold in enumerate(column["thresholds"]):
             if value >= threshold:
@@ -132,9 +135,9 @@ def places(row):
     """Returns the places of the columns in a file whose first row this is."""
     if HAS_NAMES:
         names = [text(name) for name in row]
-        absent = [column["name"] for column in COLUMNS if column["name"] not in names]
-        if absent:
-            raise ValueError(f"the file has no column {absent[0]!r}")
+        for column in COLUMNS:
+            if names.count(column["name"]) != 1:
+                raise ValueError(f"the file has {names.count(column['name'])} columns {column['name']!r}")
         return [names.index(column["name"]) for column in COLUMNS]
     if len(row) == FILE_COLUMNS:
         return [column["place"] for column in COLUMNS]
@@ -143,23 +146,41 @@ def places(row):
     raise ValueError(f"a row has {len(row)} cells instead of {FILE_COLUMNS} or {len(COLUMNS)}")
 
 
+def rows(lines):
+    """Returns the rows of CSV. Only a line of blanks is no row: a quoted empty cell is a row."""
+    taken = []
+
+    def noted():
+        for line in lines:
+            taken.append(line)
+            yield line
+
+    csv.field_size_limit(2**31 - 1)
+    for row in csv.reader(noted()):
+        line = "".join(taken)
+        taken.clear()
+        if line.count('"') % 2:
+            raise ValueError("a quote is not closed")
+        if line.strip(BLANKS):
+            yield row
+
+
 def main():
-    sys.stdin.reconfigure(encoding="utf-8-sig", newline="")
-    at, number_of_row = None, 0
-    for row in csv.reader(sys.stdin):
-        if len(row) <= 1 and not "".join(row).strip():
-            continue
-        try:
+    sys.stdin.reconfigure(encoding="utf-8-sig", newline="\n")
+    sys.stdout.reconfigure(encoding="utf-8")
+    at, width, number_of_row = None, 0, 0
+    try:
+        for row in rows(sys.stdin):
             if at is None:
-                at = places(row)
+                at, width = places(row), len(row)
                 if HAS_NAMES:
                     continue
             number_of_row += 1
-            if max(at) >= len(row):
-                raise ValueError(f"the row has {len(row)} cells")
+            if len(row) != width:
+                raise ValueError(f"the row has {len(row)} cells instead of {width}")
             print(predict([row[place] for place in at]))
-        except ValueError as error:
-            sys.exit(f"row {number_of_row}: {error}")
+    except (ValueError, csv.Error) as error:
+        sys.exit(f"row {number_of_row}: {error}")
 
 
 if __name__ == "__main__":

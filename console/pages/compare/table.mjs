@@ -30,13 +30,13 @@ const RESULTS = [
   { name: "end", value: (entry) => entry.end },
 ];
 
-/** Asks the service for the interval of a visible row. @param {{entry: Entry}} props */
+/** Asks the service for the interval of a visible job that ran alone. @param {{entry: Entry}} props */
 function IntervalCell({ entry }) {
   const [known = entry] = useIntervals([entry]);
   const { interval } = known;
-  const source = interval?.kind === "certificate" ? `exact, certified with confidence ${percent(interval.confidence, 6)}`
-    : interval?.kind === "theory" ? `exact for independent examples, confidence ${percent(interval.confidence)}` : "";
-  return html`<span title=${source}>${intervalText(interval)}${interval?.kind === "certificate" && html` <span class="badge good">certified</span>`}</span>`;
+  const source = interval?.statement ?? (interval?.kind === "certificate" ? `exact, certified with confidence ${percent(interval.confidence, 6)}`
+    : interval?.kind === "theory" ? `exact for independent examples, confidence ${percent(interval.confidence)}` : "");
+  return html`<span title=${source}>${intervalText(interval)}${interval?.isCertified && html` <span class="badge good">certified</span>`}</span>`;
 }
 
 /** @param {Entry[]} entries @returns {Part[]} */

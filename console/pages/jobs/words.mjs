@@ -40,6 +40,13 @@ export function shortId(id) {
   return `…${id.slice(-8)}`;
 }
 
+/** The parameters of a learner by dotted name. @param {object|undefined} value  @param {string} [prefix] @returns {[string, any][]} */
+export function flattened(value, prefix = "") {
+  return Object.entries(value ?? {}).flatMap(([name, part]) => (part !== null && typeof part === "object" && !Array.isArray(part)
+    ? flattened(part, `${prefix}${name}.`)
+    : [/** @type {[string, any]} */ ([`${prefix}${name}`, part])]));
+}
+
 /** The description of the data that the service draws for a job, if the document holds the request. @param {Job} job */
 export function generatedOf(job) {
   const request = /** @type {Record<string, any>|null|undefined} */ (job.request)?.[job.task];

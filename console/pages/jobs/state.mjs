@@ -8,7 +8,7 @@ import { Figure } from "../../view/figure.mjs";
 import { Facts, Panel, Time, counted } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
 import { duration, number, percent } from "../../view/numbers.mjs";
-import { againHref } from "./request.mjs";
+import { againHref } from "./again.mjs";
 
 /** @typedef {import("./words.mjs").Schemas} Schemas */
 /** @typedef {import("./words.mjs").Job} Job */

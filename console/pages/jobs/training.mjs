@@ -56,7 +56,7 @@ function Outcome({ result }) {
     ]} />
     <${Bound} bound=${result.bound ?? null} detail=${result.bound_detail} />
     ${termination.confidence_detail && html`<p class="small muted">${termination.confidence_detail}</p>`}
-    ${typeof termination.per_hypothesis_confidence === "number" && html`<p class="small muted">Confidence for one hypothesis fixed in advance:
+    ${typeof termination.per_hypothesis_confidence === "number" && html`<p class="small muted">Confidence for one hypothesis fixed in advance:${" "}
       ${percent(termination.per_hypothesis_confidence, 6)}.</p>`}
   <//>`;
 }

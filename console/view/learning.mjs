@@ -4,7 +4,7 @@ import { html } from "../vendor/htm-preact.mjs";
 import { CSV_TYPE, csvOf, download } from "./download.mjs";
 import { SVG_TYPE } from "./figure_svg.mjs";
 import { Facts, counted } from "./parts.mjs";
-import { number, percent, rounded } from "./numbers.mjs";
+import { confidence, number, rounded } from "./numbers.mjs";
 import { viewChoice } from "./place.mjs";
 import { weightsSvg } from "./weights_svg.mjs";
 
@@ -36,7 +36,7 @@ export function Certificates({ certificates, withheld }) {
   return html`<div class="stack">
     ${valid.map((found) => html`<div key=${found.kind} class="notice good">
       <p>${found.statement}</p>
-      <p class="small"><strong>${found.kind}</strong>, confidence ${percent(found.confidence, 6)}.
+      <p class="small"><strong>${found.kind}</strong>, confidence ${confidence(found.confidence)}.
         ${found.assumes.length > 0 && html` Assumes: ${found.assumes.join(", ")}.`} Source: ${found.source}.</p>
     </div>`)}
     ${left > 0 && html`<details open=${valid.length === 0}>

@@ -4,7 +4,7 @@ import { html } from "../../vendor/htm-preact.mjs";
 import { Problem } from "../../service/requests.mjs";
 import { Figure } from "../../view/figure.mjs";
 import { Panel, counted } from "../../view/parts.mjs";
-import { number, percent } from "../../view/numbers.mjs";
+import { confidence, number } from "../../view/numbers.mjs";
 import { pointsOf } from "../jobs/training.mjs";
 import { shareOf } from "./entries.mjs";
 import { useIntervals } from "./intervals.mjs";
@@ -71,7 +71,7 @@ function noteOnJobs(shown) {
   if (!shown.some((entry) => entry.interval)) return "";
   const confidences = [...new Set(shown.map((entry) => entry.interval?.confidence).filter(Boolean))];
   const hasTheory = shown.some((entry) => entry.interval?.kind === "theory");
-  return `Exact intervals${confidences.length === 1 ? `, each with confidence ${percent(confidences[0], 6)}` : ""}. Each holds by itself, and not for the best of several jobs, `
+  return `Exact intervals${confidences.length === 1 ? `, each with confidence ${confidence(confidences[0])}` : ""}. Each holds by itself, and not for the best of several jobs, `
     + `whose errors look smaller than they are: a comparison or a grid states intervals that hold for all at once.${hasTheory
       ? " Those without a certificate hold if the held-out examples are independent draws." : ""}`;
 }

@@ -44,7 +44,7 @@ function Learners({ job, query }) {
   if (figure.error && !result && job.status !== "failed") return html`<${Fault} error=${figure.error} onRetry=${figure.reload} />`;
   return html`
     ${best && html`<${Best} names=${tied.map((place) => result?.learners[place]?.name ?? "")} chosen=${best.name} model=${result?.model ?? null}
-      text=${`rong on ${number(best.errors)} of ${number(best.examples)} judged examples (${percent(best.error_rate)}), the smallest share of ${counted(entries.length, "learner")}`} />`}
+      text=${`rong on ${number(best.errors)} of ${number(best.examples)} judged examples (${percent(best.error_rate)}), the smallest share of ${counted(entries.filter((entry) => entry.judged).length, "learner")}`} />`}
     <${Body} job=${job} entries=${entries} query=${query} best=${tied.map(String)} caption="Learners" noun="learner"
       statement=${result?.intervals?.statement ?? ""} />
     ${result?.training && html`<h2>The model, trained on all of the data</h2><${TrainView} job=${{ ...job, parent: job.id }} result=${result.training} />`}`;

@@ -4,7 +4,7 @@
  */
 
 import { isVacuous } from "../../view/learning.mjs";
-import { number, percent } from "../../view/numbers.mjs";
+import { number, span } from "../../view/numbers.mjs";
 import { flattened, generatedText, titleOf } from "../jobs/words.mjs";
 
 /** @typedef {import("../jobs/words.mjs").Schemas} Schemas */
@@ -30,6 +30,7 @@ import { flattened, generatedText, titleOf } from "../jobs/words.mjs";
  * @property {ErrorCount|null} judged  Errors on examples that the learner did not see.
  * @property {Interval|null} interval
  * @property {boolean} isAlone  Whether the job is no part of a comparison or a grid, so that an interval may hold for it alone.
+ * @property {ErrorCount|null} evaluated  Errors on examples of which nobody declared that the model did not learn from them.
  * @property {ErrorCount|null} training
  * @property {Record<string, number|null|undefined>} counts
  * @property {string|null} bound
@@ -66,12 +67,14 @@ function boundLine(bound) {
 export function entryOfJob(job) {
   const result = job.result;
   const training = result?.task === "train" ? result : null;
-  const judged = training ? (training.holdout ?? null) : result?.task === "evaluate" ? { errors: result.errors, examples: result.examples } : null;
+  const interval = result && "certificates" in result ? certified(result.certificates) : null;
+  const evaluated = result?.task === "evaluate" ? { errors: result.errors, examples: result.examples } : null;
+  const judged = training ? (training.holdout ?? null) : interval && evaluated;
   return {
     id: job.id, job: job.id, name: titleOf(job), status: job.status,
     params: { task: job.task, learner: job.learner?.name ?? null, data: job.dataset ?? (job.data_sha256 ? `sent ${job.data_sha256.slice(0, 8)}` : generatedText(job)),
       seed: job.seed, ...Object.fromEntries(flattened(job.learner?.params)) },
-    judged, interval: result && "certificates" in result ? certified(result.certificates) : null, isAlone: !job.parent,
+    judged, evaluated: judged ? null : evaluated, interval, isAlone: !job.parent,
     training: training?.training ?? null,
     counts: training ? { mistakes: training.mistakes, updates: training.updates, examples: training.examples, passes: training.passes, seconds: training.seconds }
       : { mistakes: job.progress.mistakes, examples: job.progress.examples, passes: job.progress.passes },
@@ -92,7 +95,7 @@ export function entryOfLearner(learner, index, stated) {
     id: String(index), job: learner.jobs.length === 1 ? (learner.jobs[0] ?? null) : null, name: learner.name, status: learner.unfit ? "unfit" : "",
     params: Object.fromEntries(flattened(learner.params)),
     judged: typeof errors === "number" && typeof examples === "number" ? { errors, examples } : null,
-    interval: jointly(learner, stated), isAlone: false, training: null,
+    evaluated: null, interval: jointly(learner, stated), isAlone: false, training: null,
     counts: { mistakes: learner.mistakes, updates: learner.updates, seconds: learner.seconds },
     bound: boundLine(learner.bound), end: learner.unfit ?? null, mayHaveCurve: false,
   };
@@ -102,7 +105,7 @@ export function entryOfLearner(learner, index, stated) {
 export function entryOfTraining(training, index, stated) {
   return {
     id: String(index), job: training.job, name: `training ${number(index + 1)}`, status: training.status,
-    params: /** @type {Record<string, any>} */ (training.over), judged: training.holdout ?? null, interval: jointly(training, stated), isAlone: false,
+    params: /** @type {Record<string, any>} */ (training.over), judged: training.holdout ?? null, evaluated: null, interval: jointly(training, stated), isAlone: false,
     training: training.training ?? null, counts: { mistakes: training.mistakes, examples: training.examples },
     bound: null, end: training.reason ?? null, mayHaveCurve: false,
   };
@@ -122,8 +125,8 @@ export function textOf(value) {
 /** @param {Interval|null} interval */
 export function intervalText(interval) {
   if (!interval) return "–";
-  const span = `${percent(interval.low)} – ${percent(interval.high)}`;
-  return interval.kind === "folds" ? `${span} (span of folds)` : span;
+  const text = span(interval.low, interval.high);
+  return interval.kind === "folds" ? `${text} (span of folds)` : text;
 }
 
 /** Names that tell the entries apart, by the parameters that differ. @param {Entry[]} entries */

@@ -81,8 +81,10 @@ export function errorsOf(count) {
 export function tiedWith(counts, best) {
   const { errors, examples } = counts[best ?? -1] ?? {};
   if (typeof errors !== "number" || typeof examples !== "number") return [];
+  // The products may have more digits than a double holds.
+  const product = (/** @type {number} */ one, /** @type {number} */ other) => BigInt(one) * BigInt(other);
   return counts.flatMap((count, place) => (typeof count?.errors === "number" && count.examples
-    && count.errors * examples === errors * count.examples ? [place] : []));
+    && product(count.errors, examples) === product(errors, count.examples) ? [place] : []));
 }
 
 /** Names as a list of prose. @param {string[]} names  @param {number} [most]  Names before the rest is only counted. */

@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { Certificates } from "../../view/learning.mjs";
-import { number, percent } from "../../view/numbers.mjs";
+import { confidence, number } from "../../view/numbers.mjs";
 import { Facts, Panel, counted } from "../../view/parts.mjs";
 import { href, place } from "../../view/place.mjs";
 
@@ -16,7 +16,7 @@ export function TrustPanel({ run, isOne }) {
   return html`<${Panel} title=${isOne ? "Counts and certificates" : `Counts and certificates of ${run.wanted.learner.title}`}>
     <${Facts} of=${[["Examples", html`<strong>${number(session.examples)}</strong>`], ["Mistakes", html`<strong>${number(session.mistakes)}</strong>`],
       ["Updates", html`<strong>${number(session.updates)}</strong>`], ["Run length", html`<strong>${number(session.run_length)}</strong>`]]} />
-    ${rule && html`<div class="stack tight"><p>Stop rule <strong>${rule.rule}</strong> with confidence ${percent(rule.confidence, 6)}: ${counted(session.run_length, "consistent example")} in a row of ${number(rule.threshold)}.</p>
+    ${rule && html`<div class="stack tight"><p>Stop rule <strong>${rule.rule}</strong> with confidence ${confidence(rule.confidence)}: ${counted(session.run_length, "consistent example")} in a row of ${number(rule.threshold)}.</p>
       <progress max=${rule.threshold} value=${Math.min(rule.threshold, session.run_length)} aria-label=${`Run length against the threshold of ${rule.threshold}`}></progress></div>`}
     ${!rule && !session.termination && html`<p class="small muted">No confidence ends this session. The field confidence of the stop conditions asks for one, for examples of a declared origin.</p>`}
     ${session.confidence_detail && html`<p class="small muted">${session.confidence_detail}.</p>`}

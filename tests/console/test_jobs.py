@@ -84,6 +84,29 @@ def test_ticked_jobs_are_cancelled_and_deleted(page, service):
             service.get(f"/v1/jobs/{job}")
 
 
+def test_many_jobs_are_deleted_with_one_request_and_refusals_are_told(page, service):
+    jobs = [service.job(name=f"one of many {number}", separability={"data": SMALL})["id"] for number in range(12)]
+    refused = jobs[3]
+    asked = []
+
+    def answer(route):
+        asked.append(route.request.post_data_json["ids"])
+        response = route.fetch()
+        items = [{**item, "refusal": {"code": "wrong-state", "detail": "The job has not ended."}} if item["id"] == refused else item
+                 for item in response.json()["items"]]
+        route.fulfill(response=response, json={"items": items})
+
+    page.route("**/v1/jobs/delete", answer)
+    page.goto(f"/#/jobs?ticked={','.join(jobs)}")
+    page.get_by_role("button", name="Delete 12", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete 12").click()
+    expect(page.get_by_role("alert")).to_contain_text(f"1 job refused. …{refused[-8:]}: The job has not ended.")
+    assert [sorted(ids) for ids in asked] == [sorted(jobs)]
+    for job in jobs:
+        with pytest.raises(HTTPError, match="404"):
+            service.get(f"/v1/jobs/{job}")
+
+
 def test_new_jobs_appear_without_moving_the_rows_in_view(own_service, page):
     for number in range(60):
         own_service.job(name=f"row {number}", separability={"data": SMALL})

@@ -10,7 +10,7 @@ import { Loaded } from "../view/problem.mjs";
 import { DataChoice } from "./train/data_choice.mjs";
 import { Values } from "./train/grid.mjs";
 import { LearnerChoice } from "./train/learner_choice.mjs";
-import { faultsBelow, faultsOf, requestOf } from "./train/request.mjs";
+import { comparedIn, faultsBelow, faultsOf, requestOf } from "./train/request.mjs";
 import { ModelChoice, Parameters, Settings } from "./train/settings.mjs";
 import { Submit } from "./train/submit.mjs";
 import { TASKS, pointerOf, taskOf } from "./train/tasks.mjs";
@@ -41,7 +41,7 @@ export function TrainPage({ query }) {
     ${task.needsModel && html`<${ModelChoice} query=${query} fault=${faults[`${at}/model`]} />`}
     ${learner && html`<${Parameters} learner=${learner} query=${query} faults=${faultsBelow(faults, `${at}/learner/params`)} />`}
     ${task.name === "grid" && html`<${Values} learner=${learner} query=${query} faults=${overFaults(faults)} />`}
-    <${Settings} task=${task} learner=${learner} query=${query} faults=${faults} />
+    <${Settings} task=${task} learners=${trained(task, list, learner, query)} query=${query} faults=${faults} />
     <${Submit} task=${task} request=${request} missing=${missing} submission=${submission} subject=${learner?.title ?? ""} />
   </div>`;
 }
@@ -55,6 +55,13 @@ function useLearners(dataset) {
   const fitting = useResource(dataset ? { path: "v1/learners", query: { dataset } } : null);
   const plain = useResource(!dataset || fitting.error ? { path: "v1/learners" } : null);
   return fitting.value ? fitting : plain;
+}
+
+/** The learners that the task trains. @param {import("./train/tasks.mjs").Task} task  @param {Learner[]} list  @param {Learner|null} learner  @param {URLSearchParams} query */
+function trained(task, list, learner, query) {
+  if (task.learners !== "several") return learner ? [learner] : [];
+  const compared = comparedIn(query).map(({ name }) => name);
+  return list.filter(({ name, fits }) => (compared.length > 0 ? compared.includes(name) : fits !== false));
 }
 
 /** The learner that the URL names, or the one that most people try first. @param {Learner[]} list  @param {string|null} name */

@@ -5,6 +5,7 @@
 
 import { useEffect } from "../vendor/hooks.mjs";
 import { signal } from "../vendor/signals.mjs";
+import { onDeletion } from "./deletions.mjs";
 import { call, key, patiently } from "./requests.mjs";
 
 /** Pages of the list that are read at most for the names that a page shows. */
@@ -31,6 +32,11 @@ export function useDatasetName(id) {
   }, [id, name === undefined, key.value]);
   return name;
 }
+
+onDeletion((path) => {
+  const id = path.startsWith("v1/datasets/") ? path.slice("v1/datasets/".length) : "";
+  if (known.value.names.has(id)) known.value = { ...known.value, names: new Map(known.value.names).set(id, null) };
+});
 
 async function load() {
   if (isLoading) return;

@@ -4,6 +4,7 @@
  */
 
 import { signal } from "../vendor/signals.mjs";
+import { announce } from "./deletions.mjs";
 
 /**
  * A request as it is sent, and as the recipes for curl and Python show it.
@@ -113,6 +114,7 @@ export async function send(spec, abort) {
   }
   if (response.ok) {
     isAway.value = false;
+    if (method === "DELETE") announce(spec.path);
     return response;
   }
   const { status, statusText, headers } = response;

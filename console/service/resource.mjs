@@ -1,6 +1,7 @@
 /** Documents of the service as hooks: loaded, kept up to date and cancelled with the part of the page that shows them. */
 
 import { useCallback, useEffect, useRef, useState } from "../vendor/hooks.mjs";
+import { onDeletion } from "./deletions.mjs";
 import { call, key, patiently } from "./requests.mjs";
 
 /** @typedef {import("./requests.mjs").RequestSpec} RequestSpec */
@@ -144,6 +145,11 @@ export function useList(spec, { every = 0, again } = {}) {
   const { items = [], cursor = null } = list.value ?? {};
   const latest = useRef({ list, request, cursor, isBusy: false });
   Object.assign(latest.current, { list, request, cursor });
+  const above = `${spec?.path}/`;
+  useEffect(() => onDeletion((path) => {
+    const id = path.startsWith(above) ? path.slice(above.length) : "";
+    if (id) latest.current.list.set((before) => ({ ...before, items: before.items.filter((item) => item.id !== id) }));
+  }), [above]);
   const leaving = useRef(new AbortController());
   useEffect(() => {
     leaving.current = new AbortController();

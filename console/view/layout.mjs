@@ -61,6 +61,6 @@ function Away() {
     return () => clearInterval(timer);
   }, [isAway.value]);
   if (!isAway.value) return null;
-  return html`<div class="notice warn away" role="alert"><p><strong>The service does not answer.</strong>
+  return html`<div class="notice warn away" role="alert"><p><strong>The service does not answer.</strong>${" "}
     The page shows the last state and continues as soon as the service is back.</p></div>`;
 }

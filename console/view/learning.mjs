@@ -4,7 +4,7 @@ import { html } from "../vendor/htm-preact.mjs";
 import { CSV_TYPE, csvOf, download } from "./download.mjs";
 import { SVG_TYPE } from "./figure_svg.mjs";
 import { Facts, counted } from "./parts.mjs";
-import { number, percent, rounded } from "./numbers.mjs";
+import { confidence, number, rounded } from "./numbers.mjs";
 import { viewChoice } from "./place.mjs";
 import { weightsSvg } from "./weights_svg.mjs";
 
@@ -14,19 +14,37 @@ import { weightsSvg } from "./weights_svg.mjs";
 /** Weights that are shown at first, and weights that are shown at all. The CSV file has every weight. */
 const [WEIGHTS_SHOWN, WEIGHTS_MAX] = [24, 500];
 
+/**
+ * Whether a certificate says nothing: its bound excludes no error, or it counts no example.
+ * @param {Schemas["Certificate"]} certificate
+ */
+export function isVacuous(certificate) {
+  switch (certificate.kind) {
+    case "test-set": return certificate.examples === 0 || certificate.at_most >= 1;
+    case "survival": return certificate.run_length === 0 || certificate.error_at_most >= 1;
+    case "progressive": return certificate.examples === 0 || certificate.mean_error_at_most >= 1;
+    case "compression": return certificate.examples === 0 || certificate.error_at_most >= 1;
+    case "unique": return certificate.examples === 0 || certificate.log10_doubt >= 0;
+    default: return false;
+  }
+}
+
 /** Statements of how far an answer can be trusted. @param {{certificates: Schemas["Certificate"][], withheld: Schemas["WithheldCertificate"][]}} props */
 export function Certificates({ certificates, withheld }) {
+  const [empty, valid] = [certificates.filter(isVacuous), certificates.filter((found) => !isVacuous(found))];
+  const left = empty.length + withheld.length;
   return html`<div class="stack">
-    ${certificates.map((found) => html`<div key=${found.kind} class="notice good">
+    ${valid.map((found) => html`<div key=${found.kind} class="notice good">
       <p>${found.statement}</p>
-      <p class="small"><strong>${found.kind}</strong>, confidence ${percent(found.confidence, 6)}.
+      <p class="small"><strong>${found.kind}</strong>, confidence ${confidence(found.confidence)}.
         ${found.assumes.length > 0 && html` Assumes: ${found.assumes.join(", ")}.`} Source: ${found.source}.</p>
     </div>`)}
-    ${withheld.length > 0 && html`<details open=${certificates.length === 0}>
-      <summary>${counted(withheld.length, "certificate")} withheld</summary>
-      <ul class="small">${withheld.map((found) => html`<li key=${found.kind}><strong>${found.kind}</strong>: ${found.reason}.</li>`)}</ul>
+    ${left > 0 && html`<details open=${valid.length === 0}>
+      <summary>${counted(left, "certificate")} withheld</summary>
+      <ul class="small">${empty.map((found) => html`<li key=${found.kind}><strong>${found.kind}</strong>: the examples exclude no error yet.</li>`)}
+        ${withheld.map((found) => html`<li key=${found.kind}><strong>${found.kind}</strong>: ${found.reason}.</li>`)}</ul>
     </details>`}
-    ${certificates.length + withheld.length === 0 && html`<p class="muted">No certificate applies.</p>`}
+    ${valid.length + left === 0 && html`<p class="muted">No certificate applies.</p>`}
   </div>`;
 }
 

@@ -36,10 +36,37 @@ function superscript(power) {
   return String(power).replaceAll("-", "⁻").replaceAll(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)] ?? "");
 }
 
-/** A share as percent. @param {number|null|undefined} value  @param {number} [digits] */
+/** A share as percent. Only a share of 0 or 1 is written as one. @param {number|null|undefined} value  @param {number} [digits] */
 export function percent(value, digits = 2) {
   if (value === null || value === undefined) return "–";
-  return `${new Intl.NumberFormat("en", { maximumFractionDigits: digits }).format(value * 100)} %`;
+  const unit = 10 ** digits;
+  const rounded = Math.round(value * 100 * unit) / unit;
+  if (rounded === 0 && value > 0) return `under ${percentText(1 / unit)}`;
+  if (rounded === 100 && value < 1) return `over ${percentText(100 - 1 / unit)}`;
+  return percentText(rounded);
+}
+
+/** A confidence as percent, rounded down. No confidence reaches 1. @param {number|null|undefined} value  @param {number} [digits] */
+export function confidence(value, digits = 6) {
+  if (value === null || value === undefined) return "–";
+  const unit = 10 ** digits;
+  const rounded = Math.floor(steady(value * 100 * unit)) / unit;
+  return rounded >= 100 ? `over ${percentText(100 - 1 / unit)}` : percentText(rounded);
+}
+
+/** An interval of shares as percent, rounded outwards. @param {number} low  @param {number} high */
+export function span(low, high) {
+  return `${percentText(Math.floor(steady(low * 1e4)) / 100)} – ${percentText(Math.ceil(steady(high * 1e4)) / 100)}`;
+}
+
+/** A number without the last digits of a product of doubles. @param {number} value */
+function steady(value) {
+  return Math.round(value * 1000) / 1000;
+}
+
+/** @param {number} percentage */
+function percentText(percentage) {
+  return `${new Intl.NumberFormat("en", { maximumFractionDigits: 12 }).format(percentage)} %`;
 }
 
 /** @param {number|null|undefined} seconds */

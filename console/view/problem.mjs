@@ -25,7 +25,7 @@ export function Fault({ error, onRetry }) {
     ${!isToldBy(document) && html`<ul>${document.errors.map((found) => html`<li>
       ${placeOf(found) && html`<strong>${placeOf(found)}</strong>: `}${found.detail}</li>`)}</ul>`}
     ${error.retryAfter !== null && html`<p>You can try again in ${number(error.retryAfter)} s.</p>`}
-    <p class="small">${remedy(status)} ${document.code && html`<a href=${new URL(`problems/${encodeURIComponent(document.code)}`, root).href}
+    <p class="small">${remedy(document)} ${document.code && html`<a href=${new URL(`problems/${encodeURIComponent(document.code)}`, root).href}
       target="_blank" rel="noopener">About the code ${document.code}</a>.`}
       ${document.request_id && html` Request <code>${document.request_id}</code>.`}</p>
     ${onRetry && canPass(status) && html`<div><button onClick=${onRetry}>Try again</button></div>`}
@@ -59,12 +59,16 @@ export function faultsBy(error, place) {
   return Object.fromEntries(found.flatMap((fault) => (fault[place] ? [[fault[place], fault.detail]] : [])));
 }
 
-/** @param {number} status */
-function remedy(status) {
+/** Refusals with status 429 that pass by themselves. Every other one is a quota. */
+const BRIEF = ["too-many-at-once", "too-many-streams"];
+
+/** @param {import("#api").components["schemas"]["Problem"]} document */
+function remedy({ status, code }) {
   if (status === 404) return key.value ? "Check the id. A key reaches only its own things, so another key may own this id."
     : "Check the id. Someone may have deleted the resource.";
   if (status === 403) return "Use a key or an address that may do this.";
   if (status === 413) return "Send less at once. An operator can raise the limit, and the page Operation lists all limits.";
+  if (status === 429 && BRIEF.includes(code)) return "Other requests of yours are under way. Try again when they end.";
   if (status === 429) return "A quota of your key is used up. Delete what you no longer need, or wait until your jobs end.";
   if (status === 503) return "The service is busy or starts. Try again shortly.";
   if (status === 507) return "The disk of the service is full. Deleting jobs, datasets and models still works.";

@@ -122,6 +122,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::create_job, jobs::list_jobs))
         .routes(routes!(jobs::get_job, jobs::delete_job))
         .routes(routes!(jobs::cancel_job))
+        .routes(routes!(jobs::several::cancel_jobs))
+        .routes(routes!(jobs::several::delete_jobs))
         .routes(routes!(jobs::events::follow_job))
         .routes(routes!(jobs::trace::get_job_trace))
         .routes(routes!(jobs::figure::get_job_figure))

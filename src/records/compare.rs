@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use halfspace_core::certificates::{CertificateKind, Certificates};
+use halfspace_core::certificates::{CONFIDENCE, CertificateKind, Certificates};
 use halfspace_core::learners::engine::outcome::Training;
 
 use super::grid::{best, bytes};
 use super::id::{JobId, ModelId};
+use super::intervals::{ErrorInterval, ErrorIntervals, Simultaneous};
 use super::job::{Status, SubjobOutcome};
 use super::train::{
     AmongSpec, BoundDocument, FoldSpec, LearnerSpec, Share, StopSpec, TrainResult, TrainSpec,
@@ -106,6 +107,27 @@ impl CompareSpec {
         }
     }
 
+    /// Gives each learner the interval of its error.
+    fn judge(&self, learners: &mut [ComparedLearner]) -> Option<ErrorIntervals> {
+        let candidates = self.fit().count() as u32;
+        if let SplitSpec::Folds(_) = self.split {
+            for learner in learners.iter_mut() {
+                learner.interval = ErrorInterval::of_folds(&learner.folds);
+            }
+            let is_any = learners.iter().any(|learner| learner.interval.is_some());
+            return is_any.then(|| ErrorIntervals::of_folds(candidates));
+        }
+        let confidence = self.stop.confidence.map_or(CONFIDENCE, Share::get);
+        let mut intervals = Simultaneous::new("learners", candidates, confidence);
+        for learner in learners {
+            let held_out = learner.folds.first();
+            let interval =
+                held_out.and_then(|held_out| intervals.interval(*held_out, &learner.certified));
+            learner.interval = interval;
+        }
+        intervals.stated()
+    }
+
     /// The training of a learner on all examples.
     pub fn whole_training(&self, learner: &LearnerSpec) -> TrainSpec {
         TrainSpec {
@@ -132,6 +154,8 @@ pub struct CompareResult {
     /// judge the learners. Fewer mistakes decide between equal shares, then the smaller index. Null if a training was
     /// cancelled.
     pub best: Option<u32>,
+    /// What the intervals of the learners say. Null until a learner is judged.
+    pub intervals: Option<ErrorIntervals>,
     /// The model of the best learner, trained on all of the data.
     pub model: Option<ModelId>,
     /// The result of that training. The confidence of each certificate allows for the choice among the learners.
@@ -167,6 +191,8 @@ pub struct ComparedLearner {
     pub examples: Option<u64>,
     /// Share of errors on the held-out examples.
     pub error_rate: Option<f64>,
+    /// Interval of the error, as `intervals` states it.
+    pub interval: Option<ErrorInterval>,
     /// Mistakes of all trainings.
     pub mistakes: Option<u64>,
     /// Updates of all trainings.
@@ -183,7 +209,7 @@ impl CompareResult {
     /// Combines the results of the trainings in their order, before the best learner is trained on all of the data.
     pub fn gather(spec: &CompareSpec, subjobs: &[SubjobOutcome]) -> Self {
         let mut rounds = subjobs.chunks(spec.rounds() as usize);
-        let learners: Vec<_> = spec
+        let mut learners: Vec<_> = spec
             .learners
             .iter()
             .map(|compared| match compared.unfit {
@@ -191,6 +217,7 @@ impl CompareResult {
                 None => ComparedLearner::of(compared, rounds.next().unwrap_or(&[])),
             })
             .collect();
+        let intervals = spec.judge(&mut learners);
         let is_whole = subjobs
             .iter()
             .all(|subjob| subjob.status == Status::Succeeded);
@@ -201,6 +228,7 @@ impl CompareResult {
         Self {
             best: best(judged).filter(|_| is_whole),
             learners,
+            intervals,
             model: None,
             training: None,
         }
@@ -235,6 +263,7 @@ impl ComparedLearner {
             errors,
             examples,
             error_rate: errors.zip(examples).map(rate),
+            interval: None,
             mistakes,
             updates,
             seconds,

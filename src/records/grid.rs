@@ -7,11 +7,12 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::id::JobId;
+use super::intervals::{ErrorInterval, ErrorIntervals, Simultaneous};
 use super::job::{PARTS_REQUEST_BYTES_MAX, Status, SubjobOutcome};
-use halfspace_core::certificates::Certificates;
+use halfspace_core::certificates::{CONFIDENCE, Certificates};
 use halfspace_core::learners::engine::outcome::Training;
 
-use super::train::{Seconds, SeedNumber, TrainResult, TrainSpec};
+use super::train::{Seconds, SeedNumber, Share, TrainResult, TrainSpec};
 
 /// The largest number of trainings of a grid.
 pub const TRAININGS_MAX: u32 = 10_000;
@@ -196,6 +197,13 @@ impl GridSpec {
         seconds.max_by(|one, other| one.get().total_cmp(&other.get()))
     }
 
+    /// The confidence of all trainings together: of the request, unless the trainings differ in it.
+    fn confidence(&self) -> f64 {
+        let is_common = !self.over.contains_key("stop.confidence");
+        let asked = self.train.stop.confidence.filter(|_| is_common);
+        asked.map_or(CONFIDENCE, Share::get)
+    }
+
     /// JSON pointer, relative to `over`, to the first time limit above `seconds_max`. `None` if the grid has
     /// no list of time limits.
     pub fn longer_than(&self, seconds_max: f64) -> Option<String> {
@@ -257,6 +265,8 @@ pub struct GridResult {
     /// examples, or on its sample if none were held out. Fewer mistakes decide between equal shares, then the
     /// smaller index.
     pub best: Option<u32>,
+    /// What the intervals of the trainings say. Null if no examples were held out.
+    pub intervals: Option<ErrorIntervals>,
 }
 
 /// The result of one training of a grid.
@@ -279,6 +289,8 @@ pub struct GridTraining {
     pub training: Option<Training>,
     /// Errors on the held-out examples.
     pub holdout: Option<Training>,
+    /// Interval of the error, as `intervals` states it. Null if no examples were held out.
+    pub interval: Option<ErrorInterval>,
     #[serde(flatten)]
     pub certified: Certificates,
 }
@@ -289,9 +301,13 @@ impl GridResult {
     /// # Errors
     /// The grid is invalid.
     pub fn gather(spec: &GridSpec, subjobs: &[SubjobOutcome]) -> Result<Self, GridError> {
+        let mut intervals = Simultaneous::new("trainings", spec.trainings()?, spec.confidence());
         let training = |subjob: &SubjobOutcome| {
             let result = subjob.result.as_ref();
             let result = result.and_then(|result| TrainResult::deserialize(result).ok());
+            let held_out = result
+                .as_ref()
+                .and_then(|result| Some((result.holdout?, &result.certified)));
             Ok(GridTraining {
                 over: spec.cell(subjob.index)?.over,
                 job: subjob.job,
@@ -299,7 +315,9 @@ impl GridResult {
                 mistakes: result.as_ref().map(|result| result.mistakes),
                 examples: result.as_ref().map(|result| result.examples),
                 training: result.as_ref().and_then(|result| result.training),
-                holdout: result.as_ref().and_then(|result| result.holdout),
+                holdout: held_out.map(|(holdout, _)| holdout),
+                interval: held_out
+                    .and_then(|(holdout, certified)| intervals.interval(holdout, certified)),
                 reason: result
                     .as_ref()
                     .map(|result| result.termination.reason.clone()),
@@ -312,7 +330,11 @@ impl GridResult {
             Some((counted, training.mistakes, number))
         });
         let best = best(judged);
-        Ok(Self { trainings, best })
+        Ok(Self {
+            trainings,
+            best,
+            intervals: intervals.stated(),
+        })
     }
 }
 

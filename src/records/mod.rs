@@ -22,6 +22,7 @@ pub mod hypothesis;
 mod hypothesis_parts;
 pub mod id;
 pub mod idempotency;
+pub mod intervals;
 pub mod job;
 pub mod kernel_document;
 pub mod model;

@@ -70,6 +70,90 @@ def test_intervals_are_those_of_the_service(page, service):
     assert f"{certificate['high'] * 100:.1f}"[:3] in cells(page, "interval")[0]
 
 
+def newest(service, task: str) -> str:
+    return service.get(f"/v1/jobs?task={task}")["items"][0]["id"]
+
+
+def intervals_shown(page) -> dict[str, tuple[float, float]]:
+    """The intervals of the chart by name."""
+    errors = panel(page, "Errors")
+    with page.expect_download() as download:
+        errors.get_by_role("button", name="CSV").click()
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    return {list(row.values())[1]: (float(row["low"]), float(row["high"])) for row in rows}
+
+
+@pytest.mark.parametrize("assume", ["", "&assume=independent"], ids=["undeclared", "declared"])
+def test_the_intervals_of_a_comparison_hold_at_once(page, service, assume):
+    """The service states the intervals and what they say, with the error of 5 % shared by all candidates."""
+    table = service.get("/v1/samples/monks-2")
+    dataset = service.post(f"/v1/datasets?name=candidates{assume}", table, media_type="text/csv")["id"]
+    names = ["perceptron", "pocket", "winnow", "kernel-perceptron"]
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/v1/theory/" in request.url else None)
+    stop = {"max_passes": 3}
+    compare = service.job(compare={"data": {"dataset": dataset}, "holdout": 0.3, "seed": 3, "stop": stop, "learners": [{"name": name} for name in names]})["result"]
+    grid = service.job(grid={"train": {"data": {"dataset": dataset}, "learner": {"name": "perceptron"}, "holdout": 0.3, "stop": stop},
+                             "over": {"seed": [1, 2, 3, 4]}})
+    for job, candidates in [(compare, {one["name"]: (one["errors"], one["examples"], one["interval"]) for one in compare["learners"]}),
+                            (grid["result"], {str(one["over"]["seed"]): (*one["holdout"].values(), one["interval"]) for one in grid["result"]["trainings"]})]:
+        page.goto(f"/#/compare?job={newest(service, job['task'])}")
+        statement = job["intervals"]["statement"]
+        expect(panel(page, "Errors").get_by_text(statement)).to_be_visible()
+        assert "all 4 " in statement and (("does not know" in statement) == (assume == "")), statement
+        shown = intervals_shown(page)
+        assert shown.keys() == candidates.keys()
+        for name, (errors, examples, interval) in candidates.items():
+            assert shown[name] == (interval["low"], interval["high"])
+            limits = service.get(f"/v1/theory/test-set?errors={errors}&examples={examples}&confidence={1 - 0.05 / 4}")
+            assert abs(limits["low"] - interval["low"]) < 1e-9 and abs(limits["high"] - interval["high"]) < 1e-9
+        expect(page.get_by_text("certified", exact=True)).to_have_count(4 if assume else 0)
+    assert asked == [], "the console asks for no intervals of its own"
+
+
+def test_folds_claim_no_confidence(page, service):
+    job = service.job(compare={"data": DATA, "folds": 3, "seed": 3, "stop": {"max_passes": 3}, "learners": [{"name": "perceptron"}, {"name": "winnow"}]})
+    page.goto(f"/#/compare?job={job['id']}")
+    expect(panel(page, "Errors").get_by_text("the line is no confidence interval")).to_be_visible()
+    rates = [fold["errors"] / fold["examples"] for fold in job["result"]["learners"][0]["folds"]]
+    assert intervals_shown(page)["perceptron"] == (min(rates), max(rates))
+
+
+def test_ticked_jobs_claim_nothing_about_the_best(page, service):
+    jobs = [train(service, name=f"alone {seed}", seed=seed) for seed in (1, 2)]
+    page.goto(f"/#/compare?jobs={','.join(job['id'] for job in jobs)}")
+    expect(panel(page, "Errors").get_by_text("Each holds by itself, and not for the best of several jobs")).to_be_visible()
+    expect(page.get_by_text("at once, so")).to_have_count(0)
+
+
+def test_the_chart_of_a_large_grid_shows_the_best(page, service, see):
+    job = service.job(grid={"train": {"data": DATA, "learner": {"name": "perceptron"}, "holdout": 0.3, "stop": {"max_passes": 1}},
+                            "over": {"seed": list(range(120))}})
+    while job["status"] in ("queued", "running"):
+        job = service.get(f"/v1/jobs/{job['id']}", prefer="wait=60")
+    result = job["result"]
+    page.goto(f"/#/jobs/{job['id']}")
+    expect(panel(page, "Errors").get_by_text("The chart shows 40 of 120 trainings: those with the smallest share of held-out errors.")).to_be_visible()
+    shown = intervals_shown(page)
+    order = sorted(result["trainings"], key=lambda training: training["holdout"]["errors"] / training["holdout"]["examples"])
+    worst_shown = order[39]["holdout"]["errors"]
+    assert str(result["trainings"][result["best"]]["over"]["seed"]) in shown
+    assert {str(training["over"]["seed"]) for training in order if training["holdout"]["errors"] < worst_shown} <= shown.keys()
+    see("compare-large-grid")
+    page.get_by_role("checkbox", name=re.compile("^Show ")).first.click()
+    expect(panel(page, "Errors").get_by_text("those that are ticked in the table")).to_be_visible()
+
+
+def test_the_charts_of_many_jobs_show_the_best_and_say_so(page, service):
+    jobs = [train(service, seed=seed, stop={"max_passes": 1}) for seed in range(15)]
+    page.goto(f"/#/compare?jobs={','.join(job['id'] for job in jobs)}")
+    expect(page.get_by_text("The chart shows 12 of 15 jobs: those with the smallest share of held-out errors.").first).to_be_visible()
+    order = sorted(jobs, key=lambda job: job["result"]["holdout"]["errors"])
+    for job in order[:12]:
+        if job["result"]["holdout"]["errors"] < order[12]["result"]["holdout"]["errors"]:
+            expect(panel(page, "Mistake curves").get_by_role("listitem").filter(has_text=str(job["seed"]))).not_to_have_count(0)
+
+
 def test_only_differences_and_order_stand_in_the_url(page, service):
     jobs = [train(service, learner) for learner in ("perceptron", "pocket", "winnow")]
     page.goto(f"/#/compare?jobs={','.join(job['id'] for job in jobs)}")

@@ -399,3 +399,25 @@ def test_markup_in_a_file_is_text(page, service):
     stored(page, service)
     expect(page.get_by_role("columnheader", name=f"{MARKUP}=b")).to_be_visible()
     assert page.locator("main img").count() == 0
+
+
+def test_a_deleted_dataset_leaves_the_lists_of_other_tabs(page, service):
+    """At once in the tabs of one browser, and at the next look in others."""
+    datasets = [service.post(f"/v1/datasets?name=shared {number}".replace(" ", "%20"), b"a,class\n1,yes\n0,no\n", media_type="text/csv")["id"]
+                for number in range(2)]
+    job = service.job(name="on shared data", train={"data": {"dataset": datasets[0]}, "learner": {"name": "perceptron"}})
+    places = ["data", "train?from=stored", "jobs"]
+    tabs = [page.context.new_page() for _ in places]
+    for tab, place in zip(tabs, places):
+        tab.goto(f"/#/{place}")
+        expect(tab.get_by_text("shared 0").first).to_be_visible()
+    page.goto(f"/#/data/{datasets[0]}")
+    page.get_by_role("button", name=re.compile("^Delete")).first.click()
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("^Delete")).click()
+    for tab in tabs:
+        expect(tab.get_by_text("shared 0")).to_have_count(0, timeout=2_000)
+    expect(tabs[2].get_by_role("row").filter(has_text=job["name"]).get_by_text(f"deleted …{datasets[0][-6:]}")).to_be_visible()
+    service.send("DELETE", f"/v1/datasets/{datasets[1]}")
+    expect(tabs[1].get_by_text("shared 1")).to_have_count(0, timeout=20_000)
+    for tab in tabs:
+        tab.close()

@@ -84,6 +84,29 @@ def test_ticked_jobs_are_cancelled_and_deleted(page, service):
             service.get(f"/v1/jobs/{job}")
 
 
+def test_many_jobs_are_deleted_with_one_request_and_refusals_are_told(page, service):
+    jobs = [service.job(name=f"one of many {number}", separability={"data": SMALL})["id"] for number in range(12)]
+    refused = jobs[3]
+    asked = []
+
+    def answer(route):
+        asked.append(route.request.post_data_json["ids"])
+        response = route.fetch()
+        items = [{**item, "refusal": {"code": "wrong-state", "detail": "The job has not ended."}} if item["id"] == refused else item
+                 for item in response.json()["items"]]
+        route.fulfill(response=response, json={"items": items})
+
+    page.route("**/v1/jobs/delete", answer)
+    page.goto(f"/#/jobs?ticked={','.join(jobs)}")
+    page.get_by_role("button", name="Delete 12", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete 12").click()
+    expect(page.get_by_role("alert")).to_contain_text(f"1 job refused. …{refused[-8:]}: The job has not ended.")
+    assert [sorted(ids) for ids in asked] == [sorted(jobs)]
+    for job in jobs:
+        with pytest.raises(HTTPError, match="404"):
+            service.get(f"/v1/jobs/{job}")
+
+
 def test_new_jobs_appear_without_moving_the_rows_in_view(own_service, page):
     for number in range(60):
         own_service.job(name=f"row {number}", separability={"data": SMALL})
@@ -137,6 +160,62 @@ def test_a_training_shows_errors_features_and_its_curve(page, service, see):
     with page.expect_download() as download:
         page.get_by_role("button", name="Download program").click()
     assert download.value.path().read_text() == service.get(f"/v1/models/{job['result']['model']}/code?language=c").decode()
+
+
+def test_a_job_shows_the_request_as_it_ran(page, service, see):
+    job = service.job(train={"data": GENERATED, "learner": {"name": "winnow", "params": {"alpha": 1.5}}, "holdout": 0.25, "trace": True, "seed": 4,
+                             "stop": {"max_passes": 7, "max_seconds": 20}})
+    page.goto(f"/#/jobs/{job['id']}")
+    about = panel(page, "About this job")
+    for name, text in [("Hold-out", "25 % of the examples"), ("Mistake curve", "kept"), ("Passes", "7"), ("Seconds of computing", "20"), ("alpha", "1.5")]:
+        expect(about.locator("dl.facts > div", has=page.locator("dt", has_text=re.compile(f"^{name}$"))).locator("dd")).to_have_text(text)
+    learner = service.get("/v1/learners/winnow")
+    expect(about.get_by_text(learner["default_stop"]["statement"])).to_be_visible()
+    others = [name for name in learner["parameters"]["properties"] if name != "alpha"]
+    expect(about.get_by_text("default", exact=True)).to_have_count(len(others))
+    expect(about.get_by_text("All parameters have their defaults")).to_have_count(0)
+    grid = service.job(grid={"train": {"data": GENERATED, "learner": {"name": "perceptron"}, "holdout": 0.2, "stop": {"max_passes": 3}}, "over": {"seed": [5, 6]}})
+    page.goto(f"/#/jobs/{grid['id']}")
+    expect(about.get_by_text("20 % of the examples")).to_be_visible()
+    expect(about.get_by_text("5, 6", exact=True)).to_be_visible()
+    # A part shows its own request, and the part of a fold says where to look.
+    part = service.get(f"/v1/jobs?parent={grid['id']}")["items"][0]["id"]
+    page.goto(f"/#/jobs/{part}")
+    expect(about.get_by_text("20 % of the examples")).to_be_visible()
+    learners = [{"name": "perceptron"}, {"name": "perceptron", "params": {"bias": False}}]
+    compare = service.job(compare={"data": GENERATED, "folds": 2, "learners": learners, "stop": {"max_passes": 3}})
+    page.goto(f"/#/jobs/{compare['id']}")
+    expect(about.get_by_text('perceptron and perceptron {"bias":false}')).to_be_visible()
+    see("job-about-compare")
+    page.goto(f"/#/jobs/{compare['result']['learners'][0]['jobs'][0]}")
+    expect(about.get_by_role("link", name="the whole job")).to_have_attribute("href", f"#/jobs/{compare['id']}")
+
+
+def without_a_claim(kind, **numbers):
+    return {"kind": kind, "confidence": 0.95, "assumes": ["independent"], "source": "a source", "statement": f"{kind} says that the error is at most 1", **numbers}
+
+
+VACUOUS = [without_a_claim("survival", error_at_most=1.0, run_length=0, hypothesis=9), without_a_claim("progressive", mean_error_at_most=1.0, mistakes=9, examples=9),
+           without_a_claim("test-set", errors=0, examples=0, error_rate=0.0, at_most=1.0, low=0.0, high=1.0),
+           without_a_claim("compression", error_at_most=1.0, kept=9, errors=0, examples=9),
+           without_a_claim("unique", log10_doubt=0.0, examples=3, sampling="uniform")]
+
+
+def test_a_certificate_without_a_claim_is_never_green(page, service):
+    job = train(service)
+
+    def answer(route):
+        response = route.fetch()
+        document = response.json()
+        document["result"].update(certificates=VACUOUS, certificates_withheld=[])
+        route.fulfill(response=response, json=document)
+
+    page.route(f"**/v1/jobs/{job['id']}", answer)
+    page.goto(f"/#/jobs/{job['id']}")
+    certificates = panel(page, "Certificates")
+    expect(certificates.get_by_text("5 certificates withheld")).to_be_visible()
+    expect(certificates.locator(".good")).to_have_count(0)
+    expect(certificates.get_by_text("is at most 1")).to_have_count(0)
 
 
 REQUESTS = [
@@ -408,6 +487,7 @@ RECORD_EVENTS = """
 
 @pytest.mark.long
 @pytest.mark.faults
+@pytest.mark.timeout(1200)
 def test_a_job_of_ten_minutes_is_followed_through_a_restart_without_a_gap(own_service, page):
     job = start(own_service, train={**ENDLESS, "stop": {"max_passes": 10**9, "max_seconds": 600}})
     page.add_init_script(RECORD_EVENTS)

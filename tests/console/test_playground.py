@@ -449,7 +449,10 @@ def test_a_stop_rule_ends_the_session_and_says_so(page, see):
     page.get_by_role("link", name="Majority with Directed Drift").click()
     go_to(page, 12)
     expect(page.get_by_role("progressbar", name=re.compile("Run length against the threshold of"))).to_be_visible()
-    expect(page.get_by_text("survival", exact=True)).to_be_visible()
+    # A run length of 0 proves nothing, so its certificate is withheld.
+    expect(fact(page, "Run length")).to_have_text("0")
+    expect(page.get_by_text("1 certificate withheld")).to_be_visible()
+    expect(page.get_by_text("progressive", exact=True)).to_be_visible()
     page.goto(place(**{"learner": "directed-drift", "from": "generated", "g__n": 5, "g__target": "binary_weights", "g__sampling": "uniform-positive",
                        "g__count": 2000, "assume": "uniform-positive", "stop__confidence": "0.9", "speed": "full"}))
     ready(page)
@@ -650,3 +653,15 @@ def test_400_000_features_stay_usable(page, service):
     go_to(page, 2)
     expect(panel(page, "Hypothesis")).to_contain_text("larger than 256 KiB")
     expect(page.get_by_text("The first 1,000 of 400,000 bits.")).to_be_visible()
+
+
+def test_a_stop_rule_by_default_is_told(page, service):
+    """The session says which rule ends it, also one that nobody asked for."""
+    page.goto(drawn(learner="directed-drift", g__sampling="uniform-positive", assume="uniform-positive"))
+    go_to(page, 40)
+    rule = service.get(f"/v1/sessions/{session_id(page)}")["stop_rule"]
+    assert (rule["rule"], rule["confidence"]) == ("anytime", 0.99)
+    expect(page.get_by_text("Stop rule anytime with confidence 99 %: ")).to_contain_text(f"in a row of {rule['threshold']}.")
+    page.goto(drawn())
+    at(page, 0)
+    expect(page.get_by_text("No confidence ends this session.")).to_be_visible()

@@ -94,15 +94,52 @@ def test_the_url_holds_the_whole_form(page, service, see):
     expect(page.get_by_label("alpha")).to_have_value("2.5")
 
 
-def test_a_training_without_a_limit_is_told_and_limited(page, service):
+def test_the_form_tells_the_default_limits_of_each_learner(page, service):
     dataset = service.sample("monks-2")["id"]
-    page.goto(f"/#/train?dataset={dataset}&learner=perceptron")
-    expect(page.get_by_text("each run lasts until 600 s of computing")).to_be_visible()
-    page.get_by_role("button", name="Stop after 100 passes").click()
-    expect(page.get_by_text("each run lasts until")).to_have_count(0)
-    assert request_shown(page)["train"]["stop"] == {"max_passes": 100}
-    page.get_by_role("button", name="Train", exact=True).click()
-    assert job_of(page, service)["learner"]["name"] == "perceptron"
+    for learner in service.get("/v1/learners")["items"]:
+        page.goto(f"/#/train?dataset={dataset}&learner={learner['name']}")
+        stop = learner["default_stop"]
+        expect(page.get_by_text(stop["statement"], exact=True)).to_be_visible()
+        expect(page.get_by_text("no limit", exact=True)).to_have_count(0)
+        for label, name in [("Passes", "max_passes"), ("Mistakes", "max_mistakes"), ("Seconds of computing", "max_seconds")]:
+            expect(page.get_by_label(label, exact=True)).to_have_attribute("placeholder", f"default: {f'{stop[name]:g}' if stop[name] else 'no limit'}")
+    page.goto(f"/#/train?task=compare&dataset={dataset}&learners=pocket,perceptron&stop.max_passes=9")
+    expect(page.get_by_text("Each learner has default stop conditions of its own.")).to_be_visible()
+    expect(page.get_by_text("By default a run ends after 10000 mistakes")).to_be_visible()
+    expect(page.get_by_label("Mistakes", exact=True)).to_have_attribute("placeholder", "default: of each learner")
+
+
+@pytest.mark.parametrize("body", [
+    {"compare": {"learners": [{"name": "perceptron", "params": {"bias": False}}, {"name": "perceptron", "params": {}}, {"name": "winnow", "params": {}}],
+                 "holdout": 0.25, "stop": {"max_passes": 4}, "seed": 3}},
+    {"compare": {"learners": [{"name": "pocket", "params": {}}, {"name": "winnow", "params": {}}], "folds": 3, "stop": {}, "seed": 3}, "priority": 4},
+    {"grid": {"train": {"learner": {"name": "kernel-perceptron", "params": {"kernel": {"conjunctions": "monotone"}}}, "holdout": 0.3,
+                        "stop": {"max_seconds": 60}, "seed": 8},
+              "over": {"learner.params.kernel.max_literals": [1, 2], "stop.max_passes": [1, 5], "learner.name": ["kernel-perceptron"]}}, "name": "a grid"},
+    {"separability": {"convention": "service", "seed": 1}},
+], ids=["compare", "compare-folds", "grid", "separability"])
+def test_a_job_is_edited_and_run_again(page, service, body):
+    """The request of the form equals the request of the job, so a job that is run again gives the same result."""
+    dataset = service.sample("monks-2")["id"]
+    task = next(iter(body))
+    (body[task].get("train") or body[task])["data"] = {"dataset": dataset}
+    job = service.job(**body)
+    assert job["status"] == "succeeded", job
+    page.goto(f"/#/jobs/{job['id']}")
+    page.get_by_role("link", name="Edit and run again").click()
+    page.get_by_role("region", name="The request").wait_for()
+
+    def plain(value):
+        """A request without fields that are empty."""
+        if isinstance(value, list):
+            return [plain(part) for part in value]
+        return {name: plain(part) for name, part in value.items() if part not in ({}, None, False) or name == "bias"} if isinstance(value, dict) else value
+
+    shown = request_shown(page)
+    if task == "grid":
+        # The seed is that of the job and stands in its training.
+        assert shown["grid"]["over"] == body["grid"]["over"]
+    assert plain(shown) == plain(job["request"])
 
 
 @pytest.mark.faults

@@ -44,6 +44,7 @@ mod serve;
 mod session_attacks;
 mod session_streams;
 mod sessions;
+mod several_jobs;
 mod tables;
 mod theory;
 mod trace;

@@ -4,7 +4,7 @@ import { html } from "../../vendor/htm-preact.mjs";
 import { Problem } from "../../service/requests.mjs";
 import { Figure } from "../../view/figure.mjs";
 import { Panel, counted } from "../../view/parts.mjs";
-import { percent } from "../../view/numbers.mjs";
+import { confidence, number } from "../../view/numbers.mjs";
 import { pointsOf } from "../jobs/training.mjs";
 import { shareOf } from "./entries.mjs";
 import { useIntervals } from "./intervals.mjs";
@@ -20,42 +20,64 @@ export const NAMES_FIRST = 40;
 /** Points of all curves together. Longer curves keep evenly chosen points. */
 const CURVE_POINTS_MAX = 12_000;
 
-/** The ids of the entries in the charts. @param {string[]} ids  Ids of all entries.  @param {URLSearchParams} query  @param {number} first */
-export function chartedIn(ids, query, first) {
+/**
+ * The ids of the entries in the charts: those that a person ticked, or those with the smallest share of held-out errors.
+ * @param {Entry[]} entries  @param {URLSearchParams} query  @param {number} most  Entries that the charts show without ticks.
+ * @param {string[]} [best]  Ids that are shown whatever their place is.
+ */
+export function chartedIn(entries, query, most, best = []) {
   const wanted = query.get("chart");
-  if (wanted === null || wanted === "") return ids.slice(0, first);
-  const ticked = new Set(wanted.split(","));
-  return ids.filter((id) => ticked.has(id));
+  if (wanted) {
+    const ticked = new Set(wanted.split(","));
+    return entries.filter(({ id }) => ticked.has(id)).map(({ id }) => id);
+  }
+  if (entries.length <= most) return entries.map(({ id }) => id);
+  const rank = (/** @type {Entry} */ entry) => (best.includes(entry.id) ? -1 : shareOf(entry.judged) ?? Infinity);
+  return [...entries].sort((a, b) => { const [one, other] = [rank(a), rank(b)]; return one === other ? 0 : one - other; })
+    .slice(0, most).map(({ id }) => id);
+}
+
+/** Says which entries the charts leave out. @param {{entries: Entry[], charted: string[], query: URLSearchParams, noun: string}} props */
+export function Charted({ entries, charted, query, noun }) {
+  if (charted.length >= entries.length || charted.length === 0) return null;
+  const which = query.get("chart") ? "those that are ticked in the table"
+    : entries.some((entry) => entry.judged) ? "those with the smallest share of held-out errors" : `the first of the ${noun}s`;
+  return html`<p class="small" role="status">The chart shows ${number(charted.length)} of ${counted(entries.length, noun)}: ${which}. The table has all, and its ticks choose others.</p>`;
 }
 
 /**
  * The held-out errors, the smallest first.
- * @param {{entries: Entry[], labels: string[], charted: string[], isOneTask?: boolean, children?: any}} props  `isOneTask`: whether the
- * service allowed for the choice among the entries in the confidence of each interval.
+ * @param {{entries: Entry[], labels: string[], charted: string[], query: URLSearchParams, noun: string, statement?: string|null, children?: any}} props
+ * `statement`: what the service says about the intervals of one comparison or grid. Without it, the entries are jobs that a person ticked.
  */
-export function ErrorChart({ entries, labels, charted, isOneTask = false, children }) {
+export function ErrorChart({ entries, labels, charted, query, noun, statement, children }) {
   const judged = entries.filter((entry) => charted.includes(entry.id) && entry.judged !== null);
   const shown = useIntervals(judged.sort((a, b) => Number(shareOf(a.judged)) - Number(shareOf(b.judged))));
   if (!entries.some((entry) => entry.judged)) return null;
   const labelOf = new Map(entries.map((entry, index) => [entry.id, labels[index] ?? entry.name]));
-  const hasFolds = shown.some((entry) => entry.interval?.kind === "folds");
-  const hasTheory = shown.some((entry) => entry.interval?.kind === "theory");
-  const confidences = [...new Set(shown.map((entry) => entry.interval?.confidence).filter(Boolean))];
-  const note = hasFolds ? "Each line spans the error rates of the folds. The folds share training examples, so the line is no confidence interval."
-    : `Exact intervals${confidences.length === 1 ? ` with confidence ${percent(confidences[0])}` : ""} of the share of errors.${isOneTask ? " The confidence of each allows for the choice among all."
-      : " Each holds by itself and does not allow for a choice of the best."}${hasTheory
-      ? " Those without a certificate hold if the held-out examples are independent draws." : ""}`;
+  const note = statement ?? noteOnJobs(shown);
   const spec = {
     title: "Errors on examples that the learners did not see", note,
     x: { label: "", names: shown.map((entry) => labelOf.get(entry.id) ?? entry.name) }, y: { label: "share of errors", min: 0 },
     series: [{ label: "", form: /** @type {const} */ ("points"), points: shown.map((entry, index) => ({ x: index + 1, y: shareOf(entry.judged) ?? 0,
       ...(entry.interval && { low: entry.interval.low, high: entry.interval.high }) })) }],
   };
-  return html`<${Panel} title="Errors"><${Figure} spec=${spec} height=${340} />${children}<//>`;
+  return html`<${Panel} title="Errors"><${Charted} entries=${entries.filter((entry) => entry.judged)} charted=${judged.map(({ id }) => id)} query=${query} noun=${noun} />
+    <${Figure} spec=${spec} height=${340} />${children}<//>`;
 }
 
-/** @param {{entries: Entry[], labels: string[], charted: string[]}} props */
-export function CurveChart({ entries, labels, charted }) {
+/** What the intervals of ticked jobs say: nothing about the best of them, since the ticks may follow the results. @param {Entry[]} shown */
+function noteOnJobs(shown) {
+  if (!shown.some((entry) => entry.interval)) return "";
+  const confidences = [...new Set(shown.map((entry) => entry.interval?.confidence).filter(Boolean))];
+  const hasTheory = shown.some((entry) => entry.interval?.kind === "theory");
+  return `Exact intervals${confidences.length === 1 ? `, each with confidence ${confidence(confidences[0])}` : ""}. Each holds by itself, and not for the best of several jobs, `
+    + `whose errors look smaller than they are: a comparison or a grid states intervals that hold for all at once.${hasTheory
+      ? " Those without a certificate hold if the held-out examples are independent draws." : ""}`;
+}
+
+/** @param {{entries: Entry[], labels: string[], charted: string[], query: URLSearchParams, noun: string}} props */
+export function CurveChart({ entries, labels, charted, query, noun }) {
   const wanted = entries.filter((entry) => charted.includes(entry.id) && entry.mayHaveCurve);
   const traces = useMany(wanted.map((entry) => entry.id), (id) => ({ path: `v1/jobs/${id}/trace` }), pointsOf);
   const labelOf = new Map(entries.map((entry, index) => [entry.id, labels[index] ?? entry.name]));
@@ -71,6 +93,7 @@ export function CurveChart({ entries, labels, charted }) {
   const spec = { title: "Mistakes by examples read", x: { label: "examples read", min: 0 }, y: { label: "mistakes", min: 0, isWhole: true }, series,
     note: isThin ? "Long curves show evenly chosen points." : "" };
   return html`<${Panel} title="Mistake curves">
+    <${Charted} entries=${entries.filter((entry) => entry.mayHaveCurve)} charted=${wanted.map(({ id }) => id)} query=${query} noun=${noun} />
     ${traces.left > 0 && wanted.length > 0 && html`<p class="loading" role="status">Loading ${counted(traces.left, "curve")}…</p>`}
     ${wanted.length === 0 ? html`<p class="muted">No ended training is ticked for the charts.</p>`
       : found.length > 0 ? html`<${Figure} spec=${spec} height=${360} />` : traces.left === 0 && html`<p class="muted">The ticked jobs kept no curve. Set “trace” when you train.</p>`}

@@ -11,7 +11,7 @@ import { ServiceFigure } from "../jobs/service_figure.mjs";
 import { TrainView } from "../jobs/training.mjs";
 import { isEnded, listOf, shortId, tiedWith } from "../jobs/words.mjs";
 import { ErrorChart, NAMES_FIRST, chartedIn } from "./charts.mjs";
-import { entryOfJob, entryOfLearner, entryOfTraining, labelsOf, shareOf, textOf } from "./entries.mjs";
+import { entryOfLearner, entryOfPart, entryOfTraining, labelsOf, shareOf, textOf } from "./entries.mjs";
 import { CompareTable } from "./table.mjs";
 
 /** @typedef {import("../jobs/words.mjs").Schemas} Schemas */
@@ -38,14 +38,15 @@ export function Comparison({ job, query }) {
 function Learners({ job, query }) {
   const figure = useResource(job.result ? null : { path: `v1/jobs/${job.id}/figure`, query: { format: "json" } }, liveOf(job));
   const result = /** @type {Schemas["CompareResult"]|null} */ (job.result ?? figure.value);
-  const entries = useMemo(() => (result?.learners ?? []).map(entryOfLearner), [result]);
+  const entries = useMemo(() => (result?.learners ?? []).map((learner, index) => entryOfLearner(learner, index, result?.intervals)), [result]);
   const best = typeof result?.best === "number" ? (result.learners[result.best] ?? null) : null;
   const tied = tiedWith(result?.learners ?? [], result?.best);
   if (figure.error && !result && job.status !== "failed") return html`<${Fault} error=${figure.error} onRetry=${figure.reload} />`;
   return html`
     ${best && html`<${Best} names=${tied.map((place) => result?.learners[place]?.name ?? "")} chosen=${best.name} model=${result?.model ?? null}
-      text=${`rong on ${number(best.errors)} of ${number(best.examples)} judged examples (${percent(best.error_rate)}), the smallest share of ${counted(entries.length, "learner")}`} />`}
-    <${Body} job=${job} entries=${entries} query=${query} best=${tied.map(String)} caption="Learners" />
+      text=${`rong on ${number(best.errors)} of ${number(best.examples)} judged examples (${percent(best.error_rate)}), the smallest share of ${counted(entries.filter((entry) => entry.judged).length, "learner")}`} />`}
+    <${Body} job=${job} entries=${entries} query=${query} best=${tied.map(String)} caption="Learners" noun="learner"
+      statement=${result?.intervals?.statement ?? ""} />
     ${result?.training && html`<h2>The model, trained on all of the data</h2><${TrainView} job=${{ ...job, parent: job.id }} result=${result.training} />`}`;
 }
 
@@ -70,8 +71,8 @@ function Grid({ job, query }) {
   useEffect(() => {
     if (parts.hasMore && parts.items.length < LIVE_PARTS_MAX) parts.more();
   }, [parts.items.length, parts.hasMore]);
-  const entries = useMemo(() => (result ? result.trainings.map(entryOfTraining)
-    : parts.items.map(entryOfJob).sort((a, b) => (a.id < b.id ? -1 : 1))), [result, parts.items]);
+  const entries = useMemo(() => (result ? result.trainings.map((training, index) => entryOfTraining(training, index, result.intervals))
+    : parts.items.map(entryOfPart).sort((a, b) => (a.id < b.id ? -1 : 1))), [result, parts.items]);
   const best = result && typeof result.best === "number" ? result.trainings[result.best] : null;
   const count = best?.holdout ?? best?.training ?? null;
   const tied = tiedWith((result?.trainings ?? []).map(({ holdout, training }) => holdout ?? training), result?.best);
@@ -81,14 +82,15 @@ function Grid({ job, query }) {
     ${best && html`<${Best} names=${tied.map(nameOf)} chosen=${nameOf(Number(result?.best))} job=${best.job}
       text=${count ? `rong on ${number(count.errors)} of ${number(count.examples)} ${best.holdout ? "held-out" : "training"} examples (${percent(shareOf(count))}), the smallest share of ${counted(entries.length, "training")}` : ""} />`}
     ${!result && parts.items.length >= LIVE_PARTS_MAX && html`<p class="small muted">The live table shows ${number(LIVE_PARTS_MAX)} ended parts.</p>`}
-    <${Body} job=${job} entries=${entries} query=${query} best=${tied.map(String)} caption="Trainings of the grid" />`;
+    <${Body} job=${job} entries=${entries} query=${query} best=${tied.map(String)} caption="Trainings of the grid" noun="training"
+      statement=${result ? (result.intervals?.statement ?? "") : "The intervals come with the result of the grid. They hold for all of its trainings at once."} />`;
 }
 
-/** @param {{job: Job, entries: Entry[], query: URLSearchParams, best: string[], caption: string}} props */
-function Body({ job, entries, query, best, caption }) {
+/** @param {{job: Job, entries: Entry[], query: URLSearchParams, best: string[], caption: string, noun: string, statement: string}} props */
+function Body({ job, entries, query, best, caption, noun, statement }) {
   const labels = useMemo(() => labelsOf(entries), [entries]);
-  const charted = chartedIn(entries.map((entry) => entry.id), query, NAMES_FIRST);
+  const charted = chartedIn(entries, query, NAMES_FIRST, best.slice(0, NAMES_FIRST));
   if (entries.length === 0) return isEnded(job) ? null : html`<${Panel} title=${caption}><${Empty}>No part has ended yet.<//><//>`;
-  return html`<${ErrorChart} entries=${entries} labels=${labels} charted=${charted} isOneTask=${job.result !== null}>${job.task === "compare" && html`<${ServiceFigure} job=${job} />`}<//>
+  return html`<${ErrorChart} entries=${entries} labels=${labels} charted=${charted} query=${query} noun=${noun} statement=${statement}>${job.task === "compare" && html`<${ServiceFigure} job=${job} />`}<//>
     <${Panel} title=${caption}><${CompareTable} entries=${entries} labels=${labels} query=${query} best=${best} charted=${charted} caption=${caption} /><//>`;
 }

@@ -3,9 +3,9 @@
  * numbers, because hypotheses of a thousand jobs would fill the memory.
  */
 
-import { number, percent } from "../../view/numbers.mjs";
-import { flattened } from "../jobs/request.mjs";
-import { generatedText, titleOf } from "../jobs/words.mjs";
+import { isVacuous } from "../../view/learning.mjs";
+import { number, span } from "../../view/numbers.mjs";
+import { flattened, generatedText, titleOf } from "../jobs/words.mjs";
 
 /** @typedef {import("../jobs/words.mjs").Schemas} Schemas */
 /** @typedef {import("../jobs/words.mjs").Job} Job */
@@ -14,8 +14,11 @@ import { generatedText, titleOf } from "../jobs/words.mjs";
  * @typedef {object} Interval
  * @property {number} low
  * @property {number} high
- * @property {"certificate"|"theory"|"folds"} kind  `folds` spans the folds and is no confidence interval.
+ * @property {"certificate"|"theory"|"joint"|"folds"} kind  `joint` holds with those of all candidates at once. `folds` spans the folds and is
+ * no confidence interval.
  * @property {number} [confidence]
+ * @property {string} [statement]  What the service says about a joint interval.
+ * @property {boolean} [isCertified]
  */
 /**
  * @typedef {object} Entry
@@ -25,8 +28,9 @@ import { generatedText, titleOf } from "../jobs/words.mjs";
  * @property {string} status
  * @property {Record<string, any>} params
  * @property {ErrorCount|null} judged  Errors on examples that the learner did not see.
- * @property {Interval|null} interval  Null if the service can still be asked for one.
- * @property {boolean} isOneSample  Whether the judged examples are one sample, so that an exact interval exists.
+ * @property {Interval|null} interval
+ * @property {boolean} isAlone  Whether the job is no part of a comparison or a grid, so that an interval may hold for it alone.
+ * @property {ErrorCount|null} evaluated  Errors on examples of which nobody declared that the model did not learn from them.
  * @property {ErrorCount|null} training
  * @property {Record<string, number|null|undefined>} counts
  * @property {string|null} bound
@@ -36,8 +40,19 @@ import { generatedText, titleOf } from "../jobs/words.mjs";
 
 /** @param {readonly Schemas["Certificate"][]|null|undefined} certificates @returns {Interval|null} */
 function certified(certificates) {
-  const found = (certificates ?? []).find((certificate) => certificate.kind === "test-set");
-  return found?.kind === "test-set" ? { low: found.low, high: found.high, confidence: found.confidence, kind: "certificate" } : null;
+  const found = (certificates ?? []).find((certificate) => certificate.kind === "test-set" && !isVacuous(certificate));
+  return found?.kind === "test-set" ? { low: found.low, high: found.high, confidence: found.confidence, kind: "certificate", isCertified: true } : null;
+}
+
+/**
+ * The interval of a candidate, as the result states it for all candidates.
+ * @param {{interval?: Schemas["ErrorInterval"]|null, certificates: Schemas["Certificate"][]}} candidate
+ * @param {Schemas["ErrorIntervals"]|null|undefined} stated  @returns {Interval|null}
+ */
+function jointly({ interval, certificates }, stated) {
+  if (!interval || !stated) return null;
+  const kind = typeof stated.confidence === "number" ? "joint" : "folds";
+  return { low: interval.low, high: interval.high, kind, statement: stated.statement, isCertified: certified(certificates) !== null };
 }
 
 /** @param {Schemas["BoundDocument"]|null|undefined} bound */
@@ -52,12 +67,14 @@ function boundLine(bound) {
 export function entryOfJob(job) {
   const result = job.result;
   const training = result?.task === "train" ? result : null;
-  const judged = training ? (training.holdout ?? null) : result?.task === "evaluate" ? { errors: result.errors, examples: result.examples } : null;
+  const interval = result && "certificates" in result ? certified(result.certificates) : null;
+  const evaluated = result?.task === "evaluate" ? { errors: result.errors, examples: result.examples } : null;
+  const judged = training ? (training.holdout ?? null) : interval && evaluated;
   return {
     id: job.id, job: job.id, name: titleOf(job), status: job.status,
     params: { task: job.task, learner: job.learner?.name ?? null, data: job.dataset ?? (job.data_sha256 ? `sent ${job.data_sha256.slice(0, 8)}` : generatedText(job)),
       seed: job.seed, ...Object.fromEntries(flattened(job.learner?.params)) },
-    judged, interval: result && "certificates" in result ? certified(result.certificates) : null, isOneSample: true,
+    judged, evaluated: judged ? null : evaluated, interval, isAlone: !job.parent,
     training: training?.training ?? null,
     counts: training ? { mistakes: training.mistakes, updates: training.updates, examples: training.examples, passes: training.passes, seconds: training.seconds }
       : { mistakes: job.progress.mistakes, examples: job.progress.examples, passes: job.progress.passes },
@@ -66,27 +83,29 @@ export function entryOfJob(job) {
   };
 }
 
-/** @param {Schemas["ComparedLearner"]} learner  @param {number} index @returns {Entry} */
-export function entryOfLearner(learner, index) {
+/** A part of a grid that has no result yet. The result states the intervals. @param {Job} job @returns {Entry} */
+export function entryOfPart(job) {
+  return { ...entryOfJob(job), interval: null };
+}
+
+/** @param {Schemas["ComparedLearner"]} learner  @param {number} index  @param {Schemas["ErrorIntervals"]|null|undefined} stated @returns {Entry} */
+export function entryOfLearner(learner, index, stated) {
   const { errors, examples } = learner;
-  const shares = learner.folds.filter((fold) => fold.examples > 0).map((fold) => fold.errors / fold.examples);
-  const isFolded = learner.folds.length > 1;
   return {
     id: String(index), job: learner.jobs.length === 1 ? (learner.jobs[0] ?? null) : null, name: learner.name, status: learner.unfit ? "unfit" : "",
     params: Object.fromEntries(flattened(learner.params)),
     judged: typeof errors === "number" && typeof examples === "number" ? { errors, examples } : null,
-    interval: certified(learner.certificates) ?? (isFolded && shares.length > 0 ? { low: Math.min(...shares), high: Math.max(...shares), kind: "folds" } : null),
-    isOneSample: !isFolded, training: null,
+    evaluated: null, interval: jointly(learner, stated), isAlone: false, training: null,
     counts: { mistakes: learner.mistakes, updates: learner.updates, seconds: learner.seconds },
     bound: boundLine(learner.bound), end: learner.unfit ?? null, mayHaveCurve: false,
   };
 }
 
-/** @param {Schemas["GridTraining"]} training  @param {number} index @returns {Entry} */
-export function entryOfTraining(training, index) {
+/** @param {Schemas["GridTraining"]} training  @param {number} index  @param {Schemas["ErrorIntervals"]|null|undefined} stated @returns {Entry} */
+export function entryOfTraining(training, index, stated) {
   return {
     id: String(index), job: training.job, name: `training ${number(index + 1)}`, status: training.status,
-    params: /** @type {Record<string, any>} */ (training.over), judged: training.holdout ?? null, interval: certified(training.certificates), isOneSample: true,
+    params: /** @type {Record<string, any>} */ (training.over), judged: training.holdout ?? null, evaluated: null, interval: jointly(training, stated), isAlone: false,
     training: training.training ?? null, counts: { mistakes: training.mistakes, examples: training.examples },
     bound: null, end: training.reason ?? null, mayHaveCurve: false,
   };
@@ -106,8 +125,8 @@ export function textOf(value) {
 /** @param {Interval|null} interval */
 export function intervalText(interval) {
   if (!interval) return "–";
-  const span = `${percent(interval.low)} – ${percent(interval.high)}`;
-  return interval.kind === "folds" ? `${span} (span of folds)` : span;
+  const text = span(interval.low, interval.high);
+  return interval.kind === "folds" ? `${text} (span of folds)` : text;
 }
 
 /** Names that tell the entries apart, by the parameters that differ. @param {Entry[]} entries */

@@ -28,7 +28,9 @@ export function Selection({ ids, query }) {
   isLoading.current = jobs.left > 0;
   useRepetition(hasOpen ? LIVE_SECONDS : 0, isLoading, () => setRound((before) => before + 1));
   const labels = useMemo(() => labelsOf(entries), [entries]);
-  const charted = chartedIn(ids, query, CURVES_FIRST);
+  // The best of the jobs are known when all are loaded.
+  const isChoiceOpen = jobs.left > 0 && ids.length > CURVES_FIRST && !query.get("chart");
+  const charted = isChoiceOpen ? [] : chartedIn(entries, query, CURVES_FIRST);
   const gone = ids.filter((id) => isGone(jobs.errors.get(id)));
   const failure = [...jobs.errors.values()].find((error) => !isGone(error));
   return html`<div class="page">
@@ -40,8 +42,8 @@ export function Selection({ ids, query }) {
       <div><button type="button" onClick=${() => setQuery({ jobs: ids.filter((id) => !gone.includes(id)).join(",") })}>Leave out</button></div></div>`}
     ${failure && html`<${Fault} error=${failure} onRetry=${() => setRound(round + 1)} />`}
     ${entries.length > 0 ? html`
-      <${CurveChart} entries=${entries} labels=${labels} charted=${charted} />
-      <${ErrorChart} entries=${entries} labels=${labels} charted=${charted} />
+      ${!isChoiceOpen && html`<${CurveChart} entries=${entries} labels=${labels} charted=${charted} query=${query} noun="job" />
+        <${ErrorChart} entries=${entries} labels=${labels} charted=${charted} query=${query} noun="job" />`}
       <div class="wide-on-paper"><${Panel} title="Parameters and results"><${CompareTable} entries=${entries} labels=${labels} query=${query}
         charted=${charted} caption="Compared jobs" /><//></div>`
       : jobs.left === 0 && html`<${Empty}>No job to compare. <a href=${href("compare")}>Choose jobs</a><//>`}

@@ -6,7 +6,7 @@ import { CSV_TYPE, csvOf, download } from "../../view/download.mjs";
 import { DatasetLink } from "../../view/dataset_link.mjs";
 import { Check, StatusBadge, counted } from "../../view/parts.mjs";
 import { href, setQuery } from "../../view/place.mjs";
-import { duration, number, percent } from "../../view/numbers.mjs";
+import { confidence, duration, number, percent } from "../../view/numbers.mjs";
 import { Rows } from "../../view/rows.mjs";
 import { STATUSES } from "../jobs/words.mjs";
 import { useIntervals } from "./intervals.mjs";
@@ -20,6 +20,8 @@ const RESULTS = [
   { name: "held-out errors", isNumber: true, value: (entry) => shareOf(entry.judged),
     cell: (entry) => (entry.judged ? html`<strong>${percent(shareOf(entry.judged))}</strong> <span class="small muted">${number(entry.judged.errors)} of ${number(entry.judged.examples)}</span>` : "–") },
   { name: "interval", isNumber: true, value: (entry) => entry.interval?.high ?? null, cell: (entry) => html`<${IntervalCell} entry=${entry} />` },
+  { name: "errors of an evaluation", isNumber: true, value: (entry) => shareOf(entry.evaluated),
+    cell: (entry) => (entry.evaluated ? html`${percent(shareOf(entry.evaluated))} <span class="small muted">${number(entry.evaluated.errors)} of ${number(entry.evaluated.examples)}</span>` : "–") },
   { name: "training errors", isNumber: true, value: (entry) => shareOf(entry.training), cell: (entry) => percent(shareOf(entry.training)) },
   { name: "mistakes", isNumber: true, value: (entry) => entry.counts.mistakes },
   { name: "updates", isNumber: true, value: (entry) => entry.counts.updates },
@@ -30,13 +32,13 @@ const RESULTS = [
   { name: "end", value: (entry) => entry.end },
 ];
 
-/** Asks the service for the interval of a visible row. @param {{entry: Entry}} props */
+/** Asks the service for the interval of a visible job that ran alone. @param {{entry: Entry}} props */
 function IntervalCell({ entry }) {
   const [known = entry] = useIntervals([entry]);
   const { interval } = known;
-  const source = interval?.kind === "certificate" ? `exact, certified with confidence ${percent(interval.confidence, 6)}`
-    : interval?.kind === "theory" ? `exact for independent examples, confidence ${percent(interval.confidence)}` : "";
-  return html`<span title=${source}>${intervalText(interval)}${interval?.kind === "certificate" && html` <span class="badge good">certified</span>`}</span>`;
+  const source = interval?.statement ?? (interval?.kind === "certificate" ? `exact, certified with confidence ${confidence(interval.confidence)}`
+    : interval?.kind === "theory" ? `exact for independent examples, confidence ${confidence(interval.confidence)}` : "");
+  return html`<span title=${source}>${intervalText(interval)}${interval?.isCertified && html` <span class="badge good">certified</span>`}</span>`;
 }
 
 /** @param {Entry[]} entries @returns {Part[]} */

@@ -1,7 +1,7 @@
 /** The theory calculators: the operation, the question, the formula with its source, and the numbers of the answer in words. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { number, percent } from "../../view/numbers.mjs";
+import { confidence, number, percent } from "../../view/numbers.mjs";
 
 /**
  * @typedef {object} Calculator
@@ -66,29 +66,29 @@ export const CALCULATORS = [
     question: "How many examples make a consistent vector of binary weights the only one?",
     formula: "P(another vector is consistent) ≤ Σ (n choose d) (1 − e(d))^m over d = 1 … n, where e(d) is the error at Hamming distance d",
     source: "A union bound over all other vectors, with exact errors e(d)",
-    facts: (found) => [["Examples", strong(number(found.examples))], ["Confidence", strong(probability(found.confidence))], ["log₁₀ of the doubt", number(found.log10_doubt)]] },
+    facts: (found) => [["Examples", strong(number(found.examples))], ["Confidence", strong(confidence(found.confidence))], ["log₁₀ of the doubt", number(found.log10_doubt)]] },
   { name: "survival", operation: "bound_surviving_error", title: "Survival",
     question: "How small is the error of a hypothesis that classified r fresh examples in a row correctly?",
     formula: "err(h_k) ≤ 1 − δ_k^(1/r) with δ_k = δ / (k (k + 1)), for all hypotheses k at once",
     source: "N. Littlestone (1989); N. Cesa-Bianchi, A. Conconi and C. Gentile (2004)",
     facts: (found) => [["Error at most", strong(probability(found.error_at_most))], ["Run length", strong(number(found.run_length))], ["Hypothesis", number(found.hypothesis)],
-      ["Confidence", probability(found.confidence)]] },
+      ["Confidence", confidence(found.confidence)]] },
   { name: "progressive", operation: "bound_mean_error", title: "Progressive validation",
     question: "How small is the mean error of the hypotheses of a run that predicted each example before it learnt?",
     formula: "Σ w_j exp(−λ_j M) (1 − c_j p)^(−T) < 1 / δ with c_j = 1 − exp(−λ_j), for all T at once",
     source: "S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, Time-uniform Chernoff bounds (2020)",
-    facts: (found) => [["Mean error at most", strong(probability(found.mean_error_at_most))], ["Confidence", probability(found.confidence)]] },
+    facts: (found) => [["Mean error at most", strong(probability(found.mean_error_at_most))], ["Confidence", confidence(found.confidence)]] },
   { name: "test-set", operation: "bound_test_set_error", title: "Test set",
     question: "Which errors are compatible with the wrong predictions on a test set?",
     formula: "The limits invert the tails of the binomial distribution",
     source: "C. J. Clopper and E. S. Pearson (1934); J. Langford, Tutorial on practical prediction theory (2005)",
     facts: (found) => [["Error at most", strong(probability(found.at_most))], ["Two-sided interval", strong(`${probability(found.low)} to ${probability(found.high)}`)],
-      ["Share of wrong predictions", probability(found.error_rate)], ["Confidence", probability(found.confidence)]] },
+      ["Share of wrong predictions", probability(found.error_rate)], ["Confidence", confidence(found.confidence)]] },
   { name: "compression", operation: "bound_compressed_error", title: "Sample compression",
     question: "How small is the error of a hypothesis that k of its m examples reproduce?",
     formula: "The Clopper-Pearson limit for the errors on the other m − k examples at level δ / (m (m choose k))",
     source: "N. Littlestone and M. K. Warmuth, Relating data compression and learnability (1986)",
-    facts: (found) => [["Error at most", strong(probability(found.error_at_most))], ["Confidence", probability(found.confidence)]] },
+    facts: (found) => [["Error at most", strong(probability(found.error_at_most))], ["Confidence", confidence(found.confidence)]] },
   { name: "winnow", operation: "bound_winnow_mistakes", title: "Winnow's bound",
     question: "How many mistakes does Winnow make at most on examples that a disjunction of k literals labels?",
     formula: "α / (α − 1) · N / θ + k (α + 1) (1 + log_α θ)",

@@ -20,6 +20,16 @@ export function deleting(id) {
   return { operation: "delete_job", arguments: [id], method: "DELETE", path: `v1/jobs/${id}` };
 }
 
+/** @param {string[]} ids @returns {Recipe} */
+export function cancellingAll(ids) {
+  return { operation: "cancel_jobs", method: "POST", path: "v1/jobs/cancel", json: { ids } };
+}
+
+/** @param {string[]} ids @returns {Recipe} */
+export function deletingAll(ids) {
+  return { operation: "delete_jobs", method: "POST", path: "v1/jobs/delete", json: { ids } };
+}
+
 /** @param {{job: Job, onChange: () => void}} props */
 export function CancelJob({ job, onChange }) {
   const action = useAction(async (abort) => {

@@ -8,7 +8,7 @@ import { Figure } from "../../view/figure.mjs";
 import { Facts, Panel, Time, counted } from "../../view/parts.mjs";
 import { href } from "../../view/place.mjs";
 import { duration, number, percent } from "../../view/numbers.mjs";
-import { againHref } from "./request.mjs";
+import { againHref } from "./again.mjs";
 
 /** @typedef {import("./words.mjs").Schemas} Schemas */
 /** @typedef {import("./words.mjs").Job} Job */
@@ -36,7 +36,7 @@ export function Queued({ job }) {
   const busy = processes.reduce((sum, process) => sum + process.running, 0);
   const all = processes.reduce((sum, process) => sum + process.workers, 0);
   const ahead = queue?.ahead ?? null;
-  const reason = queue?.waits_for ? (REASONS[queue.waits_for] ?? queue.waits_for) : ahead ? REASONS["other-jobs"] : ahead === 0 ? REASONS["worker"] : null;
+  const reason = queue && (REASONS[queue.waits_for] ?? queue.waits_for);
   const place = ahead === null ? "The job waits in the queue." : ahead === 0 ? key.value ? "The job is the next of your jobs." : "The job is the next."
     : `${ahead >= 1000 ? "At least 1,000 jobs" : counted(ahead, "job")} ${key.value ? "of your key " : ""}${ahead === 1 ? "runs" : "run"} before this job.`;
   return html`<${Panel} title="In the queue">

@@ -2,21 +2,20 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { useState } from "../../vendor/hooks.mjs";
+import { announce } from "../../service/deletions.mjs";
 import { curl, python } from "../../service/recipes.mjs";
-import { Problem, call, patiently } from "../../service/requests.mjs";
+import { call, patiently } from "../../service/requests.mjs";
 import { useAction } from "../../service/resource.mjs";
 import { ConfirmButton, counted } from "../../view/parts.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { href, setQuery } from "../../view/place.mjs";
 import { CopyButton } from "../../view/recipe.mjs";
-import { cancelling, deleting } from "./actions.mjs";
-import { isEnded } from "./words.mjs";
+import { cancellingAll, deletingAll } from "./actions.mjs";
+import { isEnded, listOf, shortId } from "./words.mjs";
 
+/** @typedef {import("./words.mjs").Schemas} Schemas */
 /** @typedef {import("./words.mjs").Job} Job */
 /** @typedef {import("../../service/recipes.mjs").Recipe} Recipe */
-
-/** Requests at once. */
-const LANES = 4;
 
 /** @param {{ids: string[], jobs: Job[], onChange: () => void}} props */
 export function Ticked({ ids, jobs, onChange }) {
@@ -38,48 +37,39 @@ export function Ticked({ ids, jobs, onChange }) {
     </div>
     ${ids.length > 0 && html`<div class="row">
       ${ids.length > 1 ? html`<a class="button primary" href=${href("compare", { jobs: ids.join(",") })}>Compare ${ids.length}</a>` : html`<span class="small muted">Tick two to compare.</span>`}
-      ${open.length > 0 && html`<${OnEach} verb="Cancel" ids=${open} recipe=${cancelling} onDone=${() => onChange()}
+      ${open.length > 0 && html`<${OnAll} verb="Cancel" ids=${open} recipe=${cancellingAll} onDone=${() => onChange()}
         question=${`Cancel ${counted(open.length, "job")}? The service keeps the results so far.`} />`}
-      ${ended.length > 0 && html`<${OnEach} verb="Delete" ids=${ended} recipe=${deleting} onDone=${done}
+      ${ended.length > 0 && html`<${OnAll} verb="Delete" ids=${ended} recipe=${deletingAll} onDone=${done}
         question=${`Delete ${counted(ended.length, "job")}? Their models stay.`} />`}
     </div>`}
   </div>`;
 }
 
+/** Jobs of one request. The service refuses more. */
+const IDS_MAX = 1000;
+
 /**
- * A button that sends one request per job.
- * @param {{verb: string, ids: string[], recipe: (id: string) => Recipe, question: string, onDone: (ids: string[]) => void}} props
+ * A button that sends one request for many jobs.
+ * @param {{verb: string, ids: string[], recipe: (ids: string[]) => Recipe, question: string, onDone: (ids: string[]) => void}} props
  */
-function OnEach({ verb, ids, recipe, question, onDone }) {
-  const [left, setLeft] = useState(0);
+function OnAll({ verb, ids, recipe, question, onDone }) {
+  const [refusals, setRefusals] = useState(/** @type {string[]} */ ([]));
+  const requests = Array.from({ length: Math.ceil(ids.length / IDS_MAX) }, (_, place) => recipe(ids.slice(place * IDS_MAX, (place + 1) * IDS_MAX)));
   const action = useAction(async (abort) => {
-    const waiting = [...ids];
-    /** @type {string[]} */
-    const done = [];
-    /** @type {Error|null} */
-    let failure = null;
-    const lane = async () => {
-      for (let id = waiting.shift(); id && !abort.aborted; id = waiting.shift()) {
-        setLeft(waiting.length + 1);
-        const request = recipe(id);
-        try {
-          await patiently(() => call(request, abort), abort, 5);
-          done.push(id);
-        } catch (error) {
-          // Another person may have deleted or ended the job since.
-          if (error instanceof Problem && [404, 409].includes(error.status)) done.push(id);
-          else failure ??= /** @type {Error} */ (error);
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: LANES }, lane));
-    setLeft(0);
-    onDone(done);
-    if (failure) throw failure;
+    setRefusals([]);
+    for (const request of requests) {
+      const { items } = /** @type {Schemas["JobOutcomes"]} */ (await patiently(() => call(request, abort), abort, 5));
+      // Another person may have deleted a job since.
+      const done = items.filter(({ refusal }) => refusal === null || refusal.code === "not-found").map(({ id }) => id);
+      if (verb === "Delete") done.forEach((id) => announce(`v1/jobs/${id}`));
+      setRefusals((before) => [...new Set([...before, ...items.filter(({ id }) => !done.includes(id)).map(({ id, refusal }) => `${shortId(id)}: ${refusal?.detail}`)])]);
+      onDone(done);
+    }
   });
-  const all = (/** @type {(recipe: Recipe) => string} */ write) => () => ids.map((id) => write(recipe(id))).join("\n\n");
+  const all = (/** @type {(recipe: Recipe) => string} */ write) => () => requests.map(write).join("\n\n");
   return html`<span class="row">
-    <${ConfirmButton} label=${action.isRunning ? `${verb}: ${left} left` : `${verb} ${ids.length}`} question=${question} disabled=${action.isRunning} onConfirm=${action.start} />
+    <${ConfirmButton} label=${action.isRunning ? `${verb}…` : `${verb} ${ids.length}`} question=${question} disabled=${action.isRunning} onConfirm=${action.start} />
     <${CopyButton} label=${`${verb} as curl`} text=${all(curl)} /><${CopyButton} label=${`${verb} as Python`} text=${all(python)} />
-    <${Fault} error=${action.error} /></span>`;
+    <${Fault} error=${action.error} />
+    ${refusals.length > 0 && html`<span class="small bad-text" role="alert">${counted(refusals.length, "job")} refused. ${listOf(refusals, 3)}</span>`}</span>`;
 }

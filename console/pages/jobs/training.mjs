@@ -9,7 +9,7 @@ import { Bound, Certificates, HypothesisView } from "../../view/learning.mjs";
 import { Facts, Panel } from "../../view/parts.mjs";
 import { Fault, Loaded } from "../../view/problem.mjs";
 import { href } from "../../view/place.mjs";
-import { duration, number, percent } from "../../view/numbers.mjs";
+import { confidence, duration, number, percent } from "../../view/numbers.mjs";
 import { classesOf } from "../../view/balance.mjs";
 import { ExplanationPanel } from "../models/explanation.mjs";
 import { ModelFiles } from "./files.mjs";
@@ -51,13 +51,13 @@ function Outcome({ result }) {
       ["Hypothesis", result.hypothesis_is === "best" ? "the best of the run" : "the last of the run"],
       ["Best at the end of a pass", best && `${errorsOf(best)}, pass ${number(best.pass)}`],
       ["Hidden target", target && (target.recovered ? "recovered" : `${number(target.distance)} coordinates differ`)],
-      ["Confidence", typeof termination.confidence === "number" && percent(termination.confidence, 6)],
+      ["Confidence", typeof termination.confidence === "number" && confidence(termination.confidence)],
       ["Run length", typeof termination.run_length === "number" && `${number(termination.run_length)}${typeof termination.threshold === "number" ? ` of ${number(termination.threshold)}` : ""}`],
     ]} />
     <${Bound} bound=${result.bound ?? null} detail=${result.bound_detail} />
     ${termination.confidence_detail && html`<p class="small muted">${termination.confidence_detail}</p>`}
-    ${typeof termination.per_hypothesis_confidence === "number" && html`<p class="small muted">Confidence for one hypothesis fixed in advance:
-      ${percent(termination.per_hypothesis_confidence, 6)}.</p>`}
+    ${typeof termination.per_hypothesis_confidence === "number" && html`<p class="small muted">Confidence for one hypothesis fixed in advance:${" "}
+      ${confidence(termination.per_hypothesis_confidence)}.</p>`}
   <//>`;
 }
 

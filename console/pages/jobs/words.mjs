@@ -40,6 +40,13 @@ export function shortId(id) {
   return `…${id.slice(-8)}`;
 }
 
+/** The parameters of a learner by dotted name. @param {object|undefined} value  @param {string} [prefix] @returns {[string, any][]} */
+export function flattened(value, prefix = "") {
+  return Object.entries(value ?? {}).flatMap(([name, part]) => (part !== null && typeof part === "object" && !Array.isArray(part)
+    ? flattened(part, `${prefix}${name}.`)
+    : [/** @type {[string, any]} */ ([`${prefix}${name}`, part])]));
+}
+
 /** The description of the data that the service draws for a job, if the document holds the request. @param {Job} job */
 export function generatedOf(job) {
   const request = /** @type {Record<string, any>|null|undefined} */ (job.request)?.[job.task];
@@ -74,8 +81,10 @@ export function errorsOf(count) {
 export function tiedWith(counts, best) {
   const { errors, examples } = counts[best ?? -1] ?? {};
   if (typeof errors !== "number" || typeof examples !== "number") return [];
+  // The products may have more digits than a double holds.
+  const product = (/** @type {number} */ one, /** @type {number} */ other) => BigInt(one) * BigInt(other);
   return counts.flatMap((count, place) => (typeof count?.errors === "number" && count.examples
-    && count.errors * examples === errors * count.examples ? [place] : []));
+    && product(count.errors, examples) === product(errors, count.examples) ? [place] : []));
 }
 
 /** Names as a list of prose. @param {string[]} names  @param {number} [most]  Names before the rest is only counted. */

@@ -66,7 +66,7 @@ function Declarations({ options }) {
 /** @param {{model: Model, options: Options, query: URLSearchParams, choice: any}} props  `choice`: the choice of the source. */
 function OnDataset({ model, options, query, choice }) {
   const dataset = query.get("dataset") ?? "";
-  const datasets = useResource({ path: "v1/datasets", query: { limit: 100 } });
+  const datasets = useResource({ path: "v1/datasets", query: { limit: 100 } }, { every: 10 });
   const request = { method: /** @type {const} */ ("POST"), path: `v1/models/${model.id}/evaluate`, query: asked(options), json: { dataset } };
   const result = useResource(dataset && query.get("run") ? request : null);
   const evaluate = { model: model.id, data: { dataset: dataset || "ds_…" }, ...(options.fresh && { fresh: true }), ...(options.confidence && { confidence: Number(options.confidence) }) };

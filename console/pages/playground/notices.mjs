@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/htm-preact.mjs";
 import { Problem } from "../../service/requests.mjs";
-import { number, percent } from "../../view/numbers.mjs";
+import { confidence, number } from "../../view/numbers.mjs";
 import { counted } from "../../view/parts.mjs";
 import { Fault } from "../../view/problem.mjs";
 import { POSITION_MAX } from "./player.mjs";
@@ -53,7 +53,7 @@ function OfRun({ run, player }) {
       <div><button onClick=${() => player.renew()}>Replay in a session of this tab</button></div></div>`}
     ${end && html`<div class=${`notice ${end.reason === "confident" ? "good" : ""}`}>
       <p><strong>The session of ${title} has ended: ${end.reason}.</strong>
-        ${end.confidence ? ` Rule ${end.rule}, confidence ${percent(end.confidence, 4)}: ${counted(end.run_length ?? 0, "consistent example")} in a row, ${number(end.threshold)} needed.` : ""}
+        ${end.confidence ? ` Rule ${end.rule}, confidence ${confidence(end.confidence)}: ${counted(end.run_length ?? 0, "consistent example")} in a row, ${number(end.threshold)} needed.` : ""}
         ${end.detail ? ` ${end.detail}.` : ""}${end.confidence_detail ? ` ${end.confidence_detail}.` : ""}</p>
       <p class="small">An ended session learns no more, but still predicts. Save the hypothesis, go back, or restart with other stop conditions.</p></div>`}`;
 }

@@ -77,7 +77,7 @@ function LearnerForm({ slot, query, catalogue }) {
       <details open=${Object.keys(textsIn(query, slot.params)).length > 0}><summary>Parameters of ${learner.title}</summary>
         <${SchemaForm} schema=${learner.parameters} texts=${textsIn(query, slot.params)} onChange=${changeAt(slot.params)} /></details>
       <details open=${Object.keys(textsIn(query, slot.stop)).length > 0}><summary>Stop conditions of ${learner.title}</summary>
-        <${SchemaForm} schema=${stopSchema(learner.confidence_rules)} texts=${textsIn(query, slot.stop)} except=${NOT_FOR_SESSIONS} onChange=${changeAt(slot.stop)} /></details>`}
+        <${SchemaForm} schema=${stopSchema([learner], { isSession: true })} texts=${textsIn(query, slot.stop)} except=${NOT_FOR_SESSIONS} onChange=${changeAt(slot.stop)} /></details>`}
   </section>`;
 }
 
@@ -101,7 +101,7 @@ function DataForm({ query }) {
 
 /** @param {{query: URLSearchParams}} props */
 function Stored({ query }) {
-  const list = useResource({ path: "v1/datasets", query: { limit: 100 } });
+  const list = useResource({ path: "v1/datasets", query: { limit: 100 } }, { every: 10 });
   const id = query.get("dataset") ?? "";
   return html`<${Loaded} resource=${list}>${(/** @type {{items: Schemas["DatasetItem"][]}} */ { items }) => {
     const options = items.filter(({ kind }) => kind !== "unlabelled").map((item) => [item.id, `${item.name || item.id}: ${item.examples} × ${item.n}`]);

@@ -42,7 +42,7 @@ export function wantedIn(query, catalogue) {
     const learner = catalogue.find(({ name, mode }) => name === query.get(slot.learner) && mode === "on-line");
     if (!learner) return [];
     const params = paramsOf(/** @type {Schema} */ (learner.parameters), textsIn(query, slot.params));
-    const stop = paramsOf(stopSchema(learner.confidence_rules), textsIn(query, slot.stop));
+    const stop = paramsOf(stopSchema([learner]), textsIn(query, slot.stop));
     const assume = query.get("assume");
     return [{ slot, learner, request: /** @type {any} */ ({ learner: { name: learner.name, params }, seed: seedIn(query),
       ...(assume && { assume }), ...(Object.keys(stop).length > 0 && { stop }) }) }];
@@ -84,7 +84,7 @@ export function unknownIn(query, catalogue) {
 export function isRight(query, wanted) {
   const drawn = textsIn(query, "g.");
   return wanted.every(({ slot, learner }) => isComplete(/** @type {Schema} */ (learner.parameters), textsIn(query, slot.params))
-      && isComplete(stopSchema(learner.confidence_rules), textsIn(query, slot.stop)))
+      && isComplete(stopSchema([learner]), textsIn(query, slot.stop)))
     && (dataKindIn(query) !== "generated" || isComplete(generatedSchema(targetOf(drawn), drawn.sampling || String(PROPOSED["g.sampling"])), drawn));
 }
 

@@ -58,7 +58,7 @@ function Chosen({ dataset }) {
 }
 
 function StoredChoice() {
-  const list = useList({ path: "v1/datasets" });
+  const list = useList({ path: "v1/datasets" }, { every: 10 });
   const choose = { name: "action", label: html`<span class="hidden-label">action</span>`,
     cell: (/** @type {Schemas["DatasetItem"]} */ item) => html`<button class="small-button" aria-label=${`Use ${item.name || item.id}`}
       onClick=${() => setQuery({ dataset: item.id, from: null }, { push: true })}>Use</button>` };

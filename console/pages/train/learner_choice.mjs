@@ -5,7 +5,7 @@ import { useEffect, useRef } from "../../vendor/hooks.mjs";
 import { Panel, counted } from "../../view/parts.mjs";
 import { queryOf, textsIn } from "../../view/schema_form.mjs";
 import { setQuery } from "../../view/place.mjs";
-import { comparedNames } from "./request.mjs";
+import { comparedIn, comparedText } from "./request.mjs";
 
 /** @typedef {import("./request.mjs").Learner} Learner */
 
@@ -19,11 +19,13 @@ function ordered(learners) {
  */
 export function LearnerChoice({ learners, chosen, isSeveral, query, fault }) {
   const isKnown = learners.some(({ fits }) => typeof fits === "boolean");
-  const compared = comparedNames(query);
+  const written = comparedIn(query);
+  const compared = written.map(({ name }) => name);
+  const withParams = written.filter(({ params }) => Object.keys(params ?? {}).length > 0);
   const count = learners.filter(({ fits }) => fits).length;
   const pick = (/** @type {Learner} */ learner) => setQuery({ ...queryOf(query, {}), ...(textsIn(query, "stop.").rule && { "stop.rule": null }), learner: learner.name });
-  const tick = (/** @type {Learner} */ learner, /** @type {boolean} */ isTicked) => setQuery({ learners: learners.map(({ name }) => name)
-    .filter((name) => (name === learner.name ? isTicked : compared.includes(name))).join(",") });
+  const tick = (/** @type {Learner} */ learner, /** @type {boolean} */ isTicked) => setQuery({
+    learners: comparedText(learners.flatMap(({ name }) => (name !== learner.name ? written.filter((other) => other.name === name) : isTicked ? [{ name }] : []))) });
   const holder = useRef(/** @type {HTMLElement|null} */ (null));
   // The learner of a link is in view from the start.
   useEffect(() => {
@@ -33,6 +35,8 @@ export function LearnerChoice({ learners, chosen, isSeveral, query, fault }) {
   return html`<${Panel} title=${isSeveral ? "2. Learners" : "2. Learner"} actions=${html`<span class="small muted">
       ${isSeveral ? `${compared.length === 0 ? "Without a tick, all learners that fit are compared" : counted(compared.length, "learner")}. ` : ""}${isKnown ? `${count} of ${learners.length} fit these data.` : ""}</span>`}>
     ${fault && html`<p class="bad-text">${fault}</p>`}
+    ${isSeveral && withParams.length > 0 && html`<p class="small">With parameters: ${withParams.map(({ name, params }) => `${name} ${JSON.stringify(params)}`).join("; ")}.
+      ${" "}A tick taken away takes the parameters of the learner away.</p>`}
     <div class="scroll tall" tabindex="0" role="region" aria-label="Learners" ref=${holder}>
       <table class="choices"><caption class="hidden-label">Learners</caption>
         <thead><tr><th scope="col">learner</th><th scope="col">learns</th><th scope="col">guarantee</th><th scope="col">mode</th>

@@ -19,9 +19,24 @@ export function isGenerated(query) {
   return query.get("from") === "generated" && !query.get("dataset");
 }
 
-/** The names of the learners that a comparison names. @param {URLSearchParams} query */
-export function comparedNames(query) {
-  return (query.get("learners") ?? "").split(",").filter(Boolean);
+/**
+ * The learners that a comparison names. The query holds their names, or JSON if a learner has parameters.
+ * @param {URLSearchParams} query  @returns {{name: string, params?: object}[]}
+ */
+export function comparedIn(query) {
+  const text = query.get("learners") ?? "";
+  if (!text.startsWith("[")) return text.split(",").filter(Boolean).map((name) => ({ name }));
+  try {
+    return JSON.parse(text).filter((/** @type {any} */ compared) => typeof compared?.name === "string");
+  } catch {
+    return [];
+  }
+}
+
+/** The learners of a comparison as a text of the query. @param {{name: string, params?: object}[]} compared */
+export function comparedText(compared) {
+  const hasParams = compared.some(({ params }) => Object.keys(params ?? {}).length > 0);
+  return hasParams ? JSON.stringify(compared) : compared.map(({ name }) => name).join(",");
 }
 
 /**
@@ -35,16 +50,16 @@ export function requestOf(query, learner) {
   if (!dataset && !isGenerated(query)) return { request: null, missing: "Choose the data." };
   if (task.learners === "one" && !learner) return { request: null, missing: "Choose a learner." };
   if (task.needsModel && !query.get("model")) return { request: null, missing: "Choose the model to evaluate." };
-  const rules = learner?.confidence_rules ?? [];
+  const stops = stopSchema(learner ? [learner] : []);
   const forms = /** @type {[Schema, Record<string, string>][]} */ ([
     [{ properties: task.fields }, plainTexts(query, { properties: task.fields })], [JOB, plainTexts(query, JOB)],
     ...(task.learners === "one" ? [[learner?.parameters ?? {}, textsIn(query)]] : []),
-    ...(task.learners !== "none" ? [[stopSchema(rules), textsIn(query, "stop.")]] : []),
+    ...(task.learners !== "none" ? [[stops, textsIn(query, "stop.")]] : []),
     ...(dataset ? [] : [[generatedSchema(targetOf(generated), generated.sampling || "uniform"), generated]]),
   ]);
   if (!forms.every(([schema, texts]) => isComplete(schema, texts))) return { request: null, missing: "Correct the marked fields." };
   const [fields, job] = forms.slice(0, 2).map(([schema, texts]) => paramsOf(schema, texts));
-  const stop = task.learners === "none" ? {} : paramsOf(stopSchema(rules), textsIn(query, "stop."));
+  const stop = task.learners === "none" ? {} : paramsOf(stops, textsIn(query, "stop."));
   /** @type {Record<string, any>} */
   const body = { data: dataset ? { dataset } : { generated: generatedOf(generated) } };
   if (task.learners === "one" && learner) {
@@ -52,8 +67,8 @@ export function requestOf(query, learner) {
     if (task.name === "train" && query.get("warm_start")) body.warm_start = query.get("warm_start");
     if (task.name === "train" && query.get("trace") !== "off") body.trace = true;
   }
-  const compared = comparedNames(query);
-  if (task.learners === "several" && compared.length > 0) body.learners = compared.map((name) => ({ name }));
+  const compared = comparedIn(query);
+  if (task.learners === "several" && compared.length > 0) body.learners = compared;
   if (task.needsModel) body.model = query.get("model");
   if (Object.keys(stop).length > 0) body.stop = stop;
   if (task.name !== "grid") return { request: { [task.name]: { ...body, ...fields }, ...job }, missing: "" };

@@ -6,6 +6,7 @@ import { useResource } from "../../service/resource.mjs";
 import { Check, Field, Panel, valueOf } from "../../view/parts.mjs";
 import { setQuery } from "../../view/place.mjs";
 import { SchemaForm, queryOf, textsIn } from "../../view/schema_form.mjs";
+import { listOf } from "../jobs/words.mjs";
 import { faultsBelow, plainTexts } from "./request.mjs";
 import { JOB, pointerOf, stopSchema } from "./tasks.mjs";
 
@@ -26,12 +27,14 @@ function Plain({ schema, query, faults }) {
 }
 
 /**
- * @param {{task: import("./tasks.mjs").Task, learner: import("./request.mjs").Learner|null, query: URLSearchParams, faults: Texts}} props
+ * @param {{task: import("./tasks.mjs").Task, learners: import("./request.mjs").Learner[], query: URLSearchParams, faults: Texts}} props
+ * `learners`: those that the task trains.
  */
-export function Settings({ task, learner, query, faults }) {
+export function Settings({ task, learners, query, faults }) {
   const isTraining = task.name === "train";
   const at = pointerOf(task);
   const stops = task.learners !== "none";
+  const ends = endsOf(learners);
   const number = task.name === "grid" ? "5. " : isTraining ? "4. " : task.learners === "none" && !task.needsModel ? "2. " : "3. ";
   return html`<${Panel} title=${`${number}Settings`}>
     <${Plain} schema=${{ properties: { ...task.fields, ...JOB.properties } }} query=${query}
@@ -41,12 +44,22 @@ export function Settings({ task, learner, query, faults }) {
       <div class="field"><span class="label">Mistake curve</span><div>
         <${Check} label="Keep the curve of the mistakes" checked=${query.get("trace") !== "off"} onChange=${(/** @type {boolean} */ isOn) => setQuery({ trace: isOn ? null : "off" })} /></div></div>
     </div>`}
+    ${stops && ends.length > 0 && html`<p class="small muted">${ends.length > 1 ? "Each learner has default stop conditions of its own." : ends[0]?.[0]}</p>`}
     ${stops && html`<details open=${Object.keys(textsIn(query, "stop.")).length > 0 || Object.keys(faultsBelow(faults, `${at}/stop`)).length > 0}>
       <summary><h3 class="inline">Stop conditions</h3></summary>
-      <${SchemaForm} schema=${stopSchema(learner?.confidence_rules ?? [])} texts=${textsIn(query, "stop.")} faults=${faultsBelow(faults, `${at}/stop`)}
+      ${ends.length > 1 && html`<ul class="small muted">${ends.map(([statement, titles]) => html`<li key=${statement}><strong>${listOf(titles, 4)}.</strong> ${statement}</li>`)}</ul>`}
+      <${SchemaForm} schema=${stopSchema(learners)} texts=${textsIn(query, "stop.")} faults=${faultsBelow(faults, `${at}/stop`)}
         onChange=${(/** @type {Texts} */ next) => setQuery(queryOf(query, next, "stop."))} />
     </details>`}
   <//>`;
+}
+
+/** The titles of the learners by what ends their runs without stop conditions, as the service states it. @param {import("./request.mjs").Learner[]} learners */
+function endsOf(learners) {
+  /** @type {Map<string, string[]>} */
+  const ends = new Map();
+  for (const { title, default_stop: stop } of learners) ends.set(stop.statement, [...(ends.get(stop.statement) ?? []), title]);
+  return [...ends];
 }
 
 /** @param {{query: URLSearchParams, fault: string|undefined}} props */

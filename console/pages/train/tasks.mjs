@@ -6,6 +6,8 @@
 /** @typedef {{name: TaskName, title: string, question: string, verb: string, learners: "one"|"several"|"none", needsModel?: boolean,
  *   fields: Record<string, Schema>}} Task */
 
+/** @typedef {import("#api").components["schemas"]["DefaultStop"]} DefaultStop */
+
 /** @type {Record<string, Schema>} */
 const SHARED = {
   holdout: { title: "Hold-out", type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1, default: "none",
@@ -52,23 +54,30 @@ export const JOB = { properties: {
 } };
 
 /**
- * The stop conditions of a training.
- * @param {string[]} rules  Rules of the learner that can stop with a confidence.  @returns {Schema}
+ * The stop conditions of a training or a session. The defaults are those of the learners.
+ * @param {import("./request.mjs").Learner[]} learners  @param {{isSession?: boolean}} [options]  @returns {Schema}
  */
-export function stopSchema(rules) {
+export function stopSchema(learners, { isSession = false } = {}) {
+  const rules = learners.length === 1 ? (learners[0]?.confidence_rules ?? []) : [];
+  const common = (/** @type {(stop: DefaultStop) => number|null|undefined} */ part, /** @type {string} */ none) => {
+    const values = [...new Set(learners.map(({ default_stop: stop }) => part(stop) ?? none))];
+    return values.length === 1 ? values[0] : values.length > 1 ? "of each learner" : none;
+  };
+  const ofJob = (/** @type {"max_passes"|"max_mistakes"} */ name) => common((stop) => (isSession ? null : stop[name]), "no limit");
   /** @type {Record<string, Schema>} */
   const confidence = {
-    confidence: { title: "Confidence", type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1, default: "not asked for",
+    confidence: { title: "Confidence", type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1,
+      default: common((stop) => (isSession ? stop.endless_confidence : stop.confidence), "not asked for"),
       description: "The run stops once the rule claims this confidence. Needs data whose origin is declared." },
     rule: { title: "Rule", type: "string", enum: [...new Set([...rules, "pac"])], default: rules[0] ?? "pac", description: "The rule that measures the confidence." },
     error: { title: "Error", type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1, default: "not asked for",
       description: "The run stops once the hypothesis errs at most this often, by the rule pac." },
   };
   return { properties: {
-    max_passes: { title: "Passes", type: "integer", minimum: 1, default: "of the learner", description: "Largest number of passes over the data." },
-    max_mistakes: { title: "Mistakes", type: "integer", minimum: 1, default: "no limit" },
+    max_passes: { title: "Passes", type: "integer", minimum: 1, default: ofJob("max_passes"), description: "Largest number of passes over the data." },
+    max_mistakes: { title: "Mistakes", type: "integer", minimum: 1, default: ofJob("max_mistakes") },
     max_examples: { title: "Examples read", type: "integer", minimum: 1, default: "no limit" },
-    max_seconds: { title: "Seconds of computing", type: "number", exclusiveMinimum: 0, default: 600 },
+    max_seconds: { title: "Seconds of computing", type: "number", exclusiveMinimum: 0, default: common((stop) => stop.max_seconds, "of the service") },
     ...confidence,
   } };
 }

@@ -143,6 +143,7 @@ fn of_json(id: &str) -> Vec<(&'static str, Value)> {
         "learn_session_examples" | "predict_session" => data,
         "create_dataset" | "preview_data" => json!({"name": "majority", "data": data}),
         "create_session" => json!({"learner": perceptron, "n": 3}),
+        "cancel_jobs" | "delete_jobs" => json!({"ids": [JOB]}),
         "run_figure" => json!({"seed": 7, "params": few_points()}),
         "import_model" => serde_json::from_str(MODEL_FILE).unwrap_or_default(),
         "infer_model" | "infer_model_version" => json!({"inputs": [{"name": "x",

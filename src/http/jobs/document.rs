@@ -46,8 +46,8 @@ pub struct JobDocument {
     /// Dataset of the job. The dataset may have been deleted after the end of the job.
     dataset: Option<DatasetId>,
     /// Request that repeats the job, in the form of `POST /v1/jobs`. The request has no `data` if the rows came inside
-    /// the request, because the service keeps them only until the job ends. Null for parts, and unless the answer is
-    /// about this job alone.
+    /// the request, because the service keeps them only until the job ends. Null for parts of experiments, for
+    /// trainings that hold out a fold, and unless the answer is about this job alone.
     #[schema(value_type = Option<Object>)]
     pub request: Option<Value>,
     /// Place in the queue. Null unless the job is queued and the answer is about this job alone.

@@ -3,7 +3,6 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use halfspace_core::certificates::{Claim, shown};
 use halfspace_core::experiments::csv::field;
 use halfspace_core::experiments::plot::bars::{Bar, BarChart};
 use halfspace_core::experiments::plot::words::number;
@@ -104,7 +103,10 @@ fn table(result: &CompareResult) -> String {
         "learner,params,errors,examples,error_rate,low,high,mistakes,updates,seconds,unfit\n"
             .to_owned();
     for learner in &result.learners {
-        let (low, high) = interval(learner).unzip();
+        let interval = learner.interval;
+        let (low, high) = interval
+            .map(|interval| (interval.low, interval.high))
+            .unzip();
         let cells = [
             learner.name.clone(),
             Value::from(learner.params.clone()).to_string(),
@@ -128,24 +130,6 @@ fn cell(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// The interval of the error: of the certificate, or the range of the folds.
-fn interval(learner: &ComparedLearner) -> Option<(f64, f64)> {
-    let of_claim = |claim: &Claim| match claim {
-        Claim::TestSet { low, high, .. } => Some((*low, *high)),
-        _ => None,
-    };
-    let mut certificates = learner.certified.certificates.iter();
-    let certified = certificates.find_map(|certificate| of_claim(&certificate.claim));
-    let rates = learner
-        .folds
-        .iter()
-        .map(|fold| fold.errors as f64 / fold.examples as f64);
-    let range = rates.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), rate| {
-        (low.min(rate), high.max(rate))
-    });
-    certified.or((learner.folds.len() > 1).then_some(range))
-}
-
 /// The error rates of a comparison as bars, with the best learner first.
 fn picture(result: &CompareResult) -> BarChart {
     let mut judged: Vec<_> = result
@@ -167,22 +151,14 @@ fn picture(result: &CompareResult) -> BarChart {
             cell(learner.errors),
             cell(learner.examples)
         ),
-        interval: interval(learner),
+        interval: learner
+            .interval
+            .map(|interval| (interval.low, interval.high)),
     };
-    let is_certified = |learner: &ComparedLearner| !learner.certified.certificates.is_empty();
-    let is_folded = judged.iter().any(|(learner, _)| learner.folds.len() > 1);
-    let note = match result.learners.iter().find(|learner| is_certified(learner)) {
-        Some(learner) => format!(
-            "Clopper-Pearson intervals. Each has confidence {}, which allows for the choice among the learners.",
-            shown(learner.certified.certificates[0].confidence)
-        ),
-        None if is_folded => {
-            "Each line spans the error rates of the folds. The folds share training \
-                              examples, so the line is no confidence interval."
-                .to_owned()
-        }
-        None => "No intervals, because the examples are not declared to be independent.".to_owned(),
-    };
+    let note = result
+        .intervals
+        .iter()
+        .map(|intervals| intervals.statement.clone());
     let best = best.map(|best| format!("The model is {}, trained on all examples.", best.name));
     let unfit = result.learners.iter().filter_map(|learner| {
         let reason = learner.unfit.as_ref()?;
@@ -192,6 +168,6 @@ fn picture(result: &CompareResult) -> BarChart {
         title: "Learners on the same held-out examples".to_owned(),
         axis: "share of errors on held-out examples".to_owned(),
         bars: judged.iter().map(bar).collect(),
-        notes: std::iter::once(note).chain(best).chain(unfit).collect(),
+        notes: note.chain(best).chain(unfit).collect(),
     }
 }

@@ -7,6 +7,7 @@ pub mod figure;
 pub mod json_place;
 pub mod queue;
 pub mod repeat;
+pub mod several;
 pub mod submission;
 pub mod tasks;
 pub mod trace;

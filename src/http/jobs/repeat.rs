@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use crate::records::Job;
 use crate::records::task::TaskSpec;
 
-/// Returns the body for `POST /v1/jobs` that repeats a job; `None` for a part of another job, which no request makes.
+/// Returns the body for `POST /v1/jobs` that repeats a job; `None` for a part of an experiment and for a training that
+/// holds out a fold, which no request makes.
 pub fn request(job: &Job) -> Option<Value> {
     // The rest of the stored form may be long, since it names every feature.
     let mut stored = job.spec.get("task")?.clone();
@@ -22,6 +23,9 @@ pub fn request(job: &Job) -> Option<Value> {
     };
     match &spec {
         TaskSpec::ExperimentPart(_) => return None,
+        TaskSpec::Train(train) if train.among.is_some_and(|among| among.fold.is_some()) => {
+            return None;
+        }
         TaskSpec::Train(_) => as_training(&mut task),
         TaskSpec::Grid(_) => {
             if let Some(Value::Object(training)) = task.get_mut("train") {

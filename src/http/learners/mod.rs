@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use halfspace_core::learners::engine::catalogue::{self, CATALOGUE, LearnerEntry};
+use halfspace_core::learners::engine::catalogue::{self, CATALOGUE, DefaultStop, LearnerEntry};
 use halfspace_core::learners::engine::parameters;
 
 use crate::records::DatasetId;
+use crate::records::schedule::SECONDS_DEFAULT;
 
 use crate::http::App;
 use crate::http::answer::Json;
@@ -45,6 +46,8 @@ pub struct Learner {
     /// Rules that can stop a run with a confidence c; the first rule is the default. Of all runs started
     /// like this, at most 1 - c claim c and are wrong. This is not the share among those that stopped.
     confidence_rules: Vec<&'static str>,
+    /// Conditions that end a training whose request states none. A condition of the request replaces its default.
+    default_stop: DefaultStopDocument,
     /// Parameters as a JSON Schema with defaults.
     #[schema(value_type = Object)]
     parameters: Value,
@@ -57,6 +60,58 @@ pub struct Learner {
     fits: Option<bool>,
     /// Reason why the learner cannot learn from the dataset. Null if the learner can, and without a dataset.
     unfit: Option<String>,
+}
+
+/// The conditions that end a training whose request states none.
+#[derive(Serialize, ToSchema)]
+#[schema(as = DefaultStop)]
+pub struct DefaultStopDocument {
+    /// Largest number of passes over the data. Null without such a limit.
+    max_passes: Option<u64>,
+    /// Largest number of mistakes. Null without such a limit.
+    max_mistakes: Option<u64>,
+    /// Confidence of the rule `anytime` that ends a run on fresh examples. Null if no confidence ends it.
+    confidence: Option<f64>,
+    /// The same for an endless stream of fresh examples, such as those of a session.
+    endless_confidence: Option<f64>,
+    /// Time limit in seconds of computing.
+    max_seconds: f64,
+    /// The conditions as a sentence.
+    statement: String,
+}
+
+impl From<DefaultStop> for DefaultStopDocument {
+    fn from(stop: DefaultStop) -> Self {
+        let seconds = SECONDS_DEFAULT;
+        let by_limit = match (stop.max_passes(), stop.max_mistakes()) {
+            (Some(1), _) => "after one pass over the data".to_owned(),
+            (Some(passes), _) => format!("after {passes} passes over the data"),
+            (None, Some(mistakes)) => format!("after {mistakes} mistakes"),
+            (None, None) => "at limits of the learner, which its parameters state".to_owned(),
+        };
+        let by_confidence = match (stop.confidence(false), stop.confidence(true)) {
+            (Some(confidence), _) => {
+                format!(
+                    " Fresh examples end it earlier, at confidence {confidence} by the rule anytime."
+                )
+            }
+            (None, Some(confidence)) => format!(
+                " On an endless stream of fresh examples it ends at confidence {confidence} by the rule anytime."
+            ),
+            (None, None) => String::new(),
+        };
+        Self {
+            max_passes: stop.max_passes(),
+            max_mistakes: stop.max_mistakes(),
+            confidence: stop.confidence(false),
+            endless_confidence: stop.confidence(true),
+            max_seconds: seconds,
+            statement: format!(
+                "By default a run ends {by_limit}, and at the latest after {seconds} seconds of \
+                 computing.{by_confidence}"
+            ),
+        }
+    }
 }
 
 /// Selects the data that the learners are compared with.
@@ -108,6 +163,7 @@ impl From<&LearnerEntry> for Learner {
                 .iter()
                 .map(|rule| rule.name())
                 .collect(),
+            default_stop: entry.default_stop.into(),
             parameters: parameters::schema(entry.parameters),
             guarantee: GuaranteeDocument {
                 theorem: entry.guarantee.theorem,
@@ -122,8 +178,8 @@ impl From<&LearnerEntry> for Learner {
 
 /// Lists all learners.
 ///
-/// Each entry names the accepted data, the parameters with their defaults, and the proved guarantee. With
-/// `dataset` each entry also tells whether the learner can learn from the dataset, and the reason if the learner
+/// Each entry names the accepted data, the parameters and stop conditions with their defaults, and the proved
+/// guarantee. With `dataset` each entry also tells whether the learner can learn from the dataset, and the reason if the learner
 /// cannot.
 #[utoipa::path(get, path = "/v1/learners", tag = "learners", params(LearnersQuery),
     responses((status = 200, description = "Every learner", body = LearnerList)),

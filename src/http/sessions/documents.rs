@@ -75,6 +75,9 @@ pub struct SessionAnswer {
     pub updates: u64,
     /// Consistent examples since the last mistake.
     pub run_length: u64,
+    /// Confidence rule that can end the session, also one that the learner follows by default. Null if no confidence
+    /// ends the session.
+    pub stop_rule: Option<SessionStopRule>,
     /// Current hypothesis. Null if the hypothesis is longer than 256 KiB; save the session as a model then.
     pub hypothesis: Option<HypothesisDocument>,
     /// Reason why the session claims no confidence now or at its end, or why the rule's own claim is
@@ -85,6 +88,17 @@ pub struct SessionAnswer {
     pub created_at: Timestamp,
     #[serde(flatten)]
     pub certified: Certificates,
+}
+
+/// The confidence rule that can end a session.
+#[derive(Serialize, ToSchema)]
+pub struct SessionStopRule {
+    /// Name of the rule.
+    pub rule: &'static str,
+    /// Confidence at which the session ends.
+    pub confidence: f64,
+    /// Consistent examples in a row that end the session now.
+    pub threshold: u64,
 }
 
 /// A model saved from a session.
@@ -150,6 +164,11 @@ pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
         mistakes: counts.mistakes,
         updates: counts.updates,
         run_length: session.run_length(),
+        stop_rule: session.watch().map(|watch| SessionStopRule {
+            rule: watch.rule().name(),
+            confidence: watch.confidence_asked(),
+            threshold: watch.threshold(),
+        }),
         hypothesis: is_shown_inline(&hypothesis).then_some(hypothesis),
         confidence_detail: session.confidence_detail().map(String::from),
         termination: session.end().map(|end| termination(session, end)),

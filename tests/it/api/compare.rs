@@ -157,6 +157,77 @@ async fn the_bounds_of_all_learners_hold_at_once() {
     let training = &grid["result"]["trainings"][1];
     assert_eq!(training["certificates"][0]["kind"], "test-set");
     assert_eq!(training["certificates"][0]["confidence"], 0.975);
+    let certificate = &training["certificates"][0];
+    assert_eq!(
+        training["interval"],
+        json!({"low": certificate["low"], "high": certificate["high"]})
+    );
+}
+
+/// Interval of a candidate with these errors, by the route for one hypothesis at the confidence of its share.
+async fn interval_alone(service: &Service, counted: &Value, candidates: f64) -> Value {
+    let path = format!(
+        "/v1/theory/test-set?errors={}&examples={}&confidence={}",
+        counted["errors"],
+        counted["examples"],
+        1.0 - 0.05 / candidates
+    );
+    let limits = service.get(&path).await.expect(200).json();
+    json!({"low": limits["low"], "high": limits["high"]})
+}
+
+#[tokio::test]
+async fn intervals_of_comparisons_and_grids_hold_for_all_candidates_at_once() {
+    let service = Service::start().await;
+    for assume in [Value::Null, json!("independent")] {
+        let mut request = of_learners(json!({"holdout": 0.25}));
+        request["compare"]["data"]["labelled"]["assume"] = assume.clone();
+        let compare = service.run(&request).await["result"].take();
+        let train = json!({"data": request["compare"]["data"], "learner": {"name": "perceptron"}, "holdout": 0.25});
+        let over = json!({"seed": [1, 2, 3, 4, 5]});
+        let grid = json!({"grid": {"train": train, "over": over}});
+        let grid = service.run(&grid).await["result"].take();
+        for learner in compare["learners"].as_array().unwrap() {
+            let interval = interval_alone(&service, learner, 3.0).await;
+            assert_eq!(learner["interval"], interval);
+        }
+        for training in grid["trainings"].as_array().unwrap() {
+            let interval = interval_alone(&service, &training["holdout"], 5.0).await;
+            assert_eq!(training["interval"], interval);
+        }
+        for (intervals, words) in [
+            (&compare["intervals"], "all 3 learners"),
+            (&grid["intervals"], "all 5 trainings"),
+        ] {
+            let statement = intervals["statement"].as_str().unwrap();
+            assert!(statement.contains(words), "{statement}");
+            assert_eq!(intervals["certified"], !assume.is_null());
+            assert_eq!(statement.contains("not declared"), assume.is_null());
+            assert_eq!(intervals["confidence"], 0.95);
+        }
+    }
+    // A grid without held-out examples judges by training errors, which bound no error.
+    let train = json!({"data": data(20), "learner": {"name": "perceptron"}});
+    let grid = service
+        .run(&json!({"grid": {"train": train, "over": {"seed": [1, 2]}}}))
+        .await;
+    assert_eq!(grid["result"]["intervals"], Value::Null);
+    assert_eq!(grid["result"]["trainings"][0]["interval"], Value::Null);
+}
+
+#[tokio::test]
+async fn intervals_have_the_confidence_that_the_request_states() {
+    let service = Service::start().await;
+    let train = json!({"data": data(20), "learner": {"name": "directed-drift"}, "holdout": 0.25, "stop": {"confidence": 0.9}});
+    let confidence = async |over: Value| {
+        let grid = json!({"grid": {"train": train, "over": over}});
+        service.run(&grid).await["result"]["intervals"]["confidence"].take()
+    };
+    assert_eq!(confidence(json!({"seed": [1, 2]})).await, 0.9);
+    assert_eq!(
+        confidence(json!({"stop.confidence": [0.5, 0.6]})).await,
+        0.95
+    );
 }
 
 #[tokio::test]
@@ -235,6 +306,10 @@ async fn the_figure_is_a_picture_a_table_and_a_document() {
         .expect(200)
         .json();
     assert_eq!(document["learners"], job["result"]["learners"]);
+    assert_eq!(document["intervals"], job["result"]["intervals"]);
+    // The folds share examples, so their range claims no confidence.
+    assert_eq!(document["intervals"]["confidence"], Value::Null);
+    assert!(document["learners"][0]["interval"]["low"].is_number());
     assert_eq!(document["task"], "compare");
 }
 

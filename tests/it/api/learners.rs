@@ -55,6 +55,44 @@ async fn parameters_are_a_schema_that_takes_the_defaults_and_nothing_unknown() {
 }
 
 #[tokio::test]
+async fn default_stop_names_the_limits_that_end_a_run() {
+    let service = Service::start().await;
+    // No hyperplane separates equal examples of both classes, so only a limit ends a run.
+    let example = |x: &str, y: i8| json!({"x": x, "y": y});
+    let examples: Vec<_> = (0..4)
+        .flat_map(|_| [example("01", 1), example("01", -1), example("10", 1)])
+        .collect();
+    let data = json!({"labelled": {"examples": examples}});
+    let list = service.get("/v1/learners").await.expect(200).json();
+    let mut limited = 0;
+    for learner in list["items"].as_array().unwrap() {
+        let (name, stop) = (&learner["name"], &learner["default_stop"]);
+        let request = json!({"train": {"data": data, "learner": {"name": name}, "seed": 1}});
+        let job = service.run(&request).await;
+        assert_eq!(job["status"], "succeeded", "{name}: {job}");
+        let end = job["result"]["termination"]["detail"].as_str();
+        for (limit, count) in [("max_passes", "passes"), ("max_mistakes", "mistakes")] {
+            let Some(most) = stop[limit].as_u64() else {
+                assert_ne!(end, Some(limit), "{name}");
+                continue;
+            };
+            limited += 1;
+            assert!(job["result"][count].as_u64() <= Some(most), "{name}: {job}");
+            if end == Some(limit) {
+                assert_eq!(job["result"][count], most, "{name}");
+            }
+            let statement = stop["statement"].as_str().unwrap();
+            let words = match most {
+                1 => "one pass".to_owned(),
+                _ => most.to_string(),
+            };
+            assert!(statement.contains(&words), "{name}: {statement}");
+        }
+    }
+    assert!(limited >= 10, "{limited}");
+}
+
+#[tokio::test]
 async fn an_unknown_learner_is_not_found() {
     let service = Service::start().await;
     let answer = service.get("/v1/learners/perceptrom").await;

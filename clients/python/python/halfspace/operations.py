@@ -199,9 +199,9 @@ class Operations:
     def list_learners(self, *, dataset: types.DatasetId | None = None) -> types.LearnerList:
         """Lists all learners.
 
-        Each entry names the accepted data, the parameters with their defaults, and the proved guarantee. With
-        `dataset` each entry also tells whether the learner can learn from the dataset, and the reason if the
-        learner cannot.
+        Each entry names the accepted data, the parameters and stop conditions with their defaults, and the proved
+        guarantee. With `dataset` each entry also tells whether the learner can learn from the dataset, and the
+        reason if the learner cannot.
         """
         return self._send(Call("GET", "/v1/learners", accept="application/json", query={"dataset": dataset}), types.LearnerList)
 
@@ -772,9 +772,9 @@ class AsyncOperations:
     async def list_learners(self, *, dataset: types.DatasetId | None = None) -> types.LearnerList:
         """Lists all learners.
 
-        Each entry names the accepted data, the parameters with their defaults, and the proved guarantee. With
-        `dataset` each entry also tells whether the learner can learn from the dataset, and the reason if the
-        learner cannot.
+        Each entry names the accepted data, the parameters and stop conditions with their defaults, and the proved
+        guarantee. With `dataset` each entry also tells whether the learner can learn from the dataset, and the
+        reason if the learner cannot.
         """
         return await self._send(Call("GET", "/v1/learners", accept="application/json", query={"dataset": dataset}), types.LearnerList)
 

@@ -26,7 +26,7 @@ CONNECT_SECONDS = 5.0
 TIMEOUT = httpx.Timeout(300, connect=CONNECT_SECONDS)
 """Time limits of a request. No answer takes minutes, because a request for a job returns before the end of the job."""
 
-REPEATABLE = ("/predict", "/evaluate", "/infer", "/cancel")
+REPEATABLE = ("/predict", "/evaluate", "/infer", "/cancel", "/delete")
 """Ends of the paths of requests with a body that change nothing, or nothing more the second time."""
 
 LASTING = ("too-many-bytes", "store-limit", "storage-full")

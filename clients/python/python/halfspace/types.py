@@ -383,6 +383,8 @@ class CompareResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", 
     cancelled.
     """
 
+    intervals: ErrorIntervals | None = None
+
     learners: list[ComparedLearner]
     """All learners in the order of the request."""
 
@@ -415,6 +417,8 @@ class ComparedLearner(Struct, kw_only=True, omit_defaults=True):
 
     folds: list[ErrorCount]
     """The errors on the held-out examples of each training."""
+
+    interval: ErrorInterval | None = None
 
     jobs: list[JobId]
     """The jobs of the trainings, one per fold."""
@@ -775,6 +779,28 @@ class DatasetRequest(Struct, kw_only=True, omit_defaults=True):
     seed: SeedNumber | None = None
 
 
+class DefaultStop(Struct, kw_only=True, omit_defaults=True):
+    """The conditions that end a training whose request states none."""
+
+    confidence: float | None = None
+    """Confidence of the rule `anytime` that ends a run on fresh examples. Null if no confidence ends it."""
+
+    endless_confidence: float | None = None
+    """The same for an endless stream of fresh examples, such as those of a session."""
+
+    max_mistakes: int | None = None
+    """Largest number of mistakes. Null without such a limit."""
+
+    max_passes: int | None = None
+    """Largest number of passes over the data. Null without such a limit."""
+
+    max_seconds: float
+    """Time limit in seconds of computing."""
+
+    statement: str
+    """The conditions as a sentence."""
+
+
 class Dichotomies(Struct, kw_only=True, omit_defaults=True):
     """Cover's count of linearly separable dichotomies."""
 
@@ -866,6 +892,36 @@ class ErrorCount(Struct, kw_only=True, omit_defaults=True):
 
     examples: int
     """Number of counted examples."""
+
+
+class ErrorInterval(Struct, kw_only=True, omit_defaults=True):
+    """The interval of the error of one candidate."""
+
+    high: float
+    """Upper end."""
+
+    low: float
+    """Lower end."""
+
+
+class ErrorIntervals(Struct, kw_only=True, omit_defaults=True):
+    """The intervals of all candidates: what they say, and when it holds."""
+
+    candidates: int
+    """Number of candidates that share the allowed error."""
+
+    certified: bool
+    """Whether the service knows that the held-out examples are fresh, or has a declaration of it that the examples do
+    not refute. If not, the statement names the reason.
+    """
+
+    confidence: float | None = None
+    """Confidence with which the errors of all candidates lie in their intervals at once. Null with folds, whose range
+    is no confidence interval.
+    """
+
+    statement: str
+    """What the intervals say and under which conditions, as sentences."""
 
 
 class EvaluateRequest(Struct, kw_only=True, omit_defaults=True):
@@ -1252,6 +1308,8 @@ class GridResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", tag
     or on its sample if none were held out. Fewer mistakes decide between equal shares, then the smaller index.
     """
 
+    intervals: ErrorIntervals | None = None
+
     task: ClassVar[Literal["grid"]] = "grid"
 
     trainings: list[GridTraining]
@@ -1271,6 +1329,8 @@ class GridTraining(Struct, kw_only=True, omit_defaults=True):
     """Examples read."""
 
     holdout: ErrorCount | None = None
+
+    interval: ErrorInterval | None = None
 
     job: JobId
     """The job of the training. The job has the full result."""
@@ -1480,8 +1540,8 @@ class Job(Struct, kw_only=True, omit_defaults=True):
 
     request: dict[str, Any] | None = None
     """Request that repeats the job, in the form of `POST /v1/jobs`. The request has no `data` if the rows came inside
-    the request, because the service keeps them only until the job ends. Null for parts, and unless the answer is
-    about this job alone.
+    the request, because the service keeps them only until the job ends. Null for parts of experiments, for
+    trainings that hold out a fold, and unless the answer is about this job alone.
     """
 
     result: JobResult | None = None
@@ -1686,6 +1746,9 @@ class Learner(Struct, kw_only=True, omit_defaults=True):
     """Examples that the learner accepts: `half-space`, `labelled` or both. Every learner accepts Boolean features;
     `real` means that the learner also accepts real-valued features.
     """
+
+    default_stop: DefaultStop
+    """Conditions that end a training whose request states none. A condition of the request replaces its default."""
 
     fits: bool | None = None
     """Whether the learner can learn from the dataset of the request with its default parameters. Null without a
@@ -3275,6 +3338,8 @@ class Session(Struct, kw_only=True, omit_defaults=True):
     stop: StopSpec
     """Conditions under which the session ends."""
 
+    stop_rule: SessionStopRule | None = None
+
     termination: TerminationDocument | None = None
 
     updates: int
@@ -3343,6 +3408,19 @@ class SessionRequest(Struct, kw_only=True, omit_defaults=True):
     """Conditions under which the session ends. A session has no limits on passes or time."""
 
     values: RowsKind | None = None
+
+
+class SessionStopRule(Struct, kw_only=True, omit_defaults=True):
+    """The confidence rule that can end a session."""
+
+    confidence: float
+    """Confidence at which the session ends."""
+
+    rule: str
+    """Name of the rule."""
+
+    threshold: int
+    """Consistent examples in a row that end the session now."""
 
 
 class StatedColumn(Struct, kw_only=True, omit_defaults=True):

@@ -167,6 +167,13 @@ impl Certificates {
         self
     }
 
+    /// The reason why there is no certificate of this kind, if a reason is known.
+    pub fn reason_without(&self, kind: CertificateKind) -> Option<&str> {
+        let mut withheld = self.certificates_withheld.iter();
+        let found = withheld.find(|withheld| withheld.kind == kind)?;
+        Some(&found.reason)
+    }
+
     /// Replaces the certificate of this kind by the reason why there is none.
     pub fn withhold(&mut self, kind: CertificateKind, reason: &str) {
         self.certificates

@@ -126,6 +126,35 @@ pub enum DefaultStop {
     Own,
 }
 
+impl DefaultStop {
+    /// The confidence at which a run ends by default.
+    pub const CONFIDENCE: f64 = 0.99;
+
+    /// The largest number of passes over the data.
+    pub fn max_passes(self) -> Option<u64> {
+        match self {
+            Self::Confidence => Some(1),
+            Self::Passes(passes) | Self::PassesOrConfidence(passes) => Some(passes),
+            Self::Mistakes(_) | Self::Own => None,
+        }
+    }
+
+    /// The largest number of mistakes.
+    pub fn max_mistakes(self) -> Option<u64> {
+        match self {
+            Self::Mistakes(mistakes) => Some(mistakes),
+            _ => None,
+        }
+    }
+
+    /// The confidence that ends a run on fresh examples.
+    pub fn confidence(self, is_endless: bool) -> Option<f64> {
+        let ends =
+            self == Self::Confidence || matches!(self, Self::PassesOrConfidence(_)) && is_endless;
+        ends.then_some(Self::CONFIDENCE)
+    }
+}
+
 /// Proved statement about a learner.
 #[derive(Clone, Copy, Debug)]
 pub struct Guarantee {

@@ -245,12 +245,8 @@ pub(crate) fn watch_for(
     if task.entry.confidence_rules.is_empty() {
         return None;
     }
-    let confidence = match (task.confidence, task.entry.default_stop) {
-        (Some(confidence), _) => confidence,
-        (None, DefaultStop::Confidence) => 0.99,
-        (None, DefaultStop::PassesOrConfidence(_)) if unlimited => 0.99,
-        (None, _) => return None,
-    };
+    let by_default = task.entry.default_stop.confidence(unlimited);
+    let confidence = task.confidence.or(by_default)?;
     Some(Watch::new(
         task.rule.unwrap_or(StopRule::Anytime),
         confidence,
@@ -262,25 +258,14 @@ pub(crate) fn watch_for(
 /// The requested limits, completed by the learner's defaults.
 pub(crate) fn limits(task: &Task) -> RunLimits {
     let asked = task.limits;
-    if task.error.is_some() {
-        return RunLimits {
-            max_passes: asked.max_passes.or(Some(1)),
-            ..asked
-        };
-    }
-    match task.entry.default_stop {
-        DefaultStop::Confidence => RunLimits {
-            max_passes: asked.max_passes.or(Some(1)),
-            ..asked
-        },
-        DefaultStop::Own => asked,
-        DefaultStop::Passes(passes) | DefaultStop::PassesOrConfidence(passes) => RunLimits {
-            max_passes: asked.max_passes.or(Some(passes)),
-            ..asked
-        },
-        DefaultStop::Mistakes(mistakes) => RunLimits {
-            max_mistakes: asked.max_mistakes.or(Some(mistakes)),
-            ..asked
-        },
+    let default = match task.error {
+        // An error is proved on the tests of the first pass.
+        Some(_) => DefaultStop::Passes(1),
+        None => task.entry.default_stop,
+    };
+    RunLimits {
+        max_passes: asked.max_passes.or(default.max_passes()),
+        max_mistakes: asked.max_mistakes.or(default.max_mistakes()),
+        ..asked
     }
 }

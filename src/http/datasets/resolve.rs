@@ -13,7 +13,7 @@ use crate::records::task::DataSpec;
 use crate::records::{Dataset, DatasetId, Names, Owner};
 
 use crate::http::App;
-use crate::http::computing::compute;
+use crate::http::extract::body;
 use crate::http::extract::data_options::DataOptions;
 use crate::http::problem::{Code, FieldError, Problem, placed};
 
@@ -137,7 +137,7 @@ async fn read_rows(
 ) -> Result<Parsed, Problem> {
     let options = row_options(app, owner, &rows, pointer).await?;
     let pointer = pointer.to_owned();
-    let parse = move |_: &_| {
+    let parse = move || {
         Ok(rows
             .parse(&options)
             .map_err(|error| error.under(&pointer))?)

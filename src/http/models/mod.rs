@@ -170,7 +170,7 @@ pub async fn get_model(
 ///
 /// # Errors
 /// 404 if the owner has no such model, a lack of permits or of memory, and the errors of `make`.
-async fn of_document<T: Serialize>(
+async fn of_document<T: Serialize + Send + Sync + 'static>(
     app: &App,
     owner: &Owner,
     id: ModelId,

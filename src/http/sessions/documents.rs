@@ -97,8 +97,8 @@ pub struct SessionStopRule {
     pub rule: &'static str,
     /// Confidence at which the session ends.
     pub confidence: f64,
-    /// Consistent examples in a row that end the session now.
-    pub threshold: u64,
+    /// Consistent examples in a row that end the session now. Null if no session is long enough.
+    pub threshold: Option<u64>,
 }
 
 /// A model saved from a session.

@@ -152,8 +152,8 @@ class Document:
             return number
         (schema, name), rest = place[0], place[1:]
         if name == 0:
-            base = base if isinstance(base, list) and base else self.instance(schema)
-            base = list(base) or [None]
+            if not isinstance(base, list) or not base:
+                base = [self.instance(schema["items"])]
             return [self.planted(base[0], rest, number), *base[1:]]
         if not self.fits(base, schema):
             base = self.instance(schema)
@@ -269,7 +269,7 @@ def made_things(client):
     session = client.json("POST", "/v1/sessions", {"learner": {"name": "perceptron"}, "n": 3})
     return {
         ("jobs", "id"): job["id"],
-        ("models", "id"): job["model"],
+        ("models", "id"): job["result"]["model"],
         ("datasets", "id"): dataset["id"],
         ("sessions", "id"): session["id"],
         ("learners", "name"): "perceptron",

@@ -273,9 +273,9 @@ def made_things(client):
         ("datasets", "id"): dataset["id"],
         ("sessions", "id"): session["id"],
         ("learners", "name"): "perceptron",
-        ("samples", "name"): "random-dnf",
+        ("samples", "name"): "dnf",
         "code": "schema",
-        "figure": "capacity",
+        "figure": "cover-figure-1",
         "version": "1",
     }
 

@@ -56,3 +56,16 @@ def values(schema):
             down, up = math.nextafter(limit, -math.inf), math.nextafter(limit, math.inf)
             found += [repr(down), repr(limit), repr(up)]
     return list(dict.fromkeys(found))
+
+
+def fits(value, schema):
+    """Tells whether a value is within the limits of the schema of a number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return False
+    return (
+        schema.get("minimum", number) <= number <= schema.get("maximum", number)
+        and schema.get("exclusiveMinimum", -math.inf) < number < schema.get("exclusiveMaximum", math.inf)
+        and (number.is_integer() or "integer" not in kinds(schema))
+    )

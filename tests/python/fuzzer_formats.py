@@ -4,7 +4,7 @@ import base64
 import binascii
 
 import schemathesis
-from extreme_values import is_decimal, is_number, values
+from extreme_values import fits, is_number, values
 from hypothesis import strategies
 from schemathesis.transport.serialization import serialize_binary
 
@@ -27,13 +27,12 @@ def body(context, value):
 
 @schemathesis.hook
 def flatmap_query(context, query):
-    """Replaces some numbers of a query by extreme values."""
+    """Replaces some numbers of a query by extreme values. A number that the fuzzer made invalid stays."""
     schemas = {}
     for parameter in context.operation.query:
-        definition = parameter.definition
-        schema = definition.get("schema", {})
-        if definition.get("name") in (query or {}) and (is_number(schema) or is_decimal(schema)):
-            schemas[definition["name"]] = schema
+        name, schema = parameter.definition.get("name"), parameter.definition.get("schema", {})
+        if is_number(schema) and fits((query or {}).get(name), schema):
+            schemas[name] = schema
     if not schemas:
         return strategies.just(query)
     drawn = {name: strategies.sampled_from([query[name], *values(schema)]) for name, schema in schemas.items()}

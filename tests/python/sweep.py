@@ -152,8 +152,8 @@ class Document:
             return number
         (schema, name), rest = place[0], place[1:]
         if name == 0:
-            base = base if isinstance(base, list) and base else self.instance(schema)
-            base = list(base) or [None]
+            if not isinstance(base, list) or not base:
+                base = [self.instance(schema["items"])]
             return [self.planted(base[0], rest, number), *base[1:]]
         if not self.fits(base, schema):
             base = self.instance(schema)
@@ -217,7 +217,8 @@ def operations(document, things):
 def requests_of(document, operation, chosen):
     """Yields the requests of an operation with some of its numbers set."""
     method, path, query, bodies, _, takes_csv = operation
-    query, headers = dict(query), {}
+    # A training waits for its end, which may be behind other jobs.
+    query, headers = dict(query), {"prefer": "wait=1"}
     of_body = []
     for field, text in chosen:
         if field.kind == "query":
@@ -269,13 +270,13 @@ def made_things(client):
     session = client.json("POST", "/v1/sessions", {"learner": {"name": "perceptron"}, "n": 3})
     return {
         ("jobs", "id"): job["id"],
-        ("models", "id"): job["model"],
+        ("models", "id"): job["result"]["model"],
         ("datasets", "id"): dataset["id"],
         ("sessions", "id"): session["id"],
         ("learners", "name"): "perceptron",
-        ("samples", "name"): "random-dnf",
+        ("samples", "name"): "dnf",
         "code": "schema",
-        "figure": "capacity",
+        "figure": "cover-figure-1",
         "version": "1",
     }
 
@@ -301,7 +302,6 @@ def jobs_ended(client):
 
 def sweep(client, document, things):
     """Sends all requests."""
-    drawn = random.Random(1)
     everything = [(operation, field) for operation in operations(document, things) for field in operation[4]]
     for operation, field in everything:
         for text in values(field.schema):
@@ -310,16 +310,25 @@ def sweep(client, document, things):
     for request in learner_requests(client):
         client.send(*request)
     print(f"alone: {len(everything)} numbers, {client.requests} requests", flush=True)
-    pairs = []
-    for operation in operations(document, things):
-        for one, other in itertools.combinations(operation[4], 2):
-            for texts in itertools.product(values(one.schema), values(other.schema)):
-                pairs.append((operation, list(zip((one, other), texts))))
-    chosen = pairs if is_long else drawn.sample(pairs, PAIRS)
-    for operation, fields in chosen:
+    for operation, fields in itertools.islice(pairs(document, things), None if is_long else PAIRS):
         for request in requests_of(document, operation, fields):
             client.send(*request)
-    print(f"pairs: {len(chosen)} of {len(pairs)}", flush=True)
+
+
+def pairs(document, things):
+    """Yields an operation with values for two of its numbers: all pairs, or drawn ones without an end."""
+    found = [operation for operation in operations(document, things) if len(operation[4]) > 1]
+    if is_long:
+        for operation in found:
+            for fields in itertools.combinations(operation[4], 2):
+                for texts in itertools.product(*(values(field.schema) for field in fields)):
+                    yield operation, list(zip(fields, texts))
+        return
+    drawn = random.Random(1)
+    while True:
+        operation = drawn.choice(found)
+        fields = drawn.sample(operation[4], 2)
+        yield operation, [(field, drawn.choice(values(field.schema))) for field in fields]
 
 
 def main():

@@ -246,3 +246,69 @@ async fn the_catalogue_says_who_has_which_rule() {
         assert_eq!(found["confidence_rules"], rules);
     }
 }
+
+/// Three such requests once held every thread of the service for ever.
+#[tokio::test]
+async fn an_error_that_no_run_length_shows_is_refused_with_one_that_a_run_shows() {
+    let service = Service::start().await;
+    for error in ["5e-324", "1e-300", "1e-20", "1e-19", "1e-17"] {
+        let refused = service
+            .get(&format!("/v1/theory/survival?error={error}"))
+            .await;
+        assert_eq!(refused.problem(400), "invalid-parameter");
+        assert_eq!(refused.json()["errors"][0]["parameter"], "error");
+    }
+    let refused = service.get("/v1/theory/survival?error=1e-300").await.json();
+    let detail = refused["detail"].as_str().unwrap();
+    let stated = detail.rsplit(' ').next().unwrap();
+    let found = ask(&service, &format!("survival?error={stated}")).await;
+    let length = found["run_length"].as_u64().unwrap();
+    assert!(length > 1 << 52 && length < 1 << 53, "{length}");
+    // The bound of this run is the requested error, and one example less does not prove it.
+    assert!(found["error_at_most"].as_f64().unwrap() <= stated.parse().unwrap());
+}
+
+#[tokio::test]
+async fn sessions_and_jobs_refuse_a_stop_error_that_no_run_shows() {
+    let service = Service::start().await;
+    let learner = json!({"name": "perceptron"});
+    for error in [5e-324, 1e-300, 1e-20, 1e-19] {
+        let stop = json!({"error": error});
+        let session = json!({"learner": learner, "n": 3, "assume": "independent", "stop": stop});
+        let session = service.post_json("/v1/sessions", &session).await;
+        assert_eq!(session.problem(422), "wrong-stop");
+        assert_eq!(session.json()["errors"][0]["pointer"], "/stop/error");
+        let target = json!({"binary_weights": {}});
+        let generated = json!({"n": 9, "target": target, "sampling": "uniform"});
+        let train = json!({"data": {"generated": generated}, "learner": learner, "stop": stop});
+        let job = service
+            .post_json("/v1/jobs", &json!({"train": train}))
+            .await;
+        assert_eq!(job.problem(422), "wrong-stop");
+        assert_eq!(job.json()["errors"][0]["pointer"], "/train/stop/error");
+    }
+    let stop = json!({"error": 1e-15});
+    let session = json!({"learner": learner, "n": 3, "assume": "independent", "stop": stop});
+    service
+        .post_json("/v1/sessions", &session)
+        .await
+        .expect(201);
+}
+
+#[tokio::test]
+async fn a_figure_ends_at_the_limit_of_seconds_and_names_it() {
+    let service = Service::with(&["--answer-seconds-max", "0.0001"]).await;
+    for question in [
+        "uniqueness?n=1048576",
+        "cover?points=10000&dimension=5000",
+        "directed-drift?n=512",
+    ] {
+        let refused = service.get(&format!("/v1/theory/{question}")).await;
+        assert_eq!(refused.problem(422), "too-much-work");
+        assert!(
+            refused.text().contains("answer_seconds_max"),
+            "{}",
+            refused.text()
+        );
+    }
+}

@@ -19,7 +19,9 @@ class Operations:
     def check_liveness(self) -> types.Health:
         """Reports that the process answers requests.
 
-        The answer does not depend on the database.
+        The answer does not depend on the database, and a thread of its own gives it. The status is `stalled` while
+        another thread of the process has been held up for 2 seconds. After 30 seconds the answer is a problem, so
+        that an orchestrator restarts the process.
         """
         return self._send(Call("GET", "/livez", accept="application/json"), types.Health)
 
@@ -592,7 +594,9 @@ class AsyncOperations:
     async def check_liveness(self) -> types.Health:
         """Reports that the process answers requests.
 
-        The answer does not depend on the database.
+        The answer does not depend on the database, and a thread of its own gives it. The status is `stalled` while
+        another thread of the process has been held up for 2 seconds. After 30 seconds the answer is a problem, so
+        that an orchestrator restarts the process.
         """
         return await self._send(Call("GET", "/livez", accept="application/json"), types.Health)
 

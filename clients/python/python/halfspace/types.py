@@ -1372,7 +1372,7 @@ class Health(Struct, kw_only=True, omit_defaults=True):
     """The health of the service."""
 
     status: str
-    """Always `ok`. An unhealthy service answers with a problem."""
+    """`ok`, or `stalled` while a thread of the process is held up. An unhealthy service answers with a problem."""
 
 
 class IgnoredColumn(Struct, kw_only=True, omit_defaults=True):
@@ -1799,7 +1799,9 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """Largest `max_active` of kernel Winnow, the number of active features per example."""
 
     answer_seconds_max: float
-    """Seconds of computing for one answer: an evaluation, an explanation, or predictions in one JSON document."""
+    """Seconds of computing for one answer, such as an evaluation, a figure of a theorem, or predictions in one JSON
+    document.
+    """
 
     attempts_max: int
     """Deaths of worker processes after which a job fails. A death counts only if the job ran alone in the process. The
@@ -1814,6 +1816,11 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
 
     compare_learners_max: int
     """Learners per comparison."""
+
+    computations_max: int
+    """Concurrent computations of answers that need no data, such as figures of theorems, and of documents of models.
+    Keys share them as `uploads_max` describes.
+    """
 
     connections_max: int
     """Concurrent connections."""
@@ -1961,7 +1968,9 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Largest `max_active` of kernel Winnow, the number of active features per example."""
 
     answer_seconds_max: float
-    """Seconds of computing for one answer: an evaluation, an explanation, or predictions in one JSON document."""
+    """Seconds of computing for one answer, such as an evaluation, a figure of a theorem, or predictions in one JSON
+    document.
+    """
 
     attempts_max: int
     """Deaths of worker processes after which a job fails. A death counts only if the job ran alone in the process. The
@@ -1976,6 +1985,11 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
 
     compare_learners_max: int
     """Learners per comparison."""
+
+    computations_max: int
+    """Concurrent computations of answers that need no data, such as figures of theorems, and of documents of models.
+    Keys share them as `uploads_max` describes.
+    """
 
     connections_max: int
     """Concurrent connections."""

@@ -238,7 +238,7 @@ async fn read_json(
         Ok(request)
     });
     let (request, permit) = read.await?;
-    let (request, permit) = drawn(app, owner, request, permit).await?;
+    let (request, permit, mut memory) = drawn(app, owner, request, permit).await?;
     let DatasetRequest {
         name,
         data,
@@ -248,13 +248,12 @@ async fn read_json(
     check_name(app, name.as_deref(), |detail| {
         FieldError::at_pointer("/name", detail)
     })?;
-    let mut memory = None;
     let (parsed, assume) = match data {
         DataForm::Rows(rows) => {
             let mut options = row_options(app, owner, &rows, "/data").await?;
             options.preview = purpose.preview();
             let parse = move || outcome(rows.parse(&options), options.preview.as_ref(), "/data");
-            let (parsed, grant) = body::parse_text(app, parse).await?;
+            let (parsed, grant) = body::make_examples(app, parse).await?;
             memory = Some(grant);
             (parsed, None)
         }
@@ -277,15 +276,15 @@ async fn read_json(
     })
 }
 
-/// Draws generated examples under a permit, because a few bytes may describe many examples.
+/// Draws generated examples under a permit and a grant, because a few bytes may describe many examples.
 async fn drawn(
     app: &App,
     owner: &Owner,
     mut request: DatasetRequest,
     permit: Option<OwnerPermit>,
-) -> Result<(DatasetRequest, Option<OwnerPermit>), Problem> {
+) -> Result<(DatasetRequest, Option<OwnerPermit>, Option<Grant>), Problem> {
     let DataForm::Generated(spec) = request.data else {
-        return Ok((request, permit));
+        return Ok((request, permit, None));
     };
     let permit = match permit {
         Some(permit) => permit,
@@ -302,13 +301,13 @@ async fn drawn(
         })?;
         Ok((data, permit))
     };
-    let ((data, assume), permit) = body::compute(None, draw).await?;
+    let (((data, assume), permit), memory) = body::make_examples(app, draw).await?;
     request.data = DataForm::Sample {
         parsed: Parsed::of(data),
         assume,
     };
     request.drawn_from = Some(seed);
-    Ok((request, Some(permit)))
+    Ok((request, Some(permit), Some(memory)))
 }
 
 /// The name and the options of a body in a line format, from the query.

@@ -142,7 +142,7 @@ async fn read_rows(
             .parse(&options)
             .map_err(|error| error.under(&pointer))?)
     };
-    let (parsed, _memory) = body::parse_text(app, parse).await?;
+    let (parsed, _memory) = body::make_examples(app, parse).await?;
     Ok(parsed)
 }
 

@@ -17,7 +17,6 @@ use crate::records::Owner;
 use crate::records::train::SeedNumber;
 
 use crate::http::App;
-use crate::http::computing::compute;
 use crate::http::datasets::resolve::row_options;
 use crate::http::document::data_schema;
 use crate::http::extract::body::{self, Effort, SentBytes};
@@ -239,7 +238,7 @@ async fn read_json(
         Ok(request)
     });
     let (request, permit) = read.await?;
-    let (request, permit) = drawn(app, owner, request, permit).await?;
+    let (request, permit, mut memory) = drawn(app, owner, request, permit).await?;
     let DatasetRequest {
         name,
         data,
@@ -249,13 +248,12 @@ async fn read_json(
     check_name(app, name.as_deref(), |detail| {
         FieldError::at_pointer("/name", detail)
     })?;
-    let mut memory = None;
     let (parsed, assume) = match data {
         DataForm::Rows(rows) => {
             let mut options = row_options(app, owner, &rows, "/data").await?;
             options.preview = purpose.preview();
             let parse = move || outcome(rows.parse(&options), options.preview.as_ref(), "/data");
-            let (parsed, grant) = body::parse_text(app, parse).await?;
+            let (parsed, grant) = body::make_examples(app, parse).await?;
             memory = Some(grant);
             (parsed, None)
         }
@@ -278,15 +276,15 @@ async fn read_json(
     })
 }
 
-/// Draws generated examples under a permit, because a few bytes may describe many examples.
+/// Draws generated examples under a permit and a grant, because a few bytes may describe many examples.
 async fn drawn(
     app: &App,
     owner: &Owner,
     mut request: DatasetRequest,
     permit: Option<OwnerPermit>,
-) -> Result<(DatasetRequest, Option<OwnerPermit>), Problem> {
+) -> Result<(DatasetRequest, Option<OwnerPermit>, Option<Grant>), Problem> {
     let DataForm::Generated(spec) = request.data else {
-        return Ok((request, permit));
+        return Ok((request, permit, None));
     };
     let permit = match permit {
         Some(permit) => permit,
@@ -295,7 +293,7 @@ async fn drawn(
     let fresh = app.jobs.ids().seed();
     let seed = request.seed.map_or(fresh, SeedNumber::get);
     let state_bytes_max = app.limits.state_bytes_max;
-    let draw = move |_: &_| {
+    let draw = move || {
         let data = crate::jobs::draw(&spec, seed, state_bytes_max).map_err(|detail| {
             let place = Place::Pointer("/data/generated/count".to_owned());
             let field = placed(Some(place), detail.clone());
@@ -303,13 +301,13 @@ async fn drawn(
         })?;
         Ok((data, permit))
     };
-    let ((data, assume), permit) = compute(app, None, draw).await?;
+    let (((data, assume), permit), memory) = body::make_examples(app, draw).await?;
     request.data = DataForm::Sample {
         parsed: Parsed::of(data),
         assume,
     };
     request.drawn_from = Some(seed);
-    Ok((request, Some(permit)))
+    Ok((request, Some(permit), Some(memory)))
 }
 
 /// The name and the options of a body in a line format, from the query.

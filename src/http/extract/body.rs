@@ -232,12 +232,12 @@ fn owner(parts: &Parts) -> Result<Owner, Problem> {
     })
 }
 
-/// Reads a part of a document that stayed text, in the blocking pool and under the limits of a body. The caller holds the
-/// grant as long as the result.
+/// Makes examples of a part of a document, such as rows that stayed text, in the blocking pool and under the limits of a
+/// body. The caller holds the grant as long as the result.
 ///
 /// # Errors
 /// Errors of `parse`, and a lack of memory or time.
-pub async fn parse_text<T: Send + 'static>(
+pub async fn make_examples<T: Send + 'static>(
     app: &App,
     parse: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<(T, Grant), Problem> {

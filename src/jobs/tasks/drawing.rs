@@ -4,6 +4,7 @@ use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::generate::{Generated, Plan};
+use halfspace_core::memory;
 use halfspace_formats::{Assume, GeneratedSpec, SamplingMethod};
 
 /// Draws the examples that a finite plan and a seed define, as a job with this seed would draw them.
@@ -12,7 +13,8 @@ use halfspace_formats::{Assume, GeneratedSpec, SamplingMethod};
 /// examples.
 ///
 /// # Errors
-/// If the plan has no count, or the examples would take more than `bytes_max`.
+/// If the plan has no count, if the examples would take more than `bytes_max`, or if the work on this thread has too little
+/// memory or time.
 pub fn draw(
     spec: &GeneratedSpec,
     seed: u64,
@@ -27,6 +29,7 @@ pub fn draw(
             "{count} examples take {bytes} bytes, more than state_bytes_max: {bytes_max}"
         ));
     }
+    memory::need(bytes).map_err(|full| full.to_string())?;
     let plan = plan(spec, Seed(seed));
     let is_clean = plan.is_clean() && plan.target.binary_weights().is_some();
     let assume = match spec.sampling {
@@ -34,7 +37,11 @@ pub fn draw(
         SamplingMethod::Reflected => Assume::Reflected,
         SamplingMethod::Uniform => Assume::Uniform,
     };
-    let data = Generated::materialise(plan, Seed(seed), &Run::default());
+    let run = Run::default();
+    let data = Generated::materialise(plan, Seed(seed), &run);
+    if run.stop.raised().is_some() {
+        return Err("the memory or the time for the examples ended".to_owned());
+    }
     Ok((data, is_clean.then_some(assume)))
 }
 

@@ -144,16 +144,18 @@ pub fn of_json() -> Vec<Body> {
     let cells: Vec<String> = (0..4_000).map(|at| format!("\"{at}\":2")).collect();
     let row = cells.join(",");
     let table = format!(
-        "{{\"data\": {{\"table\": {{\"rows\": [{{\"label\": 0, {row}}}, {{\"label\": 1, {}}}], \
-         \"numbers\": \"thermometer\", \"bins\": 255}}}}}}",
+        "{{\"table\": {{\"rows\": [{{\"label\": 0, {row}}}, {{\"label\": 1, {}}}], \"numbers\": \"thermometer\", \
+         \"bins\": 255}}}}",
         row.replace(":2", ":3")
     );
+    let upload = format!("{{\"data\": {table}}}");
     vec![
         body("maps of one member", JSON, "", maps(9_000)),
         body("many maps of one member", JSON, "", maps(70_000)).gzip(),
         body("deep lists", JSON, "", deep),
         body("short names", JSON, "", format!("{{{}}}", names.join(","))),
         body("thermometers in JSON", JSON, "", table).gzip(),
+        body("an upload of thermometers in JSON", JSON, "", upload).gzip(),
         body(
             "generated examples",
             JSON,

@@ -45,7 +45,7 @@ const READ_SECONDS: &str = "4";
 
 /// Time to answer all copies of a request, and one request of another key.
 const DEADLINE: Duration = Duration::from_secs(240);
-const DEADLINE_OF_OTHERS: Duration = Duration::from_secs(60);
+const DEADLINE_OF_OTHERS: Duration = Duration::from_secs(120);
 
 /// A hostile request.
 struct Attack {
@@ -128,7 +128,8 @@ impl Stage {
 
     /// Makes one thing of each kind for the attacker, and a model for the other caller.
     async fn make(&mut self) {
-        let train = json!({"data": {"labelled": {"examples": [{"x": "110", "y": 1}, {"x": "001", "y": -1}]}}});
+        let train =
+            json!({"labelled": {"examples": [{"x": "110", "y": 1}, {"x": "001", "y": -1}]}});
         let path = "/v1/learners/perceptron/train";
         let trained = self.made(&self.attacker, path, &train).await;
         self.job = trained["id"].as_str().unwrap().to_owned();
@@ -138,7 +139,9 @@ impl Stage {
         let session = json!({"learner": {"name": "perceptron"}, "n": 3});
         let made = self.made(&self.attacker, "/v1/sessions", &session).await;
         self.session = made["id"].as_str().unwrap().to_owned();
-        let made = self.made(&self.attacker, "/v1/datasets", &train).await;
+        let made = self
+            .made(&self.attacker, "/v1/datasets", &json!({"data": train}))
+            .await;
         self.dataset = made["id"].as_str().unwrap().to_owned();
     }
 

@@ -202,7 +202,12 @@ async fn sparse_rows_are_refused_before_they_are_written_out() {
     const QUOTA: u64 = 100_000_000;
     let directory = tempfile::tempdir().unwrap();
     let quota = QUOTA.to_string();
-    let settings = ["--stored-bytes-per-key-max", quota.as_str()];
+    let settings = [
+        "--stored-bytes-per-key-max",
+        quota.as_str(),
+        "--stored-ratio-max",
+        "1000000",
+    ];
     let attack = Attack::on(Program::start(directory.path(), &settings)).await;
     for row in ["+1 1048576:0.5\n", "+1 1048576:1\n"] {
         let body = row.repeat(if row.contains('.') { 300 } else { 20_000 });
@@ -223,6 +228,56 @@ async fn sparse_rows_are_refused_before_they_are_written_out() {
     }
     let answer = attack.program.client().get("/v1/datasets").await;
     assert_eq!(answer.expect(200).json()["items"], json!([]));
+}
+
+/// 4 GiB of stored rows in 188 bytes.
+#[tokio::test]
+async fn stored_bytes_have_a_ratio_to_the_bytes_sent() {
+    let directory = tempfile::tempdir().unwrap();
+    let attack = Attack::on(Program::start(directory.path(), &[])).await;
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let rows = "+1 1048576:0.5\n-1 1048576:0.5\n".repeat(255);
+    encoder.write_all(rows.as_bytes()).unwrap();
+    let body = encoder.finish().unwrap();
+    let before = written_bytes(attack.program.pid());
+    let headers = [
+        ("content-type", "text/x-libsvm"),
+        ("content-encoding", "gzip"),
+    ];
+    let (answer, ticks) = attack.send("/v1/datasets", &headers, &body).await;
+    let detail = answer.json()["detail"].to_string();
+    assert_eq!(answer.problem(413), "too-large");
+    assert!(detail.contains("stored_ratio_max is 1000"), "{detail}");
+    assert!(ticks <= 10 * TICKS_MAX, "{ticks} ticks");
+    if let (Some(before), Some(after)) = (before, written_bytes(attack.program.pid())) {
+        assert!(after - before < 70_000_000, "{}", after - before);
+    }
+    // So many rows are free.
+    let few = "+1 1048576:0.5\n-1 1048576:0.5\n".repeat(4);
+    let (answer, _) = attack
+        .send("/v1/datasets", &headers[..1], few.as_bytes())
+        .await;
+    answer.expect(201);
+}
+
+#[tokio::test]
+async fn a_body_that_takes_long_to_read_is_refused_by_the_name_of_the_limit() {
+    let service = Service::with(&["--read-seconds-max", "0.05"]).await;
+    let row = "1,0.5,0.25,0.125\n";
+    let headers = [("content-type", "text/csv")];
+    for path in ["/v1/datasets", "/v1/previews"] {
+        let path = format!("{path}?labels=first&header=false");
+        let body = row.repeat((32 << 20) / row.len());
+        let answer = service.send(request("POST", &path, &headers, body)).await;
+        let detail = answer.json()["detail"].to_string();
+        assert_eq!(answer.problem(413), "too-large");
+        assert!(
+            detail.contains("read_seconds_max seconds of computing: 0.05"),
+            "{detail}"
+        );
+        let small = service.send(request("POST", &path, &headers, row)).await;
+        assert!(small.status.is_success(), "{}", small.text());
+    }
 }
 
 /// A body of `rows` rows of 512 stored bytes each. The body ends on a signal.

@@ -53,6 +53,31 @@ async fn a_body_that_never_fits_is_refused_by_the_name_of_the_limit() {
 }
 
 #[tokio::test]
+async fn examples_that_the_service_makes_take_their_memory_from_the_budget() {
+    let service = Service::with(&SMALL).await;
+    let generated = json!({"n": 1_048_576, "count": 1_000, "sampling": "uniform",
+        "target": {"binary_weights": {}}});
+    for (path, body) in [
+        (
+            "/v1/constructions/kernel-perceptron-adversary",
+            json!({"n": 1_048_560, "size": 2_000, "store": true}),
+        ),
+        ("/v1/datasets", json!({"data": {"generated": generated}})),
+    ] {
+        let headers = [("content-type", "application/json")];
+        let body = body.to_string();
+        let answer = service.send(request("POST", path, &headers, body)).await;
+        let detail = answer.json()["detail"].to_string();
+        assert_eq!(answer.problem(413), "too-large", "{path}: {detail}");
+        assert!(detail.contains("memory_bytes_max: 58720256"), "{detail}");
+    }
+    until("the memory to come back", async || {
+        (taken(&service).await == 0.0).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_job_that_never_fits_is_refused_by_the_name_of_the_limit() {
     let service = Service::with(&SMALL).await;
     // The service draws generated data into memory for a question about the whole sample.

@@ -1909,6 +1909,9 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     query_pairs_max: int
     """Parameters in the query of a URL."""
 
+    read_seconds_max: float
+    """Seconds of computing to read one body: an upload, a preview, or the examples of a request."""
+
     resident_bytes_max: int
     """Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts."""
 
@@ -1927,13 +1930,22 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     state_bytes_max: int
     """Bytes of the packed data of a job. The same number limits the state of the job besides its data."""
 
+    stored_bytes_free: int
+    """Bytes of a dataset that may be stored at any ratio."""
+
     stored_bytes_max: int
     """Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the states and logs
-    of sessions.
+    of sessions. While blobs are files, the default is at most the bytes stored at the start and nine tenths of the
+    free disk.
     """
 
     stored_bytes_per_key_max: int
-    """Stored bytes per key."""
+    """Stored bytes per key. The default is at most half of `stored_bytes_max`."""
+
+    stored_ratio_max: int
+    """Average number of stored bytes per byte of the body as sent. The limit applies to datasets of more than
+    `stored_bytes_free` bytes, since a few bytes of a sparse or compressed body may stand for gibibytes.
+    """
 
     streams_max: int
     """Concurrent predictions that are answered line by line. Keys share them as `uploads_max` describes."""
@@ -2078,6 +2090,9 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     query_pairs_max: int
     """Parameters in the query of a URL."""
 
+    read_seconds_max: float
+    """Seconds of computing to read one body: an upload, a preview, or the examples of a request."""
+
     resident_bytes_max: int
     """Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts."""
 
@@ -2096,13 +2111,22 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     state_bytes_max: int
     """Bytes of the packed data of a job. The same number limits the state of the job besides its data."""
 
+    stored_bytes_free: int
+    """Bytes of a dataset that may be stored at any ratio."""
+
     stored_bytes_max: int
     """Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the states and logs
-    of sessions.
+    of sessions. While blobs are files, the default is at most the bytes stored at the start and nine tenths of the
+    free disk.
     """
 
     stored_bytes_per_key_max: int
-    """Stored bytes per key."""
+    """Stored bytes per key. The default is at most half of `stored_bytes_max`."""
+
+    stored_ratio_max: int
+    """Average number of stored bytes per byte of the body as sent. The limit applies to datasets of more than
+    `stored_bytes_free` bytes, since a few bytes of a sparse or compressed body may stand for gibibytes.
+    """
 
     streams_max: int
     """Concurrent predictions that are answered line by line. Keys share them as `uploads_max` describes."""

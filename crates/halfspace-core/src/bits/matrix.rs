@@ -34,11 +34,12 @@ impl BitMatrix {
 
     /// Creates a matrix without rows that takes no more memory while it grows to `rows` rows.
     pub fn for_rows(n: usize, rows: usize) -> Self {
-        let words = rows.next_multiple_of(BLOCK_ROWS) * words_for(n);
-        Self {
-            words: Vec::with_capacity(words),
-            ..Self::new(n)
-        }
+        let mut matrix = Self::new(n);
+        let blocks = rows.div_ceil(BLOCK_ROWS);
+        let words = blocks.saturating_mul(BLOCK_ROWS * words_for(n));
+        // Without room for all rows the matrix grows row by row.
+        let _ = matrix.words.try_reserve_exact(words);
+        matrix
     }
 
     /// Creates a matrix from words in the block layout.

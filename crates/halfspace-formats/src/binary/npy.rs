@@ -5,6 +5,8 @@
 use std::io::Read;
 use std::ops::Range;
 
+use halfspace_core::memory;
+
 use crate::binary::npy_header::{self, NpyHeader, ValueKind};
 use crate::binary::row_reader::RowReader;
 use crate::building::parsed_rows::ParsedRows;
@@ -51,7 +53,10 @@ pub(crate) fn parse_values(
     let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
     let builder = builder.of_rows(header.rows, options.unlabelled);
     let mut builder = builder.of_kind(options.values)?;
-    let mut rows = RowReader::new(reader, table.columns * table.kind.bytes(), header.bytes);
+    let row_bytes = table.columns * table.kind.bytes();
+    // A row, and its values.
+    memory::need(2 * row_bytes as u64)?;
+    let mut rows = RowReader::new(reader, row_bytes, header.bytes);
     let (mut text, mut values) = (Vec::new(), Vec::new());
     for row in 1..=header.rows {
         let Some((_, bytes)) = rows.next_row()? else {

@@ -71,7 +71,7 @@ pub fn from_reader<T: DeserializeOwned>(
 
 /// Bounds the memory of a document as a tree of values. A map of one member is the costliest value of its length.
 fn value_bytes(text: &[u8]) -> u64 {
-    const MAP_BYTES: usize = 640;
+    const MAP_BYTES: usize = 1024;
     const VALUE_BYTES: usize = 64;
     let values = memchr2_iter(b',', b'[', text).count();
     let maps = memchr_iter(b'{', text).count();

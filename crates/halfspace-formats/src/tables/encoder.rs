@@ -1,5 +1,7 @@
 //! Encoded rows on their way into a sample.
 
+use halfspace_core::memory;
+
 use super::cell::Cell;
 use super::columns::TableColumns;
 use super::encoding::{CellFeatures, ColumnKind, TableEncoding};
@@ -63,6 +65,7 @@ impl Encoder {
             return Err(Fault::new(FormatErrorKind::EmptyData, detail));
         }
         let builder = SampleBuilder::dense(&options.limits, Some(n), spool)?;
+        memory::need_of::<f64>(if is_real { n } else { 0 })?;
         Ok(Self {
             values: vec![0.0; if is_real { n } else { 0 }],
             encoding,

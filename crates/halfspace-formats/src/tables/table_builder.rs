@@ -37,6 +37,8 @@ pub(crate) struct TableBuilder<'o> {
     stage: Stage,
     /// The place of the label if all other columns are features in their order and no preview needs the cells.
     label_place: Option<LabelPlace>,
+    /// The columns that a given encoding reads, in ascending order.
+    encoded: Vec<usize>,
     /// The numbers or the bits of a line. The buffers are reused.
     values: Vec<f64>,
     words: Vec<u64>,
@@ -148,6 +150,7 @@ impl<'o> TableBuilder<'o> {
             rows_dropped: 0,
             stage: Stage::Refused,
             label_place: None,
+            encoded: Vec::new(),
             values: Vec::new(),
             words: Vec::new(),
         };
@@ -158,6 +161,11 @@ impl<'o> TableBuilder<'o> {
                     Stage::Scan(_) => true,
                     Stage::Encoded(..) | Stage::Refused => false,
                 };
+                if let Stage::Encoded(_, places) = &stage {
+                    memory::need_of::<usize>(places.len())?;
+                    builder.encoded.clone_from(places);
+                    builder.encoded.sort_unstable();
+                }
                 let place = builder.table.label_place();
                 builder.label_place = place.filter(|_| is_direct && options.preview.is_none());
                 builder.stage = stage;
@@ -358,7 +366,9 @@ impl<'o> TableBuilder<'o> {
     /// Whether cells of a column are read.
     pub(crate) fn reads(&self, at: usize) -> bool {
         match &self.stage {
-            Stage::Encoded(_, places) => self.table.label == Some(at) || places.contains(&at),
+            Stage::Encoded(..) => {
+                self.table.label == Some(at) || self.encoded.binary_search(&at).is_ok()
+            }
             Stage::Plain(..) | Stage::Scan(_) | Stage::Refused => {
                 self.table.columns[at].ignored.is_none()
             }

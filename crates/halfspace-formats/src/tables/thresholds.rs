@@ -10,80 +10,135 @@ const DIGIT_BITS: u32 = 8;
 /// The numbers of a pass with one prefix, counted by their next bytes.
 type Histogram = [u64; 1 << DIGIT_BITS];
 
-/// The search for some quantiles of one column.
-pub(crate) struct QuantileSearch {
+/// The search for the quantiles k / (bins + 1) of the numbers of one column.
+pub(crate) enum QuantileSearch {
+    /// The keys of all numbers.
+    Kept { keys: Vec<u64>, bins: u32 },
+    /// The numbers are counted.
+    Counted(CountedNumbers),
+}
+
+/// The numbers of a long column.
+pub(crate) struct CountedNumbers {
     /// The place of each quantile among the numbers with its prefix, from 0, and the prefix: the bits of the quantile
     /// that the passes so far have fixed. The prefixes ascend.
     quantiles: Vec<(u64, u64)>,
-    numbers: Numbers,
+    /// The different prefixes in ascending order, with a histogram each.
+    histograms: Vec<(u64, Box<Histogram>)>,
+    /// The number of bits of a prefix.
+    bits: u32,
 }
 
-/// The numbers of a column.
-enum Numbers {
-    /// All numbers as keys. The places of the quantiles are final.
-    Kept(Vec<u64>),
-    /// The different prefixes with a histogram each, in ascending order, and the number of bits of a prefix.
-    Counted(Vec<(u64, Box<Histogram>)>, u32),
+/// Returns the places of the quantiles among `count` sorted numbers, from 0.
+fn places(count: u64, bins: u32) -> impl Iterator<Item = u64> {
+    (1..=bins).map(move |k| {
+        let place = u128::from(count.saturating_sub(1)) * u128::from(k) / u128::from(bins + 1);
+        place as u64
+    })
 }
 
 impl QuantileSearch {
-    /// Returns the bytes of a search for `bins` quantiles of `count` numbers.
-    pub(crate) fn bytes(count: u64, bins: u32) -> u64 {
-        let kept = count.saturating_mul(size_of::<u64>() as u64);
-        kept.min(u64::from(bins) * size_of::<Histogram>() as u64) + 32 * u64::from(bins)
+    /// Whether a search that keeps `count` numbers takes at most as much memory as one that counts them.
+    fn is_short(count: u64, bins: u32) -> bool {
+        count <= u64::from(bins) << DIGIT_BITS
     }
 
-    /// Begins the search for the quantiles k / (bins + 1) of `count` numbers.
-    pub(crate) fn new(count: u64, bins: u32) -> Self {
-        let place = |k: u32| {
-            let place = u128::from(count.saturating_sub(1)) * u128::from(k) / u128::from(bins + 1);
-            place as u64
+    /// Returns the bytes of a search among `count` numbers.
+    pub(crate) fn bytes(count: u64, bins: u32) -> u64 {
+        let each = match Self::is_short(count, bins) {
+            true => return count * size_of::<u64>() as u64,
+            false => size_of::<(u64, u64)>() + size_of::<(u64, Box<Histogram>)>(),
         };
-        let is_short = count <= u64::from(bins) << DIGIT_BITS;
-        Self {
-            quantiles: (1..=bins).map(|k| (place(k), 0)).collect(),
-            numbers: match is_short {
-                true => Numbers::Kept(Vec::with_capacity(count as usize)),
-                false => Numbers::Counted(vec![(0, Box::new([0; 1 << DIGIT_BITS]))], 0),
+        u64::from(bins) * (each + size_of::<Histogram>()) as u64
+    }
+
+    /// Begins the search among `count` numbers.
+    pub(crate) fn new(count: u64, bins: u32) -> Self {
+        match Self::is_short(count, bins) {
+            true => Self::Kept {
+                keys: Vec::with_capacity(count as usize),
+                bins,
             },
+            false => Self::Counted(CountedNumbers {
+                quantiles: places(count, bins).map(|place| (place, 0)).collect(),
+                histograms: vec![(0, Box::new([0; 1 << DIGIT_BITS]))],
+                bits: 0,
+            }),
         }
     }
 
     /// Returns the number of passes over the rows.
     pub(crate) fn passes(&self) -> u32 {
-        match self.numbers {
-            Numbers::Kept(_) => 1,
-            Numbers::Counted(..) => u64::BITS / DIGIT_BITS,
+        match self {
+            Self::Kept { .. } => 1,
+            Self::Counted(_) => u64::BITS / DIGIT_BITS,
         }
     }
 
     /// Sees a number in the present pass.
     pub(crate) fn see(&mut self, number: f64) {
         let key = ordered(number);
-        match &mut self.numbers {
-            Numbers::Kept(keys) if keys.len() < keys.capacity() => keys.push(key),
-            Numbers::Kept(_) => {}
-            Numbers::Counted(histograms, bits) => {
-                let prefix = key.checked_shr(u64::BITS - *bits).unwrap_or(0);
-                let digit = key >> (u64::BITS - DIGIT_BITS - *bits) & ((1 << DIGIT_BITS) - 1);
-                let found = histograms.binary_search_by_key(&prefix, |&(prefix, _)| prefix);
-                if let Ok(found) = found {
-                    histograms[found].1[digit as usize] += 1;
-                }
-            }
+        match self {
+            Self::Kept { keys, .. } if keys.len() < keys.capacity() => keys.push(key),
+            Self::Kept { .. } => {}
+            Self::Counted(counted) => counted.see(key),
         }
     }
 
     /// Ends a pass.
     pub(crate) fn end_pass(&mut self) {
-        let Numbers::Counted(histograms, bits) = &mut self.numbers else {
-            return;
+        if let Self::Counted(counted) = self {
+            counted.end_pass();
+        }
+    }
+
+    /// Returns the quantiles above `minimum` after all passes, in ascending order without repeats.
+    pub(crate) fn finish(self, minimum: f64) -> Vec<f64> {
+        let keys: Vec<u64> = match self {
+            Self::Kept { mut keys, bins } => {
+                keys.sort_unstable();
+                let places = places(keys.len() as u64, bins);
+                let mut found: Vec<u64> = places
+                    .filter_map(|place| keys.get(place as usize).copied())
+                    .collect();
+                found.dedup();
+                found.shrink_to_fit();
+                found
+            }
+            Self::Counted(counted) => {
+                debug_assert_eq!(counted.bits, u64::BITS);
+                counted
+                    .quantiles
+                    .iter()
+                    .map(|&(_, prefix)| prefix)
+                    .collect()
+            }
         };
-        if *bits == u64::BITS {
+        let numbers = keys.into_iter().map(number);
+        let mut thresholds: Vec<f64> = numbers.filter(|&number| number > minimum).collect();
+        thresholds.dedup();
+        thresholds
+    }
+}
+
+impl CountedNumbers {
+    fn see(&mut self, key: u64) {
+        let prefix = key.checked_shr(u64::BITS - self.bits).unwrap_or(0);
+        let found = self
+            .histograms
+            .binary_search_by_key(&prefix, |&(prefix, _)| prefix);
+        if let Ok(found) = found {
+            let digit = key >> (u64::BITS - DIGIT_BITS - self.bits) & ((1 << DIGIT_BITS) - 1);
+            self.histograms[found].1[digit as usize] += 1;
+        }
+    }
+
+    fn end_pass(&mut self) {
+        if self.bits == u64::BITS {
             return;
         }
-        *bits += DIGIT_BITS;
-        let mut counted = std::mem::take(histograms).into_iter().peekable();
+        self.bits += DIGIT_BITS;
+        let mut counted = std::mem::take(&mut self.histograms).into_iter().peekable();
         for (place, prefix) in &mut self.quantiles {
             while counted.next_if(|(other, _)| *other < *prefix).is_some() {}
             let Some((_, counts)) = counted.peek() else {
@@ -99,32 +154,17 @@ impl QuantileSearch {
             }
             *prefix = *prefix << DIGIT_BITS | digit;
         }
+        drop(counted);
+        if self.bits == u64::BITS {
+            return;
+        }
         for &(_, prefix) in &self.quantiles {
-            if histograms.last().is_none_or(|(last, _)| *last != prefix) {
-                histograms.push((prefix, Box::new([0; 1 << DIGIT_BITS])));
+            let last = self.histograms.last();
+            if last.is_none_or(|&(last, _)| last != prefix) {
+                let histogram = Box::new([0; 1 << DIGIT_BITS]);
+                self.histograms.push((prefix, histogram));
             }
         }
-    }
-
-    /// Returns the quantiles above `minimum` after all passes, in ascending order without repeats.
-    pub(crate) fn finish(self, minimum: f64) -> Vec<f64> {
-        let keys: Vec<u64> = match self.numbers {
-            Numbers::Kept(mut keys) => {
-                keys.sort_unstable();
-                let places = self.quantiles.iter().map(|&(place, _)| place as usize);
-                places
-                    .filter_map(|place| keys.get(place).copied())
-                    .collect()
-            }
-            Numbers::Counted(_, bits) => {
-                debug_assert_eq!(bits, u64::BITS);
-                self.quantiles.iter().map(|&(_, prefix)| prefix).collect()
-            }
-        };
-        let numbers = keys.into_iter().map(number);
-        let mut thresholds: Vec<f64> = numbers.filter(|&number| number > minimum).collect();
-        thresholds.dedup();
-        thresholds
     }
 }
 

@@ -4,6 +4,7 @@ mod arff;
 mod bad_workbooks;
 mod binary;
 mod blocks;
+mod budgets;
 mod coding;
 mod corpus;
 mod json;

@@ -6,6 +6,7 @@
 
 use std::io::{ErrorKind, Read};
 
+use halfspace_core::memory;
 use memchr::{memchr, memrchr};
 
 use crate::error::{Fault, FormatError, Place};
@@ -128,6 +129,10 @@ impl<R: Read> LineSteps<R> {
         (self.read, self.whole, self.singly_until) = (0, 0, 0);
         while self.whole == 0 && !self.is_ended {
             let before = self.waiting.len();
+            if before + READ_BYTES > self.waiting.capacity() {
+                // The buffer doubles, and both blocks exist while the bytes move.
+                memory::need(2 * (self.waiting.capacity() + READ_BYTES) as u64)?;
+            }
             self.waiting.resize(before + READ_BYTES, 0);
             let read = self.reader.read(&mut self.waiting[before..]);
             self.waiting

@@ -152,9 +152,10 @@ impl Generated {
     /// # Panics
     /// Panics if the plan is unlimited.
     pub fn materialise(plan: Plan, seed: Seed, run: &Run) -> Data {
-        assert!(plan.count.is_some(), "an unlimited plan");
+        let count = plan.count.expect("a finite plan");
         let is_labelled = plan.sampling == Sampling::Uniform;
-        let mut matrix = BitMatrix::new(plan.target.n());
+        let rows = usize::try_from(count).unwrap_or(usize::MAX);
+        let mut matrix = BitMatrix::for_rows(plan.target.n(), rows);
         let mut positives = Vec::new();
         let mut stream = Self::new(plan, seed, Presentation::Labelled);
         while let Some(block) = stream.draw_block() {

@@ -22,7 +22,7 @@ use crate::ColumnEncoding;
 use crate::tables::cell::{Cell, DecimalMark};
 
 /// Rows of the short form, and of the long one.
-const SHORT_ROWS: usize = 1_000;
+const SHORT_ROWS: usize = 300;
 
 const NAMES: [&str; 10] = [
     "select",
@@ -528,6 +528,7 @@ if language == "sqlite":
     labels = [row[-1] for row in sorted(database.execute(query), key=lambda row: row[0])]
 else:
     types = ["double precision" if base["is_typed"] and is_number else "text" for _, is_number in columns]
+    types[0] = "integer"
     typed = ", ".join(f"{name(column)} {kind}" for (column, _), kind in zip(columns, types))
     out = io.StringIO()
     quoted = lambda cell: '"' + cell.replace('"', '""') + '"' if isinstance(cell, str) else "" if cell is None else repr(cell)

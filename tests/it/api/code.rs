@@ -137,16 +137,21 @@ async fn inexact_programs_are_refused_with_the_limit() {
     }
 }
 
+/// Trains on two rows of `n` features and returns the path of the model.
+async fn wide(service: &Service, n: usize) -> String {
+    let headers = [("content-type", "text/x-libsvm"), ("prefer", "wait=60")];
+    let path = "/v1/learners/perceptron/train?seed=1";
+    let body = format!("+1 {n}:1\n-1 1:1\n");
+    let answer = service.send(request("POST", path, &headers, body)).await;
+    let model = answer.expect(200).json()["result"]["model"].clone();
+    format!("/v1/models/{}", model.as_str().unwrap())
+}
+
 /// The description of such a program would take gigabytes.
 #[tokio::test]
 async fn the_program_of_a_wide_model_is_refused_with_the_limit_and_the_way_out() {
     let service = Service::start().await;
-    let headers = [("content-type", "text/x-libsvm"), ("prefer", "wait=60")];
-    let path = "/v1/learners/perceptron/train?seed=1";
-    let body = "+1 1048576:1\n-1 1:1\n";
-    let answer = service.send(request("POST", path, &headers, body)).await;
-    let model = answer.expect(200).json()["result"]["model"].clone();
-    let model = format!("/v1/models/{}", model.as_str().unwrap());
+    let model = wide(&service, 1 << 20).await;
     for language in ["python", "c", "rust", "sqlite", "postgresql", "excel"] {
         let refused = service
             .get(&format!("{model}/code?language={language}"))
@@ -160,10 +165,19 @@ async fn the_program_of_a_wide_model_is_refused_with_the_limit_and_the_way_out()
     }
     let weights = service.get(&format!("{model}/weights.npy")).await;
     assert!(weights.expect(200).body.len() >= 8 << 20);
-    // The whole document is the export, and is read and written off the runtime.
-    let document = service.get(&model).await.expect(200).json();
+}
+
+/// A large document is read and written in the blocking pool, and is the same document.
+#[tokio::test]
+async fn the_document_of_a_wide_model_has_every_weight() {
+    let service = Service::start().await;
+    let model = wide(&service, 50_000).await;
+    let answer = service.get(&model).await.expect(200);
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    let document = answer.json();
     assert_eq!(
         document["hypothesis"]["weights"].as_array().unwrap().len(),
-        1 << 20
+        50_000
     );
+    service.get(&format!("{model}/receipt")).await.expect(200);
 }

@@ -22,7 +22,7 @@ use crate::ColumnEncoding;
 use crate::tables::cell::{Cell, DecimalMark};
 
 /// Rows of the short form, and of the long one.
-const SHORT_ROWS: usize = 1_000;
+const SHORT_ROWS: usize = 300;
 
 const NAMES: [&str; 10] = [
     "select",
@@ -528,6 +528,7 @@ if language == "sqlite":
     labels = [row[-1] for row in sorted(database.execute(query), key=lambda row: row[0])]
 else:
     types = ["double precision" if base["is_typed"] and is_number else "text" for _, is_number in columns]
+    types[0] = "integer"
     typed = ", ".join(f"{name(column)} {kind}" for (column, _), kind in zip(columns, types))
     out = io.StringIO()
     quoted = lambda cell: '"' + cell.replace('"', '""') + '"' if isinstance(cell, str) else "" if cell is None else repr(cell)
@@ -764,20 +765,48 @@ fn odd_cells(language: Language) {
         classes: None,
     };
     let source = program.source(language).expect("small weights");
-    if matches!(language, Language::Sqlite | Language::Postgresql) {
-        let answers = program_answers(language, &place, &source, &table, &table.rows, false, rng);
-        if let Some(answers) = answers {
-            let answers: Vec<&str> = answers.lines().collect();
-            for ((row, expected), answer) in table.rows.iter().zip(&expected).zip(answers) {
-                assert_eq!(answer, *expected, "{row:?}");
-            }
+    let answers = match language {
+        Language::Sqlite | Language::Postgresql => {
+            program_answers(language, &place, &source, &table, &table.rows, false, rng)
         }
-        return;
-    }
-    let Some(mut program) = command(language, &place, &source) else {
+        Language::Python => {
+            let model = place.with("model.py", &source);
+            let rows = place.with("rows.json", &json!(table.rows).to_string());
+            let script = place.with("each.py", EACH_ROW);
+            let mut python = Command::new("python3");
+            lines(python.arg(script).args([model, rows]), "").map(|lines| lines.join("\n"))
+        }
+        _ => return odd_files(language, &place, &source, &table, &expected, rng),
+    };
+    let Some(answers) = answers else {
         return;
     };
-    for (row, expected) in table.rows.iter().zip(expected) {
+    let answers: Vec<&str> = answers.lines().collect();
+    assert_eq!(answers.len(), expected.len());
+    for ((row, expected), answer) in table.rows.iter().zip(&expected).zip(answers) {
+        assert_eq!(answer, *expected, "{row:?}");
+    }
+}
+
+/// Predicts each row by itself.
+const EACH_ROW: &str = "import json, runpy, sys\n\
+    predict = runpy.run_path(sys.argv[1])['predict']\n\
+    for row in json.load(open(sys.argv[2], encoding='utf-8')):\n    try: print(predict(row))\n    \
+    except ValueError: print(None)\n";
+
+/// Compares a program with the service on files of one row.
+fn odd_files(
+    language: Language,
+    place: &Place,
+    source: &str,
+    table: &Table,
+    expected: &[&str],
+    rng: &mut StdRng,
+) {
+    let Some(mut program) = command(language, place, source) else {
+        return;
+    };
+    for (row, &expected) in table.rows.iter().zip(expected) {
         let output =
             run(&mut program, &table.csv(std::slice::from_ref(row), rng)).expect("a program");
         let label = String::from_utf8(output.stdout).expect("UTF-8");

@@ -25,8 +25,9 @@ FRAMES = """() => new Promise(done => {
     frame();
 })"""
 TIMEOUT = 15_000
-
-expect.set_options(timeout=TIMEOUT)
+# Tests of the long form fill the machine, also for the tests beside them, and a job of one lasts ten minutes.
+LONG_TIMEOUT = 60_000
+LONG_TEST_SECONDS = 1800
 
 
 def pytest_addoption(parser):
@@ -39,14 +40,20 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: a test of the long form")
     config.addinivalue_line("markers", "faults: the test causes errors that the browser reports")
+    expect.set_options(timeout=timeout_of(config))
+
+
+def timeout_of(config) -> int:
+    """Milliseconds that a test waits for the page."""
+    return LONG_TIMEOUT if config.getoption("--long") else TIMEOUT
 
 
 def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--long"):
-        skip = pytest.mark.skip(reason="the long form runs this test")
-        for item in items:
-            if item.get_closest_marker("long"):
-                item.add_marker(skip)
+    is_long = config.getoption("--long")
+    mark = pytest.mark.timeout(LONG_TEST_SECONDS) if is_long else pytest.mark.skip(reason="the long form runs this test")
+    for item in items:
+        if item.get_closest_marker("long"):
+            item.add_marker(mark)
 
 
 class Service:
@@ -157,7 +164,7 @@ def watched(page: Page, faults: list[str], may_fail: bool) -> None:
 def page(request, browser, service) -> Iterator[Page]:
     """A page in a context of its own. The test fails if the page has a fault."""
     context = browser.new_context(base_url=service.address, accept_downloads=True, viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(TIMEOUT)
+    context.set_default_timeout(timeout_of(request.config))
     page = context.new_page()
     faults: list[str] = []
     watched(page, faults, request.node.get_closest_marker("faults") is not None)

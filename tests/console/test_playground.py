@@ -81,7 +81,7 @@ def test_the_answers_are_those_of_the_session(page, service, learner, count):
     page.goto(place(learner=learner, seed=7, dataset=dataset, speed="full", stop__max_examples=count))
     ready(page)
     page.get_by_role("button", name="Play", exact=True).click()
-    expect(page.get_by_text("has ended: limit")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("has ended: limit")).to_be_visible(timeout=60_000 if count == 1000 else 600_000)
     at(page, count)
     request = {"learner": {"name": learner}, "n": 15, "seed": 7}
     expected = [(answer["position"], answer["prediction"], answer["mistake"]) for answer in api_answers(service, request, dataset, count)]

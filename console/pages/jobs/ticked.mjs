@@ -60,7 +60,7 @@ function OnAll({ verb, ids, recipe, question, onDone }) {
     for (const request of requests) {
       const { items } = /** @type {Schemas["JobOutcomes"]} */ (await patiently(() => call(request, abort), abort, 5));
       // Another person may have deleted a job since.
-      const done = items.filter(({ refusal }) => refusal === null || refusal.code === "not-found").map(({ id }) => id);
+      const done = items.filter(({ refusal }) => !refusal || refusal.code === "not-found").map(({ id }) => id);
       if (verb === "Delete") done.forEach((id) => announce(`v1/jobs/${id}`));
       setRefusals((before) => [...new Set([...before, ...items.filter(({ id }) => !done.includes(id)).map(({ id, refusal }) => `${shortId(id)}: ${refusal?.detail}`)])]);
       onDone(done);

@@ -87,7 +87,7 @@ impl From<DefaultStop> for DefaultStopDocument {
             (Some(1), _) => "after one pass over the data".to_owned(),
             (Some(passes), _) => format!("after {passes} passes over the data"),
             (None, Some(mistakes)) => format!("after {mistakes} mistakes"),
-            (None, None) => "at limits of the learner, which its parameters state".to_owned(),
+            (None, None) => "at limits of the learner itself".to_owned(),
         };
         let by_confidence = match (stop.confidence(false), stop.confidence(true)) {
             (Some(confidence), _) => {

@@ -1584,6 +1584,13 @@ class JobError(Struct, kw_only=True, omit_defaults=True):
     """An explanation in words."""
 
 
+class JobIds(Struct, kw_only=True, omit_defaults=True):
+    """Jobs to cancel or to delete."""
+
+    ids: list[JobId]
+    """Ids of jobs. Parts are cancelled and deleted with the job of which they are parts."""
+
+
 class JobList(Struct, kw_only=True, omit_defaults=True):
     """A page of jobs, newest first."""
 
@@ -1591,6 +1598,32 @@ class JobList(Struct, kw_only=True, omit_defaults=True):
 
     next_cursor: str | None = None
     """Cursor of the next page; null on the last page."""
+
+
+class JobOutcome(Struct, kw_only=True, omit_defaults=True):
+    """What became of one job."""
+
+    id: JobId
+
+    refusal: JobRefusal | None = None
+
+    status: Status | None = None
+
+
+class JobOutcomes(Struct, kw_only=True, omit_defaults=True):
+    """What became of each job of the request."""
+
+    items: list[JobOutcome]
+    """One item for each id, in the order of the request."""
+
+
+class JobRefusal(Struct, kw_only=True, omit_defaults=True):
+    """Reason why a job was neither cancelled nor deleted."""
+
+    code: str
+    """Name of the error, as in a problem document. `/problems/{code}` explains it."""
+
+    detail: str
 
 
 class JobRequest(Struct, kw_only=True, omit_defaults=True):

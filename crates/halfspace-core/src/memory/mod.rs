@@ -10,4 +10,6 @@ mod allocator;
 mod budget;
 
 pub use allocator::{CountingAllocator, foreign, live_bytes};
-pub use budget::{Grant, MemoryBudget, NoMemory, SMALL_BYTES_MAX, SharedGrant, check, need};
+pub use budget::{
+    Grant, MemoryBudget, NoMemory, SMALL_BYTES_MAX, SharedGrant, SpareMemory, check, need,
+};

@@ -9,6 +9,7 @@ pub mod logging;
 mod metrics;
 mod operations;
 mod stores;
+pub mod terminal;
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -51,8 +51,8 @@ pub fn without_variables(command: Command, is_without: &dyn Fn(&Id) -> bool) -> 
     command.mut_subcommands(|command| without_variables(command, is_without))
 }
 
-/// An error, with the variable or file that gave the value of each setting that it names. A value of a flag or a
-/// default has neither.
+/// An error, with the flag of each setting that it names and the variable or file that gave the value. A flag that the
+/// error names itself and a default need neither.
 pub fn with_sources(error: &str, command: &Command, matches: &ArgMatches) -> String {
     let mut told = error.to_owned();
     let is_named = |name: &str| {
@@ -70,12 +70,14 @@ pub fn with_sources(error: &str, command: &Command, matches: &ArgMatches) -> Str
         let (Some(flag), Some(variable)) = (argument.get_long(), variable_of(argument)) else {
             continue;
         };
-        if !is_named(&format!("--{flag}")) && !is_named(variable) {
+        let is_flag_named = is_named(&format!("--{flag}"));
+        if !is_flag_named && !is_named(variable) {
             continue;
         }
         let id = argument.get_id().as_str();
         let source = matches.try_get_raw(id).ok().and(matches.value_source(id));
         let place = match (source, file_of(argument)) {
+            (Some(ValueSource::CommandLine), _) if !is_flag_named => "the command line".to_owned(),
             (Some(ValueSource::EnvVariable), _) => variable.to_owned(),
             (Some(ValueSource::DefaultValue), Some(file)) => format!("the file that {file} names"),
             _ => continue,

@@ -151,6 +151,22 @@ class Operations:
         """
         return self._send(Call("POST", "/v1/jobs", accept="application/json", header={"Prefer": prefer}, body=body, creates=True), types.Job)
 
+    def cancel_jobs(self, body: types.JobIds) -> types.JobOutcomes:
+        """Cancels several jobs.
+
+        Each job ends as if you had cancelled it alone; a job that you cancelled before is no error. The answer
+        tells for each id what became of it, so look for a `refusal`. You can safely repeat the request.
+        """
+        return self._send(Call("POST", "/v1/jobs/cancel", accept="application/json", body=body), types.JobOutcomes)
+
+    def delete_jobs(self, body: types.JobIds) -> types.JobOutcomes:
+        """Deletes several ended jobs. Their models stay.
+
+        The answer tells for each id what became of it. A job that has not ended is refused; cancel it first. After
+        a repeated request, the jobs that the first one deleted are refused as `not-found`.
+        """
+        return self._send(Call("POST", "/v1/jobs/delete", accept="application/json", body=body), types.JobOutcomes)
+
     def delete_job(self, id: str) -> None:
         """Deletes an ended job. The model of the job stays.
 
@@ -723,6 +739,22 @@ class AsyncOperations:
         wait=S` the answer waits up to S seconds for the end of the job.
         """
         return await self._send(Call("POST", "/v1/jobs", accept="application/json", header={"Prefer": prefer}, body=body, creates=True), types.Job)
+
+    async def cancel_jobs(self, body: types.JobIds) -> types.JobOutcomes:
+        """Cancels several jobs.
+
+        Each job ends as if you had cancelled it alone; a job that you cancelled before is no error. The answer
+        tells for each id what became of it, so look for a `refusal`. You can safely repeat the request.
+        """
+        return await self._send(Call("POST", "/v1/jobs/cancel", accept="application/json", body=body), types.JobOutcomes)
+
+    async def delete_jobs(self, body: types.JobIds) -> types.JobOutcomes:
+        """Deletes several ended jobs. Their models stay.
+
+        The answer tells for each id what became of it. A job that has not ended is refused; cancel it first. After
+        a repeated request, the jobs that the first one deleted are refused as `not-found`.
+        """
+        return await self._send(Call("POST", "/v1/jobs/delete", accept="application/json", body=body), types.JobOutcomes)
 
     async def delete_job(self, id: str) -> None:
         """Deletes an ended job. The model of the job stays.

@@ -1524,6 +1524,13 @@ class JobError(Struct, kw_only=True, omit_defaults=True):
     """An explanation in words."""
 
 
+class JobIds(Struct, kw_only=True, omit_defaults=True):
+    """Jobs to cancel or to delete."""
+
+    ids: list[JobId]
+    """Ids of jobs. Parts are cancelled and deleted with the job of which they are parts."""
+
+
 class JobList(Struct, kw_only=True, omit_defaults=True):
     """A page of jobs, newest first."""
 
@@ -1531,6 +1538,32 @@ class JobList(Struct, kw_only=True, omit_defaults=True):
 
     next_cursor: str | None = None
     """Cursor of the next page; null on the last page."""
+
+
+class JobOutcome(Struct, kw_only=True, omit_defaults=True):
+    """What became of one job."""
+
+    id: JobId
+
+    refusal: JobRefusal | None = None
+
+    status: Status | None = None
+
+
+class JobOutcomes(Struct, kw_only=True, omit_defaults=True):
+    """What became of each job of the request."""
+
+    items: list[JobOutcome]
+    """One item for each id, in the order of the request."""
+
+
+class JobRefusal(Struct, kw_only=True, omit_defaults=True):
+    """Reason why a job was neither cancelled nor deleted."""
+
+    code: str
+    """Name of the error, as in a problem document. `/problems/{code}` explains it."""
+
+    detail: str
 
 
 class JobRequest(Struct, kw_only=True, omit_defaults=True):
@@ -1792,11 +1825,11 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     experiment_runs_max: int
     """Runs per point of an experiment."""
 
-    experiment_seconds_max: float
-    """Estimated seconds of one core for an experiment, summed over all its parts."""
-
     grid_trainings_max: int
     """Trainings per grid."""
+
+    job_ids_max: int
+    """Jobs per request that cancels or deletes several jobs."""
 
     jobs_queued_max: int
     """Waiting jobs of all keys together."""
@@ -1829,6 +1862,9 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """Bytes of the requests of all parts of a job. Each training of a grid and each part of an experiment has a
     request of its own.
     """
+
+    parts_seconds_max: float
+    """Estimated seconds of one core for an experiment, a grid or a comparison, summed over all its parts."""
 
     prediction_bytes_max: int
     """Bytes of a document of predictions, and of the data that a construction returns. Predictions come without scores
@@ -1954,11 +1990,11 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     experiment_runs_max: int
     """Runs per point of an experiment."""
 
-    experiment_seconds_max: float
-    """Estimated seconds of one core for an experiment, summed over all its parts."""
-
     grid_trainings_max: int
     """Trainings per grid."""
+
+    job_ids_max: int
+    """Jobs per request that cancels or deletes several jobs."""
 
     jobs_queued_max: int
     """Waiting jobs of all keys together."""
@@ -1991,6 +2027,9 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Bytes of the requests of all parts of a job. Each training of a grid and each part of an experiment has a
     request of its own.
     """
+
+    parts_seconds_max: float
+    """Estimated seconds of one core for an experiment, a grid or a comparison, summed over all its parts."""
 
     prediction_bytes_max: int
     """Bytes of a document of predictions, and of the data that a construction returns. Predictions come without scores

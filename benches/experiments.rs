@@ -32,7 +32,7 @@ fn main() {
 
 fn experiment(figure: &str) -> Experiment {
     let figure = Figure::find(figure).expect("a figure");
-    figure.spec().check(f64::INFINITY).expect("in range")
+    figure.spec().check().expect("in range")
 }
 
 /// Measures single runs at each point for a tenth of a second.

@@ -9,6 +9,7 @@ pub mod logging;
 mod metrics;
 mod operations;
 mod stores;
+pub mod terminal;
 mod watchdog;
 
 use std::net::SocketAddr;

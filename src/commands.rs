@@ -22,10 +22,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::logging::{log_to_stderr, tell_fatal};
+use crate::app::terminal::Shown;
 use crate::app::{self, Service};
 use crate::config::{
     Command, CommandLine, KernelsChoice, KeysCommand, LogFormat, ServeCommand, Settings,
-    command_line, early_log_format, given_settings, names_listen, unknown_variable,
+    command_line, early_log_format, given_settings, names_listen, unknown_variable, with_sources,
 };
 use crate::jobs::CheckNews;
 use crate::memory::return_free_memory;
@@ -52,11 +53,8 @@ pub fn main() -> ExitCode {
     #[expect(clippy::disallowed_methods)]
     let variable = std::env::var("HALFSPACE_LOG_FORMAT").ok();
     let early = early_log_format(&arguments, variable.as_deref());
-    if let Some(name) = unknown_variable(names) {
-        tell_fatal(
-            early,
-            &format!("unknown setting {name}; see halfspace --help"),
-        );
+    if let Some(fault) = unknown_variable(names) {
+        tell_fatal(early, &fault);
         return ExitCode::from(2);
     }
     // The settings of secrets also come from files that variables name.
@@ -95,7 +93,8 @@ pub fn main() -> ExitCode {
     ) {
         Ok(status) => status,
         Err(error) => {
-            tell_fatal(line.settings.log_format, &error.to_string());
+            let told = with_sources(&error.to_string(), &command, &matches);
+            tell_fatal(line.settings.log_format, &told);
             error.downcast_ref().map_or(failure, Failure::exit_code)
         }
     }
@@ -248,7 +247,7 @@ fn served_address(settings: &Settings, matches: &ArgMatches) -> SocketAddr {
 /// Copies the store and reports the contents of the copy.
 async fn backup(settings: &Settings, directory: &Path) -> Result<(), Box<dyn Error>> {
     let copy = app::backup(settings, directory).await?;
-    let mut out = std::io::stdout();
+    let mut out = Shown(std::io::stdout());
     writeln!(
         out,
         "{} holds the database and {} blobs of {} bytes",
@@ -268,19 +267,23 @@ async fn backup(settings: &Settings, directory: &Path) -> Result<(), Box<dyn Err
         "  to restore: halfspace --data-dir {}",
         directory.display()
     )?;
+    let mut warnings = Shown(std::io::stderr());
     for key in &copy.lost {
-        eprintln!("warning: the blob {key} is missing in the store and therefore in the copy");
+        writeln!(
+            warnings,
+            "warning: the blob {key} is missing in the store and therefore in the copy"
+        )?;
     }
     Ok(())
 }
 
 /// Checks the store. Damage and summary go to standard output, progress to standard error.
 async fn check(settings: &Settings, json: bool) -> Result<ExitCode, Box<dyn Error>> {
-    let mut out = std::io::stdout();
+    let mut out = Shown(std::io::stdout());
     let mut tell = |news: CheckNews| {
         // The reader may have closed the pipe. The exit status is still correct.
         let _ = match news {
-            CheckNews::Progress(text) => writeln!(std::io::stderr(), "{text}"),
+            CheckNews::Progress(text) => writeln!(Shown(std::io::stderr()), "{text}"),
             CheckNews::Damage(damage) if json => {
                 writeln!(out, "{}", serde_json::json!({"damage": damage}))
             }
@@ -307,7 +310,7 @@ async fn check(settings: &Settings, json: bool) -> Result<ExitCode, Box<dyn Erro
 
 /// Runs a command for API keys and reports the result.
 async fn keys(settings: &Settings, command: KeysCommand) -> Result<(), Box<dyn Error>> {
-    let mut out = std::io::stdout();
+    let mut out = Shown(std::io::stdout());
     match command {
         KeysCommand::Create(new) => {
             let (key, secret) = app::create_key(settings, new).await?;
@@ -364,10 +367,10 @@ fn limits(quotas: &KeyQuotas) -> String {
 /// Prints the address, the page of documentation and an example request.
 fn welcome(address: SocketAddr, role: Role) -> std::io::Result<()> {
     let address = reachable(address);
-    let mut out = std::io::stdout();
+    let mut out = Shown(std::io::stdout());
     writeln!(out, "halfspace listens on http://{address}")?;
     if role == Role::Worker {
-        return out.flush();
+        return Ok(());
     }
     writeln!(out, "  docs  http://{address}/docs")?;
     writeln!(
@@ -377,7 +380,7 @@ fn welcome(address: SocketAddr, role: Role) -> std::io::Result<()> {
          -d '{{\"generated\": {{\"n\": 101, \"target\": {{\"binary_weights\": {{}}}}, \
          \"sampling\": \"uniform-positive\"}}}}'"
     )?;
-    out.flush()
+    Ok(())
 }
 
 /// Replaces an unspecified address by loopback, so that a client on this machine can connect.

@@ -30,7 +30,7 @@ pub use learning::{
     TheoryCommand, TrainCommand, known_format,
 };
 
-pub use given::{early_log_format, given_settings, names_listen, unknown_variable};
+pub use given::{early_log_format, given_settings, names_listen, unknown_variable, with_sources};
 
 /// Learning as a service: named learners run as durable jobs over HTTP.
 #[derive(Debug, Parser)]
@@ -44,8 +44,9 @@ pub struct CommandLine {
     pub settings: Settings,
 }
 
-/// The command line with the secrets of files, for these arguments. `variable` reads the environment. The help of a
-/// command other than `serve` shows the options of this command only.
+/// The command line with the secrets of files, for these arguments. `variable` reads the environment. A setting that
+/// the arguments give reads neither its variable nor its file, whatever they hold. The help of a command other than
+/// `serve` shows the options of this command only.
 ///
 /// # Errors
 /// The fault of a file with a secret, and the variable that names the file.
@@ -54,11 +55,13 @@ pub fn command_line(
     variable: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<clap::Command, String> {
     let mut command = CommandLine::command();
-    let first = command.clone().ignore_errors(true);
-    if let Ok(given) = first.try_get_matches_from(arguments)
-        && !matches!(given.subcommand_name(), Some("healthcheck" | "openapi"))
-    {
-        command = secret_files::with_secret_files(command, &given, variable)?;
+    let first = given::without_variables(command.clone(), &|_| true).ignore_errors(true);
+    if let Ok(given) = first.try_get_matches_from(arguments) {
+        let flags = given::flags(&given);
+        command = given::without_variables(command, &|id| flags.contains(id));
+        if !matches!(given.subcommand_name(), Some("healthcheck" | "openapi")) {
+            command = secret_files::with_secret_files(command, &given, &flags, variable)?;
+        }
     }
     // The settings become arguments of the commands.
     command.build();
@@ -137,6 +140,9 @@ pub struct Replay {
     /// Parameter of the data, as in the query of the request that sent the data. May be repeated.
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = learning::pair)]
     pub parameters: Vec<(String, String)>,
+    /// Seconds after which the replay is given up, with exit status 2.
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub max_seconds: u64,
 }
 
 /// The commands for API keys.
@@ -403,7 +409,8 @@ pub struct Settings {
     #[arg(long, env = "HALFSPACE_MEMORY_BYTES_MAX", global = true)]
     pub memory_bytes_max: Option<u64>,
     /// Disk space for blobs that are cached from an object store, in bytes.
-    #[arg(long, env = "HALFSPACE_BLOB_CACHE_BYTES_MAX", default_value_t = 10 << 30, global = true)]
+    #[arg(long, env = "HALFSPACE_BLOB_CACHE_BYTES_MAX", default_value_t = 10 << 30, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=COUNT_MAX))]
     pub blob_cache_bytes_max: u64,
     /// The limits of the service.
     #[command(flatten)]
@@ -468,12 +475,15 @@ impl TypedValueParser for SecretParser {
     fn parse_ref(
         &self,
         command: &clap::Command,
-        _: Option<&clap::Arg>,
+        argument: Option<&clap::Arg>,
         value: &OsStr,
     ) -> Result<Secret, clap::Error> {
         let read = value.to_string_lossy().parse::<Secret>();
         read.map_err(|error| {
-            let message = format!("invalid value for '--callback-secret': {error}\n");
+            let file = argument.and_then(secret_files::file_of);
+            let file = file.map(|file| format!(" in the file that {file} names"));
+            let place = file.unwrap_or_default();
+            let message = format!("invalid value for '--callback-secret'{place}: {error}\n");
             clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
         })
     }
@@ -678,9 +688,70 @@ mod tests {
         }
     }
 
+    /// The next number beyond each end of a range is refused, and so is what is no number.
+    #[test]
+    fn every_limit_has_a_range_above_zero() {
+        let command = Limits::augment_args(clap::Command::new("limits"));
+        let mut limits: Vec<_> = command
+            .get_arguments()
+            .filter_map(clap::Arg::get_long)
+            .collect();
+        assert!(limits.len() > 20, "{limits:?}");
+        limits.extend([
+            "blob-cache-bytes-max",
+            "lease-seconds",
+            "retention-days",
+            "workers",
+        ]);
+        for limit in limits {
+            let read = |value: &str| {
+                let setting = format!("--{limit}={value}");
+                CommandLine::try_parse_from(["halfspace", &setting])
+            };
+            for value in [
+                "0",
+                "-1",
+                "1e300",
+                "18446744073709551615",
+                "NaN",
+                "inf",
+                "x",
+                "",
+            ] {
+                let error = read(value).err();
+                let error = error.unwrap_or_else(|| panic!("--{limit} accepts {value}"));
+                let error = error.to_string();
+                assert!(error.contains(&format!("--{limit}")), "{error}");
+            }
+            let default = command
+                .get_arguments()
+                .find(|known| known.get_long() == Some(limit));
+            let default = default.and_then(|known| known.get_default_values().first());
+            let default = default.and_then(|value| value.to_str()).unwrap_or("2");
+            assert!(read(default).is_ok(), "--{limit} {default}");
+        }
+    }
+
     #[test]
     fn an_unknown_variable_is_found() {
-        let names = ["PATH", "HALFSPACE_WORKERS", "HALFSPACE_WRKERS"].map(str::to_owned);
-        assert_eq!(unknown_variable(names).as_deref(), Some("HALFSPACE_WRKERS"));
+        let named = |name: &str| {
+            let names = ["PATH", "HALFSPACE_WORKERS", "HALFSPACE_KEY_FILE", name];
+            unknown_variable(names.map(str::to_owned))
+        };
+        for name in ["HALFSPACE_WRKERS", "HALFSPACE_WRKERS_FILE"] {
+            let told = named(name).expect("unknown");
+            assert!(told.contains(name), "{told}");
+        }
+        for setting in [
+            "HALFSPACE_LISTEN",
+            "AWS_REGION",
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+        ] {
+            let told = named(&format!("{setting}_FILE")).expect("no secret");
+            assert!(told.contains(&format!("set {setting} itself")), "{told}");
+        }
+        for name in ["PGPASSWORD_FILE", "PATH_FILE", "AWS_SECRET_ACCESS_KEY_FILE"] {
+            assert_eq!(named(name), None);
+        }
     }
 }

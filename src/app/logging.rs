@@ -7,6 +7,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
+use crate::app::terminal::Shown;
 use crate::config::{LogFormat, Settings};
 use crate::traces::{self, SpanExport};
 
@@ -48,7 +49,10 @@ fn span_export(settings: &Settings) -> Result<Option<SpanExport>, String> {
 /// error.
 pub fn tell_fatal(format: LogFormat, error: &str) {
     match format {
-        LogFormat::Text => eprintln!("error: {error}"),
+        LogFormat::Text => {
+            // Nobody is left to tell that standard error is closed.
+            let _ = writeln!(Shown(std::io::stderr()), "error: {error}");
+        }
         LogFormat::Json => {
             let subscriber = tracing_subscriber::fmt()
                 .json()

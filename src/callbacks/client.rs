@@ -115,6 +115,12 @@ impl DeliveryError {
         )
     }
 
+    /// Whether the receiver took all of the time and did not answer.
+    #[must_use]
+    pub fn has_timed_out(&self) -> bool {
+        matches!(self, Self::Undialled { .. } | Self::TimedOut { .. })
+    }
+
     /// Whether another attempt is pointless.
     #[must_use]
     pub fn is_final(&self) -> bool {

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
+use crate::app::terminal::{Shown, on_one_line};
 use crate::config::{
     CompareCommand, ExplainCommand, Input, LearnersCommand, LearningCommand, ModelCommand, Place,
     Settings, TheoryCommand, TrainCommand, known_format,
@@ -417,8 +418,8 @@ impl Report {
         let line = tables::progress(job);
         // The reader may have closed the pipe, which is no reason to lose the result.
         let _ = match (is_terminal, is_due) {
-            (true, _) => write!(std::io::stderr(), "\r\x1b[K{line}"),
-            (false, true) => writeln!(std::io::stderr(), "{line}"),
+            (true, _) => write!(std::io::stderr(), "\r\x1b[K{}", on_one_line(&line)),
+            (false, true) => writeln!(Shown(std::io::stderr()), "{line}"),
             (false, false) => return,
         };
         self.last = Some(Instant::now());

@@ -1,8 +1,10 @@
 //! The answers of the service as text for people.
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 
 use serde_json::Value;
+
+use crate::app::terminal::{Shown, on_one_line};
 
 use super::failure::Failure;
 
@@ -14,8 +16,7 @@ const TERMS_MAX: usize = 20;
 /// # Errors
 /// The text is not written, for example because the disk is full.
 pub fn write(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match write!(Shown(std::io::stdout().lock()), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::work(format!("standard output: {error}")))
         }
@@ -59,7 +60,7 @@ fn columns(rows: &[Vec<String>]) -> String {
 fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => on_one_line(text),
         other => other.to_string(),
     }
 }

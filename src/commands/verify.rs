@@ -5,35 +5,64 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::{GeneratedSpec, Options, ParseLimits, parse};
-use halfspace_verify::{DataSource, Receipt, verify as checks_of};
+use halfspace_verify::{Check, DataSource, Receipt, verify as checks_of};
 
+use crate::app::terminal::on_one_line;
 use crate::config::{Replay, known_format};
 use crate::jobs::draw;
 
 use super::tables::write;
 
 /// Prints one line per check. The exit status is 0 if all checks hold, otherwise 1.
+///
+/// A receipt may state any number of mistakes and examples, so the replay runs on a thread of its own. The process ends
+/// without it after `--max-seconds`.
 pub fn verify(replay: &Replay) -> Result<ExitCode, Box<dyn Error>> {
-    let name = replay.receipt.display();
-    let text = fs::read(&replay.receipt).map_err(|error| format!("{name}: {error}"))?;
-    let receipt: Receipt =
-        serde_json::from_slice(&text).map_err(|error| format!("{name} is no receipt: {error}"))?;
-    let data = data(&receipt, replay)?;
-    let checks = checks_of(&receipt, &data);
-    for check in &checks {
-        match &check.outcome {
-            Ok(value) => write(&format!("equal   {}: {value}\n", check.name))?,
-            Err(difference) => write(&format!("differs {}: {difference}\n", check.name))?,
+    let (sender, checks) = mpsc::channel();
+    let asked = replay.clone();
+    std::thread::Builder::new().spawn(move || {
+        let checks = replayed(&asked).map_err(|error| error.to_string());
+        // The other end is gone after the time limit.
+        let _ = sender.send(checks);
+    })?;
+    let seconds = replay.max_seconds;
+    let checks = match checks.recv_timeout(Duration::from_secs(seconds)) {
+        Ok(checks) => checks?,
+        Err(RecvTimeoutError::Timeout) => {
+            return Err(format!(
+                "the replay has not ended within {seconds} s; allow more with --max-seconds"
+            )
+            .into());
         }
+        Err(RecvTimeoutError::Disconnected) => return Err("the replay met a defect".into()),
+    };
+    for Check { name, outcome } in &checks {
+        let (word, told) = match outcome {
+            Ok(value) => ("equal  ", value),
+            Err(difference) => ("differs", difference),
+        };
+        write(&format!("{word} {name}: {}\n", on_one_line(told)))?;
     }
     let is_equal = checks.iter().all(|check| check.outcome.is_ok());
     Ok(match is_equal {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })
+}
+
+/// The checks of the replay.
+fn replayed(replay: &Replay) -> Result<Vec<Check>, Box<dyn Error>> {
+    let name = replay.receipt.display();
+    let text = fs::read(&replay.receipt).map_err(|error| format!("{name}: {error}"))?;
+    let receipt: Receipt =
+        serde_json::from_slice(&text).map_err(|error| format!("{name} is no receipt: {error}"))?;
+    let data = data(&receipt, replay)?;
+    Ok(checks_of(&receipt, &data))
 }
 
 /// The examples of the training, from the file or drawn again.

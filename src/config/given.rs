@@ -1,20 +1,21 @@
-//! The settings that an operator has set, as opposed to defaults, and a check for unknown variables.
+//! The settings that an operator has set, as opposed to defaults: where each value comes from, and a check for unknown
+//! variables.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 
+use clap::builder::Resettable;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command, CommandFactory};
+use clap::{Arg, ArgMatches, Command, CommandFactory, Id};
 
-use super::secret_files::names_secret_file;
+use super::secret_files::{file_of, names_secret_file, not_a_secret};
 use super::{CommandLine, LogFormat};
 
 /// The settings from the command line, the environment and the files of secrets, as `--flag=value`. A secret setting
 /// appears without its value.
 pub fn given_settings(command: &Command, matches: &ArgMatches) -> Vec<String> {
     let given = command.get_arguments().filter(|argument| {
-        // A file gives its secret as a hidden default.
-        let is_secret_of_file =
-            argument.is_hide_env_values_set() && argument.is_hide_default_value_set();
+        let is_secret_of_file = file_of(argument).is_some();
         let source = matches.value_source(argument.get_id().as_str());
         source.is_some_and(|source| source != ValueSource::DefaultValue || is_secret_of_file)
     });
@@ -28,6 +29,66 @@ pub fn given_settings(command: &Command, matches: &ArgMatches) -> Vec<String> {
         })
     });
     told.collect()
+}
+
+/// The settings and options that the command line gives as flags, at any place of the line.
+pub fn flags(matches: &ArgMatches) -> HashSet<Id> {
+    let is_flag = |id: &&Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+    let mut flags: HashSet<_> = matches.ids().filter(is_flag).cloned().collect();
+    if let Some((_, matches)) = matches.subcommand() {
+        flags.extend(self::flags(matches));
+    }
+    flags
+}
+
+/// The command line without the variables of some settings. clap would parse the variable of a setting although a flag
+/// stands on the other side of the command.
+pub fn without_variables(command: Command, is_without: &dyn Fn(&Id) -> bool) -> Command {
+    let command = command.mut_args(|argument| match is_without(argument.get_id()) {
+        true => argument.env(Resettable::Reset),
+        false => argument,
+    });
+    command.mut_subcommands(|command| without_variables(command, is_without))
+}
+
+/// An error, with the flag of each setting that it names and the variable or file that gave the value. A flag that the
+/// error names itself and a default need neither.
+pub fn with_sources(error: &str, command: &Command, matches: &ArgMatches) -> String {
+    let mut told = error.to_owned();
+    let is_named = |name: &str| {
+        error.match_indices(name).any(|(at, _)| {
+            let next = error[at + name.len()..].chars().next();
+            next.is_none_or(|next| !next.is_ascii_alphanumeric() && next != '-' && next != '_')
+        })
+    };
+    let (chosen, inner) = matches.subcommand().unwrap_or(("", matches));
+    let own = command.find_subcommand(chosen);
+    let own = own.into_iter().flat_map(Command::get_arguments);
+    let own = own.filter(|argument| !argument.is_global_set());
+    let all = command.get_arguments().map(|argument| (argument, matches));
+    for (argument, matches) in all.chain(own.map(|argument| (argument, inner))) {
+        let (Some(flag), Some(variable)) = (argument.get_long(), variable_of(argument)) else {
+            continue;
+        };
+        let is_flag_named = is_named(&format!("--{flag}"));
+        if !is_flag_named && !is_named(variable) {
+            continue;
+        }
+        let id = argument.get_id().as_str();
+        let source = matches.try_get_raw(id).ok().and(matches.value_source(id));
+        let place = match (source, file_of(argument)) {
+            (Some(ValueSource::CommandLine), _) if !is_flag_named => "the command line".to_owned(),
+            (Some(ValueSource::EnvVariable), _) => variable.to_owned(),
+            (Some(ValueSource::DefaultValue), Some(file)) => format!("the file that {file} names"),
+            _ => continue,
+        };
+        told.push_str(&format!(" (--{flag} comes from {place})"));
+    }
+    told
+}
+
+fn variable_of(argument: &Arg) -> Option<&str> {
+    argument.get_env()?.to_str()
 }
 
 /// Whether the command line gives the address to listen on. The environment and the default do not count.
@@ -47,18 +108,25 @@ pub fn early_log_format(arguments: &[String], variable: Option<&str>) -> LogForm
     }
 }
 
-/// The first environment variable with the prefix of a setting that is not a setting.
+/// The fault of the first environment variable that looks like a setting and is none.
 pub fn unknown_variable(names: impl IntoIterator<Item = String>) -> Option<String> {
     let command = CommandLine::command();
     let commands = command.get_subcommands().chain([&command]);
     let known: Vec<_> = commands
-        .flat_map(|command| command.get_arguments())
-        .filter_map(|argument| argument.get_env())
+        .flat_map(Command::get_arguments)
+        .filter_map(variable_of)
         .collect();
     let mut names = names.into_iter();
-    names.find(|name| {
-        name.starts_with("HALFSPACE_")
-            && !known.iter().any(|k| *k == name.as_str())
-            && !names_secret_file(&command, name)
+    names.find_map(|name| {
+        if known.contains(&&*name) || names_secret_file(&command, &name) {
+            return None;
+        }
+        if let Some(setting) = not_a_secret(&name, &known) {
+            return Some(format!(
+                "{name} names a file, but only secrets come from files; set {setting} itself"
+            ));
+        }
+        let is_setting = name.starts_with("HALFSPACE_");
+        is_setting.then(|| format!("unknown setting {name}; see halfspace --help"))
     })
 }

@@ -1,13 +1,13 @@
 //! Secrets from files. The variable `NAME_FILE` names a file with the value of the secret setting `NAME`, because
 //! container platforms mount secrets as files.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command, Id};
 
 /// Ending of a variable that names a file.
 const ENDING: &str = "_FILE";
@@ -15,7 +15,7 @@ const ENDING: &str = "_FILE";
 /// The longest secret, in bytes.
 const SECRET_BYTES_MAX: u64 = 64 << 10;
 
-/// Gives each secret setting the value of its file. `given` is the command line, whose values have precedence: their
+/// Gives each secret setting the value of its file. `given` is the command line, whose `flags` have precedence: their
 /// files are not read.
 ///
 /// # Errors
@@ -23,6 +23,7 @@ const SECRET_BYTES_MAX: u64 = 64 << 10;
 pub fn with_secret_files(
     mut command: Command,
     given: &ArgMatches,
+    flags: &HashSet<Id>,
     variable: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Command, String> {
     let secrets: Vec<_> = command
@@ -37,11 +38,7 @@ pub fn with_secret_files(
         .collect();
     for (id, name) in secrets {
         let named = format!("{name}{ENDING}");
-        let source = given
-            .try_get_raw(id.as_str())
-            .ok()
-            .and(given.value_source(id.as_str()));
-        if source == Some(ValueSource::CommandLine) {
+        if flags.contains(&id) {
             continue;
         }
         let Some(path) = variable(&named).map(PathBuf::from) else {
@@ -59,10 +56,25 @@ pub fn with_secret_files(
     let (chosen, given) = given.subcommand().unwrap_or(("", given));
     for subcommand in command.get_subcommands_mut() {
         if subcommand.get_name() == chosen {
-            *subcommand = with_secret_files(std::mem::take(subcommand), given, variable)?;
+            *subcommand = with_secret_files(std::mem::take(subcommand), given, flags, variable)?;
         }
     }
     Ok(command)
+}
+
+/// The variable that names the file of a secret, if the value of the secret comes from there: the file gives its secret
+/// as a hidden default.
+pub fn file_of(argument: &Arg) -> Option<String> {
+    let is_of_file = argument.is_hide_env_values_set() && argument.is_hide_default_value_set();
+    let name = argument.get_env().filter(|_| is_of_file)?.to_str()?;
+    Some(format!("{name}{ENDING}"))
+}
+
+/// The variable of the setting for which a variable names a file. Only secrets come from files, so the caller has ruled
+/// out [`names_secret_file`].
+pub fn not_a_secret<'n>(variable: &'n str, known: &[&str]) -> Option<&'n str> {
+    let name = variable.strip_suffix(ENDING)?;
+    known.contains(&name).then_some(name)
 }
 
 /// Whether a variable names the file of a secret.

@@ -4,7 +4,7 @@
 //! methods derive the quotas for the store and the limits for the readers of request bodies.
 
 use axum::extract::State;
-use clap::builder::Resettable;
+use clap::builder::{RangedU64ValueParser, Resettable};
 use clap::{Args, Command, FromArgMatches};
 use halfspace_core::memory::MemoryBudget;
 use serde::Serialize;
@@ -15,6 +15,7 @@ use crate::storage::{Quotas, Usage};
 
 use super::App;
 use super::extract::{Caller, NoQuery, QUERY_PAIRS_MAX, WAIT_SECONDS_MAX};
+use super::jobs::several::JOB_IDS_MAX;
 use super::problem::Problem;
 use super::sessions::examples::LINES_MAX;
 use crate::http::answer::Json;
@@ -25,6 +26,8 @@ pub const COUNT_MAX: u64 = 1 << 62;
 /// The default limits on stored bytes where the disk is larger.
 const STORED_BYTES_DEFAULT: u64 = 1 << 40;
 const STORED_BYTES_PER_KEY_DEFAULT: u64 = 1 << 38;
+/// The largest limit of seconds: about 32 years.
+const SECONDS_MAX: f64 = 1e9;
 
 /// The default limits of the readers of all formats.
 const FORMATS: halfspace_formats::ParseLimits = halfspace_formats::ParseLimits::DEFAULT;
@@ -39,10 +42,10 @@ pub struct Limits {
     pub n_max: u64,
     /// Bytes of a decompressed body in any format except JSON.
     #[arg(long, env = "HALFSPACE_BODY_BYTES_MAX", default_value_t = FORMATS.body_bytes_max,
-        global = true)]
+        global = true, value_parser = count())]
     pub body_bytes_max: u64,
     /// Bytes of a decompressed JSON body.
-    #[arg(long, env = "HALFSPACE_JSON_BODY_BYTES_MAX", default_value_t = 256 << 20, global = true)]
+    #[arg(long, env = "HALFSPACE_JSON_BODY_BYTES_MAX", default_value_t = 256 << 20, global = true, value_parser = count())]
     pub json_body_bytes_max: u64,
     /// Average number of decompressed bytes per compressed byte. The limit applies to bodies with more than
     /// `decompressed_bytes_free` decompressed bytes.
@@ -52,7 +55,7 @@ pub struct Limits {
     pub decompression_ratio_max: u64,
     /// Decompressed bytes that any compressed body may have at any ratio.
     #[arg(long, env = "HALFSPACE_DECOMPRESSED_BYTES_FREE",
-        default_value_t = FORMATS.decompressed_bytes_free, global = true)]
+        default_value_t = FORMATS.decompressed_bytes_free, global = true, value_parser = count())]
     pub decompressed_bytes_free: u64,
     /// Average number of stored bytes per byte of the body as sent. The limit applies to datasets of more than
     /// `stored_bytes_free` bytes, since a few bytes of a sparse or compressed body may stand for gibibytes.
@@ -60,7 +63,8 @@ pub struct Limits {
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub stored_ratio_max: u64,
     /// Bytes of a dataset that may be stored at any ratio.
-    #[arg(long, env = "HALFSPACE_STORED_BYTES_FREE", default_value_t = 64 << 20, global = true)]
+    #[arg(long, env = "HALFSPACE_STORED_BYTES_FREE", default_value_t = 64 << 20, global = true,
+        value_parser = count())]
     pub stored_bytes_free: u64,
     /// Depth of nested arrays and objects in JSON.
     #[arg(long, env = "HALFSPACE_JSON_DEPTH_MAX", default_value_t = FORMATS.json_depth_max as u32,
@@ -72,27 +76,27 @@ pub struct Limits {
     pub line_bytes_max: u64,
     /// Stored bytes of the examples of a dataset, packed or as doubles. Examples in JSON are held in
     /// memory, so `state_bytes_max` limits them too.
-    #[arg(long, env = "HALFSPACE_DATASET_BYTES_MAX", default_value_t = 4 << 30, global = true)]
+    #[arg(long, env = "HALFSPACE_DATASET_BYTES_MAX", default_value_t = 4 << 30, global = true, value_parser = count())]
     pub dataset_bytes_max: u64,
     /// Bytes of the packed data of a job. The same number limits the state of the job besides its data.
     #[arg(long, env = "HALFSPACE_STATE_BYTES_MAX", default_value_t = FORMATS.state_bytes_max,
-        global = true)]
+        global = true, value_parser = count())]
     pub state_bytes_max: u64,
     /// Bytes of memory for one request or job while no other request or job uses memory.
     #[arg(skip = MemoryBudget::unlimited().bytes_max())]
     pub memory_bytes_max: u64,
     /// Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts.
     #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX",
-        default_value_t = JobsConfig::default().resident_bytes_max, global = true)]
+        default_value_t = JobsConfig::default().resident_bytes_max, global = true, value_parser = count())]
     pub resident_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
     #[arg(long, env = "HALFSPACE_SECONDS_MAX", default_value_t = 86_400.0, global = true,
-        value_parser = positive)]
+        value_parser = seconds)]
     pub seconds_max: f64,
-    /// Estimated seconds of one core for an experiment, summed over all its parts.
-    #[arg(long, env = "HALFSPACE_EXPERIMENT_SECONDS_MAX", default_value_t = 14_400.0,
-        global = true, value_parser = positive)]
-    pub experiment_seconds_max: f64,
+    /// Estimated seconds of one core for an experiment, a grid or a comparison, summed over all its parts.
+    #[arg(long, env = "HALFSPACE_PARTS_SECONDS_MAX", default_value_t = 86_400.0,
+        global = true, value_parser = seconds)]
+    pub parts_seconds_max: f64,
     /// Points of the grid of an experiment.
     #[arg(skip = halfspace_core::experiments::POINTS_MAX)]
     pub experiment_points_max: u64,
@@ -108,27 +112,30 @@ pub struct Limits {
     /// Folds per comparison.
     #[arg(skip = crate::records::compare::FOLDS_MAX)]
     pub compare_folds_max: u32,
+    /// Jobs per request that cancels or deletes several jobs.
+    #[arg(skip = JOB_IDS_MAX)]
+    pub job_ids_max: u32,
     /// Bytes of the requests of all parts of a job. Each training of a grid and each part of an experiment
     /// has a request of its own.
     #[arg(skip = crate::records::job::PARTS_REQUEST_BYTES_MAX)]
     pub parts_request_bytes_max: u64,
     /// Waiting jobs of all keys together.
     #[arg(long, env = "HALFSPACE_JOBS_QUEUED_MAX", default_value_t = 100_000, global = true,
-        value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
+        value_parser = count())]
     pub jobs_queued_max: u64,
     /// Waiting jobs per key.
     #[arg(long, env = "HALFSPACE_JOBS_QUEUED_PER_KEY_MAX", default_value_t = 20_000, global = true,
-        value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
+        value_parser = count())]
     pub jobs_queued_per_key_max: u64,
     /// Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the
     /// states and logs of sessions. While blobs are files, the default is at most the bytes stored at the start and nine
     /// tenths of the free disk.
     #[arg(long, env = "HALFSPACE_STORED_BYTES_MAX", default_value_t = STORED_BYTES_DEFAULT, global = true,
-        value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
+        value_parser = count())]
     pub stored_bytes_max: u64,
     /// Stored bytes per key. The default is at most half of `stored_bytes_max`.
     #[arg(long, env = "HALFSPACE_STORED_BYTES_PER_KEY_MAX", default_value_t = STORED_BYTES_PER_KEY_DEFAULT,
-        global = true, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
+        global = true, value_parser = count())]
     pub stored_bytes_per_key_max: u64,
     /// Parameters in the query of a URL.
     #[arg(skip = QUERY_PAIRS_MAX)]
@@ -142,7 +149,7 @@ pub struct Limits {
     pub uploads_max: u64,
     /// Bytes of memory for the examples of an incoming dataset. Further examples spill to disk.
     #[arg(long, env = "HALFSPACE_UPLOAD_MEMORY_BYTES_MAX", default_value_t = 16 << 20,
-        global = true)]
+        global = true, value_parser = count())]
     pub upload_memory_bytes_max: u64,
     /// Concurrent predictions that are answered line by line. Keys share them as `uploads_max` describes.
     #[arg(long, env = "HALFSPACE_STREAMS_MAX", default_value_t = 64, global = true,
@@ -150,11 +157,11 @@ pub struct Limits {
     pub streams_max: u64,
     /// Concurrent event streams of all keys together. Keys share them as `uploads_max` describes.
     #[arg(long, env = "HALFSPACE_EVENT_STREAMS_MAX", default_value_t = 256, global = true,
-        value_parser = clap::value_parser!(u64).range(1..))]
+        value_parser = count())]
     pub event_streams_max: u64,
     /// Concurrent event streams per key. On an open service only `event_streams_max` applies.
     #[arg(long, env = "HALFSPACE_EVENT_STREAMS_PER_KEY_MAX", default_value_t = 64, global = true,
-        value_parser = clap::value_parser!(u64).range(1..))]
+        value_parser = count())]
     pub event_streams_per_key_max: u64,
     /// Sessions per key.
     #[arg(long, env = "HALFSPACE_SESSIONS_MAX", default_value_t = 10_000, global = true,
@@ -189,11 +196,11 @@ pub struct Limits {
     /// Seconds of computing for one answer, such as an evaluation, a figure of a theorem, or predictions in one JSON
     /// document.
     #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = 60.0, global = true,
-        value_parser = positive)]
+        value_parser = seconds)]
     pub answer_seconds_max: f64,
     /// Seconds of computing to read one body: an upload, a preview, or the examples of a request.
     #[arg(long, env = "HALFSPACE_READ_SECONDS_MAX", default_value_t = 60.0, global = true,
-        value_parser = positive)]
+        value_parser = seconds)]
     pub read_seconds_max: f64,
     /// Bytes of a document of predictions, and of the data that a construction returns. Predictions come
     /// without scores when the scores would exceed the limit. A longer answer is refused. In an answer of
@@ -309,10 +316,16 @@ impl Limits {
     }
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+/// The range of a limit of bytes or things. No limit is 0, because a service without any would only refuse.
+fn count() -> RangedU64ValueParser<u64> {
+    RangedU64ValueParser::new().range(1..=COUNT_MAX)
+}
+
+/// The range of a limit of seconds.
+fn seconds(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
-    let positive = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
-    positive.ok_or_else(|| format!("{text} is not a positive number"))
+    let positive = number.filter(|number: &f64| *number > 0.0 && *number <= SECONDS_MAX);
+    positive.ok_or_else(|| format!("{text} is not a number above 0 and at most {SECONDS_MAX}"))
 }
 
 /// Limits in force, and the caller's use of the limits per key.

@@ -4,33 +4,23 @@
 //! between, the callback is delivered again after the end of the lease. Delivery is therefore at least once,
 //! and a repeated delivery has the same id and body. A stopping process claims no more callbacks.
 //!
-//! The concurrent deliveries of a process are shared by the rule of [`Shares`]. One owner gets at most half of
-//! them, and one host at most a quarter. A host that does not answer therefore delays no other host.
+//! [`Deliveries`] decides who may take the next delivery of a process.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::Notify;
 use tracing::field::Empty;
 
 use crate::callbacks::schedule::retry_delay;
 use crate::callbacks::{CallbackClient, CallbackUrlError, DeliveryError};
-use crate::records::{CallbackDocument, Job, Owner};
-use crate::storage::{BusyReceivers, CallbackClaim, CallbackLease, DeliveryOutcome};
+use crate::records::{CallbackDocument, Job};
+use crate::storage::{CallbackClaim, CallbackLease, DeliveryOutcome};
 
 use crate::traces;
 
-use super::queue::shares::Shares;
+use super::delivery_shares::{Deliveries, Receiver};
 use super::service::Jobs;
-
-/// Concurrent deliveries of a process. A receiver that does not answer occupies one of them for the full time
-/// limit.
-const DELIVERIES_MAX: u64 = 64;
-
-/// A host takes a delivery only while three times the deliveries to the host are fewer than the free
-/// deliveries.
-const HOST_WEIGHT: u64 = 3;
 
 /// Approximate interval at which an idle process polls for due callbacks.
 const POLL: Duration = Duration::from_secs(1);
@@ -49,78 +39,8 @@ struct DeliveryFailure {
     /// The reason that the client may see.
     told: String,
     is_final: bool,
+    has_timed_out: bool,
     retry_after: Option<Duration>,
-}
-
-/// The concurrent deliveries of a process.
-struct Deliveries {
-    taken: Mutex<DeliveryShares>,
-    /// Notified when a delivery has ended.
-    ended: Notify,
-}
-
-struct DeliveryShares {
-    by_owner: Shares<Owner>,
-    by_host: Shares<String>,
-}
-
-/// One delivery. Dropping the value frees its place.
-struct Delivery {
-    deliveries: Arc<Deliveries>,
-    owner: Owner,
-    host: String,
-}
-
-impl Deliveries {
-    fn new() -> Arc<Self> {
-        Arc::new(Self {
-            taken: Mutex::new(DeliveryShares {
-                by_owner: Shares::new(DELIVERIES_MAX, 1),
-                by_host: Shares::new(DELIVERIES_MAX, HOST_WEIGHT),
-            }),
-            ended: Notify::new(),
-        })
-    }
-
-    fn taken(&self) -> MutexGuard<'_, DeliveryShares> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Owners and hosts that get no delivery now, or `None` if no delivery is free. Without API keys the
-    /// anonymous owner is alone and never counts as busy.
-    fn busy(&self) -> Option<BusyReceivers> {
-        let taken = self.taken();
-        let owners = taken.by_owner.at_their_share();
-        (taken.by_owner.free() > 0).then(|| BusyReceivers {
-            owners: owners
-                .filter(|owner| !owner.is_anonymous())
-                .cloned()
-                .collect(),
-            hosts: taken.by_host.at_their_share().cloned().collect(),
-        })
-    }
-
-    fn take(self: &Arc<Self>, owner: Owner, host: String) -> Delivery {
-        let mut taken = self.taken();
-        taken.by_owner.take(&owner);
-        taken.by_host.take(&host);
-        drop(taken);
-        Delivery {
-            deliveries: Arc::clone(self),
-            owner,
-            host,
-        }
-    }
-}
-
-impl Drop for Delivery {
-    fn drop(&mut self) {
-        let mut taken = self.deliveries.taken();
-        taken.by_owner.give_back(&self.owner);
-        taken.by_host.give_back(&self.host);
-        drop(taken);
-        self.deliveries.ended.notify_one();
-    }
 }
 
 impl Jobs {
@@ -133,7 +53,7 @@ impl Jobs {
         // The time limit of a delivery, plus the time for which a worker may be silent.
         let delivery_seconds = u32::try_from(client.limit().as_secs()).unwrap_or(u32::MAX);
         let lease_seconds = delivery_seconds.saturating_add(self.config.lease_seconds);
-        let deliveries = Deliveries::new();
+        let deliveries = Deliveries::new(client.limit());
         while !self.stopping.is_cancelled() {
             let claimed = match deliveries.busy() {
                 Some(busy) => {
@@ -147,11 +67,11 @@ impl Jobs {
             match claimed {
                 Ok(Some(claim)) => {
                     let (this, client) = (Arc::clone(&self), Arc::clone(&client));
-                    let host = claim.host();
-                    let delivery = deliveries.take(claim.job.owner.clone(), host);
+                    let delivery = deliveries.take(Receiver::of(&claim));
                     self.tasks.spawn(async move {
-                        this.deliver(&client, claim).await;
-                        drop(delivery);
+                        if let Some(has_timed_out) = this.deliver(&client, claim).await {
+                            delivery.ended(has_timed_out);
+                        }
                     });
                     continue;
                 }
@@ -167,7 +87,9 @@ impl Jobs {
         }
     }
 
-    async fn deliver(&self, client: &CallbackClient, claim: CallbackClaim) {
+    /// Delivers a callback and stores the outcome. Returns whether the delivery timed out; `None` if the process
+    /// stopped meanwhile.
+    async fn deliver(&self, client: &CallbackClient, claim: CallbackClaim) -> Option<bool> {
         let span = tracing::info_span!(
             target: traces::TARGET,
             "callback",
@@ -185,8 +107,11 @@ impl Jobs {
         } = claim;
         let attempted = tokio::select! {
             attempted = traces::within(context, self.attempt(client, &job, &url)) => attempted,
-            () = self.stopped_for(STOPPING_TIMEOUT) => return,
+            () = self.stopped_for(STOPPING_TIMEOUT) => return None,
         };
+        let has_timed_out = attempted
+            .as_ref()
+            .is_err_and(|failure| failure.has_timed_out);
         let settlement = match attempted {
             Ok(()) => DeliveryOutcome::Delivered,
             Err(failure) => self.after(failure, failures.saturating_add(1)),
@@ -203,6 +128,7 @@ impl Jobs {
         span.record("halfspace.outcome", outcome);
         metrics::counter!("halfspace_callbacks_total", "outcome" => outcome).increment(1);
         self.settle(&lease, &settlement).await;
+        Some(has_timed_out)
     }
 
     async fn attempt(
@@ -266,6 +192,7 @@ impl DeliveryFailure {
         Self {
             told: "the job has not ended, because of a defect in the service".to_owned(),
             is_final: true,
+            has_timed_out: false,
             retry_after: None,
         }
     }
@@ -276,6 +203,7 @@ impl From<CallbackUrlError> for DeliveryFailure {
         Self {
             told: kept(&error.to_string()),
             is_final: false,
+            has_timed_out: false,
             retry_after: None,
         }
     }
@@ -291,6 +219,7 @@ impl From<DeliveryError> for DeliveryFailure {
         Self {
             told,
             is_final: error.is_final(),
+            has_timed_out: error.has_timed_out(),
             retry_after: error.retry_after(),
         }
     }
@@ -332,34 +261,6 @@ mod tests {
         assert_eq!(told[0], "the receiver was not reached");
         let answered = DeliveryFailure::from(DeliveryError::Gone);
         assert!(answered.told.contains("410") && answered.is_final);
-    }
-
-    #[test]
-    fn a_silent_host_leaves_deliveries_to_other_hosts_of_its_owner() {
-        let deliveries = Deliveries::new();
-        let (owner, other) = (Owner::new("key_1"), Owner::new("key_2"));
-        let host = |name: &str| name.to_owned();
-        let mut held = Vec::new();
-        let mut fill = |owner: &Owner, name: &str| {
-            let before = held.len();
-            while let Some(busy) = deliveries.busy()
-                && !busy.owners.contains(owner)
-                && !busy.hosts.contains(&host(name))
-            {
-                held.push(deliveries.take(owner.clone(), host(name)));
-            }
-            held.len() - before
-        };
-        assert_eq!(fill(&owner, "silent.example"), 16);
-        assert_eq!(fill(&owner, "good.example"), 12);
-        assert_eq!(
-            fill(&owner, "third.example"),
-            4,
-            "half of all are one owner's"
-        );
-        assert!(fill(&other, "other.example") > 0);
-        drop(held);
-        assert_eq!(deliveries.busy(), Some(BusyReceivers::default()));
     }
 
     #[test]

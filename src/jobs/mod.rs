@@ -12,6 +12,7 @@
 mod check;
 mod data;
 mod deliveries;
+mod delivery_shares;
 mod ids;
 mod models;
 mod processes;

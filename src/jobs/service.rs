@@ -198,6 +198,8 @@ impl Jobs {
         callbacks: Option<CallbackClient>,
     ) -> Arc<Self> {
         let permits = Arc::new(Semaphore::new(config.workers));
+        let sessions = Sessions::new(Arc::clone(&store), config.workers);
+        config.memory.take_back_from(sessions.spare());
         Arc::new(Self {
             worker: WorkerId::new(ids.name("worker")),
             free_permits: FreePermits::new(Arc::clone(&permits), config.helped_words_min),
@@ -211,7 +213,7 @@ impl Jobs {
             hub: Hub::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
-            sessions: Sessions::new(Arc::clone(&store), config.workers),
+            sessions,
             models: ModelCache::default(),
             known_crcs: KnownCrcs::default(),
             service_clock: ServiceClock::default(),

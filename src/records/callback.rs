@@ -4,6 +4,7 @@
 //! small. A result can take megabytes, so a receiver fetches the job to read it.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::id::{JobId, ModelId};
@@ -54,7 +55,16 @@ impl Callback {
     pub fn host(&self) -> String {
         let url = url::Url::parse(&self.url).ok();
         let host = url.as_ref().and_then(url::Url::host_str);
-        host.unwrap_or_default().to_owned()
+        // `host.example.` names the same host.
+        let host = host.unwrap_or_default();
+        host.strip_suffix('.').unwrap_or(host).to_owned()
+    }
+
+    /// A short text that stands for the URL.
+    #[must_use]
+    pub fn url_digest(&self) -> String {
+        let digest: [u8; 32] = Sha256::digest(&self.url).into();
+        hex::encode(&digest[..16])
     }
 }
 

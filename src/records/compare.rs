@@ -54,7 +54,7 @@ pub enum SplitSpec {
 
 impl CompareSpec {
     /// Trainings per learner.
-    fn rounds(&self) -> u32 {
+    pub fn rounds(&self) -> u32 {
         match self.split {
             SplitSpec::Holdout(_) => 1,
             SplitSpec::Folds(folds) => folds,
@@ -62,7 +62,7 @@ impl CompareSpec {
     }
 
     /// The learners that can learn from the data.
-    fn fit(&self) -> impl Iterator<Item = &ComparedSpec> {
+    pub fn fit(&self) -> impl Iterator<Item = &ComparedSpec> {
         self.learners
             .iter()
             .filter(|compared| compared.unfit.is_none())

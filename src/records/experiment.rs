@@ -32,18 +32,18 @@ pub enum ExperimentSpec {
 }
 
 impl ExperimentSpec {
-    /// Checks the parameters. The experiment may cost at most `seconds_max` of one core by estimate.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// The parameter that is out of range. The pointer is relative to `params`.
-    pub fn check(&self, seconds_max: f64) -> Result<Experiment, ExperimentError> {
+    pub fn check(&self) -> Result<Experiment, ExperimentError> {
         let experiment = match self {
-            Self::MistakeBoundSweep(spec) => Experiment::new(spec.design()?, seconds_max),
-            Self::FalseStopRate(spec) => Experiment::new(spec.design()?, seconds_max),
-            Self::CertificateCoverage(spec) => Experiment::new(spec.design()?, seconds_max),
-            Self::SeparableFraction(spec) => Experiment::new(spec.design()?, seconds_max),
-            Self::SampleComplexity(spec) => Experiment::new(spec.design()?, seconds_max),
-        }?;
+            Self::MistakeBoundSweep(spec) => Experiment::new(spec.design()?),
+            Self::FalseStopRate(spec) => Experiment::new(spec.design()?),
+            Self::CertificateCoverage(spec) => Experiment::new(spec.design()?),
+            Self::SeparableFraction(spec) => Experiment::new(spec.design()?),
+            Self::SampleComplexity(spec) => Experiment::new(spec.design()?),
+        };
         // Each part stores all parameters, and the parameters of learners can be long.
         let own = serde_json::to_string(self).map_or(u64::MAX, |text| text.len() as u64);
         let bytes = own.saturating_mul(experiment.parts().into());

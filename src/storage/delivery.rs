@@ -23,13 +23,17 @@ pub struct CallbackLease {
     pub claim: u32,
 }
 
-/// The owners and hosts that already hold their share of the deliveries of a process. A claim passes over
-/// their callbacks.
+/// What already holds its share of the deliveries of a process, or has not answered lately. A claim passes over the
+/// callbacks that are named here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BusyReceivers {
     pub owners: Vec<Owner>,
     /// Hosts in the form of [`crate::records::Callback::host`].
     pub hosts: Vec<String>,
+    /// Hosts that are busy for one owner only.
+    pub hosts_of_owners: Vec<(Owner, String)>,
+    /// URLs in the form of [`crate::records::Callback::url_digest`], each for one owner only.
+    pub urls_of_owners: Vec<(Owner, String)>,
 }
 
 /// A callback that a worker is to deliver.
@@ -49,6 +53,12 @@ impl CallbackClaim {
     #[must_use]
     pub fn host(&self) -> String {
         Callback::new(self.url.as_str()).host()
+    }
+
+    /// See [`Callback::url_digest`].
+    #[must_use]
+    pub fn url_digest(&self) -> String {
+        Callback::new(self.url.as_str()).url_digest()
     }
 }
 

@@ -52,7 +52,7 @@ async fn cancels_in_another_process_over_sqlite() {
 }
 
 /// The service reads large data in parts throughout the job.
-const FRUGAL: [&str; 2] = ["--resident-bytes-max", "0"];
+const FRUGAL: [&str; 2] = ["--resident-bytes-max", "1"];
 
 async fn in_another_process(what: &str, database_url: &str) {
     let directory = tempfile::tempdir().unwrap();

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
 
 use crate::service::{
-    Client, Program, Receiver, SECRET, Service, TestDatabase, endless, long_job, request,
-    short_job, train, until,
+    Client, Program, Receiver, SECRET, Service, TestDatabase, create_key, endless, long_job,
+    request, short_job, train, until,
 };
 
 /// Settings that allow receivers on the loopback address.
@@ -272,15 +272,7 @@ async fn beside_a_silent_receiver(database_url: &str) {
     let client = program.client();
     // The kernel accepts connections, and the receiver never answers.
     let silent = tokio::net::TcpListener::bind("127.0.0.2:0").await.unwrap();
-    let mut job = short_job();
-    job["callback"] = json!(format!("http://{}/", silent.local_addr().unwrap()));
-    for _ in 0..SILENT_CALLBACKS {
-        client
-            .post("/v1/jobs", &job, Some("wait=30"))
-            .await
-            .unwrap()
-            .expect(200);
-    }
+    owe_silent(client, silent.local_addr().unwrap(), &[]).await;
     let receiver = Receiver::start().await;
     for _ in 0..5 {
         let path = submitted(client, &calling(short_job(), &receiver)).await;
@@ -296,6 +288,60 @@ async fn beside_a_silent_receiver(database_url: &str) {
         assert_eq!(ended["id"], call.header("webhook-id"));
         call.answer("204 No Content").await;
     }
+}
+
+/// Owes the callbacks of ended jobs to a receiver.
+async fn owe_silent(client: Client, receiver: std::net::SocketAddr, headers: &[(&str, &str)]) {
+    let mut job = short_job();
+    job["callback"] = json!(format!("http://{receiver}/"));
+    let headers = [
+        &[("content-type", "application/json"), ("prefer", "wait=30")],
+        headers,
+    ]
+    .concat();
+    for _ in 0..SILENT_CALLBACKS {
+        let body = job.to_string();
+        let answer = client
+            .send("POST", "/v1/jobs", &headers, body.as_bytes())
+            .await;
+        answer.unwrap().expect(200);
+    }
+}
+
+/// The receivers differ in their ports alone, so they are one host.
+#[tokio::test]
+async fn hanging_callbacks_of_one_key_delay_no_other_key_at_the_same_host() {
+    let directory = tempfile::tempdir().unwrap();
+    let (_, one) = create_key(directory.path(), &[], "one");
+    let (_, other) = create_key(directory.path(), &[], "other");
+    let program = Program::start(directory.path(), &SETTINGS);
+    let client = program.client();
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let one = format!("Bearer {one}");
+    owe_silent(
+        client,
+        silent.local_addr().unwrap(),
+        &[("authorization", &one)],
+    )
+    .await;
+    let receiver = Receiver::start().await;
+    let job = calling(short_job(), &receiver).to_string();
+    let other = format!("Bearer {other}");
+    let headers = [
+        ("content-type", "application/json"),
+        ("authorization", &*other),
+    ];
+    let begun = Instant::now();
+    let submitted = client
+        .send("POST", "/v1/jobs", &headers, job.as_bytes())
+        .await;
+    let submitted = submitted.unwrap().expect(202);
+    let call = receiver.call().await;
+    // A delivery to the silent receiver takes ten seconds, and there are ten rounds of them.
+    let waited = begun.elapsed();
+    assert!(waited < Duration::from_secs(8), "{waited:?}");
+    assert_eq!(submitted.id(), call.header("webhook-id"));
+    call.answer("204 No Content").await;
 }
 
 #[tokio::test]

@@ -243,7 +243,7 @@ async fn a_false_fact_under_a_new_digest_is_refused() {
     let own = receipt(&service, &train(&service, &case).await).await;
     let data = data(&case, &own);
     type Change = fn(&mut Receipt);
-    let cases: [(&str, Change); 13] = [
+    let cases: [(&str, Change); 14] = [
         ("version", |it| it.version = 2),
         ("generator", |it| it.generator = "chacha8".to_owned()),
         ("order", |it| it.order = "cyclic".to_owned()),
@@ -261,6 +261,7 @@ async fn a_false_fact_under_a_new_digest_is_refused() {
         ("hypothesis digest", |it| it.hypothesis_sha256.clear()),
         ("training errors", |it| it.training_errors = Some(80)),
         ("holdout errors", |it| it.holdout_errors = Some(16)),
+        ("kept examples", |it| it.kept.push(80)),
     ];
     for (name, alter) in cases {
         let mut receipt = own.clone();
@@ -268,6 +269,18 @@ async fn a_false_fact_under_a_new_digest_is_refused() {
         let found = difference(&verify(&receipt.sealed(), &data));
         assert_eq!(found, Some(name));
     }
+}
+
+#[tokio::test]
+async fn errors_on_no_held_out_examples_are_refused() {
+    let service = Service::start().await;
+    let case = case(0);
+    let mut receipt = receipt(&service, &train(&service, &case).await).await;
+    let data = data(&case, &receipt);
+    assert_eq!((receipt.holdout, receipt.holdout_errors), (None, None));
+    receipt.holdout_errors = Some(0);
+    let checks = verify(&receipt.sealed(), &data);
+    assert_eq!(difference(&checks), Some("holdout errors"), "{checks:?}");
 }
 
 #[tokio::test]
@@ -365,4 +378,83 @@ async fn the_command_draws_generated_examples_again() {
     .unwrap();
     let good = run_verify(directory.path(), &["receipt.json"]);
     assert_eq!(good.status.code(), Some(0), "{good:?}");
+}
+
+/// The receipt of a training on two examples that contradict each other, which goes on for ever, with so many mistakes.
+fn contradiction(directory: &Path, mistakes: u64) -> Receipt {
+    let table = "1,1\n-1,1\n";
+    fs::write(directory.join("data.csv"), table).unwrap();
+    let parsed = parse(Format::Csv, table.as_bytes(), &Options::default());
+    let digest = halfspace_formats::digest(&parsed.unwrap().data);
+    let params =
+        json!({"order": "cyclic", "bias": true, "eta": 1, "initial": 0, "reading": "signed"});
+    let receipt = json!({"version": 1, "learner": "perceptron", "params": params, "seed": 1,
+        "generator": "xoshiro256++", "order": "cyclic", "holdout": null, "examples": 2,
+        "mistakes": mistakes, "training_errors": null, "holdout_errors": null,
+        "data": {"kind": "rows", "sha256": hex::encode(digest)}, "hypothesis_sha256": "",
+        "kept": [0, 1], "sha256": ""});
+    serde_json::from_value::<Receipt>(receipt).unwrap().sealed()
+}
+
+#[test]
+fn a_replay_without_end_is_given_up_after_max_seconds() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let write = |receipt: &Receipt| {
+        let text = serde_json::to_string(receipt).unwrap();
+        fs::write(path.join("receipt.json"), text).unwrap();
+    };
+    // With few mistakes the replay reaches the digest of the hypothesis.
+    write(&contradiction(path, 4));
+    let ended = run_verify(path, &["receipt.json", "data.csv"]);
+    let text = String::from_utf8(ended.stdout).unwrap();
+    assert!(text.contains("differs hypothesis digest"), "{text}");
+    write(&contradiction(path, u64::MAX));
+    let line = ["receipt.json", "data.csv", "--max-seconds", "1"];
+    let given_up = run_verify(path, &line);
+    assert_eq!(given_up.status.code(), Some(2), "{given_up:?}");
+    let told = String::from_utf8(given_up.stderr).unwrap();
+    assert!(
+        told.contains("within 1 s") && told.contains("--max-seconds"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_receipt_cannot_steer_the_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let evil = "\u{1b}[2Jequal\nequal   receipt digest: ok\u{9b}0m\u{202e}";
+    type Change = fn(&mut Receipt, &str);
+    let changes: [(Change, &str); 4] = [
+        (|it, evil| it.generator = evil.to_owned(), "generator"),
+        (|it, evil| it.order = evil.to_owned(), "order"),
+        (
+            |it, evil| it.hypothesis_sha256 = evil.to_owned(),
+            "hypothesis digest",
+        ),
+        (|it, evil| it.learner = evil.to_owned(), "learner"),
+    ];
+    for (change, name) in changes {
+        let mut receipt = contradiction(path, 4);
+        change(&mut receipt, evil);
+        let text = serde_json::to_string(&receipt.sealed()).unwrap();
+        fs::write(path.join("receipt.json"), text).unwrap();
+        let told = run_verify(path, &["receipt.json", "data.csv"]);
+        let told = String::from_utf8(told.stdout).unwrap();
+        let last = told.lines().last().unwrap();
+        assert!(last.starts_with(&format!("differs {name}: ")), "{told}");
+        assert!(last.contains("\\u001b[2J"), "{told}");
+        let steers = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!told.contains(steers), "{told:?}");
+    }
+    // The error of the parser quotes the file too.
+    let text = serde_json::to_string(&json!({(evil): 1})).unwrap();
+    fs::write(path.join("receipt.json"), text).unwrap();
+    let told = run_verify(path, &["receipt.json", "data.csv"]);
+    let told = String::from_utf8(told.stderr).unwrap();
+    assert!(
+        told.contains("\\u001b[2J") && !told.contains('\u{1b}'),
+        "{told:?}"
+    );
 }

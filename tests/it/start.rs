@@ -215,6 +215,101 @@ fn errors_of_the_start_are_json_too() {
     );
 }
 
+/// A secret may come from a flag, a variable or a file. The error says from which, and shows no part of the secret.
+#[test]
+fn an_error_about_a_secret_names_the_place_of_the_secret() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let file = directory.path().join("secret");
+    std::fs::write(&file, "s3cret").unwrap();
+    let file = file.to_str().unwrap();
+    for (flag, variable) in [
+        ("--callback-secret", "HALFSPACE_CALLBACK_SECRET"),
+        ("--database-url", "HALFSPACE_DATABASE_URL"),
+        ("--blob-url", "HALFSPACE_BLOB_URL"),
+        ("--aws-endpoint-url", "AWS_ENDPOINT_URL"),
+    ] {
+        let mut line = vec![
+            "--data-dir",
+            data.to_str().unwrap(),
+            "--listen",
+            "127.0.0.1:0",
+        ];
+        let keys = [
+            ("AWS_ACCESS_KEY_ID", "id"),
+            ("AWS_SECRET_ACCESS_KEY", "key"),
+        ];
+        if flag.starts_with("--aws") {
+            line.extend(["--blob-url", "s3://bucket"]);
+        }
+        let of_file = format!("{variable}_FILE");
+        for (source, value) in [(of_file.as_str(), file), (variable, "s3cret")] {
+            let variables = [&keys[..], &[(source, value)]].concat();
+            let failed = run(&line, &variables);
+            assert!(!failed.status.success());
+            let told = String::from_utf8(failed.stderr).unwrap();
+            assert!(
+                told.contains(flag) && told.contains(source),
+                "{source}: {told}"
+            );
+            assert!(!told.contains("s3cret"), "{told}");
+        }
+        line.extend([flag, "s3cret"]);
+        let failed = run(&line, &keys);
+        let told = String::from_utf8(failed.stderr).unwrap();
+        assert!(told.contains(flag) && !told.contains(&of_file), "{told}");
+        assert!(!told.contains("s3cret"), "{told}");
+    }
+}
+
+/// The flag stands before or after the command, and its variable or file holds nonsense.
+#[test]
+fn a_flag_overrides_a_malformed_variable_or_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let data = data.to_str().unwrap();
+    let malformed = [
+        ("HALFSPACE_LISTEN", "--listen=127.0.0.1:0"),
+        ("HALFSPACE_STATE_BYTES_MAX", "--state-bytes-max=1000000"),
+        ("HALFSPACE_ROLE", "--role=all"),
+        ("HALFSPACE_SECONDS_MAX", "--seconds-max=5"),
+        ("HALFSPACE_CALLBACK_ALLOW", "--callback-allow=10.0.0.0/8"),
+        ("HALFSPACE_DATABASE_URL", "--database-url=sqlite"),
+        ("HALFSPACE_DATABASE_URL_FILE", "--database-url=sqlite"),
+        ("HALFSPACE_LOG_FORMAT", "--log-format=text"),
+        ("AWS_ALLOW_HTTP", "--aws-allow-http=true"),
+    ];
+    for (variable, flag) in malformed {
+        for line in [
+            ["--data-dir", data, flag, "migrate"],
+            ["migrate", "--data-dir", data, flag],
+        ] {
+            let output = run(&line, &[(variable, "/n o n s e n s e")]);
+            assert!(output.status.success(), "{line:?}: {output:?}");
+        }
+        let alone = run(
+            &["migrate", "--data-dir", data],
+            &[(variable, "/n o n s e n s e")],
+        );
+        assert!(!alone.status.success(), "{variable}");
+    }
+}
+
+#[test]
+fn a_file_of_a_setting_that_is_no_secret_ends_the_start() {
+    for name in [
+        "HALFSPACE_LISTEN",
+        "AWS_REGION",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+    ] {
+        let variable = format!("{name}_FILE");
+        let output = run(&["openapi"], &[(&variable, "/etc/hostname")]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains(&variable), "{told}");
+    }
+}
+
 /// The setting that allows pages of any origin and API keys exclude each other.
 #[tokio::test]
 async fn all_origins_and_keys_are_refused() {

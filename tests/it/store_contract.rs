@@ -514,7 +514,8 @@ contract!(over_sqlite over_postgres; [
         a_callback_comes_back_when_it_is_due
         a_callback_that_breaks_off_too_often_is_given_up
         a_callback_goes_with_its_job
-        a_claim_passes_over_who_is_busy;
+        a_claim_passes_over_who_is_busy
+        a_claim_passes_over_hosts_and_urls_of_one_owner;
     checkpoints:
         a_checkpoint_is_kept_for_the_next_claim
         every_end_forgets_the_checkpoint

@@ -357,6 +357,29 @@ fn routes_compute_and_write_long_answers_at_one_place() {
     assert_none("use `computing` and `answer::Json`", &found);
 }
 
+/// Other writers would not escape what steers a terminal.
+#[test]
+fn output_for_people_goes_through_one_module() {
+    let mut found = Vec::new();
+    for source in code() {
+        for (number, line) in source.lines() {
+            let line: String = line.split_whitespace().collect();
+            let is_raw = ["print!(", "println!(", "stdout().write", "stderr().write"]
+                .iter()
+                .any(|raw| line.contains(raw));
+            let is_opened = line.contains("io::stdout()") || line.contains("io::stderr()");
+            let is_shown = line.contains("Shown(") || line.contains(".is_terminal()");
+            // The progress line moves the cursor itself, and escapes its text.
+            let is_progress =
+                source.path.ends_with("commands/learning.rs") && line.contains("write!(");
+            if is_raw || (is_opened && !is_shown && !is_progress) {
+                found.push(format!("{}:{number}: {line}", source.path));
+            }
+        }
+    }
+    assert_none("output is not escaped; use app::terminal", &found);
+}
+
 #[test]
 fn tests_do_not_sleep_a_thread() {
     let word = ["thread", "sleep"].join("::");

@@ -88,7 +88,13 @@ fn compare(receipt: &Receipt, data: &Data, checks: &mut Vec<Check>) -> Option<()
         check("training errors", same(errors(&shown), stated))?;
     }
     if let Some(stated) = receipt.holdout_errors {
-        check("holdout errors", same(errors(&held_out), stated))?;
+        let outcome = match held_out.is_empty() {
+            true => Err(format!(
+                "the receipt states {stated}, but no examples were held out"
+            )),
+            false => same(errors(&held_out), stated),
+        };
+        check("holdout errors", outcome)?;
     }
     Some(())
 }

@@ -168,7 +168,7 @@ async fn checked<T: Send + 'static>(
         state_bytes: app.limits.state_bytes_max,
         resident_bytes: config.resident_bytes_max,
         seconds: config.seconds_default,
-        experiment_seconds: app.limits.experiment_seconds_max,
+        parts_seconds: app.limits.parts_seconds_max,
         is_accepted: false,
     };
     let permit = match is_long {
@@ -413,12 +413,17 @@ pub fn unresolvable(error: ResolveError, at: &impl FieldPaths) -> Problem {
             Problem::new(Code::WRONG_DATA, detail).with(field)
         }
         ResolveError::NoData | ResolveError::NoModel => Problem::new(Code::SCHEMA, summary),
+        ResolveError::TooCostly { task, .. } => {
+            let field = match task {
+                "experiment" => at.task("params", summary.clone()),
+                task => at.job(task, summary.clone()),
+            };
+            Problem::new(Code::INTRACTABLE, summary).with(field)
+        }
         ResolveError::Experiment(error) => {
             let code = match &error {
                 ExperimentError::Parameter { .. } => Code::INVALID_PARAMETER,
-                ExperimentError::TooManyPoints { .. } | ExperimentError::TooCostly { .. } => {
-                    Code::INTRACTABLE
-                }
+                ExperimentError::TooManyPoints { .. } => Code::INTRACTABLE,
             };
             let field = at.task(&format!("params{}", error.pointer()), summary.clone());
             Problem::new(code, summary).with(field)

@@ -2,6 +2,7 @@
 //! restriction of reserved connections to probes.
 
 use std::any::Any;
+use std::net::Ipv6Addr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -14,6 +15,12 @@ use crate::http::middleware::request_line::RequestLine;
 use crate::http::problem::{Code, Occurrence, Problem};
 use crate::http::serve::ConnectionUse;
 use crate::traces;
+
+const MALFORMED_HOST: &str =
+    "The Host header must be a host name or an address in brackets, with an optional port.";
+
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
+    HeaderName::from_static("cross-origin-resource-policy");
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -79,6 +86,7 @@ fn safe_headers(path: &str) -> impl Iterator<Item = (HeaderName, &'static str)> 
     let always = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
+        (CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"),
         (header::CONTENT_SECURITY_POLICY, policy),
     ];
     always.into_iter().chain(cache)
@@ -124,26 +132,32 @@ pub fn check_place(app: &App, request: &Request) -> Result<(), Problem> {
     Err(Problem::new(Code::TOO_MANY_CONNECTIONS, detail))
 }
 
-/// Refuses two Host headers. A loopback listener also refuses host names that are not allowed, because such a
-/// name may come from DNS rebinding.
-pub fn check_host(app: &App, request: &Request) -> Result<(), Problem> {
-    let mut hosts = request.headers().get_all(header::HOST).iter();
-    let (header, second) = (hosts.next(), hosts.next());
-    if second.is_some() {
-        let detail = "A request must have exactly one Host header.";
-        return Err(Problem::parameter(Code::INVALID_PARAMETER, "Host", detail));
+/// Refuses two Host headers and malformed ones. A loopback listener also refuses host names that are not allowed,
+/// because such a name may come from DNS rebinding.
+///
+/// The authority of an absolute request target replaces the Host header (RFC 9112, section 3.2.2), so that every later
+/// check sees the same host.
+pub fn check_host(app: &App, request: &mut Request) -> Result<(), Problem> {
+    let wrong = |detail| Problem::parameter(Code::INVALID_PARAMETER, "Host", detail);
+    if request.headers().get_all(header::HOST).iter().count() > 1 {
+        return Err(wrong("A request must have exactly one Host header."));
     }
+    let target = request.uri().authority();
+    if let Some(host) = target.map(|target| HeaderValue::from_str(target.as_str())) {
+        let host = host.map_err(|_| wrong(MALFORMED_HOST))?;
+        request.headers_mut().insert(header::HOST, host);
+    }
+    let host = match request.headers().get(header::HOST) {
+        None => "".to_owned(),
+        Some(value) => {
+            let host = value.to_str().ok().and_then(host_name);
+            host.ok_or_else(|| wrong(MALFORMED_HOST))?
+        }
+    };
     let Some(allowed) = &app.allowed_hosts else {
         return Ok(());
     };
-    let authority = header.and_then(|value| value.to_str().ok()).or_else(|| {
-        request
-            .uri()
-            .authority()
-            .map(|authority| authority.as_str())
-    });
-    let host = authority.map(host_name).unwrap_or_default();
-    if allowed.iter().any(|name| name.eq_ignore_ascii_case(host)) {
+    if allowed.iter().any(|name| name.eq_ignore_ascii_case(&host)) {
         return Ok(());
     }
     let detail = "This service listens on a loopback address. It accepts only loopback host names \
@@ -151,12 +165,29 @@ pub fn check_host(app: &App, request: &Request) -> Result<(), Problem> {
     Err(Problem::parameter(Code::FOREIGN_HOST, "Host", detail))
 }
 
-/// The host without the port.
-fn host_name(authority: &str) -> &str {
-    match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    }
+/// The host without the port, and an IPv6 address without its brackets in its shortest form. `None` if the text is no
+/// host with an optional port (RFC 3986, section 3.2): a user, a zone or further text after an address is refused.
+fn host_name(authority: &str) -> Option<String> {
+    let (host, rest) = match authority.strip_prefix('[') {
+        Some(inner) => {
+            let (address, rest) = inner.split_once(']')?;
+            (address.parse::<Ipv6Addr>().ok()?.to_string(), rest)
+        }
+        None => {
+            let end = authority.find(':').unwrap_or(authority.len());
+            let (name, rest) = authority.split_at(end);
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%".contains(&byte);
+            name.bytes()
+                .all(is_plain)
+                .then(|| (name.to_owned(), rest))?
+        }
+    };
+    let port = match rest {
+        "" => return Some(host),
+        rest => rest.strip_prefix(':')?,
+    };
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+    (is_port && (port.is_empty() || port.parse::<u16>().is_ok())).then_some(host)
 }
 
 #[cfg(test)]
@@ -164,9 +195,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_is_no_part_of_the_name() {
-        assert_eq!(host_name("localhost:8080"), "localhost");
-        assert_eq!(host_name("127.0.0.1"), "127.0.0.1");
-        assert_eq!(host_name("[::1]:8080"), "::1");
+    fn a_host_is_a_name_or_an_address_with_an_optional_port() {
+        for (authority, host) in [
+            ("localhost:8080", "localhost"),
+            ("127.0.0.1", "127.0.0.1"),
+            ("[::1]:8080", "::1"),
+            ("[0:0:0:0:0:0:0:1]", "::1"),
+            ("my_service:", "my_service"),
+            ("localhost.", "localhost."),
+            ("", ""),
+        ] {
+            assert_eq!(host_name(authority).as_deref(), Some(host), "{authority}");
+        }
+        for authority in [
+            "[::1]evil.example",
+            "[::1]:80evil.example",
+            "[::1].evil.example:80",
+            "[::1%25lo]",
+            "[::1%lo]:80",
+            "[localhost]",
+            "[::1",
+            "::1",
+            "localhost:80:evil.example",
+            "localhost:evil.example",
+            "localhost:65536",
+            "localhost:+80",
+            "localhost@evil.example",
+            "evil.example@localhost",
+            "localhost/evil.example",
+            "localhost, evil.example",
+            "localhost evil.example",
+            "localhost\u{e9}",
+        ] {
+            assert_eq!(host_name(authority), None, "{authority}");
+        }
     }
 }

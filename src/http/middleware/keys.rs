@@ -153,9 +153,16 @@ impl Authenticator {
         })
     }
 
-    /// Returns whether a lookup of this process has shown that a key exists. The first request below `/v1`
-    /// or `/v2` that begins more than `TRUSTED_FOR` after the creation of the first key makes such a
-    /// lookup.
+    /// Looks for a key, unless a lookup is known that this or any other request would trust.
+    pub async fn look_for_keys(&self, headers: &HeaderMap) {
+        if !self.has_keys() {
+            // The request itself is refused later, if at all.
+            let _ = self.access(headers).await;
+        }
+    }
+
+    /// Returns whether a lookup of this process has shown that a key exists. After [`Self::look_for_keys`] the answer is
+    /// at most `TRUSTED_FOR` old.
     pub fn has_keys(&self) -> bool {
         self.remembered().has_keys
     }

@@ -24,6 +24,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::http::App;
 use crate::http::extract::body::RequestMemory;
 use crate::http::middleware::compress::Compressor;
+use crate::http::middleware::origins::Origins;
 use crate::http::problem::{Code, Problem};
 
 /// Puts the layers around every route.
@@ -49,9 +50,13 @@ pub fn wrapped(router: Router<App>, app: App) -> Router {
 /// Checks the host and the connection of a request, and holds its memory. The body of a refused request is drained.
 async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
     drain_body::drained(request, async |mut request| {
-        let checked = envelope::check_host(&app, &request);
+        let checked = envelope::check_host(&app, &mut request);
         if let Err(problem) = checked.and_then(|()| envelope::check_place(&app, &request)) {
             return problem.into_response();
+        }
+        if app.origins == Origins::All {
+            // `*` ends with the first key, for the first request after its creation too.
+            app.authenticator.look_for_keys(request.headers()).await;
         }
         let held = RequestMemory::default();
         request.extensions_mut().insert(held.clone());

@@ -11,13 +11,13 @@ mod live;
 pub(super) mod writer;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use halfspace_core::learners::engine::run::{CancelOnDrop, Interrupt, Run};
 use halfspace_core::learners::engine::session::{Session, SessionEnd};
 use halfspace_core::learners::engine::task::TaskError;
-use halfspace_core::memory::{Grant, NoMemory};
+use halfspace_core::memory::{Grant, NoMemory, SpareMemory};
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 use tokio::time::Instant;
 
@@ -96,10 +96,15 @@ pub enum SessionError {
 }
 
 pub(crate) struct Sessions {
-    slots: Mutex<HashMap<SessionId, Arc<Slot>>>,
+    slots: Arc<Slots>,
     pub(crate) journal: Arc<Journal>,
     permits: Arc<Semaphore>,
 }
+
+/// The sessions in memory. A session on which no request computes is spare memory, even while a request waits for more
+/// examples: it is restored from the store when it is used again.
+#[derive(Default)]
+pub(crate) struct Slots(Mutex<HashMap<SessionId, Arc<Slot>>>);
 
 /// The place of one session in memory.
 pub(crate) struct Slot {
@@ -114,14 +119,19 @@ pub(crate) struct Slot {
 impl Sessions {
     pub(crate) fn new(store: Arc<Store>, workers: usize) -> Self {
         Self {
-            slots: Mutex::default(),
+            slots: Arc::default(),
             journal: Journal::new(store),
             permits: Arc::new(Semaphore::new(workers.max(2))),
         }
     }
 
+    /// The sessions that leave memory when other work needs it.
+    pub(crate) fn spare(&self) -> Weak<Slots> {
+        Arc::downgrade(&self.slots)
+    }
+
     pub(crate) fn slot(&self, id: SessionId) -> Arc<Slot> {
-        let mut slots = self.slots();
+        let mut slots = self.slots.lock();
         if slots.len() >= SLOTS_MAX && !slots.contains_key(&id) {
             let idle = slots.iter().filter(|(_, slot)| slot.is_idle());
             let longest = idle
@@ -136,7 +146,7 @@ impl Sessions {
                 used: Mutex::new(Instant::now()),
             })
         });
-        *slot.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        slot.use_now();
         Arc::clone(slot)
     }
 
@@ -146,11 +156,41 @@ impl Sessions {
         let is_used = |slot: &Arc<Slot>| {
             !slot.is_idle() || now.saturating_duration_since(slot.used_at()) < idle
         };
-        self.slots().retain(|_, slot| is_used(slot));
+        self.slots.lock().retain(|_, slot| is_used(slot));
+    }
+}
+
+impl Slots {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Slot>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn slots(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Arc<Slot>>> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The slots without the lock on the table, so that no grant is dropped under it.
+    fn all(&self) -> Vec<Arc<Slot>> {
+        self.lock().values().cloned().collect()
+    }
+}
+
+impl SpareMemory for Slots {
+    fn bytes(&self) -> Vec<u64> {
+        self.all()
+            .iter()
+            .filter_map(|slot| slot.spare_bytes())
+            .collect()
+    }
+
+    fn give_back(&self, bytes: u64, fits: fn(u64) -> bool) {
+        let mut slots = self.all();
+        slots.sort_by_key(|slot| slot.used_at());
+        let mut given_back = 0;
+        for slot in slots {
+            if given_back >= bytes {
+                return;
+            }
+            if slot.spare_bytes().is_some_and(fits) {
+                given_back += slot.forget();
+            }
+        }
     }
 }
 
@@ -164,6 +204,22 @@ impl Slot {
     /// Whether only the table refers to the slot.
     fn is_idle(self: &Arc<Self>) -> bool {
         Arc::strong_count(self) == 1
+    }
+
+    /// The bytes of the session, if one is in memory and no request computes on it.
+    fn spare_bytes(&self) -> Option<u64> {
+        let live = self.live.try_lock().ok()?;
+        live.as_ref().map(|live| live.memory.bytes())
+    }
+
+    /// Removes the session from memory, unless a request computes on it now. Returns the bytes that are free again.
+    fn forget(&self) -> u64 {
+        let live = self.live.try_lock().ok().and_then(|mut live| live.take());
+        live.map_or(0, |live| live.memory.bytes())
+    }
+
+    fn use_now(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     fn used_at(&self) -> Instant {
@@ -323,7 +379,7 @@ impl Jobs {
     /// [`SessionError::NotFound`], or errors of the store.
     pub async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<(), SessionError> {
         if self.store.delete_session(owner, id).await? {
-            self.sessions.slots().remove(&id);
+            self.sessions.slots.lock().remove(&id);
             return Ok(());
         }
         Err(SessionError::NotFound)
@@ -352,6 +408,7 @@ impl Jobs {
         id: SessionId,
     ) -> Result<OwnedMutexGuard<Option<Live>>, SessionError> {
         let mut place = Arc::clone(&slot.live).lock_owned().await;
+        slot.use_now();
         // Other processes write too, so the stored position decides.
         let record = self.session(owner, id).await?;
         let is_fresh = |live: &Live| live.position() == record.position;
@@ -415,21 +472,13 @@ impl Jobs {
             None => handle.await,
         };
         match memory.refused() {
-            Some(refusal) => {
-                // Idle sessions leave memory, so that the next attempt may find enough.
-                self.forget_sessions();
-                Err(refusal.into())
-            }
+            Some(refusal) => Err(refusal.into()),
             None => done.map_err(|_| SessionError::Broken),
         }
     }
 
-    /// Memory for a session, which grows with the session. If none is free, idle sessions leave memory first.
+    /// Memory for a session, which grows with the session.
     fn memory_of_session(&self) -> Result<Grant, NoMemory> {
-        let memory = &self.config.memory;
-        if memory.available() < SESSION_BYTES {
-            self.forget_sessions();
-        }
-        memory.try_take(SESSION_BYTES)
+        self.config.memory.try_take(SESSION_BYTES)
     }
 }

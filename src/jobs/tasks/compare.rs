@@ -139,8 +139,16 @@ impl Task for Compare {
         one.saturating_add(memory_bound::gathering(self.spec.trainings()))
     }
 
+    /// The trainings of all rounds, and the longest training once more for the best learner.
     fn expected_seconds(&self, limit: f64) -> f64 {
-        limit * f64::from(self.spec.trainings() + 1)
+        let each = self.spec.fit().map(|compared| {
+            let train = self.train(&self.spec.whole_training(&compared.learner));
+            train.map_or(limit, |train| train.expected_seconds(limit))
+        });
+        let (all, longest) = each.fold((0.0, 0.0), |(all, longest), seconds| {
+            (all + seconds, f64::max(longest, seconds))
+        });
+        all * f64::from(self.spec.rounds()) + longest
     }
 
     fn subjobs(&self) -> Option<u32> {

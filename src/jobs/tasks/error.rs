@@ -30,7 +30,17 @@ pub enum ResolveError {
     /// The named model was not loaded.
     #[error("the model that the job reads is missing")]
     NoModel,
-    /// The experiment is invalid or too long.
+    /// The parts of the task are estimated to take too long together.
+    #[error(
+        "the {task} is estimated to take {} of one core, more than parts_seconds_max: {limit}; {}",
+        length(*.seconds), cheaper(.task)
+    )]
+    TooCostly {
+        task: &'static str,
+        seconds: f64,
+        limit: f64,
+    },
+    /// The experiment is invalid.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
     /// Another version of the program divided the experiment into another number of parts.
@@ -80,4 +90,25 @@ pub fn told(errors: &[ParameterError]) -> String {
         .iter()
         .map(|error| format!("{}: {}", error.name, error.detail));
     all.collect::<Vec<_>>().join("; ")
+}
+
+/// How to ask for less of a task with parts.
+fn cheaper(task: &str) -> &'static str {
+    match task {
+        "experiment" => "ask for fewer runs, or for fewer or smaller points",
+        _ => {
+            "ask for fewer trainings, or limit each by max_passes, max_examples or max_seconds in \
+             stop"
+        }
+    }
+}
+
+/// Writes a time in seconds; in years from one year on.
+fn length(seconds: f64) -> String {
+    const YEAR: f64 = 31_557_600.0;
+    match seconds / YEAR {
+        years if years < 1.0 => format!("{seconds:.0} seconds"),
+        years if years < 1e6 => format!("{years:.0} years"),
+        years => format!("{years:.0e} years"),
+    }
 }

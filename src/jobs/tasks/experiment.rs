@@ -14,7 +14,6 @@ use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_boun
 /// A whole experiment.
 #[derive(Debug)]
 pub(super) struct WholeExperiment {
-    spec: ExperimentSpec,
     experiment: Experiment,
     /// The tallies of the subjobs that have ended.
     tallies: Vec<Option<PartTally>>,
@@ -26,14 +25,12 @@ impl Task for WholeExperiment {
 
     fn new(spec: &ExperimentSpec, given: Given<'_>) -> Result<Self, ResolveError> {
         Ok(Self {
-            spec: spec.clone(),
-            experiment: spec.check(f64::INFINITY)?,
+            experiment: spec.check()?,
             tallies: tallies_of(&given.inputs.subjobs)?,
         })
     }
 
-    fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError> {
-        self.spec.check(allowance.experiment_seconds)?;
+    fn check(&mut self, _: &Allowance) -> Result<(), ResolveError> {
         Ok(())
     }
 
@@ -81,6 +78,6 @@ pub fn outcome_so_far(
     spec: &ExperimentSpec,
     subjobs: &[SubjobOutcome],
 ) -> Result<ExperimentOutcome, ResolveError> {
-    let experiment = spec.check(f64::INFINITY)?;
+    let experiment = spec.check()?;
     Ok(experiment.gather(&tallies_of(subjobs)?))
 }

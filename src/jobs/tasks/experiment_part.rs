@@ -23,7 +23,7 @@ impl Task for ExperimentPart {
     type Output = Result<PartTally, Unfinished>;
 
     fn new(spec: &ExperimentPartSpec, given: Given<'_>) -> Result<Self, ResolveError> {
-        let experiment = spec.experiment.check(f64::INFINITY)?;
+        let experiment = spec.experiment.check()?;
         let parts = experiment.parts();
         if parts != spec.parts || spec.part >= parts {
             return Err(ResolveError::OtherParts {

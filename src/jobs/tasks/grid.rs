@@ -1,6 +1,6 @@
 //! The task `grid`: the check of every training when a grid is accepted, and the gathering of the results.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use halfspace_core::learners::engine::random::Seed;
@@ -10,6 +10,7 @@ use halfspace_core::learners::engine::task::TaskError;
 use crate::records::grid::{GridError, GridResult, GridSpec};
 use crate::records::job::PARTS_REQUEST_BYTES_MAX;
 use crate::records::task::DataSpec;
+use crate::records::train::Seconds;
 use crate::records::{Status, SubjobOutcome};
 
 use super::data::TaskData;
@@ -20,6 +21,8 @@ use super::{About, Allowance, Completion, Given, ResolveError, Task, Train, memo
 pub(super) struct Grid {
     spec: GridSpec,
     trainings: u32,
+    /// The expected seconds of all trainings, once they are checked.
+    seconds: f64,
     seed: Seed,
     described: DataSpec,
     data: Arc<TaskData>,
@@ -34,6 +37,7 @@ impl Task for Grid {
     fn new(spec: &GridSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
         Ok(Self {
             trainings: spec.trainings()?,
+            seconds: 0.0,
             spec: spec.clone(),
             seed: given.seed,
             described: given.spec.clone(),
@@ -45,12 +49,14 @@ impl Task for Grid {
     /// Checks every training.
     fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError> {
         self.check_length()?;
-        let mut checked = HashSet::new();
+        let mut checked = HashMap::new();
         for number in 0..self.trainings {
             let cell = self.spec.cell(number)?;
             // Whether a training can run depends on the source of the seed, not on the seed.
             let train = serde_json::to_string(&cell.train).unwrap_or_default();
-            if !checked.insert((train, cell.seed.is_none())) {
+            let alike = (train, cell.seed.is_none());
+            if let Some(seconds) = checked.get(&alike) {
+                self.seconds += seconds;
                 continue;
             }
             let described = DataSpec {
@@ -59,8 +65,17 @@ impl Task for Grid {
             };
             let data = Arc::clone(&self.data);
             let train = Train::with_data(&cell.train, self.seed, &described, data, None);
-            match train.and_then(|mut train| train.check(allowance)) {
-                Ok(()) => {}
+            let limit = cell.train.stop.max_seconds.map(Seconds::get);
+            let limit = limit.unwrap_or(allowance.seconds);
+            let checked_train = train.and_then(|mut train| {
+                train.check(allowance)?;
+                Ok(train.expected_seconds(limit))
+            });
+            match checked_train {
+                Ok(seconds) => {
+                    self.seconds += seconds;
+                    checked.insert(alike, seconds);
+                }
                 // An interrupted read of the examples is no error of the training.
                 Err(error @ ResolveError::Task(TaskError::Unread(_))) => return Err(error),
                 Err(error) => {
@@ -90,8 +105,8 @@ impl Task for Grid {
         one.max(memory_bound::gathering(self.trainings))
     }
 
-    fn expected_seconds(&self, limit: f64) -> f64 {
-        limit * f64::from(self.trainings)
+    fn expected_seconds(&self, _: f64) -> f64 {
+        self.seconds
     }
 
     fn subjobs(&self) -> Option<u32> {

@@ -222,8 +222,8 @@ pub struct Allowance {
     pub resident_bytes: u64,
     /// Seconds of computing for a request without a limit.
     pub seconds: f64,
-    /// Estimated seconds of one core for an experiment with all its parts.
-    pub experiment_seconds: f64,
+    /// Estimated seconds of one core for a task with all its parts.
+    pub parts_seconds: f64,
     /// Whether the job was accepted before, perhaps by an earlier release.
     pub is_accepted: bool,
 }
@@ -234,7 +234,7 @@ impl Allowance {
         state_bytes: u64::MAX,
         resident_bytes: u64::MAX,
         seconds: f64::INFINITY,
-        experiment_seconds: f64::INFINITY,
+        parts_seconds: f64::INFINITY,
         is_accepted: true,
     };
 }
@@ -295,7 +295,7 @@ pub fn resolve(
     allowance: &Allowance,
 ) -> Result<CheckedTask, ResolveError> {
     let given = Given::new(spec, seed, inputs);
-    match &spec.task {
+    let checked = match &spec.task {
         TaskSpec::Train(task) => CheckedTask::of::<Train>(task, given, allowance),
         TaskSpec::Separability(task) => CheckedTask::of::<Separability>(task, given, allowance),
         TaskSpec::MaximumMargin(task) => {
@@ -307,7 +307,17 @@ pub fn resolve(
         TaskSpec::ExperimentPart(task) => CheckedTask::of::<ExperimentPart>(task, given, allowance),
         TaskSpec::Grid(task) => CheckedTask::of::<Grid>(task, given, allowance),
         TaskSpec::Compare(task) => CheckedTask::of::<Compare>(task, given, allowance),
+    }?;
+    let (seconds, limit) = (checked.demand.seconds, allowance.parts_seconds);
+    if checked.subjobs.is_some() && seconds > limit {
+        let task = spec.task.name();
+        return Err(ResolveError::TooCostly {
+            task,
+            seconds,
+            limit,
+        });
     }
+    Ok(checked)
 }
 
 /// Checks a task of one kind.

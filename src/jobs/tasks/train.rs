@@ -307,7 +307,15 @@ impl Train {
             });
         let all = passes.zip(in_a_pass);
         let all = all.map(|(passes, examples)| passes.saturating_mul(examples));
-        let planned = all.into_iter().chain(self.task.limits.max_examples).min()?;
+        // A pass without a mistake ends the run.
+        let mistakes = match self.task.entry.default_stop {
+            DefaultStop::Mistakes(mistakes) => Some(mistakes),
+            _ => None,
+        };
+        let mistakes = self.task.limits.max_mistakes.or(mistakes).zip(in_a_pass);
+        let until_last = mistakes.map(|(mistakes, examples)| mistakes.saturating_mul(examples));
+        let planned = [all, until_last, self.task.limits.max_examples];
+        let planned = planned.into_iter().flatten().min()?;
         let each = match self.task.entry.pace {
             Pace::Steady => 1,
             Pace::Slowing => in_a_pass.unwrap_or(planned).max(1),

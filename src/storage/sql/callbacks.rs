@@ -21,12 +21,13 @@ pub(super) async fn owe(
     callback: &Callback,
 ) -> Result<()> {
     let insert = statement(
-        "INSERT INTO callbacks (job, owner, host, state, due_at, failures, claims) \
-         VALUES ($1, $2, $3, 'pending', {now}, 0, 0)",
+        "INSERT INTO callbacks (job, owner, host, url_digest, state, due_at, failures, claims) \
+         VALUES ($1, $2, $3, $4, 'pending', {now}, 0, 0)",
     )
     .bind(job.to_string())
     .bind(owner.as_str())
-    .bind(callback.host());
+    .bind(callback.host())
+    .bind(callback.url_digest());
     transaction.execute(insert).await.map(|_| ())
 }
 
@@ -40,13 +41,15 @@ pub(super) const TAKE_DUE: &str = "UPDATE callbacks \
      WHERE job = (SELECT job FROM callbacks WHERE due_at <= {now} \
      AND {position}($3, $5 || owner || $5) = 0 \
      AND {position}($4, $5 || COALESCE(host, '') || $5) = 0 \
+     AND {position}($6, $5 || owner || ' ' || COALESCE(host, '') || $5) = 0 \
+     AND {position}($7, $5 || owner || ' ' || COALESCE(url_digest, '') || $5) = 0 \
      ORDER BY due_at LIMIT 1 {for update, skip locked}) RETURNING job, claims";
 
 impl Store {
     /// Takes the callback of an ended job that has been due for longest, for `lease_seconds`. After this time
     /// the callback is due again.
     ///
-    /// The claim passes over the owners and hosts that are `busy`. A callback that was claimed more than
+    /// The claim passes over the owners, hosts and URLs that are `busy`. A callback that was claimed more than
     /// [`CALLBACK_CLAIMS_MAX`] times is given up. A job that names a callback is owed this callback from the
     /// transaction in which the job ends.
     pub async fn claim_callback(
@@ -57,6 +60,8 @@ impl Store {
     ) -> Result<Option<CallbackClaim>> {
         let owners = listed(busy.owners.iter().map(Owner::as_str));
         let hosts = listed(busy.hosts.iter().map(String::as_str));
+        let hosts_of_owners = listed_pairs(&busy.hosts_of_owners);
+        let urls_of_owners = listed_pairs(&busy.urls_of_owners);
         // Each iteration returns a callback, fails a callback for good, or finds none.
         loop {
             let mut transaction = self.database.begin().await?;
@@ -65,7 +70,9 @@ impl Store {
                 .bind(lease_seconds)
                 .bind(owners.as_str())
                 .bind(hosts.as_str())
-                .bind(BETWEEN_NAMES);
+                .bind(BETWEEN_NAMES)
+                .bind(hosts_of_owners.as_str())
+                .bind(urls_of_owners.as_str());
             let Some(row) = transaction.optional(update).await? else {
                 return Ok(None);
             };
@@ -130,6 +137,15 @@ fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.fold(String::from(BETWEEN_NAMES), |list, name| {
         list + name + BETWEEN_NAMES
     })
+}
+
+/// Each pair as one name. No owner contains a space.
+fn listed_pairs(pairs: &[(Owner, String)]) -> String {
+    let names: Vec<_> = pairs
+        .iter()
+        .map(|(owner, name)| format!("{} {name}", owner.as_str()))
+        .collect();
+    listed(names.iter().map(String::as_str))
 }
 
 /// A callback with its job. The job exists, because its deletion waits for the callback's row.

@@ -378,3 +378,29 @@ async fn a_cancelled_comparison_keeps_its_table_so_far() {
     let job = service.until_status(&path, "cancelled").await;
     assert_eq!(job["result"]["model"], Value::Null);
 }
+
+#[tokio::test]
+async fn a_comparison_of_more_seconds_than_parts_seconds_max_is_refused() {
+    let service = Service::idle(&["--parts-seconds-max", "1000"]).await;
+    let learners = json!([{"name": "amp"}, {"name": "perceptron"}]);
+    // Two folds, and the best learner on all of the data.
+    let long = of_learners(json!({"learners": learners, "folds": 2, "stop": {"max_seconds": 334}}));
+    let refused = service.post_json("/v1/jobs", &long).await;
+    let problem = refused.json();
+    assert_eq!(refused.problem(422), "intractable", "{problem}");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("1002 seconds"), "{detail}");
+    assert!(detail.contains("parts_seconds_max: 1000"), "{detail}");
+    assert_eq!(problem["errors"][0]["pointer"], "/compare", "{problem}");
+    let short =
+        of_learners(json!({"learners": learners, "folds": 2, "stop": {"max_seconds": 333}}));
+    service.post_json("/v1/jobs", &short).await.expect(202);
+}
+
+/// All learners of the catalogue with the default limits, on a usual table.
+#[tokio::test]
+async fn a_comparison_without_fields_is_within_parts_seconds_max() {
+    let service = Service::idle(&[]).await;
+    let compare = json!({"compare": {"data": data(1_000), "seed": 1}});
+    service.post_json("/v1/jobs", &compare).await.expect(202);
+}

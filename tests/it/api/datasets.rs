@@ -193,7 +193,7 @@ fn without_own(job: &Value) -> Value {
 async fn training_by_id_is_training_on_the_data() {
     training_by_id(&Service::start().await).await;
     // This service reads even small data block by block.
-    training_by_id(&Service::with(&["--resident-bytes-max", "0"]).await).await;
+    training_by_id(&Service::with(&["--resident-bytes-max", "1"]).await).await;
 }
 
 async fn training_by_id(service: &Service) {

@@ -242,7 +242,7 @@ async fn a_figure_is_run_by_its_name() {
 
 #[tokio::test]
 async fn what_cannot_be_run_is_refused_at_its_place() {
-    let service = Service::idle(&["--experiment-seconds-max", "5"]).await;
+    let service = Service::idle(&["--parts-seconds-max", "5"]).await;
     let with = |name: &str, params: Value| json!({"experiment": {"name": name, "params": params}});
     let many: Vec<u64> = (1..=1_000).collect();
     for (params, status, code, pointer) in [

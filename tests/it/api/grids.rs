@@ -159,3 +159,42 @@ async fn a_grid_that_cannot_run_is_refused_at_its_place() {
     let listed = service.get("/v1/jobs").await.expect(200).json();
     assert_eq!(listed["items"], json!([]));
 }
+
+/// A training counts with what its own limits allow.
+#[tokio::test]
+async fn a_grid_of_more_seconds_than_parts_seconds_max_is_refused() {
+    let service = Service::idle(&[]).await;
+    let generated =
+        json!({"generated": {"n": 501, "target": {"binary_weights": {}}, "sampling": "uniform"}});
+    let endless = |over: Value| {
+        let train = json!({"learner": {"name": "perceptron"}, "data": generated, "seed": 1});
+        json!({"grid": {"train": train, "over": over}})
+    };
+    let seeds: Vec<u64> = (1..=10_000).collect();
+    let over = [
+        json!({"seed": seeds, "stop.max_seconds": [86_400]}),
+        json!({"seed": seeds[..2], "stop.max_seconds": [86_400, 1]}),
+        json!({"stop.max_seconds": [86_400, 2], "learner.params.order": ["cyclic"]}),
+        json!({"seed": seeds[..145]}),
+        json!({"seed": seeds, "stop.max_examples": [1_000_000_000]}),
+    ];
+    for over in over {
+        let refused = service.post_json("/v1/jobs", &endless(over.clone())).await;
+        let problem = refused.json();
+        assert_eq!(refused.problem(422), "intractable", "{problem}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("parts_seconds_max: 86400"), "{detail}");
+        assert!(detail.contains("max_seconds"), "{detail}");
+        assert_eq!(problem["errors"][0]["pointer"], "/grid", "{problem}");
+    }
+    for over in [
+        json!({"seed": seeds[..144]}),
+        json!({"seed": seeds, "stop.max_seconds": [8.6]}),
+        json!({"seed": seeds[..100], "stop.max_seconds": [86_400], "stop.max_examples": [1000]}),
+    ] {
+        service
+            .post_json("/v1/jobs", &endless(over))
+            .await
+            .expect(202);
+    }
+}

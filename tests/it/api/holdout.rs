@@ -35,7 +35,7 @@ fn result(job: &Value) -> Value {
 
 #[tokio::test]
 async fn the_subset_is_the_same_however_the_examples_come() {
-    let service = Service::with(&["--resident-bytes-max", "0"]).await;
+    let service = Service::with(&["--resident-bytes-max", "1"]).await;
     let data = examples(200);
     let dataset = json!({"data": data});
     let stored = service.post_json("/v1/datasets", &dataset).await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::service::{Service, train};
 
 /// Settings of a service that keeps no dataset in memory and allows 10,000 bytes of state.
-const FRUGAL: [&str; 4] = ["--resident-bytes-max", "0", "--state-bytes-max", "10000"];
+const FRUGAL: [&str; 4] = ["--resident-bytes-max", "1", "--state-bytes-max", "10000"];
 
 /// Two services over one directory: one with default limits and one with `FRUGAL`.
 async fn services() -> (Service, Service) {
@@ -66,7 +66,7 @@ async fn data_larger_than_the_state_train_and_are_evaluated() {
 #[tokio::test]
 async fn a_search_keeps_less_than_the_examples() {
     let generous = Service::start().await;
-    let searching = ["--resident-bytes-max", "0", "--state-bytes-max", "70000"];
+    let searching = ["--resident-bytes-max", "1", "--state-bytes-max", "70000"];
     let frugal = generous.beside(&searching).await;
     let data = json!({"dataset": stored(&generous).await});
     for (name, params) in [

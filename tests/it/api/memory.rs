@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::keys::{Caller, named};
 use crate::service::{Program, Service, request, short_job, until};
 
 /// 64 MiB for requests and jobs together, and 56 MiB for a single one.
@@ -116,5 +117,71 @@ async fn bodies_that_do_not_fit_together_are_refused_for_now() {
             assert_eq!(answer.header("retry-after"), Some("1"));
             send().await.expect(200);
         }
+    }
+}
+
+const LIBSVM: &str = "text/x-libsvm";
+
+/// Opens wide sessions of two keys until they hold most of the memory.
+async fn fill_with_sessions<'a>(callers: &[&Caller<'a>]) -> Vec<String> {
+    let mut sessions = Vec::new();
+    for number in 0..13 {
+        let caller = callers[number % callers.len()];
+        let body = json!({"learner": {"name": "perceptron"}, "n": 1 << 20, "values": "real"});
+        let id = caller.post("/v1/sessions", &body).await.expect(201).id();
+        let path = format!("/v1/sessions/{id}/examples?n=1048576");
+        let learnt = caller.send("POST", &path, LIBSVM, &wide_rows(1)).await;
+        learnt.expect(200);
+        sessions.push(id);
+    }
+    sessions
+}
+
+/// Each kind of work needs more than the sessions have left, and waits for none of them.
+#[tokio::test]
+async fn idle_sessions_of_any_key_make_room_for_any_work() {
+    let service = Service::with(&SMALL).await;
+    let one = Caller::new(&service, named("one")).await;
+    let two = Caller::new(&service, named("two")).await;
+    let worker = Caller::new(&service, named("worker")).await;
+    let dataset = worker
+        .send("POST", "/v1/datasets", LIBSVM, &wide_rows(3))
+        .await;
+    let dataset = dataset.expect(201).id();
+    let train = json!({"train": {"learner": {"name": "perceptron"}, "data": {"dataset": dataset},
+        "stop": {"max_passes": 1}}});
+    let model = worker.post("/v1/jobs", &train).await.expect(200).json();
+    let model = model["result"]["model"].as_str().unwrap().to_owned();
+    let predict = format!("/v1/models/{model}/predict");
+    let evaluate = format!("/v1/models/{model}/evaluate");
+    let experiment = json!({"experiment": {"name": "false-stop-rate",
+        "params": {"n": [3], "deltas": [0.5], "runs": 10}, "seed": 1}});
+    let sessions = fill_with_sessions(&[&one, &two]).await;
+    // The job of a queue, an inline training, a prediction, an evaluation, an upload and an experiment.
+    for work in 0..6 {
+        fill_with_sessions(&[&one, &two]).await;
+        assert!(taken(&service).await > 30.0 * 1024.0 * 1024.0);
+        let inline = "/v1/learners/perceptron/train?max_passes=1";
+        let answer = match work {
+            0 => worker.post("/v1/jobs", &train).await,
+            1 => worker.send("POST", inline, LIBSVM, &wide_rows(3)).await,
+            2 => worker.send("POST", &predict, LIBSVM, &wide_rows(2)).await,
+            3 => worker.send("POST", &evaluate, LIBSVM, &wide_rows(2)).await,
+            4 => {
+                worker
+                    .send("POST", "/v1/datasets", LIBSVM, &wide_rows(3))
+                    .await
+            }
+            _ => worker.post("/v1/jobs", &experiment).await,
+        };
+        let status = answer.status.as_u16();
+        assert!([200, 201].contains(&status), "{work}: {}", answer.text());
+    }
+    // The sessions are restored as they were.
+    for (number, id) in sessions.iter().enumerate() {
+        let caller = [&one, &two][number % 2];
+        let path = format!("/v1/sessions/{id}/examples?n=1048576");
+        let learnt = caller.send("POST", &path, LIBSVM, &wide_rows(1)).await;
+        assert_eq!(learnt.expect(200).header("etag"), Some("\"2\""));
     }
 }

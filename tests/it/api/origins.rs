@@ -3,7 +3,7 @@
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_FRAME_OPTIONS};
 
 use super::keys::named;
-use crate::service::{Answer, Service, request};
+use crate::service::{Answer, Program, Service, Slow, request};
 
 /// Posts a request for a construction, which stores nothing.
 async fn post(service: &Service, headers: &[(&str, &str)]) -> Answer {
@@ -114,13 +114,42 @@ async fn every_origin_is_allowed_until_the_first_key() {
         ("authorization", &bearer),
         HOST,
     ];
-    // The service learns of the key during the first request.
-    post(&service, &headers).await;
+    // Paths without authentication show nothing to other origins either.
+    for path in ["/version", "/v1/learners"] {
+        let answer = service.send(request("GET", path, &headers, "")).await;
+        assert_eq!(answer.header("access-control-allow-origin"), None, "{path}");
+    }
     let answer = post(&service, &headers).await;
     assert_eq!(answer.header("access-control-allow-origin"), None);
     assert!(answer.text().contains("--cors-origins"));
     assert_eq!(answer.problem(403), "foreign-origin");
     post(&service, &headers[1..]).await.expect(200);
+}
+
+/// The key is created while the service runs, and each kind of request is the first one after that.
+#[tokio::test]
+async fn the_first_request_after_the_first_key_is_of_a_foreign_origin_already() {
+    let origin = ("origin", "http://any.example");
+    for (method, path, status) in [
+        ("POST", "/v1/constructions/monotone-cnf", 403),
+        ("GET", "/v1/learners", 401),
+        ("GET", "/version", 200),
+        ("OPTIONS", "/v1/jobs", 200),
+    ] {
+        let service = Service::idle(&["--cors-origins", "*"]).await;
+        service.key(named("first")).await;
+        let headers = [
+            origin,
+            HOST,
+            ("content-type", "application/json"),
+            ("access-control-request-method", "POST"),
+        ];
+        let body = if method == "POST" { "{}" } else { "" };
+        let answer = service.open(request(method, path, &headers, body)).await;
+        assert_eq!(answer.status(), status, "{method} {path}");
+        let allowed = answer.headers().get("access-control-allow-origin");
+        assert_eq!(allowed, None, "{method} {path}");
+    }
 }
 
 #[tokio::test]
@@ -133,6 +162,94 @@ async fn a_request_has_one_host() {
             .await;
         assert_eq!(answer.problem(400), "invalid-parameter");
     }
+}
+
+#[tokio::test]
+async fn a_host_that_is_no_host_or_not_this_one_is_refused() {
+    let service = Service::idle(&[]).await;
+    for host in [
+        "[::1]evil.example",
+        "[::1]:8080.evil.example",
+        "[::1%25lo]:8080",
+        "evil.example@localhost",
+        "localhost@evil.example",
+        "localhost:8080:8080",
+        "localhost:http",
+        "localhost:65536",
+        "::1",
+        "localhost evil.example",
+    ] {
+        let answer = service
+            .send(request("GET", "/v1/learners", &[("host", host)], ""))
+            .await;
+        assert_eq!(answer.problem(400), "invalid-parameter", "{host}");
+    }
+    for host in [
+        "evil.example",
+        "localhost.evil.example",
+        "localhost.",
+        "[::2]",
+        "127.0.0.2",
+    ] {
+        let answer = service
+            .send(request("GET", "/v1/learners", &[("host", host)], ""))
+            .await;
+        assert_eq!(answer.problem(403), "foreign-host", "{host}");
+    }
+    for host in [
+        "localhost",
+        "LOCALHOST:1",
+        "127.0.0.1:",
+        "[::1]:8080",
+        "[0:0::1]",
+    ] {
+        let answer = service
+            .send(request("GET", "/v1/learners", &[("host", host)], ""))
+            .await;
+        answer.expect(200);
+    }
+}
+
+/// RFC 9112, section 3.2.2: the host of an absolute request target replaces the Host header, also in the comparison with
+/// the origin of a page.
+#[tokio::test]
+async fn the_host_of_an_absolute_target_decides() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(directory.path(), &[]);
+    let client = program.client();
+    let own = client.address.to_string();
+    let get = async |target: &str, headers: &[(&str, &str)]| {
+        let mut stream = Slow::connect([127, 0, 0, 1], client.address).await.unwrap();
+        let mut head = format!("GET {target} HTTP/1.1\r\nconnection: close\r\n");
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        stream.send((head + "\r\n").as_bytes()).await.unwrap();
+        stream.status().await.unwrap()
+    };
+    let foreign = "http://evil.example/v1/learners";
+    assert_eq!(get(foreign, &[("host", &own)]).await, 403);
+    assert_eq!(
+        get("http://[::1]evil.example/livez", &[("host", &own)]).await,
+        400
+    );
+    assert_eq!(
+        get("http://evil.example@localhost/livez", &[("host", &own)]).await,
+        400
+    );
+    let local = format!("http://{own}/v1/learners");
+    assert_eq!(get(&local, &[("host", &own)]).await, 200);
+    assert_eq!(get(&local, &[("host", "evil.example")]).await, 200);
+    let path = format!("http://{own}/v1/constructions/monotone-cnf");
+    let body = r#"{"variables": 3, "satisfying": 2}"#;
+    let mut stream = Slow::connect([127, 0, 0, 1], client.address).await.unwrap();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nconnection: close\r\nhost: evil.example\r\norigin: http://evil.example\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.send(head.as_bytes()).await.unwrap();
+    assert_eq!(stream.status().await.unwrap(), 403);
 }
 
 #[tokio::test]
@@ -156,6 +273,8 @@ async fn browsers_neither_keep_nor_frame_answers() {
             Some("DENY"),
             "{path}"
         );
+        let resource = answer.header("cross-origin-resource-policy");
+        assert_eq!(resource, Some("same-origin"), "{path}");
         let policy = answer.header(CONTENT_SECURITY_POLICY.as_str()).unwrap();
         assert!(policy.contains("default-src 'none'"), "{path} {policy}");
     }

@@ -339,6 +339,7 @@ pub(super) async fn a_claim_passes_over_who_is_busy(backend: &dyn Backend) {
     let busy = |owners: &[&str], hosts: &[&str]| BusyReceivers {
         owners: owners.iter().map(|&owner| Owner::new(owner)).collect(),
         hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
+        ..BusyReceivers::default()
     };
     let take = async |busy: &BusyReceivers| {
         let taken = store.claim_callback(&worker("d"), LONG, busy).await;
@@ -366,4 +367,50 @@ pub(super) async fn a_claim_passes_over_who_is_busy(backend: &dyn Backend) {
     );
     assert_eq!(take(&silent).await, None);
     assert_eq!(take(&busy(&[], &["[2001:db8::1]"])).await, Some(job(3).id));
+}
+
+pub(super) async fn a_claim_passes_over_hosts_and_urls_of_one_owner(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let store = &store;
+    let urls = ["https://shared.example/a", "https://shared.example:8443/b"];
+    let owed = [("key_a", urls[0]), ("key_a", urls[1]), ("key_b", urls[0])];
+    for ((owner, url), number) in owed.into_iter().zip(1..) {
+        let job = Job {
+            owner: Owner::new(owner),
+            callback: Some(Callback::new(url)),
+            ..ended_job(number)
+        };
+        let stored = store.insert_ended_job(&job, None, None, None).await;
+        stored.unwrap();
+    }
+    let pair = |owner: &str, name: &str| (Owner::new(owner), name.to_owned());
+    let digest = |url: &str| Callback::new(url).url_digest();
+    let take = async |hosts_of_owners, urls_of_owners| {
+        let busy = BusyReceivers {
+            hosts_of_owners,
+            urls_of_owners,
+            ..BusyReceivers::default()
+        };
+        let taken = store.claim_callback(&worker("d"), LONG, &busy).await;
+        taken.unwrap().map(|claim| claim.job.id)
+    };
+    let both = [
+        pair("key_a", "shared.example"),
+        pair("key_b", "shared.example"),
+    ];
+    assert_eq!(take(both.to_vec(), Vec::new()).await, None);
+    let silent = vec![
+        pair("key_a", &digest(urls[0])),
+        pair("key_b", &digest(urls[0])),
+    ];
+    assert_eq!(take(Vec::new(), silent.clone()).await, Some(job(2).id));
+    assert_eq!(take(Vec::new(), silent).await, None);
+    let busy = vec![pair("key_a", "shared.example")];
+    assert_eq!(take(busy.clone(), Vec::new()).await, Some(job(3).id));
+    assert_eq!(take(busy, Vec::new()).await, None);
+    let alike = vec![
+        pair("key_aa", "shared.example"),
+        pair("key_a", "shared.exampl"),
+    ];
+    assert_eq!(take(alike, Vec::new()).await, Some(job(1).id));
 }

@@ -1895,11 +1895,11 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     experiment_runs_max: int
     """Runs per point of an experiment."""
 
-    experiment_seconds_max: float
-    """Estimated seconds of one core for an experiment, summed over all its parts."""
-
     grid_trainings_max: int
     """Trainings per grid."""
+
+    job_ids_max: int
+    """Jobs per request that cancels or deletes several jobs."""
 
     jobs_queued_max: int
     """Waiting jobs of all keys together."""
@@ -1932,6 +1932,9 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """Bytes of the requests of all parts of a job. Each training of a grid and each part of an experiment has a
     request of its own.
     """
+
+    parts_seconds_max: float
+    """Estimated seconds of one core for an experiment, a grid or a comparison, summed over all its parts."""
 
     prediction_bytes_max: int
     """Bytes of a document of predictions, and of the data that a construction returns. Predictions come without scores
@@ -2076,11 +2079,11 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     experiment_runs_max: int
     """Runs per point of an experiment."""
 
-    experiment_seconds_max: float
-    """Estimated seconds of one core for an experiment, summed over all its parts."""
-
     grid_trainings_max: int
     """Trainings per grid."""
+
+    job_ids_max: int
+    """Jobs per request that cancels or deletes several jobs."""
 
     jobs_queued_max: int
     """Waiting jobs of all keys together."""
@@ -2113,6 +2116,9 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Bytes of the requests of all parts of a job. Each training of a grid and each part of an experiment has a
     request of its own.
     """
+
+    parts_seconds_max: float
+    """Estimated seconds of one core for an experiment, a grid or a comparison, summed over all its parts."""
 
     prediction_bytes_max: int
     """Bytes of a document of predictions, and of the data that a construction returns. Predictions come without scores

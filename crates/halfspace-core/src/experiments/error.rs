@@ -18,13 +18,6 @@ pub enum ExperimentError {
     /// The grid has more than [`POINTS_MAX`] points.
     #[error("the grid has {points} points, more than experiment_points_max: {limit}")]
     TooManyPoints { points: u64, limit: u64 },
-    /// The estimated time of the experiment exceeds the limit.
-    #[error(
-        "the experiment is estimated to take {} of one core, more than experiment_seconds_max: \
-         {limit:.0}",
-        length(*.seconds)
-    )]
-    TooCostly { seconds: f64, limit: f64 },
 }
 
 impl ExperimentError {
@@ -39,18 +32,8 @@ impl ExperimentError {
     pub fn pointer(&self) -> &str {
         match self {
             Self::Parameter { pointer, .. } => pointer,
-            Self::TooManyPoints { .. } | Self::TooCostly { .. } => "",
+            Self::TooManyPoints { .. } => "",
         }
-    }
-}
-
-/// Writes a time in seconds; in years from one year on.
-fn length(seconds: f64) -> String {
-    const YEAR: f64 = 31_557_600.0;
-    match seconds / YEAR {
-        years if years < 1.0 => format!("{seconds:.0} seconds"),
-        years if years < 1e6 => format!("{years:.0} years"),
-        years => format!("{years:.0e} years"),
     }
 }
 

@@ -87,19 +87,11 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Divides a design into parts. The design may cost at most `seconds_max` of one core by estimate.
-    ///
-    /// # Errors
-    /// [`ExperimentError::TooCostly`] with the estimated time if the design costs more.
-    pub fn new(design: impl Design + 'static, seconds_max: f64) -> Result<Self, ExperimentError> {
+    /// Divides a design into parts.
+    pub fn new(design: impl Design + 'static) -> Self {
         let parts = Parts::new(&design.points());
-        let seconds = parts.seconds();
-        if seconds > seconds_max {
-            let limit = seconds_max;
-            return Err(ExperimentError::TooCostly { seconds, limit });
-        }
         let design = Arc::new(design);
-        Ok(Self { design, parts })
+        Self { design, parts }
     }
 
     /// Name of the experiment in requests.

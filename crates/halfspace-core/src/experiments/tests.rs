@@ -28,10 +28,7 @@ fn all(experiment: &Experiment, seed: u64) -> ExperimentOutcome {
 
 /// The outcome of a design with seed 1.
 fn outcome(design: impl Design + 'static) -> ExperimentOutcome {
-    all(
-        &Experiment::new(design, f64::INFINITY).expect("no limit"),
-        1,
-    )
+    all(&Experiment::new(design), 1)
 }
 
 fn entry(name: &str) -> &'static LearnerEntry {
@@ -250,7 +247,7 @@ fn what_message_passing_finds_the_learner_that_begins_with_it_finds_too_run_by_r
         ratios: vec![1.25, 1.75],
         ..few_examples()
     });
-    let experiment = Experiment::new(design.expect("in range"), f64::INFINITY).expect("in range");
+    let experiment = Experiment::new(design.expect("in range"));
     let found = |point, number| {
         let observed = experiment.observe(1, point, number, &Run::default());
         observed.expect("nobody stops it").value
@@ -337,7 +334,7 @@ impl Design for Digits {
 
 #[test]
 fn the_result_depends_neither_on_the_order_of_parts_nor_on_who_is_first() {
-    let experiment = Experiment::new(Digits, f64::INFINITY).expect("no limit");
+    let experiment = Experiment::new(Digits);
     assert_eq!(experiment.parts(), PARTS_MAX);
     let part = |part| experiment.compute(5, part, &Run::default()).ok();
     let mut backwards: Vec<_> = (0..experiment.parts()).rev().map(part).collect();
@@ -374,7 +371,7 @@ fn the_result_depends_neither_on_the_order_of_parts_nor_on_who_is_first() {
 #[test]
 fn a_tally_is_the_same_once_it_was_stored() {
     let design = MistakeBoundSweep::new(&sweep()).expect("in range");
-    let experiment = Experiment::new(design, f64::INFINITY).expect("no limit");
+    let experiment = Experiment::new(design);
     let tally = experiment
         .compute(3, 0, &Run::default())
         .expect("nobody stops it");
@@ -390,7 +387,7 @@ fn a_tally_is_the_same_once_it_was_stored() {
 #[test]
 fn a_part_that_is_told_to_stop_comes_to_nothing() {
     let design = MistakeBoundSweep::new(&sweep()).expect("in range");
-    let experiment = Experiment::new(design, f64::INFINITY).expect("no limit");
+    let experiment = Experiment::new(design);
     for interrupt in [
         Interrupt::Cancelled,
         Interrupt::Suspended,
@@ -422,22 +419,6 @@ fn a_table_has_a_line_for_each_point_curve_and_mark() {
     // Four points, and two bounds of Theorem 1 at n = 3, 4 and 5.
     assert_eq!(lines.len(), 1 + 4 + 6);
     assert!(lines.contains(&"theory,\"Theorem 1, upper: (n/2)^n\",3,3.375,,,,"));
-}
-
-#[test]
-fn what_takes_too_long_is_refused_with_its_cost() {
-    let question = mistake_bound_sweep::MistakeBoundSweepParams {
-        n: vec![1_001],
-        runs: 100_000,
-        ..sweep()
-    };
-    let design = MistakeBoundSweep::new(&question).expect("in range");
-    let error = Experiment::new(design, 3_600.0).expect_err("dear");
-    assert!(
-        matches!(error, ExperimentError::TooCostly { seconds, limit }
-        if seconds > limit && limit == 3_600.0)
-    );
-    assert!(error.to_string().contains("seconds of one core"), "{error}");
 }
 
 /// JSON pointer to the fault of a rejected question.

@@ -2,15 +2,18 @@
 //!
 //! An eighth of the budget serves only small grants, so large work never takes the memory of small work.
 //!
+//! [`SpareMemory`] is held and can be given back at any moment. The budget counts it as free and takes it back as soon
+//! as a grant needs it, whatever work the grant is for.
+//!
 //! Several threads may compute one piece of work. [`SharedGrant`] charges the memory of helping threads to the grant of
 //! the work.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use super::allocator::{adopt, reset_peak, thread_live, thread_peak};
+use super::allocator::{adopt, foreign, reset_peak, thread_live, thread_peak};
 
 /// Largest grant in bytes that comes from the eighth of the budget for small work.
 pub const SMALL_BYTES_MAX: u64 = 1 << 20;
@@ -28,6 +31,18 @@ struct Pools {
     small: u64,
     large: u64,
     taken: Mutex<AllocatedBytes>,
+    spare: Mutex<Option<Weak<dyn SpareMemory>>>,
+}
+
+/// Grants that nobody uses now and whose content can be restored, such as the states of idle sessions.
+///
+/// The methods may drop grants but must not take or grow one.
+pub trait SpareMemory: Send + Sync {
+    /// The bytes of each grant that could be given back now.
+    fn bytes(&self) -> Vec<u64>;
+
+    /// Drops grants that `fits` accepts until they have at least `bytes` bytes, the one unused for longest first.
+    fn give_back(&self, bytes: u64, fits: fn(u64) -> bool);
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,7 +81,13 @@ impl MemoryBudget {
             small,
             large: bytes - small,
             taken: Mutex::default(),
+            spare: Mutex::default(),
         }))
+    }
+
+    /// Names the memory that the budget takes back when a grant needs it. An earlier one is forgotten.
+    pub fn take_back_from(&self, spare: Weak<dyn SpareMemory>) {
+        *self.0.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(spare);
     }
 
     /// Creates a budget beyond the memory of any machine.
@@ -79,11 +100,14 @@ impl MemoryBudget {
         self.0.large
     }
 
-    /// Returns the largest number of bytes that a new grant can have now.
+    /// Returns the largest number of bytes that a new grant can have now. Spare memory is free.
     pub fn available(&self) -> u64 {
+        // The spare memory is looked up first: what is used again meanwhile counts as free, and the grant is refused.
+        let spare = self.0.spare_bytes();
         let taken = *self.0.taken();
-        let small = (self.0.small - taken.small).min(SMALL_BYTES_MAX);
-        (self.0.large - taken.large).max(small)
+        let small = self.0.small - taken.small.saturating_sub(spare.small);
+        let large = self.0.large - taken.large.saturating_sub(spare.large);
+        large.max(small.min(SMALL_BYTES_MAX))
     }
 
     /// Returns the bytes of all grants.
@@ -113,6 +137,42 @@ impl MemoryBudget {
 impl Pools {
     fn taken(&self) -> MutexGuard<'_, AllocatedBytes> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spare(&self) -> Option<Arc<dyn SpareMemory>> {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.as_ref().and_then(Weak::upgrade)
+    }
+
+    fn spare_bytes(&self) -> AllocatedBytes {
+        let mut bytes = AllocatedBytes::default();
+        for grant in self.spare().map(|spare| spare.bytes()).unwrap_or_default() {
+            *bytes.part(grant) += grant;
+        }
+        bytes
+    }
+
+    /// As [`Self::exchange`]. If the memory is not free, spare memory is taken back, but only if that is enough.
+    fn exchange_with_spare(
+        &self,
+        held: &AtomicU64,
+        to: u64,
+        is_due: impl Fn(u64) -> bool,
+    ) -> Result<(), NoMemory> {
+        let Err(full) = self.exchange(held, to, &is_due) else {
+            return Ok(());
+        };
+        let missing = to - full.free;
+        if let Some(spare) = self.spare()
+            && missing <= *self.spare_bytes().part(to)
+        {
+            // The blocks are those of other work, so this thread does not count them.
+            foreign(|| match to <= SMALL_BYTES_MAX {
+                true => spare.give_back(missing, |bytes| bytes <= SMALL_BYTES_MAX),
+                false => spare.give_back(missing, |bytes| bytes > SMALL_BYTES_MAX),
+            });
+        }
+        self.exchange(held, to, is_due)
     }
 
     /// Replaces a grant of `held` bytes by one of `to` bytes if `is_due` says so of the held bytes. The lock orders
@@ -208,7 +268,7 @@ impl Grant {
     /// Returns an error if the budget has too little free memory. The grant then keeps its size.
     pub fn grow_to(&self, bytes: u64) -> Result<(), NoMemory> {
         let pools = &self.0.budget.0;
-        pools.exchange(&self.0.bytes, bytes, |held| bytes > held)
+        pools.exchange_with_spare(&self.0.bytes, bytes, |held| bytes > held)
     }
 
     /// Shrinks the grant to `bytes` bytes if it is larger. A grant keeps its size if it would become small
@@ -466,6 +526,87 @@ mod tests {
         drop((large, small));
         assert_eq!((budget.taken(), budget.available()), (0, 56 * MIB));
         assert!(budget.try_take(57 * MIB).expect_err("too large").is_final());
+    }
+
+    /// Grants in the order of their last use.
+    #[derive(Default)]
+    struct Idle(Mutex<Vec<Grant>>);
+
+    impl SpareMemory for Idle {
+        fn bytes(&self) -> Vec<u64> {
+            let idle = self.0.lock().expect("a lock");
+            idle.iter().map(Grant::bytes).collect()
+        }
+
+        fn give_back(&self, bytes: u64, fits: fn(u64) -> bool) {
+            let mut idle = self.0.lock().expect("a lock");
+            let mut given_back = 0;
+            while given_back < bytes
+                && let Some(at) = idle.iter().position(|grant| fits(grant.bytes()))
+            {
+                given_back += idle.remove(at).bytes();
+            }
+        }
+    }
+
+    #[test]
+    fn spare_memory_is_free_and_leaves_as_far_as_a_grant_needs_it() {
+        let budget = MemoryBudget::new(64 * MIB);
+        let idle = Arc::<Idle>::default();
+        let spare: Weak<Idle> = Arc::downgrade(&idle);
+        budget.take_back_from(spare);
+        let grants = [MIB, 20 * MIB, 10 * MIB, 20 * MIB];
+        for bytes in grants {
+            let grant = budget.try_take(bytes).expect("room");
+            idle.0.lock().expect("a lock").push(grant);
+        }
+        assert_eq!((budget.taken(), budget.available()), (51 * MIB, 56 * MIB));
+        // 6 MiB are free, and the first large grant is enough. The small one is in the other part of the budget.
+        let work = budget.try_take(24 * MIB).expect("spare memory");
+        assert_eq!(idle.bytes(), [MIB, 10 * MIB, 20 * MIB]);
+        assert_eq!(budget.available(), 32 * MIB);
+        // More than all spare memory: nothing leaves in vain.
+        assert!(budget.try_take(33 * MIB).is_err());
+        assert_eq!(idle.bytes(), [MIB, 10 * MIB, 20 * MIB]);
+        work.grow_to(56 * MIB).expect("growth takes it back too");
+        assert_eq!(idle.bytes(), [MIB]);
+        let small: Vec<_> = (0..8)
+            .map(|_| budget.try_take(MIB).expect("small work too"))
+            .collect();
+        assert_eq!((small.len(), idle.bytes().len()), (8, 0));
+    }
+
+    #[test]
+    fn work_that_takes_spare_memory_back_does_not_count_its_blocks_as_freed() {
+        struct Block(Mutex<Option<(Grant, Vec<u8>)>>);
+
+        impl SpareMemory for Block {
+            fn bytes(&self) -> Vec<u64> {
+                let block = self.0.lock().expect("a lock");
+                block.iter().map(|(grant, _)| grant.bytes()).collect()
+            }
+
+            fn give_back(&self, _: u64, _: fn(u64) -> bool) {
+                *self.0.lock().expect("a lock") = None;
+            }
+        }
+
+        let budget = MemoryBudget::new(64 * MIB);
+        let grant = budget.try_take(50 * MIB).expect("room");
+        let held = std::thread::spawn(|| vec![1_u8; 50 << 20]);
+        let held = held.join().expect("a block");
+        let block = Arc::new(Block(Mutex::new(Some((grant, held)))));
+        let spare: Weak<Block> = Arc::downgrade(&block);
+        budget.take_back_from(spare);
+        let work = budget.try_take(2 * MIB).expect("room");
+        work.within(|| {
+            let own = vec![1_u8; 40 << 20];
+            assert_eq!(check(), Ok(()));
+            assert!(block.bytes().is_empty());
+            assert!(work.bytes() >= 40 * MIB);
+            assert!(need(20 * MIB).is_err(), "the own bytes are still counted");
+            drop(own);
+        });
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod growth;
 
 pub use allocator::{CountingAllocator, foreign, live_bytes};
 pub use budget::{
-    ComputingTime, Grant, MemoryBudget, NoMemory, SMALL_BYTES_MAX, SharedGrant, check, need,
+    ComputingTime, Grant, MemoryBudget, NoMemory, SMALL_BYTES_MAX, SharedGrant, SpareMemory, check,
+    need,
 };
 pub use growth::{collect, insert, need_of, push};

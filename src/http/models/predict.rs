@@ -111,7 +111,7 @@ pub async fn answer(
     let options = options(
         body.format,
         model.hypothesis.n(),
-        model.names.table.as_ref(),
+        &model.names,
         ExamplesUse::Predict,
         &body.limits,
     );

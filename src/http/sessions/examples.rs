@@ -89,6 +89,9 @@ impl<'a> ExampleAnswer<'a> {
 /// error is answered with its own status if it occurs before the first learnt example and within half a
 /// second. A body in any other format is read to its end first and then answered in the same lines.
 ///
+/// The first labelled examples name the classes of the session, unless its encoding does. Later labels are read by these
+/// names in every format.
+///
 /// With `If-Match` the session must be at the given position, so a retry learns no example twice.
 #[utoipa::path(post, path = "/v1/sessions/{id}/examples", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session"),
@@ -111,10 +114,18 @@ pub async fn learn_session_examples(
 ) -> Result<Response, Problem> {
     let position = if_match(request.headers())?;
     let body = DataBody::new(&app, request)?;
-    let spec = app.jobs.session(&owner, id).await?.spec;
+    let session = app.jobs.session(&owner, id).await?;
+    let label_rule = session.label_rule();
+    let spec = session.spec;
     let n = usize::try_from(spec.n).unwrap_or(usize::MAX);
-    let table = spec.names.table.as_ref();
-    let options = options(body.format, n, table, ExamplesUse::Learn, &body.limits);
+    let mut options = options(
+        body.format,
+        n,
+        &spec.names,
+        ExamplesUse::Learn,
+        &body.limits,
+    );
+    options.options.label_rule = label_rule;
     let options = options.read(body.parts.uri.query())?;
     let mut options = options.resolve(&app, &owner).await?;
     options.values = Some(spec.values);
@@ -125,14 +136,14 @@ pub async fn learn_session_examples(
             let learnt = writer
                 .learn(parsed, position, WhenNotAll::LearnNone)
                 .await?;
-            Ok(document(&learnt, spec.names.classes.as_ref()))
+            Ok(document(&learnt))
         }
         Format::Ndjson => {
             options.n = Some(own_n(&options, n)?);
             let writer = app.jobs.write_session(&owner, id).await?;
             // Checks the session first, so that a refusal has its own status.
             let stands = writer.check(position).await?;
-            let answers = Answers::new(spec.names.classes);
+            let answers = Answers::new(spec.names.class_names());
             let feed = Feed::new(&app, writer, body, &options, answers.clone())?;
             tokio::spawn(feed.at(position, stands).run(occurrence));
             match timeout(STATUS_TIMEOUT, answers.begun()).await {
@@ -150,7 +161,7 @@ pub async fn learn_session_examples(
             drop(permit);
             let rest = learnt.rest.take();
             let stands = learnt.stands();
-            let answers = Answers::new(spec.names.classes);
+            let answers = Answers::new(learnt.classes.take());
             answers.push(learnt);
             if let Some(error) = rest {
                 answers.fail(error.into(), &occurrence, stands);
@@ -178,7 +189,8 @@ fn lines(answers: Answers) -> Response {
     (headers, Body::from_stream(stream(answers))).into_response()
 }
 
-fn document(learnt: &Learnt, classes: Option<&[String; 2]>) -> Response {
+fn document(learnt: &Learnt) -> Response {
+    let classes = learnt.classes.as_ref();
     let positions = learnt.position + 1..;
     let answers = positions.zip(&learnt.answers);
     let answers = answers.map(|(position, one)| ExampleAnswer::new(position, one, classes));

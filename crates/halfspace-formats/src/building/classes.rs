@@ -167,8 +167,8 @@ impl Classes {
                 Ok(false)
             }
             None => Err(format!(
-                "The data have {} against the rest, and the names of the rest are lost. Upload the data again, with the \
-                 option `encoding` and the id of the model if they are a table.",
+                "The data have {} against the rest, and the names of the rest are lost. Upload the data again with \
+                 the option `encoding` and the id of the model.",
                 excerpt(given.positive.as_bytes())
             )),
         };

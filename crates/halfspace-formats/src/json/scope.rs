@@ -48,8 +48,8 @@ impl Drop for ScopeGuard {
     }
 }
 
-/// Runs `read` under `limits` and the rule for labels, with a tensor if the document may contain one. Returns the result
-/// and the last fault raised.
+/// Runs `read` under `limits` and the rule for labels, with a tensor if the document may contain one. Returns the
+/// result and the last fault raised.
 pub(crate) fn within<T>(
     limits: &ParseLimits,
     label_rule: &LabelRule,

@@ -50,8 +50,6 @@ impl<'a> Input<'a> {
             },
             n: (n > 0).then_some(usize::from(n)),
             table: TableOptions::default(),
-            assume: None,
-            preview: None,
             limits: ParseLimits {
                 n_max: 300,
                 line_bytes_max: 4096,
@@ -59,6 +57,7 @@ impl<'a> Input<'a> {
                 body_bytes_max: 1 << 20,
                 ..ParseLimits::default()
             },
+            ..Options::default()
         };
         Some(Self {
             options,

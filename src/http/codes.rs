@@ -46,8 +46,9 @@ codes! {
         "A bit string consists of the characters 0 and 1. Padding bits must be 0."
     BAD_VALUE "bad-value" 400 "A value is not a finite number"
         "Features must be finite numbers."
-    BAD_LABEL "bad-label" 400 "A label is not 1, -1 or 0"
-        "Labels must be 1 and -1, or 1 and 0. The option `labels` names the column of the labels."
+    BAD_LABEL "bad-label" 400 "A label is neither 1, -1 or 0 nor a known class"
+        "New labels outside tables and LIBSVM must be 1 and -1, or 1 and 0. A model or a session reads its own class \
+         names, which the detail lists. The option `labels` names the column of the labels."
     MIXED_LABELS "mixed-labels" 400 "The body mixes two codings of labels"
         "Use either the labels 1 and -1 or the labels 1 and 0 in one body."
     MIXED_LINES "mixed-lines" 400 "The lines have different forms"

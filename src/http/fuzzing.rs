@@ -5,6 +5,7 @@ use std::io::Read;
 use halfspace_formats::{Format, Options, ParseLimits, Parsed};
 
 use crate::jobs::learner;
+use crate::records::Names;
 use crate::records::train::ModelDocument;
 
 use super::datasets::upload::line_options;
@@ -62,7 +63,7 @@ pub fn predict_query(
     n: usize,
     limits: &ParseLimits,
 ) -> Result<Options, Refused> {
-    let data = options(format, n, None, ExamplesUse::Predict, limits);
+    let data = options(format, n, &Names::default(), ExamplesUse::Predict, limits);
     Ok(data.read(Some(query)).map_err(refused)?.options)
 }
 

@@ -62,6 +62,12 @@ pub struct DataFacts {
 }
 
 impl DataFacts {
+    /// Which of the labels -1 and +1 occur.
+    #[must_use]
+    pub fn occurring(&self) -> [bool; 2] {
+        [self.negatives(), self.positives].map(|count| count.is_some_and(|count| count > 0))
+    }
+
     /// Number of negative examples; `None` without labels.
     #[must_use]
     pub fn negatives(&self) -> Option<u64> {

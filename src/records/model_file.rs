@@ -93,6 +93,9 @@ pub struct ModelFile {
     #[serde(default)]
     #[schema(value_type = Option<Vec<String>>, min_items = 2, max_items = 2)]
     pub classes: Option<[String; 2]>,
+    /// Whether every label but the name of +1 has the label -1.
+    #[serde(default)]
+    pub one_against_rest: bool,
     /// The encoding of the table that the training data came as.
     #[serde(default)]
     #[schema(value_type = Option<TableEncoding>)]

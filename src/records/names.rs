@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halfspace_formats::{Parsed, TableEncoding};
+use halfspace_formats::{Classes, LabelRule, Parsed, Relabelling, TableEncoding};
 use serde::{Deserialize, Serialize};
 
 /// The largest size of all names of features that a job and its model keep, in bytes.
@@ -17,9 +17,9 @@ pub struct Names {
     /// One name per feature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<Vec<String>>,
-    /// The names of the labels -1 and +1.
+    /// The names of the labels -1 and +1. Labels of a model without names are 1 and -1, or 1 and 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub classes: Option<[String; 2]>,
+    pub classes: Option<Classes>,
     /// The encoding of the table that the features came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Arc<TableEncoding>>,
@@ -30,29 +30,78 @@ impl Names {
     pub fn of<D>(parsed: &Parsed<D>) -> Self {
         Self {
             features: parsed.feature_names.clone(),
-            classes: parsed.class_names.clone(),
+            classes: parsed.classes.clone(),
             table: parsed.table.clone(),
         }
     }
 
-    /// Keeps the names that are at most [`NAMES_BYTES_MAX`] long together. The encoding has a limit of its own.
+    /// Keeps the names of features that are at most [`NAMES_BYTES_MAX`] long together. The encoding and the names of
+    /// classes have limits of their own.
     #[must_use]
     pub fn kept(self) -> Self {
         Self {
             features: self.features.filter(|names| is_short(names)),
-            classes: self.classes.filter(|names| is_short(names)),
+            classes: self.classes,
             table: self.table,
         }
     }
 
-    /// Checks whether labelled data with the names `given` fit a model with these names.
+    /// The names of the labels -1 and +1 as an answer shows them.
+    pub fn class_names(&self) -> Option<[String; 2]> {
+        self.classes.as_ref().and_then(Classes::names)
+    }
+
+    /// Whether every label but the name of +1 has the label -1.
+    pub fn is_against_rest(&self) -> bool {
+        self.classes.as_ref().is_some_and(Classes::is_against_rest)
+    }
+
+    /// The rule by which a body for the model or session reads labels.
+    pub fn label_rule(&self) -> LabelRule {
+        LabelRule::of(self.classes.as_ref())
+    }
+
+    /// Checks whether labelled data with the names `given` fit a model with these names, and returns the labels that
+    /// the model gives to the data. `occur` tells which of the labels -1 and +1 the data have.
     ///
     /// # Errors
-    /// The first feature or the classes with another name, or another encoding.
-    pub fn check(&self, given: &Self) -> Result<(), String> {
+    /// The first feature with another name, another encoding, or a label that the model does not know.
+    pub fn fit(&self, given: &Self, occur: [bool; 2]) -> Result<Relabelling, String> {
         self.check_encoding(given)?;
         self.check_features(given.features.as_deref())?;
-        self.check_classes(given.classes.as_ref())
+        self.relabel(given, occur)
+    }
+
+    /// The labels that a model with these names gives to data with the names `given`. Labels without values always
+    /// fit.
+    ///
+    /// # Errors
+    /// A label that the model does not know.
+    pub fn relabel(&self, given: &Self, occur: [bool; 2]) -> Result<Relabelling, String> {
+        let Some(given) = &given.classes else {
+            return Ok(Relabelling::IDENTITY);
+        };
+        let plain = Classes::plain();
+        let own = self.classes.as_ref().unwrap_or(&plain);
+        own.relabel(given, occur)
+    }
+
+    /// These names of data, with the classes of the model that reads their labels.
+    #[must_use]
+    pub fn read_by(self, model: &Self) -> Self {
+        let label = |table: &Arc<TableEncoding>| {
+            let own = model.table.as_ref().and_then(|own| own.label.clone());
+            let table = TableEncoding {
+                label: own.or_else(|| table.label.clone()),
+                ..table.as_ref().clone()
+            };
+            Arc::new(table)
+        };
+        Self {
+            features: self.features,
+            classes: model.classes.clone(),
+            table: self.table.as_ref().map(label),
+        }
     }
 
     /// Checks whether features were made by the same encoding. Features without an encoding always fit.
@@ -90,24 +139,6 @@ impl Names {
             )),
         }
     }
-
-    /// Checks whether labels have the same names. Labels without names always fit.
-    ///
-    /// # Errors
-    /// The labels with other names.
-    pub fn check_classes(&self, given: Option<&[String; 2]>) -> Result<(), String> {
-        match (&self.classes, given) {
-            (Some(own), Some(given)) if own != given => Err(format!(
-                "the class of the label 1 is named {:?} in the data, but {:?} in the model; the \
-                 class of the label -1 is named {:?} in the data, but {:?} in the model",
-                shown(&given[1]),
-                shown(&own[1]),
-                shown(&given[0]),
-                shown(&own[0])
-            )),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Whether names are short enough to keep.
@@ -127,7 +158,7 @@ mod tests {
         texts.iter().map(|&text| text.to_owned()).collect()
     }
 
-    fn of(features: Option<Vec<String>>, classes: Option<[String; 2]>) -> Names {
+    fn of(features: Option<Vec<String>>, classes: Option<Classes>) -> Names {
         Names {
             features,
             classes,
@@ -148,12 +179,23 @@ mod tests {
     }
 
     #[test]
-    fn classes_the_other_way_round_are_told() {
-        let pair = |texts: [&str; 2]| texts.map(str::to_owned);
+    fn data_get_the_labels_of_the_model() {
+        let pair = |[negative, positive]: [&str; 2]| {
+            Classes::new(Some(negative.to_owned()), positive.to_owned())
+        };
         let own = of(None, Some(pair(["no", "yes"])));
-        assert_eq!(own.check_classes(Some(&pair(["no", "yes"]))), Ok(()));
-        assert!(own.check_classes(Some(&pair(["yes", "no"]))).is_err());
-        assert_eq!(own.check_classes(None), Ok(()));
+        let fit = |given| own.fit(&of(None, given), [true; 2]);
+        assert_eq!(fit(Some(pair(["no", "yes"]))), Ok(Relabelling::IDENTITY));
+        assert!(!fit(Some(pair(["yes", "no"]))).unwrap().is_identity());
+        assert_eq!(fit(None), Ok(Relabelling::IDENTITY));
+        let error = fit(Some(pair(["no", "maybe"]))).unwrap_err();
+        assert!(
+            error.contains("`maybe`") && error.contains("`yes`"),
+            "{error}"
+        );
+        let plain = Names::default();
+        assert!(plain.fit(&own, [true; 2]).is_err());
+        assert_eq!(plain.fit(&own, [false; 2]), Ok(Relabelling::IDENTITY));
     }
 
     #[test]

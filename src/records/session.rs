@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use halfspace_core::bits::{BitMatrix, BitVector, words_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
-use halfspace_formats::{Assume, RowsKind};
+use halfspace_formats::{Assume, Classes, LabelRule, RowsKind};
 
 use super::id::SessionId;
 use super::names::Names;
@@ -50,7 +50,7 @@ pub struct SessionRecord {
 }
 
 /// The counts of a session at a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionTally {
     pub position: u64,
     /// Tests that the hypothesis failed.
@@ -59,6 +59,9 @@ pub struct SessionTally {
     pub terminated: bool,
     /// Time of the last examples; `None` before the first example.
     pub written_at: Option<Timestamp>,
+    /// The classes that the first labelled examples named, unless the request of the session did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<Classes>,
 }
 
 impl SessionTally {
@@ -68,7 +71,23 @@ impl SessionTally {
         mistakes: 0,
         terminated: false,
         written_at: None,
+        classes: None,
     };
+}
+
+impl SessionRecord {
+    /// Whether the next labelled examples name the classes.
+    pub fn is_unnamed(&self) -> bool {
+        self.position == 0 && self.spec.names.classes.is_none()
+    }
+
+    /// The rule by which a body for the session reads labels.
+    pub fn label_rule(&self) -> LabelRule {
+        match self.is_unnamed() {
+            true => LabelRule::New,
+            false => self.spec.names.label_rule(),
+        }
+    }
 }
 
 /// A session with everything that is needed to restore it.

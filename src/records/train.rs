@@ -13,7 +13,7 @@ use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::engine::stopping::StopRule;
 
-use halfspace_formats::TableEncoding;
+use halfspace_formats::{Classes, TableEncoding};
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
@@ -309,12 +309,30 @@ pub struct ModelDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Vec<String>, min_items = 2, max_items = 2)]
     pub classes: Option<[String; 2]>,
+    /// Whether every label but the name of +1 has the label -1.
+    #[serde(default, skip_serializing_if = "is_false")]
+    #[schema(default = false)]
+    pub one_against_rest: bool,
     /// The encoding of the table that the training data came as. Raw rows of such a table can be predicted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = TableEncoding)]
     pub table: Option<Arc<TableEncoding>>,
     /// The hypothesis, with all data needed to predict.
     pub hypothesis: HypothesisDocument,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of serde")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl ModelDocument {
+    /// The classes by which the model reads labels. A model without names has the labels 1 and -1, or 1 and 0.
+    pub fn label_classes(&self) -> Option<Classes> {
+        let [negative, positive] = self.classes.clone()?;
+        let negative = Some(negative).filter(|_| !self.one_against_rest);
+        Some(Classes::new(negative, positive))
+    }
 }
 
 /// The stored form of a model: the document, and the receipt of its training. A model file has no receipt.

@@ -4,6 +4,8 @@ mod amplification;
 mod bad_input;
 mod bounded_perceptron;
 mod certificates;
+mod class_names;
+mod classes;
 mod code;
 mod compare;
 mod console;

@@ -37,7 +37,9 @@ use halfspace::storage::{
     JobEnd, JobFilter, Lease, ModelFilter, Quotas, ReleaseTerms, Requeue, Spent, Store, StoreError,
     Swept, WorkerId, postgres, sqlite,
 };
-use halfspace_formats::{Assume, Format, LabelsKind, Options, RowsKind, TableEncoding, parse};
+use halfspace_formats::{
+    Assume, Classes, Format, LabelsKind, Options, RowsKind, TableEncoding, parse,
+};
 use serde_json::{Value, json};
 use sqlx::ConnectOptions;
 
@@ -185,7 +187,7 @@ fn dataset(number: i64) -> Dataset {
         },
         names: Names {
             features: Some(vec!["one".into(), "two, \"quoted\"".into(), "".into()]),
-            classes: Some(["no".into(), "yes".into()]),
+            classes: Some(Classes::new(None, "yes".into())),
             table: Some(Arc::new(table())),
         },
     }

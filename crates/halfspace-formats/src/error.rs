@@ -79,7 +79,7 @@ pub enum FormatErrorKind {
     BadValue,
     /// A value makes the examples real although the request asks for Boolean ones.
     NotBoolean,
-    /// A label is not 1, -1 or 0, or a class does not have two values.
+    /// A label is neither 1, -1 or 0 nor a known class, or a class does not have two values.
     BadLabel,
     /// Labels 0 and -1 occur in one body.
     MixedLabels,

@@ -54,6 +54,7 @@ pub use binary::npy_header::npy_header;
 pub use binary::packed::BitOrder;
 pub use binary::tensor::{TensorList, read_tensor_octets};
 pub use binary::tensor_datatype::Datatype;
+pub use building::classes::{Classes, LabelRule, Relabelling, occurring};
 pub use building::parsed_rows::ParsedRows;
 pub use building::store_pass::{Stored, storing_bytes};
 pub use content_coding::{ContentCoding, Decoder, decoder};
@@ -373,6 +374,8 @@ pub struct Options {
     pub bit_order: Option<BitOrder>,
     /// Meaning of examples without labels. JSON ignores this option, since its forms state the meaning.
     pub unlabelled: UnlabelledMeans,
+    /// Who says what the labels mean.
+    pub label_rule: LabelRule,
     /// Columns, kinds and codings of a table.
     pub table: TableOptions,
     /// Distribution that the sender declares for the examples.
@@ -456,8 +459,11 @@ pub struct Parsed<D = Data> {
     pub zero_bit_value: f64,
     /// Names of the features, if the body has names.
     pub feature_names: Option<Vec<String>>,
-    /// Names of the labels -1 and +1, if the body has names for them.
-    pub class_names: Option<[String; 2]>,
+    /// Names of the labels -1 and +1. Absent if there are no labels, or if they are bits that no value stood for.
+    pub classes: Option<Classes>,
+    /// The error for labels that only a model can read, and their place. The rule [`LabelRule::Later`] alone admits
+    /// them.
+    pub foreign: Option<Box<FormatError>>,
     /// The encoding of a table.
     pub table: Option<Arc<TableEncoding>>,
 }
@@ -470,7 +476,8 @@ impl Parsed {
             first_real: None,
             zero_bit_value: 0.0,
             feature_names: None,
-            class_names: None,
+            classes: None,
+            foreign: None,
             table: None,
         }
     }
@@ -495,6 +502,11 @@ impl From<Parsed> for Parsed<ParsedRows> {
 }
 
 impl<D> Parsed<D> {
+    /// Returns the names of the labels -1 and +1, unless the labels are 1 and -1, or 1 and 0.
+    pub fn class_names(&self) -> Option<[String; 2]> {
+        self.classes.as_ref().and_then(Classes::names)
+    }
+
     /// Converts the examples and keeps the other fields.
     fn with<E>(self, keep: impl FnOnce(D) -> E) -> Parsed<E> {
         Parsed {
@@ -502,7 +514,8 @@ impl<D> Parsed<D> {
             first_real: self.first_real,
             zero_bit_value: self.zero_bit_value,
             feature_names: self.feature_names,
-            class_names: self.class_names,
+            classes: self.classes,
+            foreign: self.foreign,
             table: self.table,
         }
     }

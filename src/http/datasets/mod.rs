@@ -150,8 +150,8 @@ impl From<Dataset> for DatasetAnswer {
         Self {
             item: summary.into(),
             encoding_sha256: encoding_sha256(&names),
+            classes: names.class_names(),
             features: names.features,
-            classes: names.classes,
             table: names.table,
         }
     }

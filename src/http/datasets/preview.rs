@@ -85,7 +85,7 @@ impl PreviewData {
         Self {
             facts: facts.into(),
             features: names.features.as_ref().map(first),
-            classes: names.classes.clone(),
+            classes: names.class_names(),
             encoding_sha256: encoding_sha256(names),
         }
     }

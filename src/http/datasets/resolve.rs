@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::{
-    Assume, DataForm, JsonRows, Options, Parsed, Place, StoredExamples, digest,
+    Assume, DataForm, FormatError, JsonRows, LabelRule, Options, Parsed, Place, StoredExamples,
+    digest, occurring,
 };
 
 use crate::jobs::{JobSample, JobsError};
@@ -44,6 +45,10 @@ pub struct JobData {
     pub sha256: Option<String>,
     /// Id of the dataset, if the sample is a dataset.
     pub dataset: Option<DatasetId>,
+    /// Which of the labels -1 and +1 the sample has.
+    occurring: [bool; 2],
+    /// The error for labels that only a model can read.
+    foreign: Option<Box<FormatError>>,
 }
 
 impl JobData {
@@ -70,8 +75,10 @@ impl JobData {
                 ..DataSpec::default()
             },
             sample: Some(JobSample::Stored(examples)),
+            occurring: summary.facts.occurring(),
             sha256: Some(summary.facts.sha256),
             dataset: Some(summary.id),
+            foreign: None,
         }
     }
 
@@ -83,15 +90,58 @@ impl JobData {
                 names: Names::of(&parsed).kept(),
                 ..DataSpec::default()
             },
+            occurring: occurring(&parsed.data),
             sample: Some(parsed.data.into()),
             sha256,
             dataset: None,
+            foreign: parsed.foreign,
         }
+    }
+
+    /// Checks that the labels of data for no model are their own names. `pointer` is the place of the data in the body.
+    ///
+    /// # Errors
+    /// A label that is neither 1 nor -1 nor 0.
+    pub fn read_alone(&self, pointer: &str) -> Result<(), Problem> {
+        match self.foreign.as_deref() {
+            Some(error) => Err(error.clone().under(pointer).into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives the data the labels and the classes of the model that reads them.
+    ///
+    /// # Errors
+    /// The feature, the encoding or the label that the model does not know.
+    pub fn read_by(&mut self, model: &Names) -> Result<(), String> {
+        let names = std::mem::take(&mut self.spec.names);
+        let labels = model.fit(&names, self.occurring)?;
+        self.spec.names = names.read_by(model);
+        if labels.is_identity() {
+            return Ok(());
+        }
+        if !labels.is_one_to_one() {
+            self.spec.repetitions = None;
+        }
+        match self.sample.take() {
+            // The job stores the rows of the request with the labels of the model.
+            Some(JobSample::Memory(data)) => {
+                let data = labels.of(Arc::unwrap_or_clone(data));
+                self.sha256 = Some(hex::encode(digest(&data)));
+                self.sample = Some(data.into());
+            }
+            stored => {
+                self.spec.labels = labels;
+                self.sample = stored;
+            }
+        }
+        Ok(())
     }
 }
 
 /// Separates the sample from the facts that are stored with the request, and opens the dataset if the data name
-/// one. `sha256` is the digest of a sample in the body. `pointer` is the place of the data in the body.
+/// one. `sha256` is the digest of a sample in the body. `pointer` is the place of the data in the body. Rows of a table
+/// read their labels by `label_rule`.
 ///
 /// # Errors
 /// [`Code::UNKNOWN_DATASET`] if the dataset does not exist. Errors of the store pass through.
@@ -101,6 +151,7 @@ pub async fn find_data(
     form: Option<DataForm>,
     sha256: Option<String>,
     pointer: &str,
+    label_rule: LabelRule,
 ) -> Result<JobData, Problem> {
     let Some(form) = form else {
         return Ok(JobData::default());
@@ -108,7 +159,7 @@ pub async fn find_data(
     match form {
         DataForm::Sample { parsed, assume } => Ok(JobData::of_sample(parsed, assume, sha256)),
         DataForm::Rows(rows) => {
-            let parsed = read_rows(app, owner, rows, pointer).await?;
+            let parsed = read_rows(app, owner, rows, pointer, label_rule).await?;
             let sha256 = Some(hex::encode(digest(&parsed.data)));
             Ok(JobData::of_sample(parsed, None, sha256))
         }
@@ -117,9 +168,7 @@ pub async fn find_data(
                 generated: Some(spec),
                 ..DataSpec::default()
             },
-            sample: None,
-            sha256: None,
-            dataset: None,
+            ..JobData::default()
         }),
         DataForm::Dataset { id, assume } => {
             let (dataset, examples) = stored_examples(app, owner, &id, pointer).await?;
@@ -134,8 +183,10 @@ async fn read_rows(
     owner: &Owner,
     rows: JsonRows,
     pointer: &str,
+    label_rule: LabelRule,
 ) -> Result<Parsed, Problem> {
-    let options = row_options(app, owner, &rows, pointer).await?;
+    let mut options = row_options(app, owner, &rows, pointer).await?;
+    options.label_rule = label_rule;
     let pointer = pointer.to_owned();
     let parse = move || {
         Ok(rows

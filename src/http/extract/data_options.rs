@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use halfspace_core::suggestions::question;
-use halfspace_formats::{OPTION_NAMES, Options, ParseLimits};
+use halfspace_formats::{LabelRule, OPTION_NAMES, Options, ParseLimits};
 use utoipa::IntoParams;
 
 use crate::jobs::JobsError;
@@ -24,7 +24,8 @@ pub struct DataParameters {
     /// the first column, and in ARFF and .npy the last. In octets: `none` (the default) or `appended`, one bit after
     /// the bits of each row. A prediction reads labels only on request.
     labels: Option<String>,
-    /// Label value that means +1. All other values mean -1.
+    /// Label value that means +1. All other values mean -1. Models, sessions and encodings with class names know the
+    /// value already.
     positive: Option<String>,
     /// Columns of a table that are no features, separated by commas. A name with a comma stands in quotes.
     ignore: Option<String>,
@@ -48,7 +49,7 @@ pub struct DataParameters {
     sheet: Option<String>,
     /// Whether the first row of CSV holds names: `auto` (the default), `true` or `false`.
     header: Option<String>,
-    /// Model or dataset whose encoding the table must have.
+    /// Model or dataset whose encoding the table must have, and whose class names read the labels.
     encoding: Option<String>,
     /// Order of the bits in octets. `big` (the default): the most significant bit comes first. `little`: it comes last.
     bit_order: Option<String>,
@@ -145,9 +146,17 @@ impl DataOptions {
         at: impl Fn(String) -> FieldError,
     ) -> Result<Options, Problem> {
         if let Some(source) = self.encoding {
-            let names = source.names(app, owner, at).await?;
+            let names = source.found(app, owner, &at).await?;
+            // A stated value of +1 begins new classes, and a model or session has its own.
+            if self.options.label_rule == LabelRule::New && self.options.table.positive.is_none() {
+                let classes = names.classes.clone();
+                self.options.label_rule = classes.map_or(LabelRule::New, LabelRule::Of);
+            }
+            if names.table.is_none() && names.classes.is_none() {
+                return Err(no_encoding(at));
+            }
+            self.options.table.numbers_only &= names.table.is_none();
             self.options.table.encoding = names.table;
-            self.options.table.numbers_only = false;
         }
         Ok(self.options)
     }
@@ -164,6 +173,20 @@ impl EncodingSource {
         owner: &Owner,
         at: impl Fn(String) -> FieldError,
     ) -> Result<Names, Problem> {
+        let names = self.found(app, owner, &at).await?;
+        match names.table.is_some() {
+            true => Ok(names),
+            false => Err(no_encoding(at)),
+        }
+    }
+
+    /// Loads the names, of which the encoding may be absent.
+    async fn found(
+        self,
+        app: &App,
+        owner: &Owner,
+        at: &impl Fn(String) -> FieldError,
+    ) -> Result<Names, Problem> {
         let names = match self {
             Self::Model(id) => app
                 .jobs
@@ -177,17 +200,18 @@ impl EncodingSource {
                 .map(|dataset| dataset.names),
         };
         let refuse = |code, detail: &str| Problem::new(code, detail).with(at(detail.to_owned()));
-        let names = names.map_err(|error| match error {
+        names.map_err(|error| match error {
             JobsError::ModelMissing => refuse(Code::UNKNOWN_MODEL, "There is no such model."),
             JobsError::DatasetMissing => refuse(Code::UNKNOWN_DATASET, "There is no such dataset."),
             error => error.into(),
-        })?;
-        if names.table.is_none() {
-            let detail = "The data did not come as a table, so there is no encoding.";
-            return Err(refuse(Code::TABLE_OPTION, detail));
-        }
-        Ok(names)
+        })
     }
+}
+
+/// The problem for a model or a dataset whose data came as no table. `at` gives the place of its id.
+fn no_encoding(at: impl Fn(String) -> FieldError) -> Problem {
+    let detail = "The data did not come as a table, so there is no encoding; leave `encoding` out.";
+    Problem::new(Code::TABLE_OPTION, detail).with(at(detail.to_owned()))
 }
 
 /// The problem for an unknown parameter of a route with options of data and with the parameters `own`.

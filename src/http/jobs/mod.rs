@@ -17,7 +17,7 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use halfspace_formats::json;
+use halfspace_formats::{LabelRule, json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -152,7 +152,8 @@ async fn read_request(app: &App, request: Request) -> Result<(RequestedJob, Json
     let body = DataBody::json(app, request)?;
     let (effort, limits) = (Effort::AsItsBytes, body.limits.clone());
     body.read(app, effort, move |reader| {
-        let mut request: JobRequest = json::from_reader(reader, &limits)?;
+        let mut request: JobRequest =
+            json::from_reader_of_labels(reader, &limits, &LabelRule::Later)?;
         let asked = request.asked()?;
         let at = JsonPlace {
             task: match asked.task {

@@ -9,7 +9,7 @@ use axum::response::Response;
 use halfspace_core::experiments::ExperimentError;
 use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_core::learners::engine::task::TaskError;
-use halfspace_formats::StoredExamples;
+use halfspace_formats::{Format, Options, StoredExamples};
 
 use crate::callbacks::CallbackUrl;
 use crate::jobs::{
@@ -18,7 +18,7 @@ use crate::jobs::{
 };
 use crate::records::grid::GridCell;
 use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::{DatasetId, Owner, Priority};
+use crate::records::{DatasetId, ModelId, Owner, Priority};
 
 use crate::http::App;
 use crate::http::computing::compute;
@@ -69,15 +69,18 @@ async fn draft(
 ) -> Result<JobDraft, Problem> {
     let RequestedTask { task, data, seed } = job.asked;
     let model = find_model(app, &owner, &task, at).await?;
-    let mut found = find_data(app, &owner, data, job.sha256, &at.data_pointer()).await?;
+    let label_rule = model.as_ref().map(|model| model.names.label_rule());
+    let label_rule = label_rule.unwrap_or_default();
+    let pointer = at.data_pointer();
+    let mut found = find_data(app, &owner, data, job.sha256, &pointer, label_rule).await?;
     let callback = accepted_callback(app, job.callback.as_deref(), at)?;
     check_name(app, job.name.as_deref(), |detail| at.job("name", detail))?;
     check_seconds(app, &task, at)?;
-    if let Some(model) = &model {
-        let fits = model.names.check(&found.spec.names);
-        fits.map_err(|detail| {
+    match &model {
+        None => found.read_alone(&pointer)?,
+        Some(model) => found.read_by(&model.names).map_err(|detail| {
             Problem::new(Code::WRONG_DATA, detail.clone()).with(at.data(detail))
-        })?;
+        })?,
     }
     found.spec.is_seed_drawn = seed.is_none() && found.spec.generated.is_some();
     let mut spec = JobSpec {
@@ -106,6 +109,30 @@ async fn draft(
         priority: job.priority.unwrap_or_default(),
         key: key.claim(),
     })
+}
+
+/// Sets the options for reading data for a stored model: its classes read the labels, and a format that leaves the
+/// number of features open takes that of the model. A missing model is refused later, with its place.
+///
+/// # Errors
+/// Errors of the store.
+pub async fn read_for_model(
+    app: &App,
+    owner: &Owner,
+    model: ModelId,
+    format: Format,
+    options: &mut Options,
+) -> Result<(), Problem> {
+    let model = match app.jobs.load_model(owner, model).await {
+        Ok(model) => model,
+        Err(JobsError::ModelMissing) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    options.label_rule = model.names.label_rule();
+    if format.leaves_n_open() {
+        options.n.get_or_insert(model.hypothesis.n());
+    }
+    Ok(())
 }
 
 /// Loads the model that a task names, if any.

@@ -30,7 +30,7 @@ use crate::http::extract::data_options::{self, DataOptions, DataParameters};
 use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, once};
 use crate::http::extract::{Caller, PathText, PreferWait, literal, parameter, query_pairs};
 use crate::http::jobs::document::JobDocument;
-use crate::http::jobs::submission::{FieldPaths, RequestedJob, submit};
+use crate::http::jobs::submission::{FieldPaths, RequestedJob, read_for_model, submit};
 use crate::http::jobs::tasks::RequestedTask;
 use crate::http::jobs::{Wait, replay};
 use crate::http::problem::{FieldError, Problem, placed};
@@ -137,7 +137,10 @@ async fn made(
     let body = DataBody::new(&app, request)?;
     let query = TrainQuery::read(body.parts.uri.query(), entry, &body.limits)?;
     let (format, effort) = (body.format, body.effort(query.data.options.n));
-    let options = query.data.resolve(&app, &owner).await?;
+    let mut options = query.data.resolve(&app, &owner).await?;
+    if let Some(model) = query.warm_start {
+        read_for_model(&app, &owner, model, format, &mut options).await?;
+    }
     let read = body.read(&app, effort, move |reader| {
         let form = halfspace_formats::read(format, reader, &options)?;
         let sha256 = sha256(&form);

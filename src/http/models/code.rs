@@ -91,13 +91,14 @@ pub async fn get_model_code(
     let permit = app.permits.uploads.take(&owner).await?;
     let memory = app.memory().try_take(0)?;
     let work = move |_: &_| {
+        let classes = model.names.class_names();
         let title = format!("Model {id} of halfspace");
         let program = Program {
             title: &title,
             hypothesis: &model.hypothesis,
             table: model.names.table.as_deref(),
             features: model.names.features.as_deref(),
-            classes: model.names.classes.as_ref(),
+            classes: classes.as_ref(),
         };
         let source = memory.settled(|| program.source(language));
         source.map_err(|refusal| match refusal {

@@ -1,5 +1,6 @@
 //! `POST /v1/models/{id}/evaluate`: counts a model's errors on labelled examples from the body or a dataset.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -9,7 +10,7 @@ use halfspace_core::learners::engine::evidence::Evidence;
 use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::sample::examples::{Examples, LabelKind};
-use halfspace_formats::{self, Assume, Parsed, StoredExamples, digest};
+use halfspace_formats::{self, Assume, Parsed, Relabelling, StoredExamples, digest, occurring};
 use serde_json::json;
 use utoipa::IntoParams;
 
@@ -17,7 +18,7 @@ use crate::jobs::{LoadedModel, TestData, check_labels};
 use crate::records::evaluation::EvaluateResult;
 use crate::records::id::ModelKind;
 use crate::records::train::Share;
-use crate::records::{Dataset, ModelId};
+use crate::records::{Dataset, ModelId, Names};
 
 use crate::http::App;
 
@@ -42,7 +43,8 @@ use crate::http::problem::{Code, Problem};
 
 /// Counts the examples that a model classifies correctly and wrongly, and lists the first errors.
 ///
-/// Labels are read as for training. Half-space examples count as positive. Examples that are declared independent
+/// The class names of the model read the labels, so a body may have some of the classes only. A label that the model
+/// does not know is an error. Half-space examples count as positive. Examples that are declared independent
 /// (`assume`) and new to the model (`fresh`) give the result a certificate: an interval of the error. For generated
 /// data and for long evaluations, submit a job with the task `evaluate`. The result of that job is the same document.
 #[utoipa::path(post, path = "/v1/models/{id}/evaluate", tag = "models",
@@ -64,8 +66,7 @@ pub async fn evaluate_model(
     let body = DataBody::new(&app, request)?;
     let format = body.format;
     let n = model.hypothesis.n();
-    let table = model.names.table.as_ref();
-    let data = options(format, n, table, ExamplesUse::Evaluate, &body.limits);
+    let data = options(format, n, &model.names, ExamplesUse::Evaluate, &body.limits);
     let query = EvaluateQuery::read(body.parts.uri.query(), data)?;
     let options = query.data.resolve(&app, &owner).await?;
     let effort = Effort::Bounded(ExamplesWork {
@@ -193,18 +194,22 @@ impl PendingEvaluation {
         assume: Option<Assume>,
     ) -> Result<EvaluateResult, Problem> {
         fit(&self.model, parsed, Origin::Whole)?;
-        let classes = self.model.names.check_classes(parsed.class_names.as_ref());
-        classes.map_err(misnamed)?;
+        let (own, given) = (&self.model.names, Names::of(parsed));
+        let labels = own.relabel(&given, occurring(&parsed.data));
+        let data = match labels.map_err(misnamed)? {
+            Relabelling::IDENTITY => Cow::Borrowed(&parsed.data),
+            labels => Cow::Owned(labels.of(parsed.data.clone())),
+        };
         let _timer = begin(&self.limits, &self.run.stop);
         let origin = TestData {
             assume: assume.or(self.origin.assume),
             sha256: self
                 .origin
                 .is_declared_fresh
-                .then(|| hex::encode(digest(&parsed.data))),
+                .then(|| hex::encode(digest(&data))),
             ..self.origin.clone()
         };
-        let result = self.against(&parsed.data, parsed.zero_bit_value, origin)?;
+        let result = self.against(&*data, parsed.zero_bit_value, origin)?;
         let result = result.map_err(|interrupt| interrupted(&self.limits, interrupt))?;
         Ok(EvaluateResult {
             table: parsed.table.clone(),
@@ -218,7 +223,9 @@ impl PendingEvaluation {
         dataset: &Dataset,
         stored: &StoredExamples,
     ) -> Result<EvaluateResult, Problem> {
-        self.model.names.check(&dataset.names).map_err(misnamed)?;
+        let (own, occurring) = (&self.model.names, dataset.summary.facts.occurring());
+        let labels = own.fit(&dataset.names, occurring).map_err(misnamed)?;
+        stored.relabel(labels);
         let _timer = begin(&self.limits, &self.run.stop);
         fit_stored(&self.model, stored, &self.limits, &self.run.stop)?;
         let origin = TestData {

@@ -3,17 +3,15 @@
 //!
 //! Prediction, evaluation and on-line learning share this module. Their answers are made elsewhere.
 
-use std::sync::Arc;
-
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::predict::{Misfit, check_fit};
 use halfspace_formats::{
-    self, Assume, DataForm, Format, LabelsColumn, Options, Parsed, Place, StoredExamples,
-    TableEncoding, UnlabelledMeans,
+    self, Assume, DataForm, Format, LabelRule, LabelsColumn, Options, Parsed, Place,
+    StoredExamples, UnlabelledMeans,
 };
 
 use crate::jobs::{JobsError, LoadedModel, ReadError};
-use crate::records::{ModelId, Owner};
+use crate::records::{ModelId, Names, Owner};
 
 use crate::http::App;
 use crate::http::extract::data_options::DataOptions;
@@ -53,21 +51,29 @@ pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<Load
     })
 }
 
-/// Returns the options for reading a body for a model or a session with `n` features and the encoding `table`.
+/// Returns the options for reading a body for a model or a session with `n` features and these names.
 ///
+/// Its classes read the labels, and a prediction reads over them.
 /// A format that does not state the number of features uses `n`. For a prediction, a table has labels only
 /// if the query names them, and examples without labels have no class. For any other purpose, both follow
 /// the rules of a training. The query is not read.
 pub fn options(
     format: Format,
     n: usize,
-    table: Option<&Arc<TableEncoding>>,
+    names: &Names,
     purpose: ExamplesUse,
     limits: &halfspace_formats::ParseLimits,
 ) -> DataOptions {
-    let (table_labels, unlabelled) = match purpose {
-        ExamplesUse::Predict => (Some(LabelsColumn::None), UnlabelledMeans::Nothing),
-        ExamplesUse::Evaluate | ExamplesUse::Learn => (None, UnlabelledMeans::HalfSpace),
+    let table = names.table.as_ref();
+    let (table_labels, unlabelled, label_rule) = match purpose {
+        ExamplesUse::Predict => (
+            Some(LabelsColumn::None),
+            UnlabelledMeans::Nothing,
+            LabelRule::Ignored,
+        ),
+        ExamplesUse::Evaluate | ExamplesUse::Learn => {
+            (None, UnlabelledMeans::HalfSpace, names.label_rule())
+        }
     };
     let mut data = DataOptions::new(limits);
     data.options = Options {
@@ -77,6 +83,7 @@ pub fn options(
         }),
         n: format.leaves_n_open().then_some(n),
         unlabelled,
+        label_rule,
         ..data.options
     };
     data.options.table.numbers_only = table.is_none();
@@ -193,6 +200,6 @@ fn sentence(detail: &str) -> String {
         .into_iter()
         .flatten()
         .chain(characters)
-        .chain(['.'])
+        .chain((!detail.ends_with('.')).then_some('.'))
         .collect()
 }

@@ -149,6 +149,7 @@ pub fn checked(
         warm_start: file.warm_start,
         features: file.features,
         classes: file.classes,
+        one_against_rest: file.one_against_rest,
         table: file.table,
         hypothesis,
     };

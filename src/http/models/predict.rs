@@ -112,7 +112,7 @@ pub async fn answer(
     let options = options(
         body.format,
         model.hypothesis.n(),
-        model.names.table.as_ref(),
+        &model.names,
         ExamplesUse::Predict,
         &body.limits,
     );

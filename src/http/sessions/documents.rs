@@ -118,15 +118,16 @@ pub struct SavedModel {
 
 impl From<SessionRecord> for SessionItem {
     fn from(record: SessionRecord) -> Self {
+        let tally = record.tally.as_ref();
         Self {
             id: record.id,
+            mistakes: tally.map(|tally| tally.mistakes),
+            terminated: tally.map(|tally| tally.terminated),
+            written_at: tally.and_then(|tally| tally.written_at),
             learner: record.spec.learner.name,
             n: record.spec.n,
             position: record.position,
-            mistakes: record.tally.map(|tally| tally.mistakes),
-            terminated: record.tally.map(|tally| tally.terminated),
             created_at: record.created_at,
-            written_at: record.tally.and_then(|tally| tally.written_at),
         }
     }
 }

@@ -90,6 +90,9 @@ impl<'a> ExampleAnswer<'a> {
 /// error is answered with its own status if it occurs before the first learnt example and within half a
 /// second. A body in any other format is read to its end first and then answered in the same lines.
 ///
+/// The first labelled examples name the classes of the session, unless its encoding does. Later labels are read by
+/// these names in every format.
+///
 /// With `If-Match` the session must be at the given position, so a retry learns no example twice.
 #[utoipa::path(post, path = "/v1/sessions/{id}/examples", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session"),
@@ -112,10 +115,18 @@ pub async fn learn_session_examples(
 ) -> Result<Response, Problem> {
     let position = if_match(request.headers())?;
     let body = DataBody::new(&app, request)?;
-    let spec = app.jobs.session(&owner, id).await?.spec;
+    let session = app.jobs.session(&owner, id).await?;
+    let label_rule = session.label_rule();
+    let spec = session.spec;
     let n = usize::try_from(spec.n).unwrap_or(usize::MAX);
-    let table = spec.names.table.as_ref();
-    let options = options(body.format, n, table, ExamplesUse::Learn, &body.limits);
+    let mut options = options(
+        body.format,
+        n,
+        &spec.names,
+        ExamplesUse::Learn,
+        &body.limits,
+    );
+    options.options.label_rule = label_rule;
     let options = options.read(body.parts.uri.query())?;
     let mut options = options.resolve(&app, &owner).await?;
     options.values = Some(spec.values);
@@ -126,14 +137,14 @@ pub async fn learn_session_examples(
             let learnt = writer
                 .learn(parsed, position, WhenNotAll::LearnNone)
                 .await?;
-            document(&app, learnt, spec.names.classes.clone()).await
+            document(&app, learnt).await
         }
         Format::Ndjson => {
             options.n = Some(own_n(&options, n)?);
             let writer = app.jobs.write_session(&owner, id).await?;
             // Checks the session first, so that a refusal has its own status.
             let stands = writer.check(position).await?;
-            let answers = Answers::new(spec.names.classes);
+            let answers = Answers::new(spec.names.class_names());
             let feed = Feed::new(&app, writer, body, &options, answers.clone())?;
             tokio::spawn(feed.at(position, stands).run(occurrence));
             match timeout(STATUS_TIMEOUT, answers.begun()).await {
@@ -151,7 +162,7 @@ pub async fn learn_session_examples(
             drop(permit);
             let rest = learnt.rest.take();
             let stands = learnt.stands();
-            let answers = Answers::new(spec.names.classes);
+            let answers = Answers::new(learnt.classes.take());
             answers.push(learnt);
             if let Some(error) = rest {
                 answers.fail(error.into(), &occurrence, stands);
@@ -179,16 +190,12 @@ fn lines(answers: Answers) -> Response {
     (headers, Body::from_stream(stream(answers))).into_response()
 }
 
-async fn document(
-    app: &App,
-    learnt: Learnt,
-    classes: Option<[String; 2]>,
-) -> Result<Response, Problem> {
+async fn document(app: &App, learnt: Learnt) -> Result<Response, Problem> {
     let etag: [(HeaderName, String); 1] = [(header::ETAG, format!("\"{}\"", learnt.stands()))];
     let write = move |_: &_| {
         let positions = learnt.position + 1..;
         let answers = positions.zip(&learnt.answers);
-        let classes = classes.as_ref();
+        let classes = learnt.classes.as_ref();
         let answers = answers.map(|(position, one)| ExampleAnswer::new(position, one, classes));
         let answers = answers.collect();
         serde_json::to_vec(&ExampleAnswers { answers }).map_err(|_| computing::defect())

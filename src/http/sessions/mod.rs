@@ -234,7 +234,7 @@ async fn names(app: &App, owner: &Owner, encoding: SessionEncoding) -> Result<Na
             })?;
             let names = Names {
                 features: Some(table.feature_names()),
-                classes: table.label.as_ref().and_then(LabelEncoding::class_names),
+                classes: table.label.as_ref().map(LabelEncoding::classes),
                 table: Some(Arc::new(table)),
             };
             Ok(names.kept())

@@ -90,11 +90,12 @@ impl Jobs {
         let hypothesis = Hypothesis::try_from(&document.hypothesis);
         let hypothesis = hypothesis.map_err(StoreError::corrupt)?;
         let data_seeds = data_seeds(&record, &document);
+        let classes = document.label_classes();
         let model = LoadedModel {
             hypothesis: Arc::new(hypothesis),
             names: Names {
                 features: document.features,
-                classes: document.classes,
+                classes,
                 table: document.table,
             },
             data_seeds,

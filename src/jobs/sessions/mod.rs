@@ -336,7 +336,8 @@ impl Jobs {
                 data_seeds: None,
                 warm_start: None,
                 features: record.spec.names.features.clone(),
-                classes: record.spec.names.classes.clone(),
+                classes: record.spec.names.class_names(),
+                one_against_rest: record.spec.names.is_against_rest(),
                 table: record.spec.names.table.clone(),
                 hypothesis,
             };

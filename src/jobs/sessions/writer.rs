@@ -7,11 +7,11 @@ use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{Answered, LearnError};
 use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::Parsed;
+use halfspace_formats::{Classes, Parsed, occurring};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::records::session::{LogEntry, SessionAppend, SessionTally};
-use crate::records::{Owner, SessionId};
+use crate::records::{Names, Owner, SessionId};
 use crate::storage::AppendOutcome;
 
 use super::live::{Live, as_values};
@@ -33,6 +33,8 @@ pub struct Learnt {
     pub answers: Vec<Answered>,
     /// The reason why the remaining examples were not learnt.
     pub rest: Option<SessionError>,
+    /// The names of the labels -1 and +1 of the session.
+    pub classes: Option<[String; 2]>,
 }
 
 impl Learnt {
@@ -100,6 +102,8 @@ impl SessionWriter {
 
     /// Learns from examples. The learnt examples are on disk when this returns.
     ///
+    /// The first labelled examples name the classes of a session. Later ones get their labels by these names.
+    ///
     /// With a position, the session must stand there. Without a position, the session learns from its present
     /// position.
     ///
@@ -115,11 +119,16 @@ impl SessionWriter {
         let mut place = jobs.fresh(slot, &self.owner, self.id).await?;
         let values = place.as_ref().map(|live| live.record.spec.values);
         let values = values.ok_or(SessionError::Broken)?;
-        let data = Arc::new(as_values(parsed, values));
+        let given = Names {
+            classes: parsed.classes.clone(),
+            ..Names::default()
+        };
+        let sent = Arc::new(as_values(parsed, values));
         for _ in 0..TRIES_MAX {
             let live = place.as_ref().ok_or(SessionError::Broken)?;
             can_learn(live, position)?;
-            match self.learn_once(&mut place, &data, when_not_all).await? {
+            let named = named(live, &given, &sent)?;
+            match self.learn_once(&mut place, &named, when_not_all).await? {
                 Ok(learnt) => return Ok(learnt),
                 // The position comes from the stored session, whose digest is compared.
                 Err(_) => {
@@ -136,7 +145,7 @@ impl SessionWriter {
     async fn learn_once(
         &self,
         place: &mut Option<Live>,
-        data: &Arc<Data>,
+        Named { data, classes }: &Named,
         when_not_all: WhenNotAll,
     ) -> Result<Result<Learnt, Elsewhere>, SessionError> {
         // The session is out of its slot until the append is stored, so that no error leaves an unstored state
@@ -149,7 +158,7 @@ impl SessionWriter {
             (live, learnt)
         });
         let (mut live, learnt) = computed.await?;
-        let (learnt, entry) = match learnt {
+        let (mut learnt, entry) = match learnt {
             Ok(learnt) => learnt,
             Err(NotLearnt::Unfit(error)) => {
                 *place = Some(live);
@@ -158,16 +167,20 @@ impl SessionWriter {
             Err(NotLearnt::EndsWithin { last }) => return Err(SessionError::EndsWithin { last }),
             Err(NotLearnt::Interrupted) => return Err(self.jobs.interrupted()),
         };
+        let names = &mut live.record.spec.names;
+        names.classes = classes.clone();
+        learnt.classes = names.class_names();
         let tally = SessionTally {
             position: learnt.stands(),
             mistakes: live.session.counts().mistakes,
             terminated: live.session.end().is_some(),
             written_at: Some(self.jobs.ids.now()),
+            classes: classes.clone(),
         };
         let append = SessionAppend {
             id: self.id,
             position,
-            tally,
+            tally: tally.clone(),
             entry,
         };
         let (owner, journal) = (self.owner.clone(), &self.jobs.sessions.journal);
@@ -183,6 +196,29 @@ impl SessionWriter {
             AppendOutcome::OverQuota(over) => Err(SessionError::OverQuota(over)),
         }
     }
+}
+
+/// Examples with the labels that the session gives them, and the classes of the session.
+struct Named {
+    data: Arc<Data>,
+    classes: Option<Classes>,
+}
+
+/// Gives examples the labels of the session. The first labelled examples name its classes.
+fn named(live: &Live, given: &Names, sent: &Arc<Data>) -> Result<Named, SessionError> {
+    let names = match live.record.is_unnamed() {
+        true => given,
+        false => &live.record.spec.names,
+    };
+    let labels = names.relabel(given, occurring(sent));
+    let labels = labels.map_err(TaskError::WrongData)?;
+    Ok(Named {
+        data: match labels.is_identity() {
+            true => Arc::clone(sent),
+            false => Arc::new(labels.of(sent.as_ref().clone())),
+        },
+        classes: names.classes.clone(),
+    })
 }
 
 /// The stored session stands at another position.
@@ -229,6 +265,7 @@ fn learn_in_memory(
         position,
         answers,
         rest,
+        classes: None,
     };
     Ok((learnt, entry))
 }

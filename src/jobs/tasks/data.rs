@@ -9,7 +9,7 @@ use halfspace_core::learners::engine::task::{Input, TaskError};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::learners::sample::generate::{Generated, Plan};
-use halfspace_formats::{Assume, StoredExamples};
+use halfspace_formats::{Assume, Relabelling, StoredExamples};
 
 use crate::records::task::DataSpec;
 
@@ -51,7 +51,7 @@ impl TaskData {
     ) -> Result<Self, ResolveError> {
         match (sample, &spec.generated) {
             (Some(sample), None) => Ok(Self::Sample {
-                sample,
+                sample: sample.relabelled(spec.labels),
                 // The service drew the examples of a dataset with a seed.
                 assume: spec.assume.or(spec.seed.map(|_| Assume::Independent)),
                 repetitions: spec.repetitions,
@@ -219,6 +219,14 @@ impl TaskData {
 }
 
 impl JobSample {
+    /// The sample with other labels. A sample of the request has its labels from the model already.
+    fn relabelled(self, labels: Relabelling) -> Self {
+        if let Self::Stored(examples) = &self {
+            examples.relabel(labels);
+        }
+        self
+    }
+
     fn examples(&self) -> &dyn Examples {
         match self {
             Self::Memory(data) => data.as_ref(),

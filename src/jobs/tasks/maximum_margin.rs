@@ -184,7 +184,8 @@ impl MaximumMarginTask {
             data_seeds: None,
             warm_start: None,
             features: self.names.features.clone(),
-            classes: self.names.classes.clone(),
+            classes: self.names.class_names(),
+            one_against_rest: self.names.is_against_rest(),
             table: self.names.table.clone(),
             hypothesis,
         };

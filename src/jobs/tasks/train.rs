@@ -354,7 +354,8 @@ impl Train {
             data_seeds: self.data_seeds.clone(),
             warm_start: self.warm_start,
             features: self.names.features.clone(),
-            classes: self.names.classes.clone(),
+            classes: self.names.class_names(),
+            one_against_rest: self.names.is_against_rest(),
             table: self.names.table.clone(),
             hypothesis,
         };

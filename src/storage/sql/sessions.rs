@@ -9,7 +9,7 @@ use super::rows::session_columns;
 use super::{Store, idempotency, rows, usage};
 use crate::records::id::SessionKind;
 use crate::records::session::{
-    LogEntry, SessionAppend, SessionRecord, SessionTally, StoredSession,
+    LogEntry, SessionAppend, SessionRecord, SessionSpec, SessionTally, StoredSession,
 };
 use crate::records::{KeyClaim, Owner, Page, SessionId, Slice, Timestamp};
 
@@ -199,12 +199,17 @@ pub(super) fn record(row: &Row) -> Result<SessionRecord> {
     let spec: String = row.get("spec")?;
     let position = rows::unsigned(row, "position")?;
     let tally: Option<SessionTally> = rows::from_json_if(row, "tally")?;
+    let tally = tally.filter(|tally| tally.position == position);
+    let mut spec: SessionSpec = serde_json::from_str(&spec).map_err(StoreError::corrupt)?;
+    if let Some(classes) = tally.as_ref().and_then(|tally| tally.classes.as_ref()) {
+        spec.names.classes.get_or_insert_with(|| classes.clone());
+    }
     Ok(SessionRecord {
         id: rows::parsed(row, "id")?,
         owner: Owner::new(row.get::<String>("owner")?),
-        spec: serde_json::from_str(&spec).map_err(StoreError::corrupt)?,
+        spec,
         position,
-        tally: tally.filter(|tally| tally.position == position),
+        tally,
         created_at: Timestamp::from_milliseconds(row.get("created_at")?),
     })
 }

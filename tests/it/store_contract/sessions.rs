@@ -41,6 +41,7 @@ pub(super) fn tally(position: u64) -> SessionTally {
         mistakes: position / 2,
         terminated: position == 7,
         written_at: Some(at(1_000)),
+        classes: Some(Classes::new(Some("no".to_owned()), "yes".to_owned())),
     }
 }
 
@@ -118,6 +119,7 @@ pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dy
     let state = other.session_state(&owner(), id).await.unwrap().unwrap();
     assert_eq!(state.record.position, 7);
     assert_eq!(state.record.tally, Some(tally(7)));
+    assert_eq!(state.record.spec.names.classes, tally(7).classes);
     assert_eq!(state.snapshot, None);
     assert_eq!(state.log, [b"first".to_vec(), b"second".to_vec()]);
 }

@@ -296,7 +296,8 @@ class Operations:
     def evaluate_model(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None, assume: Literal["independent", "uniform-positive", "reflected", "uniform"] | None = None, fresh: bool | None = None, confidence: float | None = None) -> types.EvaluateResult:
         """Counts the examples that a model classifies correctly and wrongly, and lists the first errors.
 
-        Labels are read as for training. Half-space examples count as positive. Examples that are declared
+        The class names of the model read the labels, so a body may have some of the classes only. A label that the
+        model does not know is an error. Half-space examples count as positive. Examples that are declared
         independent (`assume`) and new to the model (`fresh`) give the result a certificate: an interval of the
         error. For generated data and for long evaluations, submit a job with the task `evaluate`. The result of
         that job is the same document.
@@ -428,6 +429,9 @@ class Operations:
         in. A late error is the last line, `{"error": ...}`, and the examples before it stay learnt. An error is
         answered with its own status if it occurs before the first learnt example and within half a second. A body
         in any other format is read to its end first and then answered in the same lines.
+
+        The first labelled examples name the classes of the session, unless its encoding does. Later labels are read
+        by these names in every format.
 
         With `If-Match` the session must be at the given position, so a retry learns no example twice.
         """
@@ -887,7 +891,8 @@ class AsyncOperations:
     async def evaluate_model(self, id: str, body: types.Data | Content, *, labels: str | None = None, positive: str | None = None, ignore: str | None = None, kinds: str | None = None, numbers: Literal["real", "thermometer"] | None = None, bins: int | None = None, missing: Literal["value", "drop", "refuse"] | None = None, unknown: Literal["refuse", "zero"] | None = None, delimiter: Literal["auto", ",", ";", "tab"] | None = None, decimal: Literal[".", ","] | None = None, sheet: str | None = None, header: Literal["auto", "true", "false"] | None = None, encoding: str | None = None, bit_order: Literal["big", "little"] | None = None, n: int | None = None, assume: Literal["independent", "uniform-positive", "reflected", "uniform"] | None = None, fresh: bool | None = None, confidence: float | None = None) -> types.EvaluateResult:
         """Counts the examples that a model classifies correctly and wrongly, and lists the first errors.
 
-        Labels are read as for training. Half-space examples count as positive. Examples that are declared
+        The class names of the model read the labels, so a body may have some of the classes only. A label that the
+        model does not know is an error. Half-space examples count as positive. Examples that are declared
         independent (`assume`) and new to the model (`fresh`) give the result a certificate: an interval of the
         error. For generated data and for long evaluations, submit a job with the task `evaluate`. The result of
         that job is the same document.
@@ -1019,6 +1024,9 @@ class AsyncOperations:
         in. A late error is the last line, `{"error": ...}`, and the examples before it stay learnt. An error is
         answered with its own status if it occurs before the first learnt example and within half a second. A body
         in any other format is read to its end first and then answered in the same lines.
+
+        The first labelled examples name the classes of the session, unless its encoding does. Later labels are read
+        by these names in every format.
 
         With `If-Match` the session must be at the given position, so a retry learns no example twice.
         """

@@ -1763,8 +1763,8 @@ class LabelledExample(Struct, kw_only=True, omit_defaults=True):
 
     x: Features
 
-    y: int
-    """1 if the example is positive, otherwise 0 or -1"""
+    y: float | str | bool
+    """1 if the example is positive, otherwise 0 or -1. For a model or a session: the name of a class"""
 
 
 class Learner(Struct, kw_only=True, omit_defaults=True):
@@ -2430,6 +2430,9 @@ class Model(Struct, kw_only=True, omit_defaults=True):
     mistakes: int
     """Examples that the current hypothesis predicted wrongly."""
 
+    one_against_rest: bool | None = None
+    """Whether every label but the name of +1 has the label -1."""
+
     params: dict[str, Any]
     """Parameters of the learner, including defaults."""
 
@@ -2485,6 +2488,9 @@ class ModelDocument(Struct, kw_only=True, omit_defaults=True):
 
     mistakes: int
     """Examples that the current hypothesis predicted wrongly."""
+
+    one_against_rest: bool | None = None
+    """Whether every label but the name of +1 has the label -1."""
 
     params: dict[str, Any]
     """Parameters of the learner, including defaults."""
@@ -2554,6 +2560,9 @@ class ModelFile(Struct, kw_only=True, omit_defaults=True):
 
     name: str | None = None
     """Free text."""
+
+    one_against_rest: bool | None = None
+    """Whether every label but the name of +1 has the label -1."""
 
     params: dict[str, Any]
     """Parameters of the learner."""

@@ -52,7 +52,8 @@ pub(crate) fn parse_values(
     let table = NpyLayout::new(header, label, options)?;
     let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
     let builder = builder.of_rows(header.rows, options.unlabelled);
-    let mut builder = builder.of_kind(options.values)?;
+    let builder = builder.of_kind(options.values)?;
+    let mut builder = builder.of_labels(&options.label_rule);
     let row_bytes = table.columns * table.kind.bytes();
     // A row, and its values.
     memory::need(2 * row_bytes as u64)?;
@@ -153,8 +154,8 @@ impl NpyLayout {
         };
         let mut label = None;
         if let Some(column) = self.label {
-            let read = builder.label(value(column)?);
-            label = Some(read.map_err(|fault| fault.placed(Some(cell(column))))?);
+            let read = builder.label(value(column)?.to_string().as_bytes());
+            label = read.map_err(|fault| fault.placed(Some(cell(column))))?;
         }
         let is_bits =
             self.kind.bytes() == 1 && bytes[self.features.clone()].iter().all(|&byte| byte <= 1);

@@ -9,12 +9,13 @@ mod bit_runs;
 use halfspace_core::bits::{WORD_BITS, words_for};
 use halfspace_core::memory;
 
+use crate::building::classes::Classes;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::row_buffer::RowBuffer;
 use crate::building::rows::{RowBuilder, real_bytes};
 use crate::error::{Fault, FormatErrorKind, Place};
 use crate::stored::spool::Spool;
-use crate::{ParseLimits, Parsed, RowsKind, UnlabelledMeans};
+use crate::{LabelRule, ParseLimits, Parsed, RowsKind, UnlabelledMeans};
 
 /// Examples on the way to a [`ParsedRows`].
 pub(crate) struct SampleBuilder {
@@ -173,12 +174,28 @@ impl SampleBuilder {
         self.put(index, value)
     }
 
-    /// Reads a label: 1 is true, and 0 or -1 is false. A body uses only one of 0 and -1.
+    /// Sets the rule for labels before the first row.
+    pub(crate) fn of_labels(mut self, rule: &LabelRule) -> Self {
+        self.store.labels.set_rule(rule.clone());
+        self
+    }
+
+    /// Reads a label that stands beside an example: see [`LabelBits::read`](super::labels::LabelBits::read).
     ///
     /// # Errors
-    /// When the label has another value, or when the body mixes 0 and -1.
-    pub(crate) fn label(&mut self, label: f64) -> Result<bool, Fault> {
+    /// When the label is none, or when the body mixes 0 and -1.
+    pub(crate) fn label(&mut self, label: &[u8]) -> Result<Option<bool>, Fault> {
         self.store.labels.read(label)
+    }
+
+    /// Whether only a model can read the labels.
+    pub(crate) fn has_foreign_labels(&self) -> bool {
+        self.store.labels.is_foreign()
+    }
+
+    /// States the classes of labels that were read elsewhere.
+    pub(crate) fn name_labels(&mut self, classes: Option<Classes>) {
+        self.store.labels.name(classes);
     }
 
     /// Ends a dense row.
@@ -274,6 +291,7 @@ impl SampleBuilder {
             );
         }
         let low = self.low();
+        let classes = self.store.labels.classes();
         memory::need(self.store.bytes_to_finish(self.n))?;
         let data = self.store.finish(self.n, low, unlabelled);
         Ok(Parsed {
@@ -281,7 +299,8 @@ impl SampleBuilder {
             first_real: self.first_real,
             zero_bit_value: low,
             feature_names: None,
-            class_names: None,
+            classes,
+            foreign: None,
             table: None,
         })
     }

@@ -53,7 +53,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     if options.labels == Some(LabelsColumn::Appended) {
         options.refuse_labels("JSON")?;
     }
-    let mut form = json::from_reader(reader, &options.limits)?;
+    let mut form = json::from_reader_of_labels(reader, &options.limits, &options.label_rule)?;
     if let DataForm::Rows(rows) = &form {
         let mut options = options.clone();
         for (name, text) in &rows.options {
@@ -225,7 +225,7 @@ impl<'de> Visitor<'de> for ExampleKind {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DataForm, A::Error> {
         let mut builder = None;
-        let mut assume = None;
+        let (mut assume, mut foreign) = (None, None);
         while let Some(field) = map.next_key()? {
             match field {
                 ListField::Examples if builder.is_some() => {
@@ -237,9 +237,11 @@ impl<'de> Visitor<'de> for ExampleKind {
                 ListField::Examples => {
                     let started = SampleBuilder::dense(&scope::limits(), None, None);
                     let started = started.map_err(scope::raise)?;
+                    let started = started.of_labels(&scope::label_rule());
                     builder = Some(map.next_value_seed(ExamplesReader {
                         kind: self,
                         builder: started,
+                        foreign: &mut foreign,
                     })?);
                 }
                 ListField::Assume => {
@@ -253,7 +255,8 @@ impl<'de> Visitor<'de> for ExampleKind {
             Self::HalfSpace => UnlabelledMeans::HalfSpace,
             Self::Labelled | Self::Unlabelled => UnlabelledMeans::Nothing,
         };
-        let parsed = builder.finish(meaning).map_err(scope::raise)?.in_memory();
+        let mut parsed = builder.finish(meaning).map_err(scope::raise)?.in_memory();
+        parsed.foreign = foreign;
         let assume = assume.flatten();
         Ok(DataForm::Sample { parsed, assume })
     }

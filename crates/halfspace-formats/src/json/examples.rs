@@ -5,9 +5,9 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::building::labels::bad_label;
+use crate::building::classes::bad_label;
 use crate::building::sample_builder::SampleBuilder;
-use crate::error::{Fault, FormatErrorKind, Place};
+use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::scope;
 
 /// Kind of the examples of a list.
@@ -30,12 +30,14 @@ impl ExampleKind {
 }
 
 /// Reads the list of examples.
-pub(crate) struct ExamplesReader {
+pub(crate) struct ExamplesReader<'f> {
     pub(crate) kind: ExampleKind,
     pub(crate) builder: SampleBuilder,
+    /// See [`crate::Parsed::foreign`].
+    pub(crate) foreign: &'f mut Option<Box<FormatError>>,
 }
 
-impl<'de> DeserializeSeed<'de> for ExamplesReader {
+impl<'de> DeserializeSeed<'de> for ExamplesReader<'_> {
     type Value = SampleBuilder;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<SampleBuilder, D::Error> {
@@ -43,7 +45,7 @@ impl<'de> DeserializeSeed<'de> for ExamplesReader {
     }
 }
 
-impl<'de> Visitor<'de> for ExamplesReader {
+impl<'de> Visitor<'de> for ExamplesReader<'_> {
     type Value = SampleBuilder;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,7 +57,10 @@ impl<'de> Visitor<'de> for ExamplesReader {
             let builder = &mut self.builder;
             let name = self.kind.name();
             let next = match self.kind {
-                ExampleKind::Labelled => seq.next_element_seed(LabelledExample { builder })?,
+                ExampleKind::Labelled => {
+                    let foreign = &mut *self.foreign;
+                    seq.next_element_seed(LabelledExample { builder, foreign })?
+                }
                 _ => seq.next_element_seed(BareExample { name, builder })?,
             };
             if next.is_none() {
@@ -93,6 +98,7 @@ impl<'de> DeserializeSeed<'de> for BareExample<'_> {
 /// Reads one `{"x": ..., "y": ...}`.
 struct LabelledExample<'b> {
     builder: &'b mut SampleBuilder,
+    foreign: &'b mut Option<Box<FormatError>>,
 }
 
 #[derive(Deserialize)]
@@ -118,7 +124,7 @@ impl<'de> Visitor<'de> for LabelledExample<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let builder = self.builder;
+        let Self { builder, foreign } = self;
         let (mut x, mut y) = (None, None);
         while let Some(field) = map.next_key()? {
             match field {
@@ -134,13 +140,14 @@ impl<'de> Visitor<'de> for LabelledExample<'_> {
                 ExampleField::Y => {
                     y = Some(map.next_value_seed(Y {
                         builder: &mut *builder,
+                        foreign: &mut *foreign,
                     })?);
                 }
             }
         }
         x.ok_or_else(|| de::Error::missing_field("x"))?;
         let y = y.ok_or_else(|| de::Error::missing_field("y"))?;
-        let ended = builder.end_row(Some(y));
+        let ended = builder.end_row(y);
         ended.map_err(|fault| scope::raise_below(fault, "/x"))
     }
 }
@@ -246,36 +253,47 @@ impl<'de> Visitor<'de> for ValueReader<'_> {
 /// Reads a label.
 struct Y<'b> {
     builder: &'b mut SampleBuilder,
+    foreign: &'b mut Option<Box<FormatError>>,
 }
 
 impl<'de> DeserializeSeed<'de> for Y<'_> {
-    type Value = bool;
+    type Value = Option<bool>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Y<'_> {
-    type Value = bool;
+    type Value = Option<bool>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a label, 1 or -1, or 1 or 0")
+        f.write_str("a label: the name of a class as a number or text, or 1 or -1, or 1 or 0")
     }
 
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<bool, E> {
-        self.visit_f64(value as f64)
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
+        self.visit_str(if value { "true" } else { "false" })
     }
 
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<bool, E> {
-        self.visit_f64(value as f64)
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
+        self.visit_str(&value.to_string())
     }
 
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<bool, E> {
-        self.builder.label(value).map_err(scope::raise)
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
+        self.visit_str(&value.to_string())
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<bool, E> {
-        Err(scope::raise(bad_label(text)))
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
+        self.visit_str(&value.to_string())
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        let label = self.builder.label(text.as_bytes()).map_err(scope::raise)?;
+        if self.builder.has_foreign_labels() && self.foreign.is_none() {
+            let place = format!("/labelled/examples/{}/y", self.builder.rows());
+            let error = bad_label(text.as_bytes()).placed(Some(Place::Pointer(place)));
+            *self.foreign = Some(Box::new(error));
+        }
+        Ok(label)
     }
 }

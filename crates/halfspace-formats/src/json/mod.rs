@@ -28,7 +28,7 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::depth::DepthReader;
 use crate::json::scope::TensorScope;
 use crate::json::window::{Window, WindowReader};
-use crate::{ParseLimits, plain_words};
+use crate::{LabelRule, ParseLimits, plain_words};
 
 /// Bytes per read of the source. A buffer is filled with zeros first, so a long one would delay small documents.
 const READ_BYTES: usize = 16 * 1024;
@@ -53,6 +53,18 @@ pub fn from_reader<T: DeserializeOwned>(
     reader: impl Read,
     limits: &ParseLimits,
 ) -> Result<T, FormatError> {
+    from_reader_of_labels(reader, limits, &LabelRule::New)
+}
+
+/// Reads one JSON document like [`from_reader`], with this rule for the labels of its data.
+///
+/// # Errors
+/// As for [`from_reader`].
+pub fn from_reader_of_labels<T: DeserializeOwned>(
+    reader: impl Read,
+    limits: &ParseLimits,
+    labels: &LabelRule,
+) -> Result<T, FormatError> {
     let mut reader = DepthReader::new(reader, limits.json_depth_max);
     let mut begun = Vec::new();
     reader
@@ -61,12 +73,14 @@ pub fn from_reader<T: DeserializeOwned>(
         .read_to_end(&mut begun)?;
     if begun.len() < SLICE_BYTES {
         memory::need(value_bytes(&begun))?;
-        return read(serde_json::Deserializer::from_slice(&begun), limits, None);
+        let document = serde_json::Deserializer::from_slice(&begun);
+        return read(document, limits, labels, None);
     }
     let reader = begun
         .as_slice()
         .chain(BufReader::with_capacity(READ_BYTES, reader));
-    read(serde_json::Deserializer::from_reader(reader), limits, None)
+    let document = serde_json::Deserializer::from_reader(reader);
+    read(document, limits, labels, None)
 }
 
 /// Bounds the memory of a document as a tree of values. A map of one member is the costliest value of its length.
@@ -91,16 +105,18 @@ pub fn from_reader_of_tensors<T: DeserializeOwned>(
     let window = Window::shared(READ_BYTES);
     let reader = WindowReader::new(reader, window.clone(), limits.json_depth_max);
     let document = serde_json::Deserializer::from_reader(reader);
-    read(document, limits, Some(TensorScope { n, window }))
+    let tensor = TensorScope { n, window };
+    read(document, limits, &LabelRule::Ignored, Some(tensor))
 }
 
 fn read<'de, T: DeserializeOwned>(
     mut document: serde_json::Deserializer<impl serde_json::de::Read<'de>>,
     limits: &ParseLimits,
+    labels: &LabelRule,
     tensor: Option<TensorScope>,
 ) -> Result<T, FormatError> {
     let window = tensor.as_ref().map(|tensor| tensor.window.clone());
-    let (parsed, raised) = scope::within(limits, tensor, || {
+    let (parsed, raised) = scope::within(limits, labels, tensor, || {
         let mut track = Track::new();
         let document = serde_path_to_error::Deserializer::new(&mut document, &mut track);
         object::<_, T>(document).map_err(|error| (error, track.path()))

@@ -2,14 +2,14 @@
 //!
 //! Data forms stand anywhere inside derived request structs. `Deserialize` passes no context to them and
 //! returns only text from them. The thread therefore keeps a scope open while a document is read, which
-//! happens in one go. Limits go down through the scope, and the typed fault comes up. Without a scope the
-//! default limits apply and faults are plain text.
+//! happens in one go. Limits and the rule for labels go down through the scope, and the typed fault comes up. Without a
+//! scope the default limits apply, labels are those of new data, and faults are plain text.
 
 use std::cell::RefCell;
 
-use crate::ParseLimits;
 use crate::error::Fault;
 use crate::json::window::SharedWindow;
+use crate::{LabelRule, ParseLimits};
 
 /// Facts about the tensor of a document that are known before the document is read.
 #[derive(Clone)]
@@ -21,6 +21,7 @@ pub(crate) struct TensorScope {
 
 struct Scope {
     limits: ParseLimits,
+    label_rule: LabelRule,
     tensor: Option<TensorScope>,
     /// The last fault raised, and the pointer from the value that raised the fault to the faulty part.
     raised: Option<(Fault, String)>,
@@ -47,17 +48,19 @@ impl Drop for ScopeGuard {
     }
 }
 
-/// Runs `read` under `limits`, with a tensor if the document may contain one. Returns the result and the last fault
-/// raised.
+/// Runs `read` under `limits` and the rule for labels, with a tensor if the document may contain one. Returns the
+/// result and the last fault raised.
 pub(crate) fn within<T>(
     limits: &ParseLimits,
+    label_rule: &LabelRule,
     tensor: Option<TensorScope>,
     read: impl FnOnce() -> T,
 ) -> (T, Option<(Fault, String)>) {
-    let limits = limits.clone();
+    let (limits, label_rule) = (limits.clone(), label_rule.clone());
     SCOPES.with_borrow_mut(|scopes| {
         scopes.push(Scope {
             limits,
+            label_rule,
             tensor,
             raised: None,
         });
@@ -70,6 +73,12 @@ pub(crate) fn within<T>(
 /// Returns the limits of the document being read.
 pub(crate) fn limits() -> ParseLimits {
     let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.limits.clone()));
+    scoped.unwrap_or_default()
+}
+
+/// Returns the rule for labels of the document being read.
+pub(crate) fn label_rule() -> LabelRule {
+    let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.label_rule.clone()));
     scoped.unwrap_or_default()
 }
 

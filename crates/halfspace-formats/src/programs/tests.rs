@@ -464,7 +464,8 @@ fn predicts_every_row(language: Language, name: &str, is_real: bool) -> Vec<&'st
         .label
         .as_ref()
         .expect("a label")
-        .class_names()
+        .classes()
+        .names()
         .expect("classes");
     let mut stated = Vec::new();
     for (kind, make) in KINDS

@@ -21,6 +21,7 @@ use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, LabelKind, ReadRows, Rows, Shape};
 
+use crate::building::classes::Relabelling;
 use crate::stored::block_range::RowRange;
 use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, Recorded, RowsKind, read_rows};
 use crate::stored::digest::RowsDigest;
@@ -51,6 +52,8 @@ pub struct StoredExamples {
     buffers: Buffers,
     stop: StopFlag,
     whole: OnceLock<Data>,
+    /// The labels that the examples have in place of the stored ones, set before the first read.
+    labels: OnceLock<Relabelling>,
     /// CRCs of units without checks, set after the digest was compared.
     crcs: OnceLock<Arc<[u64]>>,
     failure: OnceLock<BlocksError>,
@@ -84,9 +87,21 @@ impl StoredExamples {
             buffers,
             stop,
             whole: OnceLock::new(),
+            labels: OnceLock::new(),
             crcs: OnceLock::new(),
             failure: OnceLock::new(),
         })
+    }
+
+    /// Gives the examples other labels. The digest stays that of the stored ones.
+    pub fn relabel(&self, labels: Relabelling) {
+        debug_assert!(self.whole.get().is_none() || labels == self.labels());
+        // The labels of a job are stated again for each of its tasks.
+        let _ = self.labels.set(labels);
+    }
+
+    fn labels(&self) -> Relabelling {
+        self.labels.get().copied().unwrap_or_default()
     }
 
     /// Returns kinds and sizes.
@@ -131,7 +146,8 @@ impl StoredExamples {
             return Ok(None);
         };
         let read = self.read_range(&range, &mut self.recorded());
-        read.map(Some).map_err(|error| self.failed(error))
+        let read = read.map(|data| Some(self.labels().of(data)));
+        read.map_err(|error| self.failed(error))
     }
 
     /// Returns the first error that made the examples unreadable.
@@ -178,7 +194,7 @@ impl StoredExamples {
         let mut digest = RowsDigest::new(self.header());
         digest.add(&data);
         self.compare(digest, crcs)?;
-        Ok(self.whole.get_or_init(|| data))
+        Ok(self.whole.get_or_init(|| self.labels().of(data)))
     }
 
     /// Returns the damage of every damaged block, at most `count_max` of them. The digest is compared if no
@@ -279,7 +295,8 @@ impl StoredExamples {
 
     /// Reads rows: whole blocks, or some long real rows of one block.
     fn read(&self, rows: Range<usize>) -> Result<Data, Interrupt> {
-        self.read_rows(rows, &mut self.recorded())
+        let read = self.read_rows(rows, &mut self.recorded());
+        read.map(|data| self.labels().of(data))
     }
 
     /// Reads rows like [`Self::read`] and collects the CRCs of units without checks.

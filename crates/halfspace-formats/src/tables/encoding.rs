@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::cell::{Cell, DecimalMark};
 use super::options::{KindName, Missing};
+use crate::building::classes::Classes;
 use crate::error::{Fault, FormatErrorKind, excerpt};
 
 /// The spelling of a missing cell in the names of features.
@@ -221,18 +222,10 @@ impl NoFeatures {
     }
 }
 
-/// Returns the names of the labels -1 and +1, unless the labels are 1 and -1, or 1 and 0. Without `negative` all other
-/// values are -1.
-pub(crate) fn class_names(positive: &str, negative: Option<&str>) -> Option<[String; 2]> {
-    let is_plain = positive == "1" && matches!(negative, Some("0" | "-1"));
-    let negative = || negative.map_or_else(|| format!("not {positive}"), str::to_owned);
-    (!is_plain).then(|| [negative(), positive.to_owned()])
-}
-
 impl LabelEncoding {
-    /// Returns the names of the labels -1 and +1, unless the labels are 1 and -1, or 1 and 0.
-    pub fn class_names(&self) -> Option<[String; 2]> {
-        class_names(&self.positive, self.negative.as_deref())
+    /// Returns the names of the labels -1 and +1.
+    pub fn classes(&self) -> Classes {
+        Classes::new(self.negative.clone(), self.positive.clone())
     }
 }
 

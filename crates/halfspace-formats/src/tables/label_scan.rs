@@ -1,12 +1,18 @@
 //! The values of the label column, and the decision which of them means +1.
 
-use super::cell::{Cell, DecimalMark, Family};
-use super::encoding::{LabelEncoding, class_names};
+use super::cell::{Cell, Family};
+use super::encoding::LabelEncoding;
 use super::preview::LabelCount;
+use crate::Options;
+use crate::building::classes::{Classes, LabelRule, canonical};
+use crate::building::labels::mixed_labels;
 use crate::error::{Fault, FormatErrorKind, excerpt};
 
 /// The largest number of values of a label column.
 const VALUES_MAX: usize = 256;
+
+/// The largest number of bytes of a label. Models keep the names of their classes.
+const LABEL_BYTES_MAX: usize = 1 << 16;
 
 /// The number of label values that an error shows.
 const SHOWN_MAX: usize = 12;
@@ -18,16 +24,17 @@ pub(crate) struct LabelScan {
     values: Vec<LabelValue>,
     /// The codes of the first spellings, so that most labels need no conversion.
     spellings: Vec<(Box<[u8]>, usize)>,
-    /// The meaning that the request or an encoding fixes.
+    /// The meaning that the request, a model or an encoding fixes.
     meaning: Meaning,
 }
 
 #[derive(Clone)]
 struct LabelValue {
     /// The spelling; numbers in their shortest form.
-    text: Vec<u8>,
+    text: String,
     cell: Cell,
     rows: u64,
+    is_positive: bool,
 }
 
 /// The values that mean +1 and -1.
@@ -35,65 +42,97 @@ struct LabelValue {
 enum Meaning {
     /// The values decide.
     Open,
-    /// One value means +1. Every other value means -1.
-    OneAgainstRest(Vec<u8>),
-    /// Two values, +1 first.
-    Two([Vec<u8>; 2]),
+    /// The request says which value means +1. Every other value means -1.
+    Stated(String),
+    /// As above, for a model or a session whose labels have no names.
+    Sign(String),
+    /// These classes decide.
+    Known(Classes),
 }
 
 /// The decision about the label values.
 pub(crate) struct ReadLabels {
     /// The label of each code.
     pub(crate) is_positive: Vec<bool>,
-    pub(crate) positive: String,
-    /// `None` if several values mean -1.
-    pub(crate) negative: Option<String>,
-}
-
-impl ReadLabels {
-    /// Returns the names of the labels -1 and +1, unless the labels are 1 and -1, or 1 and 0.
-    pub(crate) fn class_names(&self) -> Option<[String; 2]> {
-        class_names(&self.positive, self.negative.as_deref())
-    }
+    pub(crate) classes: Classes,
 }
 
 impl LabelScan {
-    /// Starts the labels. `positive` is the value that the request states, and `like` the labels of an encoding.
-    pub(crate) fn new(positive: Option<&str>, like: Option<&LabelEncoding>) -> Self {
-        let text = |value: &str| canonical(value.as_bytes()).0;
-        let meaning = match (positive, like) {
-            (Some(positive), _) => Meaning::OneAgainstRest(text(positive)),
-            (None, Some(like)) => match &like.negative {
-                Some(negative) => Meaning::Two([text(&like.positive), text(negative)]),
-                None => Meaning::OneAgainstRest(text(&like.positive)),
-            },
-            (None, None) => Meaning::Open,
+    /// Starts the labels of a body. `like` has the labels of an encoding. None if labels are read over.
+    ///
+    /// # Errors
+    /// When the request says that another value means +1 than the model or session does.
+    pub(crate) fn new(
+        options: &Options,
+        like: Option<&LabelEncoding>,
+    ) -> Result<Option<Self>, Fault> {
+        let positive = options.table.positive.as_deref();
+        let stated = |positive: &str| spelled(positive.as_bytes()).map(|(text, _)| text);
+        let meaning = match (&options.label_rule, positive) {
+            (LabelRule::Ignored, _) => return Ok(None),
+            (LabelRule::Of(classes), Some(positive)) if classes.is_plain() => {
+                Meaning::Sign(stated(positive)?)
+            }
+            (LabelRule::Of(classes), Some(positive))
+                if !matches!(classes.read(positive.as_bytes()), Ok(true)) =>
+            {
+                let detail = format!(
+                    "positive={positive} contradicts the model or session, whose class {} has the label +1; leave \
+                     `positive` out.",
+                    excerpt(classes.positive().as_bytes())
+                );
+                return Err(Fault::new(FormatErrorKind::TableOption, detail));
+            }
+            (LabelRule::Of(classes), _) => Meaning::Known(classes.clone()),
+            (LabelRule::New | LabelRule::Later, Some(positive)) => {
+                Meaning::Stated(stated(positive)?)
+            }
+            (LabelRule::New | LabelRule::Later, None) => {
+                like.map_or(Meaning::Open, |like| Meaning::Known(like.classes()))
+            }
         };
+        Ok(Some(Self {
+            meaning,
+            ..Self::open()
+        }))
+    }
+
+    /// Starts labels whose values decide.
+    pub(crate) fn open() -> Self {
         Self {
             values: Vec::new(),
             spellings: Vec::new(),
-            meaning,
+            meaning: Meaning::Open,
         }
+    }
+
+    /// Whether a model, a session or an encoding decides.
+    pub(crate) fn is_known(&self) -> bool {
+        matches!(self.meaning, Meaning::Known(_))
     }
 
     /// Fixes the values of +1 and -1 if they are open.
-    pub(crate) fn declare(&mut self, positive: &[u8], negative: &[u8]) {
+    ///
+    /// # Errors
+    /// When a value is no text.
+    pub(crate) fn declare(&mut self, positive: &[u8], negative: &[u8]) -> Result<(), Fault> {
         if matches!(self.meaning, Meaning::Open) {
-            self.meaning = Meaning::Two([canonical(positive).0, canonical(negative).0]);
+            let [(positive, _), (negative, _)] = [spelled(positive)?, spelled(negative)?];
+            self.meaning = Meaning::Known(Classes::new(Some(negative), positive));
         }
+        Ok(())
     }
 
-    /// Reads a label and returns its code. If one value against the rest or two values are fixed, the code of +1 is 1
-    /// and all other codes are 0.
+    /// Reads a label and returns its code. If the meaning is fixed, the code of +1 is 1 and all other codes are 0.
     ///
     /// # Errors
     /// When the label is missing or unknown, or when there are too many values.
     pub(crate) fn push(&mut self, text: &[u8]) -> Result<u8, Fault> {
-        let spelled = self
+        let of_text = self
             .spellings
             .iter()
             .find(|(spelling, _)| **spelling == *text);
-        let code = match spelled {
+        let code = match of_text {
             Some((_, code)) => *code,
             None => self.push_spelling(text)?,
         };
@@ -101,14 +140,12 @@ impl LabelScan {
         value.rows += 1;
         Ok(match &self.meaning {
             Meaning::Open => code as u8,
-            Meaning::OneAgainstRest(positive) | Meaning::Two([positive, _]) => {
-                u8::from(value.text == *positive)
-            }
+            _ => u8::from(value.is_positive),
         })
     }
 
     fn push_spelling(&mut self, text: &[u8]) -> Result<usize, Fault> {
-        let (spelling, cell) = canonical(text);
+        let (spelling, cell) = spelled(text)?;
         if cell == Cell::Missing {
             let detail = "The label is missing; `missing=drop` leaves such rows out.";
             return Err(Fault::new(FormatErrorKind::BadLabel, detail));
@@ -123,17 +160,19 @@ impl LabelScan {
         Ok(code)
     }
 
-    fn add(&mut self, text: &[u8], spelling: Vec<u8>, cell: Cell) -> Result<usize, Fault> {
-        if let Meaning::Two(two) = &self.meaning
-            && !two.contains(&spelling)
-        {
-            let [positive, negative] = two.each_ref().map(|text| excerpt(text));
-            let detail = format!(
-                "{} is not a label; the labels are {positive} and {negative}.",
-                excerpt(text)
-            );
-            return Err(Fault::new(FormatErrorKind::BadLabel, detail));
-        }
+    fn add(&mut self, label: &[u8], text: String, cell: Cell) -> Result<usize, Fault> {
+        let is_positive = match &self.meaning {
+            Meaning::Open => false,
+            Meaning::Stated(positive) | Meaning::Sign(positive) => text == *positive,
+            Meaning::Known(classes) => {
+                let is_positive = classes.read(label)?;
+                let has = |sign: &str| text == sign || self.values.iter().any(|v| v.text == sign);
+                if classes.reads_signs() && matches!(&*text, "0" | "-1") && has("0") && has("-1") {
+                    return Err(mixed_labels(label));
+                }
+                is_positive
+            }
+        };
         if self.values.len() == VALUES_MAX {
             let detail = format!(
                 "The label column has more than {VALUES_MAX} different values; name the label column with `labels`."
@@ -141,9 +180,10 @@ impl LabelScan {
             return Err(Fault::new(FormatErrorKind::BadLabel, detail));
         }
         self.values.push(LabelValue {
-            text: spelling,
+            text,
             cell,
             rows: 0,
+            is_positive,
         });
         Ok(self.values.len() - 1)
     }
@@ -153,37 +193,36 @@ impl LabelScan {
     /// # Errors
     /// When the values leave open which of them means +1. The detail has the values, their counts and the remedy.
     pub(crate) fn finish(mut self) -> Result<ReadLabels, Fault> {
-        let shown = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
-        if let Meaning::Two([positive, negative]) = &self.meaning {
-            return Ok(ReadLabels {
-                is_positive: vec![false, true],
-                positive: shown(positive),
-                negative: Some(shown(negative)),
-            });
-        }
-        if let Meaning::OneAgainstRest(positive) = &self.meaning {
-            let mut rest = self.values.iter().filter(|value| value.text != *positive);
-            if rest.clone().count() == self.values.len() {
-                let detail = format!("No label is {}: {}.", excerpt(positive), self.counted());
-                return Err(Fault::new(FormatErrorKind::TableOption, detail));
+        let of_code = |classes| ReadLabels {
+            is_positive: vec![false, true],
+            classes,
+        };
+        match std::mem::replace(&mut self.meaning, Meaning::Open) {
+            Meaning::Open => self.decided(),
+            Meaning::Known(classes) => Ok(of_code(classes)),
+            Meaning::Sign(_) => Ok(of_code(Classes::plain())),
+            Meaning::Stated(positive) => {
+                let mut rest = self.values.iter().filter(|value| !value.is_positive);
+                if rest.clone().count() == self.values.len() {
+                    let shown = excerpt(positive.as_bytes());
+                    let detail = format!("No label is {shown}: {}.", self.counted());
+                    return Err(Fault::new(FormatErrorKind::TableOption, detail));
+                }
+                let negative = match (rest.next(), rest.next()) {
+                    (Some(one), None) => Some(one.text.clone()),
+                    _ => None,
+                };
+                Ok(of_code(Classes::new(negative, positive)))
             }
-            let negative = match (rest.next(), rest.next()) {
-                (Some(one), None) => Some(shown(&one.text)),
-                _ => None,
-            };
-            return Ok(ReadLabels {
-                is_positive: vec![false, true],
-                positive: shown(positive),
-                negative,
-            });
         }
+    }
+
+    /// Decides the label of each value by the values alone.
+    fn decided(mut self) -> Result<ReadLabels, Fault> {
         let Some(positive) = self.positive() else {
             let number = self.values.len();
             let values = if number == 1 { "value" } else { "values" };
-            let first = self
-                .values
-                .first()
-                .map_or(String::new(), |value| shown(&value.text));
+            let first = self.values.first().map_or("", |value| &value.text);
             let detail = format!(
                 "The labels have {number} {values}: {}. Say which value means +1, as in `positive={first}`.",
                 self.counted()
@@ -193,7 +232,7 @@ impl LabelScan {
         let is_positive = (0..self.values.len())
             .map(|code| Some(code) == positive)
             .collect();
-        let name = |code: Option<usize>| code.map(|code| shown(&self.values[code].text));
+        let name = |code: Option<usize>| code.map(|code| self.values[code].text.clone());
         let other = (0..self.values.len()).find(|&code| Some(code) != positive);
         // The label that does not occur has the other word of the family, or the other number.
         let absent = |code: Option<usize>| match code.map(|code| self.values[code].cell) {
@@ -201,13 +240,15 @@ impl LabelScan {
             Some(Cell::Number(1.0)) => "-1".to_owned(),
             _ => "1".to_owned(),
         };
-        let labels = ReadLabels {
-            is_positive,
-            positive: name(positive).unwrap_or_else(|| absent(other)),
-            negative: Some(name(other).unwrap_or_else(|| absent(positive))),
-        };
+        let classes = Classes::new(
+            Some(name(other).unwrap_or_else(|| absent(positive))),
+            name(positive).unwrap_or_else(|| absent(other)),
+        );
         self.values.clear();
-        Ok(labels)
+        Ok(ReadLabels {
+            is_positive,
+            classes,
+        })
     }
 
     /// Returns the code of +1 if the values tell it: `Some(None)` if all labels are -1.
@@ -239,7 +280,7 @@ impl LabelScan {
     /// Returns the values with their numbers of rows, in the order of their first rows.
     pub(crate) fn counts(&self) -> Vec<LabelCount> {
         let count = |value: &LabelValue| LabelCount {
-            value: String::from_utf8_lossy(&value.text).into_owned(),
+            value: value.text.clone(),
             rows: value.rows,
         };
         self.values.iter().map(count).collect()
@@ -249,7 +290,7 @@ impl LabelScan {
     fn counted(&self) -> String {
         let shown = self.values.iter().take(SHOWN_MAX);
         let mut texts: Vec<String> = shown
-            .map(|value| format!("{} ({})", excerpt(&value.text), value.rows))
+            .map(|value| format!("{} ({})", excerpt(value.text.as_bytes()), value.rows))
             .collect();
         if self.values.len() > SHOWN_MAX {
             texts.push("...".to_owned());
@@ -258,14 +299,23 @@ impl LabelScan {
     }
 }
 
-/// Returns the spelling by which labels are compared: numbers in their shortest form, and other text as it is.
-fn canonical(text: &[u8]) -> (Vec<u8>, Cell) {
-    let cell = Cell::of(text, DecimalMark::Point);
-    let spelling = match cell {
-        Cell::Number(number) => (number + 0.0).to_string().into_bytes(),
-        _ => text.to_vec(),
-    };
-    (spelling, cell)
+/// Returns the spelling by which labels are compared. A class has a short name in UTF-8, or none.
+fn spelled(text: &[u8]) -> Result<(String, Cell), Fault> {
+    if text.len() > LABEL_BYTES_MAX {
+        let detail = format!(
+            "The label has more than {LABEL_BYTES_MAX} bytes; name the label column with `labels`."
+        );
+        return Err(Fault::new(FormatErrorKind::BadLabel, detail));
+    }
+    let (spelling, cell) = canonical(text);
+    let spelling = String::from_utf8(spelling).map_err(|_| {
+        let detail = format!(
+            "The label {} is not UTF-8, so the class would have no name; save the data as UTF-8.",
+            excerpt(text)
+        );
+        Fault::new(FormatErrorKind::BadLabel, detail)
+    })?;
+    Ok((spelling, cell))
 }
 
 #[cfg(test)]
@@ -273,11 +323,17 @@ mod tests {
     use super::*;
 
     fn read(labels: &[&str]) -> Result<ReadLabels, Fault> {
-        let mut scan = LabelScan::new(None, None);
+        let mut scan = LabelScan::open();
         for label in labels {
             scan.push(label.as_bytes())?;
         }
         scan.finish()
+    }
+
+    fn stated(positive: &str) -> LabelScan {
+        let mut options = Options::default();
+        options.table.positive = Some(positive.to_owned());
+        LabelScan::new(&options, None).unwrap().unwrap()
     }
 
     #[test]
@@ -296,7 +352,7 @@ mod tests {
         for (labels, positive, negative) in cases {
             let read = read(&labels).unwrap();
             assert_eq!(
-                (read.positive.as_str(), read.negative.as_deref()),
+                (read.classes.positive(), read.classes.negative()),
                 (positive, Some(negative))
             );
             let codes: Vec<bool> = labels
@@ -321,12 +377,12 @@ mod tests {
 
     #[test]
     fn one_value_against_the_rest() {
-        let mut scan = LabelScan::new(Some("b"), None);
+        let mut scan = stated("b");
         let codes = ["a", "b", "c"].map(|label| scan.push(label.as_bytes()).unwrap());
         assert_eq!(codes, [0, 1, 0]);
         let read = scan.finish().unwrap();
-        assert_eq!((read.positive.as_str(), &read.negative), ("b", &None));
-        let mut scan = LabelScan::new(Some("x"), None);
+        assert_eq!(read.classes, Classes::new(None, "b".to_owned()));
+        let mut scan = stated("x");
         scan.push(b"a").unwrap();
         assert!(
             scan.finish()

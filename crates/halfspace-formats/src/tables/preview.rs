@@ -183,7 +183,7 @@ impl Preview {
         let first = 0..count.min(PREVIEW_COLUMNS_MAX);
         let label = table.label.filter(|at| !first.contains(at));
         let mut seen_now = self.seen();
-        seen_now.labels = table.label.map(|_| LabelScan::new(None, None));
+        seen_now.labels = table.label.map(|_| LabelScan::open());
         seen_now.table = Some(SeenTable {
             columns: first.chain(label).map(seen).collect(),
             column_count: count,

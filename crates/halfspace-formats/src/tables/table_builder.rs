@@ -31,7 +31,8 @@ pub(crate) type InColumn = (usize, Fault);
 pub(crate) struct TableBuilder<'o> {
     options: &'o Options,
     table: TableColumns,
-    labels: LabelScan,
+    /// None if labels are read over.
+    labels: Option<LabelScan>,
     rows: u64,
     rows_dropped: u64,
     stage: Stage,
@@ -144,7 +145,7 @@ impl<'o> TableBuilder<'o> {
             .and_then(|encoding| encoding.label.as_ref());
         let mut builder = Self {
             options,
-            labels: LabelScan::new(request.positive.as_deref(), like),
+            labels: LabelScan::new(options, like)?,
             table,
             rows: 0,
             rows_dropped: 0,
@@ -196,8 +197,12 @@ impl<'o> TableBuilder<'o> {
     }
 
     /// Fixes the values of +1 and -1, unless the request or an encoding does.
-    pub(crate) fn declare_labels(&mut self, positive: &[u8], negative: &[u8]) {
-        self.labels.declare(positive, negative);
+    ///
+    /// # Errors
+    /// When a value is no text.
+    pub(crate) fn declare_labels(&mut self, positive: &[u8], negative: &[u8]) -> Result<(), Fault> {
+        let mut labels = self.labels.iter_mut();
+        labels.try_for_each(|labels| labels.declare(positive, negative))
     }
 
     /// Declares the values of a column, whether they occur or not. A given encoding has its own values.
@@ -262,7 +267,8 @@ impl<'o> TableBuilder<'o> {
         if !is_set {
             return Ok(false);
         }
-        let label = line.label.map(|text| self.labels.push(text)).transpose();
+        let labelled = self.labels.as_mut().zip(line.label);
+        let label = labelled.map(|(labels, text)| labels.push(text)).transpose();
         let ended = match (&mut self.stage, label) {
             (Stage::Plain(builder, _), Ok(code)) => builder.end_row(code.map(|code| code == 1)),
             (Stage::Scan(scan), Ok(code)) => scan.end_letters(code),
@@ -313,11 +319,11 @@ impl<'o> TableBuilder<'o> {
         if matches!(self.stage, Stage::Refused) {
             return Ok(());
         }
-        let label = self.table.label.map(|at| {
-            self.labels
-                .push(cell(at))
-                .map_err(|fault| placed((at, fault)))
-        });
+        let label = self
+            .labels
+            .as_mut()
+            .zip(self.table.label)
+            .map(|(labels, at)| labels.push(cell(at)).map_err(|fault| placed((at, fault))));
         let label = label.transpose()?;
         if let Stage::Plain(builder, columns) = &mut self.stage {
             let read = match given {
@@ -448,15 +454,16 @@ impl<'o> TableBuilder<'o> {
             cells: 0,
             rows_dropped: self.rows_dropped,
         };
-        let read = match table.label.filter(|_| self.rows > self.rows_dropped) {
-            Some(at) => Some((at, decided(self.labels, at, &table, options.header)?)),
+        let labels = self.labels.zip(table.label);
+        let read = match labels.filter(|_| self.rows > self.rows_dropped) {
+            Some((labels, at)) => Some((at, decided(labels, at, &table, options.header)?)),
             None => None,
         };
         let label = read.as_ref().map(|(at, read)| LabelEncoding {
             column: table.columns[*at].name.clone(),
             index: *at as u32 + 1,
-            positive: read.positive.clone(),
-            negative: read.negative.clone(),
+            positive: read.classes.positive().to_owned(),
+            negative: read.classes.negative().map(str::to_owned),
         });
         let read = read.map(|(_, read)| read);
         let (mut parsed, encoding) = match self.stage {
@@ -495,7 +502,7 @@ impl<'o> TableBuilder<'o> {
             encoding.need_feature_names()?;
             parsed.feature_names = Some(encoding.feature_names());
         }
-        parsed.class_names = encoding.label.as_ref().and_then(LabelEncoding::class_names);
+        parsed.classes = encoding.label.as_ref().map(LabelEncoding::classes);
         if encoding.description_bytes() <= DESCRIPTION_BYTES_MAX {
             parsed.table = Some(Arc::new(encoding));
         } else if !encoding.is_plain() {

@@ -48,7 +48,7 @@ fn nominal_attributes_have_a_feature_a_declared_value() {
         "size",
     ];
     assert_eq!(parsed.feature_names.expect("names"), names);
-    assert_eq!(parsed.class_names.expect("names"), ["no", "yes"]);
+    assert_eq!(parsed.class_names().expect("names"), ["no", "yes"]);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn numbers_are_read_as_they_are() {
     assert_eq!(rows(&parsed.data), ["10", "00"]);
     assert_eq!(labels(&parsed.data), "10");
     assert_eq!(parsed.zero_bit_value, -1.0);
-    assert_eq!(parsed.class_names, None);
+    assert_eq!(parsed.class_names(), None);
     // An omitted value is 0, a third value beside -1 and 1. A nominal attribute adds zeros too.
     let parsed = read(Format::Arff, &format!("{signed}{{0 1}}\n")).expect("good");
     assert_eq!(
@@ -156,7 +156,7 @@ fn the_first_declared_value_of_a_class_is_positive_unless_they_are_numbers() {
         let body =
             format!("@relation r\n@attribute a real\n@attribute y {{{values}}}\n@data\n{row}");
         let parsed = read(Format::Arff, &body).unwrap_or_else(|error| panic!("{values}: {error}"));
-        (labels(&parsed.data), parsed.class_names)
+        (labels(&parsed.data), parsed.class_names())
     };
     let named = |negative: &str, positive: &str| Some([negative.to_owned(), positive.to_owned()]);
     assert_eq!(
@@ -182,14 +182,14 @@ fn the_class_is_the_attribute_that_the_options_name() {
         (rows(&first.data), labels(&first.data)),
         (vec!["01010".into(), "10001".into()], "10".into())
     );
-    assert_eq!(first.class_names, None);
+    assert_eq!(first.class_names(), None);
     // The value p is declared and has a feature, although no row has the value.
     let named = parsed(LabelsColumn::Named("b".to_owned()));
     assert_eq!(
         (rows(&named.data), labels(&named.data)),
         (vec!["01010".into(), "10001".into()], "01".into())
     );
-    assert_eq!(named.class_names, Some(["v".to_owned(), "u".to_owned()]));
+    assert_eq!(named.class_names(), Some(["v".to_owned(), "u".to_owned()]));
     let none = parsed(LabelsColumn::None);
     assert_eq!(
         (rows(&none.data), labels(&none.data)),
@@ -198,7 +198,7 @@ fn the_class_is_the_attribute_that_the_options_name() {
             "half-space".into()
         )
     );
-    assert_eq!(none.class_names, None);
+    assert_eq!(none.class_names(), None);
     use FormatErrorKind as Kind;
     for (labels, expected) in [
         (LabelsColumn::Appended, (Kind::BadOption, None)),
@@ -262,7 +262,7 @@ fn an_arff_file_is_the_table_of_its_rows() {
         let csv = parse(Format::Csv, csv.as_bytes(), &options).expect("good");
         assert_eq!(arff.table, csv.table);
         assert_eq!(arff.data, csv.data);
-        assert_eq!(arff.class_names, csv.class_names);
+        assert_eq!(arff.class_names(), csv.class_names());
     }
 }
 

@@ -162,7 +162,7 @@ fn libsvm_labels_are_two_numbers_or_one_against_the_rest() {
         let parsed = parse(Format::Libsvm, text.as_bytes(), &options).expect(text);
         assert_eq!(labels(&parsed.data), labels_read, "{text}");
         assert_eq!(
-            parsed.class_names,
+            parsed.class_names(),
             names.map(|names| names.map(str::to_owned)),
             "{text}"
         );

@@ -44,7 +44,7 @@ fn words_become_one_bit_per_value() {
     assert_eq!(names(&parsed), expected);
     assert_eq!(rows(&parsed.data), ["00111001", "10001100", "01001010"]);
     assert_eq!(labels(&parsed.data), "100");
-    assert_eq!(parsed.class_names, Some(["e".to_owned(), "p".to_owned()]));
+    assert_eq!(parsed.class_names(), Some(["e".to_owned(), "p".to_owned()]));
     assert_eq!(
         table.columns[1].kind,
         ColumnKind::Boolean {
@@ -73,7 +73,7 @@ fn boolean_families_are_bits() {
         let (parsed, table) = read_table(&body, &Options::default());
         assert_eq!(rows(&parsed.data), ["1", "0", "1"], "{zero}");
         assert!(matches!(table.columns[0].kind, ColumnKind::Boolean { .. }));
-        assert_eq!(parsed.class_names, None);
+        assert_eq!(parsed.class_names(), None);
     }
     let (parsed, _) = read_table("y,a,b\n1,t,y\n0,t,y\n", &Options::default());
     assert_eq!(names(&parsed), ["a=t", "b=y"]);
@@ -241,7 +241,7 @@ fn one_class_of_three_is_chosen() {
     assert_eq!(labels(&parsed.data), "100");
     assert_eq!(table.label.expect("a label").negative, None);
     assert_eq!(
-        parsed.class_names.expect("classes"),
+        parsed.class_names().expect("classes"),
         ["not setosa", "setosa"]
     );
 }

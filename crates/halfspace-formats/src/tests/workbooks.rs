@@ -362,7 +362,7 @@ fn the_first_visible_sheet_with_a_value_is_read() {
     assert_eq!(read("3"), Ok(good(&book)));
     // A name comes before a number.
     let named = read("4").expect("the sheet with this name");
-    assert_eq!(named.class_names, Some(["-1", "0"].map(str::to_owned)));
+    assert_eq!(named.class_names(), Some(["-1", "0"].map(str::to_owned)));
     assert_eq!(labels(&read("5").expect("hidden").data), "10");
     for (name, part) in [
         ("6", "`Notes`"),

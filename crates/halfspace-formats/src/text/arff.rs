@@ -111,10 +111,7 @@ fn declare_values(
             continue;
         };
         let declared = match (table.label() == Some(at), declared_labels(nominal)) {
-            (true, Some([positive, negative])) => {
-                table.declare_labels(positive, negative);
-                Ok(())
-            }
+            (true, Some([positive, negative])) => table.declare_labels(positive, negative),
             (true, None) => Ok(()),
             (false, _) => table.declare_values(at, nominal.values()),
         };

@@ -11,7 +11,7 @@ use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::stored::spool::Spool;
 use crate::tables::label_scan::LabelScan;
-use crate::text::lines::LineReader;
+use crate::text::lines::{Line, LineReader};
 use crate::text::numbers::parse_number;
 use crate::{LabelsColumn, Options, Parsed};
 
@@ -39,7 +39,10 @@ pub(crate) fn parse(
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let builder = SampleBuilder::sparse(&options.limits, options.n, spool)?;
     let mut builder = builder.of_kind(options.values)?;
-    let mut labels = labelled.then(|| LabelScan::new(options.table.positive.as_deref(), None));
+    let scan = labelled
+        .then(|| LabelScan::new(options, None))
+        .transpose()?;
+    let mut labels = scan.flatten();
     let mut blank = None;
     while let Some(line) = lines.next_line()? {
         let start = skip_blanks(line.text, 0);
@@ -56,7 +59,7 @@ pub(crate) fn parse(
         if let Some(number) = blank {
             return Err(blank_line().at(number, 0));
         }
-        let row = read_row(line.text, start, labels.as_mut(), line.number, &mut builder);
+        let row = read_row(line, start, labelled, labels.as_mut(), &mut builder);
         row.map_err(|(offset, fault)| fault.at(line.number, offset))?;
     }
     let labels = labels.filter(|_| builder.rows() > 0);
@@ -70,9 +73,8 @@ pub(crate) fn parse(
     {
         builder.flip_labels();
     }
-    let mut parsed = builder.finish(options.unlabelled)?;
-    parsed.class_names = labels.and_then(|labels| labels.class_names());
-    Ok(parsed)
+    builder.name_labels(labels.map(|labels| labels.classes));
+    Ok(builder.finish(options.unlabelled)?)
 }
 
 /// Makes the fault of a blank line before other lines. Skipping the blank line would shift the results of all
@@ -84,27 +86,28 @@ fn blank_line() -> Fault {
 }
 
 fn read_row(
-    text: &[u8],
+    line: Line<'_>,
     start: usize,
+    labelled: bool,
     labels: Option<&mut LabelScan>,
-    line: u64,
     builder: &mut SampleBuilder,
 ) -> Result<(), Misplaced> {
-    let (label, after) = match labels {
-        Some(labels) => {
+    let text = line.text;
+    let (label, after) = match labelled {
+        true => {
             let end = token_end(text, start);
             let label = read_label(&text[start..end], labels).map_err(|fault| (start, fault))?;
-            (Some(label), end)
+            (label, end)
         }
-        None => (None, start),
+        false => (None, start),
     };
-    let last = read_pairs(text, after, line, builder)?;
+    let last = read_pairs(text, after, line.number, builder)?;
     let ended = builder.end_sparse_row(last, label);
     ended.map_err(|fault| (start, fault))
 }
 
-/// Reads a label. Whether the label is +1 is known once all values are known.
-fn read_label(token: &[u8], labels: &mut LabelScan) -> Result<bool, Fault> {
+/// Reads a label, or reads over it. Whether the label of new data is +1 is known once all values are known.
+fn read_label(token: &[u8], labels: Option<&mut LabelScan>) -> Result<Option<bool>, Fault> {
     if token.contains(&b':') {
         let shown = excerpt(token);
         let detail = format!(
@@ -113,11 +116,14 @@ fn read_label(token: &[u8], labels: &mut LabelScan) -> Result<bool, Fault> {
         );
         return Err(Fault::new(FormatErrorKind::BadLabel, detail));
     }
-    if parse_number(token).is_err() {
+    let Some(labels) = labels else {
+        return Ok(None);
+    };
+    if !labels.is_known() && parse_number(token).is_err() {
         let detail = format!("{} is not a label; labels are numbers.", excerpt(token));
         return Err(Fault::new(FormatErrorKind::BadLabel, detail));
     }
-    Ok(labels.push(token)? == 1)
+    Ok(Some(labels.push(token)? == 1))
 }
 
 /// Reads all pairs. Returns the largest index, or 0 without pairs.

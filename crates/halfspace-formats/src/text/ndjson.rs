@@ -11,7 +11,6 @@ use serde::de::Deserializer;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use crate::building::labels::bad_label;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
@@ -182,7 +181,9 @@ impl ExampleLines {
         }
         let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
         Ok(Self {
-            builder: builder.of_kind(options.values)?,
+            builder: builder
+                .of_kind(options.values)?
+                .of_labels(&options.label_rule),
             first: None,
             limits: options.limits.clone(),
         })
@@ -213,6 +214,7 @@ impl ExampleLines {
         read_row(line, &mut rows)?;
         let mut encoded = rows.finish()?;
         let builder = &mut self.builder;
+        builder.name_labels(encoded.classes.take());
         encoded
             .data
             .for_each_row(encoded.zero_bit_value, |values, label| {
@@ -443,7 +445,7 @@ fn read_object(
     let x = offset(example.x);
     read_x(example.x.get().as_bytes(), x, line.number, builder)?;
     let label = match example.y {
-        Some(raw) => Some(read_y(raw.get(), builder).map_err(|fault| (offset(raw), fault))?),
+        Some(raw) => read_y(raw.get(), builder).map_err(|fault| (offset(raw), fault))?,
         None => None,
     };
     builder.end_row(label).map_err(|fault| (x, fault))
@@ -494,9 +496,9 @@ fn read_item(item: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {
     builder.value(value)
 }
 
-fn read_y(y: &str, builder: &mut SampleBuilder) -> Result<bool, Fault> {
-    match parse_number(y.as_bytes()) {
-        Ok(label) => builder.label(label),
-        Err(_) => Err(bad_label(y)),
+fn read_y(y: &str, builder: &mut SampleBuilder) -> Result<Option<bool>, Fault> {
+    match serde_json::from_str::<String>(y) {
+        Ok(text) => builder.label(text.as_bytes()),
+        Err(_) => builder.label(y.as_bytes()),
     }
 }

@@ -102,6 +102,15 @@ impl Data {
         Self { features, labels }
     }
 
+    /// The examples with other labels.
+    ///
+    /// # Panics
+    /// As for [`Self::new`].
+    #[must_use]
+    pub fn with_labels(self, labels: Labels) -> Self {
+        Self::new(self.features, labels)
+    }
+
     /// Features of all examples.
     pub fn features(&self) -> &Features {
         &self.features

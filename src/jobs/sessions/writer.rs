@@ -6,8 +6,7 @@ use std::time::Duration;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{Answered, LearnError};
 use halfspace_core::learners::engine::task::TaskError;
-use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::Parsed;
+use halfspace_formats::{Parsed, digest};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::records::session::{LogEntry, SessionAppend, SessionTally};
@@ -113,13 +112,11 @@ impl SessionWriter {
     ) -> Result<Learnt, SessionError> {
         let Self { jobs, slot, .. } = self;
         let mut place = jobs.fresh(slot, &self.owner, self.id).await?;
-        let values = place.as_ref().map(|live| live.record.spec.values);
-        let values = values.ok_or(SessionError::Broken)?;
-        let data = Arc::new(as_values(parsed, values));
+        let parsed = Arc::new(parsed);
         for _ in 0..TRIES_MAX {
             let live = place.as_ref().ok_or(SessionError::Broken)?;
             can_learn(live, position)?;
-            match self.learn_once(&mut place, &data, when_not_all).await? {
+            match self.learn_once(&mut place, &parsed, when_not_all).await? {
                 Ok(learnt) => return Ok(learnt),
                 // The position comes from the stored session, whose digest is compared.
                 Err(_) => {
@@ -136,16 +133,17 @@ impl SessionWriter {
     async fn learn_once(
         &self,
         place: &mut Option<Live>,
-        data: &Arc<Data>,
+        parsed: &Arc<Parsed>,
         when_not_all: WhenNotAll,
     ) -> Result<Result<Learnt, Elsewhere>, SessionError> {
         // The session is out of its slot until the append is stored, so that no error leaves an unstored state
         // in memory.
         let mut live = place.take().ok_or(SessionError::Broken)?;
-        let (position, data) = (live.position(), Arc::clone(data));
+        let (position, parsed) = (live.position(), Arc::clone(parsed));
         let memory = live.memory.clone();
         let computed = self.jobs.compute(&memory, move |memory, run| {
-            let learnt = memory.resettled(|| learn_in_memory(&mut live, &data, when_not_all, run));
+            let learnt =
+                memory.resettled(|| learn_in_memory(&mut live, &parsed, when_not_all, run));
             (live, learnt)
         });
         let (mut live, learnt) = computed.await?;
@@ -198,11 +196,12 @@ enum NotLearnt {
 /// Learns in memory. Returns the result and the log entry for the store.
 fn learn_in_memory(
     live: &mut Live,
-    data: &Data,
+    parsed: &Parsed,
     when_not_all: WhenNotAll,
     run: &Run,
 ) -> Result<(Learnt, LogEntry), NotLearnt> {
     let position = live.position();
+    let data = &*as_values(parsed, live.record.spec.values);
     let is_first = when_not_all == WhenNotAll::LearnFirst;
     let (answers, mut rest) = match live.session.learn(data, run) {
         Ok(answers) => (answers, None),
@@ -224,7 +223,9 @@ fn learn_in_memory(
         let position = live.position();
         rest = Some(SessionError::Ended { position, end });
     }
-    let entry = live.log_entry(data, last);
+    // A data set of one example is not worth 32 bytes.
+    let sent = (data.examples() > 1).then(|| digest(&parsed.data));
+    let entry = live.log_entry(data, last, sent);
     let learnt = Learnt {
         position,
         answers,

@@ -11,6 +11,9 @@ use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::text::numbers::parse_number;
 use crate::{LabelsColumn, RowsKind};
 
+/// The name in `kinds` that means all columns.
+const EVERY: &str = "*";
+
 /// Names of the column that holds the labels if the request names no column.
 const LABEL_NAMES: [&str; 4] = ["label", "class", "target", "y"];
 
@@ -68,6 +71,17 @@ impl TableColumn {
         self.counted = number
             .filter(expected)
             .map_or(Counted::No, |number| Counted::Last(number as u64));
+    }
+
+    /// Gives the column the kind that the request states.
+    fn state(&mut self, kind: KindName) {
+        match kind {
+            KindName::Ignored => self.ignored = Some("the request ignores the column"),
+            kind => {
+                self.kind = Some(kind);
+                self.counted = Counted::No;
+            }
+        }
     }
 
     /// Whether every row of the column was its number.
@@ -146,15 +160,14 @@ impl TableColumns {
             self.columns[at].ignored = Some("the request ignores the column");
         }
         for (name, kind) in &options.kinds {
-            let at = self.find(name, "kinds")?;
-            let column = &mut self.columns[at];
-            match kind {
-                KindName::Ignored => column.ignored = Some("the request ignores the column"),
-                kind => {
-                    column.kind = Some(*kind);
-                    column.counted = Counted::No;
-                }
+            if name == EVERY && !self.columns.iter().any(|column| column.name == EVERY) {
+                self.columns
+                    .iter_mut()
+                    .for_each(|column| column.state(*kind));
+                continue;
             }
+            let at = self.find(name, "kinds")?;
+            self.columns[at].state(*kind);
         }
         self.label = self.label_column(labels, options)?;
         if let Some(label) = self.label {

@@ -211,21 +211,29 @@ fn a_run_that_a_clock_ended_has_no_compression() {
     assert!(reason.contains("max_seconds ended the run"), "{reason}");
     let (_, cancelled) = trained(Some(Interrupt::Cancelled));
     let reason = &cancelled.certificates_withheld[0].reason;
-    assert!(reason.contains("the cancellation ended the run"), "{reason}");
+    assert!(
+        reason.contains("the cancellation ended the run"),
+        "{reason}"
+    );
 }
 
 /// Every certificate has an example behind it and a bound below 1.
 #[test]
 fn a_bound_that_says_nothing_is_withheld() {
     let entry = catalogue::find("perceptron").expect("listed");
-    for (examples, mistakes, run_length) in [(0, 0, 0), (1, 1, 0), (5, 5, 0), (9, 1, 1), (400, 3, 350)] {
+    for (examples, mistakes, run_length) in
+        [(0, 0, 0), (1, 1, 0), (5, 5, 0), (9, 1, 1), (400, 3, 350)]
+    {
         let tested = Tested {
             examples,
             mistakes,
             run_length,
         };
         let found = of_session(entry, Some(tested), Ok(Assume::Independent), 0.95);
-        assert_eq!(found.certificates.len() + found.certificates_withheld.len(), 2);
+        assert_eq!(
+            found.certificates.len() + found.certificates_withheld.len(),
+            2
+        );
         for certificate in &found.certificates {
             let bound = match certificate.claim {
                 Claim::Survival { error_at_most, .. } => error_at_most,
@@ -235,9 +243,16 @@ fn a_bound_that_says_nothing_is_withheld() {
                 _ => panic!("{certificate:?}"),
             };
             assert!(bound < 1.0 && examples > 0, "{certificate:?}");
-            assert!(!certificate.statement.contains("at most 1,"), "{certificate:?}");
+            assert!(
+                !certificate.statement.contains("at most 1,"),
+                "{certificate:?}"
+            );
         }
-        assert_eq!(found.certificates.is_empty(), mistakes == examples, "{examples}");
+        assert_eq!(
+            found.certificates.is_empty(),
+            mistakes == examples,
+            "{examples}"
+        );
     }
     // All examples are wrong, or none was counted.
     for errors in [0, 7] {
@@ -252,5 +267,9 @@ fn a_bound_that_says_nothing_is_withheld() {
         assert_eq!(found.certificates, [], "{errors}");
     }
     let found = of_support(Ok(3), 3, Ok(Assume::Independent), 0.95);
-    assert!(found.certificates_withheld[0].reason.contains("3 of 3 examples"));
+    assert!(
+        found.certificates_withheld[0]
+            .reason
+            .contains("3 of 3 examples")
+    );
 }

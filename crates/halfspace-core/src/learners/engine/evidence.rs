@@ -304,7 +304,7 @@ mod tests {
 
     use super::*;
     use crate::learners::engine::bound::leading;
-    use crate::learners::engine::even_draws::tests::distribution;
+    use crate::learners::engine::even_draws::distribution;
     use crate::learners::engine::random::Seed;
     use crate::learners::engine::run::Run;
     use crate::learners::sample::generate::{Generated, Plan};
@@ -385,13 +385,13 @@ mod tests {
             } else {
                 n - 1
             };
-            for m in [2, 10, 60, 400, 1_500] {
+            for m in [2, 10, 60, 400, 800, 1_500] {
                 let alarms = |(x, chance): (usize, &f64)| {
                     let found = balanced(m as u64, (m - x) as u64, n);
                     let is_refuted = x > 0 && found.against(sampling, n).is_some();
                     if is_refuted { *chance } else { 0.0 }
                 };
-                let chances = distribution(m, 1 << bits);
+                let chances = distribution(m, libm::exp2(f64::from(bits as u32)));
                 let total: f64 = chances.iter().enumerate().map(alarms).sum();
                 assert!(total <= 2.0 * FALSE_ALARM, "{n} {m}: {total:e}");
                 most = most.max(total);

@@ -192,7 +192,7 @@ def split(receipt):
     """The rows that the learner is shown."""
     m, random = receipt["examples"], Random(receipt["seed"], HOLDOUT)
     # Rust rounds halves up and Python rounds halves to even.
-    wanted, shown = int((receipt["holdout"] or 0) * m + 0.5), []
+    wanted, shown = int((receipt["holdout"] or {"share": 0})["share"] * m + 0.5), []
     for row in range(m if wanted else 0):
         is_held_out = random.below(m - row) < wanted
         wanted -= is_held_out

@@ -13,7 +13,7 @@ use halfspace::jobs::tasks::{self, Given, Task as _, Train};
 use halfspace::jobs::{Allowance, Inputs, JobSample, LoadedModel};
 use halfspace::records::task::{DataSpec, JobSpec, TaskSpec};
 use halfspace::records::train::{TrainSpec, WarmStartSpec};
-use halfspace::records::{ModelId, Timestamp};
+use halfspace::records::{Lineage, ModelId, Timestamp};
 use halfspace_core::bits::{BitMatrix, BitVector};
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::random::Seed;
@@ -190,9 +190,15 @@ fn generated(n: usize, target: &BitVector, is_drawn: bool) -> DataSpec {
     }
 }
 
+/// A model that learnt from generated data of these seeds, or from unknown data.
 fn of_model(hypothesis: Hypothesis, data_seeds: Option<&[u64]>) -> LoadedModel {
+    let mut lineage = Lineage::unknown();
+    if let Some(seeds) = data_seeds {
+        lineage = Lineage::nothing();
+        seeds.iter().for_each(|&seed| lineage.add(Some(seed), None));
+    }
     LoadedModel {
-        data_seeds: data_seeds.map(Arc::from),
+        lineage: Arc::new(lineage),
         ..LoadedModel::from(hypothesis)
     }
 }

@@ -20,6 +20,7 @@ use utoipa::ToSchema;
 
 use super::hypothesis::HypothesisDocument;
 use super::id::{JobId, ModelId};
+use super::lineage::Lineage;
 use super::time::Timestamp;
 use super::train::{ModelDocument, SeedNumber};
 
@@ -79,10 +80,10 @@ pub struct ModelFile {
     pub passes: u64,
     /// Examples that were held out of the training.
     pub held_out: Option<u64>,
-    /// The seeds of all training data, if all were generated. A file proves nothing, so no claim rests on
-    /// these seeds.
+    /// The data that the model and its ancestors learnt from. A file proves nothing, so these data exclude claims and
+    /// ground none.
     #[serde(default)]
-    pub data_seeds: Option<Vec<SeedNumber>>,
+    pub learnt_from: Lineage,
     /// The initial model of a warm start.
     #[serde(default)]
     pub warm_start: Option<ModelId>,

@@ -190,7 +190,7 @@ pub struct MaximumMarginResult {
     pub margin: Option<f64>,
     /// An upper bound on the margin of every hyperplane.
     pub margin_at_most: Option<f64>,
-    /// The indices of the examples at the margin, from 0.
+    /// The indices of all examples at the margin, from 0: of the exact optimum, or as `detail` says.
     pub support: Option<Vec<u64>>,
     /// The certificate of the hyperplane, or the reason why there is none.
     #[serde(flatten)]

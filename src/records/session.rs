@@ -121,20 +121,35 @@ pub enum LogEntry {
     Snapshot(Vec<u8>),
 }
 
+/// The digest of the data that a client sent.
+pub type SentDigest = [u8; 32];
+
 /// Bits of the byte for the kind.
 const LABELLED: u8 = 1;
 const REAL: u8 = 2;
+const DIGEST: u8 = 4;
 
-/// Packs the first `rows` examples of some data as bytes.
+/// Packs the first `rows` examples of some data as bytes, with the digest of all data of the request, if it is kept.
 ///
-/// The bytes are the kind (1 byte), the number of examples (4 bytes), the labels (1 bit each) and the rows.
-/// Rows are bits in bytes or doubles. All numbers are little-endian.
+/// The bytes are the kind (1 byte), the number of examples (4 bytes), the digest (32 bytes, if the kind says so), the
+/// labels (1 bit each) and the rows. Rows are bits in bytes or doubles. All numbers are little-endian.
 #[must_use]
-pub fn pack(data: &Data, rows: usize) -> Vec<u8> {
+pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>) -> Vec<u8> {
     let is_labelled = matches!(data.labels(), Labels::Labelled(_));
     let is_real = matches!(data.features(), Features::Real(_));
-    let mut bytes = vec![u8::from(is_labelled) + 2 * u8::from(is_real)];
+    let kinds = [
+        (is_labelled, LABELLED),
+        (is_real, REAL),
+        (sent.is_some(), DIGEST),
+    ];
+    let mut bytes = vec![
+        kinds
+            .iter()
+            .map(|&(is_set, bit)| u8::from(is_set) * bit)
+            .sum(),
+    ];
     bytes.extend_from_slice(&(rows as u32).to_le_bytes());
+    bytes.extend(sent.into_iter().flatten());
     if let Labels::Labelled(labels) = data.labels() {
         let mut kept = BitVector::zeros(rows);
         (0..rows).for_each(|row| kept.set(row, labels.get(row)));
@@ -166,15 +181,24 @@ fn push_bits(bytes: &mut Vec<u8>, bits: &BitVector) {
     bytes.extend(words.take(bits.n().div_ceil(8)));
 }
 
-/// The examples that [`pack`] packed, for rows of `n` features; `None` if the bytes are not packed examples.
+/// The examples that [`pack`] packed, for rows of `n` features, and the digest beside them; `None` if the bytes are not
+/// packed examples.
 #[must_use]
-pub fn unpack(n: usize, bytes: &[u8]) -> Option<Data> {
+pub fn unpack(n: usize, bytes: &[u8]) -> Option<(Data, Option<SentDigest>)> {
     let (&kind, rest) = bytes.split_first()?;
     let (rows, mut rest) = rest.split_first_chunk()?;
     let rows = u32::from_le_bytes(*rows) as usize;
-    if rows == 0 || kind > (LABELLED | REAL) {
+    if rows == 0 || kind > (LABELLED | REAL | DIGEST) {
         return None;
     }
+    let sent = match kind & DIGEST {
+        0 => None,
+        _ => {
+            let (sent, after) = rest.split_first_chunk()?;
+            rest = after;
+            Some(*sent)
+        }
+    };
     let labels = match kind & LABELLED {
         0 => Labels::HalfSpace,
         _ => Labels::Labelled(take_bits(&mut rest, rows)?),
@@ -192,7 +216,7 @@ pub fn unpack(n: usize, bytes: &[u8]) -> Option<Data> {
         let values = values.iter().map(|eight| f64::from_le_bytes(*eight));
         Features::Real(RealMatrix::from_values(n, values.collect()))
     };
-    rest.is_empty().then(|| Data::new(features, labels))
+    rest.is_empty().then(|| (Data::new(features, labels), sent))
 }
 
 fn take_bits(bytes: &mut &[u8], n: usize) -> Option<BitVector> {
@@ -226,10 +250,12 @@ mod tests {
             for features in [Features::Boolean(matrix.clone()), Features::Real(real)] {
                 for labels in [Labels::HalfSpace, Labels::Labelled(labels.clone())] {
                     let data = Data::new(features.clone(), labels);
-                    let bytes = pack(&data, rows);
-                    assert_eq!(unpack(n, &bytes), Some(data.clone()));
-                    assert_eq!(unpack(n, &bytes[..bytes.len() - 1]), None);
-                    let first = unpack(n, &pack(&data, 1)).expect("one row");
+                    for sent in [None, Some([7; 32])] {
+                        let bytes = pack(&data, rows, sent.as_ref());
+                        assert_eq!(unpack(n, &bytes), Some((data.clone(), sent)));
+                        assert_eq!(unpack(n, &bytes[..bytes.len() - 1]), None);
+                    }
+                    let (first, _) = unpack(n, &pack(&data, 1, None)).expect("one row");
                     assert_eq!(first.examples(), 1);
                 }
             }

@@ -54,6 +54,13 @@ pub struct DataSpec {
     pub repetitions: Option<(u64, u64)>,
 }
 
+impl DataSpec {
+    /// The seed that generated the data of a job with the seed `seed`, if one did.
+    pub fn data_seed(&self, seed: u64) -> Option<u64> {
+        self.generated.as_ref().map(|_| seed).or(self.seed)
+    }
+}
+
 /// One kind of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -17,6 +17,7 @@ use halfspace_formats::{Classes, TableEncoding};
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
+use super::lineage::Lineage;
 
 pub use super::train_result::{
     BestDocument, BoundDocument, HypothesisIs, TerminationDocument, TrainResult, rename_bound,
@@ -292,11 +293,10 @@ pub struct ModelDocument {
     /// Examples that were held out of the training; absent if none were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<u64>,
-    /// The seeds of all data that trained this model and its ancestors. Present if all these data were
-    /// generated and no client gave an initial hypothesis.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub data_seeds: Option<Vec<u64>>,
+    /// The data that the model and its ancestors learnt from; absent if nothing is known about them.
+    #[serde(default, skip_serializing_if = "Lineage::is_unknown")]
+    #[schema(required = false)]
+    pub learnt_from: Lineage,
     /// The initial model of a warm start. The model may have been deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]

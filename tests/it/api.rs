@@ -29,6 +29,7 @@ mod keys;
 mod large_data;
 mod learners;
 mod limits;
+mod lineage;
 mod memory;
 mod models;
 mod names;

@@ -28,8 +28,8 @@ pub struct Receipt {
     pub generator: String,
     /// The order of the examples in a pass: `cyclic` or `shuffled`.
     pub order: String,
-    /// The share of held-out examples; null if none were held out.
-    pub holdout: Option<f64>,
+    /// The held-out examples; null if none were held out.
+    pub holdout: Option<HeldOut>,
     /// The number of examples, held-out examples included.
     pub examples: u64,
     /// The total of mistakes. The replay ends after the last of them.
@@ -37,9 +37,6 @@ pub struct Receipt {
     /// Wrong predictions of the hypothesis on the examples that the learner was shown; null if they were not
     /// counted.
     pub training_errors: Option<u64>,
-    /// Wrong predictions of the hypothesis on the held-out examples; null if there are none, or if they were not
-    /// counted.
-    pub holdout_errors: Option<u64>,
     /// The origin of the examples.
     pub data: DataSource,
     /// SHA-256 of the JSON text of the hypothesis without spaces, with the members of each object sorted by name.
@@ -49,6 +46,18 @@ pub struct Receipt {
     /// SHA-256 of the JSON text of the other members without spaces, with the members of each object sorted by
     /// name.
     pub sha256: String,
+}
+
+/// The held-out examples of a training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = ReceiptHoldout))]
+#[serde(deny_unknown_fields)]
+pub struct HeldOut {
+    /// The share of the examples.
+    pub share: f64,
+    /// Wrong predictions of the hypothesis on these examples; null if they were not counted.
+    pub errors: Option<u64>,
 }
 
 /// The origin of the examples of a training.

@@ -321,7 +321,7 @@ pub async fn get_stopping_threshold(
 #[derive(Serialize, ToSchema)]
 #[schema(as = MistakeBound)]
 pub struct BoundAnswer {
-    /// The bound; null beyond the range of doubles.
+    /// The bound; null outside the range of doubles.
     mistakes_at_most: Option<f64>,
     /// Binary logarithm of the bound.
     log2_mistakes_at_most: f64,

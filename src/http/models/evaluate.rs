@@ -265,7 +265,7 @@ impl PendingEvaluation {
                 return Err(interrupt);
             }
             let sampling = origin.assume.and_then(Assume::sampling);
-            let evidence = |sampling| Evidence::of(examples, sampling, None, &self.run.stop);
+            let evidence = |_| Evidence::of(examples, None, &self.run.stop);
             let origin = TestData {
                 evidence: sampling.map(evidence).transpose()?,
                 ..origin

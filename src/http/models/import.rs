@@ -5,13 +5,15 @@ use std::io::Read;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_formats::{self, json};
 
 use crate::jobs::{ImportError, check_import};
 use crate::records::hypothesis::HypothesisDocument;
+use crate::records::lineage::LINEAGE_MAX;
 use crate::records::model_file::{self, ClaimedFormat, FORMATS, ModelFile, unknown_member};
 use crate::records::names::{NAMES_BYTES_MAX, is_short};
-use crate::records::train::{ModelDocument, SeedNumber};
+use crate::records::train::ModelDocument;
 use crate::records::{KeyRecord, Model, Owner};
 
 use crate::http::App;
@@ -120,11 +122,22 @@ pub fn checked(
     let file: ModelFile = json::from_reader(bytes.as_slice(), limits)?;
     drop(bytes);
     let hypothesis = hypothesis(&file, limits)?;
-    for (pointer, text) in [
-        ("/sha256", Some(&file.sha256)),
-        ("/data_sha256", file.data_sha256.as_ref()),
-    ] {
-        if text.is_some_and(|text| !is_sha256(text)) {
+    let learnt_from = &file.learnt_from;
+    if learnt_from.seeds.len().max(learnt_from.sha256.len()) > LINEAGE_MAX {
+        let detail = format!("A lineage has at most {LINEAGE_MAX} seeds and digests.");
+        return Err(refused(Code::OUT_OF_RANGE, "/learnt_from", detail));
+    }
+    if learnt_from.seeds.iter().any(|&seed| seed > SEED_MAX) {
+        let detail = format!("A seed is at most {SEED_MAX}.");
+        return Err(refused(Code::OUT_OF_RANGE, "/learnt_from/seeds", detail));
+    }
+    let digests = learnt_from.sha256.iter();
+    for (pointer, text) in [("/sha256", &file.sha256)]
+        .into_iter()
+        .chain(file.data_sha256.iter().map(|text| ("/data_sha256", text)))
+        .chain(digests.map(|text| ("/learnt_from/sha256", text)))
+    {
+        if !is_sha256(text) {
             let detail = "A SHA-256 digest has 64 lower-case hexadecimal digits.".to_owned();
             return Err(refused(Code::OUT_OF_RANGE, pointer, detail));
         }
@@ -143,9 +156,7 @@ pub fn checked(
         updates: file.updates,
         passes: file.passes,
         held_out: file.held_out,
-        data_seeds: file
-            .data_seeds
-            .map(|seeds| seeds.into_iter().map(SeedNumber::get).collect()),
+        learnt_from: file.learnt_from,
         warm_start: file.warm_start,
         features: file.features,
         classes: file.classes,

@@ -5,15 +5,11 @@ pub(super) mod import;
 
 use std::sync::Arc;
 
-use halfspace_core::learners::engine::catalogue;
-use halfspace_core::learners::engine::parameters::Parameters;
-use halfspace_core::learners::engine::random::Seed;
-use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::hypothesis::Hypothesis;
 use tokio::time::Instant;
 
 use crate::records::train::ModelDocument;
-use crate::records::{Model, ModelId, Names, Owner};
+use crate::records::{Lineage, Model, ModelId, Names, Owner};
 use crate::storage::StoreError;
 
 use crate::jobs::service::{Jobs, JobsError};
@@ -25,46 +21,31 @@ pub struct LoadedModel {
     pub hypothesis: Arc<Hypothesis>,
     /// The names of features and classes, if the model has them.
     pub names: Names,
-    /// The seeds of all data that the model and its ancestors learnt from. `None` if some are unknown: for
-    /// models of sessions and files, and for data or first hypotheses of clients.
-    pub data_seeds: Option<Arc<[u64]>>,
-    /// The digest of the data that the model learnt from last.
-    pub data_sha256: Option<Arc<str>>,
+    /// The data that the model and its ancestors learnt from.
+    pub lineage: Arc<Lineage>,
 }
 
 impl From<Hypothesis> for LoadedModel {
-    /// A hypothesis without names and known seeds.
+    /// A hypothesis without names, of unknown origin.
     fn from(hypothesis: Hypothesis) -> Self {
         Self {
             hypothesis: Arc::new(hypothesis),
             names: Names::default(),
-            data_seeds: None,
-            data_sha256: None,
+            lineage: Arc::default(),
         }
     }
 }
 
-/// The seeds that a stored model has learnt from, as far as this service can vouch for them.
-fn data_seeds(record: &Model, document: &ModelDocument) -> Option<Arc<[u64]>> {
-    record.job?;
-    if let Some(seeds) = &document.data_seeds {
-        return Some(seeds.as_slice().into());
+/// The lineage of a stored model. A file vouches for nothing, and neither does a model of the first releases, which kept
+/// no lineage.
+fn lineage(record: &Model, document: &ModelDocument) -> Lineage {
+    let mut lineage = document.learnt_from.clone();
+    if lineage.is_unknown() {
+        let seed = document.data_sha256.is_none().then_some(document.seed);
+        lineage.add(seed, document.data_sha256.as_deref());
     }
-    // The first releases kept no list of seeds. The documents of their models show whether there are ancestors.
-    let is_drawn = document.data_sha256.is_none() && document.warm_start.is_none();
-    let is_own = match catalogue::find(&record.learner) {
-        None => true,
-        Some(entry) => {
-            Parameters::from_json(entry.parameters, &document.params).is_ok_and(|parameters| {
-                !Task {
-                    parameters,
-                    ..Task::of(entry, Seed(0))
-                }
-                .has_initial()
-            })
-        }
-    };
-    (is_drawn && is_own).then(|| [document.seed].as_slice().into())
+    lineage.all_generated &= record.job.is_some();
+    lineage
 }
 
 impl Jobs {
@@ -89,7 +70,7 @@ impl Jobs {
         let document = document.map_err(StoreError::corrupt)?;
         let hypothesis = Hypothesis::try_from(&document.hypothesis);
         let hypothesis = hypothesis.map_err(StoreError::corrupt)?;
-        let data_seeds = data_seeds(&record, &document);
+        let lineage = Arc::new(lineage(&record, &document));
         let classes = document.label_classes();
         let model = LoadedModel {
             hypothesis: Arc::new(hypothesis),
@@ -98,8 +79,7 @@ impl Jobs {
                 classes,
                 table: document.table,
             },
-            data_seeds,
-            data_sha256: document.data_sha256.map(Arc::from),
+            lineage,
         };
         self.models.keep(&record, &model, asked, before);
         Ok(model)

@@ -1,5 +1,7 @@
 //! One session in memory: its restoration from the store, and the log entries and snapshots for the store.
 
+use std::borrow::Cow;
+
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
@@ -7,11 +9,15 @@ use halfspace_core::learners::engine::session::{LearnError, Session, SessionPlan
 use halfspace_core::learners::predict::to_dense;
 use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
 use halfspace_core::memory::Grant;
-use halfspace_formats::{Parsed, RowsKind};
+use halfspace_formats::RowsKind;
 
-use crate::records::session::{LogEntry, SessionRecord, SessionSpec, StoredSession, pack, unpack};
+use crate::records::Lineage;
+use crate::records::session::{
+    LogEntry, SentDigest, SessionRecord, SessionSpec, StoredSession, pack, unpack,
+};
 use crate::records::train::TrainSpec;
 
+use crate::jobs::queue::completion::json_text;
 use crate::jobs::tasks;
 use crate::jobs::tasks::ResolveError;
 
@@ -26,6 +32,8 @@ pub(crate) struct Live {
     pub(crate) session: Session,
     pub(crate) record: SessionRecord,
     pub(crate) memory: Grant,
+    /// The data of the requests so far.
+    pub(crate) lineage: Lineage,
     log_examples: u64,
     log_bytes: usize,
     snapshot_bytes: usize,
@@ -37,9 +45,18 @@ impl Live {
         self.session.counts().examples
     }
 
-    /// The entry that stores the first `rows` examples of `data`, which the session has just learnt.
-    pub(crate) fn log_entry(&mut self, data: &Data, rows: usize) -> LogEntry {
-        let packed = pack(data, rows);
+    /// The entry that stores the first `rows` examples of `data`, which the session has just learnt. `sent` is the digest
+    /// of all data of the request.
+    pub(crate) fn log_entry(
+        &mut self,
+        data: &Data,
+        rows: usize,
+        sent: Option<SentDigest>,
+    ) -> LogEntry {
+        let packed = pack(data, rows, sent.as_ref());
+        if let Some(sent) = sent {
+            self.lineage.add(None, Some(&hex::encode(sent)));
+        }
         self.log_examples += rows as u64;
         self.log_bytes += packed.len();
         let is_long = self.log_examples >= LOG_EXAMPLES_MAX || self.log_bytes >= LOG_BYTES_MAX;
@@ -48,7 +65,7 @@ impl Live {
         if !(is_long && is_worth_it) {
             return LogEntry::Examples(packed);
         }
-        let snapshot = self.session.snapshot();
+        let snapshot = with_lineage(&self.lineage, &self.session.snapshot());
         (self.log_examples, self.log_bytes) = (0, 0);
         self.snapshot_bytes = snapshot.len();
         LogEntry::Snapshot(snapshot)
@@ -72,6 +89,27 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         real: spec.values == RowsKind::Real,
         assume: spec.assume,
     })
+}
+
+/// The first bytes of a snapshot with a lineage. Snapshots of earlier releases begin with a small number.
+const LINEAGE_TAG: &[u8; 8] = b"lineage1";
+
+/// The snapshot of a session with the lineage before it: the tag, the length of the lineage's JSON text in 4 bytes, and
+/// that text.
+fn with_lineage(lineage: &Lineage, snapshot: &[u8]) -> Vec<u8> {
+    let text = json_text(lineage);
+    let length = (text.len() as u32).to_le_bytes();
+    [LINEAGE_TAG, &length[..], text.as_bytes(), snapshot].concat()
+}
+
+/// The lineage and the rest of a stored snapshot; `None` if it is damaged.
+fn split_lineage(stored: &[u8]) -> Option<(Lineage, &[u8])> {
+    let Some(rest) = stored.strip_prefix(LINEAGE_TAG) else {
+        return Some((Lineage::unknown(), stored));
+    };
+    let (length, rest) = rest.split_first_chunk()?;
+    let (text, snapshot) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    Some((serde_json::from_slice(text).ok()?, snapshot))
 }
 
 /// The computation was told to stop.
@@ -102,17 +140,22 @@ fn learnt_again(
     };
     let n = plan.n;
     let restored = match &snapshot {
-        None => Session::new(plan).ok(),
-        Some(snapshot) => Session::restore(plan, snapshot).ok(),
+        None => Session::new(plan).ok().map(|new| (Lineage::unknown(), new)),
+        Some(snapshot) => split_lineage(snapshot).and_then(|(lineage, snapshot)| {
+            Some((lineage, Session::restore(plan, snapshot).ok()?))
+        }),
     };
-    let Some(mut session) = restored else {
+    let Some((mut lineage, mut session)) = restored else {
         return Ok(None);
     };
     let mut log_examples = 0;
     for bytes in &log {
-        let Some(data) = unpack(n, bytes) else {
+        let Some((data, sent)) = unpack(n, bytes) else {
             return Ok(None);
         };
+        if let Some(sent) = sent {
+            lineage.add(None, Some(&hex::encode(sent)));
+        }
         log_examples += data.examples() as u64;
         match session.learn(&data, run) {
             Ok(_) => {}
@@ -122,6 +165,7 @@ fn learnt_again(
     }
     let live = Live {
         session,
+        lineage,
         log_examples,
         log_bytes: log.iter().map(Vec::len).sum(),
         snapshot_bytes: snapshot.map_or(0, |snapshot| snapshot.len()),
@@ -132,20 +176,19 @@ fn learnt_again(
 }
 
 /// The examples in the value type of the session. Boolean examples are converted for a session of real values.
-pub(crate) fn as_values(parsed: Parsed, values: RowsKind) -> Data {
-    let Features::Boolean(matrix) = parsed.data.features() else {
-        return parsed.data;
+pub(crate) fn as_values(data: &Data, zero: f64, values: RowsKind) -> Cow<'_, Data> {
+    let Features::Boolean(matrix) = data.features() else {
+        return Cow::Borrowed(data);
     };
     if values == RowsKind::Boolean {
-        return parsed.data;
+        return Cow::Borrowed(data);
     }
     let (mut all, mut row_values) = (Vec::new(), Vec::new());
     for row in 0..matrix.rows() {
         let (block, place) = (matrix.block(row / BLOCK_ROWS), row % BLOCK_ROWS);
-        let zero = parsed.zero_bit_value;
         to_dense(block, place, matrix.n(), zero, &mut row_values);
         all.extend_from_slice(&row_values);
     }
     let features = Features::Real(RealMatrix::from_values(matrix.n(), all));
-    Data::new(features, parsed.data.labels().clone())
+    Cow::Owned(Data::new(features, data.labels().clone()))
 }

@@ -294,6 +294,16 @@ impl Jobs {
         id: SessionId,
         look: impl FnOnce(&SessionRecord, &Session) -> T + Send + 'static,
     ) -> Result<T, SessionError> {
+        self.look_at_live(owner, id, |live| look(&live.record, &live.session))
+            .await
+    }
+
+    async fn look_at_live<T: Send + 'static>(
+        &self,
+        owner: &Owner,
+        id: SessionId,
+        look: impl FnOnce(&Live) -> T + Send + 'static,
+    ) -> Result<T, SessionError> {
         let slot = self.sessions.slot(id);
         let mut place = self.fresh(&slot, owner, id).await?;
         let live = place.take().ok_or(SessionError::Broken)?;
@@ -301,7 +311,7 @@ impl Jobs {
         let looked = self.compute(&memory, move |memory, _| {
             let bytes = look_bytes(&live);
             let seen = memory.grow_to(bytes);
-            let seen = seen.map(|()| memory.within(|| look(&live.record, &live.session)));
+            let seen = seen.map(|()| memory.within(|| look(&live)));
             (live, seen)
         });
         let (live, seen) = looked.await?;
@@ -321,7 +331,13 @@ impl Jobs {
         key: Option<&KeyClaim>,
     ) -> Result<Model, SessionError> {
         let (model, now) = (self.ids.id(), self.ids.now());
-        let made = self.look_at_session(owner, id, move |record, session| {
+        let made = self.look_at_live(owner, id, move |live| {
+            let Live {
+                record,
+                session,
+                lineage,
+                ..
+            } = live;
             let hypothesis = HypothesisDocument::from(&session.hypothesis());
             let counts = session.counts();
             let document = ModelDocument {
@@ -333,7 +349,7 @@ impl Jobs {
                 updates: counts.updates,
                 passes: counts.passes,
                 held_out: None,
-                data_seeds: None,
+                learnt_from: lineage.clone(),
                 warm_start: None,
                 features: record.spec.names.features.clone(),
                 classes: record.spec.names.class_names(),

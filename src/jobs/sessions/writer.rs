@@ -1,5 +1,6 @@
 //! Writing to a session: one request locks the session, learns in memory, appends to the store and answers.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{Answered, LearnError};
 use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::{Classes, Parsed, occurring};
+use halfspace_formats::{Classes, Parsed, digest, occurring};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::records::session::{LogEntry, SessionAppend, SessionTally};
@@ -117,18 +118,11 @@ impl SessionWriter {
     ) -> Result<Learnt, SessionError> {
         let Self { jobs, slot, .. } = self;
         let mut place = jobs.fresh(slot, &self.owner, self.id).await?;
-        let values = place.as_ref().map(|live| live.record.spec.values);
-        let values = values.ok_or(SessionError::Broken)?;
-        let given = Names {
-            classes: parsed.classes.clone(),
-            ..Names::default()
-        };
-        let sent = Arc::new(as_values(parsed, values));
+        let parsed = Arc::new(parsed);
         for _ in 0..TRIES_MAX {
             let live = place.as_ref().ok_or(SessionError::Broken)?;
             can_learn(live, position)?;
-            let named = named(live, &given, &sent)?;
-            match self.learn_once(&mut place, &named, when_not_all).await? {
+            match self.learn_once(&mut place, &parsed, when_not_all).await? {
                 Ok(learnt) => return Ok(learnt),
                 // The position comes from the stored session, whose digest is compared.
                 Err(_) => {
@@ -145,20 +139,21 @@ impl SessionWriter {
     async fn learn_once(
         &self,
         place: &mut Option<Live>,
-        Named { data, classes }: &Named,
+        parsed: &Arc<Parsed>,
         when_not_all: WhenNotAll,
     ) -> Result<Result<Learnt, Elsewhere>, SessionError> {
         // The session is out of its slot until the append is stored, so that no error leaves an unstored state
         // in memory.
         let mut live = place.take().ok_or(SessionError::Broken)?;
-        let (position, data) = (live.position(), Arc::clone(data));
+        let (position, parsed) = (live.position(), Arc::clone(parsed));
         let memory = live.memory.clone();
         let computed = self.jobs.compute(&memory, move |memory, run| {
-            let learnt = memory.resettled(|| learn_in_memory(&mut live, &data, when_not_all, run));
+            let learnt =
+                memory.resettled(|| learn_in_memory(&mut live, &parsed, when_not_all, run));
             (live, learnt)
         });
         let (mut live, learnt) = computed.await?;
-        let (mut learnt, entry) = match learnt {
+        let (learnt, entry) = match learnt {
             Ok(learnt) => learnt,
             Err(NotLearnt::Unfit(error)) => {
                 *place = Some(live);
@@ -167,15 +162,12 @@ impl SessionWriter {
             Err(NotLearnt::EndsWithin { last }) => return Err(SessionError::EndsWithin { last }),
             Err(NotLearnt::Interrupted) => return Err(self.jobs.interrupted()),
         };
-        let names = &mut live.record.spec.names;
-        names.classes = classes.clone();
-        learnt.classes = names.class_names();
         let tally = SessionTally {
             position: learnt.stands(),
             mistakes: live.session.counts().mistakes,
             terminated: live.session.end().is_some(),
             written_at: Some(self.jobs.ids.now()),
-            classes: classes.clone(),
+            classes: live.record.spec.names.classes.clone(),
         };
         let append = SessionAppend {
             id: self.id,
@@ -198,27 +190,27 @@ impl SessionWriter {
     }
 }
 
-/// Examples with the labels that the session gives them, and the classes of the session.
-struct Named {
-    data: Arc<Data>,
-    classes: Option<Classes>,
-}
-
-/// Gives examples the labels of the session. The first labelled examples name its classes.
-fn named(live: &Live, given: &Names, sent: &Arc<Data>) -> Result<Named, SessionError> {
+/// The examples with the labels that the session gives them, and the classes of the session. The first labelled examples
+/// name its classes.
+fn named<'a>(
+    live: &Live,
+    parsed: &'a Parsed,
+) -> Result<(Cow<'a, Data>, Option<Classes>), TaskError> {
+    let given = Names {
+        classes: parsed.classes.clone(),
+        ..Names::default()
+    };
     let names = match live.record.is_unnamed() {
-        true => given,
+        true => &given,
         false => &live.record.spec.names,
     };
-    let labels = names.relabel(given, occurring(sent));
+    let labels = names.relabel(&given, occurring(&parsed.data));
     let labels = labels.map_err(TaskError::WrongData)?;
-    Ok(Named {
-        data: match labels.is_identity() {
-            true => Arc::clone(sent),
-            false => Arc::new(labels.of(sent.as_ref().clone())),
-        },
-        classes: names.classes.clone(),
-    })
+    let data = match labels.is_identity() {
+        true => Cow::Borrowed(&parsed.data),
+        false => Cow::Owned(labels.of(parsed.data.clone())),
+    };
+    Ok((data, names.classes.clone()))
 }
 
 /// The stored session stands at another position.
@@ -234,11 +226,13 @@ enum NotLearnt {
 /// Learns in memory. Returns the result and the log entry for the store.
 fn learn_in_memory(
     live: &mut Live,
-    data: &Data,
+    parsed: &Parsed,
     when_not_all: WhenNotAll,
     run: &Run,
 ) -> Result<(Learnt, LogEntry), NotLearnt> {
     let position = live.position();
+    let (named, classes) = named(live, parsed).map_err(NotLearnt::Unfit)?;
+    let data = &*as_values(&named, parsed.zero_bit_value, live.record.spec.values);
     let is_first = when_not_all == WhenNotAll::LearnFirst;
     let (answers, mut rest) = match live.session.learn(data, run) {
         Ok(answers) => (answers, None),
@@ -260,12 +254,16 @@ fn learn_in_memory(
         let position = live.position();
         rest = Some(SessionError::Ended { position, end });
     }
-    let entry = live.log_entry(data, last);
+    // A data set of one example is not worth 32 bytes.
+    let sent = (data.examples() > 1).then(|| digest(&named));
+    let entry = live.log_entry(data, last, sent);
+    let names = &mut live.record.spec.names;
+    names.classes = classes;
     let learnt = Learnt {
         position,
         answers,
         rest,
-        classes: None,
+        classes: names.class_names(),
     };
     Ok((learnt, entry))
 }

@@ -78,11 +78,10 @@ impl TaskData {
     /// The interrupt that left no result.
     pub(super) fn evidence(&self, stop: &StopFlag) -> Result<Option<Evidence>, Interrupt> {
         let input = self.input();
-        let (Input::Sample { data, .. }, Some(sampling)) = (input, input.declared_sampling())
-        else {
+        let (Input::Sample { data, .. }, Some(_)) = (input, input.declared_sampling()) else {
             return Ok(None);
         };
-        Evidence::of(data, sampling, self.repetitions(), stop).map(Some)
+        Evidence::of(data, self.repetitions(), stop).map(Some)
     }
 
     pub(super) fn repetitions(&self) -> Option<(u64, u64)> {

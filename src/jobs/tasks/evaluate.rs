@@ -42,16 +42,16 @@ impl TestData {
     /// # Errors
     /// The missing or contradicted declaration.
     pub fn fresh_for(&self, model: &LoadedModel) -> Result<Assume, String> {
-        let seeds = model.data_seeds.as_deref();
+        if self.is_seed_drawn {
+            return Ok(Assume::Independent);
+        }
+        let lineage = &model.lineage;
+        let is_new = || lineage.check_new(self.seed, self.sha256.as_deref());
         if let Some(seed) = self.seed {
-            let is_other = seeds.is_some_and(|seeds| !seeds.contains(&seed));
-            return match (self.is_seed_drawn || is_other, seeds) {
-                (true, _) => Ok(Assume::Independent),
-                (false, None) if self.is_declared_fresh => Ok(Assume::Independent),
-                (false, None) => Err(UNKNOWN_FRESH.to_owned()),
-                (false, Some(_)) => Err(format!(
-                    "the model or its ancestors learnt from data of the seed {seed}"
-                )),
+            is_new()?;
+            return match lineage.excludes(seed) || self.is_declared_fresh {
+                true => Ok(Assume::Independent),
+                false => Err(UNKNOWN_FRESH.to_owned()),
             };
         }
         let assume = self
@@ -60,9 +60,7 @@ impl TestData {
         if !self.is_declared_fresh {
             return Err(UNKNOWN_FRESH.to_owned());
         }
-        if self.sha256.is_some() && self.sha256.as_deref() == model.data_sha256.as_deref() {
-            return Err("the model learnt from these data".to_owned());
-        }
+        is_new()?;
         let doubt = match (&self.evidence, assume.sampling()) {
             (Some(evidence), Some(sampling)) => evidence.against(sampling, model.hypothesis.n()),
             _ => None,
@@ -98,11 +96,7 @@ impl Task for Evaluate {
         let origin = TestData {
             assume: described.assume,
             is_declared_fresh: spec.fresh,
-            seed: described
-                .generated
-                .as_ref()
-                .map(|_| given.seed.0)
-                .or(described.seed),
+            seed: described.data_seed(given.seed.0),
             is_seed_drawn: described.is_seed_drawn && described.generated.is_some(),
             ..TestData::default()
         };

@@ -12,14 +12,14 @@ use halfspace_core::learners::linear::linear_weights::{LinearWeights, RealWeight
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::separability::decision::{self, Convention};
 use halfspace_core::separability::maximum_margin::{
-    self as margin, MarginOutcome, MaximumMargin, NovikoffBound,
+    self as margin, MarginOutcome, MaximumMargin, NovikoffBound, SUPPORT_PARTS,
 };
 use halfspace_core::separability::undecided::Undecided;
 
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::separability::{MaximumMarginParams, MaximumMarginResult, MaximumMarginSpec};
 use crate::records::train::{BoundDocument, ModelDocument, Share};
-use crate::records::{Model, Names};
+use crate::records::{Lineage, Model, Names};
 
 use super::data::TaskData;
 use super::separability::{alternative, check_examples, expected_seconds, shown};
@@ -34,6 +34,8 @@ const SUPPORT_MAX: usize = 100_000;
 pub(super) struct MaximumMarginTask {
     spec: MaximumMarginSpec,
     seed: Seed,
+    /// The seed that generated the data.
+    data_seed: Option<u64>,
     data: Arc<TaskData>,
     /// The names of the data's features and classes.
     names: Names,
@@ -47,6 +49,7 @@ impl Task for MaximumMarginTask {
         Ok(Self {
             spec: spec.clone(),
             seed: given.seed,
+            data_seed: given.spec.data_seed(given.seed.0),
             data: given.data()?,
             names: given.spec.names.clone(),
         })
@@ -172,6 +175,8 @@ impl MaximumMarginTask {
         };
         let kind = hypothesis.kind().to_owned();
         let n = hypothesis.n() as u64;
+        let mut learnt_from = Lineage::nothing();
+        learnt_from.add(self.data_seed, job.data_sha256.as_deref());
         let document = ModelDocument {
             params: json(&params).as_object().cloned().unwrap_or_default(),
             seed: job.seed,
@@ -181,7 +186,7 @@ impl MaximumMarginTask {
             updates: 0,
             passes: 0,
             held_out: None,
-            data_seeds: None,
+            learnt_from,
             warm_start: None,
             features: self.names.features.clone(),
             classes: self.names.class_names(),
@@ -216,7 +221,16 @@ fn margin_notes(is_approximate: bool, found: &MaximumMargin) -> Option<String> {
             found.relative_gap, found.bound.relative_gap
         )
     });
-    let notes: Vec<_> = unlisted.into_iter().chain(approximate).collect();
+    let inexact = (!found.is_support_exact).then(|| {
+        format!(
+            "the exact optimum is out of reach, so support lists the examples within one part in \
+             {SUPPORT_PARTS} of the margin"
+        )
+    });
+    let notes: Vec<_> = [unlisted, approximate, inexact]
+        .into_iter()
+        .flatten()
+        .collect();
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 

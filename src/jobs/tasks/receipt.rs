@@ -35,9 +35,12 @@ pub(super) fn receipt(
     if !is_own || !is_whole || mistaken.ones() > KEPT_MAX {
         return None;
     }
-    let share = match task.holdout {
+    let holdout = match task.holdout {
         None => None,
-        Some(HeldOut::Share(share)) => Some(share),
+        Some(HeldOut::Share(share)) => Some(halfspace_verify::HeldOut {
+            share,
+            errors: outcome.holdout.map(|counted| counted.errors),
+        }),
         Some(HeldOut::Fold { .. }) => return None,
     };
     let params = task.parameters.to_json();
@@ -55,11 +58,10 @@ pub(super) fn receipt(
         params,
         seed: task.seed.0,
         generator: GENERATOR.to_owned(),
-        holdout: share,
+        holdout,
         examples,
         mistakes: outcome.counts.mistakes,
         training_errors: training.map(|counted| counted.errors),
-        holdout_errors: outcome.holdout.map(|counted| counted.errors),
         data: match generated {
             Some(generated) => DataSource::Generated {
                 spec: json(generated),

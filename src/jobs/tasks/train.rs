@@ -24,7 +24,7 @@ use halfspace_formats::GeneratedSpec;
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::task::DataSpec;
 use crate::records::train::{ModelDocument, StoredModel, TrainResult, TrainSpec};
-use crate::records::{Model, ModelId, Names};
+use crate::records::{Lineage, Model, ModelId, Names};
 
 use super::data::TaskData;
 use super::receipt::{KEPT_MAX, receipt};
@@ -44,9 +44,6 @@ const LEARNT: &str = "the initial model may have learnt from the same examples";
 const FOLDS: &str = "the folds share training examples, so their errors are not one binomial sample; compare with a \
                      holdout";
 
-/// A model keeps the seeds of at most this number of data sets.
-const SEEDS_MAX: usize = 1000;
-
 /// Bytes of one row of a receipt: the number, its value in a document, and its text while the text grows.
 const RECEIPT_ROW_BYTES: u64 = 128;
 
@@ -60,8 +57,10 @@ pub struct Train {
     data: Arc<TaskData>,
     /// The model of a warm start.
     warm_start: Option<ModelId>,
-    /// The seeds of all data behind the model, including the data of its ancestors. `None` if some are unknown.
-    data_seeds: Option<Vec<u64>>,
+    /// The data that the initial hypothesis and its ancestors learnt from.
+    ancestors: Lineage,
+    /// The seed that generated the data of this training.
+    data_seed: Option<u64>,
     /// The names of the data's features and classes.
     names: Names,
     /// The description of the examples, if they are drawn.
@@ -219,38 +218,30 @@ impl Train {
     ) -> Result<Self, ResolveError> {
         let mut task = task_of(spec, seed)?;
         let is_drawn_now = described.generated.is_some() && described.is_seed_drawn;
-        let data_seed = match described.generated {
-            Some(_) => Some(seed.0),
-            None => described.seed,
-        };
+        let data_seed = described.data_seed(seed.0);
         let has_initial = task.has_initial();
-        let mut ancestors = (!has_initial).then(Vec::new);
+        let mut ancestors = match has_initial {
+            true => Lineage::unknown(),
+            false => Lineage::nothing(),
+        };
         if spec.warm_start.is_some() {
             let model = model.ok_or(ResolveError::NoModel)?;
-            ancestors = model.data_seeds.map(|seeds| seeds.to_vec());
+            ancestors = Lineage::clone(&model.lineage);
             task.start = Some(model.hypothesis);
         }
-        let is_known_fresh = match (&ancestors, data_seed) {
-            (Some(seeds), Some(seed)) => !seeds.contains(&seed),
-            _ => false,
-        };
+        let is_known_fresh = data_seed.is_some_and(|seed| ancestors.excludes(seed));
         task.start_doubt = match (has_initial, &task.start) {
             _ if is_drawn_now || is_known_fresh => None,
             (true, _) => Some(GIVEN),
             (false, Some(_)) => Some(LEARNT),
             (false, None) => None,
         };
-        let data_seeds = ancestors.zip(data_seed).and_then(|(mut seeds, seed)| {
-            seeds.push(seed);
-            seeds.sort_unstable();
-            seeds.dedup();
-            (seeds.len() <= SEEDS_MAX).then_some(seeds)
-        });
         Ok(Self {
             task,
             data,
             warm_start: spec.warm_start.map(|start| start.model),
-            data_seeds,
+            ancestors,
+            data_seed,
             names: described.names.clone(),
             generated: described.generated.clone(),
             trainings: spec.among.map_or(1, |among| among.trainings),
@@ -342,6 +333,8 @@ impl Train {
             job.data_sha256.as_deref(),
             self.generated.as_ref(),
         );
+        let mut learnt_from = self.ancestors.clone();
+        learnt_from.add(self.data_seed, job.data_sha256.as_deref());
         let document = ModelDocument {
             params: self.task.parameters.to_json(),
             seed: job.seed,
@@ -351,7 +344,7 @@ impl Train {
             updates: outcome.counts.updates,
             passes: outcome.counts.passes,
             held_out,
-            data_seeds: self.data_seeds.clone(),
+            learnt_from,
             warm_start: self.warm_start,
             features: self.names.features.clone(),
             classes: self.names.class_names(),

@@ -72,6 +72,130 @@ async fn a_bound_past_the_range_of_numbers_is_null_beside_its_logarithm() {
     assert_near(&found["log2_mistakes_at_most"], 2_657.542_475_9, 1e-9);
 }
 
+/// Finds a null in an answer where the document of the API promises a value. Returns its place.
+fn broken_promise(document: &Value, schema: &Value, found: &Value, place: &str) -> Option<String> {
+    if let Some(name) = schema["$ref"].as_str() {
+        let component = document.pointer(name.trim_start_matches('#')).unwrap();
+        return broken_promise(document, component, found, place);
+    }
+    let types = &schema["type"];
+    let may_be_null = types == "null"
+        || types
+            .as_array()
+            .is_some_and(|types| types.contains(&json!("null")))
+        || schema["oneOf"].is_array()
+        || schema["anyOf"].is_array();
+    if found.is_null() && !may_be_null {
+        return Some(place.to_owned());
+    }
+    match found {
+        Value::Array(items) => {
+            let mut broken = items.iter().enumerate().map(|(index, item)| {
+                broken_promise(
+                    document,
+                    &schema["items"],
+                    item,
+                    &format!("{place}/{index}"),
+                )
+            });
+            broken.find_map(|broken| broken)
+        }
+        Value::Object(members) => members.iter().find_map(|(name, member)| {
+            broken_promise(
+                document,
+                &schema["properties"][name],
+                member,
+                &format!("{place}/{name}"),
+            )
+        }),
+        _ => None,
+    }
+}
+
+/// Every theory route with all pairs of extreme values: the answer is a refusal, or keeps the promises of the document.
+/// The other parameters have a plain value.
+#[tokio::test]
+async fn no_required_figure_is_null_for_extreme_parameters() {
+    let service = Service::start().await;
+    let document = service.get("/openapi.json").await.expect(200).json();
+    let long = format!("1{}", "0".repeat(400));
+    let small = format!("0.{}1", "0".repeat(400));
+    let extremes = [
+        "0",
+        "1",
+        "2",
+        "3",
+        "512",
+        "0.5",
+        "1e-300",
+        "5e-324",
+        "1e-17",
+        "0.9999999999999999",
+        "1e308",
+        "4294967296",
+        "9007199254740991",
+        &long,
+        &small,
+    ];
+    let (mut answered, mut asked) = (0, 0);
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        if !path.starts_with("/v1/theory/") {
+            continue;
+        }
+        let schema =
+            &operations["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+        let parameters = operations["get"]["parameters"].as_array().unwrap();
+        let named = |it: &Value| it["name"].as_str().unwrap().to_owned();
+        let names: Vec<String> = parameters.iter().map(named).collect();
+        let required = parameters.iter().filter(|it| it["required"] == true);
+        let required: Vec<String> = required.map(named).collect();
+        for (at, one) in names.iter().enumerate() {
+            for other in &names[at..] {
+                for first in extremes {
+                    for second in extremes {
+                        let mut query = vec![format!("{one}={first}")];
+                        if one != other {
+                            query.push(format!("{other}={second}"));
+                        }
+                        let plain = required
+                            .iter()
+                            .filter(|name| *name != one && *name != other);
+                        query.extend(plain.map(|name| format!("{name}=3")));
+                        let question = format!("{path}?{}", query.join("&"));
+                        let answer = service.get(&question).await;
+                        asked += 1;
+                        if answer.status != 200 {
+                            assert!(
+                                !answer.status.is_server_error(),
+                                "{question}: {}",
+                                answer.text()
+                            );
+                            continue;
+                        }
+                        answered += 1;
+                        let broken = broken_promise(&document, schema, &answer.json(), "");
+                        assert_eq!(broken, None, "{question}");
+                        if one == other {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(answered > 500 && asked > 5_000, "{answered} of {asked}");
+}
+
+#[tokio::test]
+async fn a_bound_of_winnow_below_the_range_of_numbers_has_its_logarithm() {
+    let service = Service::start().await;
+    let theta = format!("1{}", "0".repeat(400));
+    let found = ask(&service, &format!("winnow?n=8&relevant=0&theta={theta}")).await;
+    assert_eq!(found["mistakes_at_most"], Value::Null);
+    let log2 = found["log2_mistakes_at_most"].as_f64().unwrap();
+    assert!((log2 + 1_324.771).abs() < 1e-2, "{log2}");
+}
+
 #[tokio::test]
 async fn run_lengths_are_those_of_the_rules() {
     let service = Service::start().await;

@@ -230,7 +230,9 @@ async fn confidence_needs_examples_that_are_fresh_to_the_model() {
     let second = &next["result"]["model"];
     let path = format!("/v1/models/{}", second.as_str().unwrap());
     let file = service.get(&path).await.expect(200).json();
-    assert_eq!(file["data_seeds"], json!([7, 8]));
+    let lineage = &file["learnt_from"];
+    assert_eq!(lineage["seeds"], json!([7, 8]));
+    assert_eq!(lineage["all_generated"], true);
     for (seed, claims) in [(9, true), (7, false), (8, false)] {
         let third = job(&drift, drawn(Some(1000)), Some(second), &seeded(seed));
         let third = trained(&service, &third).await;
@@ -248,7 +250,8 @@ async fn confidence_needs_examples_that_are_fresh_to_the_model() {
         assert_eq!(confidence.is_f64(), claims, "{more}");
         let path = format!("/v1/models/{}", next["result"]["model"].as_str().unwrap());
         let model = service.get(&path).await.expect(200).json();
-        assert_eq!(model["data_seeds"], Value::Null, "an ancestor is unknown");
+        let lineage = &model["learnt_from"];
+        assert_eq!(lineage["all_generated"], false, "an ancestor is unknown");
     }
 }
 
@@ -327,7 +330,7 @@ async fn given_weights_are_no_ground_for_a_claim() {
         // The origin of the weights is unknown, and so is the past of a model that began from them.
         let path = format!("/v1/models/{}", run["result"]["model"].as_str().unwrap());
         let model = service.get(&path).await.expect(200).json();
-        assert_eq!(model["data_seeds"], Value::Null);
+        assert_eq!(model["learnt_from"]["all_generated"], false);
     }
     // A grid that lists seeds determines the examples.
     let exact = json!({"seed": [1, 2]});

@@ -17,7 +17,7 @@ from . import types
 from .data import labelled
 from .errors import HalfspaceError, JobFailed, Problem
 from .operations import AsyncOperations, Operations
-from .process import LocalService
+from .process import LocalService, PerProcess
 from .requests import (
     TIMEOUT, Call, Content, Exchange, authorization, base_address, check_version, segment, unreachable
 )
@@ -77,21 +77,24 @@ class Client(Operations):
 
     def __init__(self, address: str, key: str | None = None, service: LocalService | None = None) -> None:
         self.address, self.service, self.headers = base_address(address), service, authorization(key)
-        self._http = httpx.Client(base_url=self.address, headers=self.headers, timeout=TIMEOUT)
+        self._connections = PerProcess(self._connected)
         try:
             version = self.get_version_document()
         except (Problem, msgspec.DecodeError) as error:
             raise HalfspaceError(f"{self.address} is not the address of a halfspace service: {error}") from None
         check_version(version, self.address)
 
+    def _connected(self) -> httpx.Client:
+        return httpx.Client(base_url=self.address, headers=self.headers, timeout=TIMEOUT)
+
     def get_version_document(self) -> dict[str, Any]:
         return self._send(Call("GET", "/version"), dict[str, Any])
 
     def _send(self, call: Call, answer: type[T]) -> T:
-        exchange = Exchange(call)
+        exchange, http = Exchange(call), self._connections()
         while True:
             try:
-                response = self._http.send(exchange.request(self._http))
+                response = http.send(exchange.request(http))
             except httpx.TransportError as error:
                 delay = exchange.delay(error)
                 if delay is None:
@@ -103,8 +106,8 @@ class Client(Operations):
             time.sleep(delay)
 
     def close(self) -> None:
-        """Closes the connections, and stops a service that `local` started."""
-        self._http.close()
+        """Closes the connections, and stops a service that `local` started in this process."""
+        self._connections().close()
         if self.service:
             self.service.close()
 
@@ -198,16 +201,19 @@ class AsyncClient(AsyncOperations):
 
     def __init__(self, address: str, key: str | None = None) -> None:
         self.address, self.headers = base_address(address), authorization(key)
+        self._connections = PerProcess(self._connected)
+
+    def _connected(self) -> httpx.AsyncClient:
         limits = httpx.Limits(max_connections=100)
         # A request may wait for one of these connections.
         timeout = httpx.Timeout(300, connect=60, pool=None)
-        self._http = httpx.AsyncClient(base_url=self.address, headers=self.headers, timeout=timeout, limits=limits)
+        return httpx.AsyncClient(base_url=self.address, headers=self.headers, timeout=timeout, limits=limits)
 
     async def _send(self, call: Call, answer: type[T]) -> T:
-        exchange = Exchange(call)
+        exchange, http = Exchange(call), self._connections()
         while True:
             try:
-                response = await self._http.send(exchange.request(self._http))
+                response = await http.send(exchange.request(http))
             except httpx.TransportError as error:
                 delay = exchange.delay(error)
                 if delay is None:
@@ -276,7 +282,7 @@ class AsyncClient(AsyncOperations):
 
     async def close(self) -> None:
         """Closes the connections."""
-        await self._http.aclose()
+        await self._connections().aclose()
 
     async def __aenter__(self) -> AsyncClient:
         return self

@@ -1,4 +1,4 @@
-"""A service of one's own: starts the program on a free port and stops it."""
+"""A service of one's own, and what a fork does to it: the program starts on a free port and stops with its process."""
 
 from __future__ import annotations
 
@@ -8,9 +8,40 @@ import subprocess
 import sys
 import tempfile
 import weakref
+from collections.abc import Callable
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from .errors import HalfspaceError
+
+T = TypeVar("T")
+
+
+class PerProcess(Generic[T]):
+    """A thing that processes cannot share, such as connections. A forked process makes its own at the first use.
+
+    Two processes on one connection read each other's answers.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._made = (os.getpid(), make())
+
+    def __call__(self) -> T:
+        if self._made[0] != os.getpid():
+            # Nothing closes the thing of the other process, because a farewell would reach its peer.
+            self._made = (os.getpid(), self._make())
+        return self._made[1]
+
+
+class Owner:
+    """The process that made something. Only this process ends it."""
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+
+    def __bool__(self) -> bool:
+        return self._process == os.getpid()
 
 
 def program() -> str:
@@ -24,7 +55,10 @@ def program() -> str:
 
 
 class LocalService:
-    """A running service. The service ends with `close`, with the object, or with Python."""
+    """A running service. The service ends with `close`, with the object, or with Python.
+
+    A forked process uses the service of its parent and does not stop it.
+    """
 
     def __init__(self, directory: str | os.PathLike[str] | None = None, *settings: str) -> None:
         self.is_temporary = directory is None
@@ -41,7 +75,8 @@ class LocalService:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment,
             start_new_session=True,
         )
-        self._close = weakref.finalize(self, stop, self.process)
+        self._close = weakref.finalize(self, stop, self.process, Owner())
+        _services.add(self)
         assert self.process.stdout
         line = self.process.stdout.readline()
         start = line.find("http://")
@@ -52,11 +87,27 @@ class LocalService:
         self.address = line[start:].split()[0].rstrip("/")
 
     def close(self) -> None:
-        """Stops the service."""
+        """Stops the service, in the process that started it."""
         self._close()
 
 
-def stop(process: subprocess.Popen[str]) -> None:
+_services: weakref.WeakSet[LocalService] = weakref.WeakSet()
+
+
+def forked() -> None:
+    """Closes the inputs of the services in a forked process. A service ends when no process holds its input."""
+    for service in _services:
+        if service.process.stdin:
+            service.process.stdin.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=forked)
+
+
+def stop(process: subprocess.Popen[str], owner: Owner) -> None:
+    if not owner:
+        return
     process.terminate()
     try:
         process.wait(10)

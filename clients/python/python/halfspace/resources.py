@@ -9,7 +9,8 @@ import math
 import os
 import sys
 import time
-from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +21,7 @@ import msgspec
 from . import types
 from .data import content, labelled, part, rows
 from .errors import HalfspaceError, JobFailed, NotFound, Problem, Unreachable, problem
+from .process import Owner
 from .requests import Call
 from .streams import Stream, answers, number, one_by_one, pulled, waited
 
@@ -208,7 +210,7 @@ class Model:
         return list(found.predicted_classes or found.predictions)
 
     def predict_scores(self, X: Any, **options: Any) -> list[float]:
-        """The scores of the predictions."""
+        """The scores of the predictions. A score beyond the range of floats is infinite; `predictions` has all its digits."""
         found = self.predictions(X, **options)
         if found.scores is None:
             raise HalfspaceError("the answer is too long for the scores; send fewer examples at once")
@@ -272,12 +274,55 @@ def joined(parts: list[types.Predictions]) -> types.Predictions:
     return types.Predictions(predictions=predictions, scores=scores, predicted_classes=classes or None, table=parts[0].table)
 
 
+def exact(score: Any) -> Fraction:
+    """A score without rounding. A long score is a text: a whole number, a decimal or a fraction."""
+    if not isinstance(score, str):
+        return Fraction(score)
+    # Python reads at most 4,300 digits as a whole number, and any number of them as a decimal.
+    over, _, under = score.partition("/")
+    return Fraction(Decimal(over)) / Fraction(Decimal(under or 1))
+
+
 def fraction(score: Any) -> float:
-    """A score as a number. A long score is a text: a whole number, a decimal or a fraction."""
+    """A score as the nearest float, which is infinite beyond the range of floats."""
+    found = exact(score)
     try:
-        return float(Fraction(score))
+        return float(found)
     except OverflowError:
-        return math.inf if Fraction(score) > 0 else -math.inf
+        return math.inf if found > 0 else -math.inf
+
+
+LARGE = 1000
+"""Scores of at least 2 to this power are compressed."""
+
+
+def compressed(score: Fraction) -> float:
+    """A score as a finite float of the same sign, in the same order as all other scores up to rounding.
+
+    Numbers below 2^1000 are themselves. Beyond, 2^1000 (log2(score) - 999) continues them without a jump.
+    """
+    if score < 0:
+        return -compressed(-score)
+    if score < 2**LARGE:
+        return float(score) or (math.ulp(0) if score else 0.0)
+    places = score.numerator.bit_length() - score.denominator.bit_length()
+    leading = float(score / 2**places)
+    return math.ldexp(places + math.log2(leading) - (LARGE - 1), LARGE)
+
+
+def ordered(scores: Sequence[Fraction]) -> list[float]:
+    """Finite floats with the signs, the order and the ties of exact scores.
+
+    Each is `compressed` of its score. If two different scores have the same float, the one farther from zero moves to
+    the next float.
+    """
+    floats = {Fraction(0): 0.0}
+    for sign in (1, -1):
+        last = 0.0
+        for size in sorted({sign * score for score in scores if sign * score > 0}):
+            last = max(compressed(size), math.nextafter(last, math.inf))
+            floats[sign * size] = sign * last
+    return [floats[score] for score in scores]
 
 
 class Dataset:
@@ -325,6 +370,7 @@ class Session:
         self.client, self.document = client, document
         self.position = document.position
         self._is_certain = True
+        self._owner = Owner()
 
     @property
     def id(self) -> str:
@@ -374,8 +420,10 @@ class Session:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        with contextlib.suppress(NotFound, Unreachable):
-            self.client.delete_session(self.id)
+        # The session goes on in the parent of a forked process.
+        if self._owner:
+            with contextlib.suppress(NotFound, Unreachable):
+                self.client.delete_session(self.id)
 
 
 class AsyncSession:
@@ -385,6 +433,7 @@ class AsyncSession:
         self.client, self.document = client, document
         self.position = document.position
         self._is_certain = True
+        self._owner = Owner()
 
     @property
     def id(self) -> str:
@@ -426,8 +475,9 @@ class AsyncSession:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        with contextlib.suppress(NotFound, Unreachable):
-            await self.client.delete_session(self.id)
+        if self._owner:
+            with contextlib.suppress(NotFound, Unreachable):
+                await self.client.delete_session(self.id)
 
 
 def predicting(session: str, X: Any) -> Call:

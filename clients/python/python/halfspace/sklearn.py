@@ -2,12 +2,21 @@
 
 The estimators train on a service on this machine, which starts on first use. `use` selects another service.
 
-Learners of Boolean features read a number as a thermometer: `bins` features tell whether the number exceeds quantiles
-of the training data. The perceptron, the pocket and the perspectron read numbers as they are by default.
+`X` is a matrix of numbers, and `fit` fixes how each column is read, whatever values come later. Learners of Boolean
+features read a number as a thermometer: `bins` features tell whether the number exceeds quantiles of the training data.
+A column with two values at the fit has one bit, which tells whether a number is nearer to the larger one. A sparse
+matrix of zeros and ones has such columns. The perceptron, the pocket and the perspectron read numbers as they are by
+default (`numbers="real"`).
+
+`max_passes` counts passes over the examples. The pocket, and other learners with `order="random"`, learn from one drawn
+mistake at a time, so their pass is as many draws as there are examples.
 """
 
 from __future__ import annotations
 
+import sys
+import threading
+from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any
 
@@ -20,8 +29,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .client import Client, local
 from .errors import NotFound
-from .resources import Model, fraction
+from .process import PerProcess
+from .resources import Model, exact, ordered
 from .types import Predictions
+
+LARGEST = sys.float_info.max
+
+TINY = 5e-324
+"""The smallest positive float."""
 
 _chosen: list[Client] = []
 
@@ -36,8 +51,15 @@ def _own() -> Client:
     return local()
 
 
+_starting = PerProcess(threading.Lock)
+
+
 def _client() -> Client:
-    return _chosen[0] if _chosen else _own()
+    if _chosen:
+        return _chosen[0]
+    # Two threads must not start two services. A forked process has a lock of its own, which nobody holds.
+    with _starting():
+        return _own()
 
 
 @lru_cache(maxsize=64)
@@ -48,6 +70,31 @@ def _sent(address: str, model: bytes) -> str:
 
 def _dense(X: Any) -> Any:
     return X.toarray() if issparse(X) else X
+
+
+CELLS_MAX = 2**24
+"""Cells of a sparse matrix of zeros and ones that is sent as a table of numbers."""
+
+
+class _Bits:
+    """The columns of two values at the fit, which have one bit each."""
+
+    def __init__(self, X: Any) -> None:
+        self.is_sparse = bool(issparse(X))
+        if not self.is_sparse:
+            self.low, self.high = X.min(axis=0), X.max(axis=0)
+            self.columns = np.flatnonzero(((X == self.low) | (X == self.high)).all(axis=0))
+
+    def read(self, X: Any) -> Any:
+        """The matrix with 1 where such a column is nearer to its larger value at the fit, and else 0."""
+        X = X.copy()
+        if self.is_sparse:
+            X.data = (X.data > 0.5).astype(np.float64)
+            return X
+        low, high = self.low[self.columns], self.high[self.columns]
+        # The sum of two large numbers may be infinite.
+        X[:, self.columns] = X[:, self.columns] > low / 2 + high / 2
+        return X
 
 
 class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -82,21 +129,35 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         params = {name: value for name, value in self.get_params().items() if name not in self._common and value is not None}
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         options: dict[str, Any] = {str(self._names.get(name, name)): value for name, value in params.items()}
-        options.update(seed=seed, max_passes=self.max_passes)
+        draws = X.shape[0] if self._learner == "pocket" or params.get("order") == "random" else 1
+        limit = None if self.max_passes is None else int(self.max_passes) * draws
+        options.update(seed=seed, max_passes=limit, max_mistakes=limit if draws > 1 else None)
+        is_real = self.numbers == "real"
+        has_bits = bool(issparse(X)) and not set(np.unique(X.data)) - {0, 1}
         # Numbers need thresholds for a learner of Boolean features, and a sparse matrix has none.
-        self.is_sparse_ = bool(issparse(X)) and (self.numbers == "real" or not set(np.unique(X.data)) - {0, 1})
+        self.is_sparse_ = bool(issparse(X)) and (not has_bits if is_real else has_bits)
+        if is_real and has_bits and X.shape[0] * X.shape[1] > CELLS_MAX:
+            raise ValueError(
+                f"a sparse matrix of zeros and ones with more than {CELLS_MAX} cells has bits, not numbers; "
+                "set numbers='thermometer'"
+            )
         if not self.is_sparse_:
             X = _dense(X)
-            options.update(numbers=self.numbers, bins=None if self.numbers == "real" else self.bins)
+            options.update(numbers=self.numbers, bins=None if is_real else self.bins)
+        # Without the kind, the service would read a matrix of zeros and ones as bits.
+        options.update(kinds={"*": "number"} if is_real and not self.is_sparse_ else None)
+        self.bits_ = None if is_real else _Bits(X)
+        X = self.bits_.read(X) if self.bits_ else X
         job = _client().train(X, 2 * codes - 1, learner=self._learner, progress=False, **options)
         self.model_ = job.model.export()
-        self.mistakes_, self.n_iter_ = job.result.mistakes, max(1, job.result.passes)
+        self.mistakes_, self.n_iter_ = job.result.mistakes, max(1, -(-job.result.passes // draws))
         return self
 
     def _predictions(self, X: Any) -> tuple[Model, Predictions]:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse=self._sparse)
         X = csr_matrix(X) if self.is_sparse_ else _dense(X)
+        X = self.bits_.read(X) if self.bits_ else X
         client = _client()
         model = Model(client, _sent(client.address, self.model_))
         try:
@@ -112,13 +173,21 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.classes_[(np.asarray(found.predictions) == 1).astype(int)]
 
     def decision_function(self, X: Any) -> Any:
-        """The scores minus the threshold. A positive number predicts the second class."""
+        """The scores minus the threshold. A positive number predicts the second class.
+
+        The scores of the service are exact, and some are longer than a float. The signs, the order and the ties of the
+        result are those of the exact scores, also in `roc_auc_score`. From 2^1000 on, the numbers grow with the
+        logarithm of the score: see `halfspace.resources.compressed`.
+        """
         model, found = self._predictions(X)
-        threshold = fraction(getattr(model.document.hypothesis, "theta", 0))
-        scores = np.asarray([fraction(score or 0) - threshold for score in found.scores or []])
-        # A score at the threshold predicts the second class.
-        at_threshold = (np.asarray(found.predictions) == 1) & (scores <= 0)
-        return np.where(at_threshold, np.finfo(np.float64).tiny, scores)
+        is_second = np.asarray(found.predictions) == 1
+        threshold = exact(getattr(model.document.hypothesis, "theta", 0))
+        # A real score beyond the range of floats is null.
+        lost = [Fraction(LARGEST if one else -LARGEST) for one in is_second]
+        given = [exact(score) - threshold if score is not None else lost[i] for i, score in enumerate(found.scores or [])]
+        scores = np.asarray(ordered(given), dtype=np.float64)
+        # A score at the threshold predicts the second class, before all larger scores.
+        return np.where(is_second & (scores <= 0), TINY, scores)
 
 
 class Perceptron(_Classifier):

@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator
+from numbers import Integral
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ import msgspec
 
 from . import types
 from .errors import Busy, DataError, HalfspaceError, Problem, Unreachable, problem
+from .process import Owner
 from .requests import CONNECT_SECONDS, segment
 
 T = TypeVar("T")
@@ -43,7 +45,7 @@ _problem = msgspec.json.Decoder(dict[str, Any])
 
 def number(value: Any) -> int | float:
     """A feature as a number of JSON."""
-    if isinstance(value, int):
+    if isinstance(value, int) or isinstance(value, Integral):
         return int(value)
     value = float(value)
     return int(value) if value.is_integer() else value
@@ -338,7 +340,7 @@ async def pulled(examples: Iterable[tuple[Any, Any]]) -> AsyncIterator[list[byte
 
 def waited(bursts: AsyncGenerator[list[T], None]) -> Generator[T, None, None]:
     """The values of bursts, for callers without coroutines. A thread of its own runs the coroutines."""
-    loop = asyncio.new_event_loop()
+    loop, owner = asyncio.new_event_loop(), Owner()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
 
@@ -357,9 +359,14 @@ def waited(bursts: AsyncGenerator[list[T], None]) -> Generator[T, None, None]:
 
     try:
         while (burst := asyncio.run_coroutine_threadsafe(following(), loop).result()) is not None:
-            yield from burst
+            for one in burst:
+                yield one
+                if not owner:
+                    raise HalfspaceError("the stream belongs to another process; begin a stream of the session in this one")
     finally:
-        asyncio.run_coroutine_threadsafe(close(), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+        # The thread did not come along into a forked process, and the connection is that of the parent.
+        if owner:
+            asyncio.run_coroutine_threadsafe(close(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()

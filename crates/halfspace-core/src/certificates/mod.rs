@@ -133,7 +133,58 @@ impl Claim {
             Self::Compression { .. } => CertificateKind::Compression,
         }
     }
+
+    /// The reason why the claim says nothing: it rests on no example, or its bound is 1 in the digits of the statement.
+    fn says_nothing(&self) -> Option<String> {
+        let (bound, examples, ground) = match *self {
+            Self::TestSet {
+                at_most,
+                errors,
+                examples,
+                ..
+            } => (
+                at_most,
+                examples,
+                format!("{errors} errors on {examples} examples"),
+            ),
+            Self::Survival {
+                error_at_most,
+                run_length,
+                ..
+            } => (
+                error_at_most,
+                run_length,
+                format!("{run_length} consistent examples since the last mistake"),
+            ),
+            Self::Progressive {
+                mean_error_at_most,
+                mistakes,
+                examples,
+            } => (
+                mean_error_at_most,
+                examples,
+                format!("{mistakes} mistakes on {examples} fresh examples"),
+            ),
+            Self::Compression {
+                error_at_most,
+                kept,
+                examples,
+                ..
+            } => (
+                error_at_most,
+                examples,
+                format!("{kept} of {examples} examples to reproduce the hypothesis"),
+            ),
+            // The certificate was withheld before.
+            Self::Unique { .. } => return None,
+        };
+        let is_vacuous = examples == 0 || bound > VACUOUS_ABOVE;
+        is_vacuous.then(|| format!("{ground} bound the error by no more than 1; more examples may"))
+    }
 }
+
+/// Bounds above this number are 1 in a statement, which has four digits.
+const VACUOUS_ABOVE: f64 = 0.9999;
 
 /// A certificate that an answer lacks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -185,7 +236,11 @@ impl Certificates {
 
     /// Adds a certificate, or the reason why there is none.
     fn add(&mut self, kind: CertificateKind, certified: Result<Certificate, String>) {
-        match certified {
+        let says_nothing = |certificate: Certificate| match certificate.claim.says_nothing() {
+            Some(reason) => Err(reason),
+            None => Ok(certificate),
+        };
+        match certified.and_then(says_nothing) {
             Ok(certificate) => self.certificates.push(certificate),
             Err(reason) => self.certificates_withheld.push(Withheld { kind, reason }),
         }
@@ -369,7 +424,8 @@ fn unique(outcome: &RunOutcome) -> Result<Certificate, String> {
         return Err(format!("n is more than {}", uniqueness::N_MAX));
     }
     let ln_doubt = uniqueness::Doubt::new(n, sampling).ln_after(examples);
-    let log10_doubt = ln_doubt / std::f64::consts::LN_10;
+    // There is no doubt if one example refutes every other vector.
+    let log10_doubt = (ln_doubt / std::f64::consts::LN_10).max(f64::MIN);
     if log10_doubt >= 0.0 {
         return Err(format!("{examples} examples are too few for n = {n}"));
     }

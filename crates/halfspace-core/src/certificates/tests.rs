@@ -3,8 +3,14 @@
 use std::f64::consts::LN_10;
 
 use super::*;
-use crate::learners::engine::run::StopFlag;
+use crate::learners::engine::catalogue;
+use crate::learners::engine::evaluate::Confusion;
+use crate::learners::engine::random::Seed;
+use crate::learners::engine::run::{Interrupt, Run, StopFlag};
 use crate::learners::engine::stopping::{Sampling, smallest_error};
+use crate::learners::engine::task::{Input, Task};
+use crate::learners::engine::train::train;
+use crate::learners::sample::generate::{Generated, Plan};
 
 const SAMPLINGS: [Sampling; 3] = [
     Sampling::UniformPositive,
@@ -180,4 +186,95 @@ fn bounds_are_written_rounded_up() {
     ] {
         assert_eq!(rounded_up(bound), text);
     }
+}
+
+/// Mistaken examples reproduce a run that its request ends, and not the moment at which a clock ended it.
+#[test]
+fn a_run_that_a_clock_ended_has_no_compression() {
+    let plan = Plan {
+        count: Some(200),
+        ..Plan::endless(Plan::random_target(9, Seed(1)), Sampling::Uniform)
+    };
+    let data = Generated::materialise(plan, Seed(1), &Run::default());
+    let entry = catalogue::find("perceptron").expect("listed");
+    let input = Input::Sample {
+        data: &data,
+        assume: Some(Assume::Independent),
+    };
+    let trained = |interrupt: Option<Interrupt>| {
+        let run = Run::default();
+        interrupt.map(|interrupt| run.stop.raise(interrupt));
+        let outcome = train(&Task::of(entry, Seed(1)), input, &run).expect("an end");
+        let certified = of_run(entry, &outcome, CONFIDENCE).only(CertificateKind::Compression);
+        (outcome, certified)
+    };
+    let (_, whole) = trained(None);
+    assert_eq!(whole.certificates.len(), 1, "{whole:?}");
+    let (outcome, ended) = trained(Some(Interrupt::TimeLimit));
+    assert!(outcome.training.is_some(), "the errors were counted");
+    let reason = &ended.certificates_withheld[0].reason;
+    assert!(reason.contains("max_seconds ended the run"), "{reason}");
+    let (_, cancelled) = trained(Some(Interrupt::Cancelled));
+    let reason = &cancelled.certificates_withheld[0].reason;
+    assert!(
+        reason.contains("the cancellation ended the run"),
+        "{reason}"
+    );
+}
+
+/// Every certificate has an example behind it and a bound below 1.
+#[test]
+fn a_bound_that_says_nothing_is_withheld() {
+    let entry = catalogue::find("perceptron").expect("listed");
+    for (examples, mistakes, run_length) in
+        [(0, 0, 0), (1, 1, 0), (5, 5, 0), (9, 1, 1), (400, 3, 350)]
+    {
+        let tested = Tested {
+            examples,
+            mistakes,
+            run_length,
+        };
+        let found = of_session(entry, Some(tested), Ok(Assume::Independent), 0.95);
+        assert_eq!(
+            found.certificates.len() + found.certificates_withheld.len(),
+            2
+        );
+        for certificate in &found.certificates {
+            let bound = match certificate.claim {
+                Claim::Survival { error_at_most, .. } => error_at_most,
+                Claim::Progressive {
+                    mean_error_at_most, ..
+                } => mean_error_at_most,
+                _ => panic!("{certificate:?}"),
+            };
+            assert!(bound < 1.0 && examples > 0, "{certificate:?}");
+            assert!(
+                !certificate.statement.contains("at most 1,"),
+                "{certificate:?}"
+            );
+        }
+        assert_eq!(
+            found.certificates.is_empty(),
+            mistakes == examples,
+            "{examples}"
+        );
+    }
+    // All examples are wrong, or none was counted.
+    for errors in [0, 7] {
+        let evaluation = Evaluation {
+            confusion: Confusion {
+                false_positives: errors,
+                ..Confusion::default()
+            },
+            ..Evaluation::default()
+        };
+        let found = of_test(&evaluation, Ok(Assume::Independent), 0.95);
+        assert_eq!(found.certificates, [], "{errors}");
+    }
+    let found = of_support(Ok(3), 3, Ok(Assume::Independent), 0.95);
+    assert!(
+        found.certificates_withheld[0]
+            .reason
+            .contains("3 of 3 examples")
+    );
 }

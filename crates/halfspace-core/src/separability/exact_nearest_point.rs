@@ -33,6 +33,15 @@ const COORDINATES_MAX: usize = 64;
 /// A point is near enough if no vertex is lower than the point by more than a fraction 2^-33.
 const NEAR_ENOUGH_BITS: u32 = 33;
 
+/// How near the point must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nearness {
+    /// Near enough for weights in f64.
+    Enough,
+    /// The nearest point itself.
+    Exact,
+}
+
 /// A point of the hull, in units of 2^-shift of the examples.
 pub struct HullPoint {
     /// The point times `total`.
@@ -43,6 +52,8 @@ pub struct HullPoint {
     pub direction: Vec<BigInt>,
     /// The least inner product of `direction` with a vertex, above 0.
     pub least_product: BigInt,
+    /// Whether no point of the hull is nearer.
+    pub is_nearest: bool,
 }
 
 /// Returns the point of the hull nearest to 0 for a sample that `separator` separates. The point is only near
@@ -54,6 +65,7 @@ pub fn nearest_hull_point(
     examples: &SignedExamples<'_>,
     separator: &[BigInt],
     norm: Norm,
+    nearness: Nearness,
     run: &Run,
 ) -> Result<HullPoint, Interrupt> {
     let coordinates = norm.squared(examples.coordinates());
@@ -73,7 +85,10 @@ pub fn nearest_hull_point(
         let (point, total) = kept.point();
         let (least_product, vertex) = lowest_vertex(examples, &point, norm, run)?;
         let square = dot(&point, &point);
-        let is_near = &least_product * &total + (&square >> NEAR_ENOUGH_BITS) >= square;
+        let lowest = &least_product * &total;
+        let is_nearest = lowest >= square;
+        let is_near = is_nearest
+            || nearness == Nearness::Enough && lowest + (&square >> NEAR_ENOUGH_BITS) >= square;
         if is_near || entries == entries_max || kept.work > WORK_MAX {
             let (direction, least_product) = match least_product.is_positive() {
                 true => (point.clone(), least_product),
@@ -84,6 +99,7 @@ pub fn nearest_hull_point(
                 total,
                 direction,
                 least_product,
+                is_nearest,
             });
         }
         kept.enter(vertex, run)?;

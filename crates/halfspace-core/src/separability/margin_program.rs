@@ -23,7 +23,7 @@ use crate::learners::engine::run::{Interrupt, Run};
 
 use super::alternative::least_products;
 use super::decision::SOLVER_COORDINATES_MAX;
-use super::exact_nearest_point::nearest_hull_point;
+use super::exact_nearest_point::{Nearness, nearest_hull_point};
 use super::examples::{SignedExamples, look};
 use super::interior_point::{Constraint, minimise};
 use super::proved_margin::{Fraction, Margin, Norm, Proved, nearer, proved, quotient};
@@ -128,7 +128,7 @@ fn solved_exactly(
     norm: Norm,
     run: &Run,
 ) -> Result<Option<Margin>, Interrupt> {
-    let nearest = nearest_hull_point(examples, separator, norm, run)?;
+    let nearest = nearest_hull_point(examples, separator, norm, Nearness::Enough, run)?;
     // A vertex is one example or the sum of two, and each example has a product of 1 with the scaled optimum.
     let ones: u32 = match norm {
         Norm::WithBias => 1,

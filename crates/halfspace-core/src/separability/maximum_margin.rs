@@ -18,6 +18,9 @@
 //! [`RELATIVE_GAP_MAX`] of this upper bound. Novikoff's bound uses the reached margin and is rounded up, so
 //! the bound is valid in any case.
 //!
+//! The support is every example at the margin of the exact optimum, also one that the optimum does not need. The weights
+//! in f64 cannot tell it, so the exact method finds the optimum among the examples near the hyperplane.
+//!
 //! The support alone is then solved as if it were the whole sample. If the solution is optimal for the whole sample
 //! too, it is the reported hyperplane, which a few examples thus determine. The certificate of sample compression rests
 //! on this fact.
@@ -31,6 +34,7 @@ use crate::learners::sample::data::{Data, Labels};
 
 use super::alternative::Multiplier;
 use super::decision::{Convention, SeparabilityQuestion, Separator, Verdict, check, decide};
+use super::exact_support::exact_support;
 use super::examples::SignedExamples;
 use super::margin_program::{Solved, largest_margin};
 use super::proved_margin::{Margin, Norm, root};
@@ -38,6 +42,9 @@ use super::undecided::Undecided;
 
 /// Largest relative gap between the margin of an optimal result and the proved upper bound on every margin.
 pub const RELATIVE_GAP_MAX: f64 = 1e-6;
+
+/// Without the exact optimum, support examples are farther than the nearest example by at most one part in this number.
+pub const SUPPORT_PARTS: u32 = 1_000_000;
 
 /// Result of the search for the maximum margin.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,8 +75,11 @@ pub struct MaximumMargin {
     pub margin: f64,
     /// Upper bound on the relative excess of the largest margin over `margin`.
     pub relative_gap: f64,
-    /// Indices of the examples at this distance from the hyperplane, with a relative tolerance of 1e-6.
+    /// Indices of the examples at the margin.
     pub support: Vec<usize>,
+    /// Whether the support is that of the exact optimum. Otherwise it holds the examples at this distance from these
+    /// weights, with a relative tolerance of one part in [`SUPPORT_PARTS`].
+    pub is_support_exact: bool,
     /// Whether the support alone, as a sample of its own, has exactly this hyperplane as the solution.
     pub is_of_support: bool,
     /// The best bound of Novikoff's theorem.
@@ -162,8 +172,17 @@ fn maximum_margin(
     bound: NovikoffBound,
     run: &Run,
 ) -> Result<MarginOutcome, Interrupt> {
-    let support = margin.support(examples, run)?;
-    let of_support = solved_on_support(examples, &support, &margin, run)?;
+    let norm = match examples.has_bias() {
+        true => Norm::WithoutBias,
+        false => Norm::WithBias,
+    };
+    let exact = exact_support(&margin, examples, norm, run)?;
+    let is_support_exact = exact.is_some();
+    let support = match exact {
+        Some(support) => support,
+        None => margin.nearest(examples, SUPPORT_PARTS, run)?,
+    };
+    let of_support = solved_on_support(examples, &support, &margin, norm, run)?;
     let is_of_support = of_support.is_some();
     let margin = of_support.unwrap_or(margin);
     let mut weights = margin.weights;
@@ -178,6 +197,7 @@ fn maximum_margin(
         margin: margin.value,
         relative_gap: margin.relative_gap,
         support,
+        is_support_exact,
         is_of_support,
         bound,
     };
@@ -193,6 +213,7 @@ fn solved_on_support(
     examples: &SignedExamples<'_>,
     support: &[usize],
     margin: &Margin,
+    norm: Norm,
     run: &Run,
 ) -> Result<Option<Margin>, Interrupt> {
     let (reading, bias) = (examples.reading(), examples.has_bias());
@@ -200,10 +221,6 @@ fn solved_on_support(
         bias,
         reading,
         convention: Convention::Strict,
-    };
-    let norm = match bias {
-        true => Norm::WithoutBias,
-        false => Norm::WithBias,
     };
     let data = examples.data().select(support);
     let Verdict::Separable(separator) = decide(&data, &question, run)? else {

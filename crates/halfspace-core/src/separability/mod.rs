@@ -14,6 +14,7 @@ pub mod box_certificate;
 pub mod decision;
 mod duplicates;
 mod exact_nearest_point;
+mod exact_support;
 mod examples;
 mod interior_point;
 mod lifting;

@@ -14,9 +14,6 @@ use super::maximum_margin::RELATIVE_GAP_MAX;
 /// Bits of the largest weight on Boolean examples, so that the scores are machine integers.
 const WEIGHT_BITS: i32 = 39;
 
-/// Support examples are farther than the nearest example by at most one part in this number.
-const SUPPORT_PARTS: u32 = 1_000_000;
-
 /// Whether |w| includes the bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Norm {
@@ -81,23 +78,29 @@ impl Margin {
         Ok(found.and_then(|found| found.margin))
     }
 
-    /// Returns the examples whose distance is the margin, with a tolerance of one part in [`SUPPORT_PARTS`].
+    /// Returns the examples whose distance from these weights is the margin, with a tolerance of one part in `parts`.
     ///
     /// # Errors
     /// Returns the interrupt if the run stops.
-    pub fn support(
+    pub fn nearest(
         &self,
         examples: &SignedExamples<'_>,
+        parts: u32,
         run: &Run,
     ) -> Result<Vec<usize>, Interrupt> {
-        let limit = &self.least_product * (SUPPORT_PARTS + 1) / SUPPORT_PARTS;
-        let mut support = Vec::new();
+        let limit = &self.least_product * (parts + 1) / parts;
+        let mut nearest = Vec::new();
         examples.for_each_product(&self.whole, run, |index, product| {
             if product <= limit {
-                support.push(index);
+                nearest.push(index);
             }
         })?;
-        Ok(support)
+        Ok(nearest)
+    }
+
+    /// The weights as integers, times some power of two.
+    pub fn whole(&self) -> &[BigInt] {
+        &self.whole
     }
 }
 

@@ -44,7 +44,7 @@ fn look(stop: &StopFlag) -> Result<(), FigureError> {
 /// A bound on the number of mistakes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MistakeBound {
-    /// The bound, or `None` if the value exceeds the range of f64.
+    /// The bound, or `None` if the value is outside the range of f64.
     pub value: Option<f64>,
     /// Binary logarithm of the bound.
     pub log2: f64,

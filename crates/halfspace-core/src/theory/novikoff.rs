@@ -23,7 +23,7 @@ pub fn bound(radius: f64, norm: f64, margin: f64) -> Result<MistakeBound, OutOfR
     // A square may exceed the range of f64 although the bound does not.
     let value = if is_precise { direct } else { libm::exp2(log2) };
     Ok(MistakeBound {
-        value: Some(value).filter(|value| value.is_finite()),
+        value: Some(value).filter(|value| value.is_normal()),
         log2,
     })
 }

@@ -40,15 +40,16 @@ pub fn bound(
     }
     let (features, theta_ln) = (n as f64, theta.ln());
     let value = winnow_bound::mistakes_by_logarithm(alpha, theta_ln, features, relevant as f64);
-    let log2 = if value.is_finite() {
+    let log2 = if value.is_normal() {
         libm::log2(value)
     } else {
-        // Only a tiny theta makes the bound infinite in f64. The first term of the bound then dominates.
+        // A tiny theta makes the bound infinite in f64, and a large theta makes it 0 if no literal is relevant. The
+        // first term of the bound is then all of it, or dominates.
         let factor = libm::log2(alpha / (alpha - 1.0));
         factor + libm::log2(features) - theta_ln * std::f64::consts::LOG2_E
     };
     Ok(MistakeBound {
-        value: Some(value).filter(|value| value.is_finite()),
+        value: Some(value).filter(|value| value.is_normal()),
         log2,
     })
 }
@@ -81,6 +82,22 @@ mod tests {
         // 2 * 100 / 2.5e-401
         let expected = libm::log2(8.0) + 402.0 * libm::log2(10.0);
         assert!((found.log2 - expected).abs() < 1e-9, "{}", found.log2);
+    }
+
+    /// Without relevant literals the bound is 2 N / theta, which may be too small for f64.
+    #[test]
+    fn a_bound_below_the_range_of_numbers_has_its_logarithm() {
+        for digits in [307, 308, 309, 323, 324, 400, 9_999] {
+            let theta = format!("1{}", "0".repeat(digits));
+            let found = bound(8, 0, 2.0, Some(&theta)).expect("in range");
+            let expected = 4.0 - digits as f64 * libm::log2(10.0);
+            assert!(
+                (found.log2 - expected).abs() < 1e-9,
+                "{digits}: {}",
+                found.log2
+            );
+            assert_eq!(found.value.is_some(), digits < 309, "{digits}");
+        }
     }
 
     #[test]

@@ -15,6 +15,9 @@ use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::text::numbers::parse_number;
 use crate::{LabelsColumn, RowsKind};
 
+/// The name in `kinds` that means all columns.
+const EVERY: &str = "*";
+
 /// Names of the column that holds the labels if the request names no column.
 const LABEL_NAMES: [&str; 4] = ["label", "class", "target", "y"];
 
@@ -74,6 +77,17 @@ impl TableColumn {
             .map_or(Counted::No, |number| Counted::Last(number as u64));
     }
 
+    /// Gives the column the kind that the request states.
+    fn state(&mut self, kind: KindName) {
+        match kind {
+            KindName::Ignored => self.ignored = Some("the request ignores the column"),
+            kind => {
+                self.kind = Some(kind);
+                self.counted = Counted::No;
+            }
+        }
+    }
+
     /// Whether every row of the column was its number.
     pub(crate) fn counts_rows(&self) -> bool {
         matches!(self.counted, Counted::Last(_))
@@ -105,6 +119,12 @@ impl TableColumn {
         );
         Fault::new(fault.kind, detail)
     }
+}
+
+/// The columns that an option means.
+enum Place {
+    Every,
+    One(usize),
 }
 
 impl TableColumns {
@@ -162,25 +182,28 @@ impl TableColumns {
             .map(|(name, kind)| (name, *kind, "kinds"));
         let ignored = options.ignore.iter();
         let ignored = ignored.map(|name| (name, KindName::Ignored, "ignore"));
-        let stated: Vec<(usize, KindName)> = match options.ignore.len() + options.kinds.len() {
+        let stated: Vec<(Place, KindName)> = match options.ignore.len() + options.kinds.len() {
             0 => Vec::new(),
             _ => {
                 let names = self.by_name()?;
                 let place = |(name, kind, option): (&String, KindName, &str)| {
                     let by_name = names.get(name.as_str()).copied();
-                    Ok::<_, Fault>((self.place(name, by_name, option)?, kind))
+                    let place = match by_name {
+                        None if name == EVERY && option == "kinds" => Place::Every,
+                        _ => Place::One(self.place(name, by_name, option)?),
+                    };
+                    Ok::<_, Fault>((place, kind))
                 };
                 memory::collect(ignored.chain(stated).map(place))?
             }
         };
-        for (at, kind) in stated {
-            let column = &mut self.columns[at];
-            match kind {
-                KindName::Ignored => column.ignored = Some("the request ignores the column"),
-                kind => {
-                    column.kind = Some(kind);
-                    column.counted = Counted::No;
-                }
+        for (place, kind) in stated {
+            let columns = match place {
+                Place::Every => &mut self.columns[..],
+                Place::One(at) => &mut self.columns[at..=at],
+            };
+            for column in columns {
+                column.state(kind);
             }
         }
         self.label = self.label_column(labels, options)?;

@@ -7,17 +7,25 @@
 //! example is a duplicate with probability at most (i - 1) / N, for any earlier examples. The number D of
 //! duplicates therefore reaches a value above mu = m (m - 1) / (2 N) with probability at most
 //! `exp(D - mu - D ln(D / mu))` (Chernoff). All examples lie among x distinct ones with probability at most
-//! `C(N, x) (x / N)^m`. The declaration is refuted if either probability is below [`FALSE_ALARM`]. Labelled
-//! examples have N = 2^n. Half-space examples have N = 2^(n - 1) for odd n. For even n there are more
-//! possible examples, so both bounds remain valid.
+//! `C(N, x) (x / N)^m`. Labelled examples have N = 2^n. Half-space examples have N = 2^(n - 1) for odd n. For even n
+//! there are more possible examples, so both bounds remain valid.
+//!
+//! The test is two-sided. An enumeration of all rows repeats nothing, and so many draws without a repetition are no
+//! draws. [`super::even_draws`] bounds the probability of so few duplicates, and counts rows in order. The declaration
+//! is refuted if one of these probabilities is below [`FALSE_ALARM`].
 //!
 //! Two further tests apply. The bits of uniform examples are fair coins (Hoeffding). A declared sampling has
 //! no noise, so no row may appear with both labels.
+//!
+//! Nothing here catches rows that are even in a way that leaves duplicates, bits and order plausible: each row beside
+//! its complement, a sequence of low discrepancy among very many possible rows, or a shuffled part of an enumeration
+//! that is small beside the square root of its size.
 
 use std::f64::consts::{LN_2, PI};
 use std::ops::ControlFlow;
 
 use crate::learners::arithmetic::stirling;
+use crate::learners::engine::even_draws::{RowOrder, ln_population_at_most, ln_so_few_duplicates};
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::engine::stopping::Sampling;
 use crate::learners::sample::block::BlockFeatures;
@@ -45,14 +53,17 @@ pub struct Findings {
     pub duplicates: u64,
     /// Distinct rows that appear with both labels.
     pub contradictions: u64,
-    /// Number of 1 bits in all examples. `None` if the bits were not counted.
-    pub ones: Option<u64>,
+    /// Number of 1 bits in all examples.
+    pub ones: u64,
+    /// Pairs of different neighbouring rows, and those among them whose second row is larger.
+    pub pairs: u64,
+    pub ascents: u64,
 }
 
 impl Evidence {
-    /// Examines a sample of Boolean examples with the declared sampling. `known` contains the duplicates and
-    /// contradictions of all examples if an earlier pass counted them. Then at most one pass counts the 1
-    /// bits. Otherwise the first [`EXAMPLES_MAX`] examples are compared, because a prefix of independent
+    /// Examines a sample of Boolean examples with a declared sampling. `known` contains the duplicates and
+    /// contradictions of all examples if an earlier pass counted them. Then one pass counts the 1 bits and the
+    /// pairs in order. Otherwise the first [`EXAMPLES_MAX`] examples are compared, because a prefix of independent
     /// examples has the same distribution.
     ///
     /// # Errors
@@ -60,24 +71,17 @@ impl Evidence {
     /// interrupted without a result.
     pub fn of(
         data: &dyn Examples,
-        sampling: Sampling,
         known: Option<(u64, u64)>,
         stop: &StopFlag,
     ) -> Result<Self, Interrupt> {
-        let seen = match (known, sampling) {
-            (Some((duplicates, contradictions)), sampling) => {
-                let ones = match sampling {
-                    Sampling::Uniform => ones(data, stop)?.map(Some),
-                    Sampling::UniformPositive | Sampling::Reflected => Ok(None),
-                };
-                ones.map(|ones| Findings {
-                    examples: data.shape().examples as u64,
-                    duplicates,
-                    contradictions,
-                    ones,
-                })
+        let seen = match known {
+            Some((duplicates, contradictions)) => {
+                let mut tally = Tally::default();
+                let examples = data.shape().examples;
+                let walked = walk(data, examples, stop, |row, _| tally.note(row))?;
+                walked.map(|()| tally.findings(examples as u64, duplicates, contradictions))
             }
-            (None, _) => compare(data, EXAMPLES_MAX, stop)?,
+            None => compare(data, EXAMPLES_MAX, stop)?,
         };
         Ok(seen.map_or_else(|Broken| Self::Unread, Self::Seen))
     }
@@ -101,6 +105,8 @@ impl Findings {
             duplicates,
             contradictions,
             ones,
+            pairs,
+            ascents,
         } = *self;
         let refuted = |what: String| {
             let name = sampling.name();
@@ -120,14 +126,26 @@ impl Findings {
                  probability below {FALSE_ALARM:e}"
             ));
         }
+        let ln_population = ln_population_at_most(sampling, n);
+        if ln_so_few_duplicates(examples, duplicates, ln_population) < libm::log(FALSE_ALARM) {
+            return refuted(format!(
+                "only {duplicates} of {examples} examples repeat an earlier example, which has a \
+                 probability below {FALSE_ALARM:e}; a list of all examples is not a draw"
+            ));
+        }
+        let ln_rarity = libm::log(2.0 / FALSE_ALARM);
+        if is_off_balance(ascents, pairs as f64, ln_rarity) {
+            return refuted(format!(
+                "the second example is the larger one in {ascents} of {pairs} pairs, which has a \
+                 probability below {FALSE_ALARM:e}; sorted examples are not a draw"
+            ));
+        }
         let bits = examples as f64 * n as f64;
-        match ones.filter(|_| sampling == Sampling::Uniform) {
-            Some(ones) if is_off_balance(ones, bits, libm::log(2.0 / FALSE_ALARM)) => {
-                refuted(format!(
-                    "{ones} of {bits} bits are 1, which has a probability below {FALSE_ALARM:e}"
-                ))
-            }
-            _ => None,
+        match sampling == Sampling::Uniform && is_off_balance(ones, bits, ln_rarity) {
+            true => refuted(format!(
+                "{ones} of {bits} bits are 1, which has a probability below {FALSE_ALARM:e}"
+            )),
+            false => None,
         }
     }
 }
@@ -192,15 +210,32 @@ pub(crate) fn is_off_balance(ones: u64, bits: f64, ln_rarity: f64) -> bool {
     (ones as f64 - bits / 2.0).abs() > libm::sqrt(bits * ln_rarity / 2.0)
 }
 
-fn ones(data: &dyn Examples, stop: &StopFlag) -> Result<Result<u64, Broken>, Interrupt> {
-    let mut ones = 0;
-    let walked = walk(data, data.shape().examples, stop, |row, _| {
-        ones += row
+/// The counts that need no memory of earlier rows.
+#[derive(Default)]
+struct Tally {
+    ones: u64,
+    order: RowOrder,
+}
+
+impl Tally {
+    fn note(&mut self, row: &[u64]) {
+        self.ones += row
             .iter()
             .map(|word| u64::from(word.count_ones()))
             .sum::<u64>();
-    });
-    Ok(walked?.map(|()| ones))
+        self.order.note(row);
+    }
+
+    fn findings(&self, examples: u64, duplicates: u64, contradictions: u64) -> Findings {
+        Findings {
+            examples,
+            duplicates,
+            contradictions,
+            ones: self.ones,
+            pairs: self.order.pairs,
+            ascents: self.order.ascents,
+        }
+    }
 }
 
 fn compare(
@@ -212,12 +247,9 @@ fn compare(
     let rows = shape.examples.min(most);
     let is_labelled = shape.labels == LabelKind::Labelled;
     let mut counter = RepetitionCounter::new(rows, is_labelled, most);
-    let (mut bytes, mut ones) = (Vec::new(), 0);
+    let (mut bytes, mut tally) = (Vec::new(), Tally::default());
     let walked = walk(data, rows, stop, |row, label| {
-        ones += row
-            .iter()
-            .map(|word| u64::from(word.count_ones()))
-            .sum::<u64>();
+        tally.note(row);
         bytes.clear();
         row.iter()
             .for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
@@ -227,12 +259,12 @@ fn compare(
         return Ok(Err(Broken));
     }
     let counted = counter.finish().expect("no more rows than are compared");
-    Ok(Ok(Findings {
-        examples: rows as u64,
-        duplicates: counted.duplicates,
-        contradictions: counted.contradictions.unwrap_or(0),
-        ones: Some(ones),
-    }))
+    let contradictions = counted.contradictions.unwrap_or(0);
+    Ok(Ok(tally.findings(
+        rows as u64,
+        counted.duplicates,
+        contradictions,
+    )))
 }
 
 /// Passes the words and the label of each of the first `rows` Boolean rows to `see`.
@@ -272,6 +304,7 @@ mod tests {
 
     use super::*;
     use crate::learners::engine::bound::leading;
+    use crate::learners::engine::even_draws::distribution;
     use crate::learners::engine::random::Seed;
     use crate::learners::engine::run::Run;
     use crate::learners::sample::generate::{Generated, Plan};
@@ -281,7 +314,17 @@ mod tests {
             examples,
             duplicates,
             contradictions: 0,
-            ones: None,
+            ones: 0,
+            pairs: 0,
+            ascents: 0,
+        }
+    }
+
+    /// The findings with a fair number of 1 bits.
+    fn balanced(examples: u64, duplicates: u64, n: usize) -> Findings {
+        Findings {
+            ones: examples * n as u64 / 2,
+            ..findings(examples, duplicates)
         }
     }
 
@@ -325,21 +368,6 @@ mod tests {
         assert_eq!(ln_so_few_distinct(5_000, 17, 4.0 * LN_2), 0.0);
     }
 
-    /// Exact distribution of the number of distinct examples among m out of N.
-    fn distribution(m: usize, population: usize) -> Vec<f64> {
-        let mut chances = vec![0.0; m.min(population) + 1];
-        chances[0] = 1.0;
-        for _ in 0..m {
-            for x in (1..chances.len()).rev() {
-                let known = x as f64 / population as f64;
-                let fresh = (population - (x - 1)) as f64 / population as f64;
-                chances[x] = chances[x] * known + chances[x - 1] * fresh;
-            }
-            chances[0] = 0.0;
-        }
-        chances
-    }
-
     /// Compares with the exact distribution instead of the bounds. Catches a threshold that is too large, a
     /// mu without its half, and N for N - 1 bits.
     #[test]
@@ -357,13 +385,13 @@ mod tests {
             } else {
                 n - 1
             };
-            for m in [2, 10, 60, 400, 1_500] {
+            for m in [2, 10, 60, 400, 800, 1_500] {
                 let alarms = |(x, chance): (usize, &f64)| {
-                    let found = findings(m as u64, (m - x) as u64);
+                    let found = balanced(m as u64, (m - x) as u64, n);
                     let is_refuted = x > 0 && found.against(sampling, n).is_some();
                     if is_refuted { *chance } else { 0.0 }
                 };
-                let chances = distribution(m, 1 << bits);
+                let chances = distribution(m, libm::exp2(f64::from(bits as u32)));
                 let total: f64 = chances.iter().enumerate().map(alarms).sum();
                 assert!(total <= 2.0 * FALSE_ALARM, "{n} {m}: {total:e}");
                 most = most.max(total);
@@ -376,7 +404,7 @@ mod tests {
     #[test]
     fn repeated_rows_refute_a_declaration() {
         let of = |n, examples, duplicates, sampling| {
-            findings(examples, duplicates)
+            balanced(examples, duplicates, n)
                 .against(sampling, n)
                 .is_some()
         };
@@ -386,6 +414,7 @@ mod tests {
         // 24,000 draws out of 2^20 have about 275 duplicates.
         assert!(!of(20, 24_000, 275, Sampling::Uniform));
         assert!(of(20, 24_000, 475, Sampling::Uniform));
+        assert!(of(20, 24_000, 150, Sampling::Uniform));
         // 24,000 draws out of 2^5 contain every example many times.
         assert!(!of(5, 24_000, 24_000 - 32, Sampling::Uniform));
         assert!(of(5, 24_000, 24_000 - 31, Sampling::Uniform));
@@ -399,7 +428,7 @@ mod tests {
     fn ones_and_contradictions_refute_it_too() {
         let of = |ones, contradictions, sampling| {
             let found = Findings {
-                ones: Some(ones),
+                ones,
                 contradictions,
                 ..findings(1_000, 0)
             };
@@ -430,7 +459,7 @@ mod tests {
             for n in [8, 31, 130] {
                 let plan = plan(n, sampling);
                 let data = Generated::materialise(plan, Seed(3), &Run::default());
-                let seen = Evidence::of(&data, sampling, None, &stop).expect("readable");
+                let seen = Evidence::of(&data, None, &stop).expect("readable");
                 assert_eq!(seen.against(sampling, n), None, "{n} {sampling:?}");
                 let Evidence::Seen(found) = seen else {
                     panic!("nothing was raised")
@@ -438,9 +467,8 @@ mod tests {
                 assert_eq!(found.examples, 500);
                 assert_eq!(found.duplicates > 0, n == 8);
                 let known = Some((found.duplicates, found.contradictions));
-                let again = Evidence::of(&data, sampling, known, &stop).expect("readable");
-                let ones = found.ones.filter(|_| sampling == Sampling::Uniform);
-                assert_eq!(again, Evidence::Seen(Findings { ones, ..found }));
+                let again = Evidence::of(&data, known, &stop).expect("readable");
+                assert_eq!(again, Evidence::Seen(found));
                 // Only a prefix of the sample.
                 let part = compare(&data, 100, &stop).expect("readable");
                 assert_eq!(part.map(|part| part.examples).ok(), Some(100));
@@ -448,11 +476,11 @@ mod tests {
         }
         let data = Generated::materialise(plan(9, Sampling::Uniform), Seed(1), &Run::default());
         stop.raise(Interrupt::TimeLimit);
-        let unread = Evidence::of(&data, Sampling::Uniform, None, &stop);
+        let unread = Evidence::of(&data, None, &stop);
         assert_eq!(unread, Ok(Evidence::Unread));
         assert!(Evidence::Unread.against(Sampling::Uniform, 9).is_some());
         stop.raise(Interrupt::Suspended);
-        let given_up = Evidence::of(&data, Sampling::Uniform, None, &stop);
+        let given_up = Evidence::of(&data, None, &stop);
         assert_eq!(given_up, Err(Interrupt::Suspended));
     }
 }

@@ -13,7 +13,7 @@ use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::Sampling;
 use crate::learners::engine::task::{Input, Task};
 use crate::learners::engine::train::RunExamples;
-use crate::learners::engine::train_loop::{Reason, TrainLoop};
+use crate::learners::engine::train_loop::{MAX_SECONDS, Reason, TrainLoop};
 use crate::learners::hypothesis::Hypothesis;
 
 /// The facts about a run. An error is the reason why a fact is missing.
@@ -104,6 +104,17 @@ pub(crate) fn grounds(
         compressed: match (train_loop.mistaken.as_ref(), &fixed) {
             (None, _) => {
                 Err("the mistaken examples alone do not reproduce a run in this order".to_owned())
+            }
+            // The moment of the end depends on neither the mistaken examples nor the request, so these do not reproduce
+            // the number of mistakes.
+            (Some(_), _) if reason == Reason::Limit(MAX_SECONDS) || reason == Reason::Cancelled => {
+                Err(format!(
+                    "the mistaken examples do not reproduce where {} ended the run",
+                    match reason {
+                        Reason::Cancelled => "the cancellation",
+                        _ => MAX_SECONDS,
+                    }
+                ))
             }
             (Some(_), Err(why)) => Err(why.clone()),
             (Some(mistaken), Ok(examples)) => context.compressed(mistaken, *examples)?,

@@ -9,6 +9,7 @@ pub mod bound;
 pub mod catalogue;
 pub mod checkpoint;
 pub mod evaluate;
+pub mod even_draws;
 pub mod evidence;
 pub mod grounds;
 pub mod helpers;

@@ -6,11 +6,20 @@
 //! example. Therefore the number of hits reaches d, while that sum is at most mu, with probability at most
 //! `exp(d - mu - d ln(d / mu))`. Each d has the share `1 / (d (d + 1))` of [`FALSE_ALARM`], so the
 //! declaration may be judged after any example.
+//!
+//! The test is two-sided. If each kept row has a probability of at least 1 / K, then `exp(-l H) / prod(1 - p_i (1 -
+//! exp(-l)))` is a supermartingale in the hits H for l > 0. By Ville's inequality the hits are at most d, while the sum of
+//! the k / K is at least mu > d, with probability at most the same `exp(d - mu - d ln(d / mu))`. Without any hit, the
+//! product of the 1 - k / K is the exact probability. Rows in order are counted too: see [`super::even_draws`].
 
 use std::collections::HashMap;
+use std::f64::consts::LN_2;
 
 use sha2::{Digest, Sha256};
 
+use crate::learners::engine::even_draws::{
+    RowOrder, ln_all_distinct, ln_population_at_most, population,
+};
 use crate::learners::engine::evidence::{FALSE_ALARM, is_off_balance, ln_population, ln_so_many};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::Sampling;
@@ -29,6 +38,7 @@ pub struct Recurrences {
     chances: u64,
     contradictions: u64,
     ones: u64,
+    order: RowOrder,
 }
 
 impl Recurrences {
@@ -38,6 +48,7 @@ impl Recurrences {
         let key = row_key(&bytes);
         self.chances = self.chances.saturating_add(self.kept.len() as u64);
         self.examples += 1;
+        self.order.note(row);
         self.ones += row
             .iter()
             .map(|word| u64::from(word.count_ones()))
@@ -76,9 +87,25 @@ impl Recurrences {
                 ));
             }
         }
+        if self.ln_so_few_hits(sampling, n) < -share(self.hits as f64 + 1.0) {
+            return refuted(format!(
+                "only {} of {} examples repeat one of the first {}; a list of all examples is not a \
+                 draw",
+                self.hits,
+                self.examples,
+                self.kept.len()
+            ));
+        }
         let examples = self.examples as f64;
         let bits = examples * n as f64;
-        let ln_rarity = core::f64::consts::LN_2 + share(examples);
+        let ln_rarity = LN_2 + share(examples);
+        let RowOrder { pairs, ascents, .. } = self.order;
+        if self.examples > 0 && is_off_balance(ascents, pairs as f64, ln_rarity) {
+            return refuted(format!(
+                "the second example is the larger one in {ascents} of {pairs} pairs; sorted examples \
+                 are not a draw"
+            ));
+        }
         if sampling == Sampling::Uniform
             && self.examples > 0
             && is_off_balance(self.ones, bits, ln_rarity)
@@ -86,6 +113,37 @@ impl Recurrences {
             return refuted(format!("{} of {bits} bits are 1", self.ones));
         }
         None
+    }
+
+    /// Bounds the probability of so few hits. Returns the logarithm.
+    fn ln_so_few_hits(&self, sampling: Sampling, n: usize) -> f64 {
+        // A reflected example on the hyperplane is half as probable as any other.
+        let ln_each = match sampling {
+            Sampling::Reflected if n.is_multiple_of(2) => n as f64 * LN_2,
+            _ => ln_population_at_most(sampling, n),
+        };
+        let ln_mu = libm::log(self.chances.max(1) as f64) - ln_each;
+        // No number of hits is too few yet.
+        if ln_mu < 0.0 {
+            return 0.0;
+        }
+        let (mu, hits) = (libm::exp(ln_mu), self.hits as f64);
+        if self.hits > 0 {
+            return match hits < mu {
+                true => hits - mu + hits * (ln_mu - libm::log(hits)),
+                false => 0.0,
+            };
+        }
+        let (kept, population) = (self.kept.len() as f64, population(ln_each));
+        if kept > population {
+            return f64::NEG_INFINITY;
+        }
+        let later = self.examples as f64 - kept;
+        let ln_missed = match later > 0.0 {
+            true => later * libm::log1p(-kept / population),
+            false => 0.0,
+        };
+        ln_all_distinct(kept, population) + ln_missed
     }
 
     /// Writes the counts and the kept rows.
@@ -96,8 +154,9 @@ impl Recurrences {
             self.chances,
             self.contradictions,
             self.ones,
-            self.kept.len() as u64,
         ]);
+        snapshot.numbers(self.order.numbers());
+        snapshot.number(self.kept.len() as u64);
         let mut kept: Vec<_> = self.kept.iter().collect();
         kept.sort_unstable();
         for (key, label) in kept {
@@ -107,19 +166,27 @@ impl Recurrences {
         }
     }
 
-    /// Reads the bytes of [`Self::write`].
+    /// Reads the bytes of [`Self::write`], which earlier releases wrote without the order of the rows.
     ///
     /// # Errors
     /// An error if the bytes end too early or hold more than `ROWS_MAX` rows.
-    pub fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
+    pub fn read(snapshot: &mut SnapshotReader<'_>, has_order: bool) -> Result<Self, SnapshotError> {
         let mut read = Self {
             examples: snapshot.number()?,
             hits: snapshot.number()?,
             chances: snapshot.number()?,
             contradictions: snapshot.number()?,
             ones: snapshot.number()?,
+            order: RowOrder::default(),
             kept: HashMap::new(),
         };
+        if has_order {
+            let mut numbers = [0; 4];
+            for number in &mut numbers {
+                *number = snapshot.number()?;
+            }
+            read.order = RowOrder::from_numbers(numbers);
+        }
         let count = snapshot.count()?;
         if count > ROWS_MAX {
             return Err(SnapshotError);
@@ -200,6 +267,33 @@ mod tests {
         assert!(noted(&many).against(Sampling::Uniform, 10).is_some());
     }
 
+    /// A session that is sent every row once, or once and again, as an enumeration or shuffled.
+    #[test]
+    fn lists_of_all_rows_are_no_draws() {
+        for n in [5, 9, 10] {
+            let all: Vec<u64> = (0..1_u64 << n).collect();
+            // Multiplication by an odd number permutes the rows.
+            let shuffled: Vec<u64> = all.iter().map(|row| row * 181 % (1 << n)).collect();
+            for list in [&all, &shuffled] {
+                let doubt = noted(list).against(Sampling::Uniform, n);
+                assert!(
+                    doubt.is_some_and(|doubt| doubt.contains("not a draw")),
+                    "{n}"
+                );
+            }
+            let positive = &shuffled[..1 << (n - 1)];
+            let doubt = noted(positive).against(Sampling::UniformPositive, n);
+            assert_eq!(doubt.is_some(), n > 5, "{n}");
+        }
+        // Sorted rows of a true sample are no draws either, nor are they in the opposite order.
+        let mut sorted = rows(40, 300, 9);
+        sorted.sort_by_key(|row| row.reverse_bits());
+        let doubt = noted(&sorted).against(Sampling::Reflected, 41);
+        assert!(doubt.is_some_and(|doubt| doubt.contains("sorted")));
+        sorted.reverse();
+        assert!(noted(&sorted).against(Sampling::Reflected, 41).is_some());
+    }
+
     #[test]
     fn ones_and_contradictions_are_noticed() {
         let sparse: Vec<u64> = rows(60, 1_000, 3)
@@ -224,11 +318,11 @@ mod tests {
             noted.write(&mut snapshot);
             let bytes = snapshot.finish();
             let mut reader = SnapshotReader::new(&bytes);
-            assert_eq!(Recurrences::read(&mut reader), Ok(noted));
+            assert_eq!(Recurrences::read(&mut reader, true), Ok(noted));
             reader.end().expect("no more");
             if count > 0 {
                 let mut cut = SnapshotReader::new(&bytes[..bytes.len() - 8]);
-                assert!(Recurrences::read(&mut cut).is_err());
+                assert!(Recurrences::read(&mut cut, true).is_err());
             }
         }
     }

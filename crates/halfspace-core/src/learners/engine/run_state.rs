@@ -12,7 +12,7 @@ use crate::learners::engine::run::{Counts, Interrupt, Run, RunLimits};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::Watch;
 use crate::learners::engine::trace::{Trace, TracePoint};
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::train_loop::{MAX_SECONDS, Reason};
 use crate::learners::sample::block::Block;
 
 /// State of a run beside its rule.
@@ -90,7 +90,7 @@ pub enum Stop {
 impl From<Interrupt> for Stop {
     fn from(interrupt: Interrupt) -> Self {
         match interrupt {
-            Interrupt::TimeLimit => Self::End(Reason::Limit("max_seconds")),
+            Interrupt::TimeLimit => Self::End(Reason::Limit(MAX_SECONDS)),
             Interrupt::Cancelled => Self::End(Reason::Cancelled),
             Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory => {
                 Self::GivenUp(interrupt)

@@ -24,8 +24,8 @@ use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::data::{Data, Features, Labels};
 use crate::learners::sample::source::{Presented, Stream};
 
-/// The first number of a snapshot: the version of its format.
-const VERSION: u64 = 3;
+/// The first number of a snapshot: the version of its format. Version 3 had no order of the rows.
+const VERSION: u64 = 4;
 
 /// The snapshot version before certificates, without the counts of tested examples.
 const UNTESTED_VERSION: u64 = 2;
@@ -154,7 +154,7 @@ impl Session {
         let mut session = Self::new(plan).map_err(|_| SnapshotError)?;
         let mut reader = SnapshotReader::new(snapshot);
         let version = reader.number()?;
-        if ![VERSION, UNTESTED_VERSION, CREDULOUS_VERSION].contains(&version) {
+        if !(CREDULOUS_VERSION..=VERSION).contains(&version) {
             return Err(SnapshotError);
         }
         let course = &mut session.course;
@@ -179,15 +179,15 @@ impl Session {
             course.watch = None;
         }
         if version != CREDULOUS_VERSION {
-            session.recurrences = Recurrences::read(&mut reader)?;
+            session.recurrences = Recurrences::read(&mut reader, version == VERSION)?;
             if reader.number()? == 1 {
                 let text = str::from_utf8(reader.bytes()?).map_err(|_| SnapshotError)?;
                 session.refuted = Some(text.to_owned());
             }
         }
-        session.course.tested = match version {
-            VERSION => Tested::read(&mut reader)?,
-            _ => None,
+        session.course.tested = match version > UNTESTED_VERSION {
+            true => Tested::read(&mut reader)?,
+            false => None,
         };
         session.rule.restore(&mut reader)?;
         reader.end()?;

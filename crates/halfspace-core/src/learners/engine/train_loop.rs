@@ -29,6 +29,9 @@ pub enum Reason {
     Cancelled,
 }
 
+/// The limit of seconds as the text of [`Reason::Limit`].
+pub(crate) const MAX_SECONDS: &str = "max_seconds";
+
 impl Reason {
     /// The name in answers.
     pub fn name(self) -> &'static str {

@@ -223,6 +223,238 @@ fn the_bound_is_never_below_the_mistakes_of_a_perceptron() {
     assert!(compared > 200 && made > 1000, "{compared} {made}");
 }
 
+/// The nearest point of the convex hull of `points` to 0, as the exact weights of every subset that is a candidate: the
+/// least squares of the affine hull with positive multipliers. Tries every subset, in fractions.
+mod brute_force {
+    use std::cmp::Ordering;
+
+    /// A fraction in lowest terms with a positive denominator.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct Rational(i128, i128);
+
+    const ZERO: Rational = Rational(0, 1);
+    const ONE: Rational = Rational(1, 1);
+
+    impl Rational {
+        fn of(over: i128, under: i128) -> Self {
+            let (mut a, mut b) = (over.abs(), under.abs());
+            while b > 0 {
+                (a, b) = (b, a % b);
+            }
+            Self(over / a * under.signum(), under.abs() / a)
+        }
+
+        fn plus(self, other: Self) -> Self {
+            Self::of(self.0 * other.1 + other.0 * self.1, self.1 * other.1)
+        }
+
+        fn times(self, other: Self) -> Self {
+            Self::of(self.0 * other.0, self.1 * other.1)
+        }
+
+        fn minus(self, other: Self) -> Self {
+            self.plus(Self(-other.0, other.1))
+        }
+
+        fn over(self, other: Self) -> Self {
+            self.times(Self::of(other.1, other.0))
+        }
+    }
+
+    impl PartialOrd for Rational {
+        fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+
+    impl Ord for Rational {
+        fn cmp(&self, other: &Self) -> Ordering {
+            (self.0 * other.1).cmp(&(other.0 * self.1))
+        }
+    }
+
+    fn dot(one: &[Rational], other: &[Rational]) -> Rational {
+        let products = one.iter().zip(other).map(|(a, b)| a.times(*b));
+        products.fold(ZERO, Rational::plus)
+    }
+
+    /// Solves a square system. None if it is singular.
+    fn solved(mut rows: Vec<Vec<Rational>>) -> Option<Vec<Rational>> {
+        let count = rows.len();
+        for pivot in 0..count {
+            let found = (pivot..count).find(|&row| rows[row][pivot] != ZERO)?;
+            rows.swap(pivot, found);
+            let lead = rows[pivot][pivot];
+            rows[pivot]
+                .iter_mut()
+                .for_each(|entry| *entry = entry.over(lead));
+            for row in 0..count {
+                if row != pivot {
+                    let factor = rows[row][pivot];
+                    let base = rows[pivot].clone();
+                    let entries = rows[row].iter_mut().zip(base);
+                    entries.for_each(|(entry, base)| *entry = entry.minus(factor.times(base)));
+                }
+            }
+        }
+        rows.into_iter().map(|mut row| row.pop()).collect()
+    }
+
+    /// The nearest point to 0 of the hull, by its definition: the least norm over all simplices of the points.
+    pub fn nearest(points: &[Vec<Rational>]) -> Vec<Rational> {
+        let mut best: Option<(Rational, Vec<Rational>)> = None;
+        for subset in 1_u32..1 << points.len() {
+            let chosen: Vec<&Vec<Rational>> = (0..points.len())
+                .filter(|index| subset >> index & 1 == 1)
+                .map(|index| &points[index])
+                .collect();
+            if chosen.len() > points[0].len() + 1 {
+                continue;
+            }
+            // Multipliers m with sum 1 and equal products of the point with all chosen ones.
+            let count = chosen.len();
+            let mut rows: Vec<Vec<Rational>> = (0..count)
+                .map(|i| {
+                    let products = chosen.iter().map(|other| dot(chosen[i], other));
+                    products.chain([Rational(-1, 1), ZERO]).collect()
+                })
+                .collect();
+            let ones = std::iter::repeat_n(ONE, count);
+            rows.push(ones.chain([ZERO, ONE]).collect());
+            let Some(multipliers) = solved(rows) else {
+                continue;
+            };
+            if multipliers[..count]
+                .iter()
+                .any(|multiplier| *multiplier < ZERO)
+            {
+                continue;
+            }
+            let mut point = vec![ZERO; points[0].len()];
+            for (vertex, weight) in chosen.iter().zip(&multipliers) {
+                let coordinates = point.iter_mut().zip(*vertex);
+                coordinates.for_each(|(sum, x)| *sum = sum.plus(x.times(*weight)));
+            }
+            let square = dot(&point, &point);
+            if best.as_ref().is_none_or(|(least, _)| square < *least) {
+                best = Some((square, point));
+            }
+        }
+        best.expect("a point is its own hull").1
+    }
+
+    /// The indices with the least product, of each label if there is a bias.
+    pub fn support(examples: &[(Vec<i64>, bool)], bias: bool) -> Vec<usize> {
+        let whole = |values: &[i64], sign: i64| -> Vec<Rational> {
+            let rational = |&x: &i64| Rational(i128::from(sign * x), 1);
+            values.iter().map(rational).collect()
+        };
+        let signed = |(values, is_positive): &(Vec<i64>, bool)| {
+            whole(values, if *is_positive { 1 } else { -1 })
+        };
+        let points: Vec<Vec<Rational>> = match bias {
+            false => examples.iter().map(signed).collect(),
+            true => {
+                let of = |label: bool| {
+                    examples
+                        .iter()
+                        .filter(move |(_, is_positive)| *is_positive == label)
+                };
+                let sum = |(one, other): (&(Vec<i64>, bool), &(Vec<i64>, bool))| {
+                    let (one, other) = (signed(one), signed(other));
+                    one.iter().zip(&other).map(|(a, b)| a.plus(*b)).collect()
+                };
+                of(true)
+                    .flat_map(|one| of(false).map(move |other| (one, other)))
+                    .map(sum)
+                    .collect()
+            }
+        };
+        let direction = nearest(&points);
+        let products: Vec<Rational> = examples
+            .iter()
+            .map(|it| dot(&signed(it), &direction))
+            .collect();
+        let least = |label: Option<bool>| {
+            let of_label =
+                (0..examples.len()).filter(|&i| label.is_none_or(|label| examples[i].1 == label));
+            of_label.map(|i| &products[i]).min()
+        };
+        let is_least = |i: usize| match bias {
+            true => Some(&products[i]) == least(Some(examples[i].1)),
+            false => Some(&products[i]) == least(None),
+        };
+        (0..examples.len()).filter(|&i| is_least(i)).collect()
+    }
+}
+
+/// Small samples with few different values have many examples at the margin that the optimum does not need.
+#[test]
+fn the_support_is_every_example_at_the_margin() {
+    // The optimum needs the last two examples alone.
+    let found = optimum(
+        &labelled(&[("110", true), ("100", true), ("001", false)]),
+        true,
+        Reading::Unsigned,
+    );
+    assert_eq!(
+        (found.support.as_slice(), found.is_support_exact),
+        (&[0, 1, 2][..], true)
+    );
+    let mut generator = Generator::seed_from_u64(11);
+    let (mut compared, mut degenerate) = (0, 0);
+    for round in 0..400 {
+        let (bias, is_real) = (round % 2 == 0, round % 3 == 0);
+        let n = generator.random_range(1..=4);
+        let rows = generator.random_range(2..=6);
+        let mut examples: Vec<(Vec<i64>, bool)> = Vec::new();
+        for _ in 0..rows {
+            let most = if is_real { 3 } else { 1 };
+            let values = (0..n).map(|_| generator.random_range(0..=most)).collect();
+            examples.push((values, generator.random_range(0..2) == 1));
+        }
+        // Duplicates are at the margin too.
+        let copy = examples[0].clone();
+        examples.push(copy);
+        let data = match is_real {
+            true => {
+                let values: Vec<Vec<f64>> = examples
+                    .iter()
+                    .map(|(values, _)| values.iter().map(|&x| x as f64).collect())
+                    .collect();
+                let rows: Vec<(&[f64], bool)> = values
+                    .iter()
+                    .zip(&examples)
+                    .map(|(values, (_, label))| (values.as_slice(), *label))
+                    .collect();
+                real(&rows)
+            }
+            false => {
+                let texts: Vec<String> = examples
+                    .iter()
+                    .map(|(values, _)| values.iter().map(|x| x.to_string()).collect())
+                    .collect();
+                let rows: Vec<(&str, bool)> = texts
+                    .iter()
+                    .zip(&examples)
+                    .map(|(text, (_, label))| (text.as_str(), *label))
+                    .collect();
+                labelled(&rows)
+            }
+        };
+        let outcome = solve(&data, bias, Reading::Unsigned, &Run::default()).unwrap();
+        let (MarginOutcome::Optimal(found) | MarginOutcome::Approximate(found)) = outcome else {
+            continue;
+        };
+        let expected = brute_force::support(&examples, bias);
+        assert!(found.is_support_exact);
+        assert_eq!(found.support, expected, "{examples:?} bias {bias}");
+        compared += 1;
+        degenerate += u32::from(expected.len() > n + 1);
+    }
+    assert!(compared > 60 && degenerate > 5, "{compared} {degenerate}");
+}
+
 #[test]
 fn the_support_alone_gives_the_same_hyperplane_bit_for_bit() {
     let mut generator = Generator::seed_from_u64(5);

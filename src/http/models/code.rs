@@ -95,7 +95,13 @@ pub async fn get_model_code(
             classes: model.names.classes.as_ref(),
         };
         let source = memory.settled(|| program.source(language));
-        source.map_err(|inexact| Problem::new(Code::INEXACT_PROGRAM, format!("{inexact}.")))
+        let exact = match language {
+            Language::Python => "",
+            _ => " `language=python` states most models.",
+        };
+        source.map_err(|inexact| {
+            Problem::new(Code::INEXACT_PROGRAM, format!("{inexact}.{exact}"))
+        })
     };
     let source = body::compute(Some(permit), work).await?;
     let content_type = format!("{}; charset=utf-8", language.media_type());

@@ -43,7 +43,10 @@ pub async fn get_model_receipt(
             let reason = reason(&model, &document(&model)?);
             Err(Problem::new(
                 Code::NO_RECEIPT,
-                format!("The model has no receipt: {reason}."),
+                format!(
+                    "The model has no receipt: {reason}. Train a model of its own to get one, and GET /v1/models/{{id}} \
+                     describes this one."
+                ),
             ))
         }
     }

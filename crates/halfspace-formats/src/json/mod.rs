@@ -24,6 +24,7 @@ use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment, Track};
 
 use crate::ParseLimits;
+use crate::content_coding::refuse_compressed;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::depth::DepthReader;
 use crate::json::scope::TensorScope;
@@ -52,12 +53,25 @@ pub fn from_reader<T: DeserializeOwned>(
     reader: impl Read,
     limits: &ParseLimits,
 ) -> Result<T, FormatError> {
+    let Whole(document) = from_reader_of_any(reader, limits)?;
+    Ok(document)
+}
+
+/// Reads one JSON document, which need not be an object.
+///
+/// # Errors
+/// As for [`from_reader`].
+pub fn from_reader_of_any<T: DeserializeOwned>(
+    reader: impl Read,
+    limits: &ParseLimits,
+) -> Result<T, FormatError> {
     let mut reader = DepthReader::new(reader, limits.json_depth_max);
     let mut begun = Vec::new();
     reader
         .by_ref()
         .take(SLICE_BYTES as u64)
         .read_to_end(&mut begun)?;
+    refuse_compressed(&begun)?;
     if begun.len() < SLICE_BYTES {
         return read(serde_json::Deserializer::from_slice(&begun), limits, None);
     }
@@ -80,7 +94,17 @@ pub fn from_reader_of_tensors<T: DeserializeOwned>(
     let window = Window::shared(READ_BYTES);
     let reader = WindowReader::new(reader, window.clone(), limits.json_depth_max);
     let document = serde_json::Deserializer::from_reader(reader);
-    read(document, limits, Some(TensorScope { n, window }))
+    let Whole(document) = read(document, limits, Some(TensorScope { n, window }))?;
+    Ok(document)
+}
+
+/// A document that is an object.
+struct Whole<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Whole<T> {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        object(value).map(Self)
+    }
 }
 
 fn read<'de, T: DeserializeOwned>(
@@ -92,7 +116,7 @@ fn read<'de, T: DeserializeOwned>(
     let (parsed, raised) = scope::within(limits, tensor, || {
         let mut track = Track::new();
         let document = serde_path_to_error::Deserializer::new(&mut document, &mut track);
-        object::<_, T>(document).map_err(|error| (error, track.path()))
+        T::deserialize(document).map_err(|error| (error, track.path()))
     });
     let place = |error: &serde_json::Error| {
         let (line, column) = (error.line() as u64, error.column() as u64);

@@ -161,6 +161,13 @@ impl Program<'_> {
     /// # Errors
     /// The limit of the language that the hypothesis exceeds.
     pub fn source(&self, language: Language) -> Result<String, Inexact> {
+        if let Some(word) = self.table.and_then(|table| table.missing.words.first()) {
+            let limit = format!(
+                "the model reads {word:?} as a missing cell, which programs do not; train it on data without such \
+                 cells and without `missing_values`"
+            );
+            return Err(Inexact { language, limit });
+        }
         let write = language.entry().4;
         let source = Computation::new(self).and_then(|computation| write(&computation, self.title));
         let source = source.and_then(|source| match source.len() <= SOURCE_BYTES_MAX {

@@ -1,7 +1,7 @@
 //! The columns of a table: their names, their roles and the description of the finished table.
 
 use super::bare_line::LabelPlace;
-use super::cell::Cell;
+use super::cell::{Cell, is_missing};
 use super::column_scan::{ColumnScan, ColumnValue};
 use super::encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, TableEncoding,
@@ -9,7 +9,7 @@ use super::encoding::{
 use super::options::{KindName, Numbers, TableOptions};
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::text::numbers::parse_number;
-use crate::{LabelsColumn, RowsKind};
+use crate::LabelsColumn;
 
 /// Names of the column that holds the labels if the request names no column.
 const LABEL_NAMES: [&str; 4] = ["label", "class", "target", "y"];
@@ -37,42 +37,82 @@ pub(crate) struct TableColumn {
     pub(crate) ignored: Option<&'static str>,
     /// The kind that the request states.
     pub(crate) kind: Option<KindName>,
-    /// The last number of a column without a name that has counted the rows so far.
-    counted: Counted,
+    unnamed: Unnamed,
 }
 
-/// Whether a column counts the rows.
-#[derive(Clone)]
-enum Counted {
-    /// The column has a name, or a cell is not the next number.
+/// The rows after which a first column counts them in a table without names. Of two rows the numbers 0 and 1 may be
+/// bits. A column without a name beside columns with names is no feature that someone meant, so one row is enough.
+const COUNTED_ROWS_MIN: u64 = 3;
+
+/// What the rows so far tell about a column without a name, which may be no feature.
+#[derive(Clone, Copy, PartialEq)]
+enum Unnamed {
+    /// The column has a name, or its cells are values.
     No,
-    /// No row so far.
-    Begins,
-    /// The number of the last row.
-    Last(u64),
+    /// No row so far. A column may count the rows after so many of them, or only be empty.
+    Begins { counts_from: Option<u64> },
+    /// Every cell was the number of its row.
+    Counts {
+        last: u64,
+        rows: u64,
+        counts_from: u64,
+    },
+    /// Every cell was missing.
+    Empty,
 }
 
 impl TableColumn {
-    /// Reads the next cell of a column that may count the rows, from 0 or from 1.
-    pub(crate) fn count(&mut self, text: &[u8]) {
-        let number = match self.counted {
-            Counted::No => return,
-            _ => parse_number(text)
+    /// Reads the next cell of a column without a name. The rows are counted from 0 or from 1.
+    pub(crate) fn watch(&mut self, text: &[u8]) {
+        let number = || {
+            parse_number(text)
                 .ok()
-                .filter(|number| number.fract() == 0.0 && *number >= 0.0),
+                .filter(|number| number.fract() == 0.0)
         };
-        let expected = |number: &f64| match self.counted {
-            Counted::Last(last) => *number == (last + 1) as f64,
-            _ => *number <= 1.0,
+        self.unnamed = match self.unnamed {
+            Unnamed::Begins { .. } | Unnamed::Empty if is_missing(text) => Unnamed::Empty,
+            Unnamed::Begins {
+                counts_from: Some(counts_from),
+            } => match number() {
+                Some(first) if first == 0.0 || first == 1.0 => Unnamed::Counts {
+                    last: first as u64,
+                    rows: 1,
+                    counts_from,
+                },
+                _ => Unnamed::No,
+            },
+            Unnamed::Counts {
+                last,
+                rows,
+                counts_from,
+            } if number() == Some((last + 1) as f64) => Unnamed::Counts {
+                last: last + 1,
+                rows: rows + 1,
+                counts_from,
+            },
+            _ => Unnamed::No,
         };
-        self.counted = number
-            .filter(expected)
-            .map_or(Counted::No, |number| Counted::Last(number as u64));
     }
 
-    /// Whether every row of the column was its number.
-    pub(crate) fn counts_rows(&self) -> bool {
-        matches!(self.counted, Counted::Last(_))
+    /// Whether every cell of a column without a name was missing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.unnamed == Unnamed::Empty
+    }
+
+    /// Whether the column may still be no feature.
+    fn is_open(&self) -> bool {
+        self.unnamed != Unnamed::No
+    }
+
+    /// The reason why a column without a name is no feature, as the rows so far tell.
+    pub(crate) fn no_feature(&self) -> Option<&'static str> {
+        match self.unnamed {
+            Unnamed::Counts {
+                rows, counts_from, ..
+            } if rows >= counts_from => Some("the column has no name and counts the rows"),
+            Unnamed::Empty => Some("the column has no name and no value"),
+            _ => None,
+        }
     }
 
     /// The column as the value of an option in a URL: the name, or the number if the name needs an escape or has a
@@ -112,11 +152,18 @@ impl TableColumns {
                 .map(|number| format!("column_{number}"))
                 .collect()
         };
-        let column = |name: String| TableColumn {
-            counted: match has_header && name.is_empty() {
-                true => Counted::Begins,
-                false => Counted::No,
+        let unnamed = |at: usize, name: &str| match (has_header, name) {
+            (true, "") => Unnamed::Begins {
+                counts_from: Some(1),
             },
+            (false, _) if at == 0 => Unnamed::Begins {
+                counts_from: Some(COUNTED_ROWS_MIN),
+            },
+            (false, _) if at + 1 == count => Unnamed::Begins { counts_from: None },
+            _ => Unnamed::No,
+        };
+        let column = |(at, name): (usize, String)| TableColumn {
+            unnamed: unnamed(at, &name),
             name,
             ignored: None,
             kind: None,
@@ -125,6 +172,7 @@ impl TableColumns {
             columns: names
                 .unwrap_or_else(numbered)
                 .into_iter()
+                .enumerate()
                 .map(column)
                 .collect(),
             has_header,
@@ -152,14 +200,20 @@ impl TableColumns {
                 KindName::Ignored => column.ignored = Some("the request ignores the column"),
                 kind => {
                     column.kind = Some(*kind);
-                    column.counted = Counted::No;
+                    column.unnamed = Unnamed::No;
                 }
             }
         }
         self.label = self.label_column(labels, options)?;
         if let Some(label) = self.label {
             self.columns[label].ignored = None;
-            self.columns[label].counted = Counted::No;
+            self.columns[label].unnamed = Unnamed::No;
+        }
+        if options.encoding.is_some() || options.numbers_only {
+            // The encoding or the model tells which columns are features.
+            for column in &mut self.columns {
+                column.unnamed = Unnamed::No;
+            }
         }
         Ok(())
     }
@@ -170,7 +224,7 @@ impl TableColumns {
             self.label == Some(at)
                 || column.kind.is_none()
                     && column.ignored.is_none()
-                    && matches!(column.counted, Counted::No)
+                    && !(self.has_header && column.is_open())
         };
         options.numbers == Numbers::Real && self.columns.iter().enumerate().all(is_plain)
     }
@@ -179,7 +233,7 @@ impl TableColumns {
     pub(crate) fn label_place(&self) -> Option<LabelPlace> {
         let is_read = |(at, column): (usize, &TableColumn)| {
             self.label == Some(at)
-                || column.ignored.is_none() && matches!(column.counted, Counted::No)
+                || column.ignored.is_none() && !column.is_open()
         };
         if !self.columns.iter().enumerate().all(is_read) {
             return None;
@@ -227,7 +281,12 @@ impl TableColumns {
             return found.map(Some).ok_or_else(missing);
         }
         if !self.has_header {
-            return Ok(given.is_none().then_some(0));
+            return match given {
+                Some(_) => Ok(None),
+                // The data of the model have no encoding, and their text forms begin with the label.
+                None if options.numbers_only => Ok(Some(0)),
+                None => Err(self.no_label_without_names()),
+            };
         }
         let is_feature = |name: &str| {
             given.is_some_and(|given| given.columns.iter().any(|column| column.name == name))
@@ -258,9 +317,21 @@ impl TableColumns {
         }
     }
 
+    /// The fault of a table without names whose label column nobody named.
+    fn no_label_without_names(&self) -> Fault {
+        let detail = format!(
+            "The table has no row of names, so nothing tells which of its {} columns holds the labels; say \
+             `labels=first`, `labels=last`, the number of a column, as in `labels=2`, or `labels=none`. If the first \
+             row holds names, say `header=true`.",
+            self.columns.len()
+        );
+        Fault::new(FormatErrorKind::TableOption, detail)
+    }
+
     /// Finds a column by its name, or by its number from 1 or, from the end, from -1.
     fn find(&self, name: &str, option: &str) -> Result<usize, Fault> {
-        let by_name = |column: &TableColumn| self.has_header && column.name == name;
+        // Columns without names have the names by which answers call them, such as `column_2`.
+        let by_name = |column: &TableColumn| column.name == name;
         if let Some(at) = self.columns.iter().position(by_name) {
             return Ok(at);
         }
@@ -371,31 +442,36 @@ impl TableColumns {
         encoding.columns.iter().map(place).collect()
     }
 
+    /// Returns the columns that may turn out to be no features.
+    pub(crate) fn open(&self) -> Vec<usize> {
+        let is_open = |&at: &usize| self.columns[at].is_open() && self.columns[at].ignored.is_none();
+        (0..self.columns.len()).filter(is_open).collect()
+    }
+
     /// Returns the columns that can have features.
     pub(crate) fn features(&self) -> impl Iterator<Item = usize> {
         let is_feature = |&at: &usize| {
             let column = &self.columns[at];
-            self.label != Some(at) && column.ignored.is_none() && !column.counts_rows()
+            self.label != Some(at) && column.ignored.is_none() && column.no_feature().is_none()
         };
         (0..self.columns.len()).filter(is_feature)
     }
 
-    /// Describes a table of numbers alone. `zero_bit_value` is the value of a 0 bit of Boolean examples.
+    /// Describes a table of numbers alone. `low` returns the value of the bit 0 of a Boolean feature.
     pub(crate) fn describe_plain(
         &self,
         label: Option<LabelEncoding>,
-        kind: RowsKind,
-        zero_bit_value: f64,
+        low: impl Fn(usize) -> Option<&'static str>,
         missing: MissingCells,
     ) -> TableEncoding {
-        let low = if zero_bit_value < 0.0 { "-1" } else { "0" };
-        let kind = match kind {
-            RowsKind::Boolean => ColumnKind::Boolean {
+        let kind = |feature| match low(feature) {
+            Some(low) => ColumnKind::Boolean {
                 values: [low, "1"].map(str::to_owned),
             },
-            RowsKind::Real => ColumnKind::Number,
+            None => ColumnKind::Number,
         };
-        let columns = self.features().map(|at| (at, kind.clone(), false));
+        let columns = self.features().enumerate();
+        let columns = columns.map(|(feature, at)| (at, kind(feature), false));
         self.describe(label, columns.collect(), missing)
     }
 
@@ -420,13 +496,10 @@ impl TableColumns {
         });
         let columns = columns.collect();
         let ignored = self.columns.iter().enumerate().filter_map(|(at, column)| {
-            let counts = column
-                .counts_rows()
-                .then_some("the column has no name and counts the rows");
             Some(IgnoredColumn {
                 column: column.name.clone(),
                 index: at as u32 + 1,
-                why: column.ignored.or(counts)?.to_owned(),
+                why: column.ignored.or(column.no_feature())?.to_owned(),
             })
         });
         TableEncoding {
@@ -454,8 +527,7 @@ pub(crate) fn column_kind(
             .iter()
             .filter(|value| value.cell != Cell::Missing)
     };
-    let wrong = |detail: String| Err(Fault::new(FormatErrorKind::BadValue, detail));
-    let text = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+    let wrong = |detail: String| Err(Fault::new(FormatErrorKind::TableOption, detail));
     if stated != Some(KindName::Nominal)
         && let Some(values) = boolean(scan, stated)
     {
@@ -466,8 +538,10 @@ pub(crate) fn column_kind(
             .nth(2)
             .or_else(|| present().nth(1))
             .or_else(|| present().next());
-        let shown = second.map_or(String::new(), |value| excerpt(&value.text));
-        return wrong(format!("is not boolean, because it has the value {shown}"));
+        let shown = second.map_or(String::new(), |value| excerpt(value.text.as_bytes()));
+        return wrong(format!(
+            "is not boolean, because it has the value {shown}; `kinds=` can state another kind"
+        ));
     }
     let word = present().find(|value| !matches!(value.cell, Cell::Number(_)));
     let is_number = stated != Some(KindName::Nominal)
@@ -477,9 +551,9 @@ pub(crate) fn column_kind(
         && let Some(word) = word
     {
         return wrong(format!(
-            "is not a number column: row {} has {}",
+            "is not a number column: row {} has {}, which `missing_values=` can declare a missing cell",
             word.first_row,
-            excerpt(&word.text)
+            excerpt(word.text.as_bytes())
         ));
     }
     if is_number {
@@ -500,18 +574,11 @@ pub(crate) fn column_kind(
             Numbers::Real => Ok((ColumnKind::Number, false)),
         };
     }
-    let mut values: Vec<&[u8]> = present().map(|value| &*value.text).collect();
-    values.sort_unstable();
-    if let Some(bad) = values
-        .iter()
-        .find(|value| std::str::from_utf8(value).is_err())
-    {
-        return wrong(format!(
-            "has the value {}, which is not UTF-8",
-            excerpt(bad)
-        ));
+    if let Some(fault) = scan.odd_cells() {
+        return Err(fault);
     }
-    let values = values.into_iter().map(text).collect();
+    let mut values: Vec<String> = present().map(|value| value.text.to_string()).collect();
+    values.sort_unstable();
     Ok((ColumnKind::Nominal { values }, missing > 0))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::table_builder::InColumn;
-use crate::error::{Fault, FormatErrorKind};
+use crate::error::{Fault, FormatErrorKind, name};
 use crate::text::numbers::{NumberFault, parse_number};
 use crate::{Header, LabelsColumn, Options};
 
@@ -20,16 +20,21 @@ pub(crate) fn names<'c>(
         return Ok(None);
     }
     let mut seen = HashSet::new();
-    let name = |index: usize| {
-        let wrong = |detail: String| (index, Fault::new(FormatErrorKind::Schema, detail));
-        let name = str::from_utf8(cell(index))
-            .map_err(|_| wrong(format!("The name of column {} is not UTF-8.", index + 1)))?;
+    let read = |index: usize| {
+        let name = name(cell(index)).map_err(|fault| {
+            let detail = format!("The name of column {} is {}", index + 1, fault.detail);
+            (index, Fault { detail, ..fault })
+        })?;
         if !name.is_empty() && !seen.insert(name) {
-            return Err(wrong(format!("The name {name:?} occurs twice.")));
+            let detail = format!(
+                "The name {name:?} occurs twice; rename one of the columns, or say `header=false` if the row is an \
+                 example."
+            );
+            return Err((index, Fault::new(FormatErrorKind::Schema, detail)));
         }
         Ok(name.to_owned())
     };
-    (0..columns).map(name).collect::<Result<_, _>>().map(Some)
+    (0..columns).map(read).collect::<Result<_, _>>().map(Some)
 }
 
 /// Whether the first row holds the names of the columns: distinct texts, none of which is a number.

@@ -3,7 +3,7 @@
 use super::cell::{Cell, DecimalMark, Family};
 use super::encoding::{LabelEncoding, class_names};
 use super::preview::LabelCount;
-use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::error::{Fault, FormatErrorKind, excerpt, legible, name};
 
 /// The largest number of values of a label column.
 const VALUES_MAX: usize = 256;
@@ -108,7 +108,7 @@ impl LabelScan {
     }
 
     fn push_spelling(&mut self, text: &[u8]) -> Result<usize, Fault> {
-        let (spelling, cell) = canonical(text);
+        let (spelling, cell) = canonical(name(text)?.as_bytes());
         if cell == Cell::Missing {
             let detail = "The label is missing; `missing=drop` leaves such rows out.";
             return Err(Fault::new(FormatErrorKind::BadLabel, detail));
@@ -153,7 +153,7 @@ impl LabelScan {
     /// # Errors
     /// When the values leave open which of them means +1. The detail has the values, their counts and the remedy.
     pub(crate) fn finish(mut self) -> Result<ReadLabels, Fault> {
-        let shown = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+        let shown = |text: &[u8]| legible(text, str::to_owned);
         if let Meaning::Two([positive, negative]) = &self.meaning {
             return Ok(ReadLabels {
                 is_positive: vec![false, true],
@@ -193,7 +193,7 @@ impl LabelScan {
         let is_positive = (0..self.values.len())
             .map(|code| Some(code) == positive)
             .collect();
-        let name = |code: Option<usize>| code.map(|code| shown(&self.values[code].text));
+        let named = |code: Option<usize>| code.map(|code| shown(&self.values[code].text));
         let other = (0..self.values.len()).find(|&code| Some(code) != positive);
         // The label that does not occur has the other word of the family, or the other number.
         let absent = |code: Option<usize>| match code.map(|code| self.values[code].cell) {
@@ -203,8 +203,8 @@ impl LabelScan {
         };
         let labels = ReadLabels {
             is_positive,
-            positive: name(positive).unwrap_or_else(|| absent(other)),
-            negative: Some(name(other).unwrap_or_else(|| absent(positive))),
+            positive: named(positive).unwrap_or_else(|| absent(other)),
+            negative: Some(named(other).unwrap_or_else(|| absent(positive))),
         };
         self.values.clear();
         Ok(labels)
@@ -239,7 +239,7 @@ impl LabelScan {
     /// Returns the values with their numbers of rows, in the order of their first rows.
     pub(crate) fn counts(&self) -> Vec<LabelCount> {
         let count = |value: &LabelValue| LabelCount {
-            value: String::from_utf8_lossy(&value.text).into_owned(),
+            value: legible(&value.text, str::to_owned),
             rows: value.rows,
         };
         self.values.iter().map(count).collect()

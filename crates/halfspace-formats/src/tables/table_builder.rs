@@ -3,10 +3,13 @@
 //! A table begins plain: its cells are numbers, and the numbers are the features. The first other cell starts a scan,
 //! after which the encoding is known. Under a given encoding each row is encoded at once.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
+use halfspace_core::bits::BLOCK_ROWS;
+
 use super::bare_line::{BareLine, LabelPlace};
-use super::cell::{DecimalMark, is_missing};
+use super::cell::{Cell, DecimalMark, is_code, is_missing};
 use super::columns::TableColumns;
 use super::encoder::{Encoder, decides_rows};
 use super::encoding::{
@@ -19,8 +22,8 @@ use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::stored::spool::Spool;
-use crate::text::numbers::{NumberFault, parse_number};
-use crate::{Header, LabelsColumn, Options, Parsed};
+use crate::text::numbers::{NumberFault, is_respelled, parse_number};
+use crate::{Header, LabelsColumn, Options, Parsed, RowsKind};
 
 /// A fault and the column of the table that it is about, from 0.
 pub(crate) type InColumn = (usize, Fault);
@@ -33,6 +36,12 @@ pub(crate) struct TableBuilder<'o> {
     rows: u64,
     rows_dropped: u64,
     stage: Stage,
+    /// The columns without names that may be no features.
+    open: Vec<usize>,
+    /// Whether a missing cell in a column decides about its row.
+    decides: Vec<bool>,
+    /// The texts that are missing cells beside the usual ones.
+    missing_words: Arc<[String]>,
     /// The place of the label if all other columns are features in their order and no preview needs the cells.
     label_place: Option<LabelPlace>,
     /// The numbers or the bits of a line. The buffers are reused.
@@ -42,15 +51,35 @@ pub(crate) struct TableBuilder<'o> {
 
 /// The form in which the rows are kept.
 enum Stage {
-    /// All cells so far are numbers, and the numbers are the features. The second field has the columns of the features
-    /// in order.
-    Plain(Box<SampleBuilder>, Vec<usize>),
+    /// All cells so far are numbers, and the numbers are the features.
+    Plain(Box<PlainRows>),
     /// The encoding is open.
     Scan(Box<TableScan>),
     /// The encoding is given, with the column of the table for each of its columns.
     Encoded(Box<Encoder>, Vec<usize>),
     /// The table was refused. The rows are only previewed.
     Refused,
+}
+
+/// Rows whose cells are numbers, and the numbers are the features.
+struct PlainRows {
+    builder: SampleBuilder,
+    /// The columns of the features in order.
+    columns: Vec<usize>,
+    /// For each feature of a given encoding the number of the bit 0, if the feature is a bit.
+    lows: Option<Vec<Option<f64>>>,
+    /// Whether the kinds of the columns are open, so that the spelling of a number may matter later.
+    is_open: bool,
+    /// Whether some number had a longer text than it needs, which is not kept.
+    is_respelled: bool,
+}
+
+impl PlainRows {
+    /// Whether the feature may have this value under the given encoding.
+    fn allows(&self, feature: usize, value: f64) -> bool {
+        let low = self.lows.as_ref().and_then(|lows| lows[feature]);
+        low.is_none_or(|low| value == 1.0 || value == low)
+    }
 }
 
 impl Stage {
@@ -61,13 +90,16 @@ impl Stage {
         spool: Option<Spool>,
     ) -> Result<Self, FormatError> {
         let request = &options.table;
-        let plain = |columns: Vec<usize>, spool| {
+        let plain = |columns: Vec<usize>, lows: Option<Vec<_>>, spool| {
             let n = options.n.or(Some(columns.len()).filter(|&n| n > 0));
             let builder = SampleBuilder::dense(&options.limits, n, spool)?;
-            Ok(Self::Plain(
-                Box::new(builder.of_kind(options.values)?),
+            Ok(Self::Plain(Box::new(PlainRows {
+                builder: builder.of_kind(options.values)?,
                 columns,
-            ))
+                is_open: lows.is_none() && !request.numbers_only,
+                lows,
+                is_respelled: false,
+            })))
         };
         if let Some(encoding) = &request.encoding {
             let places = table.places(encoding)?;
@@ -75,15 +107,15 @@ impl Stage {
                 && request.unknown == Unknown::Refuse
                 && request.decimal != Some(DecimalMark::Comma);
             if is_plain {
-                return plain(places, spool);
+                return plain(places, Some(encoding.low_values()), spool);
             }
             let encoder = Encoder::new(encoding.as_ref().clone(), options, spool)?;
             return Ok(Self::Encoded(Box::new(encoder), places));
         }
         if request.numbers_only || table.are_plain(request) {
-            return plain(table.features().collect(), spool);
+            return plain(table.features().collect(), None, spool);
         }
-        let scan = TableScan::new(table, options, None, spool)?;
+        let scan = TableScan::new(table, options, None, false, spool)?;
         Ok(Self::Scan(Box::new(scan)))
     }
 }
@@ -135,7 +167,13 @@ impl<'o> TableBuilder<'o> {
             .encoding
             .as_deref()
             .and_then(|encoding| encoding.label.as_ref());
+        let given = request.encoding.as_deref();
+        let declared = given.map_or(&[][..], |given| &given.missing.words);
+        let missing_words = request.missing_values.iter().chain(declared).cloned();
         let mut builder = Self {
+            open: Vec::new(),
+            decides: Vec::new(),
+            missing_words: missing_words.collect(),
             options,
             labels: LabelScan::new(request.positive.as_deref(), like),
             table,
@@ -148,14 +186,10 @@ impl<'o> TableBuilder<'o> {
         };
         match stage {
             Ok(stage) => {
-                let is_direct = match &stage {
-                    Stage::Plain(_, columns) => columns.is_sorted(),
-                    Stage::Scan(_) => true,
-                    Stage::Encoded(..) | Stage::Refused => false,
-                };
-                let place = builder.table.label_place();
-                builder.label_place = place.filter(|_| is_direct && options.preview.is_none());
                 builder.stage = stage;
+                builder.open = builder.table.open();
+                builder.decides = builder.deciding();
+                builder.label_place = builder.direct_place();
             }
             Err(error) => builder.refuse(FormatError {
                 place: error.place.or(place),
@@ -163,6 +197,31 @@ impl<'o> TableBuilder<'o> {
             })?,
         }
         Ok(builder)
+    }
+
+    /// Returns the place of the label if lines of bare cells can be read at once.
+    fn direct_place(&self) -> Option<LabelPlace> {
+        let is_direct = match &self.stage {
+            Stage::Plain(plain) => plain.columns.is_sorted(),
+            Stage::Scan(_) => true,
+            Stage::Encoded(..) | Stage::Refused => false,
+        };
+        let is_direct = is_direct && self.options.preview.is_none() && self.missing_words.is_empty();
+        self.table.label_place().filter(|_| is_direct)
+    }
+
+    /// Returns for each column whether a missing cell in it decides about the row.
+    fn deciding(&self) -> Vec<bool> {
+        let read = |at| self.table.label == Some(at) || self.reads(at);
+        match decides_rows(self.options.table.missing) {
+            true => (0..self.table.columns.len()).map(read).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    /// Whether a text is declared a missing cell.
+    pub(crate) fn declares_missing(&self, text: &[u8]) -> bool {
+        self.missing_words.iter().any(|word| word.as_bytes() == text)
     }
 
     /// Refuses the table. A preview continues with the next row.
@@ -201,7 +260,7 @@ impl<'o> TableBuilder<'o> {
         }
         match &mut self.stage {
             Stage::Scan(scan) => scan.declare(&self.table, at, values),
-            Stage::Plain(..) | Stage::Encoded(..) | Stage::Refused => Ok(()),
+            Stage::Plain(_) | Stage::Encoded(..) | Stage::Refused => Ok(()),
         }
     }
 
@@ -240,8 +299,8 @@ impl<'o> TableBuilder<'o> {
         let is_label = |text| !is_missing(text) && may_label(text);
         let is_set = line.label.is_none_or(is_label)
             && match &mut self.stage {
-                Stage::Plain(builder, columns) if columns.len() == n => {
-                    set_row(builder, &line, n, &mut self.values, &mut self.words)
+                Stage::Plain(plain) if plain.columns.len() == n => {
+                    set_row(plain, &line, n, &mut self.values, &mut self.words)
                 }
                 Stage::Scan(scan) => scan.set_letters(&line, n, label_place),
                 _ => false,
@@ -251,10 +310,10 @@ impl<'o> TableBuilder<'o> {
         }
         let label = line.label.map(|text| self.labels.push(text)).transpose();
         let ended = match (&mut self.stage, label) {
-            (Stage::Plain(builder, _), Ok(code)) => builder.end_row(code.map(|code| code == 1)),
+            (Stage::Plain(plain), Ok(code)) => plain.builder.end_row(code.map(|code| code == 1)),
             (Stage::Scan(scan), Ok(code)) => scan.end_letters(code),
-            (Stage::Plain(builder, _), Err(_)) => {
-                builder.forget_row();
+            (Stage::Plain(plain), Err(_)) => {
+                plain.builder.forget_row();
                 return Ok(false);
             }
             _ => return Ok(false),
@@ -287,7 +346,13 @@ impl<'o> TableBuilder<'o> {
         place: impl Fn(usize) -> Place,
     ) -> Result<(), FormatError> {
         let placed = |(at, fault): InColumn| fault.placed(Some(place(at)));
+        let words = Arc::clone(&self.missing_words);
+        let cell = |at: usize| match cell(at) {
+            text if words.iter().any(|word| word.as_bytes() == text) => b"",
+            text => text,
+        };
         self.rows += 1;
+        self.watch(&cell).map_err(placed)?;
         let is_left_out = self.leaves_out(&cell);
         if let Some(preview) = &self.options.preview {
             preview.row(&cell, matches!(is_left_out, Ok(true)));
@@ -305,37 +370,24 @@ impl<'o> TableBuilder<'o> {
                 .map_err(|fault| placed((at, fault)))
         });
         let label = label.transpose()?;
-        if let Stage::Plain(builder, columns) = &mut self.stage {
+        if let Stage::Plain(plain) = &mut self.stage {
             let read = match given {
-                None => {
-                    let every = columns.iter().copied().enumerate();
-                    plain_row(builder, columns, every, &cell, label, &place)
-                }
+                None => plain_row(plain, None, &cell, label, &place),
                 Some(given) => {
-                    let feature = |&at: &usize| Some((columns.binary_search(&at).ok()?, at));
-                    let given = given.iter().filter_map(feature);
-                    plain_row(builder, columns, given, &cell, label, &place)
+                    let feature = |&at: &usize| Some((plain.columns.binary_search(&at).ok()?, at));
+                    let given: Vec<_> = given.iter().filter_map(feature).collect();
+                    plain_row(plain, Some(&given), &cell, label, &place)
                 }
             };
-            match read.map_err(placed)? {
-                None => return Ok(()),
-                Some(at) if self.options.table.numbers_only => {
-                    let fault = NumberFault::NotANumber.of_value(cell(at));
-                    return Err(placed((at, fault)));
-                }
-                Some(at) if self.options.table.encoding.is_some() => {
-                    let why = match is_missing(cell(at)) {
-                        true => NoFeatures::Missing,
-                        false => NoFeatures::NotANumber,
-                    };
-                    let name = &self.table.columns[at].name;
-                    return Err(placed((at, why.fault(name, self.rows, cell(at)))));
-                }
-                Some(_) => {
-                    builder.forget_row();
-                    self.scan()?;
-                }
+            let Some(feature) = read.map_err(placed)? else {
+                return Ok(());
+            };
+            let at = plain.columns[feature];
+            plain.builder.forget_row();
+            if let Some(fault) = self.no_number(feature, at, cell(at)) {
+                return Err(placed((at, fault)));
             }
+            self.scan()?;
         }
         let (table, number) = (&mut self.table, self.rows);
         let read = match &mut self.stage {
@@ -344,16 +396,59 @@ impl<'o> TableBuilder<'o> {
                 let label = label.map(|code| code == 1);
                 encoder.text_row(table, places, self.options, number, &cell, label)
             }
-            Stage::Plain(..) | Stage::Refused => Ok(()),
+            Stage::Plain(_) | Stage::Refused => Ok(()),
         };
         read.map_err(placed)
+    }
+
+    /// Returns the fault of a cell that must be a number of the given encoding, if there is one.
+    fn no_number(&self, feature: usize, at: usize, text: &[u8]) -> Option<Fault> {
+        if self.options.table.numbers_only {
+            let fault = parse_number(text).err().unwrap_or(NumberFault::NotANumber);
+            return Some(fault.of_value(text));
+        }
+        let column = &self.options.table.encoding.as_ref()?.columns[feature];
+        let why = column.encode(Cell::of(text, DecimalMark::Point), text);
+        let why = why.err().unwrap_or(NoFeatures::NotANumber);
+        Some(why.fault(&self.table.columns[at].name, self.rows, text))
+    }
+
+    /// Watches the columns without names that may be no features.
+    fn watch<'c>(&mut self, cell: &impl Fn(usize) -> &'c [u8]) -> Result<(), InColumn> {
+        if self.open.is_empty() {
+            return Ok(());
+        }
+        for at in std::mem::take(&mut self.open) {
+            let was_empty = self.table.columns[at].is_empty();
+            let column = &mut self.table.columns[at];
+            column.watch(cell(at));
+            if was_empty && !column.is_empty() && !self.decides.is_empty() {
+                let detail = format!("has no name, and no value before row {}", self.rows);
+                let fault = Fault::new(FormatErrorKind::TableOption, detail);
+                return Err((at, self.table.about(at, fault)));
+            }
+        }
+        self.open = self.table.open();
+        let is_plain = matches!(self.stage, Stage::Plain(_));
+        let is_feature = |&at: &usize| self.table.columns[at].no_feature().is_none();
+        if is_plain && !self.open.iter().all(is_feature) {
+            self.scan().map_err(|error| {
+                let fault = Fault::new(error.kind, error.detail);
+                (0, fault)
+            })?;
+        }
+        self.label_place = self.direct_place();
+        Ok(())
     }
 
     /// Whether cells of a column are read.
     pub(crate) fn reads(&self, at: usize) -> bool {
         match &self.stage {
             Stage::Encoded(_, places) => self.table.label == Some(at) || places.contains(&at),
-            Stage::Plain(..) | Stage::Scan(_) | Stage::Refused => {
+            Stage::Plain(plain) if plain.lows.is_some() => {
+                self.table.label == Some(at) || plain.columns.contains(&at)
+            }
+            Stage::Plain(_) | Stage::Scan(_) | Stage::Refused => {
                 self.table.columns[at].ignored.is_none()
             }
         }
@@ -380,11 +475,8 @@ impl<'o> TableBuilder<'o> {
     /// Whether a missing cell leaves the row out.
     fn leaves_out<'c>(&self, cell: &impl Fn(usize) -> &'c [u8]) -> Result<bool, InColumn> {
         let missing = self.options.table.missing;
-        if !decides_rows(missing) {
-            return Ok(false);
-        }
-        let counts = |&at: &usize| self.table.columns[at].ignored.is_none();
-        let mut columns = (0..self.table.columns.len()).filter(counts);
+        let counts = |&at: &usize| self.decides[at] && !self.table.columns[at].is_empty();
+        let mut columns = (0..self.decides.len()).filter(counts);
         match columns.find(|&at| is_missing(cell(at))) {
             None => Ok(false),
             Some(_) if missing == Some(Missing::Drop) => Ok(true),
@@ -403,17 +495,21 @@ impl<'o> TableBuilder<'o> {
 
     /// Starts the scan with the rows so far.
     fn scan(&mut self) -> Result<(), FormatError> {
-        let unused = SampleBuilder::dense(&self.options.limits, None, None)?;
-        let unused = Stage::Plain(Box::new(unused), Vec::new());
-        let Stage::Plain(builder, _) = std::mem::replace(&mut self.stage, unused) else {
+        let unused = Stage::Refused;
+        let Stage::Plain(plain) = std::mem::replace(&mut self.stage, unused) else {
             return Ok(());
         };
+        let PlainRows {
+            builder,
+            is_respelled,
+            ..
+        } = *plain;
         let spool = builder.spool().map(Spool::fork);
         let plain = match builder.rows() {
             0 => None,
             _ => Some(builder.finish(self.options.unlabelled)?),
         };
-        let scan = TableScan::new(&self.table, self.options, plain, spool)?;
+        let scan = TableScan::new(&self.table, self.options, plain, is_respelled, spool)?;
         self.stage = Stage::Scan(Box::new(scan));
         Ok(())
     }
@@ -431,6 +527,7 @@ impl<'o> TableBuilder<'o> {
             treatment: options.table.missing.unwrap_or_default(),
             cells: 0,
             rows_dropped: self.rows_dropped,
+            words: self.missing_words.to_vec(),
         };
         let read = match table.label.filter(|_| self.rows > self.rows_dropped) {
             Some(at) => Some((at, decided(self.labels, at, &table, options.header)?)),
@@ -444,17 +541,20 @@ impl<'o> TableBuilder<'o> {
         });
         let read = read.map(|(_, read)| read);
         let (mut parsed, encoding) = match self.stage {
-            Stage::Plain(mut builder, _) => {
+            Stage::Plain(plain) => {
+                let mut builder = plain.builder;
                 if read
                     .as_ref()
                     .is_some_and(|read| read.is_positive.first() == Some(&true))
                 {
                     builder.flip_labels();
                 }
-                let parsed = builder.finish(options.unlabelled)?;
-                let kind = parsed.data.header().kind;
+                let mut parsed = builder.finish(options.unlabelled)?;
                 let encoding = match &options.table.encoding {
-                    None => table.describe_plain(label, kind, parsed.zero_bit_value, missing),
+                    None => {
+                        let lows = low_values(&mut parsed)?;
+                        table.describe_plain(label, |feature| lows[feature], missing)
+                    }
                     Some(given) => TableEncoding {
                         label,
                         missing,
@@ -517,43 +617,88 @@ fn decided(
 /// Sets a row of `n` bare numbers. Returns false without a change if the row must be read cell by cell. `values` and
 /// `words` are reused buffers.
 fn set_row(
-    builder: &mut SampleBuilder,
+    plain: &mut PlainRows,
     line: &BareLine<'_>,
     n: usize,
     values: &mut Vec<f64>,
     words: &mut Vec<u64>,
 ) -> bool {
-    if !builder.takes_rows(n) {
+    if !plain.builder.takes_rows(n) {
         return false;
     }
-    if builder.takes_bits() && line.bits(n, words) {
-        builder.set_bits(words);
+    let takes_zero = |low: &Option<f64>| low.is_none_or(|low| low == 0.0);
+    let lows = plain.lows.as_ref();
+    if plain.builder.takes_bits()
+        && lows.is_none_or(|lows| lows.iter().all(takes_zero))
+        && line.bits(n, words)
+    {
+        plain.builder.set_bits(words);
         return true;
     }
-    line.numbers(n, values) && builder.set_numbers(values)
+    let are_allowed = |values: &[f64]| {
+        plain.lows.is_none() || (0..n).all(|feature| plain.allows(feature, values[feature]))
+    };
+    if !line.numbers(n, values) || !are_allowed(values) {
+        return false;
+    }
+    if plain.is_open && !plain.is_respelled {
+        plain.is_respelled = line.is_respelled(values);
+    }
+    plain.builder.set_numbers(values)
+}
+
+/// Returns the value of the bit 0 for each feature of a table of numbers, or none for a feature that is no bit. A value
+/// that makes the data real changes the kind of its own column only.
+fn low_values(parsed: &mut Parsed<ParsedRows>) -> Result<Vec<Option<&'static str>>, FormatError> {
+    let header = parsed.data.header();
+    let (n, kind, zero) = (header.n, header.kind, parsed.zero_bit_value);
+    if kind == RowsKind::Boolean {
+        return Ok(vec![Some(if zero < 0.0 { "-1" } else { "0" }); n]);
+    }
+    let bits: RefCell<Vec<usize>> = RefCell::new((0..n).collect());
+    let prune = |values: &[f64]| {
+        let is_bit = |&feature: &usize| values[feature] == 0.0 || values[feature] == 1.0;
+        bits.borrow_mut().retain(is_bit);
+    };
+    // Few rows rule out most columns of numbers.
+    let rows = &mut parsed.data;
+    rows.first_rows(zero, BLOCK_ROWS, |values, _| prune(values))?;
+    if !bits.borrow().is_empty() {
+        rows.for_each_row(zero, |values, _| {
+            prune(values);
+            Ok(())
+        })?;
+    }
+    let mut lows = vec![None; n];
+    for feature in bits.into_inner() {
+        lows[feature] = Some("0");
+    }
+    Ok(lows)
 }
 
 /// Reads a row whose cells are numbers. `given` lists the features that may differ from 0 and their columns, in
-/// ascending order. Returns the column of another cell, with a part of the row read.
+/// ascending order. Returns the feature of another cell, with a part of the row read.
 fn plain_row<'c>(
-    builder: &mut SampleBuilder,
-    columns: &[usize],
-    given: impl Iterator<Item = (usize, usize)>,
+    plain: &mut PlainRows,
+    given: Option<&[(usize, usize)]>,
     cell: &impl Fn(usize) -> &'c [u8],
     label: Option<u8>,
     place: &impl Fn(usize) -> Place,
 ) -> Result<Option<usize>, InColumn> {
     let mut next = 0;
-    for (feature, at) in given {
+    let count = given.map_or(plain.columns.len(), <[_]>::len);
+    for index in 0..count {
+        let (feature, at) = given.map_or_else(|| (index, plain.columns[index]), |given| given[index]);
         let text = cell(at);
         let value = match parse_number(text) {
-            // A leading zero may belong to a code such as 007, whose spelling must be kept.
-            Ok(_) if matches!(text, [b'0', b'0'..=b'9', ..]) => return Ok(Some(at)),
-            Ok(value) => value,
-            Err(NumberFault::NotANumber) => return Ok(Some(at)),
-            Err(_) if is_missing(text) => return Ok(Some(at)),
-            Err(fault) => return Err((at, fault.of_value(text))),
+            Ok(value) if plain.allows(feature, value) => value,
+            _ => return Ok(Some(feature)),
         };
+        if plain.is_open && is_code(text) {
+            return Ok(Some(feature));
+        }
+        plain.is_respelled |= plain.is_open && is_respelled(text, &[value]);
+        let (builder, columns) = (&mut plain.builder, &plain.columns);
         let in_column = |fault| (at, with_thermometer(fault));
         if builder.zeros(feature - next).map_err(in_column)? {
             builder.note_first_real(place(columns[next]));
@@ -564,6 +709,7 @@ fn plain_row<'c>(
         next = feature + 1;
     }
     let at_end = |fault| (0, fault);
+    let (builder, columns) = (&mut plain.builder, &plain.columns);
     if builder.zeros(columns.len() - next).map_err(at_end)? {
         builder.note_first_real(place(columns[next]));
     }

@@ -399,12 +399,10 @@ impl From<StoreError> for Problem {
                 "The disk of the store is full. Delete datasets, models or jobs, or free space on the disk of \
                  --data-dir.",
             ),
-            StoreError::Unavailable(_) => {
-                Self::new(
-                    Code::UNAVAILABLE,
-                    "The store does not respond. Retry after the seconds in Retry-After.",
-                )
-            }
+            StoreError::Unavailable(_) => Self::new(
+                Code::UNAVAILABLE,
+                "The store does not respond. Retry after the seconds in Retry-After.",
+            ),
             StoreError::Corrupt(_) => Self::new(
                 Code::DATA_CORRUPT,
                 "The request reads a damaged record or blob. `halfspace check` lists the damage.",

@@ -21,7 +21,8 @@ use crate::http::problem::{Code, FieldError, Problem};
 pub struct DataParameters {
     /// Label column of a table: the name or the number of a column (from 1, or from -1 at the end), `first`, `last` or
     /// `none`. By default the label is the one column named label, class, target or y. A table without a header needs
-    /// this parameter. In ARFF and .npy the default is the last column. In octets: `none` (the default) or `appended`, one bit after
+    /// this parameter. In ARFF and .npy the default is the last column. In octets: `none` (the default) or
+    /// `appended`, one bit after
     /// the bits of each row. A prediction reads labels only on request.
     labels: Option<String>,
     /// Label value that means +1. All other values mean -1.
@@ -180,12 +181,19 @@ impl EncodingSource {
         };
         let refuse = |code, detail: &str| Problem::new(code, detail).with(at(detail.to_owned()));
         let names = names.map_err(|error| match error {
-            JobsError::ModelMissing => refuse(Code::UNKNOWN_MODEL, "There is no such model; GET /v1/models lists them."),
-            JobsError::DatasetMissing => refuse(Code::UNKNOWN_DATASET, "There is no such dataset; GET /v1/datasets lists them."),
+            JobsError::ModelMissing => refuse(
+                Code::UNKNOWN_MODEL,
+                "There is no such model; GET /v1/models lists them.",
+            ),
+            JobsError::DatasetMissing => refuse(
+                Code::UNKNOWN_DATASET,
+                "There is no such dataset; GET /v1/datasets lists them.",
+            ),
             error => error.into(),
         })?;
         if names.table.is_none() {
-            let detail = "The data did not come as a table, so there is no encoding; name a model or dataset that came from a table.";
+            let detail = "The data did not come as a table, so there is no encoding; name a model or dataset that came \
+                          from a table.";
             return Err(refuse(Code::TABLE_OPTION, detail));
         }
         Ok(names)

@@ -92,8 +92,11 @@ async fn unfolded(request: Request, boundary: String) -> Result<Request, Problem
             break field;
         }
         let text = field.bytes().await.map_err(malformed)?;
-        let text = str::from_utf8(&text)
-            .map_err(|_| wrong(format!("The field `{name}` is not UTF-8; convert its text to UTF-8.")))?;
+        let text = str::from_utf8(&text).map_err(|_| {
+            wrong(format!(
+                "The field `{name}` is not UTF-8; convert its text to UTF-8."
+            ))
+        })?;
         fields.push((name, text.to_owned()));
     };
     let (content_type, coding) = content_type(&file)?;
@@ -156,9 +159,9 @@ fn checked_name(field: &Field) -> Result<String, Problem> {
     if bytes as u64 > PART_HEADERS_BYTES_MAX {
         return Err(too_long_headers());
     }
-    let name = field
-        .name()
-        .ok_or_else(|| wrong("A part of the form has no name; name each field, as in `-F labels=class`, and the file `file`."))?;
+    let name = field.name().ok_or_else(|| {
+        wrong("A part of the form has no name; name each field, as in `-F labels=class`.")
+    })?;
     Ok(name.to_owned())
 }
 
@@ -210,10 +213,15 @@ fn add_to_query(parts: &mut Parts, fields: &[(String, String)]) -> Result<(), Pr
     let query = Serializer::new(query).extend_pairs(fields).finish();
     let mut uri = parts.uri.clone().into_parts();
     let path = format!("{}?{query}", parts.uri.path());
-    let long = |_| wrong("The fields of the form are longer than a URL may be; shorten the lists of columns, or name columns by number.");
+    let long = |_| {
+        wrong(
+            "The fields of the form are longer than a URL may be; name columns by number to shorten them.",
+        )
+    };
     uri.path_and_query = Some(PathAndQuery::try_from(path).map_err(long)?);
-    parts.uri =
-        Uri::from_parts(uri).map_err(|_| wrong("The fields of the form are no parameters; name them like query parameters, as in `-F labels=class`."))?;
+    parts.uri = Uri::from_parts(uri).map_err(|_| {
+        wrong("The fields of the form are no parameters; name them as in `-F labels=class`.")
+    })?;
     Ok(())
 }
 

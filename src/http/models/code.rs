@@ -99,9 +99,7 @@ pub async fn get_model_code(
             Language::Python => "",
             _ => " `language=python` states most models.",
         };
-        source.map_err(|inexact| {
-            Problem::new(Code::INEXACT_PROGRAM, format!("{inexact}.{exact}"))
-        })
+        source.map_err(|inexact| Problem::new(Code::INEXACT_PROGRAM, format!("{inexact}.{exact}")))
     };
     let source = body::compute(Some(permit), work).await?;
     let content_type = format!("{}; charset=utf-8", language.media_type());

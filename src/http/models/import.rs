@@ -147,7 +147,8 @@ pub fn checked(
     };
     let format = model_file::format(&document);
     if file.format != format {
-        let detail = format!("A model file of these members has the format {format}; set `format` to it.");
+        let detail =
+            format!("A model file of these members has the format {format}; set `format` to it.");
         return Err(refused(Code::WRONG_MODEL, "/format", detail));
     }
     let document = check_import(&file.learner, document, &file.sha256).map_err(unfit)?;

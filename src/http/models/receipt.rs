@@ -44,8 +44,7 @@ pub async fn get_model_receipt(
             Err(Problem::new(
                 Code::NO_RECEIPT,
                 format!(
-                    "The model has no receipt: {reason}. Train a model of its own to get one, and GET /v1/models/{{id}} \
-                     describes this one."
+                    "The model has no receipt: {reason}. A model of `POST /v1/learners/{{name}}/train` has one."
                 ),
             ))
         }

@@ -17,7 +17,11 @@ pub(super) const SAME: [(&str, &str, &str); 6] = [
         "",
         "1 1:1 3:1\n-1 2:1\n1 1:1 2:1 3:1\n1 2:1\n1 1:1 3:1\n",
     ),
-    (CSV, "labels=first", "1,1,0,1\n0,0,1,0\n1,1,1,1\n1,0,1,0\n1,1,0,1\n"),
+    (
+        CSV,
+        "labels=first",
+        "1,1,0,1\n0,0,1,0\n1,1,1,1\n1,0,1,0\n1,1,0,1\n",
+    ),
     (
         CSV,
         "labels=class&header=true",

@@ -173,12 +173,20 @@ async fn a_waited_training_is_made_once() {
     let again = send(&service, "k", train).await.expect(200);
     assert!(is_replay(&again));
     assert_eq!(again.json(), first.json());
-    let query = ("/v1/learners/perceptron/train?seed=2&labels=first", CSV, train.2);
+    let query = (
+        "/v1/learners/perceptron/train?seed=2&labels=first",
+        CSV,
+        train.2,
+    );
     assert_eq!(
         send(&service, "k", query).await.problem(422),
         "idempotency-mismatch"
     );
-    let path = ("/v1/learners/winnow/train?seed=1&labels=first", CSV, train.2);
+    let path = (
+        "/v1/learners/winnow/train?seed=1&labels=first",
+        CSV,
+        train.2,
+    );
     assert_eq!(
         send(&service, "k", path).await.problem(422),
         "idempotency-mismatch"
@@ -207,7 +215,12 @@ async fn a_compressed_body_is_the_body_that_it_holds() {
         ("idempotency-key", "k"),
     ];
     let again = service
-        .send(request("POST", "/v1/datasets?labels=first", &headers, packed))
+        .send(request(
+            "POST",
+            "/v1/datasets?labels=first",
+            &headers,
+            packed,
+        ))
         .await;
     assert_eq!(again.expect(201).json(), first.json());
     let longer = format!("{text}1,1,1\n");

@@ -306,7 +306,9 @@ async fn nothing_is_stored() {
     let wide: String = (0..400)
         .map(|row| format!("{},{}\n", row % 2, "0.5,".repeat(99) + "1"))
         .collect();
-    let answer = service.post_as("/v1/previews?labels=first", CSV, wide).await;
+    let answer = service
+        .post_as("/v1/previews?labels=first", CSV, wide)
+        .await;
     assert_eq!(answer.problem(413), "too-large");
     assert!(
         answer.text().contains("stored_bytes_per_key_max"),
@@ -322,7 +324,9 @@ async fn nothing_is_stored() {
     let small = "1,1,0\n".repeat(3000);
     let mut refused = 0;
     for _ in 0..6 {
-        let stored = service.post_as("/v1/datasets?labels=first", CSV, small.clone()).await;
+        let stored = service
+            .post_as("/v1/datasets?labels=first", CSV, small.clone())
+            .await;
         refused += u32::from(stored.status != 201);
     }
     assert!((1..6).contains(&refused), "{refused}");

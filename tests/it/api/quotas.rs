@@ -90,14 +90,20 @@ async fn a_key_stores_so_many_bytes() {
     let bytes = stored.json()["bytes"].as_u64().unwrap();
     assert_eq!(own(&small).await["stored_bytes"]["used"], bytes);
     let many = "1,1,0\n".repeat(100_000);
-    let answer = small.send("POST", "/v1/datasets?labels=first", CSV, &many).await;
+    let answer = small
+        .send("POST", "/v1/datasets?labels=first", CSV, &many)
+        .await;
     let used = format!("{bytes} are in use");
     let named = ["stored_bytes_per_key_max is 5000", used.as_str()];
     refused(&answer, 413, "too-large", &named);
     let half = "1,1,0\n".repeat(300);
-    let first = small.send("POST", "/v1/datasets?labels=first", CSV, &half).await;
+    let first = small
+        .send("POST", "/v1/datasets?labels=first", CSV, &half)
+        .await;
     let first = format!("/v1/datasets/{}", first.expect(201).id());
-    let answer = small.send("POST", "/v1/datasets?labels=first", CSV, &half).await;
+    let answer = small
+        .send("POST", "/v1/datasets?labels=first", CSV, &half)
+        .await;
     refused(&answer, 429, "too-many-bytes", &named[..1]);
     small.send("DELETE", &first, "", "").await.expect(204);
     // The refused dataset has left neither a row nor a blob.
@@ -188,7 +194,9 @@ async fn a_body_that_cannot_fit_is_refused_before_it_comes() {
 async fn what_is_too_much_for_the_service_leaves_no_data() {
     let service = Service::with(&["--stored-bytes-max", "2000"]).await;
     let rows = "1,1,0\n".repeat(10_000);
-    let answer = service.post_as("/v1/datasets?labels=first", CSV, rows.clone()).await;
+    let answer = service
+        .post_as("/v1/datasets?labels=first", CSV, rows.clone())
+        .await;
     refused(&answer, 413, "too-large", &["stored_bytes_max is 2000"]);
     // A queued job would have to keep its data. A job that is computed at once keeps none.
     let path = "/v1/learners/perceptron/train?labels=first";

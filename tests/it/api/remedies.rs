@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use serde_json::{Value, json};
 
+use super::keys::named;
 use super::problems::codes;
 use crate::service::{Answer, Service, long_job, request, short_job, train};
 
@@ -23,26 +24,65 @@ const TABLE: &str = "a,class\n0,x\n1,y\n";
 /// provokes it.
 const ELSEWHERE: [(&str, &str, &str); 11] = [
     ("data-corrupt", "data-corrupt", include_str!("../damage.rs")),
-    ("internal", "internal", include_str!("../../faults/alerts/requests.rs")),
+    (
+        "internal",
+        "internal",
+        include_str!("../../faults/alerts/requests.rs"),
+    ),
     ("no-memory", "no-memory", include_str!("memory.rs")),
-    ("session-busy", "sixteen_writers", include_str!("sessions.rs")),
+    (
+        "session-busy",
+        "sixteen_writers",
+        include_str!("sessions.rs"),
+    ),
     ("storage-full", "storage-full", include_str!("uploads.rs")),
-    ("store-limit", "store-limit", include_str!("amplification.rs")),
+    (
+        "store-limit",
+        "store-limit",
+        include_str!("amplification.rs"),
+    ),
     ("timeout", "timeout", include_str!("sessions.rs")),
-    ("too-many-at-once", "too-many-at-once", include_str!("permits.rs")),
-    ("too-many-connections", "half of connections_max", include_str!("../../faults/tenants.rs")),
-    ("too-many-streams", "too-many-streams", include_str!("permits.rs")),
-    ("unavailable", "unavailable", include_str!("../blobs/store_away.rs")),
+    (
+        "too-many-at-once",
+        "too-many-at-once",
+        include_str!("permits.rs"),
+    ),
+    (
+        "too-many-connections",
+        "half of connections_max",
+        include_str!("../../faults/tenants.rs"),
+    ),
+    (
+        "too-many-streams",
+        "too-many-streams",
+        include_str!("permits.rs"),
+    ),
+    (
+        "unavailable",
+        "unavailable",
+        include_str!("../blobs/store_away.rs"),
+    ),
 ];
 
 /// Whether a detail names what mends the request: something in code, a route, a setting, or a change to make.
 fn names_a_remedy(detail: &str) -> bool {
-    const NAMES: [&str; 8] = ["`", "--", "GET /", "POST /", "_max", "Retry-After", "Content-Type", "Accept"];
-    const CHANGES: [&str; 24] = [
-        "send", "use", "write", "remove", "rename", "say", "name", "add", "delete", "cancel", "wait", "retry", "give", "export",
-        "omit", "set", "raise", "declare", "must", "are:", "train", "request", "convert", "supports",
+    const NAMES: [&str; 8] = [
+        "`",
+        "--",
+        "GET /",
+        "POST /",
+        "_max",
+        "Retry-After",
+        "Content-Type",
+        "Accept",
     ];
-    let mut words = detail.split(|character: char| !(character.is_alphanumeric() || character == ':'));
+    const CHANGES: [&str; 24] = [
+        "send", "use", "write", "remove", "rename", "say", "name", "add", "delete", "cancel",
+        "wait", "retry", "give", "export", "omit", "set", "raise", "declare", "must", "are:",
+        "train", "request", "convert", "supports",
+    ];
+    let mut words =
+        detail.split(|character: char| !(character.is_alphanumeric() || character == ':'));
     NAMES.iter().any(|name| detail.contains(name))
         || words.any(|word| CHANGES.contains(&word.to_lowercase().as_str()))
 }
@@ -59,8 +99,13 @@ fn job(learner: &str, more: Value) -> Value {
 
 /// The file of a model of a small table, and the path of the model.
 async fn model(service: &Service) -> (Value, String) {
-    let trained = service.post_as(&format!("{TRAIN}&seed=1"), CSV, TABLE).await;
-    let id = trained.expect(200).json()["result"]["model"].as_str().unwrap().to_owned();
+    let trained = service
+        .post_as(&format!("{TRAIN}&seed=1"), CSV, TABLE)
+        .await;
+    let id = trained.expect(200).json()["result"]["model"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let path = format!("/v1/models/{id}");
     (service.get(&path).await.expect(200).json(), path)
 }
@@ -91,11 +136,17 @@ async fn imported(name: &str, value: Value) -> Answer {
 /// The answer of a session after some examples.
 async fn session(asked: Value, headers: &[(&str, &str)]) -> Answer {
     let service = Service::start().await;
-    let opened = service.post_json("/v1/sessions", &asked).await.expect(201).json();
+    let opened = service
+        .post_json("/v1/sessions", &asked)
+        .await
+        .expect(201)
+        .json();
     let path = format!("/v1/sessions/{}/examples", opened["id"].as_str().unwrap());
     let examples = json!({"labelled": {"examples": [{"x": "101", "y": 1}, {"x": "111", "y": 1}]}});
     let headers = [&[("content-type", JSON)], headers].concat();
-    service.send(request("POST", &path, &headers, examples.to_string())).await
+    service
+        .send(request("POST", &path, &headers, examples.to_string()))
+        .await
 }
 
 /// Two requests under one Idempotency-Key, with a deletion between them if `deletes`.
@@ -104,11 +155,16 @@ async fn repeated(second: &str, deletes: bool) -> Answer {
     let headers = [("content-type", CSV), ("idempotency-key", "k")];
     let send = async |body: &str| {
         let body = body.to_owned();
-        service.send(request("POST", DATASETS, &headers, body)).await
+        service
+            .send(request("POST", DATASETS, &headers, body))
+            .await
     };
     let id = send(TABLE).await.expect(201).id();
     if deletes {
-        service.delete(&format!("{DATASETS}/{id}")).await.expect(204);
+        service
+            .delete(&format!("{DATASETS}/{id}"))
+            .await
+            .expect(204);
     }
     send(second).await
 }
@@ -127,7 +183,9 @@ async fn in_flight() -> Answer {
         answer = &mut first => panic!("{answer:?}"),
         begun = is_read => begun.unwrap(),
     }
-    service.send(request("POST", DATASETS, &headers, TABLE)).await
+    service
+        .send(request("POST", DATASETS, &headers, TABLE))
+        .await
 }
 
 /// Data that no format can read as they stand.
@@ -136,40 +194,81 @@ async fn unreadable(code: &str) -> Option<Answer> {
         "syntax" => data(JSON, "{]").await,
         "schema" => data(JSON, "{\"date\": 1}").await,
         "out-of-range" => submitted(job("perceptron", json!({"stop": {"max_seconds": -1}}))).await,
-        "invalid-parameter" => with_headers("/v1/datasets?header=maybe", &[("content-type", CSV)], TABLE).await,
+        "invalid-parameter" => {
+            with_headers("/v1/datasets?header=maybe", &[("content-type", CSV)], TABLE).await
+        }
         "unequal-length" => data(CSV, "a,class\n0,x\n1\n").await,
         "wrong-shape" => {
             let service = Service::start().await;
             let (_, path) = model(&service).await;
             let id = path.rsplit('/').next().unwrap();
             let tensor = json!({"name": "x", "shape": [2, 1], "datatype": "BOOL", "data": [true]});
-            service.post_json(&format!("/v2/models/{id}/infer"), &json!({"inputs": [tensor]})).await
+            service
+                .post_json(
+                    &format!("/v2/models/{id}/infer"),
+                    &json!({"inputs": [tensor]}),
+                )
+                .await
         }
         "empty-data" => data(CSV, "").await,
         "bad-bit" => data(NDJSON, "{\"x\": \"102\", \"y\": 1}\n").await,
         "bad-value" => data(LIBSVM, "1 1:x\n").await,
         "bad-label" => data(NDJSON, "{\"x\": \"10\", \"y\": 3}\n").await,
-        "mixed-labels" => data(NDJSON, "{\"x\": \"10\", \"y\": 0}\n{\"x\": \"10\", \"y\": -1}\n").await,
+        "mixed-labels" => {
+            data(
+                NDJSON,
+                "{\"x\": \"10\", \"y\": 0}\n{\"x\": \"10\", \"y\": -1}\n",
+            )
+            .await
+        }
         "mixed-lines" => data(NDJSON, "{\"x\": \"10\", \"y\": 1}\n10\n").await,
         "bad-index" => data(LIBSVM, "1 0:1\n").await,
         "index-order" => data(LIBSVM, "1 2:1 1:1\n").await,
         "bad-form" => {
-            let body = "--b\r\ncontent-disposition: form-data; name=\"labels\"\r\n\r\nclass\r\n--b--\r\n";
+            let body =
+                "--b\r\ncontent-disposition: form-data; name=\"labels\"\r\n\r\nclass\r\n--b--\r\n";
             data("multipart/form-data; boundary=b", body).await
         }
-        "bad-base64" => data(JSON, "{\"data\": {\"packed\": {\"n\": 8, \"rows\": \"!!!!\"}}}").await,
+        "bad-base64" => {
+            data(
+                JSON,
+                "{\"data\": {\"packed\": {\"n\": 8, \"rows\": \"!!!!\"}}}",
+            )
+            .await
+        }
         "unsupported" => data("text/x-arff", "@relation r\n@attribute a string\n").await,
-        "bad-option" => with_headers("/v1/datasets?header=true", &[("content-type", LIBSVM)], "1 1:1\n").await,
+        "bad-option" => {
+            with_headers(
+                "/v1/datasets?header=true",
+                &[("content-type", LIBSVM)],
+                "1 1:1\n",
+            )
+            .await
+        }
         "too-deep" => data(JSON, "[".repeat(100)).await,
         "truncated" => data(JSON, "{").await,
-        "bad-coding" => with_headers(DATASETS, &[("content-type", CSV), ("content-encoding", "gzip")], TABLE).await,
+        "bad-coding" => {
+            with_headers(
+                DATASETS,
+                &[("content-type", CSV), ("content-encoding", "gzip")],
+                TABLE,
+            )
+            .await
+        }
         "unreadable" => {
             let frames = [Ok(Bytes::from_static(b"a,cl")), Err(Error::other("gone"))];
             data(CSV, Body::from_stream(stream::iter(frames))).await
         }
         "table-option" => data(CSV, "1,2\n3,4\n").await,
         "unsupported-media-type" => data("text/plain", TABLE).await,
-        "unknown-coding" => with_headers(DATASETS, &[("content-type", CSV), ("content-encoding", "br")], TABLE).await,
+        "unknown-coding" => {
+            with_headers(
+                DATASETS,
+                &[("content-type", CSV), ("content-encoding", "br")],
+                TABLE,
+            )
+            .await
+        }
         _ => return None,
     };
     Some(answer)
@@ -179,35 +278,57 @@ async fn unreadable(code: &str) -> Option<Answer> {
 async fn not_allowed(code: &str) -> Option<Answer> {
     let service = Service::start().await;
     let answer = match code {
-        "foreign-host" => service.send(request("GET", "/livez", &[("host", "evil.example")], "")).await,
+        "foreign-host" => {
+            service
+                .send(request("GET", "/livez", &[("host", "evil.example")], ""))
+                .await
+        }
         "foreign-origin" => {
             let headers = [("content-type", CSV), ("origin", "http://evil.example")];
-            service.send(request("POST", DATASETS, &headers, TABLE)).await
+            service
+                .send(request("POST", DATASETS, &headers, TABLE))
+                .await
         }
-        "not-found" => service.get("/v1/jobs/job_018bcfe568007000b333333333333333").await,
+        "not-found" => {
+            service
+                .get("/v1/jobs/job_018bcfe568007000b333333333333333")
+                .await
+        }
         "method-not-allowed" => service.send(request("PUT", "/v1/jobs", &[], "")).await,
         "not-acceptable" => {
             let id = service.post_as(DATASETS, CSV, TABLE).await.expect(201).id();
             let path = format!("{DATASETS}/{id}/examples");
-            service.send(request("GET", &path, &[("accept", "image/png")], "")).await
+            service
+                .send(request("GET", &path, &[("accept", "image/png")], ""))
+                .await
         }
         "wrong-state" => {
             let job = service.run(&short_job()).await;
-            service.post(&format!("/v1/jobs/{}/cancel", job["id"].as_str().unwrap())).await
+            service
+                .post(&format!("/v1/jobs/{}/cancel", job["id"].as_str().unwrap()))
+                .await
         }
         "dataset-in-use" => {
             let service = Service::idle(&[]).await;
             let id = service.post_as(DATASETS, CSV, TABLE).await.expect(201).id();
-            service.submit(&train(json!({"name": "perceptron"}), json!({"dataset": id}))).await;
+            service
+                .submit(&train(
+                    json!({"name": "perceptron"}),
+                    json!({"dataset": id}),
+                ))
+                .await;
             service.delete(&format!("{DATASETS}/{id}")).await
         }
         "unauthorized" => {
-            let key = halfspace::records::NewKey { name: "a".to_owned(), ..Default::default() };
-            service.key(key).await;
+            service.key(named("a")).await;
             service.get("/v1/jobs").await
         }
         "too-many-jobs" | "queue-full" => {
-            let limit = if code == "queue-full" { "--jobs-queued-max" } else { "--jobs-queued-per-key-max" };
+            let limit = if code == "queue-full" {
+                "--jobs-queued-max"
+            } else {
+                "--jobs-queued-per-key-max"
+            };
             let service = Service::idle(&[limit, "1"]).await;
             service.submit(&long_job(1)).await;
             service.post_json("/v1/jobs", &long_job(2)).await
@@ -249,39 +370,82 @@ async fn not_allowed(code: &str) -> Option<Answer> {
 async fn unfit(code: &str) -> Option<Answer> {
     let none = "018bcfe568007000b333333333333333";
     let answer = match code {
-        "stale-position" => session(json!({"learner": {"name": "perceptron"}, "n": 3}), &[("if-match", "\"7\"")]).await,
+        "stale-position" => {
+            session(
+                json!({"learner": {"name": "perceptron"}, "n": 3}),
+                &[("if-match", "\"7\"")],
+            )
+            .await
+        }
         "session-ended" => {
-            let asked = json!({"learner": {"name": "perceptron"}, "n": 3, "stop": {"max_examples": 1}});
+            let asked =
+                json!({"learner": {"name": "perceptron"}, "n": 3, "stop": {"max_examples": 1}});
             session(asked, &[]).await
         }
         "unknown-learner" => submitted(job("perceptrom", json!({}))).await,
         "not-on-line" => {
             let service = Service::start().await;
-            service.post_json("/v1/sessions", &json!({"learner": {"name": "pocket"}, "n": 3})).await
+            service
+                .post_json(
+                    "/v1/sessions",
+                    &json!({"learner": {"name": "pocket"}, "n": 3}),
+                )
+                .await
         }
-        "unknown-dataset" => submitted(job("perceptron", json!({"data": {"dataset": format!("dat_{none}")}}))).await,
-        "unknown-model" => submitted(job("perceptron", json!({"warm_start": format!("mdl_{none}")}))).await,
+        "unknown-dataset" => {
+            submitted(job(
+                "perceptron",
+                json!({"data": {"dataset": format!("dat_{none}")}}),
+            ))
+            .await
+        }
+        "unknown-model" => {
+            submitted(job(
+                "perceptron",
+                json!({"warm_start": format!("mdl_{none}")}),
+            ))
+            .await
+        }
         "unknown-model-format" => imported("format", json!("halfspace-model/99")).await,
         "model-altered" => imported("classes", json!(["y", "x"])).await,
         "wrong-model" => imported("features", json!(["a", "b"])).await,
-        "wrong-data" => submitted(job("winnow", json!({"data": {"labelled": {"examples": [{"x": [0.5], "y": 1}]}}}))).await,
+        "wrong-data" => {
+            submitted(job(
+                "winnow",
+                json!({"data": {"labelled": {"examples": [{"x": [0.5], "y": 1}]}}}),
+            ))
+            .await
+        }
         "no-feature-weights" | "no-receipt" | "inexact-program" => {
             let service = Service::start().await;
-            let learner = if code == "no-feature-weights" { "kernel-perceptron" } else { "perceptron" };
+            let learner = if code == "no-feature-weights" {
+                "kernel-perceptron"
+            } else {
+                "perceptron"
+            };
             let path = format!("/v1/learners/{learner}/train?max_passes=1&seed=1");
-            let trained = service.post_as(&path, CSV, "a,class\n0.5,x\n1.5,y\n0.25,x\n").await;
+            let trained = service
+                .post_as(&path, CSV, "a,class\n0.5,x\n1.5,y\n0.25,x\n")
+                .await;
             let trained = match trained.status.is_success() {
                 true => trained,
                 false => service.post_as(&path, CSV, TABLE).await,
             };
-            let id = trained.expect(200).json()["result"]["model"].as_str().unwrap().to_owned();
+            let id = trained.expect(200).json()["result"]["model"]
+                .as_str()
+                .unwrap()
+                .to_owned();
             let model = format!("/v1/models/{id}");
             match code {
                 "no-feature-weights" => service.get(&format!("{model}/weights.npy")).await,
                 "inexact-program" => service.get(&format!("{model}/code?language=excel")).await,
                 _ => {
                     let file = service.get(&model).await.expect(200).json();
-                    let copy = service.post_json("/v1/models", &file).await.expect(201).id();
+                    let copy = service
+                        .post_json("/v1/models", &file)
+                        .await
+                        .expect(201)
+                        .id();
                     service.get(&format!("/v1/models/{copy}/receipt")).await
                 }
             }
@@ -289,32 +453,42 @@ async fn unfit(code: &str) -> Option<Answer> {
         "answer-too-long" => {
             let service = Service::start().await;
             let path = "/v1/constructions/kernel-perceptron-adversary";
-            service.post_json(path, &json!({"n": 100_000, "size": 10_000})).await
+            service
+                .post_json(path, &json!({"n": 100_000, "size": 10_000}))
+                .await
         }
         "intractable" => {
             let target = json!({"binary_weights": {}});
-            let data = json!({"generated": {"n": 101, "target": target, "sampling": "uniform-positive"}});
+            let data =
+                json!({"generated": {"n": 101, "target": target, "sampling": "uniform-positive"}});
             submitted(job("directed-drift", json!({"data": data}))).await
         }
         "too-much-work" => {
             let service = Service::with(&["--answer-seconds-max", "0.001"]).await;
             let data = json!({"labelled": {"examples": [
                 {"x": "1".repeat(20), "y": 1}, {"x": "0".repeat(20), "y": -1}]}});
-            let job = service.run(&train(json!({"name": "kernel-winnow"}), data)).await;
+            let job = service
+                .run(&train(json!({"name": "kernel-winnow"}), data))
+                .await;
             let id = job["result"]["model"].as_str();
             let rows = format!("{}\n", ["1"; 20].join(",")).repeat(40);
-            service.post_as(&format!("/v1/models/{}/predict", id.unwrap()), CSV, rows).await
+            service
+                .post_as(&format!("/v1/models/{}/predict", id.unwrap()), CSV, rows)
+                .await
         }
         "wrong-stop" => {
             let service = Service::start().await;
-            let asked = json!({"learner": {"name": "perceptron"}, "n": 3, "stop": {"max_passes": 3}});
+            let asked =
+                json!({"learner": {"name": "perceptron"}, "n": 3, "stop": {"max_passes": 3}});
             service.post_json("/v1/sessions", &asked).await
         }
         "wrong-start" => {
             let service = Service::start().await;
             let (_, path) = model(&service).await;
             let id = path.rsplit('/').next().unwrap();
-            service.post_json("/v1/jobs", &job("perceptron", json!({"warm_start": id}))).await
+            service
+                .post_json("/v1/jobs", &job("perceptron", json!({"warm_start": id})))
+                .await
         }
         "callback-not-configured" | "bad-callback" => {
             let settings: &[&str] = match code {
@@ -323,7 +497,10 @@ async fn unfit(code: &str) -> Option<Answer> {
             };
             let mut job = short_job();
             job["callback"] = json!("http://10.0.0.1/");
-            Service::idle(settings).await.post_json("/v1/jobs", &job).await
+            Service::idle(settings)
+                .await
+                .post_json("/v1/jobs", &job)
+                .await
         }
         _ => return None,
     };
@@ -348,7 +525,9 @@ async fn each_code_is_provoked_and_its_detail_names_a_remedy() {
             },
         };
         let Some(answer) = answer else {
-            faults.push(format!("{code}: no request provokes it; add one to this file"));
+            faults.push(format!(
+                "{code}: no request provokes it; add one to this file"
+            ));
             continue;
         };
         let problem = answer.json();
@@ -362,10 +541,19 @@ async fn each_code_is_provoked_and_its_detail_names_a_remedy() {
 
 #[test]
 fn a_detail_without_a_remedy_is_told_apart() {
-    for detail in ["There is no such job.", "The value is not finite.", "Two of them differ."] {
+    for detail in [
+        "There is no such job.",
+        "The value is not finite.",
+        "Two of them differ.",
+    ] {
         assert!(!names_a_remedy(detail), "{detail}");
     }
-    for detail in ["`labels=last`", "Raise --n-max.", "the limit n_max is 64", "Write such an example as 1:0."] {
+    for detail in [
+        "`labels=last`",
+        "Raise --n-max.",
+        "the limit n_max is 64",
+        "Write such an example as 1:0.",
+    ] {
         assert!(names_a_remedy(detail), "{detail}");
     }
 }

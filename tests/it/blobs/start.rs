@@ -169,7 +169,12 @@ async fn blobs_in_a_folder_elsewhere_are_kept_there() {
     let headers = [("content-type", "text/csv")];
     let stored = program
         .client()
-        .send("POST", "/v1/datasets?labels=first", &headers, b"1,1\n-1,0\n")
+        .send(
+            "POST",
+            "/v1/datasets?labels=first",
+            &headers,
+            b"1,1\n-1,0\n",
+        )
         .await;
     let dataset = stored.unwrap().expect(201).id();
     assert!(

@@ -2189,6 +2189,9 @@ class MissingCells(Struct, kw_only=True, omit_defaults=True):
     treatment: Missing
     """The treatment of missing cells."""
 
+    words: list[str] | None = None
+    """The texts that `missing_values` declares missing cells."""
+
 
 class MistakeBound(Struct, kw_only=True, omit_defaults=True):
     """A bound on the number of mistakes."""
@@ -3492,6 +3495,8 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
     labels: str | None = None
 
     missing: str | None = None
+
+    missing_values: str | None = None
 
     n: int | None = None
 

@@ -260,7 +260,8 @@ impl ColumnScan {
         let (number_cells, word_cells) = (cells(&numbers), cells(&words));
         let is_fraction = |value: &&ColumnValue| matches!(value.cell, Cell::Number(number) if number.fract() != 0.0);
         let is_code = |value: &&ColumnValue| is_code(value.text.as_bytes());
-        let is_respelled = self.is_respelled || self.plain_numbers > 0 && numbers.iter().any(is_fraction);
+        let is_respelled =
+            self.is_respelled || self.plain_numbers > 0 && numbers.iter().any(is_fraction);
         if !is_respelled && (words.len() > ODD_SPELLINGS_MAX || numbers.iter().any(is_code)) {
             return None;
         }

@@ -1,15 +1,15 @@
 //! The columns of a table: their names, their roles and the description of the finished table.
 
 use super::bare_line::LabelPlace;
-use super::cell::{Cell, is_missing};
+use super::cell::Cell;
 use super::column_scan::{ColumnScan, ColumnValue};
 use super::encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, TableEncoding,
 };
 use super::options::{KindName, Numbers, TableOptions};
-use crate::error::{Fault, FormatErrorKind, excerpt};
-use crate::text::numbers::parse_number;
+use super::unnamed::Unnamed;
 use crate::LabelsColumn;
+use crate::error::{Fault, FormatErrorKind, excerpt};
 
 /// Names of the column that holds the labels if the request names no column.
 const LABEL_NAMES: [&str; 4] = ["label", "class", "target", "y"];
@@ -40,58 +40,10 @@ pub(crate) struct TableColumn {
     unnamed: Unnamed,
 }
 
-/// The rows after which a first column counts them in a table without names. Of two rows the numbers 0 and 1 may be
-/// bits. A column without a name beside columns with names is no feature that someone meant, so one row is enough.
-const COUNTED_ROWS_MIN: u64 = 3;
-
-/// What the rows so far tell about a column without a name, which may be no feature.
-#[derive(Clone, Copy, PartialEq)]
-enum Unnamed {
-    /// The column has a name, or its cells are values.
-    No,
-    /// No row so far. A column may count the rows after so many of them, or only be empty.
-    Begins { counts_from: Option<u64> },
-    /// Every cell was the number of its row.
-    Counts {
-        last: u64,
-        rows: u64,
-        counts_from: u64,
-    },
-    /// Every cell was missing.
-    Empty,
-}
-
 impl TableColumn {
-    /// Reads the next cell of a column without a name. The rows are counted from 0 or from 1.
+    /// Reads the next cell of a column without a name.
     pub(crate) fn watch(&mut self, text: &[u8]) {
-        let number = || {
-            parse_number(text)
-                .ok()
-                .filter(|number| number.fract() == 0.0)
-        };
-        self.unnamed = match self.unnamed {
-            Unnamed::Begins { .. } | Unnamed::Empty if is_missing(text) => Unnamed::Empty,
-            Unnamed::Begins {
-                counts_from: Some(counts_from),
-            } => match number() {
-                Some(first) if first == 0.0 || first == 1.0 => Unnamed::Counts {
-                    last: first as u64,
-                    rows: 1,
-                    counts_from,
-                },
-                _ => Unnamed::No,
-            },
-            Unnamed::Counts {
-                last,
-                rows,
-                counts_from,
-            } if number() == Some((last + 1) as f64) => Unnamed::Counts {
-                last: last + 1,
-                rows: rows + 1,
-                counts_from,
-            },
-            _ => Unnamed::No,
-        };
+        self.unnamed = self.unnamed.after(text);
     }
 
     /// Whether every cell of a column without a name was missing.
@@ -106,13 +58,7 @@ impl TableColumn {
 
     /// The reason why a column without a name is no feature, as the rows so far tell.
     pub(crate) fn no_feature(&self) -> Option<&'static str> {
-        match self.unnamed {
-            Unnamed::Counts {
-                rows, counts_from, ..
-            } if rows >= counts_from => Some("the column has no name and counts the rows"),
-            Unnamed::Empty => Some("the column has no name and no value"),
-            _ => None,
-        }
+        self.unnamed.no_feature()
     }
 
     /// The column as the value of an option in a URL: the name, or the number if the name needs an escape or has a
@@ -152,18 +98,8 @@ impl TableColumns {
                 .map(|number| format!("column_{number}"))
                 .collect()
         };
-        let unnamed = |at: usize, name: &str| match (has_header, name) {
-            (true, "") => Unnamed::Begins {
-                counts_from: Some(1),
-            },
-            (false, _) if at == 0 => Unnamed::Begins {
-                counts_from: Some(COUNTED_ROWS_MIN),
-            },
-            (false, _) if at + 1 == count => Unnamed::Begins { counts_from: None },
-            _ => Unnamed::No,
-        };
         let column = |(at, name): (usize, String)| TableColumn {
-            unnamed: unnamed(at, &name),
+            unnamed: Unnamed::of(at, count, has_header, &name),
             name,
             ignored: None,
             kind: None,
@@ -232,8 +168,7 @@ impl TableColumns {
     /// Returns the place of the label if the cells of all other columns are features in their order.
     pub(crate) fn label_place(&self) -> Option<LabelPlace> {
         let is_read = |(at, column): (usize, &TableColumn)| {
-            self.label == Some(at)
-                || column.ignored.is_none() && !column.is_open()
+            self.label == Some(at) || column.ignored.is_none() && !column.is_open()
         };
         if !self.columns.iter().enumerate().all(is_read) {
             return None;
@@ -444,7 +379,8 @@ impl TableColumns {
 
     /// Returns the columns that may turn out to be no features.
     pub(crate) fn open(&self) -> Vec<usize> {
-        let is_open = |&at: &usize| self.columns[at].is_open() && self.columns[at].ignored.is_none();
+        let is_open =
+            |&at: &usize| self.columns[at].is_open() && self.columns[at].ignored.is_none();
         (0..self.columns.len()).filter(is_open).collect()
     }
 

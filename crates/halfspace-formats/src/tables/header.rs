@@ -22,7 +22,7 @@ pub(crate) fn names<'c>(
     let mut seen = HashSet::new();
     let read = |index: usize| {
         let name = name(cell(index)).map_err(|fault| {
-            let detail = format!("The name of column {} is {}", index + 1, fault.detail);
+            let detail = format!("The name of column {}: {}", index + 1, fault.detail);
             (index, Fault { detail, ..fault })
         })?;
         if !name.is_empty() && !seen.insert(name) {

@@ -51,7 +51,9 @@ impl TableScan {
             .collect();
         let mut number = 0;
         if let Some(plain) = &mut plain {
-            let features: Vec<usize> = (0..columns.len()).filter(|&at| table.label != Some(at)).collect();
+            let features: Vec<usize> = (0..columns.len())
+                .filter(|&at| table.label != Some(at))
+                .collect();
             plain.data.for_each_row(plain.zero_bit_value, |values, _| {
                 number += 1;
                 for (&at, &value) in features.iter().zip(values) {
@@ -227,7 +229,10 @@ impl TableScan {
 
 /// Counts the cells of each value in the columns of numbers and other texts.
 fn count_mixed(columns: &mut [ColumnScan], cells: &mut Cells) -> Result<(), FormatError> {
-    let mixed = columns.iter().enumerate().filter(|(_, scan)| scan.is_mixed());
+    let mixed = columns
+        .iter()
+        .enumerate()
+        .filter(|(_, scan)| scan.is_mixed());
     let mixed = mixed.map(|(at, scan)| (at, vec![0; scan.values.len()]));
     let mut mixed: Vec<(usize, Vec<u64>)> = mixed.collect();
     if mixed.is_empty() {

@@ -32,9 +32,14 @@ fn read(format: Format, body: &str) -> Result<Parsed, FormatError> {
 
 /// The options for a table without names, whose label comes first.
 fn first_label(format: Format, options: &Options) -> Options {
-    let is_open = matches!(format, Format::Csv | Format::Tsv | Format::Xlsx) && options.labels.is_none();
+    let is_open =
+        matches!(format, Format::Csv | Format::Tsv | Format::Xlsx) && options.labels.is_none();
     Options {
-        labels: if is_open { Some(LabelsColumn::First) } else { options.labels.clone() },
+        labels: if is_open {
+            Some(LabelsColumn::First)
+        } else {
+            options.labels.clone()
+        },
         ..options.clone()
     }
 }

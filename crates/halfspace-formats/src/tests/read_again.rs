@@ -10,9 +10,50 @@ use crate::{KindName, Missing, Numbers, TableEncoding, TableOptions};
 
 /// Spellings that readers of numbers and words treat differently.
 const CELLS: [&str; 44] = [
-    "0", "1", "-1", "+1", "01", "007", " 07 ", " 5", "0x10", "1_000", "\u{661}", "-0", "+0", ".5", "5.", "1e3", "1E3", "1e400",
-    "-1e400", "Infinity", "inf", "NaN", "nan", "NA", "?", "", "N/A", "-", "null", "true", "TRUE", "f", "no", "yes", "x", "a b",
-    "2.0", "2", "1.50", "9007199254740993", "3", "4", "0.5", "é",
+    "0",
+    "1",
+    "-1",
+    "+1",
+    "01",
+    "007",
+    " 07 ",
+    " 5",
+    "0x10",
+    "1_000",
+    "\u{661}",
+    "-0",
+    "+0",
+    ".5",
+    "5.",
+    "1e3",
+    "1E3",
+    "1e400",
+    "-1e400",
+    "Infinity",
+    "inf",
+    "NaN",
+    "nan",
+    "NA",
+    "?",
+    "",
+    "N/A",
+    "-",
+    "null",
+    "true",
+    "TRUE",
+    "f",
+    "no",
+    "yes",
+    "x",
+    "a b",
+    "2.0",
+    "2",
+    "1.50",
+    "9007199254740993",
+    "3",
+    "4",
+    "0.5",
+    "é",
 ];
 
 /// The values of the rows, and the labels.
@@ -20,7 +61,13 @@ fn values(parsed: &Parsed) -> (Vec<Vec<f64>>, String) {
     let row = |row: usize| match parsed.data.features() {
         Features::Boolean(matrix) => {
             let bits = matrix.row(row).to_bit_string();
-            let bit = |bit| if bit == '1' { 1.0 } else { parsed.zero_bit_value };
+            let bit = |bit| {
+                if bit == '1' {
+                    1.0
+                } else {
+                    parsed.zero_bit_value
+                }
+            };
             bits.chars().map(bit).collect()
         }
         Features::Real(matrix) => matrix.row(row).to_vec(),
@@ -115,7 +162,8 @@ proptest! {
 
 /// Reads a table of comma-separated values and returns it with its encoding.
 fn table(body: &str, options: &Options) -> (Parsed, TableEncoding) {
-    let parsed = parse(Format::Csv, body.as_bytes(), options).unwrap_or_else(|error| panic!("{body}: {error}"));
+    let parsed = parse(Format::Csv, body.as_bytes(), options)
+        .unwrap_or_else(|error| panic!("{body}: {error}"));
     let table = parsed.table.clone().expect("a table");
     (parsed, Arc::unwrap_or_clone(table))
 }
@@ -158,7 +206,10 @@ fn numbers_with_a_leading_zero_are_read_again() {
     // A model without an encoding reads the same numbers.
     let mut plain = query(&[("labels", "none")]);
     plain.table.numbers_only = true;
-    assert_eq!(values(&parse(Format::Csv, "01,2.5\n".as_bytes(), &plain).unwrap()).0, [[1.0, 2.5]]);
+    assert_eq!(
+        values(&parse(Format::Csv, "01,2.5\n".as_bytes(), &plain).unwrap()).0,
+        [[1.0, 2.5]]
+    );
 }
 
 #[test]
@@ -184,7 +235,10 @@ fn a_value_that_a_column_of_bits_did_not_have_is_refused_in_any_row() {
             (Format::Tsv, tsv),
         ] {
             let error = refusal(format, body.as_bytes(), &options);
-            assert!(error.detail.contains("does not know the value"), "{body}: {error}");
+            assert!(
+                error.detail.contains("does not know the value"),
+                "{body}: {error}"
+            );
             assert!(error.detail.contains(remedy), "{error}");
         }
     }
@@ -213,13 +267,23 @@ fn a_column_that_counts_the_rows_is_ignored_also_if_rows_are_left_out() {
     let body = ",a,b,label\n0,1,1,1\n1,?,0,0\n2,0,1,1\n3,0,0,0\n4,1,0,0\n";
     let drop = query(&[("missing", "drop")]);
     let (trained, encoding) = table(body, &drop);
-    assert_eq!(encoding.ignored[0].why, "the column has no name and counts the rows");
-    assert_eq!((values(&trained).0.len(), encoding.missing.rows_dropped), (4, 1));
+    assert_eq!(
+        encoding.ignored[0].why,
+        "the column has no name and counts the rows"
+    );
+    assert_eq!(
+        (values(&trained).0.len(), encoding.missing.rows_dropped),
+        (4, 1)
+    );
     let mut again = like(encoding);
     again.table.missing = Some(Missing::Drop);
     assert_eq!(values(&table(body, &again).0), values(&trained));
-    let objects = "{\"\": 0, \"a\": 1, \"label\": 1}\n{\"\": 1, \"a\": \"?\", \"label\": 0}\n{\"\": 2, \"a\": 0, \"label\": 0}\n";
-    for (format, body) in [(Format::Tsv, body.replace(',', "\t")), (Format::Ndjson, objects.to_owned())] {
+    let objects = "{\"\": 0, \"a\": 1, \"label\": 1}\n\
+                   {\"\": 1, \"a\": \"?\", \"label\": 0}\n{\"\": 2, \"a\": 0, \"label\": 0}\n";
+    for (format, body) in [
+        (Format::Tsv, body.replace(',', "\t")),
+        (Format::Ndjson, objects.to_owned()),
+    ] {
         let parsed = parse(format, body.as_bytes(), &drop).unwrap();
         assert_eq!(parsed.table.unwrap().ignored.len(), 1, "{body}");
     }
@@ -238,18 +302,32 @@ fn a_first_column_that_counts_the_rows_is_ignored_without_names() {
     for body in ["0,5,x\n1,6,y\n", "1,5,x\n2,6,x\n3,4,y\n5,8,y\n"] {
         assert_eq!(table(body, &last).1.ignored, [], "{body}");
     }
-    let stated = query(&[("labels", "last"), ("header", "false"), ("kinds", "1:number")]);
+    let stated = query(&[
+        ("labels", "last"),
+        ("header", "false"),
+        ("kinds", "1:number"),
+    ]);
     assert_eq!(table(body, &stated).1.ignored, []);
-    let wide: String = (1..400).map(|row| format!("{row},{},{}\n", row % 7, row % 2)).collect();
+    let wide: String = (1..400)
+        .map(|row| format!("{row},{},{}\n", row % 7, row % 2))
+        .collect();
     assert_eq!(table(&wide, &last).1.ignored.len(), 1);
 }
 
 #[test]
 fn a_column_without_names_has_the_name_that_answers_give_it() {
-    let options = query(&[("header", "false"), ("labels", "last"), ("kinds", "column_2:nominal")]);
+    let options = query(&[
+        ("header", "false"),
+        ("labels", "last"),
+        ("kinds", "column_2:nominal"),
+    ]);
     let (_, encoding) = table("7,5,x\n2,6,x\n3,4,y\n", &options);
     assert_eq!(encoding.columns[1].kind.name(), KindName::Nominal);
-    let options = query(&[("header", "false"), ("labels", "column_3"), ("ignore", "column_1")]);
+    let options = query(&[
+        ("header", "false"),
+        ("labels", "column_3"),
+        ("ignore", "column_1"),
+    ]);
     assert_eq!(table("7,5,x\n2,6,x\n3,4,y\n", &options).1.columns.len(), 1);
 }
 
@@ -261,7 +339,12 @@ fn a_table_without_names_needs_its_label_column() {
     ] {
         let error = crate::parse(format, body.as_bytes(), &Options::default()).expect_err(body);
         assert_eq!(error.kind, FormatErrorKind::TableOption);
-        for remedy in ["`labels=first`", "`labels=last`", "`labels=2`", "`header=true`"] {
+        for remedy in [
+            "`labels=first`",
+            "`labels=last`",
+            "`labels=2`",
+            "`header=true`",
+        ] {
             assert!(error.detail.contains(remedy), "{error}");
         }
     }
@@ -274,10 +357,17 @@ fn bytes_that_are_no_utf_8_are_never_a_name() {
     let classes = b"a,class\n1,M\xfcller\n2,M\xf6ller\n";
     let value = b"a,class\nM\xfcller,1\nx,0\n";
     let name = b"M\xfcller,class\n1,1\n0,0\n";
-    let declared = b"@relation r\n@attribute a numeric\n@attribute class {M\xfcller,M\xf6ller}\n@data\n1,M\xfcller\n2,M\xf6ller\n";
-    let attribute = b"@relation r\n@attribute M\xfcller numeric\n@attribute class {x,y}\n@data\n1,x\n2,y\n";
-    let nominal = b"@relation r\n@attribute a {M\xfcller,y}\n@attribute class {x,y}\n@data\ny,x\ny,y\n";
-    let unix = |body: &[u8]| body.iter().map(|&byte| if byte == b',' { b'\t' } else { byte }).collect::<Vec<u8>>();
+    let declared = b"@relation r\n@attribute a numeric\n@attribute class {M\xfcller,M\xf6ller}\n\
+                     @data\n1,M\xfcller\n2,M\xf6ller\n";
+    let attribute =
+        b"@relation r\n@attribute M\xfcller numeric\n@attribute class {x,y}\n@data\n1,x\n2,y\n";
+    let nominal =
+        b"@relation r\n@attribute a {M\xfcller,y}\n@attribute class {x,y}\n@data\ny,x\ny,y\n";
+    let unix = |body: &[u8]| {
+        body.iter()
+            .map(|&byte| if byte == b',' { b'\t' } else { byte })
+            .collect::<Vec<u8>>()
+    };
     for (format, body, place) in [
         (Format::Csv, classes.to_vec(), at(2, 3)),
         (Format::Csv, value.to_vec(), at(2, 1)),
@@ -290,12 +380,22 @@ fn bytes_that_are_no_utf_8_are_never_a_name() {
     ] {
         let error = refusal(format, &body, &Options::default());
         assert_eq!(error.place, Some(place), "{error}");
-        let told = ["byte 2 is 0xFC", "`iconv -f ISO-8859-1 -t UTF-8`", "`M\\xfcller`"];
-        assert!(told.iter().all(|told| error.detail.contains(told)), "{error}");
+        let told = [
+            "byte 2 is 0xFC",
+            "`iconv -f ISO-8859-1 -t UTF-8`",
+            "`M\\xfcller`",
+        ];
+        assert!(
+            told.iter().all(|told| error.detail.contains(told)),
+            "{error}"
+        );
         assert!(!error.detail.contains('\u{fffd}'), "{error}");
     }
     let lines = b"{\"a\": \"M\xfcller\", \"class\": 1}\n";
-    assert_eq!(refusal(Format::Ndjson, lines, &Options::default()).kind, FormatErrorKind::Syntax);
+    assert_eq!(
+        refusal(Format::Ndjson, lines, &Options::default()).kind,
+        FormatErrorKind::Schema
+    );
 }
 
 #[test]
@@ -303,12 +403,21 @@ fn a_few_words_in_a_column_of_numbers_need_an_option() {
     let body = "w,class\n1.5,no\n2.5,no\nN/A,no\n8.5,yes\n9.5,yes\n";
     let error = refusal(Format::Csv, body.as_bytes(), &Options::default());
     assert_eq!(error.kind, FormatErrorKind::TableOption);
-    for told in ["4 numbers and 1 other cells", "`N/A` in row 3", "`missing_values=N/A`", "`kinds=`", "`ignore=w`"] {
+    for told in [
+        "4 numbers and 1 other cells",
+        "`N/A` in row 3",
+        "`missing_values=N/A`",
+        "`kinds=`",
+        "`ignore=w`",
+    ] {
         assert!(error.detail.contains(told), "{error}");
     }
     let drop = query(&[("missing_values", "N/A"), ("missing", "drop")]);
     let (trained, encoding) = table(body, &drop);
-    assert_eq!((values(&trained).0.len(), encoding.columns[0].kind.name()), (4, KindName::Number));
+    assert_eq!(
+        (values(&trained).0.len(), encoding.columns[0].kind.name()),
+        (4, KindName::Number)
+    );
     // The encoding remembers the word.
     let mut again = like(encoding);
     again.table.missing = Some(Missing::Drop);
@@ -316,15 +425,29 @@ fn a_few_words_in_a_column_of_numbers_need_an_option() {
     let (_, encoding) = table(body, &query(&[("kinds", "w:nominal")]));
     assert_eq!(encoding.n(), 5);
     // Small numbers that come again are words beside others, and so are codes.
-    let doors = "doors,class\n2,no\n3,no\n4,yes\n5more,yes\n".replace("doors,class\n", "") .repeat(5);
+    let doors = "doors,class\n2,no\n3,no\n4,yes\n5more,yes\n"
+        .replace("doors,class\n", "")
+        .repeat(5);
     let (_, encoding) = table(&format!("doors,class\n{doors}"), &Options::default());
     assert_eq!(encoding.columns[0].kind.name(), KindName::Nominal);
-    let (_, encoding) = table("zip,class\n01234,no\n99999,no\nX1,yes\n", &Options::default());
+    let (_, encoding) = table(
+        "zip,class\n01234,no\n99999,no\nX1,yes\n",
+        &Options::default(),
+    );
     assert_eq!(encoding.columns[0].kind.name(), KindName::Nominal);
     // Letters alone are counted too.
-    let ages: String = (0..40).map(|row| format!("{},{}\n", row % 10, if row % 2 == 0 { "p" } else { "q" })).collect();
-    let error = refusal(Format::Csv, format!("w,class\nx,p\n{ages}").as_bytes(), &Options::default());
-    assert!(error.detail.contains("40 numbers and 1 other cells"), "{error}");
+    let ages: String = (0..40)
+        .map(|row| format!("{},{}\n", row % 10, if row % 2 == 0 { "p" } else { "q" }))
+        .collect();
+    let error = refusal(
+        Format::Csv,
+        format!("w,class\nx,p\n{ages}").as_bytes(),
+        &Options::default(),
+    );
+    assert!(
+        error.detail.contains("40 numbers and 1 other cells"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -332,7 +455,10 @@ fn a_column_without_a_name_and_a_value_is_dropped_and_told() {
     let body = "a,class,\n1,x,\n3,y,\n";
     for options in [Options::default(), query(&[("missing", "drop")])] {
         let (trained, encoding) = table(body, &options);
-        assert_eq!(encoding.ignored[0].why, "the column has no name and no value");
+        assert_eq!(
+            encoding.ignored[0].why,
+            "the column has no name and no value"
+        );
         assert_eq!(values(&trained).0, [[1.0], [3.0]]);
         let mut again = like(encoding);
         again.table.missing = options.table.missing;
@@ -340,7 +466,7 @@ fn a_column_without_a_name_and_a_value_is_dropped_and_told() {
     }
     let options = query(&[("header", "false"), ("labels", "2")]);
     assert_eq!(table("1,x,\n3,y,\n", &options).1.ignored.len(), 1);
-    let late = "a,class,\n1,x,\n3,y,5\n";
+    let late = "a,class,\n1,x,\n3,y,z\n";
     assert_eq!(table(late, &Options::default()).1.ignored, []);
     let error = refusal(Format::Csv, late.as_bytes(), &query(&[("missing", "drop")]));
     assert!(error.detail.contains("`ignore=3`"), "{error}");
@@ -348,10 +474,19 @@ fn a_column_without_a_name_and_a_value_is_dropped_and_told() {
 
 #[test]
 fn too_many_words_are_a_fault_of_the_options() {
-    let rows: String = (0..300).map(|row| format!("v{row},{}\n", row % 2)).collect();
-    let error = refusal(Format::Csv, format!("a,class\n{rows}").as_bytes(), &Options::default());
+    let rows: String = (0..300)
+        .map(|row| format!("v{row},{}\n", row % 2))
+        .collect();
+    let error = refusal(
+        Format::Csv,
+        format!("a,class\n{rows}").as_bytes(),
+        &Options::default(),
+    );
     assert_eq!(error.kind, FormatErrorKind::TableOption);
-    assert!(error.detail.contains("`ignore=a`") && error.detail.contains("`missing_values=`"), "{error}");
+    assert!(
+        error.detail.contains("`ignore=a`") && error.detail.contains("`missing_values=`"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -359,8 +494,14 @@ fn arff_is_read_as_weka_reads_it() {
     let body = "@relation r\n@attribute a integer [1,10]\n@attribute b {x,'?',}\n@attribute class {p,q}\n@data\n\
                 1,x,p,\n2,'?',q\n3,x,q\n";
     let parsed = parse(Format::Arff, body.as_bytes(), &Options::default()).unwrap();
-    assert_eq!(parsed.feature_names.as_deref().unwrap(), ["a", "b='?'", "b=x"]);
-    assert_eq!(values(&parsed).0, [[1.0, 0.0, 1.0], [2.0, 1.0, 0.0], [3.0, 0.0, 1.0]]);
+    assert_eq!(
+        parsed.feature_names.as_deref().unwrap(),
+        ["a", "b='?'", "b=x"]
+    );
+    assert_eq!(
+        values(&parsed).0,
+        [[1.0, 0.0, 1.0], [2.0, 1.0, 0.0], [3.0, 0.0, 1.0]]
+    );
 }
 
 #[test]
@@ -369,7 +510,11 @@ fn rows_alone_are_a_json_table() {
     let form = br#"{"rows": [{"a": 1, "class": "x"}, {"a": 3, "class": "y"}]}"#;
     let read = |body: &[u8]| values(&parse(Format::Json, body, &Options::default()).unwrap());
     assert_eq!(read(alone), read(form));
-    let error = refusal(Format::Json, br#"[{"a": 1, "class": "x"}, {"b": 3}]"#, &Options::default());
+    let error = refusal(
+        Format::Json,
+        br#"[{"a": 1, "class": "x"}, {"b": 3}]"#,
+        &Options::default(),
+    );
     assert_eq!(error.place, Some(Place::Pointer("/1/b".to_owned())));
 }
 
@@ -377,13 +522,26 @@ fn rows_alone_are_a_json_table() {
 fn refusals_name_what_mends_the_body() {
     for (format, body, remedy) in [
         (Format::Libsvm, &b"1 0:1 3:1\n"[..], "`zero_based=False`"),
-        (Format::Csv, b"\x1f\x8b\x08\x00\x00", "`Content-Encoding: gzip`"),
-        (Format::Json, b"\x28\xb5\x2f\xfd\x00", "`Content-Encoding: zstd`"),
+        (
+            Format::Csv,
+            b"\x1f\x8b\x08\x00\x00",
+            "`Content-Encoding: gzip`",
+        ),
+        (
+            Format::Json,
+            b"\x28\xb5\x2f\xfd\x00",
+            "`Content-Encoding: zstd`",
+        ),
         (Format::Csv, b"PK\x03\x04\x00", "XLSX"),
     ] {
         let error = refusal(format, body, &Options::default());
         assert!(error.detail.contains(remedy), "{error}");
     }
-    let bars = parse(Format::Csv, "a|b|class\n1|2|x\n3|4|y\n".as_bytes(), &Options::default()).unwrap();
+    let bars = parse(
+        Format::Csv,
+        "a|b|class\n1|2|x\n3|4|y\n".as_bytes(),
+        &Options::default(),
+    )
+    .unwrap();
     assert_eq!(values(&bars).0, [[1.0, 2.0], [3.0, 4.0]]);
 }

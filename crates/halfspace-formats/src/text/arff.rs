@@ -53,7 +53,8 @@ pub(crate) fn parse(
         for (at, word) in &row.given {
             let is_class = class == Some(*at);
             if !table.declares_missing(&word.text)
-                && let Err(fault) = check_word(&word.text, &attributes[*at], is_class) {
+                && let Err(fault) = check_word(&word.text, &attributes[*at], is_class)
+            {
                 table.refuse(fault.at(line, word.start))?;
             }
         }
@@ -190,7 +191,8 @@ impl<'l> ArffRow<'l> {
             if at > 0 && !scanner.take(b',') {
                 let place = scanner.place();
                 if scanner.peek().is_some() {
-                    let detail = "A comma is missing between two values; separate the values by commas, as in `sed 's/[[:blank:]]\\+/,/g'`, and quote values with blanks.";
+                    let detail = "A comma is missing between two values; separate the values by commas, as in \
+                                  `tr -s ' ' ','`, and quote values with blanks.";
                     return Err((place, Fault::new(FormatErrorKind::Syntax, detail)));
                 }
                 let detail = format!(
@@ -284,8 +286,9 @@ fn check_word(text: &[u8], attribute: &Attribute, is_class: bool) -> Result<(), 
         },
         AttributeKind::Nominal(nominal) if is_class && nominal.find(text).is_none() => {
             let (shown, name) = (excerpt(text), excerpt(attribute.name.as_bytes()));
-            let detail =
-                format!("{shown} is not among the declared values of the attribute {name}; add it to the `@attribute` line.");
+            let detail = format!(
+                "{shown} is not among the declared values of the attribute {name}; add it to the `@attribute` line."
+            );
             Err(Fault::new(FormatErrorKind::BadValue, detail))
         }
         AttributeKind::Nominal(_) => Ok(()),

@@ -104,7 +104,10 @@ impl<'a> Scanner<'a> {
             .iter()
             .position(|&byte| byte == quote || byte == b'\\')
         else {
-            return fail(start, "The quote is not closed on this line; close it, or write `\\` before a quote inside a word.");
+            return fail(
+                start,
+                "The quote is not closed on this line; close it, or write `\\` before a quote inside a word.",
+            );
         };
         let mut text = Cow::Borrowed(&inner[..first]);
         let mut at = first;
@@ -119,7 +122,12 @@ impl<'a> Scanner<'a> {
                     text.to_mut().push(byte);
                     at += 1;
                 }
-                _ => return fail(start, "The quote is not closed on this line; close it, or write `\\` before a quote inside a word."),
+                _ => {
+                    return fail(
+                        start,
+                        "The quote is not closed on this line; close it, or write `\\` before a quote inside a word.",
+                    );
+                }
             }
         }
         self.at = start + at + 2;
@@ -159,7 +167,9 @@ impl<'a> Scanner<'a> {
             return Ok(());
         }
         let shown = excerpt(&self.line[self.at..]);
-        let detail = format!("Unexpected {shown} after {what}; end the line there, or quote words with blanks.");
+        let detail = format!(
+            "Unexpected {shown} after {what}; end the line there, or quote words with blanks."
+        );
         Err((self.at, Fault::new(FormatErrorKind::Syntax, detail)))
     }
 }

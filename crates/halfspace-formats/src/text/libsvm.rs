@@ -114,7 +114,10 @@ fn read_label(token: &[u8], labels: &mut LabelScan) -> Result<bool, Fault> {
         return Err(Fault::new(FormatErrorKind::BadLabel, detail));
     }
     if parse_number(token).is_err() {
-        let detail = format!("{} is not a label; labels are numbers, and `labels=none` reads lines without labels.", excerpt(token));
+        let detail = format!(
+            "{} is not a label; labels are numbers, and `labels=none` reads lines without labels.",
+            excerpt(token)
+        );
         return Err(Fault::new(FormatErrorKind::BadLabel, detail));
     }
     Ok(labels.push(token)? == 1)
@@ -175,7 +178,9 @@ fn check_index(
         let detail = format!("{shown} is not a feature; write index:value, with indices from 1.");
         (FormatErrorKind::BadIndex, detail)
     } else if digits > INDEX_DIGITS_MAX {
-        let detail = format!("The index of {shown} is far above the limit n_max; number the features from 1 on.");
+        let detail = format!(
+            "The index of {shown} is far above the limit n_max; number the features from 1 on."
+        );
         (FormatErrorKind::BadIndex, detail)
     } else if index == 0 {
         let detail = format!(

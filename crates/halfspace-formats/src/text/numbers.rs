@@ -48,8 +48,7 @@ pub(crate) fn parse_number(text: &[u8]) -> Result<f64, NumberFault> {
 pub(crate) fn is_respelled(text: &[u8], values: &[f64]) -> bool {
     /// Whole numbers below this bound are doubles, whose digits are their own.
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    let is_other =
-        |value: &f64| value.abs() >= EXACT || *value == 0.0 && value.is_sign_negative();
+    let is_other = |value: &f64| value.abs() >= EXACT || *value == 0.0 && value.is_sign_negative();
     // Each fraction has one point.
     let fractions = values.iter().filter(|value| value.fract() != 0.0).count();
     memchr_iter(b'.', text).count() != fractions

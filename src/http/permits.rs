@@ -266,7 +266,8 @@ impl From<Exhausted> for Problem {
         } else {
             format!(
                 "Your key holds {held} of the permits of {limit} ({permits}), and {free} are free. \
-                 A key gets a permit only while the key holds fewer permits than are free."
+                 A key gets a permit only while the key holds fewer permits than are free. Retry after one of your \
+                 requests has ended."
             )
         };
         let code = match kind {

@@ -139,7 +139,7 @@ impl Problem {
                 Err(other) => other,
             };
         }
-        let broken = "The connection broke before the end of the body.";
+        let broken = "The connection broke before the end of the body; send the request again.";
         match error.downcast::<Self>() {
             Ok(problem) => *problem,
             Err(_) => Self::new(Code::UNREADABLE, broken),
@@ -197,7 +197,20 @@ impl Problem {
 
     /// Creates a 404 problem, in which `what` is the noun of the missing thing.
     pub fn not_found(what: &str) -> Self {
-        Self::new(Code::NOT_FOUND, format!("There is no such {what}."))
+        let lists = match what {
+            "path" => "GET /openapi.json",
+            "job" | "dataset" | "model" | "session" | "learner" => {
+                return Self::new(
+                    Code::NOT_FOUND,
+                    format!("There is no such {what}; `GET /v1/{what}s` lists all."),
+                );
+            }
+            "figure" => "GET /v1/figures",
+            "problem" => "GET /problems",
+            _ => "GET /v1/models",
+        };
+        let detail = format!("There is no such {what}; `{lists}` lists all.");
+        Self::new(Code::NOT_FOUND, detail)
     }
 
     /// Creates a 404 problem for the name of a learner, with all names.
@@ -399,15 +412,23 @@ impl From<StoreError> for Problem {
             tracing::error!(%error, "the store failed");
         }
         match error {
-            StoreError::Full(_) => Self::new(Code::STORAGE_FULL, "The disk of the store is full."),
-            StoreError::Unavailable(_) => {
-                Self::new(Code::UNAVAILABLE, "The store does not respond.")
-            }
+            StoreError::Full(_) => Self::new(
+                Code::STORAGE_FULL,
+                "The disk of the store is full. Delete datasets, models or jobs, or free space on the disk of \
+                 --data-dir.",
+            ),
+            StoreError::Unavailable(_) => Self::new(
+                Code::UNAVAILABLE,
+                "The store does not respond. Retry after the seconds in Retry-After.",
+            ),
             StoreError::Corrupt(_) => Self::new(
                 Code::DATA_CORRUPT,
                 "The request reads a damaged record or blob. `halfspace check` lists the damage.",
             ),
-            _ => Self::new(Code::INTERNAL, "The store failed."),
+            _ => Self::new(
+                Code::INTERNAL,
+                "The store failed. The log of the service gives the reason under the id in x-request-id.",
+            ),
         }
     }
 }
@@ -430,16 +451,29 @@ impl From<JobsError> for Problem {
         match error {
             JobsError::Store(error) => error.into(),
             JobsError::NotFound => Self::not_found("job"),
-            JobsError::Ended(_) | JobsError::NotEnded | JobsError::SubjobOf { .. } => {
+            JobsError::Ended(_) => Self::new(
+                Code::WRONG_STATE,
+                format!("{detail}; `DELETE /v1/jobs/{{id}}` deletes it"),
+            ),
+            JobsError::NotEnded | JobsError::SubjobOf { .. } => {
                 Self::new(Code::WRONG_STATE, detail)
             }
-            JobsError::DatasetMissing => Self::new(Code::UNKNOWN_DATASET, detail),
-            JobsError::ModelMissing => Self::new(Code::UNKNOWN_MODEL, detail),
+            JobsError::DatasetMissing => Self::new(
+                Code::UNKNOWN_DATASET,
+                format!("{detail}; `GET /v1/datasets` lists all"),
+            ),
+            JobsError::ModelMissing => Self::new(
+                Code::UNKNOWN_MODEL,
+                format!("{detail}; `GET /v1/models` lists all"),
+            ),
             JobsError::DatasetPinned { .. } => Self::new(Code::DATASET_IN_USE, detail),
             JobsError::KeyTaken(_) => in_flight(),
             JobsError::OverQuota(over) => over.into(),
             JobsError::NoMemory(full) => full.into(),
-            JobsError::Stopping => Self::new(Code::STOPPING, detail),
+            JobsError::Stopping => Self::new(
+                Code::STOPPING,
+                format!("{detail}; retry after the seconds in Retry-After"),
+            ),
         }
     }
 }

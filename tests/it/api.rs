@@ -41,6 +41,7 @@ mod previews;
 mod problems;
 mod queue;
 mod quotas;
+mod remedies;
 mod samples;
 mod separability;
 mod serve;

@@ -231,7 +231,7 @@ async fn a_place_that_may_not_be_called_is_refused() {
         let detail = error["detail"].as_str().unwrap();
         assert!(detail.contains(reason), "{url}: {detail}");
     }
-    let path = "/v1/learners/perceptron/train?callback=http://10.0.0.1/";
+    let path = "/v1/learners/perceptron/train?labels=first&callback=http://10.0.0.1/";
     let answer = service.post_as(path, "text/csv", "1,1,1\n-1,0,0\n").await;
     assert_eq!(answer.problem(422), "bad-callback");
     assert_eq!(answer.json()["errors"][0]["parameter"], "callback");

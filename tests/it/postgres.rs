@@ -85,7 +85,12 @@ async fn a_dataset_is_trained_on(client: Client) {
     let headers = [("content-type", "text/csv")];
     let rows = b"1,1,1\n-1,0,0\n1,1,0\n";
     let stored = client
-        .send("POST", "/v1/datasets?name=three", &headers, rows)
+        .send(
+            "POST",
+            "/v1/datasets?name=three&labels=first",
+            &headers,
+            rows,
+        )
         .await;
     let dataset = stored.unwrap().expect(201).id();
     let asked = json!({"train": {"learner": {"name": "perceptron"}, "data": {"dataset": dataset}}});

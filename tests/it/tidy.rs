@@ -452,6 +452,47 @@ fn functions_fit_on_a_screen() {
     assert_none("a function is too long", &found);
 }
 
+/// Files whose texts are no names of the body: the words of the reader itself.
+const LOSSY: [&str; 2] = [
+    "crates/halfspace-formats/src/programs/excel.rs",
+    "crates/halfspace-formats/src/programs/sql.rs",
+];
+
+/// A replaced character makes one name of two, so the readers of bodies use `error::name` and `error::legible`.
+#[test]
+fn readers_replace_no_byte_of_a_name() {
+    let is_reader = |source: &Source| {
+        source.path.starts_with("crates/halfspace-formats/src/")
+            && !LOSSY.contains(&source.path.as_str())
+    };
+    for source in code().into_iter().filter(is_reader) {
+        let found = source
+            .lines()
+            .into_iter()
+            .find(|(_, line)| line.contains("from_utf8_lossy"));
+        assert!(found.is_none(), "{}: {found:?}", source.path);
+    }
+}
+
+/// An untagged enum refuses a value without a reason. A visitor names what it expects.
+#[test]
+fn no_request_is_read_as_an_untagged_enum() {
+    for source in code() {
+        let lines = source.lines();
+        let mut derived = false;
+        for (number, line) in lines {
+            match line.trim() {
+                line if line.starts_with("#[derive(") => derived = line.contains("Deserialize"),
+                line if line.contains("untagged") => {
+                    assert!(!derived, "{}, line {number}: {line}", source.path);
+                }
+                line if line.starts_with("#[") => {}
+                _ => derived = false,
+            }
+        }
+    }
+}
+
 /// Files in which a learner's name is also the value of something else, such as the option `header`.
 const OTHER_MEANINGS: [(&str, &str); 2] = [
     ("crates/halfspace-formats/src/option_text.rs", "auto"),

@@ -60,6 +60,28 @@ impl ContentCoding {
     }
 }
 
+/// Refuses a text that begins with the bytes of a compressed file.
+///
+/// # Errors
+/// [`FormatErrorKind::UnknownCoding`] with the header that belongs to the bytes.
+pub(crate) fn refuse_compressed(begin: &[u8]) -> Result<(), Fault> {
+    let (name, coding) = match begin {
+        [0x1f, 0x8b, ..] => ("gzip", Some("gzip")),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => ("zstd", Some("zstd")),
+        [b'P', b'K', 3, 4, ..] => ("zip", None),
+        _ => return Ok(()),
+    };
+    let remedy = match coding {
+        Some(coding) => format!(
+            "send it as the body with the header `Content-Encoding: {coding}`, or in a form under a file name that \
+             ends in .gz or .zst"
+        ),
+        None => "send the file inside it; a workbook has the type XLSX".to_owned(),
+    };
+    let detail = format!("The text begins with the bytes of a {name} file; {remedy}.");
+    Err(Fault::new(FormatErrorKind::UnknownCoding, detail))
+}
+
 /// A decompressed body. A read fails once a limit is exceeded, or once the work on this thread has no more memory or
 /// time.
 ///

@@ -227,11 +227,15 @@ impl Fault {
 
     /// Makes the fault of a character of a bit string other than 0 and 1.
     pub(crate) fn bad_bit(text: &[u8], at: usize) -> Self {
-        let rest = String::from_utf8_lossy(&text[at..text.len().min(at + 4)]);
-        let shown = rest.chars().next().unwrap_or_default();
+        let rest = &text[at..text.len().min(at + 4)];
+        let shown = match rest.utf8_chunks().next() {
+            Some(chunk) if !chunk.valid().is_empty() => chunk.valid().chars().next(),
+            _ => None,
+        };
+        let length = shown.map_or(1, char::len_utf8).min(rest.len());
         let detail = format!(
-            "`{}` is not a bit; a bit string consists of 0 and 1.",
-            shown.escape_debug()
+            "{} is not a bit; a bit string consists of 0 and 1.",
+            excerpt(&rest[..length])
         );
         Self::new(FormatErrorKind::BadBit, detail)
     }
@@ -309,7 +313,52 @@ impl From<io::Error> for FormatError {
 /// Returns the first bytes of a text in quotes, escaped for a message.
 pub(crate) fn excerpt(text: &[u8]) -> String {
     const SHOWN: usize = 24;
-    let shown = String::from_utf8_lossy(&text[..text.len().min(SHOWN)]);
-    let more = if text.len() > SHOWN { "..." } else { "" };
-    format!("`{}{more}`", shown.escape_debug())
+    let mut shown = text.len().min(SHOWN);
+    // A character is not cut.
+    while shown > SHOWN - 4 && shown < text.len() && text[shown] & 0xc0 == 0x80 {
+        shown -= 1;
+    }
+    let more = if shown < text.len() { "..." } else { "" };
+    let shown = legible(&text[..shown], |valid| valid.escape_debug().to_string());
+    format!("`{shown}{more}`")
+}
+
+/// Returns a text to be shown. A byte that is not UTF-8 becomes its code, such as `\xfc`, so that two texts never look
+/// alike. A text that names something goes through [`name`] instead.
+pub(crate) fn legible(text: &[u8], valid: impl Fn(&str) -> String) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for chunk in text.utf8_chunks() {
+        shown += &valid(chunk.valid());
+        for byte in chunk.invalid() {
+            shown += &format!("\\x{byte:02x}");
+        }
+    }
+    shown
+}
+
+/// Returns the text of a name: of a column, a value or a class.
+///
+/// # Errors
+/// A byte that is not UTF-8. To replace the byte would make one name of two.
+pub(crate) fn name(text: &[u8]) -> Result<&str, Fault> {
+    str::from_utf8(text).map_err(|error| {
+        let detail = not_utf8(text, error.valid_up_to());
+        Fault::new(
+            FormatErrorKind::Syntax,
+            format!("{} {detail}.", excerpt(text)),
+        )
+    })
+}
+
+/// The end of a sentence about a text whose byte `at`, from 0, is not UTF-8.
+pub(crate) fn not_utf8(text: &[u8], at: usize) -> String {
+    let byte = text.get(at).copied().unwrap_or_default();
+    let likely = match text {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "UTF-16",
+        _ => "ISO-8859-1",
+    };
+    format!(
+        "is not UTF-8: its byte {} is 0x{byte:02X}; convert the data to UTF-8, as in `iconv -f {likely} -t UTF-8`",
+        at + 1
+    )
 }

@@ -101,6 +101,7 @@ mod tests {
         for (format, body, n) in bodies {
             let options = Options {
                 n,
+                labels: (format == Format::Csv).then_some(crate::LabelsColumn::First),
                 ..Options::default()
             };
             let parsed = parse(format, body, &options).expect("a body").data;

@@ -361,8 +361,8 @@ impl Default for ParseLimits {
 /// Properties of a body that the request states beyond the media type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// Position of the labels. `None` is the default of the format: first in CSV and LIBSVM, last in ARFF and
-    /// `.npy`, no labels in octets.
+    /// Position of the labels. `None` is the default of the format: the column with the name of a label in tables,
+    /// first in LIBSVM, last in ARFF and `.npy`, no labels in octets. A table without names has no default.
     pub labels: Option<LabelsColumn>,
     /// Whether a CSV table begins with a row of names.
     pub header: Header,

@@ -10,7 +10,7 @@ use crate::tables::options::{BINS_MAX, KindName, Missing, Numbers, Unknown};
 use crate::{BitOrder, Header, LabelsColumn, Options};
 
 /// The names of all options of data.
-pub const OPTION_NAMES: [&str; 14] = [
+pub const OPTION_NAMES: [&str; 15] = [
     "labels",
     "positive",
     "ignore",
@@ -18,6 +18,7 @@ pub const OPTION_NAMES: [&str; 14] = [
     "numbers",
     "bins",
     "missing",
+    "missing_values",
     "unknown",
     "delimiter",
     "decimal",
@@ -63,6 +64,7 @@ impl Options {
                 ];
                 table.missing = Some(one_of(text, treatments)?);
             }
+            "missing_values" => table.missing_values = list(text)?,
             "unknown" => {
                 table.unknown =
                     one_of(text, [("refuse", Unknown::Refuse), ("zero", Unknown::Zero)])?;
@@ -72,6 +74,7 @@ impl Options {
                     ("auto", None),
                     (",", Some(b',')),
                     (";", Some(b';')),
+                    ("|", Some(b'|')),
                     ("tab", Some(b'\t')),
                 ];
                 table.delimiter = one_of(text, delimiters)?;
@@ -223,8 +226,8 @@ mod tests {
         assert_eq!(set("bins", "0").unwrap_err(), "`0` is not from 1 to 255");
         assert_eq!(set("bins", "x").unwrap_err(), "not a whole number");
         assert_eq!(
-            set("delimiter", "|").unwrap_err(),
-            "`|` is not one of auto, ,, ;, tab"
+            set("delimiter", ":").unwrap_err(),
+            "`:` is not one of auto, ,, ;, |, tab"
         );
     }
 }

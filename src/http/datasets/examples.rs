@@ -74,8 +74,9 @@ pub struct ExamplePage {
 ///
 /// `Accept` or `format` selects the format.
 /// You can upload an answer in a line format again and get the same data. In CSV and LIBSVM the label comes
-/// first. CSV has a row of names if the features have names; upload such a page with `labels=first&header=true`. Upload
-/// CSV or LIBSVM without labels with `labels=none`. LIBSVM omits zeros, so also pass `n`.
+/// first, so upload CSV with `labels=first`. CSV has a row of names if the features have names; upload such a page with
+/// `labels=first&header=true`. Upload CSV or LIBSVM without labels with `labels=none`. LIBSVM omits zeros, so also
+/// pass `n`.
 #[utoipa::path(get, path = "/v1/datasets/{id}/examples", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset"), ExamplesQuery,
         ("Accept" = Option<String>, Header, description = "`application/json`, \

@@ -1,6 +1,7 @@
 //! The body of an upload: data in any format, with a name and options. The routes that store data and preview data
 //! read such bodies alike.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +10,8 @@ use halfspace_formats::{
     self, Assume, DataForm, Format, FormatError, FormatErrorKind, LabelsKind, NotReserved, Parsed,
     ParsedRows, Place, Preview, Spool, json,
 };
-use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use utoipa::ToSchema;
 
 use crate::jobs::{BegunDataset, Reservation};
@@ -30,7 +32,7 @@ use crate::http::problem::{Code, FieldError, Problem, placed};
 type Pairs = Vec<(String, String)>;
 
 /// Data to store as a dataset.
-#[derive(Deserialize, ToSchema)]
+#[derive(serde::Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetRequest {
     /// Free text that names the dataset.
@@ -43,6 +45,50 @@ pub struct DatasetRequest {
     /// The seed from which the examples were drawn.
     #[serde(skip)]
     drawn_from: Option<u64>,
+}
+
+/// The JSON body of an upload: a request, or the rows alone.
+struct DatasetBody {
+    request: DatasetRequest,
+    /// The place of the data in the body.
+    data_at: &'static str,
+}
+
+impl<'de> Deserialize<'de> for DatasetBody {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        value.deserialize_any(DatasetBodyVisitor)
+    }
+}
+
+struct DatasetBodyVisitor;
+
+impl<'de> Visitor<'de> for DatasetBodyVisitor {
+    type Value = DatasetBody;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with `data`, or an array of rows")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DatasetBody, A::Error> {
+        let request = DatasetRequest::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(DatasetBody {
+            request,
+            data_at: "/data",
+        })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, rows: A) -> Result<DatasetBody, A::Error> {
+        let request = DatasetRequest {
+            name: None,
+            data: DataForm::deserialize(SeqAccessDeserializer::new(rows))?,
+            seed: None,
+            drawn_from: None,
+        };
+        Ok(DatasetBody {
+            request,
+            data_at: "",
+        })
+    }
 }
 
 /// An upload that was read.
@@ -229,15 +275,15 @@ async fn read_json(
     }
     let limits = body.limits.clone();
     let read = body.read_held(app, Effort::AsItsBytes, move |reader| {
-        let request = json::from_reader::<DatasetRequest>(reader, &limits)?;
+        let DatasetBody { request, data_at } = json::from_reader_of_any(reader, &limits)?;
         if request.seed.is_some() && !matches!(request.data, DataForm::Generated(_)) {
             let detail = "The field seed is only for generated data. These data are not generated.";
             let field = FieldError::at_pointer("/seed", detail.to_owned());
             return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
         }
-        Ok(request)
+        Ok((request, data_at))
     });
-    let (request, permit) = read.await?;
+    let ((request, data_at), permit) = read.await?;
     let (request, permit, mut memory) = drawn(app, owner, request, permit).await?;
     let DatasetRequest {
         name,
@@ -250,9 +296,9 @@ async fn read_json(
     })?;
     let (parsed, assume) = match data {
         DataForm::Rows(rows) => {
-            let mut options = row_options(app, owner, &rows, "/data").await?;
+            let mut options = row_options(app, owner, &rows, data_at).await?;
             options.preview = purpose.preview();
-            let parse = move || outcome(rows.parse(&options), options.preview.as_ref(), "/data");
+            let parse = move || outcome(rows.parse(&options), options.preview.as_ref(), data_at);
             let (parsed, grant) = body::make_examples(app, parse).await?;
             memory = Some(grant);
             (parsed, None)

@@ -225,7 +225,7 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
             Some("numbers") => json!({"type": "string", "enum": ["real", "thermometer"]}),
             Some("missing") => json!({"type": "string", "enum": ["value", "drop", "refuse"]}),
             Some("unknown") => json!({"type": "string", "enum": ["refuse", "zero"]}),
-            Some("delimiter") => json!({"type": "string", "enum": ["auto", ",", ";", "tab"]}),
+            Some("delimiter") => json!({"type": "string", "enum": ["auto", ",", ";", "|", "tab"]}),
             Some("decimal") => json!({"type": "string", "enum": [".", ","]}),
             Some("rule") => schema_of::<StopRule>(),
             Some("confidence" | "error") => json!({"type": "number",

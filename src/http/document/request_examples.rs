@@ -277,6 +277,7 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
         "numbers" => return vec![(CSV, json!("thermometer"))],
         "bins" => return vec![(CSV, json!(8))],
         "missing" => return vec![(CSV, json!("drop"))],
+        "missing_values" => return vec![(CSV, json!("N/A,-"))],
         "unknown" => return vec![(CSV, json!("refuse"))],
         "delimiter" => return vec![(CSV, json!(","))],
         "decimal" => return vec![(CSV, json!("."))],

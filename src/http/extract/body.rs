@@ -332,7 +332,7 @@ impl Frames {
     async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
         let deadline = self.window_began + WINDOW;
         let Ok(frame) = timeout_at(deadline, self.stream.next()).await else {
-            let detail = "The body arrived at less than 16 KiB per second.";
+            let detail = "The body arrived at less than 16 KiB per second; send it faster, or in smaller requests.";
             return Err(Problem::new(Code::TIMEOUT, detail));
         };
         let Some(frame) = frame else { return Ok(None) };

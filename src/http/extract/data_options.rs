@@ -20,8 +20,9 @@ use crate::http::problem::{Code, FieldError, Problem};
 #[expect(dead_code, reason = "a shape: the query is read pair by pair")]
 pub struct DataParameters {
     /// Label column of a table: the name or the number of a column (from 1, or from -1 at the end), `first`, `last` or
-    /// `none`. By default the label is the one column named label, class, target or y. Without a header the default is
-    /// the first column, and in ARFF and .npy the last. In octets: `none` (the default) or `appended`, one bit after
+    /// `none`. By default the label is the one column named label, class, target or y. A table without a header needs
+    /// this parameter. In ARFF and .npy the default is the last column. In octets: `none` (the default) or
+    /// `appended`, one bit after
     /// the bits of each row. A prediction reads labels only on request.
     labels: Option<String>,
     /// Label value that means +1. All other values mean -1. Models, sessions and encodings with class names know the
@@ -40,9 +41,11 @@ pub struct DataParameters {
     /// Treatment of missing cells: `value` (the default) makes a value of its own, `drop` leaves the rows out, and
     /// `refuse` refuses the table.
     missing: Option<String>,
+    /// Texts that are missing cells beside the usual ones, separated by commas. A text with a comma stands in quotes.
+    missing_values: Option<String>,
     /// Treatment of values that the encoding does not know: `refuse` (the default), or `zero` for features that are 0.
     unknown: Option<String>,
-    /// Character between the fields of CSV: `auto` (the default), `,`, `;` or `tab`.
+    /// Character between the fields of CSV: `auto` (the default), `,`, `;`, `|` or `tab`.
     delimiter: Option<String>,
     /// Decimal mark of CSV: `.` (the default) or `,`.
     decimal: Option<String>,
@@ -202,8 +205,14 @@ impl EncodingSource {
         };
         let refuse = |code, detail: &str| Problem::new(code, detail).with(at(detail.to_owned()));
         names.map_err(|error| match error {
-            JobsError::ModelMissing => refuse(Code::UNKNOWN_MODEL, "There is no such model."),
-            JobsError::DatasetMissing => refuse(Code::UNKNOWN_DATASET, "There is no such dataset."),
+            JobsError::ModelMissing => refuse(
+                Code::UNKNOWN_MODEL,
+                "There is no such model; GET /v1/models lists them.",
+            ),
+            JobsError::DatasetMissing => refuse(
+                Code::UNKNOWN_DATASET,
+                "There is no such dataset; GET /v1/datasets lists them.",
+            ),
             error => error.into(),
         })
     }

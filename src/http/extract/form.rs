@@ -56,7 +56,7 @@ pub async fn unfold(request: Request, next: Next) -> Result<Response, Problem> {
     let boundary = multer::parse_boundary(content_type).map_err(malformed)?;
     let Ok(unfolded) = timeout(WINDOW, unfolded(request, boundary)).await else {
         let detail = format!(
-            "The file of the form did not begin within {} seconds.",
+            "The file of the form did not begin within {} seconds; send fewer fields, or send them faster.",
             WINDOW.as_secs()
         );
         return Err(Problem::new(Code::TIMEOUT, detail));
@@ -67,7 +67,8 @@ pub async fn unfold(request: Request, next: Next) -> Result<Response, Problem> {
 async fn unfolded(request: Request, boundary: String) -> Result<Request, Problem> {
     let (mut parts, body) = request.into_parts();
     if parts.headers.contains_key(header::CONTENT_ENCODING) {
-        let detail = "A form cannot be compressed. Send the compressed file as the body instead.";
+        let detail = "A form cannot be compressed. Compress the file inside it under a name that ends in .gz or .zst, \
+                      or send the compressed file as the body.";
         return Err(Problem::parameter(
             Code::UNKNOWN_CODING,
             "Content-Encoding",
@@ -91,13 +92,19 @@ async fn unfolded(request: Request, boundary: String) -> Result<Request, Problem
             break field;
         }
         let text = field.bytes().await.map_err(malformed)?;
-        let text = str::from_utf8(&text)
-            .map_err(|_| wrong(format!("The field `{name}` is not UTF-8.")))?;
+        let text = str::from_utf8(&text).map_err(|_| {
+            wrong(format!(
+                "The field `{name}` is not UTF-8; convert its text to UTF-8."
+            ))
+        })?;
         fields.push((name, text.to_owned()));
     };
-    parts
-        .headers
-        .insert(header::CONTENT_TYPE, content_type(&file)?);
+    let (content_type, coding) = content_type(&file)?;
+    parts.headers.insert(header::CONTENT_TYPE, content_type);
+    if let Some(coding) = coding {
+        let coding = HeaderValue::from_static(coding);
+        parts.headers.insert(header::CONTENT_ENCODING, coding);
+    }
     // The length of the form is not the length of the file.
     parts.headers.remove(header::CONTENT_LENGTH);
     add_to_query(&mut parts, &fields)?;
@@ -152,21 +159,36 @@ fn checked_name(field: &Field) -> Result<String, Problem> {
     if bytes as u64 > PART_HEADERS_BYTES_MAX {
         return Err(too_long_headers());
     }
-    let name = field
-        .name()
-        .ok_or_else(|| wrong("A part of the form has no name."))?;
+    let name = field.name().ok_or_else(|| {
+        wrong("A part of the form has no name; name each field, as in `-F labels=class`.")
+    })?;
     Ok(name.to_owned())
 }
 
-/// The Content-Type of the file as a body. The name decides if the type says nothing.
-fn content_type(file: &Field) -> Result<HeaderValue, Problem> {
+/// Endings of the names of compressed files, and the coding of their bytes.
+const COMPRESSED: [(&str, &str); 2] = [(".gz", "gzip"), (".zst", "zstd")];
+
+/// The Content-Type and the Content-Encoding of the file as a body. The name decides if the type says nothing. The type
+/// of a compressed file says nothing, because clients state the type of the archive.
+fn content_type(file: &Field) -> Result<(HeaderValue, Option<&'static str>), Problem> {
+    let file_name = file.file_name().unwrap_or_default();
+    let compressed = COMPRESSED.iter().find_map(|(ending, coding)| {
+        let name = file_name.strip_suffix(ending)?;
+        Some((name, *coding))
+    });
+    let (name, coding) = match compressed {
+        Some((name, coding)) => (name, Some(coding)),
+        None => (file_name, None),
+    };
+
     let given = file.headers().get(header::CONTENT_TYPE);
     let given = given
         .and_then(|value| value.to_str().ok())
         .unwrap_or(ANY_FILE[0]);
     let essence = given.split(';').next().unwrap_or_default().trim();
-    let format = match ANY_FILE.iter().any(|any| essence.eq_ignore_ascii_case(any)) {
-        true => file.file_name().and_then(Format::from_file_name),
+    let says_nothing = ANY_FILE.iter().any(|any| essence.eq_ignore_ascii_case(any));
+    let format = match says_nothing || coding.is_some() {
+        true => Format::from_file_name(name),
         false => Format::from_media_type(given),
     };
     let format = format.ok_or_else(|| {
@@ -174,13 +196,13 @@ fn content_type(file: &Field) -> Result<HeaderValue, Problem> {
         let detail = format!(
             "The file {:?} of the type {given:?} has no known format. Give the part one of the types {}, as in \
              `curl -F 'file=@data;type=text/csv'`, or a file name that ends in .{}.",
-            file.file_name().unwrap_or_default(),
+            file_name,
             types.collect::<Vec<_>>().join(", "),
             names.collect::<Vec<_>>().join(", .")
         );
         Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail)
     })?;
-    Ok(HeaderValue::from_static(format.media_type()))
+    Ok((HeaderValue::from_static(format.media_type()), coding))
 }
 
 fn add_to_query(parts: &mut Parts, fields: &[(String, String)]) -> Result<(), Problem> {
@@ -191,10 +213,15 @@ fn add_to_query(parts: &mut Parts, fields: &[(String, String)]) -> Result<(), Pr
     let query = Serializer::new(query).extend_pairs(fields).finish();
     let mut uri = parts.uri.clone().into_parts();
     let path = format!("{}?{query}", parts.uri.path());
-    let long = |_| wrong("The fields of the form are longer than a URL may be.");
+    let long = |_| {
+        wrong(
+            "The fields of the form are longer than a URL may be; name columns by number to shorten them.",
+        )
+    };
     uri.path_and_query = Some(PathAndQuery::try_from(path).map_err(long)?);
-    parts.uri =
-        Uri::from_parts(uri).map_err(|_| wrong("The fields of the form are no parameters."))?;
+    parts.uri = Uri::from_parts(uri).map_err(|_| {
+        wrong("The fields of the form are no parameters; name them as in `-F labels=class`.")
+    })?;
     Ok(())
 }
 
@@ -204,7 +231,7 @@ fn wrong(detail: impl Into<String>) -> Problem {
 
 fn too_long_headers() -> Problem {
     wrong(format!(
-        "The headers of a part are longer than {PART_HEADERS_BYTES_MAX} bytes."
+        "The headers of a part are longer than {PART_HEADERS_BYTES_MAX} bytes; shorten the name of the file or field."
     ))
 }
 
@@ -212,7 +239,9 @@ fn too_long_headers() -> Problem {
 fn malformed(error: multer::Error) -> Problem {
     match error {
         multer::Error::StreamReadFailed(error) => Problem::of_body(error),
-        error => wrong(format!("The form is malformed: {error}.")),
+        error => wrong(format!(
+            "The form is malformed: {error}. Send it as `curl -F file=@data.csv` does, or send the file as the body."
+        )),
     }
 }
 

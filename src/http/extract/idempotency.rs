@@ -144,7 +144,9 @@ where
     }
     let thing = record.thing.clone();
     let Some(mut response) = replay(record).await? else {
-        let detail = format!("This request created {thing}, which was deleted later.");
+        let detail = format!(
+            "This request created {thing}, which was deleted later. Use a new Idempotency-Key to create another one."
+        );
         return Err(Problem::new(Code::IDEMPOTENCY_GONE, detail));
     };
     let headers = response.headers_mut();

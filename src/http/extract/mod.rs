@@ -225,7 +225,10 @@ fn accept_ranges(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 }
 
 fn not_acceptable(offered: &[&str]) -> Problem {
-    let detail = format!("The answer is available as: {}.", offered.join(", "));
+    let detail = format!(
+        "The answer is available as: {}. Name one of these types in Accept.",
+        offered.join(", ")
+    );
     Problem::new(Code::NOT_ACCEPTABLE, detail)
 }
 

@@ -5,6 +5,8 @@
 //! kernels for on-line learning algorithms" (2005). The field `data` of an answer contains the examples or
 //! the id of the dataset. Requests accept the value of this field as their own data.
 
+use std::fmt;
+
 use axum::extract::{Request, State};
 use axum::response::Response;
 use halfspace_core::constructions::kernel_perceptron_adversary::{
@@ -16,6 +18,7 @@ use halfspace_core::constructions::winnow_counting::{
 };
 use halfspace_core::learners::kernel::kernel_winnow_weights::ACTIVE_MAX;
 use num_bigint::BigUint;
+use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -326,19 +329,29 @@ pub async fn construct_monotone_cnf(
 
 /// Reads a whole number from a JSON number or a decimal string.
 fn whole_number<'de, D: Deserializer<'de>>(value: D) -> Result<BigUint, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Either {
-        Number(u64),
-        Text(String),
+    value.deserialize_any(WholeNumber)
+}
+
+struct WholeNumber;
+
+impl Visitor<'_> for WholeNumber {
+    type Value = BigUint;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a whole number of at least 0, or a decimal string of at most {DIGITS_MAX} digits"
+        )
     }
-    let expected = "a whole number, or a decimal string of at most 400 digits";
-    match Either::deserialize(value) {
-        Ok(Either::Number(number)) => Ok(number.into()),
-        Ok(Either::Text(text)) if text.len() <= DIGITS_MAX => text
-            .parse()
-            .map_err(|_| serde::de::Error::custom(format!("{text:?} is not {expected}"))),
-        _ => Err(serde::de::Error::custom(format!("this is not {expected}"))),
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<BigUint, E> {
+        Ok(number.into())
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<BigUint, E> {
+        let number = Some(text).filter(|text| text.len() <= DIGITS_MAX);
+        let number = number.and_then(|text| text.parse().ok());
+        number.ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
     }
 }
 

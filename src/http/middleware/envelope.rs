@@ -127,8 +127,10 @@ pub fn check_place(app: &App, request: &Request) -> Result<(), Problem> {
         return Ok(());
     }
     let limit = app.limits.connections_max;
-    let detail =
-        format!("This address holds half of the {limit} connections that connections_max allows.");
+    let detail = format!(
+        "This address holds half of the {limit} connections that connections_max allows. Close other connections, \
+             or name a proxy in --trusted-proxies."
+    );
     Err(Problem::new(Code::TOO_MANY_CONNECTIONS, detail))
 }
 

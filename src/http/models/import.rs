@@ -166,7 +166,8 @@ pub fn checked(
     };
     let format = model_file::format(&document);
     if file.format != format {
-        let detail = format!("A model file of these members has the format {format}.");
+        let detail =
+            format!("A model file of these members has the format {format}; set `format` to it.");
         return Err(refused(Code::WRONG_MODEL, "/format", detail));
     }
     let document = check_import(&file.learner, document, &file.sha256).map_err(unfit)?;
@@ -178,7 +179,7 @@ fn check_names(file: &ModelFile) -> Result<(), Problem> {
     let features = file.features.as_deref().unwrap_or_default();
     if file.features.is_some() && features.len() as u64 != file.n {
         let detail = format!(
-            "The file has {} names for {} features.",
+            "The file has {} names for {} features; export the model again, or remove `features`.",
             features.len(),
             file.n
         );
@@ -221,11 +222,11 @@ fn hypothesis(
         return Err(refused(Code::TOO_LARGE, "/hypothesis/n", detail));
     }
     if file.kind != kind {
-        let detail = format!("The hypothesis is of the kind {kind}.");
+        let detail = format!("The hypothesis is of the kind {kind}; set `kind` to it.");
         return Err(refused(Code::WRONG_MODEL, "/kind", detail));
     }
     if file.n != n as u64 {
-        let detail = format!("The hypothesis has n = {n}.");
+        let detail = format!("The hypothesis has n = {n}; set `n` to it.");
         return Err(refused(Code::WRONG_MODEL, "/n", detail));
     }
     Ok(hypothesis)

@@ -42,7 +42,9 @@ fn receipt(model: Model) -> Result<Receipt, Problem> {
     stored.receipt.ok_or_else(|| match document(&model) {
         Ok(document) => {
             let reason = reason(&model, &document);
-            let detail = format!("The model has no receipt: {reason}.");
+            let detail = format!(
+                "The model has no receipt: {reason}. A model of `POST /v1/learners/{{name}}/train` has one."
+            );
             Problem::new(Code::NO_RECEIPT, detail)
         }
         Err(problem) => problem,

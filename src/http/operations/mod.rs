@@ -79,7 +79,10 @@ fn liveness(stalled: Duration, limits: StallLimits) -> Result<Health, Problem> {
     responses((status = 200, description = "The service is ready", body = Health)))]
 pub async fn check_readiness(State(app): State<App>) -> Result<Json<Health>, Problem> {
     if app.jobs.stopping().is_cancelled() {
-        return Err(Problem::new(Code::STOPPING, "The service is stopping."));
+        return Err(Problem::new(
+            Code::STOPPING,
+            "The service is stopping. Retry after the seconds in Retry-After.",
+        ));
     }
     let jobs = Arc::clone(&app.jobs);
     let asked = app.runtime.spawn(async move { jobs.store().ping().await });

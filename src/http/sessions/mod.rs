@@ -7,6 +7,7 @@ pub mod documents;
 pub mod examples;
 pub mod stream;
 
+use std::fmt;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -16,7 +17,8 @@ use halfspace_core::learners::engine::task::TaskError;
 use halfspace_formats::{
     Assume, LabelEncoding, RowsKind, StatedColumn, StatedLabel, TableEncoding, json,
 };
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::jobs::SessionError;
@@ -41,7 +43,7 @@ use crate::http::sessions::documents::{
 };
 
 /// A session to open.
-#[derive(Deserialize, ToSchema)]
+#[derive(serde::Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionRequest {
     #[serde(deserialize_with = "written::learner")]
@@ -63,7 +65,7 @@ pub struct SessionRequest {
 }
 
 /// The encoding of the rows of a session.
-#[derive(Deserialize, ToSchema)]
+#[derive(ToSchema)]
 #[serde(untagged)]
 enum SessionEncoding {
     /// Id of a model or a dataset, whose encoding the session takes.
@@ -71,8 +73,33 @@ enum SessionEncoding {
     Columns(#[schema(inline)] StatedColumns),
 }
 
+impl<'de> Deserialize<'de> for SessionEncoding {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        value.deserialize_any(SessionEncodingVisitor)
+    }
+}
+
+struct SessionEncodingVisitor;
+
+impl<'de> Visitor<'de> for SessionEncodingVisitor {
+    type Value = SessionEncoding;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the id of a model or a dataset, or an object with `columns`")
+    }
+
+    fn visit_str<E: de::Error>(self, id: &str) -> Result<SessionEncoding, E> {
+        Ok(SessionEncoding::Of(id.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SessionEncoding, A::Error> {
+        let columns = StatedColumns::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(SessionEncoding::Columns(columns))
+    }
+}
+
 /// Columns of raw rows.
-#[derive(Deserialize, ToSchema)]
+#[derive(serde::Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct StatedColumns {
     /// Columns with features, in the order of the features.
@@ -82,7 +109,7 @@ struct StatedColumns {
 }
 
 /// Name of the saved model.
-#[derive(Deserialize, IntoParams)]
+#[derive(serde::Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SaveQuery {

@@ -66,7 +66,12 @@ async fn trainings_on_a_damaged_dataset_fail() {
     let rows = "0,1,-1\n1,0,1\n".repeat(10_000);
     let headers = [("content-type", "text/csv")];
     let stored = client
-        .send("POST", "/v1/datasets", &headers, rows.as_bytes())
+        .send(
+            "POST",
+            "/v1/datasets?labels=first",
+            &headers,
+            rows.as_bytes(),
+        )
         .await;
     let stored = stored.unwrap().expect(201).json();
     let dataset = stored["id"].as_str().unwrap();

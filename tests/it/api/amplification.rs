@@ -176,7 +176,7 @@ async fn the_ratio_is_a_setting_and_a_limit() {
         let body = zstd::encode_all("1,0,1\n".repeat(rows).as_bytes(), 1).unwrap();
         let headers = [("content-type", "text/csv"), ("content-encoding", "zstd")];
         service
-            .send(request("POST", "/v1/datasets", &headers, body))
+            .send(request("POST", "/v1/datasets?labels=first", &headers, body))
             .await
     };
     post(1_600).await.expect(201);

@@ -774,7 +774,7 @@ fn lines() -> Vec<Case> {
     let train = |learner, media_type, body: &str| Train(learner, "", media_type, body.into());
     let query = |query, media_type, body: &str| Train("perceptron", query, media_type, body.into());
     let svm = |body: &str| train("perceptron", LIBSVM, body);
-    let csv = |body: &str| train("perceptron", CSV, body);
+    let csv = |body: &str| query("labels=first", CSV, body);
     let ndjson = |body: &str| train("perceptron", NDJSON, body);
     vec![
         Case(
@@ -929,7 +929,7 @@ fn lines() -> Vec<Case> {
         ),
         Case(
             "a CSV without rows",
-            csv("a,class\n"),
+            query("labels=class", CSV, "a,class\n"),
             400,
             "empty-data",
             Nowhere,

@@ -165,7 +165,7 @@ async fn a_job_is_told_again_as_it_now_stands() {
 async fn a_waited_training_is_made_once() {
     let service = Service::start().await;
     let train = (
-        "/v1/learners/perceptron/train?seed=1",
+        "/v1/learners/perceptron/train?seed=1&labels=first",
         CSV,
         "1,0,1\n-1,1,0\n",
     );
@@ -173,12 +173,20 @@ async fn a_waited_training_is_made_once() {
     let again = send(&service, "k", train).await.expect(200);
     assert!(is_replay(&again));
     assert_eq!(again.json(), first.json());
-    let query = ("/v1/learners/perceptron/train?seed=2", CSV, train.2);
+    let query = (
+        "/v1/learners/perceptron/train?seed=2&labels=first",
+        CSV,
+        train.2,
+    );
     assert_eq!(
         send(&service, "k", query).await.problem(422),
         "idempotency-mismatch"
     );
-    let path = ("/v1/learners/winnow/train?seed=1", CSV, train.2);
+    let path = (
+        "/v1/learners/winnow/train?seed=1&labels=first",
+        CSV,
+        train.2,
+    );
     assert_eq!(
         send(&service, "k", path).await.problem(422),
         "idempotency-mismatch"
@@ -198,7 +206,7 @@ async fn a_compressed_body_is_the_body_that_it_holds() {
     let text: String = (0..40_000)
         .map(|row| format!("1,{},1\n", row % 2))
         .collect();
-    let plain = ("/v1/datasets", CSV, text.as_str());
+    let plain = ("/v1/datasets?labels=first", CSV, text.as_str());
     let first = send(&service, "k", plain).await.expect(201);
     let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
     let headers = [
@@ -207,11 +215,16 @@ async fn a_compressed_body_is_the_body_that_it_holds() {
         ("idempotency-key", "k"),
     ];
     let again = service
-        .send(request("POST", "/v1/datasets", &headers, packed))
+        .send(request(
+            "POST",
+            "/v1/datasets?labels=first",
+            &headers,
+            packed,
+        ))
         .await;
     assert_eq!(again.expect(201).json(), first.json());
     let longer = format!("{text}1,1,1\n");
-    let other = ("/v1/datasets", CSV, longer.as_str());
+    let other = ("/v1/datasets?labels=first", CSV, longer.as_str());
     assert_eq!(
         send(&service, "k", other).await.problem(422),
         "idempotency-mismatch"

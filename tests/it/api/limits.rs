@@ -168,7 +168,7 @@ async fn a_compressed_bomb_is_stopped_at_the_limit() {
 #[tokio::test]
 async fn a_small_body_takes_a_permit_only_when_it_is_much_work() {
     let service = Service::with(&["--uploads-max", "1"]).await;
-    let path = "/v1/learners/perceptron/train";
+    let path = "/v1/learners/perceptron/train?labels=first";
     let never = axum::body::Body::from_stream(futures_util::stream::pending::<
         Result<bytes::Bytes, std::convert::Infallible>,
     >());

@@ -51,7 +51,10 @@ async fn a_model_keeps_the_names_of_its_features() {
     let margin = format!("/v1/models/{}", job["result"]["model"].as_str().unwrap());
     let margin = service.get(&margin).await.expect(200).json();
     assert_eq!(margin["features"], model["features"]);
-    let plain = trained(&service, CSV, "1,1,1,0\n-1,0,0,1\n").await;
+    let path = "/v1/learners/perceptron/train?labels=first";
+    let plain = service.post_as(path, CSV, "1,1,1,0\n-1,0,0,1\n").await;
+    let plain = plain.expect(200).json()["result"]["model"].clone();
+    let plain = format!("/v1/models/{}", plain.as_str().unwrap());
     assert!(
         service
             .get(&plain)

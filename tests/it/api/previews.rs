@@ -301,12 +301,14 @@ async fn nothing_is_stored() {
     ])
     .await;
     let rows = "1,1,0,1\n".repeat(8_000);
-    let shown = preview(&service, (CSV, "", &rows)).await;
+    let shown = preview(&service, (CSV, "labels=first", &rows)).await;
     assert_eq!(shown["data"]["examples"], 8_000);
     let wide: String = (0..400)
         .map(|row| format!("{},{}\n", row % 2, "0.5,".repeat(99) + "1"))
         .collect();
-    let answer = service.post_as("/v1/previews", CSV, wide).await;
+    let answer = service
+        .post_as("/v1/previews?labels=first", CSV, wide)
+        .await;
     assert_eq!(answer.problem(413), "too-large");
     assert!(
         answer.text().contains("stored_bytes_per_key_max"),
@@ -322,11 +324,13 @@ async fn nothing_is_stored() {
     let small = "1,1,0\n".repeat(3000);
     let mut refused = 0;
     for _ in 0..6 {
-        let stored = service.post_as("/v1/datasets", CSV, small.clone()).await;
+        let stored = service
+            .post_as("/v1/datasets?labels=first", CSV, small.clone())
+            .await;
         refused += u32::from(stored.status != 201);
     }
     assert!((1..6).contains(&refused), "{refused}");
-    preview(&service, (CSV, "", &small)).await;
+    preview(&service, (CSV, "labels=first", &small)).await;
 }
 
 #[tokio::test]
@@ -339,7 +343,7 @@ async fn a_preview_is_under_the_limits_of_an_upload() {
     ])
     .await;
     let long = service
-        .post_as("/v1/previews", CSV, "1,0\n".repeat(80_000))
+        .post_as("/v1/previews?labels=first", CSV, "1,0\n".repeat(80_000))
         .await;
     assert_eq!(long.problem(413), "too-large");
     let headers = [("content-type", CSV), ("content-encoding", "gzip")];

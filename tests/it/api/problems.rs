@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::service::{Service, request, short_job};
 
-fn codes() -> Vec<&'static str> {
+pub(super) fn codes() -> Vec<&'static str> {
     let table = include_str!("../../../src/http/codes.rs");
     let (_, table) = table.split_once("codes! {\n").unwrap();
     let (table, _) = table.split_once("\n}").unwrap();

@@ -84,20 +84,26 @@ async fn a_key_stores_so_many_bytes() {
     assert_eq!(own(&small).await, expected);
     let rows = "1,1,0\n".repeat(100);
     let stored = small
-        .send("POST", "/v1/datasets", CSV, &rows)
+        .send("POST", "/v1/datasets?labels=first", CSV, &rows)
         .await
         .expect(201);
     let bytes = stored.json()["bytes"].as_u64().unwrap();
     assert_eq!(own(&small).await["stored_bytes"]["used"], bytes);
     let many = "1,1,0\n".repeat(100_000);
-    let answer = small.send("POST", "/v1/datasets", CSV, &many).await;
+    let answer = small
+        .send("POST", "/v1/datasets?labels=first", CSV, &many)
+        .await;
     let used = format!("{bytes} are in use");
     let named = ["stored_bytes_per_key_max is 5000", used.as_str()];
     refused(&answer, 413, "too-large", &named);
     let half = "1,1,0\n".repeat(300);
-    let first = small.send("POST", "/v1/datasets", CSV, &half).await;
+    let first = small
+        .send("POST", "/v1/datasets?labels=first", CSV, &half)
+        .await;
     let first = format!("/v1/datasets/{}", first.expect(201).id());
-    let answer = small.send("POST", "/v1/datasets", CSV, &half).await;
+    let answer = small
+        .send("POST", "/v1/datasets?labels=first", CSV, &half)
+        .await;
     refused(&answer, 429, "too-many-bytes", &named[..1]);
     small.send("DELETE", &first, "", "").await.expect(204);
     // The refused dataset has left neither a row nor a blob.
@@ -122,7 +128,7 @@ async fn a_key_stores_so_many_bytes() {
     small.send("DELETE", &path, "", "").await.expect(204);
     assert_eq!(own(&small).await, expected);
     small
-        .send("POST", "/v1/datasets", CSV, &rows)
+        .send("POST", "/v1/datasets?labels=first", CSV, &rows)
         .await
         .expect(201);
 }
@@ -188,10 +194,12 @@ async fn a_body_that_cannot_fit_is_refused_before_it_comes() {
 async fn what_is_too_much_for_the_service_leaves_no_data() {
     let service = Service::with(&["--stored-bytes-max", "2000"]).await;
     let rows = "1,1,0\n".repeat(10_000);
-    let answer = service.post_as("/v1/datasets", CSV, rows.clone()).await;
+    let answer = service
+        .post_as("/v1/datasets?labels=first", CSV, rows.clone())
+        .await;
     refused(&answer, 413, "too-large", &["stored_bytes_max is 2000"]);
     // A queued job would have to keep its data. A job that is computed at once keeps none.
-    let path = "/v1/learners/perceptron/train";
+    let path = "/v1/learners/perceptron/train?labels=first";
     let headers = [("content-type", CSV), ("prefer", "wait=0")];
     let answer = service.send(request("POST", path, &headers, rows)).await;
     refused(&answer, 413, "too-large", &["stored_bytes_max is 2000"]);
@@ -217,7 +225,7 @@ async fn a_priority_is_shown_and_has_a_range() {
         answer.problem(400);
         assert_eq!(answer.json()["errors"][0]["pointer"], "/priority");
     }
-    let path = "/v1/learners/perceptron/train?priority=";
+    let path = "/v1/learners/perceptron/train?labels=first&priority=";
     let headers = [("content-type", CSV), ("prefer", "wait=0")];
     let trained = request("POST", &format!("{path}7"), &headers, "1,1,0\n");
     let trained = service.send(trained).await.expect(202);

@@ -19,7 +19,11 @@ const SAME: [(&str, &str, &str); 8] = [
         "n=3",
         "1 1:1 3:1 # a comment\n0 2:1\n\n1 1:1 2:1 3:1\n0 3:1",
     ),
-    ("text/csv", "", "1,1,0,1\n-1,0,1,0\n1,1,1,1\n-1,0,0,1\n"),
+    (
+        "text/csv",
+        "labels=first",
+        "1,1,0,1\n-1,0,1,0\n1,1,1,1\n-1,0,0,1\n",
+    ),
     (
         "text/csv",
         "labels=class&header=true",

@@ -287,7 +287,9 @@ async fn more_examples_at_the_margin_than_are_listed_are_counted() {
     for row in 0..100_002 {
         csv.push_str(if row % 2 == 0 { "1,1\n" } else { "-1,0\n" });
     }
-    let upload = service.post_as("/v1/datasets", "text/csv", csv).await;
+    let upload = service
+        .post_as("/v1/datasets?labels=first", "text/csv", csv)
+        .await;
     let dataset = upload.expect(201).json();
     let job = json!({"maximum_margin": {"data": {"dataset": dataset["id"]}}});
     let found = result(&service, &job).await;

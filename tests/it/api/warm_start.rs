@@ -465,7 +465,7 @@ async fn what_cannot_be_begun_from_is_refused() {
 async fn the_query_names_a_model_too() {
     let service = Service::start().await;
     let csv = "1,1,1,0\n-1,0,0,1\n1,1,0,1\n";
-    let path = "/v1/learners/perceptron/train?seed=1";
+    let path = "/v1/learners/perceptron/train?seed=1&labels=first";
     let first = service.post_as(path, "text/csv", csv).await.expect(200);
     let first = first.json()["result"]["model"].as_str().unwrap().to_owned();
     let next = format!("{path}&warm_start={first}");
@@ -485,7 +485,7 @@ async fn the_query_names_a_model_too() {
         assert_eq!(answer.problem(status), code);
         assert_eq!(answer.json()["errors"][0]["parameter"], "warm_start");
     }
-    let winnow = format!("/v1/learners/winnow/train?warm_start={first}");
+    let winnow = format!("/v1/learners/winnow/train?labels=first&warm_start={first}");
     let answer = service.post_as(&winnow, "text/csv", csv).await;
     assert_eq!(answer.problem(422), "wrong-start");
     assert_eq!(answer.json()["errors"][0]["parameter"], "warm_start");

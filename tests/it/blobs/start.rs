@@ -169,7 +169,12 @@ async fn blobs_in_a_folder_elsewhere_are_kept_there() {
     let headers = [("content-type", "text/csv")];
     let stored = program
         .client()
-        .send("POST", "/v1/datasets", &headers, b"1,1\n-1,0\n")
+        .send(
+            "POST",
+            "/v1/datasets?labels=first",
+            &headers,
+            b"1,1\n-1,0\n",
+        )
         .await;
     let dataset = stored.unwrap().expect(201).id();
     assert!(
@@ -243,7 +248,7 @@ async fn a_database_of_an_older_program_is_served_with_the_blobs_that_it_has() {
     let rows = b"1,1\n-1,0\n";
     let stored = program
         .client()
-        .send("POST", "/v1/datasets", &headers, rows)
+        .send("POST", "/v1/datasets?labels=first", &headers, rows)
         .await;
     let path = format!("/v1/datasets/{}/examples", stored.unwrap().expect(201).id());
     program.kill();

@@ -2329,6 +2329,9 @@ class MissingCells(Struct, kw_only=True, omit_defaults=True):
     treatment: Missing
     """The treatment of missing cells."""
 
+    words: list[str] | None = None
+    """The texts that `missing_values` declares missing cells."""
+
 
 class MistakeBound(Struct, kw_only=True, omit_defaults=True):
     """A bound on the number of mistakes."""
@@ -3656,6 +3659,8 @@ class TableData(Struct, kw_only=True, omit_defaults=True):
     labels: str | None = None
 
     missing: str | None = None
+
+    missing_values: str | None = None
 
     n: int | None = None
 

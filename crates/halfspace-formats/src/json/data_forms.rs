@@ -7,7 +7,8 @@ use std::fmt;
 use std::io::Read;
 
 use serde::Deserialize;
-use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use halfspace_core::learners::engine::assume::Assume;
 
@@ -53,7 +54,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     if options.labels == Some(LabelsColumn::Appended) {
         options.refuse_labels("JSON")?;
     }
-    let mut form = json::from_reader_of_labels(reader, &options.limits, &options.label_rule)?;
+    let mut form = json::from_reader_of_any(reader, &options.limits, &options.label_rule)?;
     if let DataForm::Rows(rows) = &form {
         let mut options = options.clone();
         for (name, text) in &rows.options {
@@ -135,22 +136,36 @@ enum Tag {
 
 impl<'de> Deserialize<'de> for DataForm {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(FormVisitor)
+        deserializer.deserialize_any(FormVisitor)
     }
 }
 
+/// One object with one key, or an array of objects, which are rows.
 struct FormVisitor;
 
 impl<'de> Visitor<'de> for FormVisitor {
     type Value = DataForm;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+        f.write_str("an object, or an array of rows, each an object with one member per column")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<DataForm, A::Error> {
+        let mut text = String::from("[");
+        while let Some(row) = rows.next_element::<Box<RawValue>>()? {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(row.get());
+        }
+        text.push(']');
+        let rows = RawValue::from_string(text).map_err(de::Error::custom)?;
+        Ok(DataForm::Rows(JsonRows::bare(rows)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DataForm, A::Error> {
         let choice = || {
-            let detail = "Data must have exactly one of the properties half_space, labelled, \
+            let detail = "Data must be an array of rows, or have exactly one of the properties half_space, labelled, \
                           unlabelled, packed, rows, table, generated and dataset.";
             scope::raise(Fault::new(FormatErrorKind::Schema, detail))
         };

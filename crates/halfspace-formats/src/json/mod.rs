@@ -24,6 +24,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment, Track};
 
+use crate::content_coding::refuse_compressed;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::depth::DepthReader;
 use crate::json::scope::TensorScope;
@@ -65,12 +66,26 @@ pub fn from_reader_of_labels<T: DeserializeOwned>(
     limits: &ParseLimits,
     labels: &LabelRule,
 ) -> Result<T, FormatError> {
+    let Whole(document) = from_reader_of_any(reader, limits, labels)?;
+    Ok(document)
+}
+
+/// Reads one JSON document, which need not be an object.
+///
+/// # Errors
+/// As for [`from_reader`].
+pub fn from_reader_of_any<T: DeserializeOwned>(
+    reader: impl Read,
+    limits: &ParseLimits,
+    labels: &LabelRule,
+) -> Result<T, FormatError> {
     let mut reader = DepthReader::new(reader, limits.json_depth_max);
     let mut begun = Vec::new();
     reader
         .by_ref()
         .take(SLICE_BYTES as u64)
         .read_to_end(&mut begun)?;
+    refuse_compressed(&begun)?;
     if begun.len() < SLICE_BYTES {
         memory::need(value_bytes(&begun))?;
         let document = serde_json::Deserializer::from_slice(&begun);
@@ -106,7 +121,17 @@ pub fn from_reader_of_tensors<T: DeserializeOwned>(
     let reader = WindowReader::new(reader, window.clone(), limits.json_depth_max);
     let document = serde_json::Deserializer::from_reader(reader);
     let tensor = TensorScope { n, window };
-    read(document, limits, &LabelRule::Ignored, Some(tensor))
+    let Whole(document) = read(document, limits, &LabelRule::Ignored, Some(tensor))?;
+    Ok(document)
+}
+
+/// A document that is an object.
+struct Whole<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Whole<T> {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        object(value).map(Self)
+    }
 }
 
 fn read<'de, T: DeserializeOwned>(
@@ -119,7 +144,7 @@ fn read<'de, T: DeserializeOwned>(
     let (parsed, raised) = scope::within(limits, labels, tensor, || {
         let mut track = Track::new();
         let document = serde_path_to_error::Deserializer::new(&mut document, &mut track);
-        object::<_, T>(document).map_err(|error| (error, track.path()))
+        T::deserialize(document).map_err(|error| (error, track.path()))
     });
     let place = |error: &serde_json::Error| {
         let (line, column) = (error.line() as u64, error.column() as u64);

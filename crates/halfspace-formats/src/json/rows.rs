@@ -94,6 +94,14 @@ impl JsonRows {
         }
     }
 
+    /// Rows that are the whole data.
+    pub(crate) fn bare(rows: Box<RawValue>) -> Self {
+        Self {
+            place: "",
+            ..Self::alone(rows)
+        }
+    }
+
     /// Reads the rows with these options.
     ///
     /// # Errors

@@ -180,6 +180,13 @@ impl Program<'_> {
     /// # Errors
     /// The limit of the language that the hypothesis exceeds, or a lack of memory.
     pub fn source(&self, language: Language) -> Result<String, NoProgram> {
+        if let Some(word) = self.table.and_then(|table| table.missing.words.first()) {
+            let limit = format!(
+                "the model reads {word:?} as a missing cell, which programs do not; train it on data without such \
+                 cells and without `missing_values`"
+            );
+            return Err(Inexact { language, limit }.into());
+        }
         let write = language.entry().4;
         let source = Sink::filled(|sink| write(&Computation::new(self)?, self.title, sink));
         source.map_err(|stop| match stop {

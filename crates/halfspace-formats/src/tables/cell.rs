@@ -87,6 +87,11 @@ pub(crate) fn is_missing(text: &[u8]) -> bool {
     text.is_empty() || MISSING.contains(&text)
 }
 
+/// Whether a number may be a code such as 007, whose spelling must be kept while the kind of the column is open.
+pub(crate) fn is_code(text: &[u8]) -> bool {
+    matches!(text, [b'0', b'0'..=b'9', ..])
+}
+
 /// Reads a number with this decimal mark.
 pub(crate) fn number(text: &[u8], decimal: DecimalMark) -> Result<f64, NumberFault> {
     match decimal {

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 
 use halfspace_core::memory;
 
-use super::cell::{Cell, DecimalMark};
+use super::cell::{Cell, DecimalMark, is_code, is_missing};
 use super::options::KindName;
-use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::error::{Fault, FormatErrorKind, excerpt, not_utf8};
+use crate::text::numbers::{NumberFault, parse_number};
 
 /// The largest number of values of a column that is kept by codes. A missing cell counts as a value.
 pub(crate) const VALUES_MAX: usize = 256;
@@ -18,14 +19,20 @@ pub(crate) const VALUES_MAX: usize = 256;
 /// The largest size of a value, in bytes.
 const VALUE_BYTES_MAX: usize = 1024;
 
+/// The largest number of other texts in a column that may be meant as numbers.
+const ODD_SPELLINGS_MAX: usize = 3;
+
+/// The largest number of numbers that may be words, such as ranks.
+const RANKS_MAX: usize = 16;
+
 /// No value of this text has occurred.
 const NO_CODE: u16 = u16::MAX;
 
 /// A value of a column.
 pub(crate) struct ColumnValue {
-    pub(crate) text: Box<[u8]>,
+    pub(crate) text: Box<str>,
     pub(crate) cell: Cell,
-    /// The number of cells. Bare letters are not counted.
+    /// The number of cells. Bare letters are counted at the end, if the counts matter.
     pub(crate) cells: u64,
     /// The first row with the value, from 1.
     pub(crate) first_row: u64,
@@ -56,6 +63,11 @@ pub(crate) struct ColumnScan {
     decimal: Option<DecimalMark>,
     /// Whether the table declares all values of the column.
     is_declared: bool,
+    /// The cells that were pushed as numbers, and whether their texts may have differed from the shortest spelling.
+    plain_numbers: u64,
+    is_respelled: bool,
+    /// Whether ambiguous texts are kept, which the reader of the table refuses.
+    is_lenient: bool,
 }
 
 impl ColumnScan {
@@ -72,6 +84,17 @@ impl ColumnScan {
             kind,
             decimal,
             is_declared: false,
+            plain_numbers: 0,
+            is_respelled: false,
+            is_lenient: false,
+        }
+    }
+
+    /// Starts a column whose ambiguous texts are judged at the end.
+    pub(crate) fn lenient(decimal: Option<DecimalMark>) -> Self {
+        Self {
+            is_lenient: true,
+            ..Self::new(None, decimal)
         }
     }
 
@@ -124,11 +147,18 @@ impl ColumnScan {
         Ok(())
     }
 
-    /// Reads a number of an earlier row, whose spelling is no longer known.
+    /// Reads a number of an earlier row. `is_respelled` tells that its text may have been longer.
     ///
     /// # Errors
     /// As for [`Self::push`].
-    pub(crate) fn push_number(&mut self, number: f64, row: u64) -> Result<KeptCell, Fault> {
+    pub(crate) fn push_number(
+        &mut self,
+        number: f64,
+        row: u64,
+        is_respelled: bool,
+    ) -> Result<KeptCell, Fault> {
+        self.plain_numbers += 1;
+        self.is_respelled |= is_respelled;
         match self.is_numbers {
             true => Ok(KeptCell::Number(number)),
             false => self.push(number.to_string().as_bytes(), row),
@@ -160,20 +190,27 @@ impl ColumnScan {
             };
         }
         let code = self.values.len() as u8;
+        let wrong = |why: &str| {
+            let detail = format!("has the value {}, which {why}", excerpt(text));
+            Fault::new(FormatErrorKind::TableOption, detail)
+        };
         if text.len() > VALUE_BYTES_MAX {
-            let detail = format!(
-                "has the value {}, which is longer than {VALUE_BYTES_MAX} bytes",
-                excerpt(text)
-            );
-            return Err(Fault::new(FormatErrorKind::BadValue, detail));
+            return Err(wrong(&format!("is longer than {VALUE_BYTES_MAX} bytes")));
         }
+        let spelling = str::from_utf8(text).map_err(|error| {
+            let why = not_utf8(text, error.valid_up_to());
+            Fault {
+                kind: FormatErrorKind::Syntax,
+                ..wrong(&why)
+            }
+        })?;
         match text {
             [byte] => self.short_codes[usize::from(*byte)] = code.into(),
             [] => self.empty_code = code.into(),
             _ => drop(self.codes.insert(text.into(), code)),
         }
         self.values.push(ColumnValue {
-            text: text.into(),
+            text: spelling.into(),
             cell,
             cells: 1,
             first_row: row,
@@ -190,12 +227,72 @@ impl ColumnScan {
                 _ => Cell::Text,
             });
         }
-        if self.decimal.is_none()
-            && let Some(fault) = decimal_comma(text)
-        {
-            return Err(fault);
+        let comma = || decimal_comma(text).filter(|_| self.decimal.is_none());
+        match comma().or_else(|| not_finite(text)) {
+            Some(fault) if !self.is_lenient => Err(fault),
+            _ => Ok(cell),
         }
-        Ok(cell)
+    }
+
+    /// Whether the column has numbers and other texts, so that the numbers of cells matter.
+    pub(crate) fn is_mixed(&self) -> bool {
+        let has = |is: fn(&Cell) -> bool| self.values.iter().any(|value| is(&value.cell));
+        self.kind.is_none()
+            && has(|cell| matches!(cell, Cell::Number(_)))
+            && has(|cell| matches!(cell, Cell::Flag(..) | Cell::Text))
+    }
+
+    /// Replaces the numbers of cells by `count` of each code, in rows that were not pushed as numbers.
+    pub(crate) fn recount(&mut self, count: &[u64]) {
+        let mut plain = self.plain_numbers;
+        for (value, &count) in self.values.iter_mut().zip(count) {
+            value.cells = count;
+            if matches!(value.cell, Cell::Number(_)) {
+                value.cells += std::mem::take(&mut plain);
+            }
+        }
+    }
+
+    /// Returns the fault of a column of numbers whose few other cells would make a word of each number. A column whose
+    /// numbers are few and come again, such as 2, 3, 4 and 5more, has words.
+    pub(crate) fn odd_cells(&self) -> Option<Fault> {
+        if !self.is_mixed() {
+            return None;
+        }
+        let is_number = |value: &&ColumnValue| matches!(value.cell, Cell::Number(_));
+        let is_word = |value: &&ColumnValue| matches!(value.cell, Cell::Flag(..) | Cell::Text);
+        let cells = |values: &[&ColumnValue]| values.iter().map(|value| value.cells).sum::<u64>();
+        let numbers: Vec<_> = self.values.iter().filter(is_number).collect();
+        let words: Vec<_> = self.values.iter().filter(is_word).collect();
+        let (number_cells, word_cells) = (cells(&numbers), cells(&words));
+        let is_fraction = |value: &&ColumnValue| matches!(value.cell, Cell::Number(number) if number.fract() != 0.0);
+        let is_code = |value: &&ColumnValue| is_code(value.text.as_bytes());
+        let is_respelled =
+            self.is_respelled || self.plain_numbers > 0 && numbers.iter().any(is_fraction);
+        if !is_respelled && (words.len() > ODD_SPELLINGS_MAX || numbers.iter().any(is_code)) {
+            return None;
+        }
+        let measures = numbers.iter().any(is_fraction)
+            || numbers.len() > RANKS_MAX
+            || 2 * numbers.len() as u64 > number_cells;
+        let is_odd = is_respelled
+            || 20 * number_cells >= 19 * (number_cells + word_cells)
+            || number_cells > word_cells && measures;
+        let odd = words.iter().min_by_key(|value| value.first_row)?;
+        is_odd.then(|| {
+            let shown = excerpt(odd.text.as_bytes());
+            let row = odd.first_row;
+            let word = match odd.text.contains([',', '"']) {
+                true => format!("\"{}\"", odd.text.replace('"', "\"\"")),
+                false => odd.text.to_string(),
+            };
+            let detail = format!(
+                "has {number_cells} numbers and {word_cells} other cells, such as {shown} in row {row}; \
+                 `missing_values={word}` reads such cells as missing, and `kinds=` with the kind nominal reads every \
+                 value as a word"
+            );
+            Fault::new(FormatErrorKind::TableOption, detail)
+        })
     }
 
     /// Keeps later cells as numbers, because the column has too many values for codes.
@@ -203,7 +300,7 @@ impl ColumnScan {
         let number = |cell: &Cell| matches!(cell, Cell::Number(_) | Cell::Missing);
         let words = self.values.iter().filter(|value| !number(&value.cell));
         if let Some(word) = words.min_by_key(|value| value.first_row) {
-            return Err(too_many(&word.text));
+            return Err(too_many(word.text.as_bytes()));
         }
         if !number(&next) || self.kind == Some(KindName::Boolean) {
             return Err(too_many(b""));
@@ -252,12 +349,28 @@ pub(crate) fn decimal_comma(text: &[u8]) -> Option<Fault> {
     })
 }
 
+/// Returns the fault of a text that is a number beyond the range of doubles, or a word for infinity.
+pub(crate) fn not_finite(text: &[u8]) -> Option<Fault> {
+    let is_one = !is_missing(text) && parse_number(text) == Err(NumberFault::NotFinite);
+    is_one.then(|| {
+        let detail = format!(
+            "has the value {}, which is no finite number; `kinds=` with the kind nominal reads it as a word, and \
+             `missing_values=` as a missing cell",
+            excerpt(text)
+        );
+        Fault::new(FormatErrorKind::BadValue, detail)
+    })
+}
+
 /// Makes the fault of a column with more values than codes that are not all numbers.
 fn too_many(word: &[u8]) -> Fault {
     let such = match word {
         b"" => String::new(),
         word => format!(", among them the text {}", excerpt(word)),
     };
-    let detail = format!("has more than {VALUES_MAX} different values{such}");
-    Fault::new(FormatErrorKind::BadValue, detail)
+    let detail = format!(
+        "has more than {VALUES_MAX} different values{such}; if the column has numbers, `missing_values=` reads other \
+         texts as missing cells"
+    );
+    Fault::new(FormatErrorKind::TableOption, detail)
 }

@@ -11,9 +11,9 @@ use super::encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, TableEncoding,
 };
 use super::options::{KindName, Numbers, TableOptions};
+use super::unnamed::Unnamed;
+use crate::LabelsColumn;
 use crate::error::{Fault, FormatErrorKind, excerpt};
-use crate::text::numbers::parse_number;
-use crate::{LabelsColumn, RowsKind};
 
 /// The name in `kinds` that means all columns.
 const EVERY: &str = "*";
@@ -44,37 +44,13 @@ pub(crate) struct TableColumn {
     pub(crate) ignored: Option<&'static str>,
     /// The kind that the request states.
     pub(crate) kind: Option<KindName>,
-    /// The last number of a column without a name that has counted the rows so far.
-    counted: Counted,
-}
-
-/// Whether a column counts the rows.
-#[derive(Clone)]
-enum Counted {
-    /// The column has a name, or a cell is not the next number.
-    No,
-    /// No row so far.
-    Begins,
-    /// The number of the last row.
-    Last(u64),
+    unnamed: Unnamed,
 }
 
 impl TableColumn {
-    /// Reads the next cell of a column that may count the rows, from 0 or from 1.
-    pub(crate) fn count(&mut self, text: &[u8]) {
-        let number = match self.counted {
-            Counted::No => return,
-            _ => parse_number(text)
-                .ok()
-                .filter(|number| number.fract() == 0.0 && *number >= 0.0),
-        };
-        let expected = |number: &f64| match self.counted {
-            Counted::Last(last) => *number == (last + 1) as f64,
-            _ => *number <= 1.0,
-        };
-        self.counted = number
-            .filter(expected)
-            .map_or(Counted::No, |number| Counted::Last(number as u64));
+    /// Reads the next cell of a column without a name.
+    pub(crate) fn watch(&mut self, text: &[u8]) {
+        self.unnamed = self.unnamed.after(text);
     }
 
     /// Gives the column the kind that the request states.
@@ -83,14 +59,24 @@ impl TableColumn {
             KindName::Ignored => self.ignored = Some("the request ignores the column"),
             kind => {
                 self.kind = Some(kind);
-                self.counted = Counted::No;
+                self.unnamed = Unnamed::No;
             }
         }
     }
 
-    /// Whether every row of the column was its number.
-    pub(crate) fn counts_rows(&self) -> bool {
-        matches!(self.counted, Counted::Last(_))
+    /// Whether every cell of a column without a name was missing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.unnamed == Unnamed::Empty
+    }
+
+    /// Whether the column may still be no feature.
+    fn is_open(&self) -> bool {
+        self.unnamed != Unnamed::No
+    }
+
+    /// The reason why a column without a name is no feature, as the rows so far tell.
+    pub(crate) fn no_feature(&self) -> Option<&'static str> {
+        self.unnamed.no_feature()
     }
 
     /// The column as the value of an option in a URL: the name, or the number if the name needs an escape or has a
@@ -134,19 +120,20 @@ impl TableColumns {
     /// When memory ends.
     pub(crate) fn named(names: Option<Vec<String>>, count: usize) -> Result<Self, NoMemory> {
         let has_header = names.is_some();
-        let column = |name: String| TableColumn {
-            counted: match has_header && name.is_empty() {
-                true => Counted::Begins,
-                false => Counted::No,
-            },
+        let column = |(at, name): (usize, String)| TableColumn {
+            unnamed: Unnamed::of(at, count, has_header, &name),
             name,
             ignored: None,
             kind: None,
         };
         let columns = match names {
-            Some(names) => memory::collect(names.into_iter().map(|name| Ok(column(name))))?,
+            Some(names) => {
+                let named = names.into_iter().enumerate();
+                memory::collect(named.map(|named| Ok(column(named))))?
+            }
             None => {
-                memory::collect((1..=count).map(|number| Ok(column(format!("column_{number}")))))?
+                let named = (0..count).map(|at| (at, format!("column_{}", at + 1)));
+                memory::collect(named.map(|named| Ok(column(named))))?
             }
         };
         Ok(Self {
@@ -209,7 +196,13 @@ impl TableColumns {
         self.label = self.label_column(labels, options)?;
         if let Some(label) = self.label {
             self.columns[label].ignored = None;
-            self.columns[label].counted = Counted::No;
+            self.columns[label].unnamed = Unnamed::No;
+        }
+        if options.encoding.is_some() || options.numbers_only {
+            // The encoding or the model tells which columns are features.
+            for column in &mut self.columns {
+                column.unnamed = Unnamed::No;
+            }
         }
         Ok(())
     }
@@ -220,7 +213,7 @@ impl TableColumns {
             self.label == Some(at)
                 || column.kind.is_none()
                     && column.ignored.is_none()
-                    && matches!(column.counted, Counted::No)
+                    && !(self.has_header && column.is_open())
         };
         options.numbers == Numbers::Real && self.columns.iter().enumerate().all(is_plain)
     }
@@ -228,8 +221,7 @@ impl TableColumns {
     /// Returns the place of the label if the cells of all other columns are features in their order.
     pub(crate) fn label_place(&self) -> Option<LabelPlace> {
         let is_read = |(at, column): (usize, &TableColumn)| {
-            self.label == Some(at)
-                || column.ignored.is_none() && matches!(column.counted, Counted::No)
+            self.label == Some(at) || column.ignored.is_none() && !column.is_open()
         };
         if !self.columns.iter().enumerate().all(is_read) {
             return None;
@@ -277,7 +269,12 @@ impl TableColumns {
             return found.map(Some).ok_or_else(missing);
         }
         if !self.has_header {
-            return Ok(given.is_none().then_some(0));
+            return match given {
+                Some(_) => Ok(None),
+                // The data of the model have no encoding, and their text forms begin with the label.
+                None if options.numbers_only => Ok(Some(0)),
+                None => Err(self.no_label_without_names()),
+            };
         }
         let is_feature = |name: &str| {
             given.is_some_and(|given| given.columns.iter().any(|column| column.name == name))
@@ -308,15 +305,27 @@ impl TableColumns {
         }
     }
 
+    /// The fault of a table without names whose label column nobody named.
+    fn no_label_without_names(&self) -> Fault {
+        let detail = format!(
+            "The table has no row of names, so nothing tells which of its {} columns holds the labels; say \
+             `labels=first`, `labels=last`, the number of a column, as in `labels=2`, or `labels=none`. If the first \
+             row holds names, say `header=true`.",
+            self.columns.len()
+        );
+        Fault::new(FormatErrorKind::TableOption, detail)
+    }
+
     /// Finds a column by its name, or by its number from 1 or, from the end, from -1.
     fn find(&self, name: &str, option: &str) -> Result<usize, Fault> {
         let by_name = self.columns.iter().position(|column| column.name == name);
         self.place(name, by_name, option)
     }
 
-    /// Returns the column that an option means. `by_name` is the column of this name.
+    /// Returns the column that an option means. `by_name` is the column of this name; columns without names have the
+    /// names by which answers call them, such as `column_2`.
     fn place(&self, name: &str, by_name: Option<usize>, option: &str) -> Result<usize, Fault> {
-        if let Some(at) = by_name.filter(|_| self.has_header) {
+        if let Some(at) = by_name {
             return Ok(at);
         }
         let count = self.columns.len();
@@ -423,31 +432,40 @@ impl TableColumns {
         memory::collect(encoding.columns.iter().map(place))
     }
 
+    /// Returns the columns that may turn out to be no features.
+    ///
+    /// # Errors
+    /// When memory ends.
+    pub(crate) fn open(&self) -> Result<Vec<usize>, NoMemory> {
+        let is_open =
+            |&at: &usize| self.columns[at].is_open() && self.columns[at].ignored.is_none();
+        memory::collect((0..self.columns.len()).filter(is_open).map(Ok))
+    }
+
     /// Returns the columns that can have features.
     pub(crate) fn features(&self) -> impl Iterator<Item = usize> {
         let is_feature = |&at: &usize| {
             let column = &self.columns[at];
-            self.label != Some(at) && column.ignored.is_none() && !column.counts_rows()
+            self.label != Some(at) && column.ignored.is_none() && column.no_feature().is_none()
         };
         (0..self.columns.len()).filter(is_feature)
     }
 
-    /// Describes a table of numbers alone. `zero_bit_value` is the value of a 0 bit of Boolean examples.
+    /// Describes a table of numbers alone. `low` returns the value of the bit 0 of a Boolean feature.
     pub(crate) fn describe_plain(
         &self,
         label: Option<LabelEncoding>,
-        kind: RowsKind,
-        zero_bit_value: f64,
+        low: impl Fn(usize) -> Option<&'static str>,
         missing: MissingCells,
     ) -> Result<TableEncoding, NoMemory> {
-        let low = if zero_bit_value < 0.0 { "-1" } else { "0" };
-        let kind = match kind {
-            RowsKind::Boolean => ColumnKind::Boolean {
+        let kind = |feature| match low(feature) {
+            Some(low) => ColumnKind::Boolean {
                 values: [low, "1"].map(str::to_owned),
             },
-            RowsKind::Real => ColumnKind::Number,
+            None => ColumnKind::Number,
         };
-        let columns = self.features().map(|at| Ok((at, kind.clone(), false)));
+        let columns = self.features().enumerate();
+        let columns = columns.map(|(feature, at)| Ok((at, kind(feature), false)));
         self.describe(label, memory::collect(columns)?, missing)
     }
 
@@ -472,14 +490,10 @@ impl TableColumns {
         });
         let columns = memory::collect(columns)?;
         let ignored = self.columns.iter().enumerate().filter_map(|(at, column)| {
-            let counts = column
-                .counts_rows()
-                .then_some("the column has no name and counts the rows");
-            let why = column.ignored.or(counts)?.to_owned();
             Some(Ok::<_, NoMemory>(IgnoredColumn {
                 column: column.name.clone(),
                 index: at as u32 + 1,
-                why,
+                why: column.ignored.or(column.no_feature())?.to_owned(),
             }))
         });
         Ok(TableEncoding {
@@ -507,8 +521,7 @@ pub(crate) fn column_kind(
             .iter()
             .filter(|value| value.cell != Cell::Missing)
     };
-    let wrong = |detail: String| Err(Fault::new(FormatErrorKind::BadValue, detail));
-    let text = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+    let wrong = |detail: String| Err(Fault::new(FormatErrorKind::TableOption, detail));
     if stated != Some(KindName::Nominal)
         && let Some(values) = boolean(scan, stated)
     {
@@ -519,8 +532,10 @@ pub(crate) fn column_kind(
             .nth(2)
             .or_else(|| present().nth(1))
             .or_else(|| present().next());
-        let shown = second.map_or(String::new(), |value| excerpt(&value.text));
-        return wrong(format!("is not boolean, because it has the value {shown}"));
+        let shown = second.map_or(String::new(), |value| excerpt(value.text.as_bytes()));
+        return wrong(format!(
+            "is not boolean, because it has the value {shown}; `kinds=` can state another kind"
+        ));
     }
     let word = present().find(|value| !matches!(value.cell, Cell::Number(_)));
     let is_number = stated != Some(KindName::Nominal)
@@ -530,9 +545,9 @@ pub(crate) fn column_kind(
         && let Some(word) = word
     {
         return wrong(format!(
-            "is not a number column: row {} has {}",
+            "is not a number column: row {} has {}, which `missing_values=` can declare a missing cell",
             word.first_row,
-            excerpt(&word.text)
+            excerpt(word.text.as_bytes())
         ));
     }
     if is_number {
@@ -553,18 +568,11 @@ pub(crate) fn column_kind(
             Numbers::Real => Ok((ColumnKind::Number, false)),
         };
     }
-    let mut values: Vec<&[u8]> = present().map(|value| &*value.text).collect();
-    values.sort_unstable();
-    if let Some(bad) = values
-        .iter()
-        .find(|value| std::str::from_utf8(value).is_err())
-    {
-        return wrong(format!(
-            "has the value {}, which is not UTF-8",
-            excerpt(bad)
-        ));
+    if let Some(fault) = scan.odd_cells() {
+        return Err(fault);
     }
-    let values = values.into_iter().map(text).collect();
+    let mut values: Vec<String> = present().map(|value| value.text.to_string()).collect();
+    values.sort_unstable();
     Ok((ColumnKind::Nominal { values }, missing > 0))
 }
 

@@ -58,8 +58,8 @@ impl Encoder {
                 .map(|column| column.name.as_str())
                 .collect();
             let detail = format!(
-                "The table has no features. A thermometer has no bit for a constant or nearly constant column. The \
-                 columns are: {}.",
+                "The table has no features. A thermometer has no bit for a constant or nearly constant column, which \
+                 `numbers=real` keeps. The columns are: {}.",
                 names.join(", ")
             );
             return Err(Fault::new(FormatErrorKind::EmptyData, detail));

@@ -13,6 +13,7 @@ use super::cell::{Cell, DecimalMark};
 use super::options::{KindName, Missing};
 use crate::building::classes::Classes;
 use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::text::numbers::parse_number;
 
 /// The spelling of a missing cell in the names of features.
 pub(crate) const MISSING_NAME: &str = "?";
@@ -169,7 +170,7 @@ pub struct IgnoredColumn {
 }
 
 /// The missing cells of a table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MissingCells {
     /// The treatment of missing cells.
@@ -178,6 +179,9 @@ pub struct MissingCells {
     pub cells: u64,
     /// The number of rows that were left out.
     pub rows_dropped: u64,
+    /// The texts that `missing_values` declares missing cells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
 }
 
 /// The features of one cell.
@@ -210,8 +214,8 @@ impl NoFeatures {
                  cell; `missing=drop` leaves such rows out, and `unknown=zero` reads them as 0."
             ),
             Self::Unknown => format!(
-                "The encoding does not know the value {shown} of column {column} in row {row}; `unknown=zero` allows \
-                 such values."
+                "The encoding does not know the value {shown} of column {column} in row {row}; `unknown=zero` reads \
+                 such values as 0, and a training with `kinds=` can read the column as another kind."
             ),
             Self::NotANumber => format!(
                 "The value {shown} of column {column} in row {row} is not a number; the column holds numbers, and \
@@ -291,6 +295,15 @@ impl TableEncoding {
             .map_or(0, |column| column.features[1] as usize)
     }
 
+    /// The number of the bit 0 for each column that is one feature, or none for a column of numbers.
+    pub(crate) fn low_values(&self) -> Vec<Option<f64>> {
+        let low = |column: &ColumnEncoding| match &column.kind {
+            ColumnKind::Boolean { values } => parse_number(values[0].as_bytes()).ok(),
+            _ => None,
+        };
+        self.columns.iter().map(low).collect()
+    }
+
     /// Whether each column is one feature that stands for its numbers.
     pub(crate) fn is_plain(&self) -> bool {
         let is_plain = |column: &ColumnEncoding| match &column.kind {
@@ -323,7 +336,12 @@ impl TableEncoding {
         let alike = |(own, other): (&ColumnEncoding, &ColumnEncoding)| {
             own.name == other.name && own.kind == other.kind && own.missing == other.missing
         };
-        self.is_plain() && other.is_plain()
+        let is_coded_alike = |(own, other): (&ColumnEncoding, &ColumnEncoding)| {
+            own.kind == other.kind || [&own.kind, &other.kind].contains(&&ColumnKind::Number)
+        };
+        self.is_plain()
+            && other.is_plain()
+            && self.columns.iter().zip(&other.columns).all(is_coded_alike)
             || self.columns.len() == other.columns.len()
                 && self.columns.iter().zip(&other.columns).all(alike)
     }

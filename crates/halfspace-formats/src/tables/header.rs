@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use halfspace_core::memory;
 
 use super::table_builder::InColumn;
-use crate::error::{Fault, FormatErrorKind};
+use crate::error::{Fault, FormatErrorKind, name};
 use crate::text::numbers::{NumberFault, parse_number};
 use crate::{Header, LabelsColumn, Options};
 
@@ -23,19 +23,24 @@ pub(crate) fn names<'c>(
         return Ok(None);
     }
     let mut seen = HashSet::new();
-    let mut name = |index: usize| {
-        let wrong = |detail: String| (index, Fault::new(FormatErrorKind::Schema, detail));
-        let name = str::from_utf8(cell(index))
-            .map_err(|_| wrong(format!("The name of column {} is not UTF-8.", index + 1)))?;
+    let mut read = |index: usize| {
+        let name = name(cell(index)).map_err(|fault| {
+            let detail = format!("The name of column {}: {}", index + 1, fault.detail);
+            (index, Fault { detail, ..fault })
+        })?;
         let is_new = memory::insert(&mut seen, name).map_err(|full| (index, full.into()))?;
         if !name.is_empty() && !is_new {
-            return Err(wrong(format!("The name {name:?} occurs twice.")));
+            let detail = format!(
+                "The name {name:?} occurs twice; rename one of the columns, or say `header=false` if the row is an \
+                 example."
+            );
+            return Err((index, Fault::new(FormatErrorKind::Schema, detail)));
         }
         Ok(name.to_owned())
     };
     let mut names = Vec::new();
     for index in 0..columns {
-        memory::push(&mut names, name(index)?).map_err(|full| (index, full.into()))?;
+        memory::push(&mut names, read(index)?).map_err(|full| (index, full.into()))?;
     }
     Ok(Some(names))
 }

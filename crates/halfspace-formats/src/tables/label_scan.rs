@@ -6,7 +6,7 @@ use super::preview::LabelCount;
 use crate::Options;
 use crate::building::classes::{Classes, LabelRule, canonical};
 use crate::building::labels::mixed_labels;
-use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::error::{Fault, FormatErrorKind, excerpt, name};
 
 /// The largest number of values of a label column.
 const VALUES_MAX: usize = 256;
@@ -232,7 +232,7 @@ impl LabelScan {
         let is_positive = (0..self.values.len())
             .map(|code| Some(code) == positive)
             .collect();
-        let name = |code: Option<usize>| code.map(|code| self.values[code].text.clone());
+        let named = |code: Option<usize>| code.map(|code| self.values[code].text.clone());
         let other = (0..self.values.len()).find(|&code| Some(code) != positive);
         // The label that does not occur has the other word of the family, or the other number.
         let absent = |code: Option<usize>| match code.map(|code| self.values[code].cell) {
@@ -241,8 +241,8 @@ impl LabelScan {
             _ => "1".to_owned(),
         };
         let classes = Classes::new(
-            Some(name(other).unwrap_or_else(|| absent(positive))),
-            name(positive).unwrap_or_else(|| absent(other)),
+            Some(named(other).unwrap_or_else(|| absent(positive))),
+            named(positive).unwrap_or_else(|| absent(other)),
         );
         self.values.clear();
         Ok(ReadLabels {
@@ -307,14 +307,8 @@ fn spelled(text: &[u8]) -> Result<(String, Cell), Fault> {
         );
         return Err(Fault::new(FormatErrorKind::BadLabel, detail));
     }
-    let (spelling, cell) = canonical(text);
-    let spelling = String::from_utf8(spelling).map_err(|_| {
-        let detail = format!(
-            "The label {} is not UTF-8, so the class would have no name; save the data as UTF-8.",
-            excerpt(text)
-        );
-        Fault::new(FormatErrorKind::BadLabel, detail)
-    })?;
+    let (spelling, cell) = canonical(name(text)?.as_bytes());
+    let spelling = String::from_utf8(spelling).expect("the spelling of a text is a text");
     Ok((spelling, cell))
 }
 

@@ -26,6 +26,8 @@ pub struct TableOptions {
     pub bins: Option<u32>,
     /// The treatment of missing cells. `None` means a value of its own.
     pub missing: Option<Missing>,
+    /// Texts that are missing cells, beside the usual ones.
+    pub missing_values: Vec<String>,
     /// The treatment of values that the encoding does not know.
     pub unknown: Unknown,
     /// The byte between fields. `None` lets the first line decide.

@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 
 use super::cell::is_missing;
-use super::column_scan::{ColumnScan, ColumnValue, decimal_comma};
+use super::column_scan::{ColumnScan, ColumnValue, decimal_comma, not_finite};
 use super::columns::{TableColumn, TableColumns, column_kind};
 use super::label_scan::LabelScan;
 use super::options::{KindName, Numbers, TableOptions};
 use crate::building::parsed_rows::ParsedRows;
-use crate::error::{Fault, FormatError, FormatErrorKind};
+use crate::error::{Fault, FormatError, FormatErrorKind, legible};
 use crate::stored::blocks::LabelsKind;
 use crate::text::write_examples::label_name;
 use crate::{DecimalMark, Parsed};
@@ -172,8 +172,7 @@ impl Preview {
             SeenColumn {
                 at,
                 column,
-                // A stated decimal mark admits texts with commas, whose columns are judged at the end.
-                cells: ColumnScan::new(None, Some(options.decimal.unwrap_or_default())),
+                cells: ColumnScan::lenient(options.decimal),
                 missing: 0,
                 fault: None,
                 given: kind,
@@ -338,17 +337,17 @@ impl SeenTable {
 impl SeenColumn {
     fn push(&mut self, text: &[u8], row: u64, is_left_out: bool) {
         self.missing += u64::from(is_missing(text));
+        self.column.watch(text);
         if is_left_out {
             return;
         }
-        self.column.count(text);
         if self.fault.is_none() {
             self.fault = self.cells.push(text, row).err();
         }
     }
 
     fn described(&self, table: &SeenTable) -> PreviewColumn {
-        let role = match self.column.ignored.is_some() || self.column.counts_rows() {
+        let role = match self.column.ignored.is_some() || self.column.no_feature().is_some() {
             _ if table.label == Some(self.at) => ColumnRole::Label,
             true => ColumnRole::Ignored,
             false => ColumnRole::Feature,
@@ -375,10 +374,15 @@ impl SeenColumn {
     /// Returns the kind that a column of features is read as, and the reason why the column is refused.
     fn read_kind(&self, table: &SeenTable) -> (Option<KindName>, Option<Fault>) {
         let stated = self.column.kind;
-        let is_open = table.decimal.is_none() && stated != Some(KindName::Nominal);
-        let mut values = self.cells.values.iter().filter(|_| is_open);
-        let comma = values.find_map(|value| decimal_comma(&value.text));
-        if let Some(fault) = self.fault.clone().or(comma) {
+        let is_nominal = stated == Some(KindName::Nominal);
+        let ambiguous = |value: &ColumnValue| {
+            let text = value.text.as_bytes();
+            let comma = || decimal_comma(text).filter(|_| table.decimal.is_none());
+            comma().or_else(|| not_finite(text))
+        };
+        let mut values = self.cells.values.iter().filter(|_| !is_nominal);
+        let first = values.find_map(ambiguous);
+        if let Some(fault) = self.fault.clone().or(first) {
             return (None, Some(fault));
         }
         if self.cells.is_empty() {
@@ -411,7 +415,7 @@ impl SeenColumn {
     }
 
     fn distinct(&self) -> Option<u32> {
-        let is_shown = |value: &&ColumnValue| value.cells > 0 && !is_missing(&value.text);
+        let is_shown = |value: &&ColumnValue| value.cells > 0 && !is_missing(value.text.as_bytes());
         let is_known = self.fault.is_none() && !self.cells.is_numbers;
         is_known.then(|| self.cells.values.iter().filter(is_shown).count() as u32)
     }
@@ -421,7 +425,7 @@ impl SeenColumn {
 fn shown(text: &[u8]) -> String {
     // A character takes at most four bytes.
     let start = &text[..text.len().min(4 * (PREVIEW_CELL_CHARACTERS_MAX + 1))];
-    let mut text = String::from_utf8_lossy(start).into_owned();
+    let mut text = legible(start, str::to_owned);
     if text.chars().count() > PREVIEW_CELL_CHARACTERS_MAX {
         text = text.chars().take(PREVIEW_CELL_CHARACTERS_MAX - 1).collect();
         text.push('…');

@@ -33,7 +33,8 @@ pub(crate) struct TableScan {
 }
 
 impl TableScan {
-    /// Starts the scan after the rows `plain`, whose values are the columns other than the label.
+    /// Starts the scan after the rows `plain`, whose values are the columns other than the label. `is_respelled` tells
+    /// that the text of a number may have been longer than the shortest one.
     ///
     /// # Errors
     /// When a column has too many values, or the rows cannot be read.
@@ -41,6 +42,7 @@ impl TableScan {
         table: &TableColumns,
         options: &Options,
         mut plain: Option<Parsed<ParsedRows>>,
+        is_respelled: bool,
         spool: Option<Spool>,
     ) -> Result<Self, FormatError> {
         let scan = |column: &TableColumn| ColumnScan::new(column.kind, options.table.decimal);
@@ -48,11 +50,13 @@ impl TableScan {
         let mut columns = memory::collect::<_, FormatError>(scans)?;
         let mut number = 0;
         if let Some(plain) = &mut plain {
-            let features: Vec<usize> = table.features().collect();
+            let features: Vec<usize> = (0..columns.len())
+                .filter(|&at| table.label != Some(at))
+                .collect();
             plain.data.for_each_row(plain.zero_bit_value, |values, _| {
                 number += 1;
                 for (&at, &value) in features.iter().zip(values) {
-                    let pushed = columns[at].push_number(value, number);
+                    let pushed = columns[at].push_number(value, number, is_respelled);
                     pushed.map_err(|fault| table.about(at, fault))?;
                 }
                 Ok(())
@@ -93,20 +97,19 @@ impl TableScan {
     /// The fault and its column.
     pub(crate) fn row<'c>(
         &mut self,
-        table: &mut TableColumns,
+        table: &TableColumns,
         number: u64,
         cell: &impl Fn(usize) -> &'c [u8],
         label: Option<u8>,
     ) -> Result<(), InColumn> {
         self.row.clear();
         for (at, scan) in self.columns.iter_mut().enumerate() {
-            let column = &mut table.columns[at];
+            let column = &table.columns[at];
             if column.ignored.is_some() || table.label == Some(at) {
                 self.row.push(KeptCell::Code(0));
                 continue;
             }
             let text = cell(at);
-            column.count(text);
             if let Some(code) = scan.push_known(text) {
                 self.row.push(KeptCell::Code(code));
                 continue;
@@ -155,7 +158,7 @@ impl TableScan {
     fn check_header(&self, table: &TableColumns) -> Result<(), Fault> {
         let is_value = |at: usize| {
             let mut values = self.columns[at].values.iter();
-            values.any(|value| *value.text == *table.columns[at].name.as_bytes())
+            values.any(|value| *value.text == *table.columns[at].name)
         };
         if table.features().next().is_none() || table.features().any(|at| !is_value(at)) {
             return Ok(());
@@ -179,6 +182,8 @@ impl TableScan {
         if table.has_header && options.header == Header::Auto {
             self.check_header(table)?;
         }
+        let mut cells = self.cells.finish().map_err(Fault::unspooled)?;
+        count_mixed(&mut self.columns, &mut cells)?;
         let mut kinds = Vec::new();
         for at in table.features() {
             let scan = &self.columns[at];
@@ -190,7 +195,7 @@ impl TableScan {
         let mut rows = KeptRows {
             label: table.label,
             plain: self.plain.take(),
-            cells: self.cells.finish().map_err(Fault::unspooled)?,
+            cells,
             columns: self.columns.len(),
         };
         if options.table.numbers == Numbers::Thermometer {
@@ -223,6 +228,31 @@ impl TableScan {
         })?;
         Ok(encoder.finish(options)?)
     }
+}
+
+/// Counts the cells of each value in the columns of numbers and other texts.
+fn count_mixed(columns: &mut [ColumnScan], cells: &mut Cells) -> Result<(), FormatError> {
+    let mixed = columns
+        .iter()
+        .enumerate()
+        .filter(|(_, scan)| scan.is_mixed());
+    let mixed = mixed.map(|(at, scan)| (at, vec![0; scan.values.len()]));
+    let mut mixed: Vec<(usize, Vec<u64>)> = mixed.collect();
+    if mixed.is_empty() {
+        return Ok(());
+    }
+    cells.for_each_row(|row| {
+        for (at, counts) in &mut mixed {
+            if let KeptCell::Code(code) = row.cell(*at) {
+                counts[usize::from(code)] += 1;
+            }
+        }
+        Ok::<(), FormatError>(())
+    })?;
+    for (at, counts) in mixed {
+        columns[at].recount(&counts);
+    }
+    Ok(())
 }
 
 /// All rows of a table in their order.
@@ -274,7 +304,7 @@ struct CodedColumn {
 impl CodedColumn {
     fn new(column: &ColumnEncoding, scans: &[ColumnScan]) -> Self {
         let values = scans[column.place()].values.iter();
-        let codes = values.map(|value| column.encode(value.cell, &value.text).ok());
+        let codes = values.map(|value| column.encode(value.cell, value.text.as_bytes()).ok());
         Self {
             codes: codes.collect(),
             column: column.clone(),

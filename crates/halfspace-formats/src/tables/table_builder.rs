@@ -8,7 +8,7 @@ use std::sync::Arc;
 use halfspace_core::memory;
 
 use super::bare_line::{BareLine, LabelPlace};
-use super::cell::{DecimalMark, is_missing};
+use super::cell::{Cell, DecimalMark, is_missing};
 use super::columns::TableColumns;
 use super::encoder::{Encoder, decides_rows};
 use super::encoding::{
@@ -16,6 +16,7 @@ use super::encoding::{
 };
 use super::label_scan::{LabelScan, ReadLabels};
 use super::options::{Missing, Numbers, Unknown};
+use super::plain_rows::{PlainRows, low_values, plain_row, set_row};
 use super::scan::TableScan;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
@@ -36,6 +37,12 @@ pub(crate) struct TableBuilder<'o> {
     rows: u64,
     rows_dropped: u64,
     stage: Stage,
+    /// The columns without names that may be no features.
+    open: Vec<usize>,
+    /// Whether a missing cell in a column decides about its row.
+    decides: Vec<bool>,
+    /// The texts that are missing cells beside the usual ones.
+    missing_words: Arc<[String]>,
     /// The place of the label if all other columns are features in their order and no preview needs the cells.
     label_place: Option<LabelPlace>,
     /// The columns that a given encoding reads, in ascending order.
@@ -47,9 +54,8 @@ pub(crate) struct TableBuilder<'o> {
 
 /// The form in which the rows are kept.
 enum Stage {
-    /// All cells so far are numbers, and the numbers are the features. The second field has the columns of the features
-    /// in order.
-    Plain(Box<SampleBuilder>, Vec<usize>),
+    /// All cells so far are numbers, and the numbers are the features.
+    Plain(Box<PlainRows>),
     /// The encoding is open.
     Scan(Box<TableScan>),
     /// The encoding is given, with the column of the table for each of its columns.
@@ -66,13 +72,16 @@ impl Stage {
         spool: Option<Spool>,
     ) -> Result<Self, FormatError> {
         let request = &options.table;
-        let plain = |columns: Vec<usize>, spool| {
+        let plain = |columns: Vec<usize>, lows: Option<Vec<_>>, spool| {
             let n = options.n.or(Some(columns.len()).filter(|&n| n > 0));
             let builder = SampleBuilder::dense(&options.limits, n, spool)?;
-            Ok(Self::Plain(
-                Box::new(builder.of_kind(options.values)?),
+            Ok(Self::Plain(Box::new(PlainRows {
+                builder: builder.of_kind(options.values)?,
                 columns,
-            ))
+                is_open: lows.is_none() && !request.numbers_only,
+                lows,
+                is_respelled: false,
+            })))
         };
         if let Some(encoding) = &request.encoding {
             let places = table.places(encoding)?;
@@ -80,7 +89,7 @@ impl Stage {
                 && request.unknown == Unknown::Refuse
                 && request.decimal != Some(DecimalMark::Comma);
             if is_plain {
-                return plain(places, spool);
+                return plain(places, Some(encoding.low_values()), spool);
             }
             let encoder = Encoder::new(encoding.as_ref().clone(), options, spool)?;
             return Ok(Self::Encoded(Box::new(encoder), places));
@@ -88,10 +97,11 @@ impl Stage {
         if request.numbers_only || table.are_plain(request) {
             return plain(
                 memory::collect(table.features().map(Ok::<_, Fault>))?,
+                None,
                 spool,
             );
         }
-        let scan = TableScan::new(table, options, None, spool)?;
+        let scan = TableScan::new(table, options, None, false, spool)?;
         Ok(Self::Scan(Box::new(scan)))
     }
 }
@@ -143,7 +153,13 @@ impl<'o> TableBuilder<'o> {
             .encoding
             .as_deref()
             .and_then(|encoding| encoding.label.as_ref());
+        let given = request.encoding.as_deref();
+        let declared = given.map_or(&[][..], |given| &given.missing.words);
+        let missing_words = request.missing_values.iter().chain(declared).cloned();
         let mut builder = Self {
+            open: Vec::new(),
+            decides: Vec::new(),
+            missing_words: missing_words.collect(),
             options,
             labels: LabelScan::new(options, like)?,
             table,
@@ -157,19 +173,18 @@ impl<'o> TableBuilder<'o> {
         };
         match stage {
             Ok(stage) => {
-                let is_direct = match &stage {
-                    Stage::Plain(_, columns) => columns.is_sorted(),
-                    Stage::Scan(_) => true,
-                    Stage::Encoded(..) | Stage::Refused => false,
+                let read = match &stage {
+                    Stage::Encoded(_, places) => &places[..],
+                    Stage::Plain(plain) if plain.lows.is_some() => &plain.columns,
+                    _ => &[],
                 };
-                if let Stage::Encoded(_, places) = &stage {
-                    memory::need_of::<usize>(places.len())?;
-                    builder.encoded.clone_from(places);
-                    builder.encoded.sort_unstable();
-                }
-                let place = builder.table.label_place();
-                builder.label_place = place.filter(|_| is_direct && options.preview.is_none());
+                memory::need_of::<usize>(read.len())?;
+                builder.encoded = read.to_vec();
+                builder.encoded.sort_unstable();
                 builder.stage = stage;
+                builder.open = builder.table.open()?;
+                builder.decides = builder.deciding();
+                builder.label_place = builder.direct_place();
             }
             Err(error) => builder.refuse(FormatError {
                 place: error.place.or(place),
@@ -177,6 +192,34 @@ impl<'o> TableBuilder<'o> {
             })?,
         }
         Ok(builder)
+    }
+
+    /// Returns the place of the label if lines of bare cells can be read at once.
+    fn direct_place(&self) -> Option<LabelPlace> {
+        let is_direct = match &self.stage {
+            Stage::Plain(plain) => plain.columns.is_sorted(),
+            Stage::Scan(_) => true,
+            Stage::Encoded(..) | Stage::Refused => false,
+        };
+        let is_direct =
+            is_direct && self.options.preview.is_none() && self.missing_words.is_empty();
+        self.table.label_place().filter(|_| is_direct)
+    }
+
+    /// Returns for each column whether a missing cell in it decides about the row.
+    fn deciding(&self) -> Vec<bool> {
+        let read = |at| self.table.label == Some(at) || self.reads(at);
+        match decides_rows(self.options.table.missing) {
+            true => (0..self.table.columns.len()).map(read).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    /// Whether a text is declared a missing cell.
+    pub(crate) fn declares_missing(&self, text: &[u8]) -> bool {
+        self.missing_words
+            .iter()
+            .any(|word| word.as_bytes() == text)
     }
 
     /// Refuses the table. A preview continues with the next row.
@@ -219,7 +262,7 @@ impl<'o> TableBuilder<'o> {
         }
         match &mut self.stage {
             Stage::Scan(scan) => scan.declare(&self.table, at, values),
-            Stage::Plain(..) | Stage::Encoded(..) | Stage::Refused => Ok(()),
+            Stage::Plain(_) | Stage::Encoded(..) | Stage::Refused => Ok(()),
         }
     }
 
@@ -258,8 +301,8 @@ impl<'o> TableBuilder<'o> {
         let is_label = |text| !is_missing(text) && may_label(text);
         let is_set = line.label.is_none_or(is_label)
             && match &mut self.stage {
-                Stage::Plain(builder, columns) if columns.len() == n => {
-                    set_row(builder, &line, n, &mut self.values, &mut self.words)
+                Stage::Plain(plain) if plain.columns.len() == n => {
+                    set_row(plain, &line, n, &mut self.values, &mut self.words)
                 }
                 Stage::Scan(scan) => scan.set_letters(&line, n, label_place),
                 _ => false,
@@ -270,10 +313,10 @@ impl<'o> TableBuilder<'o> {
         let labelled = self.labels.as_mut().zip(line.label);
         let label = labelled.map(|(labels, text)| labels.push(text)).transpose();
         let ended = match (&mut self.stage, label) {
-            (Stage::Plain(builder, _), Ok(code)) => builder.end_row(code.map(|code| code == 1)),
+            (Stage::Plain(plain), Ok(code)) => plain.builder.end_row(code.map(|code| code == 1)),
             (Stage::Scan(scan), Ok(code)) => scan.end_letters(code),
-            (Stage::Plain(builder, _), Err(_)) => {
-                builder.forget_row();
+            (Stage::Plain(plain), Err(_)) => {
+                plain.builder.forget_row();
                 return Ok(false);
             }
             _ => return Ok(false),
@@ -307,7 +350,13 @@ impl<'o> TableBuilder<'o> {
     ) -> Result<(), FormatError> {
         let placed = |(at, fault): InColumn| fault.placed(Some(place(at)));
         memory::check()?;
+        let words = Arc::clone(&self.missing_words);
+        let cell = |at: usize| match cell(at) {
+            text if words.iter().any(|word| word.as_bytes() == text) => b"",
+            text => text,
+        };
         self.rows += 1;
+        self.watch(&cell).map_err(placed)?;
         let is_left_out = self.leaves_out(&cell);
         if let Some(preview) = &self.options.preview {
             preview.row(&cell, matches!(is_left_out, Ok(true)));
@@ -325,37 +374,24 @@ impl<'o> TableBuilder<'o> {
             .zip(self.table.label)
             .map(|(labels, at)| labels.push(cell(at)).map_err(|fault| placed((at, fault))));
         let label = label.transpose()?;
-        if let Stage::Plain(builder, columns) = &mut self.stage {
+        if let Stage::Plain(plain) = &mut self.stage {
             let read = match given {
-                None => {
-                    let every = columns.iter().copied().enumerate();
-                    plain_row(builder, columns, every, &cell, label, &place)
-                }
+                None => plain_row(plain, None, &cell, label, &place),
                 Some(given) => {
-                    let feature = |&at: &usize| Some((columns.binary_search(&at).ok()?, at));
-                    let given = given.iter().filter_map(feature);
-                    plain_row(builder, columns, given, &cell, label, &place)
+                    let feature = |&at: &usize| Some((plain.columns.binary_search(&at).ok()?, at));
+                    let given: Vec<_> = given.iter().filter_map(feature).collect();
+                    plain_row(plain, Some(&given), &cell, label, &place)
                 }
             };
-            match read.map_err(placed)? {
-                None => return Ok(()),
-                Some(at) if self.options.table.numbers_only => {
-                    let fault = NumberFault::NotANumber.of_value(cell(at));
-                    return Err(placed((at, fault)));
-                }
-                Some(at) if self.options.table.encoding.is_some() => {
-                    let why = match is_missing(cell(at)) {
-                        true => NoFeatures::Missing,
-                        false => NoFeatures::NotANumber,
-                    };
-                    let name = &self.table.columns[at].name;
-                    return Err(placed((at, why.fault(name, self.rows, cell(at)))));
-                }
-                Some(_) => {
-                    builder.forget_row();
-                    self.scan()?;
-                }
+            let Some(feature) = read.map_err(placed)? else {
+                return Ok(());
+            };
+            let at = plain.columns[feature];
+            plain.builder.forget_row();
+            if let Some(fault) = self.no_number(feature, at, cell(at)) {
+                return Err(placed((at, fault)));
             }
+            self.scan()?;
         }
         let (table, number) = (&mut self.table, self.rows);
         let read = match &mut self.stage {
@@ -364,20 +400,58 @@ impl<'o> TableBuilder<'o> {
                 let label = label.map(|code| code == 1);
                 encoder.text_row(table, places, self.options, number, &cell, label)
             }
-            Stage::Plain(..) | Stage::Refused => Ok(()),
+            Stage::Plain(_) | Stage::Refused => Ok(()),
         };
         read.map_err(placed)
+    }
+
+    /// Returns the fault of a cell that must be a number of the given encoding, if there is one.
+    fn no_number(&self, feature: usize, at: usize, text: &[u8]) -> Option<Fault> {
+        if self.options.table.numbers_only {
+            let fault = parse_number(text).err().unwrap_or(NumberFault::NotANumber);
+            return Some(fault.of_value(text));
+        }
+        let column = &self.options.table.encoding.as_ref()?.columns[feature];
+        let why = column.encode(Cell::of(text, DecimalMark::Point), text);
+        let why = why.err().unwrap_or(NoFeatures::NotANumber);
+        Some(why.fault(&self.table.columns[at].name, self.rows, text))
+    }
+
+    /// Watches the columns without names that may be no features.
+    fn watch<'c>(&mut self, cell: &impl Fn(usize) -> &'c [u8]) -> Result<(), InColumn> {
+        if self.open.is_empty() {
+            return Ok(());
+        }
+        for at in std::mem::take(&mut self.open) {
+            let was_empty = self.table.columns[at].is_empty();
+            let column = &mut self.table.columns[at];
+            column.watch(cell(at));
+            if was_empty && !column.is_empty() && !self.decides.is_empty() {
+                let detail = format!("has no name, and no value before row {}", self.rows);
+                let fault = Fault::new(FormatErrorKind::TableOption, detail);
+                return Err((at, self.table.about(at, fault)));
+            }
+        }
+        self.open = self.table.open();
+        let is_plain = matches!(self.stage, Stage::Plain(_));
+        let is_feature = |&at: &usize| self.table.columns[at].no_feature().is_none();
+        if is_plain && !self.open.iter().all(is_feature) {
+            self.scan().map_err(|error| {
+                let fault = Fault::new(error.kind, error.detail);
+                (0, fault)
+            })?;
+        }
+        self.label_place = self.direct_place();
+        Ok(())
     }
 
     /// Whether cells of a column are read.
     pub(crate) fn reads(&self, at: usize) -> bool {
         match &self.stage {
-            Stage::Encoded(..) => {
+            Stage::Encoded(..) | Stage::Plain(_) if self.options.table.encoding.is_some() => {
                 self.table.label == Some(at) || self.encoded.binary_search(&at).is_ok()
             }
-            Stage::Plain(..) | Stage::Scan(_) | Stage::Refused => {
-                self.table.columns[at].ignored.is_none()
-            }
+            _ => self.table.columns[at].ignored.is_none(),
         }
     }
 
@@ -402,11 +476,8 @@ impl<'o> TableBuilder<'o> {
     /// Whether a missing cell leaves the row out.
     fn leaves_out<'c>(&self, cell: &impl Fn(usize) -> &'c [u8]) -> Result<bool, InColumn> {
         let missing = self.options.table.missing;
-        if !decides_rows(missing) {
-            return Ok(false);
-        }
-        let counts = |&at: &usize| self.table.columns[at].ignored.is_none();
-        let mut columns = (0..self.table.columns.len()).filter(counts);
+        let counts = |&at: &usize| self.decides[at] && !self.table.columns[at].is_empty();
+        let mut columns = (0..self.decides.len()).filter(counts);
         match columns.find(|&at| is_missing(cell(at))) {
             None => Ok(false),
             Some(_) if missing == Some(Missing::Drop) => Ok(true),
@@ -425,17 +496,21 @@ impl<'o> TableBuilder<'o> {
 
     /// Starts the scan with the rows so far.
     fn scan(&mut self) -> Result<(), FormatError> {
-        let unused = SampleBuilder::dense(&self.options.limits, None, None)?;
-        let unused = Stage::Plain(Box::new(unused), Vec::new());
-        let Stage::Plain(builder, _) = std::mem::replace(&mut self.stage, unused) else {
+        let unused = Stage::Refused;
+        let Stage::Plain(plain) = std::mem::replace(&mut self.stage, unused) else {
             return Ok(());
         };
+        let PlainRows {
+            builder,
+            is_respelled,
+            ..
+        } = *plain;
         let spool = builder.spool().map(Spool::fork);
         let plain = match builder.rows() {
             0 => None,
             _ => Some(builder.finish(self.options.unlabelled)?),
         };
-        let scan = TableScan::new(&self.table, self.options, plain, spool)?;
+        let scan = TableScan::new(&self.table, self.options, plain, is_respelled, spool)?;
         self.stage = Stage::Scan(Box::new(scan));
         Ok(())
     }
@@ -453,6 +528,7 @@ impl<'o> TableBuilder<'o> {
             treatment: options.table.missing.unwrap_or_default(),
             cells: 0,
             rows_dropped: self.rows_dropped,
+            words: self.missing_words.to_vec(),
         };
         let labels = self.labels.zip(table.label);
         let read = match labels.filter(|_| self.rows > self.rows_dropped) {
@@ -467,17 +543,20 @@ impl<'o> TableBuilder<'o> {
         });
         let read = read.map(|(_, read)| read);
         let (mut parsed, encoding) = match self.stage {
-            Stage::Plain(mut builder, _) => {
+            Stage::Plain(plain) => {
+                let mut builder = plain.builder;
                 if read
                     .as_ref()
                     .is_some_and(|read| read.is_positive.first() == Some(&true))
                 {
                     builder.flip_labels();
                 }
-                let parsed = builder.finish(options.unlabelled)?;
-                let kind = parsed.data.header().kind;
+                let mut parsed = builder.finish(options.unlabelled)?;
                 let encoding = match &options.table.encoding {
-                    None => table.describe_plain(label, kind, parsed.zero_bit_value, missing)?,
+                    None => {
+                        let lows = low_values(&mut parsed)?;
+                        table.describe_plain(label, |feature| lows[feature], missing)?
+                    }
                     Some(given) => TableEncoding {
                         label,
                         missing,
@@ -536,71 +615,4 @@ fn decided(
         );
         Fault { detail, ..fault }
     })
-}
-
-/// Sets a row of `n` bare numbers. Returns false without a change if the row must be read cell by cell. `values` and
-/// `words` are reused buffers.
-fn set_row(
-    builder: &mut SampleBuilder,
-    line: &BareLine<'_>,
-    n: usize,
-    values: &mut Vec<f64>,
-    words: &mut Vec<u64>,
-) -> bool {
-    if !builder.takes_rows(n) {
-        return false;
-    }
-    if builder.takes_bits() && line.bits(n, words) {
-        builder.set_bits(words);
-        return true;
-    }
-    line.numbers(n, values) && builder.set_numbers(values)
-}
-
-/// Reads a row whose cells are numbers. `given` lists the features that may differ from 0 and their columns, in
-/// ascending order. Returns the column of another cell, with a part of the row read.
-fn plain_row<'c>(
-    builder: &mut SampleBuilder,
-    columns: &[usize],
-    given: impl Iterator<Item = (usize, usize)>,
-    cell: &impl Fn(usize) -> &'c [u8],
-    label: Option<u8>,
-    place: &impl Fn(usize) -> Place,
-) -> Result<Option<usize>, InColumn> {
-    let mut next = 0;
-    for (feature, at) in given {
-        let text = cell(at);
-        let value = match parse_number(text) {
-            // A leading zero may belong to a code such as 007, whose spelling must be kept.
-            Ok(_) if matches!(text, [b'0', b'0'..=b'9', ..]) => return Ok(Some(at)),
-            Ok(value) => value,
-            Err(NumberFault::NotANumber) => return Ok(Some(at)),
-            Err(_) if is_missing(text) => return Ok(Some(at)),
-            Err(fault) => return Err((at, fault.of_value(text))),
-        };
-        let in_column = |fault| (at, with_thermometer(fault));
-        if builder.zeros(feature - next).map_err(in_column)? {
-            builder.note_first_real(place(columns[next]));
-        }
-        if builder.value(value).map_err(in_column)? {
-            builder.note_first_real(place(at));
-        }
-        next = feature + 1;
-    }
-    let at_end = |fault| (0, fault);
-    if builder.zeros(columns.len() - next).map_err(at_end)? {
-        builder.note_first_real(place(columns[next]));
-    }
-    builder
-        .end_row(label.map(|code| code == 1))
-        .map_err(at_end)?;
-    Ok(None)
-}
-
-/// Adds the option that makes numbers Boolean to the fault of a number.
-fn with_thermometer(mut fault: Fault) -> Fault {
-    if fault.kind == FormatErrorKind::NotBoolean {
-        fault.detail += " `numbers=thermometer` makes numbers Boolean.";
-    }
-    fault
 }

@@ -288,7 +288,7 @@ fn bad_rows_are_refused_at_their_place() {
     // Rows begin on line 9.
     let cases = [
         ("red,x,1,?\n", Kind::BadLabel, 9, 9),
-        ("red,x,1,'?'\n", Kind::BadLabel, 9, 9),
+        ("red,x,1,'?'\n", Kind::BadValue, 9, 9),
         ("green,x,1,yes\n", Kind::BadValue, 9, 1),
         ("Red,x,1,yes\n", Kind::BadValue, 9, 1),
         ("red,x,big,yes\n", Kind::BadValue, 9, 7),
@@ -348,7 +348,7 @@ fn bad_declarations_are_refused_at_their_place() {
         ("@attribute\n", Kind::Syntax, 2, 11),
         ("@attribute a real 5\n", Kind::Syntax, 2, 19),
         ("@attribute a {}\n", Kind::Syntax, 2, 15),
-        ("@attribute a {u,}\n", Kind::Syntax, 2, 17),
+        ("@attribute a {u,,}\n", Kind::Syntax, 2, 17),
         ("@attribute a {u v}\n", Kind::Syntax, 2, 17),
         ("@attribute a {u,v\n", Kind::Syntax, 2, 18),
         ("@attribute a {u,v,'u'}\n", Kind::Schema, 2, 19),

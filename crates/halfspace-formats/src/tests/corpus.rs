@@ -10,6 +10,7 @@ use std::sync::Mutex;
 
 use sha2::{Digest, Sha256};
 
+use super::first_label;
 use super::{
     BitOrder, Format, FormatError, Header, LabelsColumn, Options, ParseLimits, Parsed,
     UnlabelledMeans,
@@ -28,10 +29,17 @@ const INPUTS_MAX: u32 = 50;
 const BODY_BYTES_MAX: usize = 4000;
 
 /// Reads a body as data, and keeps the bytes that were read for the corpus. A preview must not change the outcome.
+///
+/// The tables of these tests that have no names have the label first.
 pub fn parse(format: Format, reader: impl Read, options: &Options) -> Result<Parsed, FormatError> {
     let body = Vec::new();
     let mut kept = RecordingReader { reader, body };
     let parsed = crate::parse(format, &mut kept, options);
+    let is_open = |error: &FormatError| error.detail.starts_with("The table has no row of names");
+    if parsed.as_ref().err().is_some_and(is_open) {
+        io::copy(&mut kept, &mut io::sink())?;
+        return parse(format, kept.body.as_slice(), &first_label(format, options));
+    }
     keep(format, options, &kept.body);
     let is_of_content = |error: &FormatError| error.kind.is_of_content();
     if parsed.as_ref().err().is_none_or(is_of_content) {

@@ -437,7 +437,7 @@ fn a_csv_name_is_text() {
     let error = parse(Format::Csv, body, &Options::default()).expect_err("no text");
     assert_eq!(
         (error.kind, error.place),
-        (FormatErrorKind::Schema, Some(at(1, 5)))
+        (FormatErrorKind::Syntax, Some(at(1, 5)))
     );
 }
 

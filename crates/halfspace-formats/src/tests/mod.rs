@@ -12,6 +12,7 @@ mod lines;
 mod portions;
 mod preview;
 mod properties;
+mod read_again;
 mod spellings;
 mod spool;
 mod tables;
@@ -28,6 +29,20 @@ use corpus::parse;
 
 fn read(format: Format, body: &str) -> Result<Parsed, FormatError> {
     parse(format, body.as_bytes(), &Options::default())
+}
+
+/// The options for a table without names, whose label comes first.
+fn first_label(format: Format, options: &Options) -> Options {
+    let is_open =
+        matches!(format, Format::Csv | Format::Tsv | Format::Xlsx) && options.labels.is_none();
+    Options {
+        labels: if is_open {
+            Some(LabelsColumn::First)
+        } else {
+            options.labels.clone()
+        },
+        ..options.clone()
+    }
 }
 
 /// Rows as bit strings, or as lists of numbers.

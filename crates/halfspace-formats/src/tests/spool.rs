@@ -31,6 +31,7 @@ fn is_spooled(parsed: &Parsed<ParsedRows>) -> bool {
 /// Reads a body through a spool and compares the result with a read into memory. Returns whether the spool
 /// was used.
 fn check(format: Format, body: &[u8], options: &Options, memory_bytes_max: u64) -> bool {
+    let options = &first_label(format, options);
     let expected = parse(format, body, options).expect("good").into();
     let gathered = gather(format, body, options, spool(memory_bytes_max)).expect("good");
     let spooled = is_spooled(&gathered);
@@ -56,6 +57,7 @@ impl Write for Target {
 /// Reads a body through a spool with a target and compares the target and the facts with a read into memory. Returns
 /// whether the rows were written to the target.
 fn check_target(format: Format, body: &[u8], options: &Options, memory_bytes_max: u64) -> bool {
+    let options = &first_label(format, options);
     let (target, own) = (Target::default(), Target::default());
     let opened = target.clone();
     let spool = spool(memory_bytes_max).storing(100_000, opened);
@@ -435,6 +437,7 @@ fn gather_reserving(
     memory_bytes_max: u64,
     room: u64,
 ) -> (Result<Parsed<ParsedRows>, FormatError>, u64, u64) {
+    let options = &first_label(format, options);
     let (asked, written) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let (most, spooled) = (Arc::clone(&asked), Arc::clone(&written));
     let open = move || Ok(MeasuredSpool(Cursor::new(Vec::new()), Arc::clone(&spooled)));

@@ -428,11 +428,20 @@ fn words_after_numbers_keep_the_numbers() {
     for row in 0..200 {
         body += &format!("{},{},{}\n", row % 2, row % 3, f64::from(row) / 2.0);
     }
-    body += "1,x,7\n";
+    body += "1,x,7\n1,u,7\n1,v,7\n1,w,7\n";
     let (parsed, table) = read_table(&body, &Options::default());
-    assert_eq!(names(&parsed), ["a=0", "a=1", "a=2", "a=x", "b"]);
-    assert_eq!(rows(&parsed.data)[5], "[0.0, 0.0, 1.0, 0.0, 2.5]");
-    assert_eq!(rows(&parsed.data)[200], "[0.0, 0.0, 0.0, 1.0, 7.0]");
+    assert_eq!(
+        names(&parsed),
+        ["a=0", "a=1", "a=2", "a=u", "a=v", "a=w", "a=x", "b"]
+    );
+    assert_eq!(
+        rows(&parsed.data)[5],
+        "[0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 2.5]"
+    );
+    assert_eq!(
+        rows(&parsed.data)[200],
+        "[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 7.0]"
+    );
     assert_eq!(
         (labels(&parsed.data)[..4].to_owned(), &table.columns[1].kind),
         ("0101".to_owned(), &ColumnKind::Number)

@@ -55,7 +55,9 @@ pub(crate) fn parse(
         };
         for (at, word) in &row.given {
             let is_class = class == Some(*at);
-            if let Err(fault) = check_word(&word.text, &attributes[*at], is_class) {
+            if !table.declares_missing(&word.text)
+                && let Err(fault) = check_word(&word.text, &attributes[*at], is_class)
+            {
                 table.refuse(fault.at(line, word.start))?;
             }
         }
@@ -166,9 +168,12 @@ impl<'l> ArffRow<'l> {
             let fault = Fault::new(FormatErrorKind::Unsupported, detail);
             return Err((scanner.place(), fault));
         }
-        if has_more {
-            let detail =
-                format!("The row has more values than the {attributes} declared attributes.");
+        // Weka reads a comma at the end of a row as a blank.
+        if has_more && scanner.peek().is_some() {
+            let detail = format!(
+                "The row has more values than the {attributes} declared attributes; declare an `@attribute` for each \
+                 value, or quote a value with commas."
+            );
             return Err((after, Fault::new(FormatErrorKind::UnequalLength, detail)));
         }
         scanner.end_after("the row")?;
@@ -187,11 +192,13 @@ impl<'l> ArffRow<'l> {
             if at > 0 && !scanner.take(b',') {
                 let place = scanner.place();
                 if scanner.peek().is_some() {
-                    let detail = "A comma is missing between two values.";
+                    let detail = "A comma is missing between two values; separate the values by commas, as in \
+                                  `tr -s ' ' ','`, and quote values with blanks.";
                     return Err((place, Fault::new(FormatErrorKind::Syntax, detail)));
                 }
                 let detail = format!(
-                    "The row has {at} values, but the header declares {attributes} attributes."
+                    "The row has {at} values, but the header declares {attributes} attributes; write `?` for a missing \
+                     value."
                 );
                 return Err((place, Fault::new(FormatErrorKind::UnequalLength, detail)));
             }
@@ -281,8 +288,9 @@ fn check_word(text: &[u8], attribute: &Attribute, is_class: bool) -> Result<(), 
         },
         AttributeKind::Nominal(nominal) if is_class && nominal.find(text).is_none() => {
             let (shown, name) = (excerpt(text), excerpt(attribute.name.as_bytes()));
-            let detail =
-                format!("{shown} is not among the declared values of the attribute {name}.");
+            let detail = format!(
+                "{shown} is not among the declared values of the attribute {name}; add it to the `@attribute` line."
+            );
             Err(Fault::new(FormatErrorKind::BadValue, detail))
         }
         AttributeKind::Nominal(_) => Ok(()),

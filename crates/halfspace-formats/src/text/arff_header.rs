@@ -79,7 +79,12 @@ impl Nominal {
             if scanner.take(b'}') {
                 break;
             }
-            if !scanner.take(b',') {
+            let has_comma = scanner.take(b',');
+            // Weka reads a comma before the closing brace as a blank.
+            if has_comma && scanner.take(b'}') {
+                break;
+            }
+            if !has_comma {
                 let detail = "Declared values must be separated by commas and end with a brace.";
                 let fault = Fault::new(FormatErrorKind::Syntax, detail);
                 return Err((scanner.place(), fault));
@@ -93,7 +98,7 @@ impl Nominal {
             .find(|pair| values[pair[0]] == values[pair[1]]);
         if let Some(&[_, second]) = repeated {
             let shown = excerpt(&values[second]);
-            let detail = format!("The value {shown} is declared twice.");
+            let detail = format!("The value {shown} is declared twice; remove one of the two.");
             return Err((places[second], Fault::new(FormatErrorKind::Schema, detail)));
         }
         Ok(Self {
@@ -123,7 +128,7 @@ pub(crate) fn read<R: Read>(
             return Ok(header.attributes);
         }
     }
-    let detail = "The body ends before the line @data.";
+    let detail = "The body ends before the line @data; add the line and the rows after it.";
     Err(Fault::new(FormatErrorKind::Truncated, detail).into())
 }
 
@@ -192,7 +197,7 @@ impl ArffHeader {
         limits: &ParseLimits,
     ) -> Result<(), Misplaced> {
         let word = scanner.word()?;
-        let (start, name) = (word.start, word.to_text());
+        let (start, name) = (word.start, word.to_name()?);
         let kind = read_kind(scanner, &name, limits)?;
         if scanner.peek() == Some(b'{') {
             let detail = format!(
@@ -205,7 +210,7 @@ impl ArffHeader {
         scanner.end_after("the type of the attribute")?;
         if !self.names.insert(name.clone()) {
             let detail = format!(
-                "The attribute {} is declared twice.",
+                "The attribute {} is declared twice; rename one of the two.",
                 excerpt(name.as_bytes())
             );
             return Err((start, Fault::new(FormatErrorKind::Schema, detail)));
@@ -262,12 +267,15 @@ fn read_kind(
     let Word { start, text, .. } = scanner.word()?;
     let shown = excerpt(name.as_bytes());
     match text.to_ascii_lowercase().as_slice() {
-        b"numeric" | b"real" | b"integer" => Ok(AttributeKind::Numeric),
+        b"numeric" | b"real" | b"integer" => {
+            scanner.skip_range()?;
+            Ok(AttributeKind::Numeric)
+        }
         kind @ (b"string" | b"date" | b"relational") => {
-            let kind = String::from_utf8_lossy(kind);
+            let kind = excerpt(kind);
             let detail = format!(
-                "The attribute {shown} has the type {kind}, which is not supported; use numeric or \
-                 nominal attributes."
+                "The attribute {shown} has the type {kind}, which is not supported; declare it as numeric, list its \
+                 values in braces, or remove it."
             );
             Err((start, Fault::new(FormatErrorKind::Unsupported, detail)))
         }

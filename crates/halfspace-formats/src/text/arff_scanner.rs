@@ -1,12 +1,13 @@
 //! Scanner of ARFF lines: plain or quoted words, and the marks between them.
 //!
 //! Both kinds of quotes are accepted. In quotes a backslash escapes the next character, or makes a tab, a
-//! line feed or a carriage return from `t`, `n` or `r`. A percent sign begins a comment where a word could
+//! line feed or a carriage return from `t`, `n` or `r`. A quoted question mark is a value and no missing cell, so it
+//! keeps its quotes. A percent sign begins a comment where a word could
 //! begin. Inside a plain word the sign is refused, since some readers would end the word there.
 
 use std::borrow::Cow;
 
-use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::error::{Fault, FormatErrorKind, excerpt, name};
 
 /// A fault and its byte in the line, from 0.
 pub(crate) type Misplaced = (usize, Fault);
@@ -19,11 +20,18 @@ pub(crate) struct Word<'a> {
 }
 
 impl Word<'_> {
-    /// Returns the text, with invalid UTF-8 replaced.
-    pub(crate) fn to_text(&self) -> String {
-        String::from_utf8_lossy(&self.text).into_owned()
+    /// Returns the text as a name.
+    ///
+    /// # Errors
+    /// A byte that is not UTF-8.
+    pub(crate) fn to_name(&self) -> Result<String, Misplaced> {
+        let name = name(&self.text).map_err(|fault| (self.start, fault))?;
+        Ok(name.to_owned())
     }
 }
+
+/// The text of a quoted question mark. Without the quotes the word would be a missing cell.
+const QUOTED_QUESTION_MARK: &[u8] = b"'?'";
 
 /// Scanner of one line.
 pub(crate) struct Scanner<'a> {
@@ -64,7 +72,7 @@ impl<'a> Scanner<'a> {
     pub(crate) fn word(&mut self) -> Result<Word<'a>, Misplaced> {
         match self.peek() {
             None | Some(b',' | b'{' | b'}') => {
-                let detail = "A word is missing.";
+                let detail = "A word is missing; write `?` for a missing value, and quote a word with blanks.";
                 Err((self.at, Fault::new(FormatErrorKind::Syntax, detail)))
             }
             Some(quote @ (b'\'' | b'"')) => self.quoted(quote),
@@ -96,7 +104,10 @@ impl<'a> Scanner<'a> {
             .iter()
             .position(|&byte| byte == quote || byte == b'\\')
         else {
-            return fail(start, "The quote is not closed on this line.");
+            return fail(
+                start,
+                "The quote is not closed on this line; close it, or write `\\` before a quote inside a word.",
+            );
         };
         let mut text = Cow::Borrowed(&inner[..first]);
         let mut at = first;
@@ -111,16 +122,43 @@ impl<'a> Scanner<'a> {
                     text.to_mut().push(byte);
                     at += 1;
                 }
-                _ => return fail(start, "The quote is not closed on this line."),
+                _ => {
+                    return fail(
+                        start,
+                        "The quote is not closed on this line; close it, or write `\\` before a quote inside a word.",
+                    );
+                }
             }
         }
         self.at = start + at + 2;
         match self.line.get(self.at) {
-            Some(&byte) if !ends_plain_word(byte) || byte == b'\'' || byte == b'"' => {
-                fail(self.at, "A word continues after its closing quote.")
-            }
+            Some(&byte) if !ends_plain_word(byte) || byte == b'\'' || byte == b'"' => fail(
+                self.at,
+                "A word continues after its closing quote; quote the whole word, and write `\\` before a quote inside.",
+            ),
+            _ if *text == *b"?" => Ok(Word {
+                start,
+                text: Cow::Borrowed(QUOTED_QUESTION_MARK),
+            }),
             _ => Ok(Word { start, text }),
         }
+    }
+
+    /// Skips the range of a numeric attribute, such as `[1,10]`, which Weka reads and does not use.
+    ///
+    /// # Errors
+    /// When the range does not end.
+    pub(crate) fn skip_range(&mut self) -> Result<(), Misplaced> {
+        if !matches!(self.peek(), Some(b'[' | b'(')) {
+            return Ok(());
+        }
+        let rest = &self.line[self.at..];
+        let Some(length) = rest.iter().position(|byte| b"])".contains(byte)) else {
+            let detail = "The range of the attribute has no `]`; close it, or remove the range.";
+            return Err((self.at, Fault::new(FormatErrorKind::Syntax, detail)));
+        };
+        self.at += length + 1;
+        Ok(())
     }
 
     /// Checks that nothing but a comment follows. `what` names the words before, for the message.
@@ -129,7 +167,9 @@ impl<'a> Scanner<'a> {
             return Ok(());
         }
         let shown = excerpt(&self.line[self.at..]);
-        let detail = format!("Unexpected {shown} after {what}.");
+        let detail = format!(
+            "Unexpected {shown} after {what}; end the line there, or quote words with blanks."
+        );
         Err((self.at, Fault::new(FormatErrorKind::Syntax, detail)))
     }
 }
@@ -155,7 +195,7 @@ mod tests {
 
     #[test]
     fn words_are_plain_or_quoted() {
-        let cases: [(&str, &str); 9] = [
+        let cases: [(&str, &str); 10] = [
             ("a,b", "a"),
             ("  a\tb", "a"),
             ("a{b", "a"),
@@ -164,12 +204,13 @@ mod tests {
             (r"'it\'s'}", "it's"),
             (r"'50\% \\ \t'", "50% \\ \t"),
             ("''", ""),
-            ("'?'", "?"),
+            ("'?'", "'?'"),
+            ("\"?\"", "'?'"),
         ];
         for (line, expected) in cases {
             let word = Scanner::new(line.as_bytes()).word();
             let word = word.unwrap_or_else(|(_, fault)| panic!("{line}: {fault}"));
-            assert_eq!(word.to_text(), expected, "{line}");
+            assert_eq!(word.text, expected.as_bytes(), "{line}");
         }
     }
 
@@ -190,7 +231,7 @@ mod tests {
         ];
         for (line, place) in cases {
             let word = Scanner::new(line.as_bytes()).word();
-            let (at, fault) = word.map(|word| word.to_text()).expect_err(line);
+            let (at, fault) = word.map(|word| word.text).expect_err(line);
             assert_eq!((at, fault.kind), (place, FormatErrorKind::Syntax), "{line}");
         }
     }

@@ -1,4 +1,4 @@
-//! CSV (RFC 4180) and its dialects: one row of a table per line, between commas, semicolons or tabs.
+//! CSV (RFC 4180) and its dialects: one row of a table per line, between commas, semicolons, tabs or bars.
 //!
 //! A quoted field must end on its line. Blanks around a field are ignored, and so are blank lines.
 
@@ -103,10 +103,10 @@ fn parse_delimited(
     }
 }
 
-/// Returns the byte between fields: the one of `,`, `;` and tab that the first line has most often outside quotes.
+/// Returns the byte between fields: the one of `,`, `;`, tab and `|` that the first line has most often outside quotes.
 fn delimiter(line: &[u8]) -> u8 {
     let mut quoted = false;
-    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0)];
+    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
     for &byte in line {
         quoted ^= byte == b'"';
         for (delimiter, count) in &mut counts {

@@ -120,7 +120,10 @@ fn read_label(token: &[u8], labels: Option<&mut LabelScan>) -> Result<Option<boo
         return Ok(None);
     };
     if !labels.is_known() && parse_number(token).is_err() {
-        let detail = format!("{} is not a label; labels are numbers.", excerpt(token));
+        let detail = format!(
+            "{} is not a label; labels are numbers, and `labels=none` reads lines without labels.",
+            excerpt(token)
+        );
         return Err(Fault::new(FormatErrorKind::BadLabel, detail));
     }
     Ok(Some(labels.push(token)? == 1))
@@ -181,13 +184,20 @@ fn check_index(
         let detail = format!("{shown} is not a feature; write index:value, with indices from 1.");
         (FormatErrorKind::BadIndex, detail)
     } else if digits > INDEX_DIGITS_MAX {
-        let detail = format!("The index of {shown} is far above every limit.");
+        let detail = format!(
+            "The index of {shown} is far above the limit n_max; number the features from 1 on."
+        );
         (FormatErrorKind::BadIndex, detail)
     } else if index == 0 {
-        let detail = format!("The index of {shown} is 0; indices start at 1.");
+        let detail = format!(
+            "The index of {shown} is 0; indices start at 1. Write the file with `zero_based=False` in scikit-learn, or \
+             add 1 to each index."
+        );
         (FormatErrorKind::BadIndex, detail)
     } else {
-        let detail = format!("Index {index} follows index {previous}; indices must ascend.");
+        let detail = format!(
+            "Index {index} follows index {previous}; indices must ascend, so sort the pairs of the line."
+        );
         (FormatErrorKind::IndexOrder, detail)
     };
     Err((start, Fault::new(kind, detail)))

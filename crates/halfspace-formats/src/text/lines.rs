@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read};
 use halfspace_core::memory;
 use memchr::memchr;
 
+use crate::content_coding::refuse_compressed;
 use crate::error::{Fault, FormatError};
 
 /// Bytes per read of the source for a long body.
@@ -91,6 +92,7 @@ impl<R: Read> LineReader<R> {
         let mut text = &self.buffer[from..from + length];
         text = text.strip_suffix(b"\r").unwrap_or(text);
         if self.number == 1 {
+            refuse_compressed(text)?;
             text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         }
         Ok(Some(Line {

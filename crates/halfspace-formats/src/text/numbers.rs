@@ -1,5 +1,7 @@
 //! Decimal numbers in text: one parser for the values and labels of all text formats except JSON documents.
 
+use memchr::{memchr_iter, memchr3};
+
 use crate::error::{Fault, FormatErrorKind, excerpt};
 
 /// Reason why a text is not a finite number.
@@ -40,6 +42,18 @@ pub(crate) fn parse_number(text: &[u8]) -> Result<f64, NumberFault> {
         Ok(_) => Err(NumberFault::NotFinite),
         Err(_) => Err(NumberFault::NotANumber),
     }
+}
+
+/// Whether one of the whole numbers in this text may have a shorter spelling, such as 5 for `5.0`.
+pub(crate) fn is_respelled(text: &[u8], values: &[f64]) -> bool {
+    /// Whole numbers below this bound are doubles, whose digits are their own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let is_other = |value: &f64| value.abs() >= EXACT || *value == 0.0 && value.is_sign_negative();
+    // Each fraction has one point.
+    let fractions = values.iter().filter(|value| value.fract() != 0.0).count();
+    memchr_iter(b'.', text).count() != fractions
+        || memchr3(b'+', b'e', b'E', text).is_some()
+        || values.iter().any(is_other)
 }
 
 /// Reads four numbers that are `0` or `1` from eight bytes. `pattern` holds four zeros, each with a delimiter behind.

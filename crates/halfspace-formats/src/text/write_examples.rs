@@ -225,7 +225,10 @@ mod tests {
             assert_eq!(write(TextFormat::Ndjson), body);
             let labelled = matches!(parsed.data.labels(), Labels::Labelled(_));
             let options = Options {
-                labels: (!labelled).then_some(LabelsColumn::None),
+                labels: Some(match labelled {
+                    true => LabelsColumn::First,
+                    false => LabelsColumn::None,
+                }),
                 n: Some(parsed.data.n()),
                 ..Options::default()
             };

@@ -1,0 +1,154 @@
+//! Rows of numbers that are features as they stand, and the kinds of their columns.
+//!
+//! A given encoding may restrict a feature to the two numbers of a bit. Without one the rows know what their spelling
+//! would lose, if a later cell makes words of the numbers.
+
+use std::cell::RefCell;
+
+use halfspace_core::bits::BLOCK_ROWS;
+
+use super::bare_line::BareLine;
+use super::cell::is_code;
+use super::table_builder::InColumn;
+use crate::building::parsed_rows::ParsedRows;
+use crate::building::sample_builder::SampleBuilder;
+use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::text::numbers::{is_respelled, parse_number};
+use crate::{Parsed, RowsKind};
+
+/// Rows whose cells are numbers, and the numbers are the features.
+pub(crate) struct PlainRows {
+    pub(crate) builder: SampleBuilder,
+    /// The columns of the features in order.
+    pub(crate) columns: Vec<usize>,
+    /// For each feature of a given encoding the number of the bit 0, if the feature is a bit.
+    pub(crate) lows: Option<Vec<Option<f64>>>,
+    /// Whether the kinds of the columns are open, so that the spelling of a number may matter later.
+    pub(crate) is_open: bool,
+    /// Whether some number had a longer text than it needs, which is not kept.
+    pub(crate) is_respelled: bool,
+}
+
+impl PlainRows {
+    /// Whether the feature may have this value under the given encoding.
+    fn allows(&self, feature: usize, value: f64) -> bool {
+        let low = self.lows.as_ref().and_then(|lows| lows[feature]);
+        low.is_none_or(|low| value == 1.0 || value == low)
+    }
+}
+
+/// Sets a row of `n` bare numbers. Returns false without a change if the row must be read cell by cell. `values` and
+/// `words` are reused buffers.
+pub(crate) fn set_row(
+    plain: &mut PlainRows,
+    line: &BareLine<'_>,
+    n: usize,
+    values: &mut Vec<f64>,
+    words: &mut Vec<u64>,
+) -> bool {
+    if !plain.builder.takes_rows(n) {
+        return false;
+    }
+    let takes_zero = |low: &Option<f64>| low.is_none_or(|low| low == 0.0);
+    let lows = plain.lows.as_ref();
+    if plain.builder.takes_bits()
+        && lows.is_none_or(|lows| lows.iter().all(takes_zero))
+        && line.bits(n, words)
+    {
+        plain.builder.set_bits(words);
+        return true;
+    }
+    let are_allowed = |values: &[f64]| {
+        plain.lows.is_none() || (0..n).all(|feature| plain.allows(feature, values[feature]))
+    };
+    if !line.numbers(n, values) || !are_allowed(values) {
+        return false;
+    }
+    if plain.is_open && !plain.is_respelled {
+        plain.is_respelled = line.is_respelled(values);
+    }
+    plain.builder.set_numbers(values)
+}
+
+/// Returns the value of the bit 0 for each feature of a table of numbers, or none for a feature that is no bit. A value
+/// that makes the data real changes the kind of its own column only.
+pub(crate) fn low_values(
+    parsed: &mut Parsed<ParsedRows>,
+) -> Result<Vec<Option<&'static str>>, FormatError> {
+    let header = parsed.data.header();
+    let (n, kind, zero) = (header.n, header.kind, parsed.zero_bit_value);
+    if kind == RowsKind::Boolean {
+        return Ok(vec![Some(if zero < 0.0 { "-1" } else { "0" }); n]);
+    }
+    let bits: RefCell<Vec<usize>> = RefCell::new((0..n).collect());
+    let prune = |values: &[f64]| {
+        let is_bit = |&feature: &usize| values[feature] == 0.0 || values[feature] == 1.0;
+        bits.borrow_mut().retain(is_bit);
+    };
+    // Few rows rule out most columns of numbers.
+    let rows = &mut parsed.data;
+    rows.first_rows(zero, BLOCK_ROWS, |values, _| prune(values))?;
+    if !bits.borrow().is_empty() {
+        rows.for_each_row(zero, |values, _| {
+            prune(values);
+            Ok(())
+        })?;
+    }
+    let mut lows = vec![None; n];
+    for feature in bits.into_inner() {
+        lows[feature] = Some("0");
+    }
+    Ok(lows)
+}
+
+/// Reads a row whose cells are numbers. `given` lists the features that may differ from 0 and their columns, in
+/// ascending order. Returns the feature of another cell, with a part of the row read.
+pub(crate) fn plain_row<'c>(
+    plain: &mut PlainRows,
+    given: Option<&[(usize, usize)]>,
+    cell: &impl Fn(usize) -> &'c [u8],
+    label: Option<u8>,
+    place: &impl Fn(usize) -> Place,
+) -> Result<Option<usize>, InColumn> {
+    let mut next = 0;
+    let count = given.map_or(plain.columns.len(), <[_]>::len);
+    for index in 0..count {
+        let (feature, at) =
+            given.map_or_else(|| (index, plain.columns[index]), |given| given[index]);
+        let text = cell(at);
+        let value = match parse_number(text) {
+            Ok(value) if plain.allows(feature, value) => value,
+            _ => return Ok(Some(feature)),
+        };
+        if plain.is_open && is_code(text) {
+            return Ok(Some(feature));
+        }
+        plain.is_respelled |= plain.is_open && is_respelled(text, &[value]);
+        let (builder, columns) = (&mut plain.builder, &plain.columns);
+        let in_column = |fault| (at, with_thermometer(fault));
+        if builder.zeros(feature - next).map_err(in_column)? {
+            builder.note_first_real(place(columns[next]));
+        }
+        if builder.value(value).map_err(in_column)? {
+            builder.note_first_real(place(at));
+        }
+        next = feature + 1;
+    }
+    let at_end = |fault| (0, fault);
+    let (builder, columns) = (&mut plain.builder, &plain.columns);
+    if builder.zeros(columns.len() - next).map_err(at_end)? {
+        builder.note_first_real(place(columns[next]));
+    }
+    builder
+        .end_row(label.map(|code| code == 1))
+        .map_err(at_end)?;
+    Ok(None)
+}
+
+/// Adds the option that makes numbers Boolean to the fault of a number.
+fn with_thermometer(mut fault: Fault) -> Fault {
+    if fault.kind == FormatErrorKind::NotBoolean {
+        fault.detail += " `numbers=thermometer` makes numbers Boolean.";
+    }
+    fault
+}

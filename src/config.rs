@@ -480,9 +480,14 @@ impl TypedValueParser for SecretParser {
     ) -> Result<Secret, clap::Error> {
         let read = value.to_string_lossy().parse::<Secret>();
         read.map_err(|error| {
+            // A setting that has a flag has neither a variable nor a file here: see `command_line`.
             let file = argument.and_then(secret_files::file_of);
-            let file = file.map(|file| format!(" in the file that {file} names"));
-            let place = file.unwrap_or_default();
+            let variable = argument.and_then(|argument| argument.get_env()?.to_str());
+            let place = match (file, variable) {
+                (Some(file), _) => format!(" in the file that {file} names"),
+                (None, Some(variable)) => format!(" in {variable}"),
+                (None, None) => String::new(),
+            };
             let message = format!("invalid value for '--callback-secret'{place}: {error}\n");
             clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
         })

@@ -175,8 +175,7 @@ async fn a_grid_of_more_seconds_than_parts_seconds_max_is_refused() {
         json!({"seed": seeds, "stop.max_seconds": [86_400]}),
         json!({"seed": seeds[..2], "stop.max_seconds": [86_400, 1]}),
         json!({"stop.max_seconds": [86_400, 2], "learner.params.order": ["cyclic"]}),
-        json!({"seed": seeds[..145]}),
-        json!({"seed": seeds, "stop.max_examples": [1_000_000_000]}),
+        json!({"seed": seeds, "stop.max_examples": [2_000_000_000_u64]}),
     ];
     for over in over {
         let refused = service.post_json("/v1/jobs", &endless(over.clone())).await;
@@ -188,7 +187,6 @@ async fn a_grid_of_more_seconds_than_parts_seconds_max_is_refused() {
         assert_eq!(problem["errors"][0]["pointer"], "/grid", "{problem}");
     }
     for over in [
-        json!({"seed": seeds[..144]}),
         json!({"seed": seeds, "stop.max_seconds": [8.6]}),
         json!({"seed": seeds[..100], "stop.max_seconds": [86_400], "stop.max_examples": [1000]}),
     ] {

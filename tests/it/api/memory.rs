@@ -122,6 +122,11 @@ async fn bodies_that_do_not_fit_together_are_refused_for_now() {
 
 const LIBSVM: &str = "text/x-libsvm";
 
+/// One block of rows takes 20 MB.
+fn rows() -> String {
+    "+1 40000:0.5\n-1 39999:0.5\n".repeat(32)
+}
+
 /// Opens wide sessions of two keys until they hold most of the memory.
 async fn fill_with_sessions<'a>(callers: &[&Caller<'a>]) -> Vec<String> {
     let mut sessions = Vec::new();
@@ -144,9 +149,7 @@ async fn idle_sessions_of_any_key_make_room_for_any_work() {
     let one = Caller::new(&service, named("one")).await;
     let two = Caller::new(&service, named("two")).await;
     let worker = Caller::new(&service, named("worker")).await;
-    let dataset = worker
-        .send("POST", "/v1/datasets", LIBSVM, &wide_rows(3))
-        .await;
+    let dataset = worker.send("POST", "/v1/datasets", LIBSVM, &rows()).await;
     let dataset = dataset.expect(201).id();
     let train = json!({"train": {"learner": {"name": "perceptron"}, "data": {"dataset": dataset},
         "stop": {"max_passes": 1}}});
@@ -164,14 +167,10 @@ async fn idle_sessions_of_any_key_make_room_for_any_work() {
         let inline = "/v1/learners/perceptron/train?max_passes=1";
         let answer = match work {
             0 => worker.post("/v1/jobs", &train).await,
-            1 => worker.send("POST", inline, LIBSVM, &wide_rows(3)).await,
-            2 => worker.send("POST", &predict, LIBSVM, &wide_rows(2)).await,
-            3 => worker.send("POST", &evaluate, LIBSVM, &wide_rows(2)).await,
-            4 => {
-                worker
-                    .send("POST", "/v1/datasets", LIBSVM, &wide_rows(3))
-                    .await
-            }
+            1 => worker.send("POST", inline, LIBSVM, &rows()).await,
+            2 => worker.send("POST", &predict, LIBSVM, &rows()).await,
+            3 => worker.send("POST", &evaluate, LIBSVM, &rows()).await,
+            4 => worker.send("POST", "/v1/datasets", LIBSVM, &rows()).await,
             _ => worker.post("/v1/jobs", &experiment).await,
         };
         let status = answer.status.as_u16();

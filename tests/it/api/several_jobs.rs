@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::service::{Answer, Service, long_job, short_job};
+use crate::service::{Answer, Service, long_job, request, short_job};
 
 use super::keys::{Caller, named};
 
@@ -84,7 +84,13 @@ async fn jobs_of_another_key_are_neither_cancelled_nor_deleted() {
     let service = Service::idle(&[]).await;
     let one = Caller::new(&service, named("one")).await;
     let other = Caller::new(&service, named("other")).await;
-    let submitted = one.post("/v1/jobs", &short_job()).await;
+    // A request that waits would compute the job.
+    let headers = [
+        ("content-type", "application/json"),
+        ("authorization", one.authorization.as_deref().unwrap()),
+    ];
+    let submit = request("POST", "/v1/jobs", &headers, short_job().to_string());
+    let submitted = service.send(submit).await;
     let path = format!("/v1/jobs/{}", submitted.id());
     let body = json!({"ids": [submitted.id()]});
     for route in ROUTES {

@@ -335,6 +335,10 @@ fn nothing_unwraps_outside_tests_and_nothing_is_left_to_do() {
 fn output_for_people_goes_through_one_module() {
     let mut found = Vec::new();
     for source in code() {
+        // The examples of the crates print the results of measurements.
+        if source.path.contains("/examples/") {
+            continue;
+        }
         for (number, line) in source.lines() {
             let line: String = line.split_whitespace().collect();
             let is_raw = ["print!(", "println!(", "stdout().write", "stderr().write"]

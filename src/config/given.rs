@@ -1,7 +1,7 @@
 //! The settings that an operator has set, as opposed to defaults: where each value comes from, and a check for unknown
 //! variables.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 
 use clap::builder::Resettable;
@@ -55,6 +55,13 @@ pub fn without_variables(command: Command, is_without: &dyn Fn(&Id) -> bool) -> 
 /// error names itself and a default need neither.
 pub fn with_sources(error: &str, command: &Command, matches: &ArgMatches) -> String {
     let mut told = error.to_owned();
+    // A setting that has a flag has lost its variable in `command`.
+    let pristine = CommandLine::command();
+    let named = pristine.get_subcommands().chain([&pristine]);
+    let variables: HashMap<_, _> = named
+        .flat_map(Command::get_arguments)
+        .filter_map(|argument| Some((argument.get_id(), variable_of(argument)?)))
+        .collect();
     let is_named = |name: &str| {
         error.match_indices(name).any(|(at, _)| {
             let next = error[at + name.len()..].chars().next();
@@ -67,7 +74,8 @@ pub fn with_sources(error: &str, command: &Command, matches: &ArgMatches) -> Str
     let own = own.filter(|argument| !argument.is_global_set());
     let all = command.get_arguments().map(|argument| (argument, matches));
     for (argument, matches) in all.chain(own.map(|argument| (argument, inner))) {
-        let (Some(flag), Some(variable)) = (argument.get_long(), variable_of(argument)) else {
+        let variable = variables.get(argument.get_id()).copied();
+        let (Some(flag), Some(variable)) = (argument.get_long(), variable) else {
             continue;
         };
         let is_flag_named = is_named(&format!("--{flag}"));

@@ -45,7 +45,8 @@ pub struct Limits {
         global = true, value_parser = count())]
     pub body_bytes_max: u64,
     /// Bytes of a decompressed JSON body.
-    #[arg(long, env = "HALFSPACE_JSON_BODY_BYTES_MAX", default_value_t = 256 << 20, global = true, value_parser = count())]
+    #[arg(long, env = "HALFSPACE_JSON_BODY_BYTES_MAX", default_value_t = 256 << 20,
+        global = true, value_parser = count())]
     pub json_body_bytes_max: u64,
     /// Average number of decompressed bytes per compressed byte. The limit applies to bodies with more than
     /// `decompressed_bytes_free` decompressed bytes.

@@ -161,8 +161,8 @@ impl Authenticator {
         }
     }
 
-    /// Returns whether a lookup of this process has shown that a key exists. After [`Self::look_for_keys`] the answer is
-    /// at most `TRUSTED_FOR` old.
+    /// Returns whether a lookup of this process has shown that a key exists. After [`Self::look_for_keys`] the answer
+    /// is at most `TRUSTED_FOR` old.
     pub fn has_keys(&self) -> bool {
         self.remembered().has_keys
     }

@@ -122,9 +122,9 @@ async fn bodies_that_do_not_fit_together_are_refused_for_now() {
 
 const LIBSVM: &str = "text/x-libsvm";
 
-/// One block of rows takes 20 MB.
+/// One block of rows takes 10 MB.
 fn rows() -> String {
-    "+1 40000:0.5\n-1 39999:0.5\n".repeat(32)
+    "+1 20000:0.5\n-1 19999:0.5\n".repeat(32)
 }
 
 /// Opens wide sessions of two keys until they hold most of the memory.

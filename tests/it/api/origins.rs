@@ -210,8 +210,8 @@ async fn a_host_that_is_no_host_or_not_this_one_is_refused() {
     }
 }
 
-/// RFC 9112, section 3.2.2: the host of an absolute request target replaces the Host header, also in the comparison with
-/// the origin of a page.
+/// RFC 9112, section 3.2.2: the host of an absolute request target replaces the Host header, also in the comparison
+/// with the origin of a page.
 #[tokio::test]
 async fn the_host_of_an_absolute_target_decides() {
     let directory = tempfile::tempdir().unwrap();

@@ -125,8 +125,8 @@ impl ErrorIntervals {
     /// The statement about the ranges of folds.
     pub fn of_folds(candidates: u32) -> Self {
         Self {
-            statement: "Each line spans the error rates of the folds. The folds share training examples, so the line is \
-                        no confidence interval."
+            statement: "Each line spans the error rates of the folds. The folds share training examples, so the \
+                        line is no confidence interval."
                 .to_owned(),
             confidence: None,
             candidates,
@@ -167,7 +167,6 @@ mod tests {
 
     #[test]
     fn intervals_of_a_thousand_candidates_are_wider_than_of_one() {
-        // The limits of R's binom.test(557, 1200, conf.level = 0.95) and of 1 - 0.05 / 1000.
         let digits = |value: f64| (value * 1e3).round() / 1e3;
         let rounded = |ErrorInterval { low, high }| (digits(low), digits(high));
         assert_eq!(rounded(of(1, 557, 1200)), (0.436, 0.493));

@@ -179,8 +179,8 @@ impl From<&LearnerEntry> for Learner {
 /// Lists all learners.
 ///
 /// Each entry names the accepted data, the parameters and stop conditions with their defaults, and the proved
-/// guarantee. With `dataset` each entry also tells whether the learner can learn from the dataset, and the reason if the learner
-/// cannot.
+/// guarantee. With `dataset` each entry also tells whether the learner can learn from the dataset, and the reason if
+/// the learner cannot.
 #[utoipa::path(get, path = "/v1/learners", tag = "learners", params(LearnersQuery),
     responses((status = 200, description = "Every learner", body = LearnerList)),
     extensions(("x-problems" = json!(problems(&[COMPUTED, &[Code::UNKNOWN_DATASET]])))))]

@@ -218,7 +218,8 @@ async fn intervals_of_comparisons_and_grids_hold_for_all_candidates_at_once() {
 #[tokio::test]
 async fn intervals_have_the_confidence_that_the_request_states() {
     let service = Service::start().await;
-    let train = json!({"data": data(20), "learner": {"name": "directed-drift"}, "holdout": 0.25, "stop": {"confidence": 0.9}});
+    let train = json!({"data": data(20), "learner": {"name": "directed-drift"}, "holdout": 0.25,
+        "stop": {"confidence": 0.9}});
     let confidence = async |over: Value| {
         let grid = json!({"grid": {"train": train, "over": over}});
         service.run(&grid).await["result"]["intervals"]["confidence"].take()

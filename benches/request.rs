@@ -25,6 +25,7 @@ use halfspace::records::id::JobKind;
 use halfspace::records::{Job, Model, Owner, Page};
 use halfspace::storage::{JobFilter, Store, sqlite};
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 const ROUNDS: usize = 60;
@@ -115,7 +116,13 @@ async fn start_empty(stop: CancellationToken) -> Result<SocketAddr, Box<dyn Erro
     let router = Router::new().route("/", post(async |_: Bytes| ()));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    tokio::spawn(serve(listener, router, ServeLimits::default(), stop));
+    tokio::spawn(serve(
+        listener,
+        router,
+        Handle::current(),
+        ServeLimits::default(),
+        stop,
+    ));
     Ok(address)
 }
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    self, Assume, DataForm, Format, FormatError, FormatErrorKind, LabelsKind, NotReserved, Parsed,
-    ParsedRows, Place, Preview, Spool, json,
+    self, Assume, DataForm, Format, FormatError, FormatErrorKind, LabelRule, LabelsKind,
+    NotReserved, Parsed, ParsedRows, Place, Preview, Spool, json,
 };
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -275,7 +275,8 @@ async fn read_json(
     }
     let limits = body.limits.clone();
     let read = body.read_held(app, Effort::AsItsBytes, move |reader| {
-        let DatasetBody { request, data_at } = json::from_reader_of_any(reader, &limits)?;
+        let DatasetBody { request, data_at } =
+            json::from_reader_of_any(reader, &limits, &LabelRule::New)?;
         if request.seed.is_some() && !matches!(request.data, DataForm::Generated(_)) {
             let detail = "The field seed is only for generated data. These data are not generated.";
             let field = FieldError::at_pointer("/seed", detail.to_owned());

@@ -71,7 +71,8 @@ struct Taken {
 /// The service under attack, and two callers.
 struct Stage {
     program: Program,
-    limit: Option<MemoryLimit>,
+    /// Holds the control group while the program runs.
+    _limit: Option<MemoryLimit>,
     attacker: String,
     other: String,
     model: String,
@@ -112,7 +113,7 @@ impl Stage {
         }
         let mut stage = Self {
             program,
-            limit: limit.ok(),
+            _limit: limit.ok(),
             attacker,
             other,
             model: String::new(),

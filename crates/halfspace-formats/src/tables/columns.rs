@@ -70,7 +70,7 @@ impl TableColumn {
     }
 
     /// Whether the column may still be no feature.
-    fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.unnamed != Unnamed::No
     }
 

@@ -422,7 +422,7 @@ impl<'o> TableBuilder<'o> {
         if self.open.is_empty() {
             return Ok(());
         }
-        for at in std::mem::take(&mut self.open) {
+        for &at in &self.open {
             let was_empty = self.table.columns[at].is_empty();
             let column = &mut self.table.columns[at];
             column.watch(cell(at));
@@ -432,7 +432,8 @@ impl<'o> TableBuilder<'o> {
                 return Err((at, self.table.about(at, fault)));
             }
         }
-        self.open = self.table.open();
+        let columns = &self.table.columns;
+        self.open.retain(|&at| columns[at].is_open());
         let is_plain = matches!(self.stage, Stage::Plain(_));
         let is_feature = |&at: &usize| self.table.columns[at].no_feature().is_none();
         if is_plain && !self.open.iter().all(is_feature) {

@@ -47,8 +47,8 @@ fn nominal_attributes_have_a_feature_a_declared_value() {
         "only=x",
         "size",
     ];
-    assert_eq!(parsed.feature_names.expect("names"), names);
     assert_eq!(parsed.class_names().expect("names"), ["no", "yes"]);
+    assert_eq!(parsed.feature_names.expect("names"), names);
 }
 
 #[test]

@@ -230,7 +230,7 @@ mod brute_force {
 
     /// A fraction in lowest terms with a positive denominator.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    struct Rational(i128, i128);
+    pub struct Rational(i128, i128);
 
     const ZERO: Rational = Rational(0, 1);
     const ONE: Rational = Rational(1, 1);

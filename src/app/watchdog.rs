@@ -83,10 +83,21 @@ mod tests {
             .set_read_timeout(Some(Duration::from_secs(30)))
             .unwrap();
         let head = "HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-        write!(stream, "GET {path} {head}").unwrap();
+        // Like a client, in one piece: the first bytes decide where a connection is answered.
+        let request = format!("GET {path} {head}");
+        stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+    }
+
+    /// Ends the loops, also when the test fails: the runtime waits for them.
+    struct Held(Arc<AtomicBool>);
+
+    impl Drop for Held {
+        fn drop(&mut self) {
+            self.0.store(false, Ordering::Relaxed);
+        }
     }
 
     /// Asks for liveness until the stalled milliseconds are as expected.
@@ -117,6 +128,7 @@ mod tests {
         for loops in [1, 2] {
             assert_eq!(body(address, "/other"), "other");
             let is_held = Arc::new(AtomicBool::new(true));
+            let held = Held(Arc::clone(&is_held));
             for _ in 0..loops {
                 let is_held = Arc::clone(&is_held);
                 runtime.spawn(async move {
@@ -126,7 +138,7 @@ mod tests {
                 });
             }
             wait_for(address, |stalled| stalled >= 2_000);
-            is_held.store(false, Ordering::Relaxed);
+            drop(held);
             wait_for(address, |stalled| stalled == 0);
         }
         assert_eq!(body(address, "/other"), "other");

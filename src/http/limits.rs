@@ -134,7 +134,8 @@ pub struct Limits {
     #[arg(long, env = "HALFSPACE_STORED_BYTES_MAX", default_value_t = STORED_BYTES_DEFAULT, global = true,
         value_parser = count())]
     pub stored_bytes_max: u64,
-    /// Stored bytes per key. The default is at most half of `stored_bytes_max`.
+    /// Stored bytes per key. A smaller default of `stored_bytes_max` makes this one at most half
+    /// of it.
     #[arg(long, env = "HALFSPACE_STORED_BYTES_PER_KEY_MAX", default_value_t = STORED_BYTES_PER_KEY_DEFAULT,
         global = true, value_parser = count())]
     pub stored_bytes_per_key_max: u64,
@@ -274,10 +275,10 @@ impl Limits {
         if self.stored_bytes_max == STORED_BYTES_DEFAULT {
             let room = used.saturating_add(free / 10 * 9);
             self.stored_bytes_max = room.min(STORED_BYTES_DEFAULT);
-        }
-        if self.stored_bytes_per_key_max == STORED_BYTES_PER_KEY_DEFAULT {
-            let half = self.stored_bytes_max / 2;
-            self.stored_bytes_per_key_max = half.min(STORED_BYTES_PER_KEY_DEFAULT);
+            if self.stored_bytes_per_key_max == STORED_BYTES_PER_KEY_DEFAULT {
+                let half = self.stored_bytes_max / 2;
+                self.stored_bytes_per_key_max = half.min(STORED_BYTES_PER_KEY_DEFAULT);
+            }
         }
         self
     }

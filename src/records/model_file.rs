@@ -24,7 +24,7 @@ use super::lineage::Lineage;
 use super::time::Timestamp;
 use super::train::{ModelDocument, SeedNumber};
 
-use halfspace_formats::TableEncoding;
+use halfspace_formats::{TableEncoding, json};
 
 /// The formats of files: of models without an encoding, and of models with one. A model without an encoding keeps the
 /// format that earlier releases read.
@@ -82,7 +82,7 @@ pub struct ModelFile {
     pub held_out: Option<u64>,
     /// The data that the model and its ancestors learnt from. A file proves nothing, so these data exclude claims and
     /// ground none.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::object")]
     pub learnt_from: Lineage,
     /// The initial model of a warm start.
     #[serde(default)]

@@ -35,7 +35,17 @@ async fn full_disk() {
         return;
     };
     let log = scratch.path().join("log");
-    let start = || Program::start_logging("info", &log, &disk.path, &["--workers", "1"]);
+    // The default quotas would keep a client from filling the disk.
+    let terabyte = (1_u64 << 40).to_string();
+    let settings = [
+        "--workers",
+        "1",
+        "--stored-bytes-max",
+        &terabyte,
+        "--stored-bytes-per-key-max",
+        &terabyte,
+    ];
+    let start = || Program::start_logging("info", &log, &disk.path, &settings);
     let mut program = start();
     let client = program.client();
     let rounds = scale.of(2, 10);

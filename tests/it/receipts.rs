@@ -8,7 +8,7 @@ use std::process::Output;
 
 use halfspace::jobs::draw;
 use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::{Format, GeneratedSpec, Options, parse};
+use halfspace_formats::{Format, GeneratedSpec, LabelsColumn, Options, parse};
 use halfspace_verify::{Check, DataSource, HeldOut, Receipt, verify};
 use serde_json::{Value, json};
 
@@ -61,7 +61,9 @@ fn case(number: u64) -> Case {
     let is_generated = turn % 5 == 4;
     let is_real = turn % 2 == 1 && learner.contains("perceptron") && !learner.starts_with("kernel");
     let is_real = is_real && !params.contains("reading");
-    let path = format!("/v1/learners/{learner}/train?seed={number}{params}{limit}{holdout}");
+    let labels = if is_generated { "" } else { "&labels=first" };
+    let path =
+        format!("/v1/learners/{learner}/train?seed={number}{labels}{params}{limit}{holdout}");
     let n = 5 + turn % 5;
     let generated = json!({"generated": {"n": n, "count": 90, "noise": 0.1,
         "target": {"binary_weights": {}}, "sampling": "uniform"}});
@@ -95,6 +97,14 @@ fn table(seed: u64, n: u64, is_real: bool) -> String {
     text
 }
 
+/// The options of [`table`].
+fn labels_first() -> Options {
+    Options {
+        labels: Some(LabelsColumn::First),
+        ..Options::default()
+    }
+}
+
 /// Trains and returns the path of the model.
 async fn train(service: &Service, case: &Case) -> String {
     let (media_type, body) = match &case.table {
@@ -118,7 +128,7 @@ async fn receipt(service: &Service, model: &str) -> Receipt {
 fn data(case: &Case, receipt: &Receipt) -> Data {
     match (&case.table, &receipt.data) {
         (Some(table), _) => {
-            let parsed = parse(Format::Csv, table.as_bytes(), &Options::default());
+            let parsed = parse(Format::Csv, table.as_bytes(), &labels_first());
             parsed.unwrap().data
         }
         (None, DataSource::Generated { spec: generated }) => {
@@ -327,7 +337,10 @@ async fn models_without_a_receipt_say_why() {
 
 fn run_verify(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = program();
-    command.current_dir(directory).arg("verify").args(arguments);
+    command
+        .current_dir(directory)
+        .args(["verify", "--param", "labels=first"])
+        .args(arguments);
     command.output().unwrap()
 }
 
@@ -390,7 +403,7 @@ async fn the_command_draws_generated_examples_again() {
 fn contradiction(directory: &Path, mistakes: u64) -> Receipt {
     let table = "1,1\n-1,1\n";
     fs::write(directory.join("data.csv"), table).unwrap();
-    let parsed = parse(Format::Csv, table.as_bytes(), &Options::default());
+    let parsed = parse(Format::Csv, table.as_bytes(), &labels_first());
     let digest = halfspace_formats::digest(&parsed.unwrap().data);
     let params =
         json!({"order": "cyclic", "bias": true, "eta": 1, "initial": 0, "reading": "signed"});

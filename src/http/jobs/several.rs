@@ -5,7 +5,6 @@
 
 use std::fmt;
 
-use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use serde::de::{Error, SeqAccess, Visitor};
@@ -16,6 +15,7 @@ use crate::jobs::JobsError;
 use crate::records::{JobId, Status};
 
 use crate::http::App;
+use crate::http::answer::Json;
 use crate::http::document::declared::{BODY, problems};
 use crate::http::extract::data_body::read_json;
 use crate::http::extract::{Caller, NoQuery};

@@ -237,7 +237,7 @@ async fn warm_starts_keep_the_names_of_their_model() {
     let answer = service.post_as(&path, LIBSVM, "3 1:0.5\n1 1:1\n").await;
     assert_eq!(answer.problem(400), "bad-label");
     // By the id of a dataset of the class 1 alone, which a reader without the model takes for +1.
-    let dataset = stored(&service, "", LIBSVM, one).await;
+    let dataset = stored(&service, "n=2", LIBSVM, one).await;
     let body = json!({"train": {"learner": {"name": "perceptron"}, "warm_start": model,
         "data": {"dataset": dataset}}});
     let job = service.run(&body).await;

@@ -119,7 +119,7 @@ async fn inexact_programs_are_refused_with_the_limit() {
     for (language, limit) in [
         ("c", "63 are exact"),
         ("sqlite", "63 are exact"),
-        ("excel", "53 are exact"),
+        ("excel", "47 are exact"),
     ] {
         let refused = service
             .get(&format!("{kernel}/code?language={language}"))

@@ -6,6 +6,7 @@ use std::io::Error;
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
 use super::keys::named;
@@ -257,7 +258,15 @@ async fn unreadable(code: &str) -> Option<Answer> {
         }
         "unreadable" => {
             let frames = [Ok(Bytes::from_static(b"a,cl")), Err(Error::other("gone"))];
-            data(CSV, Body::from_stream(stream::iter(frames))).await
+            let body = Body::from_stream(stream::iter(frames));
+            let service = Service::start().await;
+            let request = request("POST", DATASETS, &[("content-type", CSV)], body);
+            let (parts, body) = service.open(request).await.into_parts();
+            Answer {
+                status: parts.status,
+                headers: parts.headers,
+                body: body.collect().await.unwrap().to_bytes(),
+            }
         }
         "table-option" => data(CSV, "1,2\n3,4\n").await,
         "unsupported-media-type" => data("text/plain", TABLE).await,

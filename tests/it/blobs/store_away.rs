@@ -18,7 +18,7 @@ fn rows() -> Vec<u8> {
 async fn upload(client: Client) -> crate::service::Answer {
     let headers = [("content-type", "text/csv")];
     client
-        .send("POST", "/v1/datasets", &headers, &rows())
+        .send("POST", "/v1/datasets?labels=last", &headers, &rows())
         .await
         .unwrap()
 }

@@ -5,8 +5,6 @@ use std::collections::{HashMap, HashSet};
 use halfspace_core::memory::{self, NoMemory};
 
 use super::bare_line::LabelPlace;
-use super::cell::Cell;
-use super::column_scan::{ColumnScan, ColumnValue};
 use super::encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, TableEncoding,
 };
@@ -17,6 +15,9 @@ use crate::error::{Fault, FormatErrorKind, excerpt};
 
 /// The name in `kinds` that means all columns.
 const EVERY: &str = "*";
+
+/// The largest size of a name of a column, in bytes. Each feature of the column repeats the name.
+const NAME_BYTES_MAX: usize = 1024;
 
 /// Names of the column that holds the labels if the request names no column.
 const LABEL_NAMES: [&str; 4] = ["label", "class", "target", "y"];
@@ -117,9 +118,20 @@ impl TableColumns {
     /// Returns `count` columns without roles.
     ///
     /// # Errors
-    /// When memory ends.
-    pub(crate) fn named(names: Option<Vec<String>>, count: usize) -> Result<Self, NoMemory> {
+    /// When a name is too long, or memory ends.
+    pub(crate) fn named(names: Option<Vec<String>>, count: usize) -> Result<Self, Fault> {
         let has_header = names.is_some();
+        if let Some(at) = names
+            .iter()
+            .flatten()
+            .position(|name| name.len() > NAME_BYTES_MAX)
+        {
+            let detail = format!(
+                "The name of column {} is longer than {NAME_BYTES_MAX} bytes; shorten the name.",
+                at + 1
+            );
+            return Err(Fault::new(FormatErrorKind::Schema, detail));
+        }
         let column = |(at, name): (usize, String)| TableColumn {
             unnamed: Unnamed::of(at, count, has_header, &name),
             name,
@@ -129,11 +141,11 @@ impl TableColumns {
         let columns = match names {
             Some(names) => {
                 let named = names.into_iter().enumerate();
-                memory::collect(named.map(|named| Ok(column(named))))?
+                memory::collect(named.map(|named| Ok::<_, NoMemory>(column(named))))?
             }
             None => {
                 let named = (0..count).map(|at| (at, format!("column_{}", at + 1)));
-                memory::collect(named.map(|named| Ok(column(named))))?
+                memory::collect(named.map(|named| Ok::<_, NoMemory>(column(named))))?
             }
         };
         Ok(Self {
@@ -503,110 +515,5 @@ impl TableColumns {
             missing,
             header: self.has_header,
         })
-    }
-}
-
-/// The kind of a column, and whether its missing cells have a feature of their own.
-///
-/// # Errors
-/// When the cells are not of the stated kind, or a missing cell has no coding.
-pub(crate) fn column_kind(
-    scan: &ColumnScan,
-    stated: Option<KindName>,
-    numbers: Numbers,
-) -> Result<(ColumnKind, bool), Fault> {
-    let (missing, missing_row) = scan.missing();
-    let present = || {
-        scan.values
-            .iter()
-            .filter(|value| value.cell != Cell::Missing)
-    };
-    let wrong = |detail: String| Err(Fault::new(FormatErrorKind::TableOption, detail));
-    if stated != Some(KindName::Nominal)
-        && let Some(values) = boolean(scan, stated)
-    {
-        return Ok((ColumnKind::Boolean { values }, missing > 0));
-    }
-    if stated == Some(KindName::Boolean) {
-        let second = present()
-            .nth(2)
-            .or_else(|| present().nth(1))
-            .or_else(|| present().next());
-        let shown = second.map_or(String::new(), |value| excerpt(value.text.as_bytes()));
-        return wrong(format!(
-            "is not boolean, because it has the value {shown}; `kinds=` can state another kind"
-        ));
-    }
-    let word = present().find(|value| !matches!(value.cell, Cell::Number(_)));
-    let is_number = stated != Some(KindName::Nominal)
-        && word.is_none()
-        && (scan.is_numbers || present().next().is_some());
-    if stated == Some(KindName::Number)
-        && let Some(word) = word
-    {
-        return wrong(format!(
-            "is not a number column: row {} has {}, which `missing_values=` can declare a missing cell",
-            word.first_row,
-            excerpt(word.text.as_bytes())
-        ));
-    }
-    if is_number {
-        return match numbers {
-            Numbers::Thermometer => Ok((
-                ColumnKind::Thermometer {
-                    thresholds: Vec::new(),
-                },
-                missing > 0,
-            )),
-            Numbers::Real if missing > 0 => {
-                let detail = format!(
-                    "holds numbers and has no number in row {missing_row}; `missing=drop` leaves such rows out, and \
-                 `numbers=thermometer` codes them"
-                );
-                Err(Fault::new(FormatErrorKind::TableOption, detail))
-            }
-            Numbers::Real => Ok((ColumnKind::Number, false)),
-        };
-    }
-    if let Some(fault) = scan.odd_cells() {
-        return Err(fault);
-    }
-    let mut values: Vec<String> = present().map(|value| value.text.to_string()).collect();
-    values.sort_unstable();
-    Ok((ColumnKind::Nominal { values }, missing > 0))
-}
-
-/// Returns the values of the bits 0 and 1 of a boolean column.
-fn boolean(scan: &ColumnScan, stated: Option<KindName>) -> Option<[String; 2]> {
-    if scan.is_numbers || stated == Some(KindName::Number) {
-        return None;
-    }
-    let present: Vec<_> = scan
-        .values
-        .iter()
-        .filter(|value| value.cell != Cell::Missing)
-        .collect();
-    let words = |zero: &str, one: &str| Some([zero.to_owned(), one.to_owned()]);
-    let is_in = |allowed: [f64; 2]| {
-        let allowed = |number| allowed.contains(&number);
-        present
-            .iter()
-            .all(|value| matches!(value.cell, Cell::Number(number) if allowed(number)))
-    };
-    let first = present.first()?;
-    match first.cell {
-        Cell::Number(_) if is_in([0.0, 1.0]) => words("0", "1"),
-        Cell::Number(_) if is_in([-1.0, 1.0]) => words("-1", "1"),
-        Cell::Flag(family, flag) => {
-            let same = |value: &&ColumnValue| matches!(value.cell, Cell::Flag(other, _) if other == family);
-            let both = present
-                .iter()
-                .any(|value| value.cell == Cell::Flag(family, !flag));
-            let is_boolean = present.iter().all(same)
-                && (both || family.is_told_by_one() || stated == Some(KindName::Boolean));
-            let [zero, one] = family.words();
-            if is_boolean { words(zero, one) } else { None }
-        }
-        _ => None,
     }
 }

@@ -12,6 +12,7 @@
 mod bare_line;
 pub(crate) mod cell;
 mod cell_buffer;
+mod column_kind;
 mod column_scan;
 mod columns;
 mod encoder;

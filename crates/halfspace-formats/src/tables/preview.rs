@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 
 use super::cell::is_missing;
+use super::column_kind::column_kind;
 use super::column_scan::{ColumnScan, ColumnValue, decimal_comma, not_finite};
-use super::columns::{TableColumn, TableColumns, column_kind};
+use super::columns::{TableColumn, TableColumns};
 use super::label_scan::LabelScan;
 use super::options::{KindName, Numbers, TableOptions};
 use crate::building::parsed_rows::ParsedRows;

@@ -5,8 +5,9 @@ use halfspace_core::memory::{self, NoMemory};
 use super::bare_line::{BareLine, LabelPlace};
 use super::cell::Cell;
 use super::cell_buffer::{CellBuffer, Cells, KeptRow};
+use super::column_kind::column_kind;
 use super::column_scan::{ColumnScan, KeptCell};
-use super::columns::{TableColumn, TableColumns, column_kind};
+use super::columns::{TableColumn, TableColumns};
 use super::encoder::Encoder;
 use super::encoding::{
     CellFeatures, ColumnEncoding, ColumnKind, LabelEncoding, MissingCells, TableEncoding,
@@ -370,6 +371,28 @@ impl CodedBits {
     }
 }
 
+fn is_thermometer(kind: &ColumnKind) -> bool {
+    matches!(kind, ColumnKind::Thermometer { .. })
+}
+
+/// Checks that the thresholds of all thermometer columns can be features.
+///
+/// # Errors
+/// When so many columns of so many bins could have more than `n_max` features.
+fn check_bins(kinds: &[(usize, ColumnKind, bool)], bins: u32, n_max: usize) -> Result<(), Fault> {
+    let columns = kinds.iter().filter(|(_, kind, _)| is_thermometer(kind));
+    let columns = columns.count();
+    let features = columns.saturating_mul(bins as usize);
+    if features <= n_max {
+        return Ok(());
+    }
+    let what = format!(
+        "{columns} columns of numbers with {bins} bins each may have {features} features; `bins=` asks for fewer bins, \
+         and `ignore=COLUMN,..` leaves columns out"
+    );
+    Err(Fault::too_large(&what, "n_max", n_max as u64))
+}
+
 /// Finds the thresholds of all thermometer columns.
 ///
 /// # Errors
@@ -391,19 +414,9 @@ fn find_thresholds(
         count: u64,
         quantiles: Option<QuantileSearch>,
     }
-    let is_thermometer =
-        |kind: &(usize, ColumnKind, bool)| matches!(kind.1, ColumnKind::Thermometer { .. });
-    let columns = kinds.iter().filter(|kind| is_thermometer(kind)).count();
-    if columns.saturating_mul(bins as usize) > n_max {
-        let what = format!(
-            "{columns} columns of numbers with {bins} bins each may have {} features; `bins=` asks for fewer bins, and \
-             `ignore=COLUMN,..` leaves columns out",
-            columns.saturating_mul(bins as usize)
-        );
-        return Err(Fault::too_large(&what, "n_max", n_max as u64).into());
-    }
+    check_bins(kinds, bins, n_max)?;
     let of = |(kind, found @ (at, ..)): (usize, &(usize, ColumnKind, bool))| {
-        is_thermometer(found).then_some(Ok::<_, FormatError>(Search {
+        is_thermometer(&found.1).then_some(Ok::<_, FormatError>(Search {
             kind,
             at: *at,
             minimum: f64::INFINITY,

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use halfspace_core::memory::CountingAllocator;
+use halfspace_core::memory::{CountingAllocator, Grant};
 use mimalloc::MiMalloc;
 
 #[global_allocator]
@@ -20,6 +20,9 @@ pub const BASE_BYTES: u64 = 64 << 20;
 /// examples in packed and in real form, and the buffers of a request.
 pub const LIMIT_BYTES_MIN: u64 = 2 * BASE_BYTES;
 
+/// Largest memory of work after which a thread keeps its free blocks for the next work.
+const KEPT_BYTES_MAX: u64 = 2 << 20;
+
 /// Milliseconds until mimalloc returns free pages to the system.
 const PURGE_DELAY_MS: i64 = 10;
 
@@ -30,6 +33,15 @@ const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 pub fn return_free_memory() {
     // SAFETY: the option exists, and the call only stores a number.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, PURGE_DELAY_MS) };
+}
+
+/// Returns the free memory of this thread to the system if the work under the grant took much. The thread would keep
+/// some free blocks of each size, and the threads of a pool together more than the memory in use.
+pub fn return_after(grant: &Grant) {
+    if grant.peak() > KEPT_BYTES_MAX {
+        // SAFETY: the call frees only pages without blocks.
+        unsafe { libmimalloc_sys::mi_collect(true) };
+    }
 }
 
 /// Returns the time that this thread has spent on computing. Time in which the thread waits does not count.

@@ -128,9 +128,9 @@ pub struct Limits {
     #[arg(long, env = "HALFSPACE_JOBS_QUEUED_PER_KEY_MAX", default_value_t = 20_000, global = true,
         value_parser = count())]
     pub jobs_queued_per_key_max: u64,
-    /// Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the
-    /// states and logs of sessions. While blobs are files, the default is at most the bytes stored at the start and nine
-    /// tenths of the free disk.
+    /// Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the states and logs
+    /// of sessions. While blobs are files, the default is at most the bytes stored at the start and nine tenths of the
+    /// free disk.
     #[arg(long, env = "HALFSPACE_STORED_BYTES_MAX", default_value_t = STORED_BYTES_DEFAULT, global = true,
         value_parser = count())]
     pub stored_bytes_max: u64,

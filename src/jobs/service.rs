@@ -325,6 +325,8 @@ impl Jobs {
             if job.status.is_ended() || left.is_zero() || self.stopping.is_cancelled() {
                 return Ok(job);
             }
+            // A waiting request holds no memory of the job, whose table and result may be megabytes.
+            drop(job);
             tokio::select! {
                 () = hub::changed(&mut changes, id) => {}
                 () = tokio::time::sleep(left.min(POLL)) => {}

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,8 +30,9 @@ pub struct Job {
     /// Free text of the client.
     pub name: Option<String>,
     pub status: Status,
-    /// The request without its data. The request, the data and the seed suffice to repeat the work.
-    pub spec: Value,
+    /// The request without its data. The request, the data and the seed suffice to repeat the work. The encoding of a
+    /// wide table takes megabytes as a value, so copies of a job share it.
+    pub spec: Arc<Value>,
     /// The blob with the packed data of this job alone, if there is one.
     pub data_key: Option<String>,
     /// Size of that blob, in bytes.
@@ -85,7 +87,7 @@ impl Job {
             learner: None,
             name: None,
             status: Status::Queued,
-            spec,
+            spec: Arc::new(spec),
             data_key: None,
             data_bytes: 0,
             dataset: None,

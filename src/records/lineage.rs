@@ -22,8 +22,8 @@ pub struct Lineage {
     #[serde(default)]
     #[schema(max_items = 1000)]
     pub sha256: Vec<String>,
-    /// Whether this service generated all data behind the model. False if some were sent, and for models of files and of
-    /// first hypotheses that a client gave.
+    /// Whether this service generated all data behind the model. False if some were sent, and for models of files and
+    /// of first hypotheses that a client gave.
     #[serde(default)]
     pub all_generated: bool,
     /// Whether there were more than 1,000 seeds or digests, so that some are left out.

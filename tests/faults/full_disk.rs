@@ -36,14 +36,14 @@ async fn full_disk() {
     };
     let log = scratch.path().join("log");
     // The default quotas would keep a client from filling the disk.
-    let terabyte = (1_u64 << 40).to_string();
+    let much = (1_u64 << 41).to_string();
     let settings = [
         "--workers",
         "1",
         "--stored-bytes-max",
-        &terabyte,
+        &much,
         "--stored-bytes-per-key-max",
-        &terabyte,
+        &much,
     ];
     let start = || Program::start_logging("info", &log, &disk.path, &settings);
     let mut program = start();

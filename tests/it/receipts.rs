@@ -305,10 +305,16 @@ async fn models_without_a_receipt_say_why() {
     let table = table(1, 5, false);
     let mut models = Vec::new();
     for (path, reason) in [
-        ("pocket/train?max_passes=3", "not only on mistakes"),
-        ("perceptron/train?order=random&max_passes=3", "random"),
         (
-            "perceptron/train?initial=2&max_passes=3",
+            "pocket/train?labels=first&max_passes=3",
+            "not only on mistakes",
+        ),
+        (
+            "perceptron/train?labels=first&order=random&max_passes=3",
+            "random",
+        ),
+        (
+            "perceptron/train?labels=first&initial=2&max_passes=3",
             "first hypothesis",
         ),
     ] {
@@ -409,7 +415,7 @@ fn contradiction(directory: &Path, mistakes: u64) -> Receipt {
         json!({"order": "cyclic", "bias": true, "eta": 1, "initial": 0, "reading": "signed"});
     let receipt = json!({"version": 1, "learner": "perceptron", "params": params, "seed": 1,
         "generator": "xoshiro256++", "order": "cyclic", "holdout": null, "examples": 2,
-        "mistakes": mistakes, "training_errors": null, "holdout_errors": null,
+        "mistakes": mistakes, "training_errors": null,
         "data": {"kind": "rows", "sha256": hex::encode(digest)}, "hypothesis_sha256": "",
         "kept": [0, 1], "sha256": ""});
     serde_json::from_value::<Receipt>(receipt).unwrap().sealed()

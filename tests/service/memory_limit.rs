@@ -63,8 +63,8 @@ impl MemoryLimit {
     }
 }
 
-/// The group of this process below the root of version 1, whose limits then hold too. A group of version 2 with processes
-/// cannot bound the memory of groups below.
+/// The group of this process below the root of version 1, whose limits then hold too. A group of version 2 with
+/// processes cannot bound the memory of groups below.
 fn own_group(root: &str) -> PathBuf {
     let root = Path::new(root);
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();

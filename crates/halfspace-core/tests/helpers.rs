@@ -249,10 +249,16 @@ fn kernel_learners_run_at_every_n_around_a_power_of_two() {
                 data: &data,
                 assume: None,
             };
-            for params in [json!({}), json!({"order": "shuffled"})] {
+            // The default theta of kernel Winnow has too many digits for many features.
+            let choices = match entry.name {
+                "kernel-winnow" => vec![json!({"theta": 8})],
+                _ => vec![json!({}), json!({"order": "shuffled"})],
+            };
+            for params in choices {
                 let params = params.as_object().expect("an object");
+                let parameters = Parameters::from_json(entry.parameters, params).expect("valid");
                 let task = Task {
-                    parameters: Parameters::from_json(entry.parameters, params).expect("valid"),
+                    parameters,
                     limits: RunLimits {
                         max_passes: Some(2),
                         ..RunLimits::default()

@@ -17,8 +17,8 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 /// Bytes per read of the source.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Largest number of decompressed bytes between two looks at the memory and the time of the work. A few compressed bytes
-/// may decompress to gibibytes, so the looks go by the bytes that the parser sees.
+/// Largest number of decompressed bytes between two looks at the memory and the time of the work. A few compressed
+/// bytes may decompress to gibibytes, so the looks go by the bytes that the parser sees.
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// Compressed bytes that may decompress to nothing.

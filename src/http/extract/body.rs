@@ -111,6 +111,7 @@ fn granted<T>(
         most: Duration::try_from_secs_f64(seconds_max).unwrap_or(Duration::MAX),
     };
     let parsed = grant.within_time(time, parse);
+    crate::memory::return_after(grant);
     match (&parsed, grant.refused()) {
         (Err(_), _) if grant.is_late() => {
             let detail = format!(
@@ -232,8 +233,8 @@ fn owner(parts: &Parts) -> Result<Owner, Problem> {
     })
 }
 
-/// Makes examples of a part of a document, such as rows that stayed text, in the blocking pool and under the limits of a
-/// body. The caller holds the grant as long as the result.
+/// Makes examples of a part of a document, such as rows that stayed text, in the blocking pool and under the limits of
+/// a body. The caller holds the grant as long as the result.
 ///
 /// # Errors
 /// Errors of `parse`, and a lack of memory or time.

@@ -30,8 +30,8 @@ pub struct DataParameters {
     positive: Option<String>,
     /// Columns of a table that are no features, separated by commas. A name with a comma stands in quotes.
     ignore: Option<String>,
-    /// Kinds of columns, such as `age:number,zip:nominal`. A kind is `boolean`, `nominal`, `number` or `ignored`. The name
-    /// `*` means all columns; later pairs change single ones.
+    /// Kinds of columns, such as `age:number,zip:nominal`. A kind is `boolean`, `nominal`, `number` or `ignored`. The
+    /// name `*` means all columns; later pairs change single ones.
     kinds: Option<String>,
     /// Coding of number columns: `real` (the default), or `thermometer` for one bit per threshold.
     numbers: Option<String>,

@@ -1,5 +1,7 @@
 //! The JSON document of a job, shared by all routes that return jobs.
 
+use std::sync::Arc;
+
 use halfspace_formats::TableEncoding;
 use serde::Serialize;
 use serde_json::Value;
@@ -129,7 +131,9 @@ impl From<Job> for JobDocument {
             priority: job.priority,
             seed: job.seed,
             data_sha256: job.data_sha256,
-            table: job.spec.pointer_mut(TABLE).map(Value::take),
+            table: Arc::make_mut(&mut job.spec)
+                .pointer_mut(TABLE)
+                .map(Value::take),
             dataset: job.dataset,
             request: None,
             queue: None,

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use halfspace_core::experiments::csv::field;
 use halfspace_core::experiments::plot::bars::{Bar, BarChart};
 use halfspace_core::experiments::plot::words::number;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::jobs::outcome_so_far;
@@ -45,7 +46,7 @@ pub async fn get_job_figure(
     let media_types = ["image/svg+xml", "text/csv", "application/json"];
     let media_type = chosen(query.format.as_deref(), &headers, &media_types)?;
     let job = app.jobs.job(&owner, id).await?;
-    let task = serde_json::from_value(job.spec).map(|spec: JobSpec| spec.task);
+    let task = JobSpec::deserialize(&*job.spec).map(|spec| spec.task);
     let Ok(task @ (TaskSpec::Experiment(_) | TaskSpec::Compare(_))) = task else {
         let detail =
             "This job has no figure, because the job is neither an experiment nor a comparison.";

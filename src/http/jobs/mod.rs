@@ -12,6 +12,7 @@ pub mod submission;
 pub mod tasks;
 pub mod trace;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
@@ -268,7 +269,7 @@ fn shorten(job: &mut Job) {
         "/certificate",
         "/support",
     ];
-    if let Some(table) = job.spec.pointer_mut(TABLE) {
+    if let Some(table) = Arc::make_mut(&mut job.spec).pointer_mut(TABLE) {
         *table = Value::Null;
     }
     let Some(result) = &mut job.result else {

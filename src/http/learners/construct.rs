@@ -31,8 +31,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 /// Bytes of an example in JSON besides the bits: `{"x":"","y":-1},`.
 const EXAMPLE_BYTES: u64 = 16;
 
-/// Builds in the blocking pool under a permit of the owner and a grant of `bytes` bytes. The run is stopped if the client
-/// leaves or after [`TIMEOUT`]. The caller holds the grant as long as the result.
+/// Builds in the blocking pool under a permit of the owner and a grant of `bytes` bytes. The run is stopped if the
+/// client leaves or after [`TIMEOUT`]. The caller holds the grant as long as the result.
 ///
 /// # Errors
 /// Errors of `build`, and a lack of permits or of memory.
@@ -71,8 +71,8 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Refuses an invalid name, and a sequence that would be too long, before the construction starts. Returns a bound on
-    /// the memory of the construction and its answer.
+    /// Refuses an invalid name, and a sequence that would be too long, before the construction starts. Returns a bound
+    /// on the memory of the construction and its answer.
     ///
     /// # Errors
     /// The limit that is exceeded, and a remedy.

@@ -36,8 +36,8 @@ impl From<Hypothesis> for LoadedModel {
     }
 }
 
-/// The lineage of a stored model. A file vouches for nothing, and neither does a model of the first releases, which kept
-/// no lineage.
+/// The lineage of a stored model. A file vouches for nothing, and neither does a model of the first releases, which
+/// kept no lineage.
 fn lineage(record: &Model, document: &ModelDocument) -> Lineage {
     let mut lineage = document.learnt_from.clone();
     if lineage.is_unknown() {

@@ -14,6 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::Span;
 use tracing::field::Empty;
 
+use crate::memory::return_after;
 use crate::records::Job;
 use crate::storage::JobEnd;
 use crate::traces;
@@ -209,6 +210,7 @@ impl Computation {
                 let planned = computed.examples_planned;
                 completion.map(|completion| completion::of(&ids, &job, planned, completion))
             });
+            return_after(&memory);
             drop(permit.take());
             (end.map(Box::new), memory)
         });

@@ -139,7 +139,7 @@ fn subjobs_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> 
     // A subjob inherits the fields of its parent except the request. The request of the parent can be as long as
     // all requests of its subjobs together.
     let shared = Job {
-        spec: Value::Null,
+        spec: Arc::default(),
         ..parent.clone()
     };
     let subjob = |(id, index): (JobId, u32)| {
@@ -149,7 +149,7 @@ fn subjobs_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> 
             task: spec.task.name().to_owned(),
             learner: spec.task.learner().map(str::to_owned),
             name: None,
-            spec: spec.to_json(),
+            spec: Arc::new(spec.to_json()),
             // The data that a client sent stay with the parent.
             data_key: None,
             seed: seed.unwrap_or(parent.seed),

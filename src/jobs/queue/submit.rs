@@ -92,7 +92,10 @@ impl Jobs {
         if job.status.is_ended() || left.is_zero() {
             return Ok(job);
         }
-        self.wait(&owner, job.id, left).await
+        let id = job.id;
+        // As in `wait`: the job is read again at its end.
+        drop(job);
+        self.wait(&owner, id, left).await
     }
 
     /// Stores the job: ended, running or queued.

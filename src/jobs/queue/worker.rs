@@ -10,6 +10,7 @@ use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::memory::{Grant, NoMemory};
 use halfspace_formats::StoredExamples;
+use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
@@ -141,7 +142,7 @@ impl Jobs {
                 detail,
             })
         };
-        let spec: JobSpec = serde_json::from_value(job.spec.clone())
+        let spec = JobSpec::deserialize(&*job.spec)
             .map_err(|error| failed("unreadable", format!("the stored request: {error}")))?;
         // The job pins the dataset, and the id of the dataset determines the key.
         let dataset_key = job.dataset.map(Blobs::dataset_key);

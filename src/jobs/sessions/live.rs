@@ -45,8 +45,8 @@ impl Live {
         self.session.counts().examples
     }
 
-    /// The entry that stores the first `rows` examples of `data`, which the session has just learnt. `sent` is the digest
-    /// of all data of the request.
+    /// The entry that stores the first `rows` examples of `data`, which the session has just learnt. `sent` is the
+    /// digest of all data of the request.
     pub(crate) fn log_entry(
         &mut self,
         data: &Data,

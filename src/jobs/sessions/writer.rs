@@ -190,8 +190,8 @@ impl SessionWriter {
     }
 }
 
-/// The examples with the labels that the session gives them, and the classes of the session. The first labelled examples
-/// name its classes.
+/// The examples with the labels that the session gives them, and the classes of the session. The first labelled
+/// examples name its classes.
 fn named<'a>(
     live: &Live,
     parsed: &'a Parsed,

@@ -46,6 +46,8 @@ pub(super) async fn version(connection: &mut SqliteConnection) -> Result<Option<
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
+
     use super::*;
     use crate::records::dataset::{DataFacts, DatasetSummary, Repetitions};
     use crate::records::task::{DataSpec, JobSpec, TaskSpec};
@@ -141,7 +143,7 @@ mod tests {
         let queued: Job = queued.unwrap().unwrap();
         assert_eq!((queued.status, queued.seed), (Status::Queued, 7));
         assert_eq!(queued.dataset, None);
-        let spec: JobSpec = serde_json::from_value(queued.spec.clone()).unwrap();
+        let spec = JobSpec::deserialize(&*queued.spec).unwrap();
         let TaskSpec::Train(train) = spec.task else {
             panic!("schema 1 knew trainings only");
         };

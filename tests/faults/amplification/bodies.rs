@@ -276,14 +276,30 @@ fn npy(shape: &str) -> Vec<u8> {
 
 /// A workbook of 16,383 columns and so many rows, with a value in the first and the last cell of each row.
 fn workbook(rows: usize) -> Vec<u8> {
-    let types = r#"<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/></Types>"#;
+    let types = concat!(
+        r#"<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">"#,
+        r#"<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>"#,
+        r#"<Default Extension="xml" ContentType="application/xml"/></Types>"#,
+    );
     let relation = |kind: &str, target: &str| {
-        format!(
-            r#"<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/{kind}" Target="{target}"/></Relationships>"#
-        )
+        format!(concat!(
+            r#"<?xml version="1.0"?>"#,
+            r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">"#,
+            r#"<Relationship Id="rId1" "#,
+            r#"Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/{kind}" "#,
+            r#"Target="{target}"/></Relationships>"#,
+        ))
     };
-    let book = r#"<?xml version="1.0"?><workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="a" sheetId="1" r:id="rId1"/></sheets></workbook>"#;
-    let mut sheet = r#"<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>"#.to_owned();
+    let book = concat!(
+        r#"<?xml version="1.0"?>"#,
+        r#"<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" "#,
+        r#"xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets>"#,
+        r#"<sheet name="a" sheetId="1" r:id="rId1"/></sheets></workbook>"#,
+    );
+    let mut sheet = concat!(
+        r#"<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">"#,
+        r#"<sheetData>"#,
+    ).to_owned();
     for row in 1..=rows {
         let value = row % 2;
         sheet.push_str(&format!(

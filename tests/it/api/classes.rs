@@ -241,7 +241,7 @@ async fn warm_starts_keep_the_names_of_their_model() {
     let body = json!({"train": {"learner": {"name": "perceptron"}, "warm_start": model,
         "data": {"dataset": dataset}}});
     let job = service.run(&body).await;
-    assert_eq!(job["result"]["counts"]["mistakes"], 0, "{job}");
+    assert_eq!(job["result"]["mistakes"], 0, "{job}");
     let warm = job["result"]["model"].as_str().unwrap();
     assert_eq!(file(&service, warm).await["classes"], json!(["1", "2"]));
     assert_eq!(accuracy(&service, warm, LIBSVM, one).await, 1.0);

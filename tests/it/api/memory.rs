@@ -164,7 +164,8 @@ async fn idle_sessions_of_any_key_make_room_for_any_work() {
     // The job of a queue, an inline training, a prediction, an evaluation, an upload and an experiment.
     for work in 0..6 {
         fill_with_sessions(&[&one, &two]).await;
-        assert!(taken(&service).await > 30.0 * 1024.0 * 1024.0);
+        let taken = taken(&service).await;
+        assert!(taken > 30.0 * 1024.0 * 1024.0, "{taken}");
         let inline = "/v1/learners/perceptron/train?max_passes=1";
         let answer = match work {
             0 => worker.post("/v1/jobs", &train).await,

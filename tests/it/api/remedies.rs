@@ -501,7 +501,10 @@ async fn unfit(code: &str) -> Option<Answer> {
         }
         "callback-not-configured" | "bad-callback" => {
             let settings: &[&str] = match code {
-                "bad-callback" => &["--callback-secret", "0123456789abcdef0123456789abcdef"],
+                "bad-callback" => &[
+                    "--callback-secret",
+                    "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+                ],
                 _ => &[],
             };
             let mut job = short_job();

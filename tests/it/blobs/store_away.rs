@@ -18,7 +18,7 @@ fn rows() -> Vec<u8> {
 async fn upload(client: Client) -> crate::service::Answer {
     let headers = [("content-type", "text/csv")];
     client
-        .send("POST", "/v1/datasets?labels=last", &headers, &rows())
+        .send("POST", "/v1/datasets?labels=first", &headers, &rows())
         .await
         .unwrap()
 }

@@ -283,7 +283,7 @@ class Operations:
         The program reads raw rows and gives exactly the predictions of the service:
 
         - Python: every model - PostgreSQL: weights and conjunction kernels in whole numbers - C, Rust, SQLite: the
-        same, if the absolute sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^53 and the
+        same, if the absolute sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 and the
         formula has at most 8,192 characters - C, Rust: also real weights, added in the order of the service
 
         A request for any other program is refused, and the detail names the limit. Programs in Python, C and Rust
@@ -878,7 +878,7 @@ class AsyncOperations:
         The program reads raw rows and gives exactly the predictions of the service:
 
         - Python: every model - PostgreSQL: weights and conjunction kernels in whole numbers - C, Rust, SQLite: the
-        same, if the absolute sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^53 and the
+        same, if the absolute sum fits into 64 bits - Excel: the same, if the absolute sum is below 2^47 and the
         formula has at most 8,192 characters - C, Rust: also real weights, added in the order of the service
 
         A request for any other program is refused, and the detail names the limit. Programs in Python, C and Rust

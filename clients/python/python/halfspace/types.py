@@ -1976,7 +1976,7 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """
 
     stored_bytes_per_key_max: int
-    """Stored bytes per key. The default is at most half of `stored_bytes_max`."""
+    """Stored bytes per key. A smaller default of `stored_bytes_max` makes this one at most half of it."""
 
     stored_ratio_max: int
     """Average number of stored bytes per byte of the body as sent. The limit applies to datasets of more than
@@ -2160,7 +2160,7 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """
 
     stored_bytes_per_key_max: int
-    """Stored bytes per key. The default is at most half of `stored_bytes_max`."""
+    """Stored bytes per key. A smaller default of `stored_bytes_max` makes this one at most half of it."""
 
     stored_ratio_max: int
     """Average number of stored bytes per byte of the body as sent. The limit applies to datasets of more than
@@ -2194,6 +2194,24 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
 
     own: OwnUse
     """The caller's own limits and their use. The limits may differ from those of other keys."""
+
+
+class Lineage(Struct, kw_only=True, omit_defaults=True):
+    """The data that a model and its ancestors learnt from."""
+
+    all_generated: bool | None = None
+    """Whether this service generated all data behind the model. False if some were sent, and for models of files and
+    of first hypotheses that a client gave.
+    """
+
+    cut: bool | None = None
+    """Whether there were more than 1,000 seeds or digests, so that some are left out."""
+
+    seeds: list[int] | None = None
+    """The seeds of generated data, ascending."""
+
+    sha256: list[str] | None = None
+    """The digests of sent and stored data, ascending. A session has one per body of at least two examples."""
 
 
 class LinearHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="linear"):
@@ -2270,7 +2288,7 @@ class MaximumMarginResult(Struct, kw_only=True, omit_defaults=True, tag_field="t
     """Null if a limit ended the computation."""
 
     support: list[int] | None = None
-    """The indices of the examples at the margin, from 0."""
+    """The indices of all examples at the margin, from 0: of the exact optimum, or as `detail` says."""
 
     task: ClassVar[Literal["maximum_margin"]] = "maximum_margin"
 
@@ -2340,7 +2358,7 @@ class MistakeBound(Struct, kw_only=True, omit_defaults=True):
     """Binary logarithm of the bound."""
 
     mistakes_at_most: float | None = None
-    """The bound; null beyond the range of doubles."""
+    """The bound; null outside the range of doubles."""
 
 
 class MistakeBoundSweepExperiment(Struct, kw_only=True, omit_defaults=True, tag_field="name", tag="mistake-bound-sweep"):
@@ -2410,11 +2428,6 @@ class Model(Struct, kw_only=True, omit_defaults=True):
     classes: list[str] | None = None
     """The names of the labels -1 and +1, if the training data had names."""
 
-    data_seeds: list[int] | None = None
-    """The seeds of all data that trained this model and its ancestors. Present if all these data were generated and no
-    client gave an initial hypothesis.
-    """
-
     data_sha256: str | None = None
     """The digest of the training data; null if they were generated."""
 
@@ -2429,6 +2442,9 @@ class Model(Struct, kw_only=True, omit_defaults=True):
 
     hypothesis: HypothesisDocument
     """The hypothesis, with all data needed to predict."""
+
+    learnt_from: Lineage | None = None
+    """The data that the model and its ancestors learnt from; absent if nothing is known about them."""
 
     mistakes: int
     """Examples that the current hypothesis predicted wrongly."""
@@ -2469,11 +2485,6 @@ class ModelDocument(Struct, kw_only=True, omit_defaults=True):
     classes: list[str] | None = None
     """The names of the labels -1 and +1, if the training data had names."""
 
-    data_seeds: list[int] | None = None
-    """The seeds of all data that trained this model and its ancestors. Present if all these data were generated and no
-    client gave an initial hypothesis.
-    """
-
     data_sha256: str | None = None
     """The digest of the training data; null if they were generated."""
 
@@ -2488,6 +2499,9 @@ class ModelDocument(Struct, kw_only=True, omit_defaults=True):
 
     hypothesis: HypothesisDocument
     """The hypothesis, with all data needed to predict."""
+
+    learnt_from: Lineage | None = None
+    """The data that the model and its ancestors learnt from; absent if nothing is known about them."""
 
     mistakes: int
     """Examples that the current hypothesis predicted wrongly."""
@@ -2524,9 +2538,6 @@ class ModelFile(Struct, kw_only=True, omit_defaults=True):
 
     created_at: Timestamp | None = None
 
-    data_seeds: list[SeedNumber] | None = None
-    """The seeds of all training data, if all were generated. A file proves nothing, so no claim rests on these seeds."""
-
     data_sha256: str | None = None
     """The digest of the training data; null if they were generated."""
 
@@ -2554,6 +2565,11 @@ class ModelFile(Struct, kw_only=True, omit_defaults=True):
 
     learner: str
     """The learner or the task that found the hypothesis."""
+
+    learnt_from: Lineage | None = None
+    """The data that the model and its ancestors learnt from. A file proves nothing, so these data exclude claims and
+    ground none.
+    """
 
     mistakes: int
     """Examples that the current hypothesis predicted wrongly."""
@@ -3080,13 +3096,7 @@ class Receipt(Struct, kw_only=True, omit_defaults=True):
     generator: str
     """The name of the generator of the random choices: `xoshiro256++`."""
 
-    holdout: float | None = None
-    """The share of held-out examples; null if none were held out."""
-
-    holdout_errors: int | None = None
-    """Wrong predictions of the hypothesis on the held-out examples; null if there are none, or if they were not
-    counted.
-    """
+    holdout: ReceiptHoldout | None = None
 
     hypothesis_sha256: str
     """SHA-256 of the JSON text of the hypothesis without spaces, with the members of each object sorted by name."""
@@ -3117,6 +3127,16 @@ class Receipt(Struct, kw_only=True, omit_defaults=True):
 
     version: int
     """The version of this form: 1."""
+
+
+class ReceiptHoldout(Struct, kw_only=True, omit_defaults=True):
+    """The held-out examples of a training."""
+
+    errors: int | None = None
+    """Wrong predictions of the hypothesis on these examples; null if they were not counted."""
+
+    share: float
+    """The share of the examples."""
 
 
 class Recovery(Struct, kw_only=True, omit_defaults=True):
@@ -3508,8 +3528,8 @@ class SessionStopRule(Struct, kw_only=True, omit_defaults=True):
     rule: str
     """Name of the rule."""
 
-    threshold: int
-    """Consistent examples in a row that end the session now."""
+    threshold: int | None = None
+    """Consistent examples in a row that end the session now. Null if no session is long enough."""
 
 
 class StatedColumn(Struct, kw_only=True, omit_defaults=True):

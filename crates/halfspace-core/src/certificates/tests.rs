@@ -203,7 +203,9 @@ fn a_run_that_a_clock_ended_has_no_compression() {
     };
     let trained = |interrupt: Option<Interrupt>| {
         let run = Run::default();
-        interrupt.map(|interrupt| run.stop.raise(interrupt));
+        if let Some(interrupt) = interrupt {
+            run.stop.raise(interrupt);
+        }
         let outcome = train(&Task::of(entry, Seed(1)), input, &run).expect("an end");
         let certified = of_run(entry, &outcome, CONFIDENCE).only(CertificateKind::Compression);
         (outcome, certified)

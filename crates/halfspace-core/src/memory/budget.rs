@@ -355,16 +355,19 @@ pub struct ComputingTime {
 /// Calls of [`check`] and [`need`] between two looks at the clock, which costs more than a comparison of numbers.
 const CALLS_BETWEEN_LOOKS: u32 = 64;
 
+/// The clock of some work, and its time at which the work must end.
+type Deadline = (fn() -> Duration, Duration);
+
 thread_local! {
-    /// The clock of the work on this thread, and the time at which the work must end.
-    static DEADLINE: Cell<Option<(fn() -> Duration, Duration)>> = const { Cell::new(None) };
+    /// The deadline of the work on this thread.
+    static DEADLINE: Cell<Option<Deadline>> = const { Cell::new(None) };
 
     /// Calls since the last look at the clock.
     static CALLS: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Restores the deadline of the enclosing work, even after a panic.
-struct RestoredDeadline(Option<(fn() -> Duration, Duration)>);
+struct RestoredDeadline(Option<Deadline>);
 
 impl Drop for RestoredDeadline {
     fn drop(&mut self) {

@@ -1,7 +1,7 @@
 //! Collections that grow only through the grant of the work on this thread.
 //!
-//! Whoever builds a collection whose size a request determines uses these functions instead of `collect` and `push`. The
-//! grant is asked before the collection grows, and after every item for the bytes that the item itself owns.
+//! Whoever builds a collection whose size a request determines uses these functions instead of `collect` and `push`.
+//! The grant is asked before the collection grows, and after every item for the bytes that the item itself owns.
 
 use std::collections::HashSet;
 use std::hash::Hash;

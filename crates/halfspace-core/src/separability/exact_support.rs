@@ -73,8 +73,8 @@ struct Tight {
     examples: Vec<usize>,
 }
 
-/// Finds the examples with the least product: of each label if the norm excludes the bias, which then lies in the middle
-/// between both, and of all together otherwise.
+/// Finds the examples with the least product: of each label if the norm excludes the bias, which then lies in the
+/// middle between both, and of all together otherwise.
 fn tight(
     examples: &SignedExamples<'_>,
     weights: &[BigInt],

@@ -18,8 +18,8 @@
 //! [`RELATIVE_GAP_MAX`] of this upper bound. Novikoff's bound uses the reached margin and is rounded up, so
 //! the bound is valid in any case.
 //!
-//! The support is every example at the margin of the exact optimum, also one that the optimum does not need. The weights
-//! in f64 cannot tell it, so the exact method finds the optimum among the examples near the hyperplane.
+//! The support is every example at the margin of the exact optimum, also one that the optimum does not need. The
+//! weights in f64 cannot tell it, so the exact method finds the optimum among the examples near the hyperplane.
 //!
 //! The support alone is then solved as if it were the whole sample. If the solution is optimal for the whole sample
 //! too, it is the reported hyperplane, which a few examples thus determine. The certificate of sample compression rests

@@ -1,5 +1,6 @@
 //! Every language with hypotheses of every kind. A program predicts 10,000 rows in its own engine, and each label must
-//! be the label of the service. `generated.rs` takes its hypotheses from the catalogue, and its cells attack the readers.
+//! be the label of the service. `generated.rs` takes its hypotheses from the catalogue, and its cells attack the
+//! readers.
 //!
 //! The tests of an engine that the machine lacks print a line and pass. PostgreSQL is found by the variable
 //! `HALFSPACE_TEST_POSTGRES` of `scripts/with-postgres`.

@@ -1,7 +1,7 @@
 //! The cells of a table until its encoding is known, in memory or in a file.
 //!
-//! A piece holds at most 64 rows, and fewer of a wide table: one code per cell, and a number for each cell of a column of numbers. A piece begins
-//! with a word for the number of its rows and one bit per column for the columns of numbers.
+//! A piece holds at most 64 rows, and fewer of a wide table: one code per cell, and a number for each cell of a column
+//! of numbers. A piece begins with a word for the number of its rows and one bit per column for the columns of numbers.
 
 use std::io;
 

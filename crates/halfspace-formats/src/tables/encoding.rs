@@ -304,14 +304,18 @@ impl TableEncoding {
         self.columns.iter().map(low).collect()
     }
 
-    /// Whether each column is one feature that stands for its numbers.
+    /// Whether each column is one feature that stands for its numbers. The number -1 is the bit 0 only if it is in
+    /// every column, since rows of numbers have one number for the bit 0.
     pub(crate) fn is_plain(&self) -> bool {
-        let is_plain = |column: &ColumnEncoding| match &column.kind {
-            ColumnKind::Number => true,
-            ColumnKind::Boolean { values } => values[1] == "1" && !column.missing,
-            ColumnKind::Nominal { .. } | ColumnKind::Thermometer { .. } => false,
+        let is_bit = |column: &ColumnEncoding, low: &str| match &column.kind {
+            ColumnKind::Boolean { values } => *values == [low, "1"] && !column.missing,
+            _ => false,
         };
-        self.columns.iter().all(is_plain)
+        let is_unsigned = |column: &ColumnEncoding| {
+            matches!(column.kind, ColumnKind::Number) || is_bit(column, "0")
+        };
+        let mut columns = self.columns.iter();
+        columns.clone().all(is_unsigned) || columns.all(|column| is_bit(column, "-1"))
     }
 
     /// Returns the digest of the columns with features. Tables with the same digest are encoded alike.

@@ -24,6 +24,7 @@ pub(crate) mod options;
 mod plain_rows;
 pub(crate) mod preview;
 mod scan;
+mod stage;
 pub(crate) mod table_builder;
 mod thresholds;
 mod unnamed;

@@ -10,7 +10,7 @@ use halfspace_core::memory;
 use super::bare_line::{BareLine, LabelPlace};
 use super::cell::{Cell, DecimalMark, is_missing};
 use super::columns::TableColumns;
-use super::encoder::{Encoder, decides_rows};
+use super::encoder::decides_rows;
 use super::encoding::{
     DESCRIPTION_BYTES_MAX, LabelEncoding, MissingCells, NoFeatures, TableEncoding,
 };
@@ -18,6 +18,7 @@ use super::label_scan::{LabelScan, ReadLabels};
 use super::options::{Missing, Numbers, Unknown};
 use super::plain_rows::{PlainRows, low_values, plain_row, set_row};
 use super::scan::TableScan;
+use super::stage::Stage;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
@@ -50,60 +51,6 @@ pub(crate) struct TableBuilder<'o> {
     /// The numbers or the bits of a line. The buffers are reused.
     values: Vec<f64>,
     words: Vec<u64>,
-}
-
-/// The form in which the rows are kept.
-enum Stage {
-    /// All cells so far are numbers, and the numbers are the features.
-    Plain(Box<PlainRows>),
-    /// The encoding is open.
-    Scan(Box<TableScan>),
-    /// The encoding is given, with the column of the table for each of its columns.
-    Encoded(Box<Encoder>, Vec<usize>),
-    /// The table was refused. The rows are only previewed.
-    Refused,
-}
-
-impl Stage {
-    /// Begins the rows of a table whose columns have their roles.
-    fn of(
-        table: &TableColumns,
-        options: &Options,
-        spool: Option<Spool>,
-    ) -> Result<Self, FormatError> {
-        let request = &options.table;
-        let plain = |columns: Vec<usize>, lows: Option<Vec<_>>, spool| {
-            let n = options.n.or(Some(columns.len()).filter(|&n| n > 0));
-            let builder = SampleBuilder::dense(&options.limits, n, spool)?;
-            Ok(Self::Plain(Box::new(PlainRows {
-                builder: builder.of_kind(options.values)?,
-                columns,
-                is_open: lows.is_none() && !request.numbers_only,
-                lows,
-                is_respelled: false,
-            })))
-        };
-        if let Some(encoding) = &request.encoding {
-            let places = table.places(encoding)?;
-            let is_plain = encoding.is_plain()
-                && request.unknown == Unknown::Refuse
-                && request.decimal != Some(DecimalMark::Comma);
-            if is_plain {
-                return plain(places, Some(encoding.low_values()), spool);
-            }
-            let encoder = Encoder::new(encoding.as_ref().clone(), options, spool)?;
-            return Ok(Self::Encoded(Box::new(encoder), places));
-        }
-        if request.numbers_only || table.are_plain(request) {
-            return plain(
-                memory::collect(table.features().map(Ok::<_, Fault>))?,
-                None,
-                spool,
-            );
-        }
-        let scan = TableScan::new(table, options, None, false, spool)?;
-        Ok(Self::Scan(Box::new(scan)))
-    }
 }
 
 impl<'o> TableBuilder<'o> {

@@ -1,8 +1,8 @@
 //! The thresholds of number columns: lower quantiles of their numbers, independent of the order of the rows.
 //!
 //! The quantile at q is the number at place floor(q (m - 1)) of the m sorted numbers, from 0. A column of few numbers
-//! keeps and sorts them. The numbers of a longer column are counted by their bytes from the highest to the lowest: eight
-//! passes over the rows, and 2 KiB of memory per quantile, which is less than 8 bytes per number.
+//! keeps and sorts them. The numbers of a longer column are counted by their bytes from the highest to the lowest:
+//! eight passes over the rows, and 2 KiB of memory per quantile, which is less than 8 bytes per number.
 
 /// Bits of a number that one pass fixes.
 const DIGIT_BITS: u32 = 8;

@@ -374,7 +374,7 @@ fn bytes_that_are_no_utf_8_are_never_a_name() {
         (Format::Csv, name.to_vec(), at(1, 1)),
         (Format::Tsv, unix(classes), at(2, 3)),
         (Format::Tsv, unix(value), at(2, 1)),
-        (Format::Arff, declared.to_vec(), at(5, 3)),
+        (Format::Arff, declared.to_vec(), at(3, 12)),
         (Format::Arff, attribute.to_vec(), at(2, 12)),
         (Format::Arff, nominal.to_vec(), at(2, 12)),
     ] {

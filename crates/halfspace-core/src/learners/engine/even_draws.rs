@@ -3,13 +3,13 @@
 //! # Few duplicates
 //!
 //! Among m independent draws from at most K possible examples, D repeat an earlier one, and Z of the K examples do not
-//! occur. More possible examples and a uniform distribution over them make D smaller (Wong and Yue, 1973), so a bound on
-//! P(D <= d) for uniform draws from K examples holds for every other case. There are two:
+//! occur. More possible examples and a uniform distribution over them make D smaller (Wong and Yue, 1973), so a bound
+//! on P(D <= d) for uniform draws from K examples holds for every other case. There are two:
 //!
-//! - A sequence with d duplicates takes m - d distinct examples in some order, and the duplicate at place i is one of at
-//!   most i - 1 examples. Hence `P(D = d) <= prod over i < m - d of (1 - i / K) * mu^d / d!` with `mu = m (m - 1) / 2K`.
-//!   The product falls with m - d, so the sum over all counts up to d < mu is at most the term of d divided by
-//!   `1 - d / mu`. For d = 0 the bound is exact.
+//! - A sequence with d duplicates takes m - d distinct examples in some order, and the duplicate at place i is one of
+//!   at most i - 1 examples. Hence `P(D = d) <= prod over i < m - d of (1 - i / K) * mu^d / d!` with `mu = m (m - 1) /
+//!   2K`. The product falls with m - d, so the sum over all counts up to d < mu is at most the term of d divided by `1
+//!   - d / mu`. For d = 0 the bound is exact.
 //! - Whether an example occurs is negatively associated between examples (Dubhashi and Ranjan, 1998). The bound of
 //!   Chernoff and Hoeffding for Z = K - m + D therefore holds with the mean K p and `p = (1 - 1 / K)^m`:
 //!   `P(Z <= z) <= exp(-K KL(z / K || p))`.
@@ -217,8 +217,8 @@ mod tests {
         }
     }
 
-    /// Catches a bound that is too small: it must be above the exact tail for every count. Catches one without power: it
-    /// must refute whatever is far rarer than the level.
+    /// Catches a bound that is too small: it must be above the exact tail for every count. Catches one without power:
+    /// it must refute whatever is far rarer than the level.
     #[test]
     fn the_bound_on_few_duplicates_is_above_the_exact_tail_and_near_it() {
         let mut refuted = 0;

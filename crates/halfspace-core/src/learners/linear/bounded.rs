@@ -95,8 +95,8 @@ impl BoundedWeights {
     }
 }
 
-/// Visits the active features of a row in order. The value -1 counts as 0 among numbers too, so that the prediction of a
-/// row does not depend on whether the other rows are Boolean.
+/// Visits the active features of a row in order. The value -1 counts as 0 among numbers too, so that the prediction of
+/// a row does not depend on whether the other rows are Boolean.
 fn for_each_active(block: &Block<'_>, row: usize, mut visit: impl FnMut(usize, f64)) {
     match block.features {
         BlockFeatures::Real { n, values } => {

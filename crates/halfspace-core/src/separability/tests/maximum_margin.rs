@@ -360,14 +360,13 @@ mod brute_force {
                         .iter()
                         .filter(move |(_, is_positive)| *is_positive == label)
                 };
-                let sum = |(one, other): (&(Vec<i64>, bool), &(Vec<i64>, bool))| {
-                    let (one, other) = (signed(one), signed(other));
-                    one.iter().zip(&other).map(|(a, b)| a.plus(*b)).collect()
-                };
-                of(true)
-                    .flat_map(|one| of(false).map(move |other| (one, other)))
-                    .map(sum)
-                    .collect()
+                let mut sums = Vec::new();
+                for one in of(true).map(signed) {
+                    for other in of(false).map(signed) {
+                        sums.push(one.iter().zip(&other).map(|(a, b)| a.plus(*b)).collect());
+                    }
+                }
+                sums
             }
         };
         let direction = nearest(&points);

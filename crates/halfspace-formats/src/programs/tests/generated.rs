@@ -1,7 +1,7 @@
 //! The differential test: the learners of the catalogue on generated tables, with cells that attack the readers.
 //!
-//! A new learner, a new kind of hypothesis or a new reading is tested as soon as the catalogue has it. The labels of the
-//! service come from its own readers. A row with a cell that the service refuses has no label.
+//! A new learner, a new kind of hypothesis or a new reading is tested as soon as the catalogue has it. The labels of
+//! the service come from its own readers. A row with a cell that the service refuses has no label.
 
 use std::collections::HashSet;
 
@@ -517,7 +517,9 @@ fn program_answers(
 /// Fills a table and runs the query, in SQLite or through psql. Backslashes have a meaning in half of the servers.
 const QUERY: &str = r##"
 import csv, io, json, sqlite3, subprocess, sys
-base, query, language, url = json.load(open(sys.argv[1], encoding="utf-8")), open(sys.argv[2], encoding="utf-8").read(), *sys.argv[3:]
+base = json.load(open(sys.argv[1], encoding="utf-8"))
+query = open(sys.argv[2], encoding="utf-8").read()
+language, url = sys.argv[3:]
 name = lambda text: '"' + text.replace('"', '""') + '"'
 columns = [["#", True], *base["columns"]]
 rows = [[at, *row] for at, row in enumerate(base["rows"])]
@@ -531,17 +533,20 @@ else:
     types[0] = "integer"
     typed = ", ".join(f"{name(column)} {kind}" for (column, _), kind in zip(columns, types))
     out = io.StringIO()
-    quoted = lambda cell: '"' + cell.replace('"', '""') + '"' if isinstance(cell, str) else "" if cell is None else repr(cell)
+    shown = lambda cell: "" if cell is None else repr(cell)
+    quoted = lambda cell: name(cell) if isinstance(cell, str) else shown(cell)
     out.write("".join(",".join(map(quoted, row)) + "\n" for row in rows))
     body = query.rstrip().rstrip(";")
-    script = f"""SET client_min_messages = error; SET standard_conforming_strings = {"off" if base["is_typed"] else "on"};
+    strings = "off" if base["is_typed"] else "on"
+    script = f"""SET client_min_messages = error; SET standard_conforming_strings = {strings};
 CREATE TEMP TABLE "rows" ({typed});
 COPY "rows" FROM STDIN CSV;
 {out.getvalue()}\\.
 SELECT to_json(coalesce(answers.predicted, 'None')) FROM (
 {body}) AS answers ORDER BY answers."#";
 """
-    done = subprocess.run(["psql", url, "-X", "-q", "-At", "-v", "ON_ERROR_STOP=1"], input=script, text=True, capture_output=True, encoding="utf-8")
+    psql = ["psql", url, "-X", "-q", "-At", "-v", "ON_ERROR_STOP=1"]
+    done = subprocess.run(psql, input=script, text=True, capture_output=True, encoding="utf-8")
     if done.returncode != 0:
         sys.exit(done.stderr[:2000])
     labels = [json.loads(line) for line in done.stdout.splitlines()]

@@ -6,9 +6,13 @@ use std::sync::Arc;
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use halfspace_core::memory::{Grant, MemoryBudget};
 use serde::Serialize;
 
 use crate::http::computing::{begin, defect};
+use crate::http::problem::Problem;
+use crate::memory::return_after;
 
 /// Bytes of the longest document that is written on the spot, in some tenths of a millisecond.
 const SHORT_BYTES_MAX: usize = 64 * 1024;
@@ -16,7 +20,7 @@ const SHORT_BYTES_MAX: usize = 64 * 1024;
 /// A document in JSON. Every handler answers with this type instead of the one of `axum`.
 pub struct Json<T>(pub T);
 
-/// A long document that is not written yet: see [`write`].
+/// A long document that is not written yet: see [`write()`].
 #[derive(Clone)]
 struct Unwritten(Arc<dyn Fn() -> serde_json::Result<Vec<u8>> + Send + Sync>);
 
@@ -60,17 +64,44 @@ impl<T: Serialize + Send + Sync + 'static> IntoResponse for Json<T> {
     }
 }
 
-/// Writes the document of an answer that is not written yet.
-pub async fn write(mut response: Response) -> Response {
+/// A written document with its memory, which is held until the client has the document.
+struct HeldDocument(Vec<u8>, #[expect(dead_code, reason = "held")] Grant);
+
+impl AsRef<[u8]> for HeldDocument {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Writes the document of an answer that is not written yet. Without memory for the document the client is told to
+/// retry, and where to.
+pub async fn write(mut response: Response, memory: &MemoryBudget) -> Response {
     let Some(Unwritten(write)) = response.extensions_mut().remove::<Unwritten>() else {
         return response;
     };
-    match begin(None, move || write()).await {
-        Ok(Ok(document)) => {
-            *response.body_mut() = document.into();
+    let memory = memory.clone();
+    let written = begin(None, move || {
+        let grant = memory.try_take(0)?;
+        let document = grant.settled(|| write());
+        drop(write);
+        return_after(&grant);
+        match grant.refused() {
+            Some(refusal) => Err(Problem::from(refusal)),
+            None => Ok(HeldDocument(document.map_err(|_| defect())?, grant)),
+        }
+    });
+    match written.await.unwrap_or_else(|_| Err(defect())) {
+        Ok(document) => {
+            *response.body_mut() = Bytes::from_owner(document).into();
             response
         }
-        _ => defect().into_response(),
+        Err(problem) => {
+            let mut refusal = problem.into_response();
+            if let Some(location) = response.headers_mut().remove(header::LOCATION) {
+                refusal.headers_mut().insert(header::LOCATION, location);
+            }
+            refusal
+        }
     }
 }
 
@@ -93,10 +124,23 @@ mod tests {
             let response = Json(text.clone()).into_response();
             let is_unwritten = response.extensions().get::<Unwritten>().is_some();
             assert_eq!(is_unwritten, length + 2 > SHORT_BYTES_MAX);
-            let response = write(response).await;
+            let response = write(response, &MemoryBudget::unlimited()).await;
             assert_eq!(response.headers()[header::CONTENT_TYPE], "application/json");
             let body = response.into_body().collect().await.unwrap().to_bytes();
             assert_eq!(body, serde_json::to_vec(&text).unwrap());
         }
+    }
+
+    #[tokio::test]
+    async fn a_long_document_holds_its_memory_until_it_is_sent() {
+        let memory = MemoryBudget::new(4 << 20);
+        let long = || Json("x".repeat(2 << 20)).into_response();
+        let response = write(long(), &memory).await;
+        assert_eq!(response.status(), 200);
+        assert!(memory.taken() > 2 << 20);
+        let refused = write(long(), &memory).await;
+        assert_eq!(refused.status(), 503);
+        drop((response, refused));
+        assert_eq!(memory.taken(), 0);
     }
 }

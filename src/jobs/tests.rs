@@ -71,13 +71,13 @@ impl Rig {
     /// A queued job with data of its own.
     async fn queued(&self) -> Job {
         let new = new_train(json!({"max_passes": 3}));
-        self.jobs.submit(new, Duration::ZERO).await.unwrap()
+        self.jobs.submit(new, Duration::ZERO, || {}).await.unwrap()
     }
 
     /// A queued job that computes until it is stopped.
     async fn queued_endless(&self) -> Job {
         let new = new_train(endless(3_600.0));
-        self.jobs.submit(new, Duration::ZERO).await.unwrap()
+        self.jobs.submit(new, Duration::ZERO, || {}).await.unwrap()
     }
 
     /// Claims the next job in the queue for this process, as a worker does.
@@ -302,11 +302,15 @@ fn keyed(fingerprint: &str) -> JobDraft {
 async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
     let rig = Rig::new(JobsConfig::default()).await;
     faults::plan(INSERT_JOB, &[InjectedFault::LostAnswer]);
-    let job = rig.jobs.submit(keyed("a"), Duration::ZERO).await.unwrap();
+    let job = rig
+        .jobs
+        .submit(keyed("a"), Duration::ZERO, || {})
+        .await
+        .unwrap();
     // A later request under the same key is refused, whether it is queued or computed at once, and its data are
     // deleted.
     for timeout in [Duration::ZERO, TIMEOUT] {
-        match rig.jobs.submit(keyed("a"), timeout).await {
+        match rig.jobs.submit(keyed("a"), timeout, || {}).await {
             Err(JobsError::KeyTaken(record)) => assert_eq!(record.thing, job.id.to_string()),
             other => panic!("{other:?}"),
         }
@@ -320,7 +324,10 @@ async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
 async fn a_key_is_kept_for_a_day() {
     let rig = Rig::new(JobsConfig::default()).await;
     rig.jobs.sweep().await.unwrap();
-    rig.jobs.submit(keyed("a"), Duration::ZERO).await.unwrap();
+    rig.jobs
+        .submit(keyed("a"), Duration::ZERO, || {})
+        .await
+        .unwrap();
     let mut hours = 0;
     loop {
         rig.jobs.sweep().await.unwrap();
@@ -333,7 +340,10 @@ async fn a_key_is_kept_for_a_day() {
     }
     // Times are remembered by the hour.
     assert_eq!(hours, KEPT_MS / HOUR_MS + 1);
-    rig.jobs.submit(keyed("b"), Duration::ZERO).await.unwrap();
+    rig.jobs
+        .submit(keyed("b"), Duration::ZERO, || {})
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -344,7 +354,7 @@ async fn the_data_of_a_job_that_may_be_stored_stay() {
         &[InjectedFault::LostAnswer, InjectedFault::Unavailable],
     );
     let new = new_train(json!({"max_passes": 3}));
-    assert!(rig.jobs.submit(new, Duration::ZERO).await.is_err());
+    assert!(rig.jobs.submit(new, Duration::ZERO, || {}).await.is_err());
     let job = rig.claim(0).await.job;
     assert!(rig.blob(&job).exists());
     rig.jobs.start();

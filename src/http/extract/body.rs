@@ -76,14 +76,26 @@ pub enum Effort {
 }
 
 /// Bytes of memory that a request takes before parsing: frames, the buffers of a decoder, and a document that is parsed
-/// as a whole.
-const READING_BYTES: u64 = 1 << 20;
+/// as a whole. With the examples of a small body they are a small grant, so that large bodies of others do not take the
+/// memory of a small one.
+const READING_BYTES: u64 = 768 << 10;
 
-/// The memory grants of a request, which are held until the handler has answered.
+/// The memory grants of a request, which are held until the handler has answered or has nothing left of the body.
 #[derive(Clone, Debug, Default)]
 pub struct RequestMemory(Arc<Mutex<Vec<Grant>>>);
 
 impl RequestMemory {
+    /// The memory of the request with these parts.
+    pub fn of(parts: &Parts) -> Self {
+        parts.extensions.get().cloned().unwrap_or_default()
+    }
+
+    /// Gives the memory back before the answer, because the request waits and has kept nothing of its body.
+    pub fn release(&self) {
+        let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        grants.clear();
+    }
+
     fn hold(&self, grant: Grant) {
         let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         grants.push(grant);

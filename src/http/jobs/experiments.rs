@@ -18,6 +18,7 @@ use crate::records::{Priority, bounded_json};
 use crate::http::App;
 use crate::http::answer::Json;
 use crate::http::document::declared::{BODY, IN_PATH, KEYED, STORED, SUBMITTED, problems};
+use crate::http::extract::body::RequestMemory;
 use crate::http::extract::data_body::read_json;
 use crate::http::extract::idempotency::{KeyHeader, once};
 use crate::http::extract::{Caller, NoQuery, PathText, PreferWait};
@@ -165,6 +166,7 @@ pub async fn run_figure(
             callback: request.callback,
             priority: request.priority,
             sha256: None,
+            memory: RequestMemory::default(),
         };
         let at = JsonPlace {
             task: String::new(),

@@ -36,7 +36,7 @@ use crate::http::datasets::resolve::{first_real, sha256};
 use crate::http::document::declared::{
     BODY, EXAMPLES, IN_PATH, KEYED, STORED, SUBMITTED, problems,
 };
-use crate::http::extract::body::Effort;
+use crate::http::extract::body::{Effort, RequestMemory};
 use crate::http::extract::data_body::DataBody;
 use crate::http::extract::idempotency::{KeyHeader, made_id, once};
 use crate::http::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
@@ -152,6 +152,7 @@ pub async fn replay(
 async fn read_request(app: &App, request: Request) -> Result<(RequestedJob, JsonPlace), Problem> {
     let body = DataBody::json(app, request)?;
     let (effort, limits) = (Effort::AsItsBytes, body.limits.clone());
+    let memory = RequestMemory::of(&body.parts);
     body.read(app, effort, move |reader| {
         let mut request: JobRequest =
             json::from_reader_of_labels(reader, &limits, &LabelRule::Later)?;
@@ -169,6 +170,7 @@ async fn read_request(app: &App, request: Request) -> Result<(RequestedJob, Json
             name: request.name,
             callback: request.callback,
             priority: request.priority,
+            memory,
         };
         Ok((job, at))
     })

@@ -23,6 +23,7 @@ use crate::records::{DatasetId, ModelId, Owner, Priority};
 use crate::http::App;
 use crate::http::computing::compute;
 use crate::http::datasets::resolve::{JobData, find_data};
+use crate::http::extract::body::RequestMemory;
 use crate::http::extract::idempotency::{Keyed, NotMade};
 use crate::http::jobs::tasks::RequestedTask;
 use crate::http::jobs::{Wait, answer};
@@ -40,6 +41,8 @@ pub struct RequestedJob {
     pub callback: Option<String>,
     /// Priority among the jobs of the owner.
     pub priority: Option<Priority>,
+    /// Memory of the request, until the job is stored.
+    pub memory: RequestMemory,
 }
 
 /// Submits a job and answers about it.
@@ -54,8 +57,10 @@ pub async fn submit(
     wait: Wait,
     key: Keyed,
 ) -> Result<Response, NotMade> {
+    let memory = job.memory.clone();
     let draft = draft(app, owner, job, at, key).await?;
-    let job = app.jobs.submit(draft, wait.timeout).await?;
+    let stored = || memory.release();
+    let job = app.jobs.submit(draft, wait.timeout, stored).await?;
     Ok(answer(app, job, wait.prefer).await)
 }
 

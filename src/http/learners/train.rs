@@ -25,6 +25,7 @@ use crate::http::document::declared::{
     BODY, EXAMPLES, IN_PATH, KEYED, STORED, SUBMITTED, problems,
 };
 use crate::http::document::learner_parameters::LearnerParameters;
+use crate::http::extract::body::RequestMemory;
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::data_options::{self, DataOptions, DataParameters};
 use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, once};
@@ -137,6 +138,7 @@ async fn made(
     let body = DataBody::new(&app, request)?;
     let query = TrainQuery::read(body.parts.uri.query(), entry, &body.limits)?;
     let (format, effort) = (body.format, body.effort(query.data.options.n));
+    let memory = RequestMemory::of(&body.parts);
     let mut options = query.data.resolve(&app, &owner).await?;
     if let Some(model) = query.warm_start {
         read_for_model(&app, &owner, model, format, &mut options).await?;
@@ -173,6 +175,7 @@ async fn made(
         name: query.name,
         callback: query.callback,
         priority: query.priority,
+        memory,
     };
     submit(&app, owner, job, &at, wait, key).await
 }

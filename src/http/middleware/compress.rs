@@ -16,6 +16,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use halfspace_core::memory::MemoryBudget;
 use http_body_util::BodyExt;
 use tokio::sync::Semaphore;
 
@@ -50,15 +51,18 @@ pub struct Compressor {
     kept: Mutex<HashMap<String, Bytes>>,
     /// One permit per long answer that is compressed at present.
     long: Semaphore,
+    /// The memory for long answers.
+    memory: MemoryBudget,
 }
 
 impl Compressor {
     /// Creates a compressor that compresses as many long answers at once as there are cores.
-    pub fn new() -> Arc<Self> {
+    pub fn new(memory: MemoryBudget) -> Arc<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Arc::new(Self {
             kept: Mutex::default(),
             long: Semaphore::new(cores),
+            memory,
         })
     }
 
@@ -99,7 +103,7 @@ pub async fn compress(
     next: Next,
 ) -> Response {
     let (accepts, uri) = (accepts_gzip(request.headers()), request.uri().clone());
-    let mut response = answer::write(next.run(request).await).await;
+    let mut response = answer::write(next.run(request).await, &compressor.memory).await;
     let length = response.body().size_hint().exact();
     if length.is_none_or(|length| length < COMPRESSED_BYTES_MIN) || !is_compressible(&response) {
         return response;
@@ -184,7 +188,7 @@ mod tests {
 
     #[tokio::test]
     async fn constant_answers_are_compressed_once_and_others_each_time() {
-        let compressor = Compressor::new();
+        let compressor = Compressor::new(MemoryBudget::unlimited());
         let body = Bytes::from(vec![b'x'; 100_000]);
         let uri = |text: &'static str| Uri::from_static(text);
         for _ in 0..2 {

@@ -39,7 +39,10 @@ pub fn wrapped(router: Router<App>, app: App) -> Router {
         .option_layer(app.origins.cors(&app.authenticator))
         .option_layer(app.origins.guard(&app.authenticator))
         .layer(from_fn_with_state(app.clone(), keys::authenticate))
-        .layer(from_fn_with_state(Compressor::new(), compress::compress));
+        .layer(from_fn_with_state(
+            Compressor::new(app.memory().clone()),
+            compress::compress,
+        ));
     router
         .fallback(async || Problem::not_found("path"))
         .method_not_allowed_fallback(method_not_allowed)

@@ -65,7 +65,8 @@ pub struct JobDraft {
 }
 
 impl Jobs {
-    /// Creates a job and waits for its end, at most for `timeout`. The job is on disk when this returns.
+    /// Creates a job and waits for its end, at most for `timeout`. The job is on disk when this returns. `stored` is
+    /// called before the wait, when nothing of the draft is left in memory.
     ///
     /// # Errors
     /// - [`JobsError::OverQuota`] or [`JobsError::NoMemory`] if the job exceeds a quota or the memory of the
@@ -81,6 +82,7 @@ impl Jobs {
         self: &Arc<Self>,
         new: JobDraft,
         timeout: Duration,
+        stored: impl FnOnce(),
     ) -> Result<Job, JobsError> {
         if self.stopping.is_cancelled() {
             return Err(JobsError::Stopping);
@@ -95,6 +97,7 @@ impl Jobs {
         let id = job.id;
         // As in `wait`: the job is read again at its end.
         drop(job);
+        stored();
         self.wait(&owner, id, left).await
     }
 

@@ -145,7 +145,7 @@ async fn a_job_reads_its_dataset_and_leaves_it() {
     let id = dataset.summary.id;
     let job = rig
         .jobs
-        .submit(reader(&dataset), Duration::ZERO)
+        .submit(reader(&dataset), Duration::ZERO, || {})
         .await
         .unwrap();
     // The job has no copy of the data.
@@ -175,7 +175,7 @@ async fn a_job_whose_dataset_is_gone_is_not_stored() {
         .delete_dataset(&owner, dataset.summary.id)
         .await
         .unwrap();
-    let refused = rig.jobs.submit(new, Duration::ZERO).await;
+    let refused = rig.jobs.submit(new, Duration::ZERO, || {}).await;
     assert!(
         matches!(refused, Err(JobsError::DatasetMissing)),
         "{refused:?}"
@@ -197,7 +197,7 @@ async fn a_damaged_dataset_fails_its_jobs_and_is_not_read() {
     let dataset = rig.dataset().await;
     let job = rig
         .jobs
-        .submit(reader(&dataset), Duration::ZERO)
+        .submit(reader(&dataset), Duration::ZERO, || {})
         .await
         .unwrap();
     let path = rig.blob_of(&dataset);
@@ -258,7 +258,10 @@ async fn a_dataset_without_checks_is_read_once_its_digest_was_compared() {
     std::fs::write(&path, &old[..old.len() - 1]).unwrap();
     assert!(damaged(read().await));
     std::fs::write(&path, &old).unwrap();
-    let job = rig.jobs.submit(reader(&dataset), Duration::ZERO).await;
+    let job = rig
+        .jobs
+        .submit(reader(&dataset), Duration::ZERO, || {})
+        .await;
     rig.jobs.start();
     let job = rig.ended(job.unwrap().id).await;
     assert_eq!(job.status, Status::Succeeded);

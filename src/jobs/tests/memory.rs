@@ -244,9 +244,14 @@ async fn a_job_that_can_never_fit_is_refused() {
         let sample = boolean(640, rows);
         job(&task, sample)
     };
-    let refused = rig.jobs.submit(new(100_000), Duration::ZERO).await;
+    let refused = rig.jobs.submit(new(100_000), Duration::ZERO, || {}).await;
     assert!(matches!(refused, Err(JobsError::NoMemory(full)) if full.is_final()));
-    assert!(rig.jobs.submit(new(10_000), Duration::ZERO).await.is_ok());
+    assert!(
+        rig.jobs
+            .submit(new(10_000), Duration::ZERO, || {})
+            .await
+            .is_ok()
+    );
 }
 
 /// Settings with one worker and a memory budget of `bytes`.

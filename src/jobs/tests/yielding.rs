@@ -49,7 +49,7 @@ pub(super) fn of_owner(owner: &str, new: JobDraft) -> JobDraft {
 
 impl Rig {
     pub(super) async fn submit(&self, new: JobDraft) -> Job {
-        self.jobs.submit(new, Duration::ZERO).await.unwrap()
+        self.jobs.submit(new, Duration::ZERO, || {}).await.unwrap()
     }
 
     async fn events_of(&self, job: &Job) -> Vec<Event> {

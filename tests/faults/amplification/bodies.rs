@@ -282,13 +282,17 @@ fn workbook(rows: usize) -> Vec<u8> {
         r#"<Default Extension="xml" ContentType="application/xml"/></Types>"#,
     );
     let relation = |kind: &str, target: &str| {
-        format!(concat!(
-            r#"<?xml version="1.0"?>"#,
-            r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">"#,
-            r#"<Relationship Id="rId1" "#,
-            r#"Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/{kind}" "#,
-            r#"Target="{target}"/></Relationships>"#,
-        ))
+        format!(
+            concat!(
+                r#"<?xml version="1.0"?>"#,
+                r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">"#,
+                r#"<Relationship Id="rId1" "#,
+                r#"Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/{kind}" "#,
+                r#"Target="{target}"/></Relationships>"#,
+            ),
+            kind = kind,
+            target = target
+        )
     };
     let book = concat!(
         r#"<?xml version="1.0"?>"#,

@@ -11,7 +11,7 @@ configuration = halfspace.Configuration(host=sys.argv[1])
 with halfspace.ApiClient(configuration) as client:
     jobs, models = halfspace.JobsApi(client), halfspace.ModelsApi(client)
     examples = [
-        halfspace.LabelledExample(x=halfspace.Features(x), y=y)
+        halfspace.LabelledExample(x=halfspace.Features(x), y=halfspace.Label(y))
         for x, y in [("110", 1), ("011", 0), ("100", 1), ("001", 0)]
     ]
     perceptron = halfspace.PerceptronLearner(

@@ -56,9 +56,11 @@ pub fn components(n_max: u64) -> Value {
         "LabelledAssume": {"type": "string", "enum": ["independent", "uniform"]},
         "LabelledExample": object("An example and its label", &["x", "y"], json!({
             "x": named("Features"),
-            "y": {"oneOf": [{"type": "number", "format": "double"}, {"type": "string"}, {"type": "boolean"}],
-                "description": "1 if the example is positive, otherwise 0 or -1. For a model or a session: the name \
-                                of a class"}})),
+            "y": named("Label")})),
+        "Label": {
+            "description": "1 if the example is positive, otherwise 0 or -1. For a model or a session: the name of \
+                            a class",
+            "oneOf": [{"type": "number", "format": "double"}, {"type": "string"}, {"type": "boolean"}]},
         "UnlabelledData": object("Examples without labels", &["examples"],
             json!({"examples": list("Features")})),
         "Features": {

@@ -501,7 +501,7 @@ mod tests {
                 ..job()
             },
             Job {
-                spec: serde_json::json!({"train": {"eta": 0.2}}),
+                spec: Arc::new(serde_json::json!({"train": {"eta": 0.2}})),
                 ..job()
             },
             Job {

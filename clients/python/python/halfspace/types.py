@@ -1763,8 +1763,7 @@ class LabelledExample(Struct, kw_only=True, omit_defaults=True):
 
     x: Features
 
-    y: float | str | bool
-    """1 if the example is positive, otherwise 0 or -1. For a model or a session: the name of a class"""
+    y: Label
 
 
 class Learner(Struct, kw_only=True, omit_defaults=True):
@@ -4271,6 +4270,9 @@ JobResult: TypeAlias = Union[CompareResult, EvaluateResult, ExperimentResult, Ex
 
 KindName: TypeAlias = Literal["boolean", "nominal", "number", "ignored"]
 """A kind that a request states for a column."""
+
+Label: TypeAlias = Union[float, str, bool]
+"""1 if the example is positive, otherwise 0 or -1. For a model or a session: the name of a class"""
 
 LabelledAssume: TypeAlias = Literal["independent", "uniform"]
 

@@ -15,7 +15,7 @@
 //!   `P(Z <= z) <= exp(-K KL(z / K || p))`.
 //!
 //! The first is sharp for few draws, the second for so many that nearly every example should occur. Up to
-//! [`EXACT_MAX`] draws the distribution itself is computed, whose terms are all positive.
+//! `EXACT_MAX` draws the distribution itself is computed, whose terms are all positive.
 //!
 //! # Rows in order
 //!

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use halfspace_formats::{Format, Options, digest, parse};
+use halfspace_formats::{Format, LabelsColumn, Options, digest, parse};
 use memchr::memchr_iter;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -125,7 +125,11 @@ fn megabytes_a_second(bytes: usize, time: Duration) -> f64 {
 }
 
 fn measure(name: &str, format: Format, body: &[u8]) {
-    measure_with(name, format, body, &Options::default());
+    let options = Options {
+        labels: (format == Format::Csv).then_some(LabelsColumn::First),
+        ..Options::default()
+    };
+    measure_with(name, format, body, &options);
 }
 
 fn measure_with(name: &str, format: Format, body: &[u8], options: &Options) {

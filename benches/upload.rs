@@ -15,7 +15,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use halfspace_formats::{Format, Options, parse};
+use halfspace_formats::{Format, LabelsColumn, Options, parse};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -89,7 +89,14 @@ fn bodies(random: &mut Xoshiro256PlusPlus, bytes: usize) -> Vec<Body> {
     vec![
         body("libsvm", Format::Libsvm, lines(random, libsvm_line)),
         body("ndjson", Format::Ndjson, lines(random, ndjson_line)),
-        body("csv", Format::Csv, lines(random, csv_line)),
+        Body {
+            query: "?labels=first",
+            options: Options {
+                labels: Some(LabelsColumn::First),
+                ..Options::default()
+            },
+            ..body("csv", Format::Csv, lines(random, csv_line))
+        },
         Body {
             head: format!("@relation r\n{arff_head}@attribute class {{e,n}}\n@data\n").into_bytes(),
             ..body("arff", Format::Arff, lines(random, arff_line))

@@ -20,7 +20,7 @@ use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::engine::task::{Input, Task};
 use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
-use halfspace_formats::{Format, Options, parse, write_blocks};
+use halfspace_formats::{Format, LabelsColumn, Options, parse, write_blocks};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -164,7 +164,11 @@ fn tensor(datatype: &str, value: impl Fn(&mut String, &mut Xoshiro256PlusPlus)) 
 
 /// Reads a body.
 pub fn read(format: Format, body: &[u8]) -> Data {
-    parse(format, body, &Options::default())
+    let options = Options {
+        labels: (format == Format::Csv).then_some(LabelsColumn::First),
+        ..Options::default()
+    };
+    parse(format, body, &options)
         .expect("a good body")
         .data
 }

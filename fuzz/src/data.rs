@@ -224,9 +224,13 @@ fn survives_being_written(parsed: &Parsed) {
         let Some(text) = write_examples(&parsed.data, zero, written, TEXT_BYTES_MAX) else {
             panic!("too long");
         };
-        let is_table = format != Format::Ndjson;
         let options = Options {
-            labels: (is_table && !labelled).then_some(LabelsColumn::None),
+            labels: match format {
+                Format::Ndjson => None,
+                _ if !labelled => Some(LabelsColumn::None),
+                Format::Csv => Some(LabelsColumn::First),
+                _ => None,
+            },
             header: match format {
                 Format::Csv => Header::False,
                 _ => Header::Auto,

@@ -62,7 +62,8 @@ mod tests {
         }
         assert_eq!(on_one_line("equal\nequal"), "equal\\u000aequal");
         let mut out = Vec::new();
-        writeln!(Shown(&mut out), "damaged: {}", "\u{1b}]0;title\u{7}").expect("memory");
+        let told = "\u{1b}]0;title\u{7}";
+        writeln!(Shown(&mut out), "damaged: {told}").expect("memory");
         assert_eq!(out, b"damaged: \\u001b]0;title\\u0007\n");
     }
 

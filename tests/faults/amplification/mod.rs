@@ -91,7 +91,6 @@ struct Stage {
     _home: TempDir,
 }
 
-#[expect(clippy::disallowed_methods, reason = "no setting of the service")]
 fn other_program() -> Option<PathBuf> {
     std::env::var_os("HALFSPACE_FAULTS_PROGRAM").map(PathBuf::from)
 }

@@ -131,12 +131,12 @@ fn rows() -> String {
 /// Opens wide sessions of two keys until they hold most of the memory.
 async fn fill_with_sessions<'a>(callers: &[&Caller<'a>]) -> Vec<String> {
     let mut sessions = Vec::new();
-    for number in 0..13 {
+    for number in 0..20 {
         let caller = callers[number % callers.len()];
-        let body = json!({"learner": {"name": "perceptron"}, "n": 1 << 20, "values": "real"});
+        let body = json!({"learner": {"name": "perceptron"}, "n": 1 << 18, "values": "real"});
         let id = caller.post("/v1/sessions", &body).await.expect(201).id();
-        let path = format!("/v1/sessions/{id}/examples?n=1048576");
-        let learnt = caller.send("POST", &path, LIBSVM, &wide_rows(1)).await;
+        let path = format!("/v1/sessions/{id}/examples?n=262144");
+        let learnt = caller.send("POST", &path, LIBSVM, "+1 262144:0.5\n").await;
         learnt.expect(200);
         sessions.push(id);
     }
@@ -181,8 +181,8 @@ async fn idle_sessions_of_any_key_make_room_for_any_work() {
     // The sessions are restored as they were.
     for (number, id) in sessions.iter().enumerate() {
         let caller = [&one, &two][number % 2];
-        let path = format!("/v1/sessions/{id}/examples?n=1048576");
-        let learnt = caller.send("POST", &path, LIBSVM, &wide_rows(1)).await;
+        let path = format!("/v1/sessions/{id}/examples?n=262144");
+        let learnt = caller.send("POST", &path, LIBSVM, "+1 262144:0.5\n").await;
         assert_eq!(learnt.expect(200).header("etag"), Some("\"2\""));
     }
 }

@@ -194,7 +194,10 @@ async fn unreadable(code: &str) -> Option<Answer> {
     let answer = match code {
         "syntax" => data(JSON, "{]").await,
         "schema" => data(JSON, "{\"date\": 1}").await,
-        "out-of-range" => submitted(job("perceptron", json!({"stop": {"max_seconds": -1}}))).await,
+        "out-of-range" => {
+            let data = json!({"half_space": {"examples": ["10"], "assume": "uniform"}});
+            self::data(JSON, json!({"data": data}).to_string()).await
+        }
         "invalid-parameter" => {
             with_headers("/v1/datasets?header=maybe", &[("content-type", CSV)], TABLE).await
         }

@@ -91,14 +91,18 @@ impl TensorList {
                 return wrong(AT.to_owned(), detail);
             }
             Some(found) if found != rows => {
-                let detail = format!("The data have {found} rows, but the shape has {rows}.");
+                let detail = format!(
+                    "The data have {found} rows, but the shape has {rows}; correct `shape`."
+                );
                 return wrong(AT.to_owned(), detail);
             }
             _ => {}
         }
         if rows.checked_mul(n) != Some(self.values) {
             let found = self.values;
-            let detail = format!("The data have {found} numbers, but the shape has {rows} * {n}.");
+            let detail = format!(
+                "The data have {found} numbers, but the shape has {rows} * {n}; correct `shape`."
+            );
             return wrong(AT.to_owned(), detail);
         }
         let parsed = self.builder.finish(UnlabelledMeans::Nothing)?;

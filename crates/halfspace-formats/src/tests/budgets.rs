@@ -1,7 +1,5 @@
 //! Bodies that stand for more memory than their budget has, and tables of many columns.
 
-use std::time::{Duration, Instant};
-
 use halfspace_core::memory::MemoryBudget;
 
 use super::*;
@@ -145,9 +143,10 @@ fn columns_times_bins_are_refused_before_the_thresholds_are_sought() {
     assert!(peak < 24 << 20, "{peak}");
 }
 
+/// A search for each column would not end within the time of the tests.
 #[test]
 fn stated_columns_are_found_in_one_pass() {
-    const COLUMNS: usize = 40_000;
+    const COLUMNS: usize = 60_000;
     let names = (0..COLUMNS).map(|at| format!("{at}c"));
     let options = |kind: KindName, ignore: Vec<String>| Options {
         labels: Some(LabelsColumn::First),
@@ -158,7 +157,6 @@ fn stated_columns_are_found_in_one_pass() {
         },
         ..Options::default()
     };
-    let begun = Instant::now();
     let table = named(COLUMNS, ",");
     let stated = options(KindName::Nominal, Vec::new());
     let parsed = parse(Format::Csv, table.as_bytes(), &stated).expect("a table");
@@ -176,9 +174,4 @@ fn stated_columns_are_found_in_one_pass() {
     let row = ",a".repeat(COLUMNS);
     let reordered = format!("y,{}\n0{row}\n", reversed.join(","));
     parse(Format::Csv, reordered.as_bytes(), &given).expect("the same columns");
-    assert!(
-        begun.elapsed() < Duration::from_secs(100),
-        "{:?}",
-        begun.elapsed()
-    );
 }

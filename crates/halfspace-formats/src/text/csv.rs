@@ -285,8 +285,10 @@ impl Fields {
             Some(surplus) => surplus.start,
             None => self.line.len(),
         };
-        let detail =
-            format!("The line has {found} columns, but the lines before it have {expected}.");
+        let detail = format!(
+            "The line has {found} columns, but the lines before it have {expected}; write a cell for each column, \
+                 perhaps an empty one."
+        );
         Err((at, Fault::new(FormatErrorKind::UnequalLength, detail)))
     }
 }

@@ -387,7 +387,9 @@ fn check_kind(first: &mut Option<LineKind>, kind: LineKind) -> Result<(), Fault>
         return Ok(());
     }
     let (found, expected) = (kind.name(), first.name());
-    let detail = format!("The line is {found}, but each line before it is {expected}.");
+    let detail = format!(
+        "The line is {found}, but each line before it is {expected}; write all lines in one form."
+    );
     Err(Fault::new(FormatErrorKind::MixedLines, detail))
 }
 

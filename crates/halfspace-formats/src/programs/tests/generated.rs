@@ -266,17 +266,15 @@ fn number(rng: &mut StdRng, is_hostile: bool) -> String {
 
 /// Any finite double.
 fn finite(rng: &mut StdRng) -> f64 {
-    let any = std::iter::repeat_with(|| f64::from_bits(rng.random()));
-    any.filter(|number| number.is_finite())
-        .next()
-        .expect("endless")
+    let mut any = std::iter::repeat_with(|| f64::from_bits(rng.random()));
+    any.find(|number| number.is_finite()).expect("endless")
 }
 
 /// A finite number at a threshold, beside it or between both.
 fn near(threshold: f64, rng: &mut StdRng) -> String {
-    let any = std::iter::repeat_with(|| any_near(threshold, rng));
+    let mut any = std::iter::repeat_with(|| any_near(threshold, rng));
     let is_finite = |text: &String| text.trim().parse().is_ok_and(f64::is_finite);
-    any.filter(is_finite).next().expect("endless")
+    any.find(is_finite).expect("endless")
 }
 
 fn any_near(threshold: f64, rng: &mut StdRng) -> String {
@@ -495,6 +493,10 @@ fn program_answers(
             let base = place.with("base.json", &table.database(rows, is_typed).to_string());
             let query = place.with("model.sql", source);
             let script = place.with("query.py", QUERY);
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "the variable names the server of the tests"
+            )]
             let url = std::env::var("HALFSPACE_TEST_POSTGRES").unwrap_or_default();
             if language == Language::Postgresql && url.is_empty() {
                 println!("skipped: HALFSPACE_TEST_POSTGRES names no database");

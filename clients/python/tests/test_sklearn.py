@@ -143,8 +143,10 @@ def test_a_sparse_matrix_of_ones_reads_other_numbers_later() -> None:
 def test_ten_passes_are_ten_times_the_examples(kind: Any) -> None:
     random = np.random.default_rng(3)
     X, y = random.normal(size=(40, 3)), random.integers(0, 2, 40)
-    given = {} if kind is estimators.Pocket else {"order": "random"}
-    fitted = kind(max_passes=10, random_state=1, **({"numbers": "real"} if kind is not estimators.KernelPerceptron else {}), **given)
+    given: dict[str, Any] = {} if kind is estimators.Pocket else {"order": "random"}
+    if kind is not estimators.KernelPerceptron:
+        given["numbers"] = "real"
+    fitted = kind(max_passes=10, random_state=1, **given)
     if kind is estimators.KernelPerceptron:
         # Every labelling of distinct rows has a conjunction, so repeated rows with both labels keep the run going.
         X = np.vstack([X, X[:1]])

@@ -83,8 +83,9 @@ def test_all_kinds_of_data_give_one_hypothesis(client: halfspace.Client, kind: s
 
     array, labels = np.array(X), np.array(Y)
     file = tmp_path / "rows.csv"
-    file.write_text("".join(f"{y},{','.join(map(str, x))}\n" for x, y in zip(X, Y)))
     names = [f"x{j}" for j in range(7)]
+    rows = "".join(f"{y},{','.join(map(str, x))}\n" for x, y in zip(X, Y))
+    file.write_text(f"label,{','.join(names)}\n{rows}")
     forms: dict[str, tuple[Any, Any]] = {
         "lists": (X, Y),
         "numpy": (array, labels),

@@ -23,7 +23,7 @@ const TABLE: &str = "a,class\n0,x\n1,y\n";
 
 /// Codes that need another process, a full disk or a long time. Each stands with a text of the test that
 /// provokes it.
-const ELSEWHERE: [(&str, &str, &str); 11] = [
+const ELSEWHERE: [(&str, &str, &str); 12] = [
     ("data-corrupt", "data-corrupt", include_str!("../damage.rs")),
     (
         "internal",
@@ -62,6 +62,11 @@ const ELSEWHERE: [(&str, &str, &str); 11] = [
         "unavailable",
         "unavailable",
         include_str!("../blobs/store_away.rs"),
+    ),
+    (
+        "stalled",
+        "liveness_tells_a_stall",
+        include_str!("../../../src/http/operations/mod.rs"),
     ),
 ];
 

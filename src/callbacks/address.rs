@@ -24,7 +24,9 @@ pub struct Allowed(Vec<IpNet>);
 
 /// An address that callbacks must not connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the service does not connect to {address}: {kind}")]
+#[error(
+    "the service does not connect to {address}: {kind}; the operator permits networks with --callback-allow"
+)]
 pub struct RefusedAddress {
     pub address: IpAddr,
     /// The kind of the address, such as "loopback".

@@ -383,7 +383,7 @@ mod tests {
         let refused = of(&["10.0.0.1:80", "127.0.0.1:80"]).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "the service does not connect to 10.0.0.1: private"
+            "the service does not connect to 10.0.0.1: private; the operator permits networks with --callback-allow"
         );
         assert_eq!(of(&["1.1.1.1:1"; 100]).unwrap().len(), ADDRESSES_MAX);
         assert!(of(&[]).unwrap().is_empty());

@@ -87,7 +87,11 @@ pub(super) struct Limited {
 
 /// A limit that an insert would exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} is {max}; {used} are in use, and this request would add {asked}", .limit.name())]
+#[error(
+    "{} is {max}; {used} are in use, and this request would add {asked}; {}",
+    .limit.name(),
+    .limit.remedy()
+)]
 pub struct OverQuota {
     pub limit: Limit,
     pub max: u64,
@@ -126,6 +130,16 @@ impl Limit {
             Self::StoredBytes => "stored_bytes_max",
             Self::StoredBytesPerKey => "stored_bytes_per_key_max",
             Self::Sessions => "sessions_max",
+        }
+    }
+
+    /// What makes room below the limit.
+    fn remedy(self) -> &'static str {
+        match self {
+            Self::JobsQueued => "send it again when jobs have ended",
+            Self::JobsQueuedPerKey => "wait for the end of a job, or cancel one",
+            Self::StoredBytes | Self::StoredBytesPerKey => "delete datasets, models or jobs",
+            Self::Sessions => "delete a session",
         }
     }
 }

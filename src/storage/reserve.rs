@@ -77,11 +77,15 @@ impl Reserve {
         }
     }
 
+    /// Whether the space was released and has not been restored.
+    pub fn is_given_up(&self) -> bool {
+        std::fs::metadata(&self.path).is_ok_and(|found| found.len() == 0)
+    }
+
     /// Whether the space is reserved, or no reserve exists. Tries to restore a released reserve, at most once
     /// per second.
     pub fn is_kept(&self) -> bool {
-        let is_given_up = || std::fs::metadata(&self.path).is_ok_and(|found| found.len() == 0);
-        if !is_given_up() {
+        if !self.is_given_up() {
             return true;
         }
         if !self.may_attempt() || self.fill().is_err() {

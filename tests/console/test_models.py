@@ -181,7 +181,7 @@ def test_evaluation_on_a_dataset_and_on_a_file(page, see, service, board, tmp_pa
     page.get_by_label("The examples are new").check()
     page.get_by_role("button", name="Evaluate", exact=True).click()
     expect(page.get_by_text("0 of 958")).to_be_visible()
-    expect(page.get_by_text("the model learnt from these data")).to_be_visible()
+    expect(page.get_by_text("the model or its ancestors learnt from these data")).to_be_visible()
     see("model-evaluate")
     page.reload()
     expect(page.get_by_text("0 of 958")).to_be_visible()

@@ -231,6 +231,12 @@ async fn until_full(
             }
         }
     }
+    // A heartbeat that met the full disk has given up the reserve, which must not fall to somebody else here.
+    until("the reserve to be kept", async || {
+        upload(client, 1_024).await;
+        disk.has_reserve().then_some(())
+    })
+    .await;
     disk.fill();
     // The database's write-ahead log accepts rows as far as its file is on the disk.
     loop {
@@ -408,6 +414,12 @@ impl SmallDisk {
 
     fn filling(&self) -> PathBuf {
         self.path.join("of-somebody-else")
+    }
+
+    /// Whether the service holds the disk space for its small writes.
+    fn has_reserve(&self) -> bool {
+        let reserve = self.path.join("halfspace.sqlite-reserve");
+        reserve.metadata().unwrap().len() > 0
     }
 
     /// Fills the disk to the last byte.

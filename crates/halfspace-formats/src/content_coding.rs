@@ -222,14 +222,18 @@ fn explain(error: io::Error, coding: &str) -> io::Error {
         Err(error) => error,
     };
     let fault = if error.kind() == ErrorKind::UnexpectedEof {
-        let detail = format!("The {coding} body is truncated: its end mark is missing.");
+        let detail = format!(
+            "The {coding} body is truncated: its end mark is missing. Send the whole body."
+        );
         Fault::new(FormatErrorKind::Truncated, detail)
     } else {
         let window = match coding {
             "zstd" => " (supported windows: up to 8 MiB)",
             _ => "",
         };
-        let detail = format!("The body is not valid {coding}{window}: {error}.");
+        let detail = format!(
+            "The body is not valid {coding}{window}: {error}. Compress the body, or omit `Content-Encoding`."
+        );
         Fault::new(FormatErrorKind::BadCoding, detail)
     };
     fault.into_io()

@@ -392,7 +392,9 @@ impl Options {
         if self.header == Header::Auto {
             return Ok(());
         }
-        let detail = format!("The option header is for CSV only; {format} has no such header.");
+        let detail = format!(
+            "The option `header` is for CSV only; {format} has no such header. Omit the option."
+        );
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 
@@ -401,7 +403,9 @@ impl Options {
         if self.table.delimiter.is_none() {
             return Ok(());
         }
-        let detail = format!("The option delimiter is for CSV only; {format} has no delimiter.");
+        let detail = format!(
+            "The option `delimiter` is for CSV only; {format} has no delimiter. Omit the option."
+        );
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 
@@ -410,7 +414,9 @@ impl Options {
         if self.table.sheet.is_none() {
             return Ok(());
         }
-        let detail = format!("The option sheet is for XLSX only; {format} has no sheets.");
+        let detail = format!(
+            "The option `sheet` is for XLSX only; {format} has no sheets. Omit the option."
+        );
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 
@@ -419,7 +425,9 @@ impl Options {
         if self.labels.is_none() {
             return Ok(());
         }
-        let detail = format!("The option labels is for tables only; {format} marks its labels.");
+        let detail = format!(
+            "The option `labels` is for tables only; {format} marks its labels. Omit the option."
+        );
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 
@@ -428,8 +436,9 @@ impl Options {
         if self.bit_order.is_none() {
             return Ok(());
         }
-        let detail =
-            format!("The option bit_order is for octets only; {format} has no packed bits.");
+        let detail = format!(
+            "The option `bit_order` is for octets only; {format} has no packed bits. Omit the option."
+        );
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 

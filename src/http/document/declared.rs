@@ -35,6 +35,7 @@ pub const COMPUTED: &[Code] = &[
     Code::TOO_MANY_AT_ONCE,
     Code::NO_MEMORY,
     Code::QUEUE_FULL,
+    Code::TOO_MUCH_WORK,
 ];
 
 /// Errors of an answer that is computed without data.
@@ -44,7 +45,7 @@ pub const FIGURE: &[Code] = &[
     Code::TOO_MUCH_WORK,
 ];
 
-/// Errors of reading the bytes of a body.
+/// Errors of reading a body, and of the computations with it.
 const READ: &[Code] = &[
     Code::TRUNCATED,
     Code::BAD_CODING,
@@ -55,6 +56,7 @@ const READ: &[Code] = &[
     Code::TOO_MANY_AT_ONCE,
     Code::NO_MEMORY,
     Code::QUEUE_FULL,
+    Code::TOO_MUCH_WORK,
 ];
 
 /// Errors of a body with a document or data.
@@ -89,14 +91,10 @@ pub const EXAMPLES: &[Code] = &[
 ];
 
 /// Errors of predictions and evaluations within the answer.
-pub const ANSWERED: &[Code] = &[Code::TOO_MUCH_WORK, Code::INTRACTABLE];
+pub const ANSWERED: &[Code] = &[Code::INTRACTABLE];
 
 /// Errors of a construction within the answer.
-pub const CONSTRUCTED: &[Code] = &[
-    Code::TOO_MUCH_WORK,
-    Code::INTRACTABLE,
-    Code::ANSWER_TOO_LONG,
-];
+pub const CONSTRUCTED: &[Code] = &[Code::INTRACTABLE, Code::ANSWER_TOO_LONG];
 
 /// Errors of a request with an idempotency key, whose body is always read.
 pub const KEYED: &[Code] = &[

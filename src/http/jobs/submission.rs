@@ -511,6 +511,7 @@ fn unfit(error: TaskError, at: &impl FieldPaths) -> Problem {
             Problem::new(Code::NOT_ON_LINE, detail).with(field)
         }
         TaskError::WrongStart(detail) => {
+            let detail = format!("{detail} (change or omit `warm_start`)");
             let field = at.task("warm_start", detail.clone());
             Problem::new(Code::WRONG_START, detail).with(field)
         }

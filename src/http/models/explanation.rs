@@ -63,7 +63,7 @@ impl ExplanationQuery {
         content((Explanation = "application/json"), (String = "text/plain"),
             (String = "image/svg+xml")))),
     extensions(("x-problems" = json!(problems(&[
-        IN_PATH, COMPUTED, &[Code::NOT_ACCEPTABLE, Code::TOO_MUCH_WORK]])))))]
+        IN_PATH, COMPUTED, &[Code::NOT_ACCEPTABLE]])))))]
 pub async fn get_model_explanation(
     State(app): State<App>,
     Caller(owner): Caller,

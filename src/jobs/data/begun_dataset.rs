@@ -31,7 +31,9 @@ impl Jobs {
     /// When the key of the blob is invalid.
     pub fn begin_dataset(&self) -> Result<BegunDataset, JobsError> {
         let id = self.ids.id::<DatasetKind>();
-        let blob = self.blobs.writer(&Blobs::dataset_key(id))?;
+        let blob = self
+            .store
+            .blob_writer(&self.blobs, &Blobs::dataset_key(id))?;
         Ok(BegunDataset {
             id,
             created_at: self.ids.now(),

@@ -41,7 +41,7 @@ pub enum ImportError {
     /// The digest of the content differs from the stated digest.
     #[error(
         "the file was changed after its export: its sha256 is {given}, but the sha256 of its \
-         content is {found}"
+         content is {found}; export the model again, and change only its name"
     )]
     Altered { given: String, found: String },
 }

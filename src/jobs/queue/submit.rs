@@ -230,7 +230,7 @@ impl Jobs {
         let key = Blobs::data_key(record.id, 0);
         let length = BlocksHeader::of(&data).stored_bytes().unwrap_or(u64::MAX);
         let _reserved = self.reserve(&record.owner, length).await?;
-        let mut blob = self.blobs.writer(&key)?;
+        let mut blob = self.store.blob_writer(&self.blobs, &key)?;
         let written = tokio::task::spawn_blocking(move || {
             let written = halfspace_formats::write_blocks(&data, &mut blob);
             (blob, written)

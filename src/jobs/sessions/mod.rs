@@ -61,7 +61,9 @@ pub enum SessionError {
     #[error(transparent)]
     Unfit(#[from] TaskError),
     /// The session is at another position than the request says, and learnt nothing.
-    #[error("the session stands at position {position}")]
+    #[error(
+        "the session stands at position {position}; send the examples after it with `If-Match: \"{position}\"`"
+    )]
     Elsewhere { position: u64 },
     /// The session has ended.
     #[error("the session ended at position {position} and accepts no more examples: {end}")]

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use halfspace_core::memory;
@@ -14,6 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::{BlobBackend, Blobs, PART_BYTES, parsed, unfinished};
 use crate::storage::error::StoreError;
+use crate::storage::reserve::Reserve;
 
 /// Bytes per part written to a folder. The system copies a small part from the cache of the processor.
 const FOLDER_PART_BYTES: usize = 1 << 20;
@@ -35,6 +37,8 @@ pub struct BlobWriter {
     unsynced_bytes: usize,
     early_sync: Option<JoinHandle<io::Result<()>>>,
     bytes: u64,
+    /// The reserve on the same disk. The space that it gives up is not for blobs.
+    reserve: Option<Arc<Reserve>>,
     runtime: Handle,
 }
 
@@ -60,6 +64,7 @@ impl Blobs {
             unsynced_bytes: 0,
             early_sync: None,
             bytes: 0,
+            reserve: None,
             runtime: Handle::current(),
         })
     }
@@ -90,6 +95,12 @@ impl Blobs {
 }
 
 impl BlobWriter {
+    /// The writer, which stops when this reserve is given up.
+    pub(in crate::storage) fn beside(mut self, reserve: Option<Arc<Reserve>>) -> Self {
+        self.reserve = reserve;
+        self
+    }
+
     /// Publishes the blob in place of any previous one and returns its length. The blob is durable when this
     /// returns.
     ///
@@ -148,6 +159,16 @@ impl BlobWriter {
     /// Begins to send the part to the store after the part before.
     async fn put_part(&mut self) -> Result<(), object_store::Error> {
         self.settle().await?;
+        if self
+            .reserve
+            .as_ref()
+            .is_some_and(|reserve| reserve.is_given_up())
+        {
+            return Err(object_store::Error::Generic {
+                store: "the reserve",
+                source: Box::new(io::Error::from(Reserve::refusal())),
+            });
+        }
         self.sync_early();
         let part = std::mem::take(&mut self.part);
         self.unsynced_bytes += part.len();
@@ -239,6 +260,27 @@ mod tests {
             }
         }
         found
+    }
+
+    #[tokio::test]
+    async fn a_blob_takes_nothing_of_a_reserve_that_was_given_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let blobs = Blobs::local(&directory.path().join("blobs")).unwrap();
+        let reserve = Arc::new(Reserve::beside(&directory.path().join("db")));
+        reserve.make();
+        let mut writer = blobs.writer(KEY).unwrap().beside(Some(reserve.clone()));
+        let (writer, kept, given_up) = tokio::task::spawn_blocking(move || {
+            let piece = vec![0; 2 * FOLDER_PART_BYTES];
+            let kept = writer.write_all(&piece);
+            reserve.release();
+            let given_up = writer.write_all(&piece);
+            (writer, kept, given_up)
+        })
+        .await
+        .unwrap();
+        kept.unwrap();
+        assert_eq!(given_up.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        writer.abort().await;
     }
 
     async fn written(blobs: &Blobs, bytes: usize) -> BlobWriter {

@@ -36,8 +36,10 @@ mod tests;
 mod usage;
 mod waiting;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::blobs::{BlobWriter, Blobs};
 use super::reserve::Reserve;
 use super::{Quotas, Result, StoreError};
 
@@ -64,7 +66,7 @@ use database::{Database, statement};
 pub struct Store {
     pub(super) database: Database,
     /// Reserved disk space of an embedded database.
-    reserve: Option<Reserve>,
+    reserve: Option<Arc<Reserve>>,
     quotas: Quotas,
 }
 
@@ -83,7 +85,7 @@ impl Store {
     pub(super) fn new(database: Database, reserve: Option<Reserve>) -> Self {
         Self {
             database,
-            reserve,
+            reserve: reserve.map(Arc::new),
             quotas: Quotas::UNLIMITED,
         }
     }
@@ -111,6 +113,14 @@ impl Store {
         }
     }
 
+    /// Begins a blob. Its writer stops with [`StoreError::Full`] when the remaining disk space is reserved.
+    ///
+    /// # Errors
+    /// When the key is invalid.
+    pub fn blob_writer(&self, blobs: &Blobs, key: &str) -> Result<BlobWriter> {
+        Ok(blobs.writer(key)?.beside(self.reserve.clone()))
+    }
+
     /// Like [`Self::ensure_space`], but for rows. Deleted rows leave free pages, which also provide space for
     /// rows.
     async fn ensure_row_space(&self) -> Result<()> {
@@ -135,7 +145,12 @@ impl Store {
     ) -> Result<T> {
         for pause in PAUSES {
             match write().await {
-                Err(StoreError::Full(_)) if self.reserve.as_ref().is_some_and(Reserve::release) => {
+                Err(StoreError::Full(_))
+                    if self
+                        .reserve
+                        .as_ref()
+                        .is_some_and(|reserve| reserve.release()) =>
+                {
                     tokio::time::sleep(pause).await;
                 }
                 outcome => return outcome,

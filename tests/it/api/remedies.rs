@@ -70,18 +70,6 @@ const ELSEWHERE: [(&str, &str, &str); 12] = [
     ),
 ];
 
-/// The codes whose remedy stands on their page, `GET /problems/{code}`, and not yet in the detail.
-const PAGE_ONLY: [&str; 8] = [
-    "bad-base64",
-    "bad-callback",
-    "bad-coding",
-    "bad-option",
-    "model-altered",
-    "stale-position",
-    "truncated",
-    "wrong-start",
-];
-
 /// Whether a detail names what mends the request: something in code, a route, a setting, or a change to make.
 fn names_a_remedy(detail: &str) -> bool {
     const NAMES: [&str; 8] = [
@@ -496,9 +484,15 @@ async fn unfit(code: &str) -> Option<Answer> {
             let service = Service::with(&["--answer-seconds-max", "0.001"]).await;
             let data = json!({"labelled": {"examples": [
                 {"x": "1".repeat(20), "y": 1}, {"x": "0".repeat(20), "y": -1}]}});
-            let job = service
-                .run(&train(json!({"name": "kernel-winnow"}), data))
-                .await;
+            let job = train(json!({"name": "kernel-winnow"}), data);
+            let headers = [("content-type", JSON), ("prefer", "wait=30")];
+            let ran = request("POST", "/v1/jobs", &headers, job.to_string());
+            let ran = service.send(ran).await;
+            // On a busy machine already the check of the job takes that long.
+            if ran.status == 422 {
+                return Some(ran);
+            }
+            let job = ran.expect(200).json();
             let id = job["result"]["model"].as_str();
             let rows = format!("{}\n", ["1"; 20].join(",")).repeat(40);
             service
@@ -564,7 +558,8 @@ async fn each_code_is_provoked_and_its_detail_names_a_remedy() {
         };
         let problem = answer.json();
         let detail = problem["detail"].as_str().unwrap_or_default();
-        let is_told = names_a_remedy(detail) || PAGE_ONLY.contains(&code);
+        println!("{code}: {detail}");
+        let is_told = names_a_remedy(detail);
         if problem["code"] != code || !is_told {
             faults.push(format!("{code}: {problem}"));
         }

@@ -44,8 +44,8 @@ pub(crate) fn parse_values(
         Some(LabelsColumn::First) => Label::First,
         Some(LabelsColumn::None) => Label::None,
         Some(LabelsColumn::Appended | LabelsColumn::Named(_)) => {
-            let detail = "The columns of .npy have no names; the option labels must be first, last \
-                          or none.";
+            let detail = "The columns of .npy have no names; the option `labels` must be `first`, `last` \
+                          or `none`.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
     };

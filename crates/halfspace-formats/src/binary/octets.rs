@@ -25,12 +25,14 @@ pub(crate) fn parse(
         None | Some(LabelsColumn::None) => false,
         Some(LabelsColumn::Appended) => true,
         Some(_) => {
-            let detail = "Octets have no columns; the option labels must be none or appended.";
+            let detail =
+                "Octets have no columns; the option `labels` must be `none` or `appended`.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
     };
     let Some(n) = options.n else {
-        let detail = "The option n is missing; octets need the number of bits per row.";
+        let detail =
+            "The option `n` is missing; octets need the number of bits per row, as in `n=64`.";
         return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
     };
     let mut builder = SampleBuilder::dense(&options.limits, Some(n), spool)?;

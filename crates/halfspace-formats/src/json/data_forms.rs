@@ -83,14 +83,14 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
             parsed.data.n()
         }
         DataForm::Generated(_) if options.assume.is_some() => {
-            let detail = "The option assume is only for data that you send; the distribution of \
-                          generated data is known.";
+            let detail = "The option `assume` is only for data that you send; the distribution of \
+                          generated data is known. Omit the option.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
         DataForm::Rows(_) => unreachable!("rows were read above"),
         DataForm::Generated(spec) => spec.n,
         DataForm::Dataset { .. } if options.n.is_some() => {
-            let detail = "The option n is only for data that you send; a dataset has its own n.";
+            let detail = "The option `n` is only for data that you send; a dataset has its own n. Omit the option.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
         DataForm::Dataset { assume, .. } => {

@@ -198,7 +198,10 @@ fn explain(
     match error.classify() {
         Category::Io => std::io::Error::from(error).into(),
         Category::Eof => {
-            let detail = format!("The JSON ends early, at {place}: {}.", message(&error));
+            let detail = format!(
+                "The JSON ends early, at {place}: {}. Send the whole document.",
+                message(&error)
+            );
             Fault::new(FormatErrorKind::Truncated, detail).placed(Some(place))
         }
         Category::Syntax => {

@@ -60,17 +60,17 @@ impl<'o> TableBuilder<'o> {
     /// When n is 0 or over the limit, or when the labels cannot stand in a column.
     pub(crate) fn check(options: &Options) -> Result<(), Fault> {
         if options.labels == Some(LabelsColumn::Appended) {
-            let detail =
-                "labels=appended is for octets only; in a table a column holds the labels.";
+            let detail = "`labels=appended` is for octets only. Name the column of the labels, as in `labels=class`.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail));
         }
         if options.table.unknown != Unknown::Refuse && options.table.encoding.is_none() {
             let detail = "The option `unknown` is only for a table with a given `encoding`. Other tables have a \
-                          feature for each value.";
+                          feature for each value. Omit the option.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail));
         }
         if options.table.bins.is_some() && options.table.numbers == Numbers::Real {
-            let detail = "The option `bins` is for `numbers=thermometer` only.";
+            let detail =
+                "The option `bins` is for `numbers=thermometer` only. Set both, or omit `bins`.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail));
         }
         SampleBuilder::dense(&options.limits, options.n, None).map(drop)

@@ -32,7 +32,7 @@ pub(crate) fn parse(
         None | Some(LabelsColumn::First) => true,
         Some(LabelsColumn::None) => false,
         Some(LabelsColumn::Last | LabelsColumn::Appended | LabelsColumn::Named(_)) => {
-            let detail = "LIBSVM labels come first; the option labels must be first or none.";
+            let detail = "LIBSVM labels come first; the option `labels` must be `first` or `none`.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
     };

@@ -389,7 +389,7 @@ fn start_from(
     let mut parameters = task.entry.parameters.iter();
     if parameters.any(|one| one.name == INITIAL) && task.parameters.is_given(INITIAL) {
         return Err(format!(
-            "a run starts either from the model or from the parameter {INITIAL}; remove one of them"
+            "a run starts either from the model or from the parameter {INITIAL}, not from both"
         ));
     }
     let own = hypothesis.n();

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lineage_that_cut_rules_nothing_out() {
+    fn a_cut_lineage_rules_nothing_out() {
         let mut lineage = Lineage::nothing();
         for data in 0..LINEAGE_MAX {
             lineage.add(None, Some(&format!("{data:04}")));

@@ -33,7 +33,7 @@ pub(crate) type InColumn = (usize, Fault);
 pub(crate) struct TableBuilder<'o> {
     options: &'o Options,
     table: TableColumns,
-    /// None if labels are read over.
+    /// None if labels are ignored.
     labels: Option<LabelScan>,
     rows: u64,
     rows_dropped: u64,

@@ -2210,7 +2210,9 @@ class Lineage(Struct, kw_only=True, omit_defaults=True):
     """The seeds of generated data, ascending."""
 
     sha256: list[str] | None = None
-    """The digests of sent and stored data, ascending. A session has one per body of at least two examples."""
+    """The digests of sent and stored data, ascending. A session has one per body of at least two examples, or several
+    if the body is a stream that is learnt in steps.
+    """
 
 
 class LinearHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="linear"):

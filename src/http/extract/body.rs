@@ -96,7 +96,8 @@ impl RequestMemory {
         grants.clear();
     }
 
-    fn hold(&self, grant: Grant) {
+    /// Adds a grant to the memory of the request.
+    pub fn hold(&self, grant: Grant) {
         let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         grants.push(grant);
     }

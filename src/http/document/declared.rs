@@ -37,7 +37,7 @@ pub const COMPUTED: &[Code] = &[
     Code::QUEUE_FULL,
 ];
 
-/// Errors of an answer that is computed without data.
+/// Errors of an answer that is computed without examples.
 pub const FIGURE: &[Code] = &[
     Code::TOO_MANY_AT_ONCE,
     Code::QUEUE_FULL,

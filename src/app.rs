@@ -293,7 +293,9 @@ impl Service {
                 let _ = tokio::join!(stopped, served);
             }
             Err(error) => {
-                tracing::error!(%error, "the thread that accepts connections could not start")
+                tracing::error!(%error, "the thread that accepts connections could not start");
+                stop.cancel();
+                stopped.await;
             }
         }
         operations_stop.cancel();

@@ -33,7 +33,7 @@ pub async fn compute<T: Send + 'static>(
     computed.unwrap_or_else(|| Err(interrupted(&app.limits, Interrupt::TimeLimit)))
 }
 
-/// Computes an answer that needs no data, such as a figure of a theorem, under a permit of `computations_max`.
+/// Computes an answer that needs no examples, such as a figure of a theorem, under a permit of `computations_max`.
 ///
 /// # Errors
 /// As for [`compute`], and a lack of permits.

@@ -181,7 +181,7 @@ pub struct Limits {
     /// Concurrent constructions. Keys share them as `uploads_max` describes.
     #[arg(skip = 2_u64)]
     pub constructions_max: u64,
-    /// Concurrent computations of answers that need no data, such as figures of theorems, and of documents of models.
+    /// Concurrent computations of answers that need no examples, such as figures of theorems and documents of models.
     /// Keys share them as `uploads_max` describes.
     #[arg(skip = 16_u64)]
     pub computations_max: u64,

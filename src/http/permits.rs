@@ -29,7 +29,7 @@ pub struct Permits {
     pub streams: OwnerPermits,
     /// One permit per construction.
     pub constructions: OwnerPermits,
-    /// One permit per computation of an answer that needs no data.
+    /// One permit per computation of an answer that needs no examples.
     pub computations: OwnerPermits,
     /// One permit per client that follows a job.
     pub event_streams: OwnerPermits,

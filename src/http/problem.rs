@@ -197,19 +197,14 @@ impl Problem {
 
     /// Creates a 404 problem, in which `what` is the noun of the missing thing.
     pub fn not_found(what: &str) -> Self {
-        let lists = match what {
-            "path" => "GET /openapi.json",
-            "job" | "dataset" | "model" | "session" | "learner" => {
-                return Self::new(
-                    Code::NOT_FOUND,
-                    format!("There is no such {what}; `GET /v1/{what}s` lists all."),
-                );
-            }
-            "figure" => "GET /v1/figures",
-            "problem" => "GET /problems",
-            _ => "GET /v1/models",
+        let list = match what {
+            "path" | "thing" => "/openapi.json".to_owned(),
+            "problem" => "/problems".to_owned(),
+            "figure" => "/v1/experiments".to_owned(),
+            "version of the model" => "/v1/models".to_owned(),
+            what => format!("/v1/{what}s"),
         };
-        let detail = format!("There is no such {what}; `{lists}` lists all.");
+        let detail = format!("There is no such {what}; `GET {list}` lists all.");
         Self::new(Code::NOT_FOUND, detail)
     }
 

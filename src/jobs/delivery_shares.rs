@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_silent_urls_are_remembered() {
+    fn silent_urls_beyond_the_limit_are_forgotten() {
         let deliveries = Deliveries::new(LIMIT);
         for number in 0..SILENT_URLS_MAX + 100 {
             let silent = receiver("key_1", "silent.example", &number.to_string());

@@ -18,7 +18,8 @@ pub struct Lineage {
     #[serde(default)]
     #[schema(max_items = 1000)]
     pub seeds: Vec<u64>,
-    /// The digests of sent and stored data, ascending. A session has one per body of at least two examples.
+    /// The digests of sent and stored data, ascending. A session has one per body of at least two examples, or several
+    /// if the body is a stream that is learnt in steps.
     #[serde(default)]
     #[schema(max_items = 1000)]
     pub sha256: Vec<String>,
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lineage_that_cut_rules_nothing_out() {
+    fn a_cut_lineage_rules_nothing_out() {
         let mut lineage = Lineage::nothing();
         for data in 0..LINEAGE_MAX {
             lineage.add(None, Some(&format!("{data:04}")));

@@ -59,7 +59,7 @@ pub struct SessionTally {
     pub terminated: bool,
     /// Time of the last examples; `None` before the first example.
     pub written_at: Option<Timestamp>,
-    /// The classes that the first labelled examples named, unless the request of the session did.
+    /// The classes that the first examples named, if they were labelled and the request of the session named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Classes>,
 }

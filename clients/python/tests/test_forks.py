@@ -3,6 +3,7 @@
 import concurrent.futures
 import multiprocessing
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -95,8 +96,6 @@ def test_a_forked_process_does_not_stop_the_service_of_its_parent() -> None:
         "assert os.waitpid(child, 0)[1] == 0\n"
         "client.get_version_document()\n"
     )
-    import subprocess
-
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
@@ -111,8 +110,6 @@ def test_a_service_ends_with_its_process_although_a_forked_one_lives() -> None:
         "    os._exit(0)\n"
         "os._exit(0)\n"
     )
-    import subprocess
-
     with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout and parent.stdin
         service = int(parent.stdout.readline())

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use halfspace_core::learners::engine::run::StopFlag;
+use halfspace_core::memory::Grant;
 use halfspace_formats::{
     Assume, DataForm, FormatError, JsonRows, LabelRule, Options, Parsed, Place, StoredExamples,
     digest, occurring,
@@ -14,7 +15,7 @@ use crate::records::task::DataSpec;
 use crate::records::{Dataset, DatasetId, Names, Owner};
 
 use crate::http::App;
-use crate::http::extract::body;
+use crate::http::extract::body::{self, RequestMemory};
 use crate::http::extract::data_options::DataOptions;
 use crate::http::problem::{Code, FieldError, Problem, placed};
 
@@ -141,7 +142,7 @@ impl JobData {
 
 /// Separates the sample from the facts that are stored with the request, and opens the dataset if the data name
 /// one. `sha256` is the digest of a sample in the body. `pointer` is the place of the data in the body. Rows of a table
-/// read their labels by `label_rule`.
+/// read their labels by `label_rule` and belong to the memory of the request.
 ///
 /// # Errors
 /// [`Code::UNKNOWN_DATASET`] if the dataset does not exist. Errors of the store pass through.
@@ -152,6 +153,7 @@ pub async fn find_data(
     sha256: Option<String>,
     pointer: &str,
     label_rule: LabelRule,
+    memory: &RequestMemory,
 ) -> Result<JobData, Problem> {
     let Some(form) = form else {
         return Ok(JobData::default());
@@ -159,9 +161,10 @@ pub async fn find_data(
     match form {
         DataForm::Sample { parsed, assume } => Ok(JobData::of_sample(parsed, assume, sha256)),
         DataForm::Rows(rows) => {
-            let parsed = read_rows(app, owner, rows, pointer, label_rule).await?;
-            let sha256 = Some(hex::encode(digest(&parsed.data)));
-            Ok(JobData::of_sample(parsed, None, sha256))
+            let read = read_rows(app, owner, rows, pointer, label_rule);
+            let ((parsed, sha256), grant) = read.await?;
+            memory.hold(grant);
+            Ok(JobData::of_sample(parsed, None, Some(sha256)))
         }
         DataForm::Generated(spec) => Ok(JobData {
             spec: DataSpec {
@@ -177,24 +180,25 @@ pub async fn find_data(
     }
 }
 
-/// Reads the rows of a table that stand at `pointer` in a JSON body.
+/// Reads the rows of a table that stand at `pointer` in a JSON body. Returns the rows, their digest and their memory.
 async fn read_rows(
     app: &App,
     owner: &Owner,
     rows: JsonRows,
     pointer: &str,
     label_rule: LabelRule,
-) -> Result<Parsed, Problem> {
+) -> Result<((Parsed, String), Grant), Problem> {
     let mut options = row_options(app, owner, &rows, pointer).await?;
     options.label_rule = label_rule;
     let pointer = pointer.to_owned();
-    let parse = move || {
-        Ok(rows
+    let parse = move || -> Result<(Parsed, String), Problem> {
+        let parsed = rows
             .parse(&options)
-            .map_err(|error| error.under(&pointer))?)
+            .map_err(|error| error.under(&pointer))?;
+        let sha256 = hex::encode(digest(&parsed.data));
+        Ok((parsed, sha256))
     };
-    let (parsed, _memory) = body::make_examples(app, parse).await?;
-    Ok(parsed)
+    body::make_examples(app, parse).await
 }
 
 /// Reads the options beside the rows of a table that stand at `pointer` in a JSON body.

@@ -38,7 +38,7 @@ pub const COMPUTED: &[Code] = &[
     Code::TOO_MUCH_WORK,
 ];
 
-/// Errors of an answer that is computed without data.
+/// Errors of an answer that is computed without examples.
 pub const FIGURE: &[Code] = &[
     Code::TOO_MANY_AT_ONCE,
     Code::QUEUE_FULL,

@@ -96,7 +96,8 @@ impl RequestMemory {
         grants.clear();
     }
 
-    fn hold(&self, grant: Grant) {
+    /// Adds a grant to the memory of the request.
+    pub fn hold(&self, grant: Grant) {
         let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         grants.push(grant);
     }
@@ -127,7 +128,7 @@ fn granted<T>(
     match (&parsed, grant.refused()) {
         (Err(_), _) if grant.is_late() => {
             let detail = format!(
-                "To read the body takes more than read_seconds_max seconds of computing: {seconds_max}. Send fewer or \
+                "Reading the body takes more than read_seconds_max seconds of computing: {seconds_max}. Send fewer or \
                  smaller examples at once."
             );
             Err(Problem::new(Code::TOO_LARGE, detail))
@@ -194,7 +195,7 @@ pub async fn read<T: Send + 'static>(
     let limits = limits.clone();
     let seconds_max = match effort {
         // Predictions are computed while the body is read, and the answer shows how far they are.
-        Effort::Streamed(_) => u64::MAX as f64,
+        Effort::Streamed(_) => f64::INFINITY,
         _ => app.limits.read_seconds_max,
     };
     let parsed = computing::begin(None, move || {

@@ -21,9 +21,8 @@ use crate::http::problem::{Code, FieldError, Problem};
 pub struct DataParameters {
     /// Label column of a table: the name or the number of a column (from 1, or from -1 at the end), `first`, `last` or
     /// `none`. By default the label is the one column named label, class, target or y. A table without a header needs
-    /// this parameter. In ARFF and .npy the default is the last column. In octets: `none` (the default) or
-    /// `appended`, one bit after
-    /// the bits of each row. A prediction reads labels only on request.
+    /// this parameter. In ARFF and .npy the default is the last column. In octets: `none` (the default) or `appended`,
+    /// one bit after the bits of each row. A prediction reads labels only on request.
     labels: Option<String>,
     /// Label value that means +1. All other values mean -1. Models, sessions and encodings with class names know the
     /// value already.

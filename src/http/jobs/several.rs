@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::jobs::JobsError;
-use crate::records::{JobId, Status};
+use crate::records::{JobId, Owner, Status};
 
 use crate::http::App;
 use crate::http::answer::Json;
@@ -72,15 +72,7 @@ pub async fn cancel_jobs(
     _: NoQuery,
     request: Request,
 ) -> Result<Json<JobOutcomes>, Problem> {
-    let JobIds { ids } = read_json(&app, request).await?;
-    let mut outcomes = Outcomes::default();
-    for id in ids {
-        if outcomes.is_worth_a_try(id) {
-            let cancelled = app.jobs.cancel(&owner, id).await;
-            outcomes.add(id, cancelled.map(|(job, _)| Some(job.status)));
-        }
-    }
-    Ok(Json(JobOutcomes::from(outcomes)))
+    each(&app, &owner, request, Act::Cancel).await
 }
 
 /// Deletes several ended jobs. Their models stay.
@@ -96,15 +88,40 @@ pub async fn delete_jobs(
     _: NoQuery,
     request: Request,
 ) -> Result<Json<JobOutcomes>, Problem> {
-    let JobIds { ids } = read_json(&app, request).await?;
+    each(&app, &owner, request, Act::Delete).await
+}
+
+/// What a request does with each of its jobs.
+#[derive(Clone, Copy)]
+enum Act {
+    Cancel,
+    Delete,
+}
+
+/// Cancels or deletes the jobs of the body one after the other.
+async fn each(
+    app: &App,
+    owner: &Owner,
+    request: Request,
+    act: Act,
+) -> Result<Json<JobOutcomes>, Problem> {
+    let JobIds { ids } = read_json(app, request).await?;
     let mut outcomes = Outcomes::default();
     for id in ids {
-        if outcomes.is_worth_a_try(id) {
-            let deleted = app.jobs.delete(&owner, id).await;
-            outcomes.add(id, deleted.map(|()| None));
+        if outcomes.refuses(id) {
+            continue;
         }
+        let outcome = match act {
+            Act::Cancel => {
+                let cancelled = app.jobs.cancel(owner, id).await;
+                cancelled.map(|(job, _)| Some(job.status))
+            }
+            Act::Delete => app.jobs.delete(owner, id).await.map(|()| None),
+        };
+        outcomes.add(id, outcome);
     }
-    Ok(Json(JobOutcomes::from(outcomes)))
+    let items = outcomes.items;
+    Ok(Json(JobOutcomes { items }))
 }
 
 /// The outcomes so far.
@@ -117,17 +134,18 @@ struct Outcomes {
 }
 
 impl Outcomes {
-    /// Whether the store is to be asked about the next job. Otherwise the job is refused here.
-    fn is_worth_a_try(&mut self, id: JobId) -> bool {
-        let Some(refusal) = self.silence.clone() else {
-            return true;
-        };
+    /// Refuses a job after a refusal of the store. Returns whether it did.
+    fn refuses(&mut self, id: JobId) -> bool {
+        let refusal = self.silence.clone();
+        if refusal.is_none() {
+            return false;
+        }
         self.items.push(JobOutcome {
             id,
             status: None,
-            refusal: Some(refusal),
+            refusal,
         });
-        false
+        true
     }
 
     fn add(&mut self, id: JobId, outcome: Result<Option<Status>, JobsError>) {
@@ -148,13 +166,6 @@ impl Outcomes {
             status,
             refusal,
         });
-    }
-}
-
-impl From<Outcomes> for JobOutcomes {
-    fn from(outcomes: Outcomes) -> Self {
-        let items = outcomes.items;
-        Self { items }
     }
 }
 
@@ -215,10 +226,10 @@ mod tests {
             StoreError::unavailable("silence"),
         ];
         for error in errors {
-            assert!(outcomes.is_worth_a_try(id));
+            assert!(!outcomes.refuses(id));
             outcomes.add(id, Err(JobsError::Store(error)));
         }
-        assert!(!outcomes.is_worth_a_try(id) && !outcomes.is_worth_a_try(id));
+        assert!(outcomes.refuses(id) && outcomes.refuses(id));
         let items = outcomes.items.into_iter();
         let codes: Vec<_> = items
             .map(|item| item.refusal.map(|refusal| refusal.code))

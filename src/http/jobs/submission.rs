@@ -77,16 +77,21 @@ async fn draft(
     let label_rule = model.as_ref().map(|model| model.names.label_rule());
     let label_rule = label_rule.unwrap_or_default();
     let pointer = at.data_pointer();
-    let mut found = find_data(app, &owner, data, job.sha256, &pointer, label_rule).await?;
+    let (sha256, memory) = (job.sha256, &job.memory);
+    let found = find_data(app, &owner, data, sha256, &pointer, label_rule, memory).await?;
     let callback = accepted_callback(app, job.callback.as_deref(), at)?;
     check_name(app, job.name.as_deref(), |detail| at.job("name", detail))?;
     check_seconds(app, &task, at)?;
-    match &model {
-        None => found.read_alone(&pointer)?,
-        Some(model) => found.read_by(&model.names).map_err(|detail| {
-            Problem::new(Code::WRONG_DATA, detail.clone()).with(at.data(detail))
-        })?,
-    }
+    let (mut found, model) = match model {
+        None => {
+            found.read_alone(&pointer)?;
+            (found, None)
+        }
+        Some(model) => {
+            let (found, model) = read_by(app, found, model, at).await?;
+            (found, Some(model))
+        }
+    };
     found.spec.is_seed_drawn = seed.is_none() && found.spec.generated.is_some();
     let mut spec = JobSpec {
         task,
@@ -114,6 +119,25 @@ async fn draft(
         priority: job.priority.unwrap_or_default(),
         key: key.claim(),
     })
+}
+
+/// Gives the data the labels of the model that reads them. A sample of the request is then digested once more, which
+/// takes a second per gibibyte.
+async fn read_by(
+    app: &App,
+    mut data: JobData,
+    model: LoadedModel,
+    at: &impl FieldPaths,
+) -> Result<(JobData, LoadedModel), Problem> {
+    let work = move |_: &_| {
+        let read = data.read_by(&model.names);
+        Ok((data, model, read))
+    };
+    let (data, model, read) = compute(app, None, work).await?;
+    match read {
+        Ok(()) => Ok((data, model)),
+        Err(detail) => Err(Problem::new(Code::WRONG_DATA, detail.clone()).with(at.data(detail))),
+    }
 }
 
 /// Sets the options for reading data for a stored model: its classes read the labels, and a format that leaves the

@@ -17,7 +17,6 @@ use halfspace_core::learners::engine::catalogue::{self, CATALOGUE, DefaultStop, 
 use halfspace_core::learners::engine::parameters;
 
 use crate::records::DatasetId;
-use crate::records::schedule::SECONDS_DEFAULT;
 
 use crate::http::App;
 use crate::http::answer::Json;
@@ -80,9 +79,9 @@ pub struct DefaultStopDocument {
     statement: String,
 }
 
-impl From<DefaultStop> for DefaultStopDocument {
-    fn from(stop: DefaultStop) -> Self {
-        let seconds = SECONDS_DEFAULT;
+impl DefaultStopDocument {
+    /// The conditions on a service that ends a run without a limit after `seconds` seconds of computing.
+    fn new(stop: DefaultStop, seconds: f64) -> Self {
         let by_limit = match (stop.max_passes(), stop.max_mistakes()) {
             (Some(1), _) => "after one pass over the data".to_owned(),
             (Some(passes), _) => format!("after {passes} passes over the data"),
@@ -141,8 +140,9 @@ pub struct LearnerList {
     next_cursor: Option<String>,
 }
 
-impl From<&LearnerEntry> for Learner {
-    fn from(entry: &LearnerEntry) -> Self {
+impl Learner {
+    /// The learner on a service that ends a run without a limit after `seconds` seconds of computing.
+    fn new(entry: &LearnerEntry, seconds: f64) -> Self {
         let kinds = [
             (entry.data.half_space, "half-space"),
             (entry.data.labelled, "labelled"),
@@ -163,7 +163,7 @@ impl From<&LearnerEntry> for Learner {
                 .iter()
                 .map(|rule| rule.name())
                 .collect(),
-            default_stop: entry.default_stop.into(),
+            default_stop: DefaultStopDocument::new(entry.default_stop, seconds),
             parameters: parameters::schema(entry.parameters),
             guarantee: GuaranteeDocument {
                 theorem: entry.guarantee.theorem,
@@ -189,7 +189,9 @@ pub async fn list_learners(
     Caller(owner): Caller,
     Query(query): Query<LearnersQuery>,
 ) -> Result<Json<LearnerList>, Problem> {
-    let mut items: Vec<Learner> = CATALOGUE.iter().map(|entry| (*entry).into()).collect();
+    let seconds = app.jobs.config().seconds_default;
+    let learner = |entry: &&LearnerEntry| Learner::new(entry, seconds);
+    let mut items: Vec<Learner> = CATALOGUE.iter().map(learner).collect();
     if let Some(dataset) = query.dataset {
         let reasons = unfit_learners(&app, &owner, dataset).await?;
         for (learner, reason) in items.iter_mut().zip(reasons) {
@@ -210,7 +212,12 @@ pub async fn list_learners(
     params(("name" = String, Path, description = "The learner's name")),
     responses((status = 200, description = "The learner", body = Learner)),
     extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
-pub async fn get_learner(PathText(name): PathText, _: NoQuery) -> Result<Json<Learner>, Problem> {
+pub async fn get_learner(
+    State(app): State<App>,
+    PathText(name): PathText,
+    _: NoQuery,
+) -> Result<Json<Learner>, Problem> {
     let entry = catalogue::find(&name).ok_or_else(|| Problem::no_learner(&name))?;
-    Ok(Json(entry.into()))
+    let seconds = app.jobs.config().seconds_default;
+    Ok(Json(Learner::new(entry, seconds)))
 }

@@ -1,8 +1,9 @@
-//! Compression of answers for clients that accept gzip, and the writing of long documents before.
+//! Compression of answers for clients that accept gzip. Long documents are written here first, because only the written
+//! bytes can be compressed.
 //!
-//! A short answer is compressed on the spot, a longer one in the blocking pool. An answer that is the same for the
-//! life of the process is compressed once and kept. Streams stay as they are, because compression would hold their
-//! lines back.
+//! A short answer is compressed on the spot, a longer one in the blocking pool. An answer that stays the same while the
+//! process lives is compressed once and kept. Streams stay as they are, because compression would hold their lines
+//! back.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -32,7 +33,7 @@ const SHORT_BYTES_MAX: usize = 16 * 1024;
 /// Compressed bytes of all answers that are kept. The files of the program take about a tenth.
 const KEPT_BYTES_MAX: usize = 16 << 20;
 
-/// Media types of documents and of the files of the console.
+/// Media types of documents and of the console's files.
 const COMPRESSED: [&str; 5] = [
     "application/json",
     "image/svg+xml",
@@ -78,18 +79,26 @@ impl Compressor {
         if !is_constant && body.len() <= SHORT_BYTES_MAX {
             return gzip(&body, Compression::fast());
         }
-        if is_constant && let Some(kept) = self.kept().get(key) {
-            return Some(kept.clone());
+        if !is_constant {
+            let _turn = self.long.acquire().await.ok()?;
+            return begin(None, move || gzip(&body, Compression::fast()))
+                .await
+                .ok()?;
         }
-        let level = match is_constant {
-            true => Compression::best(),
-            false => Compression::fast(),
-        };
+        let known = || self.kept().get(key).cloned();
+        if let Some(kept) = known() {
+            return Some(kept);
+        }
         let _turn = self.long.acquire().await.ok()?;
-        let packed = begin(None, move || gzip(&body, level)).await.ok()??;
+        // Another request may have compressed the body meanwhile.
+        if let Some(kept) = known() {
+            return Some(kept);
+        }
+        let packed = begin(None, move || gzip(&body, Compression::best()));
+        let packed = packed.await.ok()??;
         let mut kept = self.kept();
         let bytes = kept.values().map(Bytes::len).sum::<usize>();
-        if is_constant && bytes + packed.len() <= KEPT_BYTES_MAX {
+        if bytes + packed.len() <= KEPT_BYTES_MAX {
             kept.insert(key.to_owned(), packed.clone());
         }
         Some(packed)

@@ -153,10 +153,10 @@ impl Authenticator {
         })
     }
 
-    /// Looks for a key, unless a lookup is known that this or any other request would trust.
+    /// Looks up whether a key exists, unless an earlier lookup has shown that or is recent enough for this request.
     pub async fn look_for_keys(&self, headers: &HeaderMap) {
         if !self.has_keys() {
-            // The request itself is refused later, if at all.
+            // The answer is remembered. Whether this request has the right key is decided later.
             let _ = self.access(headers).await;
         }
     }

@@ -26,6 +26,7 @@ use crate::http::extract::body::RequestMemory;
 use crate::http::middleware::compress::Compressor;
 use crate::http::middleware::origins::Origins;
 use crate::http::problem::{Code, Problem};
+use crate::http::serve::LIVENESS;
 
 /// Puts the layers around every route.
 ///
@@ -57,7 +58,8 @@ async fn admit(State(app): State<App>, request: Request, next: Next) -> Response
         if let Err(problem) = checked.and_then(|()| envelope::check_place(&app, &request)) {
             return problem.into_response();
         }
-        if app.origins == Origins::All {
+        // Liveness must not wait for the store, and tells a foreign page no more than that the service is there.
+        if app.origins == Origins::All && request.uri().path() != LIVENESS {
             // `*` ends with the first key, for the first request after its creation too.
             app.authenticator.look_for_keys(request.headers()).await;
         }

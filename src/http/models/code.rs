@@ -17,7 +17,7 @@ use crate::http::extract::{Caller, PathId, Query};
 use crate::http::models::examples::model_in_path;
 use crate::http::problem::{Code, Problem};
 
-/// What a client can do whose program was refused.
+/// What is left to a client whose program is refused.
 const WAY_OUT: &str = "Other languages have other limits, Python the fewest. GET /v1/models/{id}/weights.npy returns \
                        linear weights as an array, and GET /v1/models/{id} every hypothesis as JSON.";
 

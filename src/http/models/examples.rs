@@ -53,7 +53,7 @@ pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<Load
 
 /// Returns the options for reading a body for a model or a session with `n` features and these names.
 ///
-/// Its classes read the labels, and a prediction reads over them.
+/// Its classes read the labels, and a prediction ignores them.
 /// A format that does not state the number of features uses `n`. For a prediction, a table has labels only
 /// if the query names them, and examples without labels have no class. For any other purpose, both follow
 /// the rules of a training. The query is not read.

@@ -163,10 +163,10 @@ struct Connection {
     watcher: Watcher,
 }
 
-/// The request whose first bytes decide where a connection is answered.
-const LIVENESS: &str = "/livez";
+/// The path that is answered even while neither the other threads nor the store answer.
+pub const LIVENESS: &str = "/livez";
 
-/// Bytes of these, with a base path of the usual length.
+/// Bytes of a connection that decide where it is answered: a request line with a base path of the usual length.
 const BEGUN_BYTES: usize = 256;
 
 impl Server {

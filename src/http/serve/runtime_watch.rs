@@ -1,9 +1,10 @@
-//! The watch over the threads of the runtime: how long the longest one has computed without a look at its other tasks.
+//! The watch over the threads of the runtime: whether one of them has computed for long without a turn to its other
+//! tasks.
 //!
-//! A thread that computes for seconds holds up every connection that it serves, and no request can tell. The watch
-//! therefore runs on a thread of its own, and reads two counters of each worker. A worker that parks, wakes up or
-//! looks for events changes them; both stay the same only within one step of one task. The watch counts its own ticks
-//! instead of reading a clock, so a process that was frozen as a whole is not blamed for the time of the freeze.
+//! A thread that computes for seconds holds up every connection that it serves, and none of their requests can report
+//! that. The watch therefore runs on a thread of its own, and reads two counters of each worker. A worker that parks,
+//! wakes up or looks for events changes them; both stay the same only within one step of one task. The watch counts
+//! its own ticks instead of reading a clock, because a process that was frozen as a whole has not stalled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,7 +40,7 @@ impl Default for StallLimits {
 pub struct RuntimeWatch {
     runtime: Handle,
     limits: StallLimits,
-    /// The time for which the longest worker has not turned, in milliseconds.
+    /// See [`Self::stalled`], in milliseconds.
     stalled: AtomicU64,
 }
 
@@ -67,7 +68,7 @@ impl RuntimeWatch {
         self.limits
     }
 
-    /// The time for which the longest worker has not turned.
+    /// The longest time for which a worker has not turned.
     pub fn stalled(&self) -> Duration {
         Duration::from_millis(self.stalled.load(Ordering::Relaxed))
     }
@@ -103,7 +104,7 @@ impl RuntimeWatch {
         }
     }
 
-    /// Looks at every worker. Returns the ticks of the one that has not turned for the longest time.
+    /// Looks at every worker. Returns the most ticks for which one has not turned.
     fn look(&self, seen: &mut [Seen]) -> u32 {
         let metrics = self.runtime.metrics();
         for (worker, seen) in seen.iter_mut().enumerate() {

@@ -97,7 +97,7 @@ pub struct SessionStopRule {
     pub rule: &'static str,
     /// Confidence at which the session ends.
     pub confidence: f64,
-    /// Consistent examples in a row that end the session now. Null if no session is long enough.
+    /// Consistent examples in a row that end the session at present. Null if no number of them does.
     pub threshold: Option<u64>,
 }
 

@@ -103,7 +103,8 @@ impl SessionWriter {
 
     /// Learns from examples. The learnt examples are on disk when this returns.
     ///
-    /// The first labelled examples name the classes of a session. Later ones get their labels by these names.
+    /// If the first examples are labelled, they name the classes of a session. Later ones get their labels by these
+    /// names.
     ///
     /// With a position, the session must stand there. Without a position, the session learns from its present
     /// position.

@@ -12,8 +12,9 @@ use halfspace_formats::{Assume, GeneratedSpec, SamplingMethod};
 /// Also returns the distribution of clean examples of binary weights. A confidence may be claimed only for such
 /// examples.
 ///
-/// # Errors If the plan has no count, if the examples would take more than `bytes_max`, or if the work on this thread
-/// has too little memory or time.
+/// # Errors
+/// If the plan has no count, if the examples would take more than `bytes_max`, or if the work on this thread has too
+/// little memory or time.
 pub fn draw(
     spec: &GeneratedSpec,
     seed: u64,

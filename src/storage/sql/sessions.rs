@@ -199,8 +199,8 @@ pub(super) fn record(row: &Row) -> Result<SessionRecord> {
     let spec: String = row.get("spec")?;
     let position = rows::unsigned(row, "position")?;
     let tally: Option<SessionTally> = rows::from_json_if(row, "tally")?;
-    let tally = tally.filter(|tally| tally.position == position);
     let mut spec: SessionSpec = serde_json::from_str(&spec).map_err(StoreError::corrupt)?;
+    // Classes never change, so those of an older tally hold too.
     if let Some(classes) = tally.as_ref().and_then(|tally| tally.classes.as_ref()) {
         spec.names.classes.get_or_insert_with(|| classes.clone());
     }
@@ -209,7 +209,7 @@ pub(super) fn record(row: &Row) -> Result<SessionRecord> {
         owner: Owner::new(row.get::<String>("owner")?),
         spec,
         position,
-        tally,
+        tally: tally.filter(|tally| tally.position == position),
         created_at: Timestamp::from_milliseconds(row.get("created_at")?),
     })
 }

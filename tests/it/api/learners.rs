@@ -93,6 +93,16 @@ async fn default_stop_names_the_limits_that_end_a_run() {
 }
 
 #[tokio::test]
+async fn default_stop_follows_the_limit_of_seconds() {
+    let service = Service::idle(&["--seconds-max", "60"]).await;
+    let learner = service.get("/v1/learners/winnow").await.expect(200).json();
+    let stop = &learner["default_stop"];
+    assert_eq!(stop["max_seconds"], 60.0);
+    let statement = stop["statement"].as_str().unwrap();
+    assert!(statement.contains("after 60 seconds"), "{statement}");
+}
+
+#[tokio::test]
 async fn an_unknown_learner_is_not_found() {
     let service = Service::start().await;
     let answer = service.get("/v1/learners/perceptrom").await;

@@ -430,8 +430,8 @@ class Operations:
         answered with its own status if it occurs before the first learnt example and within half a second. A body
         in any other format is read to its end first and then answered in the same lines.
 
-        The first labelled examples name the classes of the session, unless its encoding does. Later labels are read
-        by these names in every format.
+        If the first body has labels, they name the classes of the session, unless its encoding does. Later labels
+        are read by these names in every format.
 
         With `If-Match` the session must be at the given position, so a retry learns no example twice.
         """
@@ -1025,8 +1025,8 @@ class AsyncOperations:
         answered with its own status if it occurs before the first learnt example and within half a second. A body
         in any other format is read to its end first and then answered in the same lines.
 
-        The first labelled examples name the classes of the session, unless its encoding does. Later labels are read
-        by these names in every format.
+        If the first body has labels, they name the classes of the session, unless its encoding does. Later labels
+        are read by these names in every format.
 
         With `If-Match` the session must be at the given position, so a retry learns no example twice.
         """

@@ -1850,7 +1850,7 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """Learners per comparison."""
 
     computations_max: int
-    """Concurrent computations of answers that need no data, such as figures of theorems, and of documents of models.
+    """Concurrent computations of answers that need no examples, such as figures of theorems and documents of models.
     Keys share them as `uploads_max` describes.
     """
 
@@ -2034,7 +2034,7 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Learners per comparison."""
 
     computations_max: int
-    """Concurrent computations of answers that need no data, such as figures of theorems, and of documents of models.
+    """Concurrent computations of answers that need no examples, such as figures of theorems and documents of models.
     Keys share them as `uploads_max` describes.
     """
 
@@ -2210,7 +2210,9 @@ class Lineage(Struct, kw_only=True, omit_defaults=True):
     """The seeds of generated data, ascending."""
 
     sha256: list[str] | None = None
-    """The digests of sent and stored data, ascending. A session has one per body of at least two examples."""
+    """The digests of sent and stored data, ascending. A session has one per body of at least two examples, or several
+    if the body is a stream that is learnt in steps.
+    """
 
 
 class LinearHypothesis(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="linear"):
@@ -3528,7 +3530,7 @@ class SessionStopRule(Struct, kw_only=True, omit_defaults=True):
     """Name of the rule."""
 
     threshold: int | None = None
-    """Consistent examples in a row that end the session now. Null if no session is long enough."""
+    """Consistent examples in a row that end the session at present. Null if no number of them does."""
 
 
 class StatedColumn(Struct, kw_only=True, omit_defaults=True):

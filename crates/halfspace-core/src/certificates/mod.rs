@@ -179,7 +179,7 @@ impl Claim {
             Self::Unique { .. } => return None,
         };
         let is_vacuous = examples == 0 || bound > VACUOUS_ABOVE;
-        is_vacuous.then(|| format!("{ground} bound the error by no more than 1; more examples may"))
+        is_vacuous.then(|| format!("{ground} do not bound the error below 1; more examples may"))
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Classes {
     positive: String,
 }
 
-/// The labels of a body: who says what they mean.
+/// Who says what the labels of a body mean.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LabelRule {
     /// New data: the values and the request decide.
@@ -29,7 +29,7 @@ pub enum LabelRule {
     Of(Classes),
     /// A model that the request names, perhaps after the data: see [`crate::Parsed::foreign`].
     Later,
-    /// Nobody: a prediction reads over labels.
+    /// Nobody: a prediction ignores labels.
     Ignored,
 }
 

@@ -40,7 +40,7 @@ impl LabelBits {
     }
 
     /// Reads a label that stands beside an example. Known classes decide by their names. Otherwise 1 is true, and 0 or
-    /// -1 is false, of which a body uses only one. None if labels are read over.
+    /// -1 is false, of which a body uses only one. None if labels are ignored.
     ///
     /// # Errors
     /// When the label has another value, or when the body mixes 0 and -1.

@@ -220,7 +220,7 @@ fn short(number: f64) -> Result<String, String> {
         .filter(u8::is_ascii_digit)
         .count();
     if number != 0.0 && !MAGNITUDES.contains(&number.abs()) {
-        return Err(format!("a formula has no number {number:e}"));
+        return Err(format!("a formula cannot hold the number {number:e}"));
     }
     match digits <= DIGITS_MAX {
         true => Ok(format!("{number:?}").to_uppercase()),

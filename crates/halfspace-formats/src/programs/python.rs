@@ -24,12 +24,7 @@ pub(super) fn write(computation: &Computation, title: &str, sink: &mut Sink) -> 
         sink.write_str(",\n")?;
     }
     sink.write_str("]\n")?;
-    let has_names = if computation.has_names {
-        "True"
-    } else {
-        "False"
-    };
-    writeln!(sink, "HAS_NAMES = {has_names}")?;
+    writeln!(sink, "HAS_NAMES = {}", truth(computation.has_names))?;
     writeln!(sink, "FILE_COLUMNS = {}", computation.columns)?;
     writeln!(sink, "FEATURES = {}", computation.n)?;
     writeln!(sink, "REST = {}", json!(computation.rest as i64))?;
@@ -84,6 +79,10 @@ fn word(word: &Word) -> String {
     }
 }
 
+fn truth(value: bool) -> &'static str {
+    if value { "True" } else { "False" }
+}
+
 /// A literal of a whole number.
 fn whole(number: &BigInt) -> String {
     match number.bits() <= DECIMAL_BITS_MAX {
@@ -120,11 +119,7 @@ fn constants(score: &Score, sink: &mut Sink) -> fmt::Result {
             vectors(&kernel.support, sink)?;
             sink.write_str("KERNEL = [")?;
             sink.list(kernel.values.iter().map(natural))?;
-            let is_counted = if kernel.counts_agreements {
-                "True"
-            } else {
-                "False"
-            };
+            let is_counted = truth(kernel.counts_agreements);
             writeln!(sink, "]\nCOUNTS_AGREEMENTS = {is_counted}")
         }
         Score::Monomials(own) => {

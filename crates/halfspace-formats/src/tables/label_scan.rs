@@ -58,7 +58,7 @@ pub(crate) struct ReadLabels {
 }
 
 impl LabelScan {
-    /// Starts the labels of a body. `like` has the labels of an encoding. None if labels are read over.
+    /// Starts the labels of a body. `like` has the labels of an encoding. None if labels are ignored.
     ///
     /// # Errors
     /// When the request says that another value means +1 than the model or session does.

@@ -33,7 +33,7 @@ pub(crate) type InColumn = (usize, Fault);
 pub(crate) struct TableBuilder<'o> {
     options: &'o Options,
     table: TableColumns,
-    /// None if labels are read over.
+    /// None if labels are ignored.
     labels: Option<LabelScan>,
     rows: u64,
     rows_dropped: u64,
@@ -379,7 +379,7 @@ impl<'o> TableBuilder<'o> {
                 return Err((at, self.table.about(at, fault)));
             }
         }
-        let columns = &self.table.columns;
+        let (columns, before) = (&self.table.columns, self.open.len());
         self.open.retain(|&at| columns[at].is_open());
         let is_plain = matches!(self.stage, Stage::Plain(_));
         let is_feature = |&at: &usize| self.table.columns[at].no_feature().is_none();
@@ -389,7 +389,10 @@ impl<'o> TableBuilder<'o> {
                 (0, fault)
             })?;
         }
-        self.label_place = self.direct_place();
+        // While a column is open, rows are read cell by cell. The look at all columns is not repeated for each row.
+        if self.open.len() < before {
+            self.label_place = self.direct_place();
+        }
         Ok(())
     }
 

@@ -33,6 +33,9 @@ impl Word<'_> {
 /// The text of a quoted question mark. Without the quotes the word would be a missing cell.
 const QUOTED_QUESTION_MARK: &[u8] = b"'?'";
 
+const OPEN_QUOTE: &str =
+    "The quote is not closed on this line; close it, or write `\\` before a quote inside a word.";
+
 /// Scanner of one line.
 pub(crate) struct Scanner<'a> {
     line: &'a [u8],
@@ -104,10 +107,7 @@ impl<'a> Scanner<'a> {
             .iter()
             .position(|&byte| byte == quote || byte == b'\\')
         else {
-            return fail(
-                start,
-                "The quote is not closed on this line; close it, or write `\\` before a quote inside a word.",
-            );
+            return fail(start, OPEN_QUOTE);
         };
         let mut text = Cow::Borrowed(&inner[..first]);
         let mut at = first;
@@ -122,12 +122,7 @@ impl<'a> Scanner<'a> {
                     text.to_mut().push(byte);
                     at += 1;
                 }
-                _ => {
-                    return fail(
-                        start,
-                        "The quote is not closed on this line; close it, or write `\\` before a quote inside a word.",
-                    );
-                }
+                _ => return fail(start, OPEN_QUOTE),
             }
         }
         self.at = start + at + 2;

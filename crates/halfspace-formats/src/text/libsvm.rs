@@ -106,7 +106,7 @@ fn read_row(
     ended.map_err(|fault| (start, fault))
 }
 
-/// Reads a label, or reads over it. Whether the label of new data is +1 is known once all values are known.
+/// Reads a label, unless labels are ignored. Whether the label of new data is +1 is known once all values are known.
 fn read_label(token: &[u8], labels: Option<&mut LabelScan>) -> Result<Option<bool>, Fault> {
     if token.contains(&b':') {
         let shown = excerpt(token);

@@ -7,9 +7,9 @@
 //! on P(D <= d) for uniform draws from K examples holds for every other case. There are two:
 //!
 //! - A sequence with d duplicates takes m - d distinct examples in some order, and the duplicate at place i is one of
-//!   at most i - 1 examples. Hence `P(D = d) <= prod over i < m - d of (1 - i / K) * mu^d / d!` with `mu = m (m - 1) /
-//!   2K`. The product falls with m - d, so the sum over all counts up to d < mu is at most the term of d divided by `1
-//!   - d / mu`. For d = 0 the bound is exact.
+//!   at most i - 1 examples. Hence `P(D = d) <= prod over i < m - d of (1 - i / K) * mu^d / d!` with
+//!   `mu = m (m - 1) / 2K`. The product falls with m - d, so the sum over all counts up to d < mu is at most the term
+//!   of d divided by `1 - d / mu`. For d = 0 the bound is exact.
 //! - Whether an example occurs is negatively associated between examples (Dubhashi and Ranjan, 1998). The bound of
 //!   Chernoff and Hoeffding for Z = K - m + D therefore holds with the mean K p and `p = (1 - 1 / K)^m`:
 //!   `P(Z <= z) <= exp(-K KL(z / K || p))`.

@@ -228,7 +228,7 @@ static void find(char **cells, size_t count, size_t *places) {
         for (size_t k = 0; k < count; k++)
             if (strcmp(cells[k], TABLE[i].name) == 0) places[i] = k, found++;
         if (found != 1) {
-            fprintf(stderr, "the file has %zu columns %s\n", found, TABLE[i].name);
+            fprintf(stderr, "the file has %s %s\n", found == 0 ? "no column" : "several columns", TABLE[i].name);
             exit(1);
         }
     }

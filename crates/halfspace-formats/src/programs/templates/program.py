@@ -137,7 +137,8 @@ def places(row):
         names = [text(name) for name in row]
         for column in COLUMNS:
             if names.count(column["name"]) != 1:
-                raise ValueError(f"the file has {names.count(column['name'])} columns {column['name']!r}")
+                found = "several columns" if column["name"] in names else "no column"
+                raise ValueError(f"the file has {found} {column['name']!r}")
         return [names.index(column["name"]) for column in COLUMNS]
     if len(row) == FILE_COLUMNS:
         return [column["place"] for column in COLUMNS]

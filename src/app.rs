@@ -12,6 +12,7 @@ mod stores;
 pub mod terminal;
 mod watchdog;
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -258,12 +259,15 @@ impl Service {
 
     /// Answers requests and computes jobs until `stop`. Then running jobs return to the queue, open responses
     /// end and the store is closed.
+    ///
+    /// # Errors
+    /// The system gives no thread for the connections.
     pub async fn run(
         self,
         listener: TcpListener,
         operations: Option<Operations>,
         stop: CancellationToken,
-    ) {
+    ) -> io::Result<()> {
         // Clients learn why a job waits, so the process is known before the first request.
         if let Err(error) = self.jobs.report().await {
             tracing::warn!(%error, "the process could not report to the store; the report is repeated");
@@ -288,19 +292,22 @@ impl Service {
             tracing::error!(%error, "the thread for --ops-listen could not start");
         }
         let (limits, watch) = (self.serve_limits, self.watch);
-        match watchdog::serve(listener, self.router.clone(), limits, watch, stop.clone()) {
+        let served = watchdog::serve(listener, self.router.clone(), limits, watch, stop.clone());
+        let begun = match served {
             Ok(served) => {
                 let _ = tokio::join!(stopped, served);
+                Ok(())
             }
             Err(error) => {
-                tracing::error!(%error, "the thread that accepts connections could not start");
                 stop.cancel();
                 stopped.await;
+                Err(error)
             }
-        }
+        };
         operations_stop.cancel();
         upkeep.abort();
         self.jobs.store().close().await;
+        begun
     }
 }
 

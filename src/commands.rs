@@ -195,9 +195,11 @@ async fn serve(
     if let Err(error) = std::fs::write(&told, probed.to_string()) {
         tracing::warn!(%error, "`halfspace healthcheck` will not find this address");
     }
-    service.run(listener, operations, stop).await;
+    let ran = service.run(listener, operations, stop).await;
     let _ = std::fs::remove_file(&told);
-    Ok(())
+    ran.map_err(|error| {
+        format!("the thread that accepts connections could not start: {error}").into()
+    })
 }
 
 /// Reports the start in the log and on standard output.

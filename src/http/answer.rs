@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use halfspace_core::memory::{Grant, MemoryBudget};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::http::computing::{begin, defect};
 use crate::http::problem::Problem;
@@ -64,10 +64,16 @@ impl<T: Serialize + Send + Sync + 'static> IntoResponse for Json<T> {
     }
 }
 
-/// A written document with its memory, which is held until the client has the document.
-struct HeldDocument(Vec<u8>, #[expect(dead_code, reason = "held")] Grant);
+/// A value with its memory. A document keeps it until it is written, and the written bytes until the client has them.
+pub struct Held<T>(pub T, #[expect(dead_code, reason = "held")] pub Grant);
 
-impl AsRef<[u8]> for HeldDocument {
+impl<T: Serialize> Serialize for Held<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl AsRef<[u8]> for Held<Vec<u8>> {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }
@@ -87,7 +93,7 @@ pub async fn write(mut response: Response, memory: &MemoryBudget) -> Response {
         return_after(&grant);
         match grant.refused() {
             Some(refusal) => Err(Problem::from(refusal)),
-            None => Ok(HeldDocument(document.map_err(|_| defect())?, grant)),
+            None => Ok(Held(document.map_err(|_| defect())?, grant)),
         }
     });
     match written.await.unwrap_or_else(|_| Err(defect())) {

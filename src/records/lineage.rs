@@ -18,8 +18,8 @@ pub struct Lineage {
     #[serde(default)]
     #[schema(max_items = 1000)]
     pub seeds: Vec<u64>,
-    /// The digests of sent and stored data, ascending. A session has one per body of at least two examples, or several
-    /// if the body is a stream that is learnt in steps.
+    /// The digests of sent and stored data, ascending. A session has one per body of at least two examples.
+    /// Of a stream that is learnt in steps it has that of the first step.
     #[serde(default)]
     #[schema(max_items = 1000)]
     pub sha256: Vec<String>,

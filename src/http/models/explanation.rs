@@ -25,6 +25,9 @@ use crate::http::problem::{Code, Problem};
 /// Terms of an answer unless the request gives their number.
 const TERMS_DEFAULT: u32 = 20;
 
+/// Times that a busy machine may be slower than [`WORDS_PER_SECOND`] before the answer is refused.
+const SLOWDOWN_MAX: f64 = 4.0;
+
 /// Selects the terms and the format of an explanation.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -81,7 +84,7 @@ pub async fn get_model_explanation(
         let request = ExplanationRequest {
             names: model.names.features.as_deref(),
             top,
-            words_max: (limits.answer_seconds_max * WORDS_PER_SECOND) as u64,
+            words_max: (limits.answer_seconds_max / SLOWDOWN_MAX * WORDS_PER_SECOND) as u64,
         };
         let explained = memory.settled(|| explain(&model.hypothesis, request, stop));
         let explanation = explained.map_err(|interrupt| interrupted(&limits, interrupt))?;

@@ -15,7 +15,7 @@ pub mod time_limit;
 pub mod weights;
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use halfspace_core::memory;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ use crate::records::{JobId, Model, ModelId, ModelSummary, Owner, Timestamp};
 use crate::storage::{ModelFilter, StoreError};
 
 use crate::http::App;
-use crate::http::answer::Json;
+use crate::http::answer::{Held, Json};
 use crate::http::computing::compute_figure;
 use crate::http::document::declared::{FIGURE, IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathId, Query, page};
@@ -183,15 +183,14 @@ async fn of_document<T: Serialize + Send + Sync + 'static>(
     }
     let grant = app.memory().try_take(0)?;
     let work = move |_: &_| {
-        grant.settled(|| {
+        let made = grant.settled(|| {
             let values = model.document.bytes().filter(|&byte| byte == b',').count();
-            memory::need((BYTES_PER_VALUE * values + 3 * model.document.len()) as u64)?;
-            let text = serde_json::to_vec(&make(model)?);
-            text.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))
-        })
+            memory::need((BYTES_PER_VALUE * values + 2 * model.document.len()) as u64)?;
+            make(model)
+        })?;
+        Ok(Held(made, grant))
     };
-    let text = compute_figure(app, owner, work).await?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+    Ok(Json(compute_figure(app, owner, work).await?).into_response())
 }
 
 /// Parses the document of a stored model.

@@ -37,15 +37,12 @@ pub fn interrupted(limits: &Limits, interrupt: Interrupt) -> Problem {
             let limit = limits.answer_seconds_max;
             let detail = format!(
                 "This takes more computing time than answer_seconds_max allows: {limit} seconds. \
-                 For predictions without this limit, send Accept: application/x-ndjson. For an \
-                 evaluation, create a job with the task `evaluate`."
+                 Ask for less. Predictions as `Accept: application/x-ndjson` and evaluations as a \
+                 job with the task `evaluate` have no such limit."
             );
             Problem::new(Code::TOO_MUCH_WORK, detail)
         }
-        Interrupt::Cancelled | Interrupt::Suspended => Problem::new(
-            Code::STOPPING,
-            "The request ended before its answer was complete.",
-        ),
+        Interrupt::Cancelled | Interrupt::Suspended => Problem::stopped(interrupt),
         Interrupt::Unreadable => {
             Problem::new(Code::DATA_CORRUPT, "The stored examples could not be read.")
         }

@@ -9,11 +9,11 @@ use std::time::Duration;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::session::Answered;
 use halfspace_formats::{self, DataForm, Format, FormatError, FormatErrorKind, Options, Parsed};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
@@ -22,7 +22,7 @@ use crate::records::SessionId;
 use crate::records::id::SessionKind;
 
 use crate::http::App;
-use crate::http::computing;
+use crate::http::answer::Json;
 use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{BODY, EXAMPLES, SESSION, STORED, problems};
 use crate::http::extract::data_body::{DataBody, Octets};
@@ -65,6 +65,19 @@ pub struct ExampleAnswer<'a> {
 #[derive(Serialize, ToSchema)]
 pub struct ExampleAnswers<'a> {
     answers: Vec<ExampleAnswer<'a>>,
+}
+
+/// [`ExampleAnswers`], each of which is made when it is written.
+#[derive(Serialize)]
+struct LearntAnswers {
+    #[serde(rename = "answers", serialize_with = "each_answer")]
+    learnt: Learnt,
+}
+
+fn each_answer<S: Serializer>(learnt: &Learnt, serializer: S) -> Result<S::Ok, S::Error> {
+    let answers = (learnt.position + 1..).zip(&learnt.answers);
+    let classes = learnt.classes.as_ref();
+    serializer.collect_seq(answers.map(|(at, one)| ExampleAnswer::new(at, one, classes)))
 }
 
 impl<'a> ExampleAnswer<'a> {
@@ -133,11 +146,12 @@ pub async fn learn_session_examples(
     match body.format {
         Format::Json => {
             let (parsed, _permit) = read(&app, body, options).await?;
-            let writer = app.jobs.write_session(&owner, id).await?;
+            let mut writer = app.jobs.write_session(&owner, id).await?;
             let learnt = writer
                 .learn(parsed, position, WhenNotAll::LearnNone)
                 .await?;
-            document(&app, learnt).await
+            let etag = [(header::ETAG, format!("\"{}\"", learnt.stands()))];
+            Ok((etag, Json(LearntAnswers { learnt })).into_response())
         }
         Format::Ndjson => {
             options.n = Some(own_n(&options, n)?);
@@ -156,7 +170,7 @@ pub async fn learn_session_examples(
         _ => {
             options.n = Some(own_n(&options, n)?);
             let (parsed, permit) = read(&app, body, options).await?;
-            let writer = app.jobs.write_session(&owner, id).await?;
+            let mut writer = app.jobs.write_session(&owner, id).await?;
             let when_not_all = WhenNotAll::LearnFirst;
             let mut learnt = writer.learn(parsed, position, when_not_all).await?;
             drop(permit);
@@ -188,21 +202,6 @@ fn own_n(options: &Options, n: usize) -> Result<usize, Problem> {
 fn lines(answers: Answers) -> Response {
     let headers = [(header::CONTENT_TYPE, Format::Ndjson.media_type())];
     (headers, Body::from_stream(stream(answers))).into_response()
-}
-
-async fn document(app: &App, learnt: Learnt) -> Result<Response, Problem> {
-    let etag: [(HeaderName, String); 1] = [(header::ETAG, format!("\"{}\"", learnt.stands()))];
-    let write = move |_: &_| {
-        let positions = learnt.position + 1..;
-        let answers = positions.zip(&learnt.answers);
-        let classes = learnt.classes.as_ref();
-        let answers = answers.map(|(position, one)| ExampleAnswer::new(position, one, classes));
-        let answers = answers.collect();
-        serde_json::to_vec(&ExampleAnswers { answers }).map_err(|_| computing::defect())
-    };
-    let text = computing::compute(app, None, write).await?;
-    let media_type = [(header::CONTENT_TYPE, "application/json")];
-    Ok((etag, media_type, text).into_response())
 }
 
 /// Returns the position that the request expects, or `None` if the request accepts any position.

@@ -61,6 +61,8 @@ pub struct SessionWriter {
     owner: Owner,
     id: SessionId,
     slot: Arc<Slot>,
+    /// Whether the request has learnt before: its examples are then the next step of a stream.
+    has_learnt: bool,
     _lock: OwnedMutexGuard<()>,
 }
 
@@ -83,6 +85,7 @@ impl Jobs {
             owner: owner.clone(),
             id,
             slot,
+            has_learnt: false,
             _lock: lock.map_err(|_| SessionError::Busy)?,
         })
     }
@@ -112,23 +115,25 @@ impl SessionWriter {
     /// # Errors
     /// After an error no example was learnt, except perhaps after `StoreError::Unavailable`.
     pub async fn learn(
-        &self,
+        &mut self,
         parsed: Parsed,
         position: Option<u64>,
         when_not_all: WhenNotAll,
     ) -> Result<Learnt, SessionError> {
-        let Self { jobs, slot, .. } = self;
-        let mut place = jobs.fresh(slot, &self.owner, self.id).await?;
+        let mut place = self.jobs.fresh(&self.slot, &self.owner, self.id).await?;
         let parsed = Arc::new(parsed);
         for _ in 0..TRIES_MAX {
             let live = place.as_ref().ok_or(SessionError::Broken)?;
             can_learn(live, position)?;
             match self.learn_once(&mut place, &parsed, when_not_all).await? {
-                Ok(learnt) => return Ok(learnt),
+                Ok(learnt) => {
+                    self.has_learnt = true;
+                    return Ok(learnt);
+                }
                 // The position comes from the stored session, whose digest is compared.
                 Err(_) => {
                     drop(place);
-                    place = jobs.fresh(slot, &self.owner, self.id).await?;
+                    place = self.jobs.fresh(&self.slot, &self.owner, self.id).await?;
                 }
             }
         }
@@ -148,9 +153,10 @@ impl SessionWriter {
         let mut live = place.take().ok_or(SessionError::Broken)?;
         let (position, parsed) = (live.position(), Arc::clone(parsed));
         let memory = live.memory.clone();
+        let is_digested = !self.has_learnt;
         let computed = self.jobs.compute(&memory, move |memory, run| {
-            let learnt =
-                memory.resettled(|| learn_in_memory(&mut live, &parsed, when_not_all, run));
+            let learnt = memory
+                .resettled(|| learn_in_memory(&mut live, &parsed, when_not_all, is_digested, run));
             (live, learnt)
         });
         let (mut live, learnt) = computed.await?;
@@ -229,6 +235,7 @@ fn learn_in_memory(
     live: &mut Live,
     parsed: &Parsed,
     when_not_all: WhenNotAll,
+    is_digested: bool,
     run: &Run,
 ) -> Result<(Learnt, LogEntry), NotLearnt> {
     let position = live.position();
@@ -255,8 +262,9 @@ fn learn_in_memory(
         let position = live.position();
         rest = Some(SessionError::Ended { position, end });
     }
-    // A data set of one example is not worth 32 bytes.
-    let sent = (data.examples() > 1).then(|| digest(&named));
+    // A data set of one example is not worth 32 bytes. The steps of a stream are parts of data, at bounds that the
+    // network gives, so their digests would recognise nothing.
+    let sent = (is_digested && data.examples() > 1).then(|| digest(&named));
     let entry = live.log_entry(data, last, sent);
     let names = &mut live.record.spec.names;
     names.classes = classes;

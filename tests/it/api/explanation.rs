@@ -83,7 +83,7 @@ fn noise() -> String {
 
 #[tokio::test]
 async fn an_answer_in_little_time_has_fewer_literals() {
-    let service = Service::with(&["--answer-seconds-max", "0.6"]).await;
+    let service = Service::with(&["--answer-seconds-max", "2.4"]).await;
     let learner = "kernel-perceptron/train?labels=first&max_passes=1";
     let path = trained(&service, learner, &noise()).await;
     let explanation = explained(&service, &path, "").await;

@@ -178,7 +178,10 @@ impl Visitor<'_> for Base64Visitor {
             )));
         }
         STANDARD.decode(text).map(Base64).map_err(|error| {
-            let detail = format!("The string is not base64: {error}. Write it in the standard alphabet of RFC 4648, with padding.");
+            let detail = format!(
+                "The string is not base64: {error}. Write it in the standard alphabet of RFC 4648, \
+                 with padding."
+            );
             scope::raise(Fault::new(FormatErrorKind::BadBase64, detail))
         })
     }

@@ -287,7 +287,7 @@ impl ColumnScan {
                 false => odd.text.to_string(),
             };
             let detail = format!(
-                "has {number_cells} numbers and {word_cells} other cells, such as {shown} in row {row}; \
+                "has {number_cells} numbers beside other cells ({word_cells}), such as {shown} in row {row}; \
                  `missing_values={word}` reads such cells as missing, and `kinds=` with the kind nominal reads every \
                  value as a word"
             );

@@ -447,9 +447,12 @@ impl<'o> TableBuilder<'o> {
 
     /// Starts the scan with the rows so far.
     fn scan(&mut self) -> Result<(), FormatError> {
-        let unused = Stage::Refused;
-        let Stage::Plain(plain) = std::mem::replace(&mut self.stage, unused) else {
-            return Ok(());
+        let plain = match std::mem::replace(&mut self.stage, Stage::Refused) {
+            Stage::Plain(plain) => plain,
+            stage => {
+                self.stage = stage;
+                return Ok(());
+            }
         };
         let PlainRows {
             builder,

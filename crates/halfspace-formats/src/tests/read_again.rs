@@ -404,7 +404,7 @@ fn a_few_words_in_a_column_of_numbers_need_an_option() {
     let error = refusal(Format::Csv, body.as_bytes(), &Options::default());
     assert_eq!(error.kind, FormatErrorKind::TableOption);
     for told in [
-        "4 numbers and 1 other cells",
+        "4 numbers beside other cells (1)",
         "`N/A` in row 3",
         "`missing_values=N/A`",
         "`kinds=`",
@@ -445,7 +445,7 @@ fn a_few_words_in_a_column_of_numbers_need_an_option() {
         &Options::default(),
     );
     assert!(
-        error.detail.contains("40 numbers and 1 other cells"),
+        error.detail.contains("40 numbers beside other cells (1)"),
         "{error}"
     );
 }

@@ -7,8 +7,10 @@ use std::hint::black_box;
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::Format;
-use halfspace_instructions::{Sample, body, learn, products, read, read_tensor, sample, store};
+use halfspace_formats::{Format, Options};
+use halfspace_instructions::{
+    Sample, body, learn, products, read, read_tensor, sample, stated_table, store,
+};
 
 fn formatted(format: Format, name: &str) -> (Format, Vec<u8>) {
     (format, body(name))
@@ -28,6 +30,15 @@ fn formatted(format: Format, name: &str) -> (Format, Vec<u8>) {
 #[bench::npy_bools(Format::Npy, "npy_bools")]
 fn reader((format, body): (Format, Vec<u8>)) -> Data {
     black_box(read(format, black_box(&body)))
+}
+
+#[library_benchmark(setup = stated_table)]
+#[bench::csv()]
+fn stated_columns((body, options): (Vec<u8>, [Options; 2])) -> [Data; 2] {
+    options.map(|options| {
+        let parsed = halfspace_formats::parse(Format::Csv, black_box(&*body), &options);
+        black_box(parsed.expect("a table").data)
+    })
 }
 
 #[library_benchmark(setup = body)]
@@ -79,5 +90,5 @@ fn sums(data: Data) -> Vec<i64> {
     black_box(products(black_box(&data)))
 }
 
-library_benchmark_group!(name = all; benchmarks = reader, tensor, stored_form, digest, learner, sums);
+library_benchmark_group!(name = all; benchmarks = reader, stated_columns, tensor, stored_form, digest, learner, sums);
 main!(library_benchmark_groups = all);

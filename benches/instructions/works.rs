@@ -20,7 +20,9 @@ use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::engine::task::{Input, Task};
 use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
-use halfspace_formats::{Format, LabelsColumn, Options, parse, write_blocks};
+use halfspace_formats::{
+    Format, KindName, LabelsColumn, Options, TableOptions, parse, write_blocks,
+};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -28,6 +30,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const FEATURES: usize = 128;
 /// Examples of a body.
 const EXAMPLES: usize = 400;
+/// Columns of a table whose options name them.
+const STATED_COLUMNS: usize = 30_000;
 
 fn random() -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(1)
@@ -78,7 +82,7 @@ pub fn body(name: &str) -> Vec<u8> {
                 let _ = write!(line, "{:.17}", random.random::<f64>());
             });
         }),
-        "csv_words" => lines(&head(|column| format!("a{column}")), |line, random| {
+        "csv_words" => lines(&head(FEATURES), |line, random| {
             cells(line, random, |line, random| {
                 line.push_str(
                     ["fibrous", "smooth", "scaly", "silky-white"][random.random_range(0..4)],
@@ -117,9 +121,12 @@ pub fn body(name: &str) -> Vec<u8> {
     }
 }
 
-fn head(name: impl Fn(usize) -> String) -> String {
-    let names: Vec<_> = (0..FEATURES).map(name).collect();
-    format!("class,{}\n", names.join(","))
+fn names(columns: usize) -> Vec<String> {
+    (0..columns).map(|column| format!("a{column}")).collect()
+}
+
+fn head(columns: usize) -> String {
+    format!("class,{}\n", names(columns).join(","))
 }
 
 fn npy(descr: &str, value: impl Fn(&mut Xoshiro256PlusPlus) -> Vec<u8>) -> Vec<u8> {
@@ -162,15 +169,37 @@ fn tensor(datatype: &str, value: impl Fn(&mut String, &mut Xoshiro256PlusPlus)) 
     .into_bytes()
 }
 
+/// A table of one row, and options that name each of its columns and every other one. A search through all columns for
+/// each name would multiply the count.
+pub fn stated_table() -> (Vec<u8>, [Options; 2]) {
+    let names = names(STATED_COLUMNS);
+    let body = head(STATED_COLUMNS) + "0" + &",1".repeat(STATED_COLUMNS) + "\n";
+    let kinds = TableOptions {
+        kinds: names
+            .iter()
+            .map(|name| (name.clone(), KindName::Number))
+            .collect(),
+        ..TableOptions::default()
+    };
+    let ignore = TableOptions {
+        ignore: names.into_iter().step_by(2).collect(),
+        ..TableOptions::default()
+    };
+    let options = [kinds, ignore].map(|table| Options {
+        labels: Some(LabelsColumn::First),
+        table,
+        ..Options::default()
+    });
+    (body.into_bytes(), options)
+}
+
 /// Reads a body.
 pub fn read(format: Format, body: &[u8]) -> Data {
     let options = Options {
         labels: (format == Format::Csv).then_some(LabelsColumn::First),
         ..Options::default()
     };
-    parse(format, body, &options)
-        .expect("a good body")
-        .data
+    parse(format, body, &options).expect("a good body").data
 }
 
 /// Reads a request with a tensor.

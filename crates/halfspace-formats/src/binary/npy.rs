@@ -13,6 +13,7 @@ use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::stored::spool::Spool;
+use crate::text::numbers::shortest;
 use crate::{LabelsColumn, Options, Parsed};
 
 /// Doubles represent all integers up to this magnitude.
@@ -154,7 +155,7 @@ impl NpyLayout {
         };
         let mut label = None;
         if let Some(column) = self.label {
-            let read = builder.label(value(column)?.to_string().as_bytes());
+            let read = builder.label(shortest(value(column)?).as_bytes());
             label = read.map_err(|fault| fault.placed(Some(cell(column))))?;
         }
         let is_bits =

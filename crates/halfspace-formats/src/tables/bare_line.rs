@@ -6,7 +6,7 @@
 use halfspace_core::bits::{WORD_BITS, words_for};
 use memchr::{memchr, memchr2, memrchr};
 
-use crate::text::numbers::{four_bits, is_respelled, number_prefix};
+use crate::text::numbers::{are_respelled, four_bits, number_prefix};
 
 /// The bytes of eight characters in which every second one is a `0`.
 const ZEROS: u64 = u64::from_le_bytes([b'0', 0, b'0', 0, b'0', 0, b'0', 0]);
@@ -94,8 +94,8 @@ impl<'l> BareLine<'l> {
     }
 
     /// Whether the text of one of these numbers of the line may be longer than the shortest one.
-    pub(crate) fn is_respelled(&self, values: &[f64]) -> bool {
-        is_respelled(self.features, values)
+    pub(crate) fn are_respelled(&self, values: &[f64]) -> bool {
+        are_respelled(self.features, values)
     }
 
     /// Reads `n` numbers. Returns whether the line has exactly these cells.

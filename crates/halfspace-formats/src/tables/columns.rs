@@ -477,15 +477,15 @@ impl TableColumns {
             None => ColumnKind::Number,
         };
         let columns = self.features().enumerate();
-        let columns = columns.map(|(feature, at)| Ok((at, kind(feature), false)));
-        self.describe(label, memory::collect(columns)?, missing)
+        let columns = columns.map(|(feature, at)| (at, kind(feature), false));
+        self.describe(label, columns, missing)
     }
 
     /// Describes a table with the kinds of its columns with features, and whether they have missing cells.
     pub(crate) fn describe(
         &self,
         label: Option<LabelEncoding>,
-        kinds: Vec<(usize, ColumnKind, bool)>,
+        kinds: impl IntoIterator<Item = (usize, ColumnKind, bool)>,
         missing: MissingCells,
     ) -> Result<TableEncoding, NoMemory> {
         let mut next = 0;

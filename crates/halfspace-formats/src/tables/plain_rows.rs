@@ -65,7 +65,7 @@ pub(crate) fn set_row(
         return false;
     }
     if plain.is_open && !plain.is_respelled {
-        plain.is_respelled = line.is_respelled(values);
+        plain.is_respelled = line.are_respelled(values);
     }
     plain.builder.set_numbers(values)
 }
@@ -123,7 +123,7 @@ pub(crate) fn plain_row<'c>(
         if plain.is_open && is_code(text) {
             return Ok(Some(feature));
         }
-        plain.is_respelled |= plain.is_open && is_respelled(text, &[value]);
+        plain.is_respelled |= plain.is_open && is_respelled(text, value);
         let (builder, columns) = (&mut plain.builder, &plain.columns);
         let in_column = |fault| (at, with_thermometer(fault));
         if builder.zeros(feature - next).map_err(in_column)? {

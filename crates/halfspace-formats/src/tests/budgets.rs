@@ -143,10 +143,10 @@ fn columns_times_bins_are_refused_before_the_thresholds_are_sought() {
     assert!(peak < 24 << 20, "{peak}");
 }
 
-/// A search for each column would not end within the time of the tests.
+/// That each search is one pass over the columns shows in the instruction counts: see the work `stated_columns`.
 #[test]
 fn stated_columns_are_found_in_one_pass() {
-    const COLUMNS: usize = 60_000;
+    const COLUMNS: usize = 30_000;
     let names = (0..COLUMNS).map(|at| format!("{at}c"));
     let options = |kind: KindName, ignore: Vec<String>| Options {
         labels: Some(LabelsColumn::First),

@@ -499,8 +499,12 @@ fn read_item(item: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {
 }
 
 fn read_y(y: &str, builder: &mut SampleBuilder) -> Result<Option<bool>, Fault> {
-    match serde_json::from_str::<String>(y) {
-        Ok(text) => builder.label(text.as_bytes()),
-        Err(_) => builder.label(y.as_bytes()),
+    // A failed parse would make an error for each number.
+    let text = y
+        .starts_with('"')
+        .then(|| serde_json::from_str::<String>(y));
+    match text {
+        Some(Ok(text)) => builder.label(text.as_bytes()),
+        _ => builder.label(y.as_bytes()),
     }
 }

@@ -1,5 +1,7 @@
 //! Decimal numbers in text: one parser for the values and labels of all text formats except JSON documents.
 
+use std::borrow::Cow;
+
 use memchr::{memchr_iter, memchr3};
 
 use crate::error::{Fault, FormatErrorKind, excerpt};
@@ -44,16 +46,47 @@ pub(crate) fn parse_number(text: &[u8]) -> Result<f64, NumberFault> {
     }
 }
 
-/// Whether one of the whole numbers in this text may have a shorter spelling, such as 5 for `5.0`.
-pub(crate) fn is_respelled(text: &[u8], values: &[f64]) -> bool {
-    /// Whole numbers below this bound are doubles, whose digits are their own.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    let is_other = |value: &f64| value.abs() >= EXACT || *value == 0.0 && value.is_sign_negative();
+/// The shortest text of a number. The numbers that most labels are need no conversion.
+pub(crate) fn shortest(number: f64) -> Cow<'static, str> {
+    match number {
+        1.0 => "1".into(),
+        0.0 => "0".into(),
+        -1.0 => "-1".into(),
+        _ => number.to_string().into(),
+    }
+}
+
+/// Whether a whole number with this text may have a shorter one, such as 5 for `5.0`.
+pub(crate) fn is_respelled(text: &[u8], value: f64) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    is_whole(value) && (!has_own_digits(value) || !digits.iter().all(u8::is_ascii_digit))
+}
+
+/// Whether [`is_respelled`] holds for one of the numbers of a line.
+pub(crate) fn are_respelled(line: &[u8], values: &[f64]) -> bool {
+    let fractions = values.iter().filter(|value| !is_whole(**value)).count();
+    if fractions == values.len() {
+        return false;
+    }
     // Each fraction has one point.
-    let fractions = values.iter().filter(|value| value.fract() != 0.0).count();
-    memchr_iter(b'.', text).count() != fractions
-        || memchr3(b'+', b'e', b'E', text).is_some()
-        || values.iter().any(is_other)
+    memchr_iter(b'.', line).count() != fractions
+        || memchr3(b'+', b'e', b'E', line).is_some()
+        || !values.iter().all(|value| has_own_digits(*value))
+}
+
+/// Whether the digits of a whole number are those of its shortest text.
+fn has_own_digits(value: f64) -> bool {
+    /// Whole numbers below this bound are doubles.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    value.abs() < EXACT && (value != 0.0 || value.is_sign_positive())
+}
+
+/// Whether a finite number is whole. Unlike `f64::fract` this calls no function, and several numbers are tested at once.
+fn is_whole(value: f64) -> bool {
+    /// From this bound on all doubles are whole. A smaller number loses its fraction in a sum with the bound.
+    const ALL_WHOLE: f64 = 4_503_599_627_370_496.0;
+    let size = value.abs();
+    (size >= ALL_WHOLE) | (size + ALL_WHOLE - ALL_WHOLE == size)
 }
 
 /// Reads four numbers that are `0` or `1` from eight bytes. `pattern` holds four zeros, each with a delimiter behind.
@@ -160,6 +193,31 @@ mod tests {
             let known = number.parse::<f64>().ok().filter(|value| value.is_finite());
             let bits = |(value, length): (f64, usize)| (value.to_bits(), length);
             prop_assert_eq!(read.map(bits), known.map(|value| bits((value, number.len()))));
+        }
+    }
+
+    #[test]
+    fn whole_numbers_with_longer_texts_are_respelled() {
+        for (text, expected) in [
+            ("0", false),
+            ("-5", false),
+            ("4503599627370497", false),
+            ("9007199254740991", false),
+            ("9007199254740993", true),
+            ("4503599627370496.5", true),
+            ("-0", true),
+            ("+5", true),
+            ("5.0", true),
+            ("5e0", true),
+            ("0.50", false),
+            ("4503599627370495.5", false),
+            ("5e-1", false),
+        ] {
+            let value = parse_number(text.as_bytes()).expect("a number");
+            let line = format!("0.25,{text}");
+            assert_eq!(is_respelled(text.as_bytes(), value), expected, "{text}");
+            let of_line = are_respelled(line.as_bytes(), &[0.25, value]);
+            assert_eq!(of_line, expected, "{line}");
         }
     }
 

@@ -2210,8 +2210,8 @@ class Lineage(Struct, kw_only=True, omit_defaults=True):
     """The seeds of generated data, ascending."""
 
     sha256: list[str] | None = None
-    """The digests of sent and stored data, ascending. A session has one per body of at least two examples, or several
-    if the body is a stream that is learnt in steps.
+    """The digests of sent and stored data, ascending. A session has one per body of at least two examples. Of a stream
+    that is learnt in steps it has that of the first step.
     """
 
 

@@ -400,6 +400,7 @@ fn jobs_config(settings: &Settings) -> JobsConfig {
         lease_seconds: settings.lease_seconds,
         attempts_max: limits.attempts_max,
         seconds_default: limits.seconds_max.min(SECONDS_DEFAULT),
+        answer_seconds_max: limits.answer_seconds_max,
         resident_bytes_max: limits.resident_bytes_max,
         retention_days: settings.retention_days,
         checkpoint_every: Duration::from_secs(settings.checkpoint_seconds.into()),

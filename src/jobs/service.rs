@@ -56,6 +56,8 @@ pub struct JobsConfig {
     pub attempts_max: u32,
     /// Time limit, in seconds of computing, for a job that names none.
     pub seconds_default: f64,
+    /// Time limit, in seconds, for the examples of one request to a session.
+    pub answer_seconds_max: f64,
     /// Largest stored data, in bytes, that a job holds in memory as a whole. Larger data are read in parts.
     pub resident_bytes_max: u64,
     /// How long ended jobs are kept.
@@ -86,6 +88,7 @@ impl Default for JobsConfig {
             lease_seconds: 15,
             attempts_max: 5,
             seconds_default: SECONDS_DEFAULT,
+            answer_seconds_max: 60.0,
             resident_bytes_max: 64 << 20,
             retention_days: 30,
             checkpoint_every: Duration::from_secs(30),

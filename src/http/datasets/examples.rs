@@ -73,6 +73,9 @@ pub struct ExamplePage {
 /// Returns a page of the examples of a dataset in stored order.
 ///
 /// `Accept` or `format` selects the format.
+/// Labels are 1 and -1, also where the classes have names. A model whose classes are named 1 and 2 reads the label 1 by
+/// its name, so evaluate such a dataset by its id.
+///
 /// You can upload an answer in a line format again and get the same data. In CSV and LIBSVM the label comes
 /// first, so upload CSV with `labels=first`. CSV has a row of names if the features have names; upload such a page with
 /// `labels=first&header=true`. Upload CSV or LIBSVM without labels with `labels=none`. LIBSVM omits zeros, so also

@@ -138,6 +138,24 @@ fn granted<T>(
     }
 }
 
+/// Ends the reading of a body when its request is gone, because the pool does not.
+struct EndOnDrop(Option<Grant>);
+
+impl EndOnDrop {
+    /// The work has ended.
+    fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        if let Some(grant) = &self.0 {
+            grant.end_time();
+        }
+    }
+}
+
 /// Reads a body as a stream in the blocking pool, under a permit of the owner. A small body of little work
 /// needs no permit. A small body is parsed on the spot if the work is proportional to the bytes or takes microseconds.
 ///
@@ -198,6 +216,7 @@ pub async fn read<T: Send + 'static>(
         Effort::Streamed(_) => f64::INFINITY,
         _ => app.limits.read_seconds_max,
     };
+    let reading = EndOnDrop(Some(grant.clone()));
     let parsed = computing::begin(None, move || {
         granted(&grant, seconds_max, || {
             let source = FrameReader::new(receiver, sent);
@@ -211,6 +230,7 @@ pub async fn read<T: Send + 'static>(
     });
     let fed = frames.feed(sender).await;
     let parsed = parsed.await.map_err(|_| computing::defect())?;
+    reading.disarm();
     fed?;
     parsed
 }
@@ -257,8 +277,10 @@ pub async fn make_examples<T: Send + 'static>(
 ) -> Result<(T, Grant), Problem> {
     let grant = app.memory().try_take(0)?;
     let (held, seconds_max) = (grant.clone(), app.limits.read_seconds_max);
+    let making = EndOnDrop(Some(held.clone()));
     let parsed = computing::begin(None, move || granted(&grant, seconds_max, parse));
     let parsed = parsed.await.map_err(|_| computing::defect())??;
+    making.disarm();
     Ok((parsed, held))
 }
 

@@ -79,8 +79,8 @@ pub enum SessionError {
     Busy,
     /// The computation exceeded its time limit.
     #[error(
-        "learning these examples takes longer than the limit of {seconds} seconds per request; \
-         send fewer examples"
+        "learning these examples takes longer than answer_seconds_max, {seconds} seconds; send \
+         fewer examples at once"
     )]
     TooLong { seconds: f64 },
     /// A quota would be exceeded.
@@ -450,7 +450,7 @@ impl Jobs {
         if self.stopping.is_cancelled() {
             return SessionError::Stopping;
         }
-        let seconds = self.config.seconds_default;
+        let seconds = self.config.answer_seconds_max;
         SessionError::TooLong { seconds }
     }
 
@@ -474,7 +474,7 @@ impl Jobs {
             let _permit = permit;
             work(inside, &outside)
         });
-        let limit = Duration::try_from_secs_f64(self.config.seconds_default);
+        let limit = Duration::try_from_secs_f64(self.config.answer_seconds_max);
         let done = tokio::select! {
             done = &mut handle => Some(done),
             () = tokio::time::sleep(limit.unwrap_or(Duration::MAX)) => {

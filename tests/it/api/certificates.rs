@@ -207,7 +207,7 @@ async fn a_session_without_examples_has_no_certificate() {
     for kind in ["survival", "progressive"] {
         let why = certificate(&session, kind).unwrap_err();
         assert!(
-            why.starts_with('0') && why.contains("no more than 1"),
+            why.starts_with('0') && why.contains("do not bound the error below 1"),
             "{why}"
         );
     }

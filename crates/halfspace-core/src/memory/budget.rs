@@ -293,6 +293,11 @@ impl Grant {
         self.settled(work)
     }
 
+    /// Ends the time of the work, whose result nobody awaits any more.
+    pub fn end_time(&self) {
+        self.0.is_late.store(true, Ordering::Relaxed);
+    }
+
     /// Whether work inside [`Self::within_time`] found its time over.
     pub fn is_late(&self) -> bool {
         self.0.is_late.load(Ordering::Relaxed)
@@ -764,6 +769,13 @@ mod tests {
         });
         assert!(calls < CALLS_BETWEEN_LOOKS as usize, "{calls}");
         assert!(grant.is_late() && grant.within(check).is_err());
+        let abandoned = budget.try_take(MIB).expect("room");
+        let rest = abandoned.within(|| {
+            assert_eq!(check(), Ok(()));
+            abandoned.end_time();
+            check()
+        });
+        assert!(rest.is_err());
         let other = budget.try_take(MIB).expect("room");
         assert_eq!(other.within(|| (0..1000).try_for_each(|_| check())), Ok(()));
     }

@@ -4,6 +4,7 @@
 //! vector u satisfies y <u, x> >= xi for every example. `learners::novikoff` has the formula and applies the
 //! bound to runs.
 
+use crate::learners::engine::bound::on_whole_numbers;
 use crate::learners::linear::novikoff;
 
 use super::{MistakeBound, OutOfRange, check_positive};
@@ -23,7 +24,7 @@ pub fn bound(radius: f64, norm: f64, margin: f64) -> Result<MistakeBound, OutOfR
     // A square may exceed the range of f64 although the bound does not.
     let value = if is_precise { direct } else { libm::exp2(log2) };
     Ok(MistakeBound {
-        value: Some(value).filter(|value| value.is_normal()),
+        value: Some(on_whole_numbers(value)).filter(|value| value.is_normal()),
         log2,
     })
 }

@@ -263,12 +263,13 @@ impl TableColumns {
         if let Some(encoding) = given
             && let Some(label) = &encoding.label
         {
-            let found = match self.has_header && encoding.header {
-                true => self
+            let found = match (self.has_header, encoding.header) {
+                (true, true) => self
                     .columns
                     .iter()
                     .position(|column| column.name == label.column),
-                false => Some(label.index as usize - 1).filter(|&at| at <= last),
+                (true, false) => return Err(self.no_label_among_names()),
+                (false, _) => Some(label.index as usize - 1).filter(|&at| at <= last),
             };
             let missing = || {
                 let detail = format!(
@@ -315,6 +316,19 @@ impl TableColumns {
                 Err(Fault::new(FormatErrorKind::TableOption, detail))
             }
         }
+    }
+
+    /// The fault of a table with names whose encoding knows the label column by its place only. The columns of another
+    /// file may have another order.
+    fn no_label_among_names(&self) -> Fault {
+        let last = self.said(self.columns.len() - 1);
+        let detail = format!(
+            "The table has names, but the table of the encoding had none, so nothing tells which column holds the \
+             labels; name it, as in `labels={last}`, or say `labels=none`. The columns are {}. If the first row is an \
+             example, say `header=false`.",
+            self.listed()
+        );
+        Fault::new(FormatErrorKind::TableOption, detail)
     }
 
     /// The fault of a table without names whose label column nobody named.

@@ -81,7 +81,8 @@ fn has_own_digits(value: f64) -> bool {
     value.abs() < EXACT && (value != 0.0 || value.is_sign_positive())
 }
 
-/// Whether a finite number is whole. Unlike `f64::fract` this calls no function, and several numbers are tested at once.
+/// Whether a finite number is whole. Unlike `f64::fract` this calls no function, and several numbers are tested at
+/// once.
 fn is_whole(value: f64) -> bool {
     /// From this bound on all doubles are whole. A smaller number loses its fraction in a sum with the bound.
     const ALL_WHOLE: f64 = 4_503_599_627_370_496.0;

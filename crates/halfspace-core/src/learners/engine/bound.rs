@@ -32,6 +32,17 @@ impl Bound {
     }
 }
 
+/// A bound on a number of mistakes that was computed with a relative error below 2^-36. If a whole number is so near,
+/// it is the bound: 45.99999999999999 in place of 46 would forbid the last mistake.
+pub fn on_whole_numbers(computed: f64) -> f64 {
+    const ERROR_MAX: f64 = 1.0 / (1_u64 << 36) as f64;
+    let whole = computed.round();
+    match (computed - whole).abs() <= computed * ERROR_MAX {
+        true => whole,
+        false => computed,
+    }
+}
+
 /// Divides two whole numbers. Returns the quotient and no logarithm, or only the binary logarithm if the
 /// quotient exceeds the range of `f64`.
 pub fn ratio(numerator: &BigUint, denominator: &BigUint) -> (Option<f64>, Option<f64>) {
@@ -54,6 +65,18 @@ pub fn leading(number: &BigUint) -> (f64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rounding_does_not_forbid_the_last_mistake() {
+        for whole in [1.0_f64, 46.0, 1e9] {
+            for computed in [whole.next_down(), whole, whole.next_up()] {
+                assert_eq!(on_whole_numbers(computed), whole);
+            }
+        }
+        assert_eq!(on_whole_numbers(45.999), 45.999);
+        assert_eq!(on_whole_numbers(f64::INFINITY), f64::INFINITY);
+        assert_eq!(on_whole_numbers(1e-300), 1e-300);
+    }
 
     #[test]
     fn a_quotient_is_a_number_or_else_its_logarithm() {

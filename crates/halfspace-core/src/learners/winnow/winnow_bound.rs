@@ -9,6 +9,8 @@
 //! removes at least (1 - 1 / alpha) theta. If theta < 1, a relevant weight reaches theta from the start.
 //! Then there are no promotions and the first term alone is the bound.
 
+use crate::learners::engine::bound::on_whole_numbers;
+
 /// The bound on the mistakes for alpha > 1, theta > 0, N = `features` and k = `relevant`. With negated
 /// literals, N counts every feature twice. The bound is infinite if N / theta leaves the range of f64.
 pub fn mistakes(alpha: f64, theta: f64, features: f64, relevant: f64) -> f64 {
@@ -23,10 +25,10 @@ pub fn mistakes_by_logarithm(alpha: f64, ln_theta: f64, features: f64, relevant:
 
 fn sum(alpha: f64, features_over_theta: f64, ln_theta: f64, relevant: f64) -> f64 {
     let demotions = alpha / (alpha - 1.0) * features_over_theta;
-    if ln_theta < 0.0 {
-        return demotions;
-    }
-    demotions + relevant * (alpha + 1.0) * (1.0 + ln_theta / libm::log(alpha))
+    on_whole_numbers(match ln_theta < 0.0 {
+        true => demotions,
+        false => demotions + relevant * (alpha + 1.0) * (1.0 + ln_theta / libm::log(alpha)),
+    })
 }
 
 #[cfg(test)]

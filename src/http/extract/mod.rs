@@ -82,19 +82,36 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         // The deserializer notices a repeated field but does not name the field.
-        query_pairs(parts.uri.query())?;
+        let given = query_pairs(parts.uri.query())?;
         let pairs = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
         let fields = serde_urlencoded::Deserializer::new(pairs);
         let read = serde_path_to_error::deserialize(fields);
         read.map(Self).map_err(|error| {
             let name = error.path().to_string();
             let detail = error.into_inner().to_string();
+            let value = given.iter().find(|(known, _)| *known == name);
+            let detail = number_fault(&detail, value.map_or("", |(_, value)| value)).unwrap_or(detail);
             match name.as_str() {
                 "." => Problem::new(Code::INVALID_PARAMETER, detail),
                 name => Problem::parameter(Code::INVALID_PARAMETER, name, detail),
             }
         })
     }
+}
+
+/// Says what the standard library says of a text that is no number of the type, in the terms of a client.
+fn number_fault(detail: &str, value: &str) -> Option<String> {
+    let must = match detail {
+        "invalid digit found in string" => "a whole number from 0",
+        "invalid float literal" => "a number, such as 0.05 or 1e-9",
+        "number too large to fit in target type" => "a number that the parameter can hold",
+        "cannot parse integer from empty string" | "cannot parse float from empty string" => {
+            return Some("the value is missing; give a number".to_owned());
+        }
+        _ => return None,
+    };
+    let shown: String = value.chars().take(40).collect();
+    Some(format!("`{shown}` must be {must}"))
 }
 
 /// A check that the query is empty, so that no parameter is ignored silently.

@@ -17,9 +17,17 @@ use crate::http::extract::{Caller, PathId, Query};
 use crate::http::models::examples::model_in_path;
 use crate::http::problem::{Code, Problem};
 
-/// What is left to a client whose program is refused.
-const WAY_OUT: &str = "Other languages have other limits, Python the fewest. GET /v1/models/{id}/weights.npy returns \
-                       linear weights as an array, and GET /v1/models/{id} every hypothesis as JSON.";
+/// What is left to a client whose program is refused in this language.
+fn way_out(language: Language) -> String {
+    let others = match language {
+        Language::Python => "",
+        _ => "Other languages have other limits, Python the fewest. ",
+    };
+    format!(
+        "{others}GET /v1/models/{{id}}/weights.npy returns linear weights as an array, and GET /v1/models/{{id}} \
+         every hypothesis as JSON."
+    )
+}
 
 /// Selects the language of a program.
 #[derive(Deserialize, IntoParams)]
@@ -103,7 +111,8 @@ pub async fn get_model_code(
         let source = memory.settled(|| program.source(language));
         source.map_err(|refusal| match refusal {
             NoProgram::Inexact(inexact) => {
-                Problem::new(Code::INEXACT_PROGRAM, format!("{inexact}. {WAY_OUT}"))
+                let detail = format!("{inexact}. {}", way_out(language));
+                Problem::new(Code::INEXACT_PROGRAM, detail)
             }
             NoProgram::NoMemory(full) => full.into(),
         })

@@ -29,6 +29,10 @@ use crate::http::sessions::examples::{LINES_MAX, of_session};
 const STEP_LINES_MAX: u64 = 4096;
 const STEP_FEATURES_MAX: u64 = 1 << 20;
 
+/// Features of the lines that are read before other tasks get the thread. Reading them takes some tenths of a
+/// millisecond.
+const READ_FEATURES_MAX: u64 = 1 << 16;
+
 /// A stream, the session that learns from it, and the answers.
 pub struct Feed {
     app: App,
@@ -42,6 +46,8 @@ pub struct Feed {
     memory: Grant,
     answers: Answers,
     step_lines: u64,
+    /// Largest number of lines that are read at once.
+    read_lines: u64,
     /// Position that the session must have. `None` before the first example of a request that accepts any
     /// position.
     position: Option<u64>,
@@ -79,6 +85,7 @@ impl Feed {
             memory: app.memory().try_take(0)?,
             answers,
             step_lines: (STEP_FEATURES_MAX / n).clamp(1, STEP_LINES_MAX),
+            read_lines: (READ_FEATURES_MAX / n).clamp(1, STEP_LINES_MAX),
             position: None,
             stands: 0,
         })
@@ -146,10 +153,10 @@ impl Feed {
             lines + 1
         };
         while self.portions.lines() < last {
-            let wanted = last - self.portions.lines();
+            let wanted = (last - self.portions.lines()).min(self.read_lines);
             let read = self.memory.resettled(|| self.portions.read(wanted));
             match read.map_err(of_session)? {
-                // Blank lines may never end, and other tasks need this thread.
+                // Other tasks need this thread, and blank lines may never end.
                 Supply::More => tokio::task::yield_now().await,
                 Supply::Pending => match self.frames.next().now_or_never() {
                     Some(frame) => self.supply(frame)?,

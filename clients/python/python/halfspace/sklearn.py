@@ -18,6 +18,7 @@ import sys
 import threading
 from fractions import Fraction
 from functools import cache, lru_cache
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,8 @@ class _Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         options: dict[str, Any] = {str(self._names.get(name, name)): value for name, value in params.items()}
         draws = X.shape[0] if self._learner == "pocket" or params.get("order") == "random" else 1
+        if self.max_passes is not None and not (isinstance(self.max_passes, Integral) and self.max_passes >= 1):
+            raise ValueError(f"max_passes is {self.max_passes!r}; give a whole number from 1, or None")
         limit = None if self.max_passes is None else int(self.max_passes) * draws
         options.update(seed=seed, max_passes=limit, max_mistakes=limit if draws > 1 else None)
         is_real = self.numbers == "real"

@@ -147,4 +147,15 @@ mod tests {
         drop(response);
         assert_eq!(memory.taken(), 0);
     }
+
+    #[tokio::test]
+    async fn a_long_document_without_memory_is_to_be_asked_for_again() {
+        let memory = MemoryBudget::new(64 << 20);
+        let _others = memory.try_take(52 << 20).expect("room");
+        let location = [(header::LOCATION, "/v1/jobs/1")];
+        let long = (location, Json("x".repeat(8 << 20))).into_response();
+        let refused = write(long, &memory).await;
+        assert_eq!(refused.status(), 503);
+        assert_eq!(refused.headers()[header::LOCATION], "/v1/jobs/1");
+    }
 }

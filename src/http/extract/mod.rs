@@ -90,7 +90,8 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
             let name = error.path().to_string();
             let detail = error.into_inner().to_string();
             let value = given.iter().find(|(known, _)| *known == name);
-            let detail = number_fault(&detail, value.map_or("", |(_, value)| value)).unwrap_or(detail);
+            let detail =
+                number_fault(&detail, value.map_or("", |(_, value)| value)).unwrap_or(detail);
             match name.as_str() {
                 "." => Problem::new(Code::INVALID_PARAMETER, detail),
                 name => Problem::parameter(Code::INVALID_PARAMETER, name, detail),

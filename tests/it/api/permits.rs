@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 
 use super::keys::{Caller, named};
+use super::uploads::gzip;
 use crate::service::{Answer, Service, long_job, request, short_job};
 
 const NDJSON: &str = "application/x-ndjson";
@@ -45,10 +46,11 @@ async fn open(
 
 /// A body that begins with these bytes and lasts until the sender is dropped. The service has read the bytes
 /// when the signal comes.
-fn unfinished(text: String) -> (Sender, Body, Arc<Notify>) {
+fn unfinished(text: impl Into<Bytes>) -> (Sender, Body, Arc<Notify>) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let is_read = Arc::<Notify>::default();
-    let first = stream::once(async { Ok(Bytes::from(text)) });
+    let text = text.into();
+    let first = stream::once(async { Ok(text) });
     let telling = Arc::clone(&is_read);
     let rest = stream::unfold((receiver, telling), async |(mut receiver, telling)| {
         telling.notify_one();
@@ -268,4 +270,32 @@ async fn event_streams_of_an_open_service_have_one_limit() {
     let limits = service.get("/v1/limits").await.expect(200).json();
     assert_eq!(limits["event_streams_max"], 3);
     assert_eq!(limits["query_pairs_max"], 1_000);
+}
+
+/// The rows of the body take minutes. Only the end of the request ends them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reading_a_body_ends_with_its_request() {
+    let settings = ["--uploads-max", "1", "--read-seconds-max", "86400"];
+    let service = Service::with(&settings).await;
+    let attributes: String = (0..8_000)
+        .map(|at| format!("@attribute a{at} {{x,y}}\n"))
+        .collect();
+    let rows = "{}\n".repeat(4_000_000);
+    let table = format!("@relation r\n{attributes}@data\n{rows}");
+    let (sender, body, is_read) = unfinished(gzip(table.as_bytes()));
+    let headers = [
+        ("content-type", "text/x-arff"),
+        ("content-encoding", "gzip"),
+    ];
+    let reading = service.open(request("POST", "/v1/previews?labels=none", &headers, body));
+    tokio::select! {
+        answer = reading => panic!("{answer:?}"),
+        () = is_read.notified() => {}
+    }
+    drop(sender);
+    crate::service::until("the permit to come back", async || {
+        let answer = service.post_as("/v1/previews", NDJSON, large()).await;
+        (answer.status != 503).then_some(())
+    })
+    .await;
 }

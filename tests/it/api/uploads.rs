@@ -52,7 +52,7 @@ fn wide_doubles(rows: usize, n: usize) -> Vec<u8> {
     body
 }
 
-fn gzip(body: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(body: &[u8]) -> Vec<u8> {
     use std::io::Write;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(body).unwrap();

@@ -545,3 +545,33 @@ fn refusals_name_what_mends_the_body() {
     .unwrap();
     assert_eq!(values(&bars).0, [[1.0, 2.0], [3.0, 4.0]]);
 }
+
+#[test]
+fn a_place_is_no_label_column_among_names() {
+    let first = Options {
+        labels: Some(LabelsColumn::First),
+        ..Options::default()
+    };
+    let nameless = parse(Format::Csv, &b"yes,1,0\nno,0,1\n"[..], &first).unwrap();
+    let given = |labels| Options {
+        labels,
+        table: TableOptions {
+            encoding: nameless.table.clone(),
+            ..TableOptions::default()
+        },
+        ..Options::default()
+    };
+    let rows = &b"no,0,1\nyes,1,0\n"[..];
+    let read = parse(Format::Csv, rows, &given(None)).unwrap();
+    assert_eq!(labels(&read.data), "01");
+    let named = &b"a,b,answer\n0,1,no\n1,0,yes\n"[..];
+    let error = refusal(Format::Csv, named, &given(None));
+    assert!(error.detail.contains("`labels=answer`"), "{error}");
+    let objects = br#"[{"a": 0, "b": 1, "answer": "no"}]"#;
+    let error = refusal(Format::Json, objects, &given(None));
+    assert!(error.detail.contains("`labels=answer`"), "{error}");
+    let answer = Some(LabelsColumn::Named("answer".to_owned()));
+    let read = parse(Format::Csv, named, &given(answer)).unwrap();
+    assert_eq!(values(&read).0, [[0.0, 1.0], [1.0, 0.0]]);
+    assert_eq!(labels(&read.data), "01");
+}

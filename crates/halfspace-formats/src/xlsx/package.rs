@@ -180,7 +180,9 @@ fn check_directory(body: &mut KeptBody, bytes: u64) -> Result<(), FormatError> {
         }
         for (count, first) in directories {
             if count > RECORDS_MAX as u64 || end_start.saturating_sub(first) > DIRECTORY_BYTES_MAX {
-                let detail = format!("The workbook has more than {RECORDS_MAX} parts. Export the sheet as CSV.");
+                let detail = format!(
+                    "The workbook has more than {RECORDS_MAX} parts. Export the sheet as CSV."
+                );
                 return wrong(FormatErrorKind::Unsupported, &detail);
             }
         }

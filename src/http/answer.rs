@@ -64,7 +64,7 @@ impl<T: Serialize + Send + Sync + 'static> IntoResponse for Json<T> {
     }
 }
 
-/// A value with its memory. A document keeps it until it is written, and the written bytes until the client has them.
+/// A value with its memory: a document until it is written, or written bytes until the client has them.
 pub struct Held<T>(pub T, #[expect(dead_code, reason = "held")] pub Grant);
 
 impl<T: Serialize> Serialize for Held<T> {

@@ -11,6 +11,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::jobs::JobsConfig;
+use crate::records::schedule::ANSWER_SECONDS_DEFAULT;
 use crate::storage::{Quotas, Usage};
 
 use super::App;
@@ -195,9 +196,9 @@ pub struct Limits {
     /// Seconds that `Prefer: wait` may ask for.
     #[arg(skip = WAIT_SECONDS_MAX)]
     pub wait_seconds_max: u64,
-    /// Seconds of computing for one answer, such as an evaluation, a figure of a theorem, or predictions in one JSON
-    /// document.
-    #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = 60.0, global = true,
+    /// Seconds of computing for one answer, such as an evaluation, a figure of a theorem, predictions in one JSON
+    /// document, or the examples of a request to a session.
+    #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = ANSWER_SECONDS_DEFAULT, global = true,
         value_parser = seconds)]
     pub answer_seconds_max: f64,
     /// Seconds of computing to read one body: an upload, a preview, or the examples of a request.

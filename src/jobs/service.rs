@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::callbacks::CallbackClient;
-use crate::records::schedule::{SECONDS_DEFAULT, SLICE_SECONDS_MIN};
+use crate::records::schedule::{ANSWER_SECONDS_DEFAULT, SECONDS_DEFAULT, SLICE_SECONDS_MIN};
 use crate::records::{Job, JobId, KeyRecord, Owner, Role};
 use crate::storage::{
     Blobs, CancelOutcome, DeleteOutcome, OverQuota, QuotaStanding, Store, StoreError, Usage,
@@ -88,7 +88,7 @@ impl Default for JobsConfig {
             lease_seconds: 15,
             attempts_max: 5,
             seconds_default: SECONDS_DEFAULT,
-            answer_seconds_max: 60.0,
+            answer_seconds_max: ANSWER_SECONDS_DEFAULT,
             resident_bytes_max: 64 << 20,
             retention_days: 30,
             checkpoint_every: Duration::from_secs(30),

@@ -46,6 +46,9 @@ pub struct Demand {
 /// Time limit, in seconds of computing, of a job that names none.
 pub const SECONDS_DEFAULT: f64 = 600.0;
 
+/// Default of `answer_seconds_max`.
+pub const ANSWER_SECONDS_DEFAULT: f64 = 60.0;
+
 impl Default for Demand {
     /// The demand of a job of unknown size: the default time limit and no memory.
     fn default() -> Self {

@@ -100,7 +100,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// Says what the standard library says of a text that is no number of the type, in the terms of a client.
+/// Rewords the standard library's error about a number for clients, who do not know its types.
 fn number_fault(detail: &str, value: &str) -> Option<String> {
     let must = match detail {
         "invalid digit found in string" => "a whole number from 0",

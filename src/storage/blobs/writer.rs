@@ -159,11 +159,7 @@ impl BlobWriter {
     /// Begins to send the part to the store after the part before.
     async fn put_part(&mut self) -> Result<(), object_store::Error> {
         self.settle().await?;
-        if self
-            .reserve
-            .as_ref()
-            .is_some_and(|reserve| reserve.is_given_up())
-        {
+        if self.reserve.as_deref().is_some_and(Reserve::is_given_up) {
             return Err(object_store::Error::Generic {
                 store: "the reserve",
                 source: Box::new(io::Error::from(Reserve::refusal())),

@@ -146,10 +146,7 @@ impl Store {
         for pause in PAUSES {
             match write().await {
                 Err(StoreError::Full(_))
-                    if self
-                        .reserve
-                        .as_ref()
-                        .is_some_and(|reserve| reserve.release()) =>
+                    if self.reserve.as_deref().is_some_and(Reserve::release) =>
                 {
                     tokio::time::sleep(pause).await;
                 }

@@ -1831,8 +1831,8 @@ class Limits(Struct, kw_only=True, omit_defaults=True):
     """Largest `max_active` of kernel Winnow, the number of active features per example."""
 
     answer_seconds_max: float
-    """Seconds of computing for one answer, such as an evaluation, a figure of a theorem, or predictions in one JSON
-    document.
+    """Seconds of computing for one answer, such as an evaluation, a figure of a theorem, predictions in one JSON
+    document, or the examples of a request to a session.
     """
 
     attempts_max: int
@@ -2015,8 +2015,8 @@ class LimitsAnswer(Struct, kw_only=True, omit_defaults=True):
     """Largest `max_active` of kernel Winnow, the number of active features per example."""
 
     answer_seconds_max: float
-    """Seconds of computing for one answer, such as an evaluation, a figure of a theorem, or predictions in one JSON
-    document.
+    """Seconds of computing for one answer, such as an evaluation, a figure of a theorem, predictions in one JSON
+    document, or the examples of a request to a session.
     """
 
     attempts_max: int

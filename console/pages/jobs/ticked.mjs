@@ -35,13 +35,13 @@ export function Ticked({ ids, jobs, onChange }) {
       <span class="small muted" role="status">${ids.length === 0 ? "Tick jobs to compare, cancel or delete them." : `${counted(ids.length, "job")} ticked`}</span>
       ${ids.length > shown.length && html`<button type="button" class="plain small" onClick=${() => setQuery({ ticked: "" })}>Clear all</button>`}
     </div>
-    ${ids.length > 0 && html`<div class="row">
-      ${ids.length > 1 ? html`<a class="button primary" href=${href("compare", { jobs: ids.join(",") })}>Compare ${ids.length}</a>` : html`<span class="small muted">Tick two to compare.</span>`}
-      ${open.length > 0 && html`<${OnAll} verb="Cancel" ids=${open} recipe=${cancellingAll} onDone=${() => onChange()}
-        question=${`Cancel ${counted(open.length, "job")}? The service keeps the results so far.`} />`}
-      ${ended.length > 0 && html`<${OnAll} verb="Delete" ids=${ended} recipe=${deletingAll} onDone=${done}
-        question=${`Delete ${counted(ended.length, "job")}? Their models stay.`} />`}
-    </div>`}
+    <div class="row">
+      ${ids.length > 1 ? html`<a class="button primary" href=${href("compare", { jobs: ids.join(",") })}>Compare ${ids.length}</a>` : ids.length === 1 && html`<span class="small muted">Tick two to compare.</span>`}
+      <${OnAll} verb="Cancel" ids=${open} recipe=${cancellingAll} onDone=${() => onChange()}
+        question=${`Cancel ${counted(open.length, "job")}? The service keeps the results so far.`} />
+      <${OnAll} verb="Delete" ids=${ended} recipe=${deletingAll} onDone=${done}
+        question=${`Delete ${counted(ended.length, "job")}? Their models stay.`} />
+    </div>
   </div>`;
 }
 
@@ -49,7 +49,8 @@ export function Ticked({ ids, jobs, onChange }) {
 const IDS_MAX = 1000;
 
 /**
- * A button that sends one request for many jobs.
+ * A button that sends one request for many jobs. Without jobs it only tells what the last request left: a refused
+ * job may end or vanish at once, and its refusal would go with the button.
  * @param {{verb: string, ids: string[], recipe: (ids: string[]) => Recipe, question: string, onDone: (ids: string[]) => void}} props
  */
 function OnAll({ verb, ids, recipe, question, onDone }) {
@@ -68,8 +69,8 @@ function OnAll({ verb, ids, recipe, question, onDone }) {
   });
   const all = (/** @type {(recipe: Recipe) => string} */ write) => () => requests.map(write).join("\n\n");
   return html`<span class="row">
-    <${ConfirmButton} label=${action.isRunning ? `${verb}…` : `${verb} ${ids.length}`} question=${question} disabled=${action.isRunning} onConfirm=${action.start} />
-    <${CopyButton} label=${`${verb} as curl`} text=${all(curl)} /><${CopyButton} label=${`${verb} as Python`} text=${all(python)} />
+    ${ids.length > 0 && html`<${ConfirmButton} label=${action.isRunning ? `${verb}…` : `${verb} ${ids.length}`} question=${question} disabled=${action.isRunning} onConfirm=${action.start} />
+    <${CopyButton} label=${`${verb} as curl`} text=${all(curl)} /><${CopyButton} label=${`${verb} as Python`} text=${all(python)} />`}
     <${Fault} error=${action.error} />
     ${refusals.length > 0 && html`<span class="small bad-text" role="alert">${counted(refusals.length, "job")} refused. ${listOf(refusals, 3)}</span>`}</span>`;
 }

@@ -134,7 +134,6 @@ impl Training {
             holdout: None,
             among: None,
             warm_start,
-            in_units: true,
         };
         let spec = JobSpec {
             task: TaskSpec::Train(train.clone()),

@@ -24,7 +24,6 @@ use crate::storage::{
 };
 
 use super::data::reservations::Reservations;
-use super::data::stored::KnownCrcs;
 use super::ids::Ids;
 use super::models::cache::ModelCache;
 use super::queue::compute::ComputeThreads;
@@ -183,7 +182,6 @@ pub struct Jobs {
     pub(super) tasks: TaskTracker,
     pub(super) sessions: Sessions,
     pub(super) models: ModelCache,
-    pub(super) known_crcs: KnownCrcs,
     pub(super) service_clock: ServiceClock,
     pub(super) orphans: Orphans,
     pub(super) callbacks: Option<Arc<CallbackClient>>,
@@ -218,7 +216,6 @@ impl Jobs {
             tasks: TaskTracker::new(),
             sessions,
             models: ModelCache::default(),
-            known_crcs: KnownCrcs::default(),
             service_clock: ServiceClock::default(),
             orphans: Orphans::default(),
             callbacks: callbacks.map(Arc::new),

@@ -140,7 +140,6 @@ impl CompareSpec {
                 fold: None,
             }),
             warm_start: None,
-            in_units: true,
         }
     }
 }

@@ -26,14 +26,8 @@ use super::train::{ModelDocument, SeedNumber};
 
 use halfspace_formats::{TableEncoding, json};
 
-/// The formats of files: of models without an encoding, and of models with one. A model without an encoding keeps the
-/// format that earlier releases read.
-pub const FORMATS: [&str; 2] = ["halfspace-model/1", "halfspace-model/2"];
-
-/// The format of the file of a model.
-pub fn format(model: &ModelDocument) -> &'static str {
-    FORMATS[usize::from(model.table.is_some())]
-}
+/// The format of model files.
+pub const FORMAT: &str = "halfspace-model/1";
 
 /// The format that a file claims. It is read before all other members.
 #[derive(Deserialize)]
@@ -47,7 +41,7 @@ pub struct ClaimedFormat {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFile {
-    /// The format of the file: `halfspace-model/2` with the member `table`, or `halfspace-model/1` without.
+    /// The format of the file: `halfspace-model/1`.
     pub format: String,
     /// The digest from the export.
     #[schema(pattern = "^[0-9a-f]{64}$")]
@@ -130,7 +124,7 @@ struct Covered<'a> {
 pub fn digest(learner: &str, model: &ModelDocument) -> [u8; 32] {
     let mut hash = BufWriter::new(Hashing(Sha256::new()));
     let covered = Covered {
-        format: format(model),
+        format: FORMAT,
         learner,
         model,
     };

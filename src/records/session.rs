@@ -30,9 +30,6 @@ pub struct SessionSpec {
     pub seed: u64,
     /// The stopping conditions.
     pub stop: StopSpec,
-    /// As for a training: see [`super::train::TrainSpec::in_units`].
-    #[serde(default)]
-    pub in_units: bool,
 }
 
 /// A session without its state.
@@ -44,8 +41,8 @@ pub struct SessionRecord {
     pub spec: SessionSpec,
     /// Number of examples learnt.
     pub position: u64,
-    /// The counts at this position; `None` if an earlier release has written last.
-    pub tally: Option<SessionTally>,
+    /// The counts at this position.
+    pub tally: SessionTally,
     pub created_at: Timestamp,
 }
 

@@ -20,7 +20,7 @@ use super::id::ModelId;
 use super::lineage::Lineage;
 
 pub use super::train_result::{
-    BestDocument, BoundDocument, HypothesisIs, TerminationDocument, TrainResult, rename_bound,
+    BestDocument, BoundDocument, HypothesisIs, TerminationDocument, TrainResult,
 };
 
 /// The request of a training.
@@ -41,10 +41,6 @@ pub struct TrainSpec {
     /// Initial model for a warm start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_start: Option<WarmStartSpec>,
-    /// Whether a perceptron learns in integer multiples of its learning rate. Stored requests of the first
-    /// releases lack this field and run as in those releases.
-    #[serde(default)]
-    pub in_units: bool,
 }
 
 impl TrainSpec {
@@ -57,7 +53,6 @@ impl TrainSpec {
             holdout: None,
             among: None,
             warm_start: None,
-            in_units: true,
         }
     }
 }

@@ -1,7 +1,6 @@
-//! The document of the result of a training, including the conversion of results of earlier releases.
+//! The document of the result of a training.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use halfspace_core::certificates::Certificates;
@@ -19,11 +18,8 @@ pub struct TrainResult {
     pub model: Option<ModelId>,
     /// The hypothesis; null if it is longer than 256 KiB: then fetch the model.
     pub hypothesis: Option<HypothesisDocument>,
-    /// Whether `hypothesis` is the last or the best of the run. Absent in results of the first releases,
-    /// which report the last hypothesis of every learner except the pocket.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub hypothesis_is: Option<HypothesisIs>,
+    /// Whether `hypothesis` is the last or the best of the run.
+    pub hypothesis_is: HypothesisIs,
     /// The best hypothesis at the end of an earlier pass, if it makes fewer errors than `hypothesis`.
     /// Learners that decide an example in about n steps look for it at the end of each pass. If a pass has
     /// more than 2^20 values, they look for it at the end of every sixteenth pass.
@@ -113,14 +109,11 @@ pub struct BoundDocument {
     /// The author of the theorem.
     pub theorem: String,
     /// The bound; null for the reason in `detail`.
-    #[serde(alias = "value")]
     pub mistakes_at_most: Option<f64>,
     /// The binary logarithm of a bound beyond the range of a JSON number.
-    #[serde(alias = "log2_value")]
     pub log2_mistakes_at_most: Option<f64>,
     /// Whether the mistakes of the run respect the bound. Null if an assumption is not met or there is no
     /// number.
-    #[serde(alias = "holds")]
     pub respected: Option<bool>,
     /// The reason why there is no verdict or no number.
     pub detail: Option<String>,
@@ -152,22 +145,6 @@ impl From<&BestSeen> for BestDocument {
     }
 }
 
-/// Renames the members of a bound that an earlier release stored.
-pub fn rename_bound(result: &mut Value) {
-    let Some(Value::Object(bound)) = result.get_mut("bound") else {
-        return;
-    };
-    for (old, new) in [
-        ("value", "mistakes_at_most"),
-        ("log2_value", "log2_mistakes_at_most"),
-        ("holds", "respected"),
-    ] {
-        if let Some(member) = bound.remove(old) {
-            bound.insert(new.to_owned(), member);
-        }
-    }
-}
-
 impl TrainResult {
     /// Makes the document of an outcome. `hypothesis` is `None` if it is too long for the result.
     pub fn new(
@@ -186,10 +163,10 @@ impl TrainResult {
         Self {
             model: Some(model),
             hypothesis,
-            hypothesis_is: Some(match outcome.is_best {
+            hypothesis_is: match outcome.is_best {
                 true => HypothesisIs::Best,
                 false => HypothesisIs::Last,
-            }),
+            },
             best: outcome.best.as_ref().map(BestDocument::from),
             mistakes,
             updates,
@@ -213,27 +190,5 @@ impl TrainResult {
             seconds,
             certified: Certificates::default(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_of_the_first_releases_have_the_present_names() {
-        let stored = serde_json::json!({"theorem": "Novikoff", "value": 54.0, "log2_value": null,
-            "holds": true, "detail": null});
-        let read: BoundDocument = serde_json::from_value(stored.clone()).expect("a bound");
-        assert_eq!(
-            (read.mistakes_at_most, read.respected),
-            (Some(54.0), Some(true))
-        );
-        let mut result = serde_json::json!({"bound": stored, "mistakes": 7});
-        rename_bound(&mut result);
-        assert_eq!(result["bound"], serde_json::to_value(&read).expect("JSON"));
-        let mut none = serde_json::json!({"bound": null});
-        rename_bound(&mut none);
-        assert_eq!(none, serde_json::json!({"bound": null}));
     }
 }

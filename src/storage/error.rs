@@ -32,6 +32,12 @@ pub enum StoreError {
          {supported}; use a newer program"
     )]
     Newer { found: i64, supported: i64 },
+    /// A version of this program with another schema of the same number has made the store.
+    #[error(
+        "the store has the schema of another development version of halfspace, which this version cannot read; \
+         keep the store for that version, and start with an empty data directory and database"
+    )]
+    OtherSchema,
     /// Another thing is already stored under this id or key.
     #[error("a different blob is stored under {0}")]
     Conflict(String),

@@ -48,14 +48,6 @@ def test_the_queue_and_the_processes(page, own_service, see):
 
 
 @pytest.mark.faults
-def test_a_service_of_an_earlier_release_is_told_as_such(page):
-    for path in ("queue", "workers"):
-        page.route(f"**/v1/{path}", lambda route: route.fulfill(status=404, json=NOT_FOUND, content_type="application/problem+json"))
-    page.goto("/#/operation")
-    expect(page.get_by_text("This service is of an earlier release")).to_have_count(2)
-
-
-@pytest.mark.faults
 def test_a_service_that_stops_is_not_ready(page):
     stopping = {**NOT_FOUND, "status": 503, "title": "The service is not ready", "detail": "The process stops.", "code": "not-ready"}
     page.route("**/readyz", lambda route: route.fulfill(status=503, json=stopping, content_type="application/problem+json"))

@@ -22,7 +22,6 @@ mod histories;
 mod idempotency_race;
 mod kills;
 mod memory;
-mod older;
 mod orders;
 mod scale;
 mod scheduler;

@@ -142,8 +142,6 @@ pub struct Met {
     pub cut: AtomicUsize,
     /// Answers that asked for a retry.
     pub refused: AtomicUsize,
-    /// Answers of an older version that cannot read a newer dataset.
-    pub unread: AtomicUsize,
     /// Requests that impatient clients abandoned.
     pub impatient: AtomicUsize,
 }
@@ -168,8 +166,6 @@ pub struct Clients {
     seed: u64,
     /// Whether the faults may break connections to the service.
     may_be_cut: bool,
-    /// Whether some process may be an older version, which cannot read a newer dataset.
-    has_older_door: bool,
     hook: String,
     calls: Calls,
     pub met: Met,
@@ -184,31 +180,16 @@ impl Clients {
             work: if cfg!(debug_assertions) { 1 } else { 20 },
             seed: scale.seed(),
             may_be_cut,
-            has_older_door: false,
             hook: receiver.url(),
             calls: receiver.welcome_all(),
             met: Met::default(),
         })
     }
 
-    /// Clients that try another process if an older version cannot read their dataset.
-    pub async fn at_two_versions(doors: Doors, scale: Scale) -> Arc<Self> {
-        let clients = Self::at(doors, scale, true).await;
-        let clients = Arc::into_inner(clients).expect("nobody else has them");
-        Arc::new(Self {
-            has_older_door: true,
-            ..clients
-        })
-    }
-
     /// Results of all variants in an uninterrupted run.
     pub async fn undisturbed(scale: Scale) -> HashMap<usize, Value> {
         let fleet = Fleet::start("sqlite", &["all"]).await;
-        Self::results_at(fleet.doors(), scale).await
-    }
-
-    /// Results of all variants at these processes.
-    pub async fn results_at(doors: Doors, scale: Scale) -> HashMap<usize, Value> {
+        let doors = fleet.doors();
         let clients = Self::at(doors.clone(), scale, false).await;
         let orders = (0..PERIOD).map(Order);
         let mut expected = HashMap::new();
@@ -310,11 +291,6 @@ impl Clients {
                 Ok(answer) if answer.status.is_success() => return answer,
                 Ok(answer) => {
                     let code = answer.problem(answer.status.as_u16());
-                    let is_unread = order.kind() == Kind::Dataset && answer.status == 500;
-                    if self.has_older_door && is_unread {
-                        self.met.unread.fetch_add(1, Ordering::Relaxed);
-                        continue;
-                    }
                     let comes_again = answer.status == 503 || code == "idempotency-in-flight";
                     assert!(comes_again, "{order:?}: {}", answer.text());
                     assert!(answer.header("retry-after").is_some(), "{}", answer.text());
@@ -334,16 +310,6 @@ impl Clients {
     /// Asserts that every acknowledged order is one job, which ended once with the expected result. Returns the
     /// number of interrupted attempts.
     pub async fn all_is_well(&self, placed: &[Placed], expected: &HashMap<usize, Value>) -> u64 {
-        let is_expected = |variant: usize, result: &Value| expected[&variant] == *result;
-        self.all_is_well_by(placed, is_expected).await
-    }
-
-    /// Like [`Self::all_is_well`], with a predicate for the result of each variant.
-    pub async fn all_is_well_by(
-        &self,
-        placed: &[Placed],
-        is_expected: impl Fn(usize, &Value) -> bool,
-    ) -> u64 {
         let client = self.doors.one(0);
         drained(client).await;
         let all = every(client, "/v1/jobs").await;
@@ -365,7 +331,7 @@ impl Clients {
                 continue;
             }
             let result = settled(&job);
-            assert!(is_expected(order.variant(), &result), "{order:?}: {result}");
+            assert_eq!(result, expected[&order.variant()], "{order:?}");
             if order.kind() == Kind::CalledBack {
                 self.was_called_back(client, path, id.as_str().unwrap())
                     .await;

@@ -157,7 +157,6 @@ fn disturbed_entry(entry: &'static LearnerEntry) -> &'static LearnerEntry {
         guarantee: entry.guarantee,
         source: entry.source,
         check: entry.check,
-        state_format: entry.state_format,
         build: disturbed,
     }))
 }

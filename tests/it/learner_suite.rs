@@ -244,7 +244,6 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
             parameters: &task.parameters,
             n: data.n(),
             real: matches!(data.features(), Features::Real(_)),
-            in_units: true,
             random: &mut random,
         })
         .unwrap();

@@ -13,7 +13,6 @@ mod determinism;
 mod documents;
 mod examples;
 mod faults;
-mod fixture_store;
 mod keys;
 mod larger_than_memory;
 mod learner_suite;

@@ -1,11 +1,9 @@
 //! A service over PostgreSQL: processes that share a database, and errors of the start. `tests/faults` tests
 //! such services under faults.
 
-use halfspace::records::Owner;
 use halfspace::storage::postgres;
 use serde_json::{Value, json};
-use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::{Connection, PgConnection, SqlSafeStr};
+use sqlx::{Connection, PgConnection};
 use tokio::time::Instant;
 
 use crate::service::{Client, Program, TIMEOUT, TestDatabase, long_job, short_job};
@@ -222,56 +220,6 @@ async fn nothing_tells_the_password_while_it_serves() {
     for path in ["/metrics", "/readyz", "/version", "/v1/limits"] {
         assert!(!client.get(path).await.text().contains("s3cret"), "{path}");
     }
-}
-
-/// The released schema before API keys, and rows in it.
-const OF_SCHEMA_3: [&str; 3] = [
-    include_str!("../../migrations/postgres/0001_all.sql"),
-    include_str!("../../migrations/postgres/0002_idempotency_keys.sql"),
-    include_str!("../../migrations/postgres/0003_callbacks.sql"),
-];
-const ROWS_OF_SCHEMA_3: &str = "
-    INSERT INTO jobs (id, owner, task, status, seed, attempt, priority, created_at, finished_at,
-        progress, cancel_requested, event_sequence, spec)
-    SELECT 'job_018bcfe568007000b33333333333333' || number, 'anonymous', 'train',
-        CASE WHEN number < 3 THEN 'queued' ELSE 'cancelled' END, 7, 0, 0, 1,
-        CASE WHEN number < 3 THEN NULL ELSE 2 END,
-        '{\"examples\":0,\"mistakes\":0,\"passes\":0,\"fraction\":null}', FALSE, 1, '{}'
-    FROM generate_series(1, 4) AS number;
-    INSERT INTO models (id, owner, learner, kind, n, created_at, document)
-    VALUES ('mdl_1', 'anonymous', 'perceptron', 'linear', 3, 1, '{\"n\":3}');
-    INSERT INTO datasets (id, owner, n, kind, value_kind, zero_bit_value, examples, positives,
-        duplicates, sha256, bytes, data_key, created_at)
-    VALUES ('ds_1', 'anonymous', 3, 'labelled', 'boolean', 0, 2, 1, 0, 'ab', 900, 'datasets/1', 1);
-    INSERT INTO sessions (id, owner, learner, n, position, created_at, spec)
-    VALUES ('ses_1', 'another', 'perceptron', 3, 2, 1, '{}');
-    INSERT INTO session_log (session, position, examples) VALUES ('ses_1', 1, '\\x0405');
-    INSERT INTO session_snapshots (session, position, state) VALUES ('ses_1', 1, '\\x010203');";
-
-#[tokio::test]
-async fn what_a_database_of_schema_3_holds_is_counted() {
-    let Some(database) = TestDatabase::new().await else {
-        return;
-    };
-    let mut connection = database.connect().await;
-    let released = (1..).zip(OF_SCHEMA_3).map(|(version, statements)| {
-        let description = ["all", "idempotency keys", "callbacks"][version as usize - 1];
-        let statements = statements.into_sql_str();
-        let kind = MigrationType::Simple;
-        Migration::new(version, description.into(), kind, statements, false)
-    });
-    let mut migrator = Migrator::with_migrations(released.collect());
-    migrator.set_locking(false);
-    let migrated = migrator.run_direct(None, &mut connection, false);
-    migrated.await.unwrap();
-    let filled = sqlx::raw_sql(ROWS_OF_SCHEMA_3).execute(&mut connection);
-    filled.await.unwrap();
-    let store = postgres::open(&database.place()).await.unwrap();
-    let own = store.usage(&Owner::anonymous()).await.unwrap();
-    assert_eq!((own.own.jobs_queued, own.own.stored_bytes), (2, 900 + 7));
-    let another = store.usage(&Owner::new("another")).await.unwrap();
-    assert_eq!((another.own.sessions, another.own.stored_bytes), (1, 5));
-    assert_eq!(another.all.stored_bytes, 900 + 7 + 5);
 }
 
 /// A claim locks the row of the owner and then counts. A request that counted first could wait for the claim while

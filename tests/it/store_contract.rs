@@ -501,7 +501,6 @@ contract!(over_sqlite over_postgres; [
         an_owner_without_jobs_is_inactive_and_one_overlooked_is_found
         a_line_names_those_who_could_go_first
         jobs_ahead_are_counted_to_a_limit
-        an_older_worker_claims_no_job_of_a_newer_schema
         a_job_that_does_not_fit_is_passed_over
         everybody_is_served_however_many_claim;
     api_keys:
@@ -532,6 +531,7 @@ contract!(over_sqlite over_postgres; [
         data_survive_reopening
         data_survive_a_process_that_did_not_close
         a_newer_schema_is_refused
+        another_schema_of_the_same_version_is_refused
         stores_share_one_database
         a_caller_that_goes_away_leaves_nothing_half_done
         writers_of_two_stores_wait_for_each_other
@@ -551,12 +551,10 @@ contract!(over_sqlite over_postgres; [
     damage:
         a_damaged_model_is_not_read
         a_damaged_dataset_is_not_read
-        rows_without_digests_are_read
         a_missing_digest_is_damage
         a_damaged_answer_is_not_repeated
         a_damaged_result_is_not_told
         a_damaged_request_holds_up_nobody
         a_damaged_parent_lets_its_subjobs_end
-        a_damaged_session_is_not_read
-        what_an_older_program_writes_is_read;
+        a_damaged_session_is_not_read;
 ]);

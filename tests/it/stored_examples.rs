@@ -483,59 +483,6 @@ fn a_damaged_block_is_refused_wherever_it_is_read() {
     }
 }
 
-/// Data in the form of the first release, which has no checksums.
-fn unchecked(data: &Data) -> Vec<u8> {
-    let mut bytes = b"halfspac\x01\0\0\0".to_vec();
-    let Features::Boolean(matrix) = data.features() else {
-        panic!("bits");
-    };
-    let Labels::Labelled(labels) = data.labels() else {
-        panic!("labels");
-    };
-    bytes.extend([0, 1, 0, 0]);
-    let words = words_for(data.n()) * 64 + 1;
-    for long in [data.n(), data.examples(), words * 8] {
-        bytes.extend((long as u64).to_le_bytes());
-    }
-    for (index, block) in matrix.blocks().enumerate() {
-        let words = block.words().iter().chain([&labels.words()[index]]);
-        bytes.extend(words.flat_map(|word| word.to_le_bytes()));
-    }
-    bytes
-}
-
-/// Data of version 1 are compared with the CRCs of the verified data, so that later changes are found.
-#[test]
-fn data_without_checks_are_compared_with_what_their_digest_proved_good() {
-    let data = boolean(333, 70, 0.1, true);
-    let stop = StopFlag::default();
-    let good = unchecked(&data);
-    let stored = opened(Bytes::from(good.clone()), &data, TINY);
-    assert!(!stored.is_checked() && stored.known().is_none());
-    let part = stored.part(100, 50, &stop).unwrap();
-    assert_eq!(part, Some(data.rows(100..150)));
-    let known = Arc::clone(stored.known().expect("what was verified"));
-    assert_eq!(stored.part(333, 1, &stop), Ok(None));
-    for at in (40..good.len()).step_by(13) {
-        let mut bytes = good.clone();
-        bytes[at] ^= 1 << (at % 8);
-        let bytes = Bytes::from(bytes);
-        // The first reader knows the CRCs and the second does not.
-        let stored = opened(bytes.clone(), &data, TINY);
-        stored.know(Arc::clone(&known));
-        let row = (at - 40) / (129 * 8) * 64;
-        assert_eq!(
-            stored.part(row, 1, &stop),
-            Err(Interrupt::Unreadable),
-            "{at}"
-        );
-        let elsewhere = if row == 0 { 64 } else { 0 };
-        let stored = opened(bytes, &data, TINY);
-        assert_eq!(stored.part(elsewhere, 1, &stop), Err(Interrupt::Unreadable));
-        assert!(stored.known().is_none());
-    }
-}
-
 /// The report of each damaged block names its rows.
 #[test]
 fn every_damaged_block_is_told_of() {

@@ -1,8 +1,6 @@
 /** The queue by owner, the jobs of the caller that wait, and the processes that compute. */
 
 import { html } from "../../vendor/htm-preact.mjs";
-import { useEffect, useState } from "../../vendor/hooks.mjs";
-import { Problem } from "../../service/requests.mjs";
 import { useResource } from "../../service/resource.mjs";
 import { bytes, duration, number } from "../../view/numbers.mjs";
 import { Empty, Facts, Panel, Time } from "../../view/parts.mjs";
@@ -16,24 +14,9 @@ import { JobLink } from "../home/work.mjs";
 /** Seconds between two looks. */
 const EVERY = 3;
 
-/** Loads a document again and again, unless the service lacks the operation. @param {string} path */
-function useNewer(path) {
-  const [every, setEvery] = useState(EVERY);
-  const resource = useResource({ path }, { every });
-  const isMissing = resource.error instanceof Problem && resource.error.status === 404;
-  useEffect(() => setEvery(isMissing ? 0 : EVERY), [isMissing]);
-  return { ...resource, isMissing };
-}
-
-/** A panel of an operation that services of an earlier release lack. @param {{title: string, resource: ReturnType<typeof useNewer>, children: any}} props */
-function NewerPanel({ title, resource, children }) {
-  return html`<${Panel} title=${title}>${resource.isMissing ? html`<p class="muted">This service is of an earlier release and
-    does not report this. <code>/metrics</code> has the counts.</p>` : html`<${Loaded} resource=${resource}>${children}<//>`}<//>`;
-}
-
 export function Queue() {
-  const queue = useNewer("v1/queue");
-  return html`<${NewerPanel} title="Queue" resource=${queue}>${(/** @type {Schemas["Queue"]} */ document) => html`<${QueueLoad} of=${document} />`}<//>`;
+  const queue = useResource({ path: "v1/queue" }, { every: EVERY });
+  return html`<${Panel} title="Queue"><${Loaded} resource=${queue}>${(/** @type {Schemas["Queue"]} */ document) => html`<${QueueLoad} of=${document} />`}<//><//>`;
 }
 
 /** @param {{of: Schemas["Queue"]}} props */
@@ -79,8 +62,8 @@ export function Waiting() {
 const ROLES = { all: "answers and computes", api: "answers", worker: "computes" };
 
 export function Workers() {
-  const workers = useNewer("v1/workers");
-  return html`<${NewerPanel} title="Processes" resource=${workers}>${(/** @type {Schemas["WorkerList"]} */ { items }) => html`
+  const workers = useResource({ path: "v1/workers" }, { every: EVERY });
+  return html`<${Panel} title="Processes"><${Loaded} resource=${workers}>${(/** @type {Schemas["WorkerList"]} */ { items }) => html`
     ${!items.some((worker) => worker.workers > 0) && html`<div class="notice warn"><p><strong>No process computes jobs.</strong> Jobs wait
       until you start one with <code>halfspace serve --role worker</code>.</p></div>`}
     ${items.length === 0 ? null : html`<div class="scroll" tabindex="0" role="region" aria-label="The processes of the service"><table>
@@ -93,5 +76,5 @@ export function Workers() {
         <td class="number">${number(worker.parked)}</td>
         <td class="number nowrap">${bytes(worker.memory_bytes_taken)} of ${bytes(worker.memory_bytes_max)}</td>
         <td title=${worker.revision ?? ""}>${worker.version}</td><td><${Time} at=${worker.started_at} /></td><td><${Time} at=${worker.seen_at} /></td>
-      </tr>`)}</tbody></table></div>`}`}<//>`;
+      </tr>`)}</tbody></table></div>`}`}<//><//>`;
 }

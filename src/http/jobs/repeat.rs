@@ -54,11 +54,9 @@ pub fn request(job: &Job) -> Option<Value> {
     Some(request)
 }
 
-/// Takes away the facts that submission adds to a training.
+/// Takes away what submission adds to a training.
 fn as_training(task: &mut Map<String, Value>) {
-    for added in ["among", "in_units"] {
-        task.remove(added);
-    }
+    task.remove("among");
     if let Some(start) = task.get_mut("warm_start") {
         *start = start["model"].take();
     }

@@ -451,7 +451,6 @@ impl From<TrainRequest> for RequestedTask {
                 holdout: request.holdout,
                 among: None,
                 warm_start: request.warm_start.map(|model| WarmStartSpec { model }),
-                in_units: true,
             }),
             data: Some(request.data),
             seed: request.seed,

@@ -163,7 +163,6 @@ async fn made(
         holdout: query.holdout,
         among: None,
         warm_start: query.warm_start.map(|model| WarmStartSpec { model }),
-        in_units: true,
     });
     let job = RequestedJob {
         asked: RequestedTask {

@@ -11,7 +11,7 @@ use halfspace_formats::{self, json};
 use crate::jobs::{ImportError, check_import};
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::lineage::LINEAGE_MAX;
-use crate::records::model_file::{self, ClaimedFormat, FORMATS, ModelFile, unknown_member};
+use crate::records::model_file::{ClaimedFormat, FORMAT, ModelFile, unknown_member};
 use crate::records::names::{NAMES_BYTES_MAX, is_short};
 use crate::records::train::ModelDocument;
 use crate::records::{KeyRecord, Model, Owner};
@@ -106,17 +106,11 @@ pub fn checked(
     let mut bytes = Vec::new();
     let read = reader.read_to_end(&mut bytes);
     read.map_err(halfspace_formats::FormatError::from)?;
-    // A file of a later format may have members that are unknown here, so the format is checked first.
+    // A file of another format may have members that are unknown here, so the format is checked first.
     let claim: ClaimedFormat = json::from_reader(bytes.as_slice(), limits)?;
-    if let Some(format) = claim
-        .format
-        .filter(|format| !FORMATS.contains(&format.as_str()))
-    {
+    if let Some(format) = claim.format.filter(|format| format != FORMAT) {
         let shown: String = format.chars().take(100).collect();
-        let detail = format!(
-            "The model format {shown:?} is not supported; use {}.",
-            FORMATS.join(" or ")
-        );
+        let detail = format!("The model format {shown:?} is not supported; use {FORMAT}.");
         return Err(refused(Code::UNKNOWN_MODEL_FORMAT, "/format", detail));
     }
     let file: ModelFile = json::from_reader(bytes.as_slice(), limits)?;
@@ -164,12 +158,6 @@ pub fn checked(
         table: file.table,
         hypothesis,
     };
-    let format = model_file::format(&document);
-    if file.format != format {
-        let detail =
-            format!("A model file of these members has the format {format}; set `format` to it.");
-        return Err(refused(Code::WRONG_MODEL, "/format", detail));
-    }
     let document = check_import(&file.learner, document, &file.sha256).map_err(unfit)?;
     Ok((file.name, file.learner, document))
 }

@@ -23,7 +23,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::jobs::JobsError;
 use crate::records::id::ModelKind;
-use crate::records::model_file::{digest, format};
+use crate::records::model_file::{FORMAT, digest};
 use crate::records::train::ModelDocument;
 use crate::records::{JobId, Model, ModelId, ModelSummary, Owner, Timestamp};
 use crate::storage::{ModelFilter, StoreError};
@@ -84,7 +84,7 @@ impl ModelAnswer {
     /// Creates the document of a model.
     pub fn new(model: ModelSummary, document: ModelDocument) -> Self {
         Self {
-            format: format(&document),
+            format: FORMAT,
             sha256: hex::encode(digest(&model.learner, &document)),
             item: model.into(),
             document,

@@ -23,12 +23,12 @@ pub struct SessionItem {
     pub n: u64,
     /// Number of examples learnt.
     pub position: u64,
-    /// Tests that the hypothesis failed. Null if an earlier release has written last.
-    pub mistakes: Option<u64>,
-    /// Whether the session has ended and accepts no more examples. Null if an earlier release has written last.
-    pub terminated: Option<bool>,
+    /// Tests that the hypothesis failed.
+    pub mistakes: u64,
+    /// Whether the session has ended and accepts no more examples.
+    pub terminated: bool,
     pub created_at: Timestamp,
-    /// Time of the last examples. Null before the first example, or if an earlier release has written last.
+    /// Time of the last examples. Null before the first example.
     pub written_at: Option<Timestamp>,
 }
 
@@ -118,12 +118,11 @@ pub struct SavedModel {
 
 impl From<SessionRecord> for SessionItem {
     fn from(record: SessionRecord) -> Self {
-        let tally = record.tally.as_ref();
         Self {
             id: record.id,
-            mistakes: tally.map(|tally| tally.mistakes),
-            terminated: tally.map(|tally| tally.terminated),
-            written_at: tally.and_then(|tally| tally.written_at),
+            mistakes: record.tally.mistakes,
+            terminated: record.tally.terminated,
+            written_at: record.tally.written_at,
             learner: record.spec.learner.name,
             n: record.spec.n,
             position: record.position,

@@ -234,7 +234,6 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
         assume: asked.assume,
         seed: app.seed(asked.seed),
         stop: asked.stop,
-        in_units: true,
     };
     let key = key.claim();
     let created = app.jobs.create_session(&owner, spec, key.as_ref());

@@ -161,40 +161,26 @@ impl Check<'_> {
         table: CheckedTable,
         id: &str,
     ) -> Result<(), RowFailure> {
-        let has_digests = match table {
-            CheckedTable::Models => store.model(id).await?.map(|read| read.has_digests),
-            CheckedTable::Traces => store.trace(id).await?.map(|read| read.has_digests),
-            CheckedTable::Answers => store.answer(id).await?.map(|read| read.has_digests),
-            CheckedTable::Datasets => match store.dataset(id).await? {
-                None => None,
-                Some(read) => {
-                    self.dataset(store, &read.thing).await?;
-                    Some(read.has_digests)
+        match table {
+            CheckedTable::Models => drop(store.model(id).await?),
+            CheckedTable::Traces => drop(store.trace(id).await?),
+            CheckedTable::Answers => drop(store.answer(id).await?),
+            CheckedTable::Datasets => {
+                if let Some(dataset) = store.dataset(id).await? {
+                    self.dataset(store, &dataset).await?;
                 }
-            },
-            CheckedTable::Jobs => match store.job(id).await? {
-                None => None,
-                Some(read) => {
-                    self.job(store, &read.thing).await?;
-                    Some(read.has_digests)
-                }
-            },
-            CheckedTable::Sessions => match store.session(id).await? {
-                None => None,
-                Some(read) => {
-                    if let Some(detail) = gap(&read.thing) {
-                        self.damaged("session", id, detail);
-                    }
-                    Some(read.has_digests)
-                }
-            },
-            CheckedTable::Checkpoints => {
-                self.checkpoint(store, id).await?;
-                None
             }
-        };
-        if has_digests == Some(false) {
-            *self.summary.without_digests.entry(kind(table)).or_default() += 1;
+            CheckedTable::Jobs => {
+                if let Some(job) = store.job(id).await? {
+                    self.job(store, &job).await?;
+                }
+            }
+            CheckedTable::Sessions => {
+                if let Some(detail) = store.session(id).await?.as_ref().and_then(gap) {
+                    self.damaged("session", id, detail);
+                }
+            }
+            CheckedTable::Checkpoints => self.checkpoint(store, id).await?,
         }
         Ok(())
     }
@@ -239,7 +225,7 @@ impl Check<'_> {
         }
         let is_there = async || {
             let found = store.job(&id).await;
-            found.map(|found| found.is_some_and(|read| !read.thing.status.is_ended()))
+            found.map(|found| found.is_some_and(|job| !job.status.is_ended()))
         };
         if !damages.is_empty() && is_there().await? {
             damages
@@ -253,7 +239,7 @@ impl Check<'_> {
         let Some((body, program)) = store.checkpoint(id).await? else {
             return Ok(());
         };
-        if program.is_some_and(|program| program != env!("CARGO_PKG_VERSION")) {
+        if program != env!("CARGO_PKG_VERSION") {
             self.summary.foreign_checkpoints += 1;
             return Ok(());
         }
@@ -261,7 +247,7 @@ impl Check<'_> {
         let Some(job) = store.job(id).await.ok().flatten() else {
             return Ok(());
         };
-        let is_whole = in_pool(move || Checkpoint::open(&job.thing, &body).is_some()).await?;
+        let is_whole = in_pool(move || Checkpoint::open(&job, &body).is_some()).await?;
         // The checkpoint may have been deleted meanwhile.
         if !is_whole && store.checkpoint(id).await?.is_some() {
             let detail = "the checkpoint differs from its digest; the job restarts from the \
@@ -315,10 +301,6 @@ impl Check<'_> {
         }
         self.summary.blob_bytes += bytes;
         *self.summary.checked.entry("blob").or_default() += 1;
-        // Without checks and without a digest only the structure was checked.
-        if !stored.is_checked() && digest.is_none() {
-            *self.summary.without_digests.entry("blob").or_default() += 1;
-        }
         let damages = damages
             .iter()
             .map(|damage| format!("{}{damage}", its_blob(key)));

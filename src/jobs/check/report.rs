@@ -22,8 +22,6 @@ pub struct Damage {
 pub struct CheckSummary {
     /// Checked records and blobs by kind.
     pub checked: BTreeMap<&'static str, u64>,
-    /// Records without digests by kind. Older programs wrote them, and some of their damage cannot be found.
-    pub without_digests: BTreeMap<&'static str, u64>,
     /// Bytes of checked blobs.
     pub blob_bytes: u64,
     /// Blobs without a row, including those of uploads in progress.
@@ -36,23 +34,10 @@ pub struct CheckSummary {
 
 impl fmt::Display for CheckSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let listed = |counts: &BTreeMap<&'static str, u64>| {
-            let words = counts.iter().map(|(kind, count)| format!("{count} {kind}"));
-            words.collect::<Vec<_>>().join(", ")
-        };
-        writeln!(
-            f,
-            "checked: {}, {} bytes of blobs",
-            listed(&self.checked),
-            self.blob_bytes
-        )?;
-        if !self.without_digests.is_empty() {
-            let without = listed(&self.without_digests);
-            writeln!(
-                f,
-                "without digests (written by an older program): {without}"
-            )?;
-        }
+        let counts = self.checked.iter();
+        let checked = counts.map(|(kind, count)| format!("{count} {kind}"));
+        let checked = checked.collect::<Vec<_>>().join(", ");
+        writeln!(f, "checked: {checked}, {} bytes of blobs", self.blob_bytes)?;
         if self.foreign_checkpoints > 0 {
             let count = self.foreign_checkpoints;
             writeln!(f, "unchecked checkpoints of another version: {count}")?;

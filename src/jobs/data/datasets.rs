@@ -7,7 +7,6 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use bytes::Bytes;
-use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::repetitions::RepetitionCounter;
 use halfspace_core::memory::Grant;
@@ -23,7 +22,6 @@ use crate::storage::{Blobs, DeleteDatasetOutcome, StoreError};
 
 use super::begun_dataset::BegunDataset;
 use super::reservations::Reservation;
-use super::stored::ReadError;
 use crate::jobs::service::{Jobs, JobsError};
 
 /// Parsed examples to be stored, and the client's description of them.
@@ -179,8 +177,7 @@ impl Jobs {
     /// At most `count` examples of a dataset from example `first` on, counted from 0. `None` if there are no
     /// such examples.
     ///
-    /// Only the needed ranges of the blob are read, and the checks of the ranges are compared. A blob without
-    /// checks is read and compared as a whole once in the life of this process.
+    /// Only the needed ranges of the blob are read, and the checks of the ranges are compared.
     ///
     /// # Errors
     /// [`JobsError::DatasetMissing`], or errors of the store.
@@ -193,13 +190,10 @@ impl Jobs {
         let corrupt = |error: BlocksError| StoreError::corrupt(error);
         let at_first = [Range {
             start: 0,
-            end: Layout::HEAD_BYTES_MAX as u64,
+            end: Layout::CHECKED_HEAD_BYTES as u64,
         }];
         let head = self.dataset_bytes(dataset, &at_first).await?;
         let layout = Layout::read(head.concat().as_slice()).map_err(corrupt)?;
-        if !layout.is_checked() {
-            return self.read_unchecked(dataset, first, count).await;
-        }
         let Some(range) = RowRange::new(layout, first, count) else {
             return Ok(None);
         };
@@ -222,34 +216,6 @@ impl Jobs {
             Some(found) => Ok(found),
             None => Err(self.without_blob(dataset).await?),
         }
-    }
-
-    /// As [`Self::read_examples`], for a blob without checks.
-    async fn read_unchecked(
-        &self,
-        dataset: &DatasetSummary,
-        first: usize,
-        count: usize,
-    ) -> Result<Option<Data>, JobsError> {
-        let (key, watch) = (&dataset.data_key, CancelOnDrop::default());
-        let stop = watch.flag();
-        let stored = match self
-            .open_data(key, &dataset.facts.sha256, stop.clone())
-            .await
-        {
-            Err(ReadError::Missing(_)) => return Err(self.without_blob(dataset).await?),
-            stored => stored?,
-        };
-        let read = tokio::task::spawn_blocking(move || {
-            let part = stored.part(first, count, &stop);
-            (stored, part)
-        });
-        let defect = |error: JoinError| StoreError::Other(error.into());
-        let (stored, part) = read.await.map_err(defect)?;
-        if let Some(crcs) = stored.known() {
-            self.known_crcs.keep(key, crcs);
-        }
-        Ok(part.map_err(|_| ReadError::of(&stored))?)
     }
 
     /// The reason why a dataset has no blob: the dataset was deleted after its row was read, or the blob is

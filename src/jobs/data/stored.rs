@@ -1,6 +1,6 @@
 //! The stored data of a job or a dataset, opened for reading on demand.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::{BlocksError, Buffers, StoredExamples};
@@ -14,37 +14,6 @@ use crate::jobs::service::{Jobs, JobsError};
 /// Bytes read at once of data that are not held as a whole. The window is small enough to stay in the
 /// processor's cache while it is learnt from, and large enough for fast disk reads.
 const WINDOW_BYTES_MAX: u64 = 1 << 20;
-
-/// Bytes of cached CRCs.
-const KNOWN_BYTES_MAX: usize = 64 << 20;
-
-/// A cache of CRCs by blob key, the oldest first. Blobs of version 1 contain no checks, so their CRCs are
-/// computed when the digest is compared.
-#[derive(Default)]
-pub(crate) struct KnownCrcs(Mutex<Vec<(String, Arc<[u64]>)>>);
-
-impl KnownCrcs {
-    fn of(&self, key: &str) -> Option<Arc<[u64]>> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known.iter().find(|(of, _)| of == key);
-        found.map(|(_, crcs)| Arc::clone(crcs))
-    }
-
-    /// Caches the CRCs of a blob. The oldest entries are dropped beyond [`KNOWN_BYTES_MAX`].
-    pub(crate) fn keep(&self, key: &str, crcs: &Arc<[u64]>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.iter().any(|(of, _)| of == key) {
-            return;
-        }
-        known.push((key.to_owned(), Arc::clone(crcs)));
-        let bytes = |known: &[(String, Arc<[u64]>)]| -> usize {
-            known.iter().map(|(_, crcs)| size_of_val(&crcs[..])).sum()
-        };
-        while known.len() > 1 && bytes(&known) > KNOWN_BYTES_MAX {
-            known.remove(0);
-        }
-    }
-}
 
 /// The reason why stored data could not be read.
 #[derive(Debug)]
@@ -116,14 +85,10 @@ impl Jobs {
         let opened = tokio::task::spawn_blocking(move || {
             StoredExamples::open(source, sha256, buffers, stop)
         });
-        let opened = match opened.await {
-            Ok(opened) => opened.map_err(|error| ReadError::from(&error))?,
-            Err(error) => return Err(ReadError::Broken(error.to_string())),
-        };
-        if let Some(crcs) = self.known_crcs.of(key) {
-            opened.know(crcs);
+        match opened.await {
+            Ok(opened) => opened.map_err(|error| ReadError::from(&error)),
+            Err(error) => Err(ReadError::Broken(error.to_string())),
         }
-        Ok(opened)
     }
 
     /// The owner's dataset, with its examples opened but not read.

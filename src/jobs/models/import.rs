@@ -88,7 +88,6 @@ fn learner_params(
         parameters: &parameters,
         n: hypothesis.n(),
         real: false,
-        in_units: true,
         random: &mut Seed(sent.seed).generator(Purpose::Learner),
     });
     let rule = rule.map_err(|error| ImportError::Parameters(vec![error]))?;

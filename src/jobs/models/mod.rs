@@ -36,14 +36,9 @@ impl From<Hypothesis> for LoadedModel {
     }
 }
 
-/// The lineage of a stored model. A file vouches for nothing, and neither does a model of the first releases, which
-/// kept no lineage.
+/// The lineage of a stored model. A file vouches for nothing.
 fn lineage(record: &Model, document: &ModelDocument) -> Lineage {
     let mut lineage = document.learnt_from.clone();
-    if lineage.is_unknown() {
-        let seed = document.data_sha256.is_none().then_some(document.seed);
-        lineage.add(seed, document.data_sha256.as_deref());
-    }
     lineage.all_generated &= record.job.is_some();
     lineage
 }

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use halfspace_core::learners::engine::catalogue;
 use halfspace_core::learners::engine::checkpoint::STATE_BYTES_MAX;
 use halfspace_core::learners::engine::run::{Checkpoints, Counts, Run, StopFlag};
 use halfspace_core::learners::engine::snapshot::{SnapshotReader, SnapshotWriter};
@@ -23,12 +22,9 @@ use crate::storage::{Fenced, Lease, StoreError};
 
 use crate::jobs::service::Jobs;
 
-/// Version of the format of the train loop's states. The version grows whenever the bytes change their meaning.
-const FORMAT: u32 = 3;
-
-/// The name of the sealing method. The first release wrote its own version here, and its states can still be
-/// opened.
-const SEAL: &str = "0.1.0";
+/// Version of the states' format: of the train loop and of all rules. The version grows whenever bytes change their
+/// meaning. A state of another version is not opened.
+const FORMAT: u32 = 1;
 
 /// The time between two checkpoints is at least this multiple of the last checkpoint's cost, so checkpoints
 /// take at most 1 % of the time.
@@ -102,7 +98,7 @@ impl Checkpoint {
         let mut sealed = vec![0; 32];
         sealed.extend(rest.finish());
         sealed.extend(&self.state);
-        let digest = digest(job, &sealed[32..]);
+        let digest = digest(job, FORMAT, &sealed[32..]);
         sealed[..32].copy_from_slice(&digest);
         sealed
     }
@@ -111,7 +107,7 @@ impl Checkpoint {
     /// the learner's states.
     pub fn open(job: &Job, sealed: &[u8]) -> Option<Self> {
         let (digest_found, rest) = sealed.split_at_checked(32)?;
-        if *digest_found != digest(job, rest) {
+        if *digest_found != digest(job, FORMAT, rest) {
             return None;
         }
         let (head, state) = rest.split_at_checked(40)?;
@@ -125,16 +121,12 @@ impl Checkpoint {
 }
 
 /// The digest of the state and of all inputs that the state depends on.
-fn digest(job: &Job, rest: &[u8]) -> [u8; 32] {
+fn digest(job: &Job, format: u32, rest: &[u8]) -> [u8; 32] {
     let seed = job.seed.to_string();
     let spec = job.spec.to_string();
-    let learner = job.learner.as_deref().and_then(catalogue::find);
-    let of_rule = learner.map_or(0, |entry| entry.state_format);
-    let format = FORMAT | u32::from(of_rule) << 16;
     let mut digest = Sha256::new();
     for part in [
         &format.to_le_bytes(),
-        SEAL.as_bytes(),
         job.id.to_string().as_bytes(),
         seed.as_bytes(),
         job.data_sha256.as_deref().unwrap_or_default().as_bytes(),

@@ -195,7 +195,7 @@ impl Jobs {
                 }
                 (error, _) => failed("unreadable", error.to_string()),
             })?;
-        // The record of a subjob, or of a job from an earlier release, holds a different memory bound.
+        // The record of a subjob holds a different memory bound.
         memory.grow_to(work.demand.memory_bytes)?;
         Ok(work)
     }

@@ -81,7 +81,6 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         holdout: None,
         among: None,
         warm_start: None,
-        in_units: spec.in_units,
     };
     Ok(SessionPlan {
         task: tasks::task_of(&train, Seed(spec.seed))?,
@@ -91,23 +90,17 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
     })
 }
 
-/// The first bytes of a snapshot with a lineage. Snapshots of earlier releases begin with a small number.
-const LINEAGE_TAG: &[u8; 8] = b"lineage1";
-
-/// The snapshot of a session with the lineage before it: the tag, the length of the lineage's JSON text in 4 bytes, and
-/// that text.
+/// The snapshot of a session with the lineage before it: the length of the lineage's JSON text in 4 bytes, and that
+/// text.
 fn with_lineage(lineage: &Lineage, snapshot: &[u8]) -> Vec<u8> {
     let text = json_text(lineage);
     let length = (text.len() as u32).to_le_bytes();
-    [LINEAGE_TAG, &length[..], text.as_bytes(), snapshot].concat()
+    [&length[..], text.as_bytes(), snapshot].concat()
 }
 
 /// The lineage and the rest of a stored snapshot; `None` if it is damaged.
 fn split_lineage(stored: &[u8]) -> Option<(Lineage, &[u8])> {
-    let Some(rest) = stored.strip_prefix(LINEAGE_TAG) else {
-        return Some((Lineage::unknown(), stored));
-    };
-    let (length, rest) = rest.split_first_chunk()?;
+    let (length, rest) = stored.split_first_chunk()?;
     let (text, snapshot) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
     Some((serde_json::from_slice(text).ok()?, snapshot))
 }

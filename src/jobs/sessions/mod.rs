@@ -253,7 +253,7 @@ impl Jobs {
             owner: owner.clone(),
             spec,
             position: 0,
-            tally: Some(SessionTally::NEW),
+            tally: SessionTally::NEW,
             created_at: self.ids.now(),
         };
         self.store.insert_session(&record, key).await?;

@@ -186,7 +186,7 @@ impl SessionWriter {
         match journal.append(owner, append).await? {
             AppendOutcome::Done => {
                 live.record.position = live.position();
-                live.record.tally = Some(tally);
+                live.record.tally = tally;
                 *place = Some(live);
                 Ok(Ok(learnt))
             }

@@ -224,7 +224,7 @@ pub struct Allowance {
     pub seconds: f64,
     /// Estimated seconds of one core for a task with all its parts.
     pub parts_seconds: f64,
-    /// Whether the job was accepted before, perhaps by an earlier release.
+    /// Whether the job was accepted before.
     pub is_accepted: bool,
 }
 

@@ -104,7 +104,6 @@ pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, Res
         ends_by_time: stop.max_seconds.is_some(),
         trace: spec.trace,
         holdout: spec.held_out(),
-        in_units: spec.in_units,
         ..Task::of(entry, seed)
     };
     // The doubt holds unless the origin of the examples removes the doubt.

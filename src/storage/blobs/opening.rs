@@ -20,10 +20,6 @@ pub const MARK: &str = "store-id";
 /// The prefix of test blobs, which check whether the place can be written. The sweep deletes those that
 /// remain.
 pub const PROBES: &str = "probes";
-
-/// Number of keys to look for in an unmarked place when the database already has blobs.
-const KEYS_TRIED: u32 = 20;
-
 /// Errors of a place for blobs.
 #[derive(Debug, thiserror::Error)]
 pub enum OpeningError {
@@ -100,7 +96,6 @@ impl Blobs {
                     None => return Err(OpeningError::Elsewhere { recorded }),
                 },
                 None => {
-                    self.expect_nothing(store).await?;
                     let place = name_of(place, name);
                     let database = database.clone();
                     self.mark(&FolderMark { database, place }).await?
@@ -138,22 +133,6 @@ impl Blobs {
         found
             .map(|bytes| FolderMark::read(&bytes).ok_or(OpeningError::AnothersBlobs))
             .transpose()
-    }
-
-    /// Refuses a place without a mark if the database has blobs elsewhere. A database of an older program has
-    /// recorded no place. If one of its blobs is here, this is its place.
-    async fn expect_nothing(&self, store: &Store) -> Result<(), OpeningError> {
-        let keys = store.data_keys_in_use(None, KEYS_TRIED).await?;
-        for key in &keys {
-            if self.has(key).await? {
-                return Ok(());
-            }
-        }
-        if keys.is_empty() {
-            return Ok(());
-        }
-        let recorded = "not recorded".to_owned();
-        Err(OpeningError::Elsewhere { recorded })
     }
 
     /// Marks the place and returns the mark that the place then has.

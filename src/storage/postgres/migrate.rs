@@ -31,8 +31,8 @@ pub(super) async fn run(options: &PgConnectOptions) -> Result<()> {
         demand_utf8(&mut connection).await?;
         let mut transaction = connection.begin().await?;
         sqlx::query(LOCK).execute(&mut *transaction).await?;
-        migrations::refuse_newer(newest(&mut transaction).await?, &MIGRATIONS)?;
-        migrations::apply(&mut *transaction, &MIGRATIONS, None).await?;
+        version(&mut transaction).await?;
+        migrations::apply(&mut *transaction, &MIGRATIONS).await?;
         transaction.commit().await?;
         connection.close().await?;
         Ok(())
@@ -58,7 +58,7 @@ async fn connect(options: &PgConnectOptions) -> Result<PgConnection> {
 /// The present schema version.
 pub(super) async fn found(options: &PgConnectOptions) -> Result<i64> {
     let mut connection = connect(options).await?;
-    let found = newest(&mut connection).await?;
+    let found = version(&mut connection).await?;
     connection.close().await?;
     Ok(found)
 }
@@ -80,13 +80,13 @@ async fn demand_utf8(connection: &mut PgConnection) -> Result<()> {
     )))
 }
 
-/// The newest version that ran. 0 in a new database.
-async fn newest(connection: &mut PgConnection) -> Result<i64> {
+/// The schema version; 0 in a new database. Errors are those of [`migrations::version`].
+async fn version(connection: &mut PgConnection) -> Result<i64> {
     let table = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL";
     let table = sqlx::query(table).fetch_one(&mut *connection).await?;
     if !table.try_get::<bool, _>(0)? {
         return Ok(0);
     }
-    let newest = sqlx::query(migrations::NEWEST).fetch_one(connection);
-    Ok(newest.await?.try_get("version")?)
+    let applied = sqlx::query_as(migrations::APPLIED).fetch_all(connection);
+    migrations::version(&applied.await?, &MIGRATIONS)
 }

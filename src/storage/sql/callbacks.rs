@@ -40,9 +40,9 @@ pub(super) const TAKE_DUE: &str = "UPDATE callbacks \
      SET lease_owner = $1, due_at = {now} + $2, claims = claims + 1 \
      WHERE job = (SELECT job FROM callbacks WHERE due_at <= {now} \
      AND {position}($3, $5 || owner || $5) = 0 \
-     AND {position}($4, $5 || COALESCE(host, '') || $5) = 0 \
-     AND {position}($6, $5 || owner || ' ' || COALESCE(host, '') || $5) = 0 \
-     AND {position}($7, $5 || owner || ' ' || COALESCE(url_digest, '') || $5) = 0 \
+     AND {position}($4, $5 || host || $5) = 0 \
+     AND {position}($6, $5 || owner || ' ' || host || $5) = 0 \
+     AND {position}($7, $5 || owner || ' ' || url_digest || $5) = 0 \
      ORDER BY due_at LIMIT 1 {for update, skip locked}) RETURNING job, claims";
 
 impl Store {

@@ -94,14 +94,6 @@ impl CheckedTable {
     }
 }
 
-/// A record whose digests, if any, match.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CheckedRecord<T> {
-    pub thing: T,
-    /// Whether every part of the record has a digest.
-    pub has_digests: bool,
-}
-
 /// A session with the position of the snapshot and the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedSession {
@@ -196,74 +188,55 @@ impl CheckedStore {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] when the row is damaged; other errors of the store.
-    pub async fn model(&self, id: &str) -> Result<Option<CheckedRecord<()>>> {
+    pub async fn model(&self, id: &str) -> Result<Option<()>> {
         let select = concat!(
             "SELECT ",
             model_columns!(),
             ", document FROM models WHERE id = $1"
         );
         let found = self.one(select, id).await?;
-        let read = found.map(|row| {
-            rows::model(&row)?;
-            read((), &row, &["digest", "document_digest"])
-        });
-        read.transpose()
+        found.map(|row| rows::model(&row).map(drop)).transpose()
     }
 
     /// A dataset.
     ///
     /// # Errors
     /// Those of [`Self::model`].
-    pub async fn dataset(&self, id: &str) -> Result<Option<CheckedRecord<Dataset>>> {
+    pub async fn dataset(&self, id: &str) -> Result<Option<Dataset>> {
         let select = concat!(
             "SELECT ",
             dataset_columns!(),
             ", features, classes, encoding FROM datasets WHERE id = $1"
         );
         let found = self.one(select, id).await?;
-        let read = found.map(|row| read(rows::dataset(&row)?, &row, &["digest", "names_digest"]));
-        read.transpose()
+        found.map(|row| rows::dataset(&row)).transpose()
     }
 
     /// A job.
     ///
     /// # Errors
     /// Those of [`Self::model`].
-    pub async fn job(&self, id: &str) -> Result<Option<CheckedRecord<Job>>> {
+    pub async fn job(&self, id: &str) -> Result<Option<Job>> {
         let select = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = $1");
         let found = self.one(select, id).await?;
-        let read = found.map(|row| {
-            let job = rows::job(&row)?;
-            // A subjob that was cancelled in the queue has no end digest and no result to protect.
-            let left = job.result.is_some() || job.error.is_some() || job.model.is_some();
-            let columns: &[&str] = match job.finished_at.is_some() && left {
-                true => &["digest", "end_digest"],
-                false => &["digest"],
-            };
-            read(job, &row, columns)
-        });
-        read.transpose()
+        found.map(|row| rows::job(&row)).transpose()
     }
 
     /// The trace of a job.
     ///
     /// # Errors
     /// Those of [`Self::model`].
-    pub async fn trace(&self, job: &str) -> Result<Option<CheckedRecord<()>>> {
+    pub async fn trace(&self, job: &str) -> Result<Option<()>> {
         let select = "SELECT job, body, digest FROM traces WHERE job = $1";
         let found = self.one(select, job).await?;
-        let read = found.map(|row| {
-            TRACE.check(&row, "digest")?;
-            read((), &row, &["digest"])
-        });
-        read.transpose()
+        found.map(|row| TRACE.check(&row, "digest")).transpose()
     }
 
     /// The checkpoint of a job, and the version of the program that wrote it.
     ///
     /// # Errors
     /// Those of [`Self::model`].
-    pub async fn checkpoint(&self, job: &str) -> Result<Option<(Vec<u8>, Option<String>)>> {
+    pub async fn checkpoint(&self, job: &str) -> Result<Option<(Vec<u8>, String)>> {
         let select = "SELECT body, program FROM checkpoints WHERE job = $1";
         let found = self.one(select, job).await?;
         let read = found.map(|row| Ok((row.get("body")?, row.get("program")?)));
@@ -274,21 +247,19 @@ impl CheckedStore {
     ///
     /// # Errors
     /// Those of [`Self::model`].
-    pub async fn answer(&self, thing: &str) -> Result<Option<CheckedRecord<()>>> {
+    pub async fn answer(&self, thing: &str) -> Result<Option<()>> {
         let select = "SELECT key, thing, answer FROM idempotency_keys WHERE thing = $1";
         let Some(row) = self.one(select, thing).await? else {
             return Ok(None);
         };
-        let has_digests = idempotency::answer(&row)?.is_some_and(|(_, has_digest)| has_digest);
-        let thing = ();
-        Ok(Some(CheckedRecord { thing, has_digests }))
+        idempotency::answer(&row).map(|_| Some(()))
     }
 
     /// A session with its snapshot and its log as of one moment.
     ///
     /// # Errors
     /// Those of [`Self::model`].
-    pub async fn session(&self, id: &str) -> Result<Option<CheckedRecord<CheckedSession>>> {
+    pub async fn session(&self, id: &str) -> Result<Option<CheckedSession>> {
         let mut transaction = self.database.begin_reading().await?;
         let select = concat!(
             "SELECT ",
@@ -305,23 +276,21 @@ impl CheckedStore {
             .await?;
         transaction.commit().await?;
         let record = sessions::record(&found)?;
-        let mut has_digests = has_all(&found, &["digest", "position_digest"])?;
         let mut session = CheckedSession {
             record,
             snapshot: None,
             log: Vec::with_capacity(log.len()),
         };
         if let Some(row) = &snapshot {
-            has_digests &= SNAPSHOT.check(row, "digest")?;
+            SNAPSHOT.check(row, "digest")?;
             session.snapshot = Some(rows::unsigned(row, "position")?);
         }
         for row in &log {
-            has_digests &= LOG_ENTRY.check(row, "digest")?;
+            LOG_ENTRY.check(row, "digest")?;
             let position = rows::unsigned(row, "position")?;
             session.log.push((position, row.get("examples")?));
         }
-        let thing = session;
-        Ok(Some(CheckedRecord { thing, has_digests }))
+        Ok(Some(session))
     }
 
     async fn one(&self, text: &'static str, id: &str) -> Result<Option<Row>> {
@@ -334,28 +303,10 @@ impl CheckedStore {
     }
 }
 
-fn read<T>(thing: T, row: &Row, digests: &[&str]) -> Result<CheckedRecord<T>> {
-    let has_digests = has_all(row, digests)?;
-    Ok(CheckedRecord { thing, has_digests })
-}
-
-fn has_all(row: &Row, columns: &[&str]) -> Result<bool> {
-    for column in columns {
-        let digest = row.get::<Option<Vec<u8>>>(column)?;
-        if digest.is_none_or(|digest| digest.is_empty()) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Refuses a schema version other than this program's version.
+/// Refuses an older schema version than this program's version.
 pub(in crate::storage) fn demand_schema(found: i64, supported: i64) -> Result<()> {
     if found == supported {
         return Ok(());
-    }
-    if found > supported {
-        return Err(StoreError::Newer { found, supported });
     }
     Err(StoreError::other(format!(
         "the store has schema version {found}, but this program has {supported}; run `halfspace \

@@ -18,7 +18,7 @@ use crate::records::{Job, JobTree, JobsAhead, Owner, Status, Timestamp};
 macro_rules! claimable {
     () => {
         "status = 'queued' AND waits = FALSE AND not_before <= {now} AND memory_bytes <= $1 \
-         AND spec_schema <= 2"
+         AND spec_schema <= 1"
     };
 }
 
@@ -37,11 +37,7 @@ macro_rules! has_claimable {
 
 /// The schema of the requests that this program stores, and the newest that it reads. [`claimable`] repeats
 /// the number.
-///
-/// Schema 1 is that of release 0.1.0. Workers of that release read neither later requests nor data with
-/// checks, and they ignore the schema. A trigger hides later jobs from claims that leave `known_claims`
-/// unchanged.
-pub(super) const SPEC_SCHEMA: i64 = 2;
+pub(super) const SPEC_SCHEMA: i64 = 1;
 
 impl Store {
     /// Takes the first job of the active owner with the least virtual seconds among the owners with a
@@ -181,7 +177,7 @@ pub(super) const NEXT_OWNER: &str = concat!(
 macro_rules! take {
     ($order:literal) => {
         concat!(
-            "UPDATE jobs SET status = 'running', claims = claims + 1, known_claims = claims + 1, \
+            "UPDATE jobs SET status = 'running', claims = claims + 1, \
              attempt = attempt + 1, \
              lease_owner = $3, lease_until = {now} + $4, parked = FALSE, \
              started_at = COALESCE(started_at, $5) \

@@ -170,13 +170,13 @@ async fn write_digests(
         names.as_slice().into(),
         signed_if(summary.seed)?.into(),
     ]);
-    // A trigger has inserted the row.
-    let update =
-        statement("UPDATE dataset_digests SET digest = $2, names_digest = $3 WHERE dataset = $1")
-            .bind(summary.id.to_string())
-            .bind(digest)
-            .bind(names);
-    transaction.execute(update).await.map(|_| ())
+    let insert = statement(
+        "INSERT INTO dataset_digests (dataset, digest, names_digest) VALUES ($1, $2, $3)",
+    )
+    .bind(summary.id.to_string())
+    .bind(digest)
+    .bind(names);
+    transaction.execute(insert).await.map(|_| ())
 }
 
 /// Duplicates and contradictions, or the reason why they were not counted.

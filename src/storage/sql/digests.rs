@@ -2,8 +2,7 @@
 //!
 //! A digest is the SHA-256 of the row's kind and of its constant columns. The owner is left out, because an
 //! adoption by an API key changes the owner. The statement that writes the row stores the digest. Every read
-//! computes the digest again and compares both. A row of an older program has no digest and is read
-//! unchecked.
+//! computes the digest again and compares both.
 //!
 //! Columns that change with each heartbeat have no digest: leases, progress and event numbers. No result
 //! depends on them.
@@ -170,30 +169,15 @@ impl DigestColumns {
         self.digest(&values)
     }
 
-    /// Compares a row with a digest from another table, in the column `recorded`. Returns `false` if the
-    /// digest is empty.
+    /// Compares a row with the digest in the column `recorded`.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] when the digest is missing or does not match.
-    pub(super) fn check_beside(&self, row: &Row, recorded: &str) -> Result<bool> {
-        if row.get::<Option<Vec<u8>>>(recorded)?.is_none() {
+    pub(super) fn check(&self, row: &Row, recorded: &str) -> Result<()> {
+        let Some(digest) = row.get::<Option<Vec<u8>>>(recorded)? else {
             let told = format!("the digest of a {} is missing", self.kind);
             return Err(StoreError::corrupt(told));
-        }
-        self.check(row, recorded)
-    }
-
-    /// Compares a row with the digest in the column `recorded`. Returns `false` if the digest is null or
-    /// empty.
-    ///
-    /// # Errors
-    /// [`StoreError::Corrupt`] when the digest does not match.
-    pub(super) fn check(&self, row: &Row, recorded: &str) -> Result<bool> {
-        let digest = row.get::<Option<Vec<u8>>>(recorded)?;
-        let digest = digest.unwrap_or_default();
-        if digest.is_empty() {
-            return Ok(false);
-        }
+        };
         let values = self.columns.iter().map(|column| {
             Ok(match column {
                 Text(name) => SqlValue::Text(row.get(name)?),
@@ -203,7 +187,7 @@ impl DigestColumns {
         });
         let values = values.collect::<Result<Vec<_>>>()?;
         if self.digest(&values) == digest {
-            return Ok(true);
+            return Ok(());
         }
         let (kind, name) = (self.kind, values.first());
         let name = match name {

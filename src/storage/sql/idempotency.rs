@@ -4,7 +4,7 @@
 //! therefore waits at the unique index, then finds the key and writes nothing. The key is also the first lock
 //! of its transaction.
 //!
-//! The column of the answer holds the digest, a space and the JSON. Older programs stored the JSON alone.
+//! The column of the answer holds the digest, a space and the JSON.
 
 use std::fmt::Display;
 
@@ -101,29 +101,25 @@ fn record(row: &Row) -> Result<KeyRecord> {
     Ok(KeyRecord {
         fingerprint: row.get("fingerprint")?,
         thing: row.get("thing")?,
-        answer: answer(row)?.map(|(answer, _)| answer),
+        answer: answer(row)?,
     })
 }
 
-/// The answer of a key, and whether the answer has a digest.
+/// The answer of a key.
 ///
 /// # Errors
 /// [`StoreError::Corrupt`] when the digest does not match.
-pub(super) fn answer(row: &Row) -> Result<Option<(Value, bool)>> {
+pub(super) fn answer(row: &Row) -> Result<Option<Value>> {
     let Some(stored) = row.get::<Option<String>>("answer")? else {
         return Ok(None);
     };
-    // Older programs stored the JSON alone, which is always an object.
-    if stored.starts_with('{') {
-        return Ok(Some((rows::from_json(stored)?, false)));
-    }
     let (key, thing) = (row.get::<String>("key")?, row.get::<String>("thing")?);
     let json = stored.split_once(' ').map_or("", |(_, json)| json);
     if with_digest(&key, &thing, json) != stored {
         let told = format!("the answer of the idempotency key {key} differs from its digest");
         return Err(StoreError::corrupt(told));
     }
-    Ok(Some((rows::from_json(json.to_owned())?, true)))
+    rows::from_json(json.to_owned()).map(Some)
 }
 
 fn with_digest(key: &str, thing: &str, json: &str) -> String {

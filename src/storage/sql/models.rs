@@ -100,13 +100,12 @@ pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Resu
         return Ok(0);
     }
     let [digest, document_digest] = digests;
-    // A trigger has inserted the row.
-    let update =
-        statement("UPDATE model_digests SET digest = $2, document_digest = $3 WHERE model = $1")
+    let insert =
+        statement("INSERT INTO model_digests (model, digest, document_digest) VALUES ($1, $2, $3)")
             .bind(model.id.to_string())
             .bind(digest)
             .bind(document_digest);
-    transaction.execute(update).await?;
+    transaction.execute(insert).await?;
     Ok(bytes)
 }
 

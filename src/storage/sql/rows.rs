@@ -7,7 +7,6 @@ use super::database::Row;
 use super::digests::{DATASET, DATASET_NAMES, JOB, JOB_END, MODEL, MODEL_DOCUMENT};
 use crate::records::dataset::Repetitions;
 use crate::records::id::Kind;
-use crate::records::train::rename_bound;
 use crate::records::{
     Callback, DataFacts, Dataset, DatasetSummary, Demand, Event, EventKind, Job, JobTree, Model,
     ModelSummary, Names, Owner, Page, Rank, Status, Timestamp,
@@ -128,10 +127,23 @@ pub(super) fn signed(number: u64) -> Result<i64> {
     i64::try_from(number).map_err(StoreError::other)
 }
 
+/// Checks the end of a job. An open job, or a subjob that was cancelled in the queue, has none.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] when the digest does not match, or when there is an end without a digest.
+pub(super) fn check_end(row: &Row) -> Result<()> {
+    let has = |column| Ok::<_, StoreError>(row.get::<Option<String>>(column)?.is_some());
+    let has_digest = row.get::<Option<Vec<u8>>>("end_digest")?.is_some();
+    if has_digest || has("result")? || has("error")? || has("model")? {
+        JOB_END.check(row, "end_digest")?;
+    }
+    Ok(())
+}
+
 /// A job from [`job_columns`].
 pub(super) fn job(row: &Row) -> Result<Job> {
     JOB.check(row, "digest")?;
-    JOB_END.check(row, "end_digest")?;
+    check_end(row)?;
     let lineage = lineage(row)?;
     let started_at = time_if(row, "started_at")?;
     let status = match (parsed::<Status>(row, "status")?, lineage, started_at) {
@@ -157,7 +169,7 @@ pub(super) fn job(row: &Row) -> Result<Job> {
         started_at,
         finished_at: time_if(row, "finished_at")?,
         progress: from_json(row.get("progress")?)?,
-        result: result(row)?,
+        result: from_json_if(row, "result")?,
         error: from_json_if(row, "error")?,
         model: parsed_if(row, "model")?,
         cancel_requested: row.get("cancel_requested")?,
@@ -176,13 +188,6 @@ pub(super) fn job(row: &Row) -> Result<Job> {
 pub(super) fn rank(row: &Row) -> Result<Rank> {
     let (priority, level) = (small(row, "priority")?, small(row, "level")?);
     Ok(Rank::new(priority, level, parsed(row, "id")?))
-}
-
-/// A result whose fields have their present names.
-fn result(row: &Row) -> Result<Option<serde_json::Value>> {
-    let mut result = from_json_if(row, "result")?;
-    result.iter_mut().for_each(rename_bound);
-    Ok(result)
 }
 
 fn lineage(row: &Row) -> Result<JobTree> {
@@ -216,7 +221,7 @@ fn callback(row: &Row) -> Result<Option<Callback>> {
 
 /// A model with its document.
 pub(super) fn model(row: &Row) -> Result<Model> {
-    MODEL_DOCUMENT.check_beside(row, "document_digest")?;
+    MODEL_DOCUMENT.check(row, "document_digest")?;
     let ModelSummary {
         id,
         owner,
@@ -243,7 +248,7 @@ pub(super) fn model(row: &Row) -> Result<Model> {
 
 /// A model without its document.
 pub(super) fn model_summary(row: &Row) -> Result<ModelSummary> {
-    MODEL.check_beside(row, "digest")?;
+    MODEL.check(row, "digest")?;
     Ok(ModelSummary {
         id: parsed(row, "id")?,
         owner: Owner::new(row.get::<String>("owner")?),
@@ -258,7 +263,7 @@ pub(super) fn model_summary(row: &Row) -> Result<ModelSummary> {
 
 /// A dataset with the names of features and classes.
 pub(super) fn dataset(row: &Row) -> Result<Dataset> {
-    DATASET_NAMES.check_beside(row, "names_digest")?;
+    DATASET_NAMES.check(row, "names_digest")?;
     Ok(Dataset {
         summary: dataset_summary(row)?,
         names: Names {
@@ -271,7 +276,7 @@ pub(super) fn dataset(row: &Row) -> Result<Dataset> {
 
 /// A dataset from [`dataset_columns`].
 pub(super) fn dataset_summary(row: &Row) -> Result<DatasetSummary> {
-    DATASET.check_beside(row, "digest")?;
+    DATASET.check(row, "digest")?;
     let repetitions = match row.get::<Option<String>>("uncounted")? {
         Some(reason) => Repetitions::Uncounted(reason),
         None => Repetitions::Counted {
@@ -307,10 +312,10 @@ pub(super) fn event(row: &Row) -> Result<Event> {
     let body = match row.get::<Option<String>>("body")? {
         Some(body) => from_json(body)?,
         None => {
-            JOB_END.check(row, "end_digest")?;
+            check_end(row)?;
             serde_json::json!({
                 "status": row.get::<String>("status")?,
-                "result": result(row)?,
+                "result": from_json_if::<serde_json::Value>(row, "result")?,
                 "error": from_json_if::<serde_json::Value>(row, "error")?,
             })
         }

@@ -38,8 +38,8 @@ impl Store {
             spec.as_str().into(),
         ]);
         let position_digest = position_digest(&id, position);
-        let tally = rows::json_if(session.tally.as_ref())?;
-        let tally_digest = SESSION_TALLY.of([id.as_str().into(), tally.as_deref().into()]);
+        let tally = rows::json(&session.tally)?;
+        let tally_digest = SESSION_TALLY.of([id.as_str().into(), tally.as_str().into()]);
         let insert = statement(
             "INSERT INTO sessions (id, owner, learner, n, position, created_at, spec, digest, \
              position_digest, tally, tally_digest) \
@@ -198,10 +198,9 @@ pub(super) fn record(row: &Row) -> Result<SessionRecord> {
     SESSION_TALLY.check(row, "tally_digest")?;
     let spec: String = row.get("spec")?;
     let position = rows::unsigned(row, "position")?;
-    let tally: Option<SessionTally> = rows::from_json_if(row, "tally")?;
+    let tally: SessionTally = rows::from_json(row.get("tally")?)?;
     let mut spec: SessionSpec = serde_json::from_str(&spec).map_err(StoreError::corrupt)?;
-    // Classes never change, so those of an older tally hold too.
-    if let Some(classes) = tally.as_ref().and_then(|tally| tally.classes.as_ref()) {
+    if let Some(classes) = &tally.classes {
         spec.names.classes.get_or_insert_with(|| classes.clone());
     }
     Ok(SessionRecord {
@@ -209,7 +208,7 @@ pub(super) fn record(row: &Row) -> Result<SessionRecord> {
         owner: Owner::new(row.get::<String>("owner")?),
         spec,
         position,
-        tally: tally.filter(|tally| tally.position == position),
+        tally,
         created_at: Timestamp::from_milliseconds(row.get("created_at")?),
     })
 }

@@ -9,7 +9,6 @@
 use super::super::quota::Usage;
 use super::super::{CancelOutcome, Result, StoreError, history};
 use super::database::{Row, SqlValue, Statement, Transaction, statement};
-use super::digests::JOB_END;
 use super::events::{self, NewEvent};
 use super::queue::{self, UnfinishedEnd};
 use super::{Store, claims, idempotency, jobs, rows, shares, usage};
@@ -72,7 +71,7 @@ impl Store {
             .bind(limit);
         let found = self.database.all(select).await?;
         let outcome = |row: &Row| {
-            JOB_END.check(row, "end_digest")?;
+            rows::check_end(row)?;
             Ok(SubjobOutcome {
                 job: rows::parsed(row, "id")?,
                 index: rows::small(row, "part")?,

@@ -25,7 +25,7 @@ use super::{Result, StoreError};
 /// Opens the store in the file `path` and migrates its schema. A missing file is created.
 ///
 /// # Errors
-/// [`StoreError::Newer`] when a newer program wrote the file; `Corrupt` when the file is not a store;
+/// [`StoreError::Newer`] or `OtherSchema` when another version of the program wrote the file; `Corrupt` when the file is not a store;
 /// `Unavailable` or `Full` when the file cannot be opened or written.
 pub async fn open(path: &Path) -> Result<Store> {
     let reserve = Reserve::beside(path);

@@ -239,42 +239,6 @@ async fn two_processes_over_one_database_take_one_place() {
     );
 }
 
-#[tokio::test]
-async fn a_database_of_an_older_program_is_served_with_the_blobs_that_it_has() {
-    use sqlx::{Connection, Executor};
-    let directory = tempfile::tempdir().unwrap();
-    let program = Program::start(directory.path(), &[]);
-    let headers = [("content-type", "text/csv")];
-    let rows = b"1,1\n-1,0\n";
-    let stored = program
-        .client()
-        .send("POST", "/v1/datasets?labels=first", &headers, rows)
-        .await;
-    let path = format!("/v1/datasets/{}/examples", stored.unwrap().expect(201).id());
-    program.kill();
-    // Makes the store look like one of an older program, which recorded no place.
-    let database = directory.path().join("halfspace.sqlite");
-    let database = sqlx::SqliteConnection::connect(&database.to_string_lossy()).await;
-    let mut database = database.unwrap();
-    database.execute("DELETE FROM identity").await.unwrap();
-    database.close().await.unwrap();
-    let mark = directory.path().join("blobs/store-id");
-    std::fs::remove_file(&mark).unwrap();
-    let elsewhere = format!("file://{}", directory.path().join("elsewhere").display());
-    let said = refused(
-        directory.path(),
-        &["--blob-url".to_owned(), elsewhere],
-        "all",
-    );
-    assert!(
-        error(&said).contains("at another location (not recorded)"),
-        "{said}"
-    );
-    let program = Program::start(directory.path(), &[]);
-    program.client().get(&path).await.expect(200);
-    assert!(mark.is_file());
-}
-
 /// The file-size limit of the process makes the disk of the blob cache look full.
 #[cfg(unix)]
 #[tokio::test]

@@ -58,37 +58,6 @@ pub(super) async fn a_damaged_dataset_is_not_read(backend: &dyn Backend) {
     assert!(matches!(deleted, DeleteDatasetOutcome::Deleted { .. }));
 }
 
-/// A row of an older program has no digests and is read without them.
-pub(super) async fn rows_without_digests_are_read(backend: &dyn Backend) {
-    let store = open(backend).await;
-    store.insert_model(&model(1), None).await.unwrap();
-    store.insert_dataset(&dataset(1), None).await.unwrap();
-    store
-        .insert_ended_job(&ended_job(1), None, Some(b"trace"), None)
-        .await
-        .unwrap();
-    for older in [
-        "UPDATE model_digests SET digest = substr(digest, 1, 0), \
-         document_digest = substr(document_digest, 1, 0) RETURNING CAST(1 AS BIGINT)",
-        "UPDATE dataset_digests SET digest = substr(digest, 1, 0), \
-         names_digest = substr(names_digest, 1, 0) RETURNING CAST(1 AS BIGINT)",
-        "UPDATE jobs SET digest = NULL, end_digest = NULL RETURNING CAST(1 AS BIGINT)",
-        "UPDATE traces SET digest = NULL RETURNING CAST(1 AS BIGINT)",
-    ] {
-        backend.number(older).await;
-    }
-    let found = store.model(&owner(), model(1).id).await.unwrap();
-    assert_eq!(found, Some(model(1)));
-    let found = store
-        .dataset(&owner(), dataset(1).summary.id)
-        .await
-        .unwrap();
-    assert_eq!(found, Some(dataset(1)));
-    assert_eq!(get(&store, job(1).id).await, ended_job(1));
-    let trace = store.trace(&owner(), job(1).id).await.unwrap();
-    assert_eq!(trace.as_deref(), Some(&b"trace"[..]));
-}
-
 /// Every model and dataset has a row of digests. A missing row reveals a damaged id.
 pub(super) async fn a_missing_digest_is_damage(backend: &dyn Backend) {
     let store = open(backend).await;
@@ -129,10 +98,6 @@ pub(super) async fn a_damaged_answer_is_not_repeated(backend: &dyn Backend) {
         assert_corrupt(read().await);
         assert_corrupt(store.insert_job(&job(2), Some(&claim)).await);
     }
-    // An older program wrote the JSON alone.
-    let older = "UPDATE idempotency_keys SET answer = '{\"seed\":7}' RETURNING CAST(1 AS BIGINT)";
-    backend.number(older).await;
-    assert_eq!(read().await.unwrap(), Some(whole));
 }
 
 pub(super) async fn a_damaged_result_is_not_told(backend: &dyn Backend) {
@@ -261,32 +226,4 @@ pub(super) async fn a_damaged_session_is_not_read(backend: &dyn Backend) {
     assert_corrupt(read().await);
     assert!(store.session(&owner(), record.id).await.is_ok());
     assert!(store.delete_session(&owner(), record.id).await.unwrap());
-}
-
-/// A process of the older program, which writes no digests, writes beside this one.
-pub(super) async fn what_an_older_program_writes_is_read(backend: &dyn Backend) {
-    let store = open(backend).await;
-    let record = super::sessions::session(1);
-    store.insert_session(&record, None).await.unwrap();
-    let state = SessionAppend {
-        id: record.id,
-        position: 0,
-        tally: super::sessions::tally(5),
-        entry: LogEntry::Snapshot(b"state".to_vec()),
-    };
-    store.append_examples(&owner(), &[state]).await.unwrap();
-    for write in [
-        "UPDATE sessions SET position = 6 RETURNING CAST(1 AS BIGINT)",
-        "UPDATE session_snapshots SET position = 6, state = state RETURNING CAST(1 AS BIGINT)",
-    ] {
-        backend.number(write).await;
-    }
-    let stored = store
-        .session_state(&owner(), record.id)
-        .await
-        .unwrap()
-        .unwrap();
-    // The counts belong to the earlier position.
-    assert_eq!((stored.record.position, stored.record.tally), (6, None));
-    assert_eq!(stored.snapshot.as_deref(), Some(&b"state"[..]));
 }

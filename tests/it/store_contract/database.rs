@@ -64,6 +64,23 @@ pub(super) async fn a_newer_schema_is_refused(backend: &dyn Backend) {
     assert!(supported >= 1);
 }
 
+/// A development version of the program with other tables has made the store.
+pub(super) async fn another_schema_of_the_same_version_is_refused(backend: &dyn Backend) {
+    open(backend).await.close().await;
+    let other = "UPDATE _sqlx_migrations SET checksum = substr(checksum, 2) RETURNING version";
+    backend.number(other).await;
+    let refused = backend.open().await.map(|_| ());
+    assert!(
+        matches!(refused, Err(StoreError::OtherSchema)),
+        "{refused:?}"
+    );
+    let told = refused.unwrap_err().to_string();
+    assert!(
+        told.contains("start with an empty data directory"),
+        "{told}"
+    );
+}
+
 pub(super) async fn stores_share_one_database(backend: &dyn Backend) {
     // All stores create the schema at the same time.
     let stores = futures_util::future::join_all((0..8).map(|_| backend.open())).await;

@@ -26,10 +26,9 @@ pub(super) fn session(number: i64) -> SessionRecord {
             assume: Some(Assume::Uniform),
             seed: (1 << 53) - 1,
             stop: StopSpec::default(),
-            in_units: true,
         },
         position: 0,
-        tally: Some(SessionTally::NEW),
+        tally: SessionTally::NEW,
         created_at: at(number),
     }
 }
@@ -118,7 +117,7 @@ pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dy
     let id = session(1).id;
     let state = other.session_state(&owner(), id).await.unwrap().unwrap();
     assert_eq!(state.record.position, 7);
-    assert_eq!(state.record.tally, Some(tally(7)));
+    assert_eq!(state.record.tally, tally(7));
     assert_eq!(state.record.spec.names.classes, tally(7).classes);
     assert_eq!(state.snapshot, None);
     assert_eq!(state.log, [b"first".to_vec(), b"second".to_vec()]);

@@ -200,7 +200,7 @@ pub(super) async fn an_owner_without_jobs_is_inactive_and_one_overlooked_is_foun
     store.finish_job(&lease, &success(1)).await.unwrap();
     store.tend_shares().await.unwrap();
     assert_eq!(backend.number(active).await, 0);
-    // An older program stores jobs without activating their owners.
+    // An owner whose activation was lost is found again.
     store.insert_job(&job_of("a", 2), None).await.unwrap();
     let silenced = "UPDATE owner_shares SET active = FALSE RETURNING CAST(claims AS BIGINT)";
     backend.number(silenced).await;
@@ -288,27 +288,6 @@ pub(super) async fn a_job_that_does_not_fit_is_passed_over(backend: &dyn Backend
     let newer = "UPDATE jobs SET spec_schema = 3 RETURNING CAST(claims AS BIGINT)";
     backend.number(newer).await;
     assert_eq!(claim(&store, "w", LONG).await, None);
-}
-
-/// A worker of release 0.1.0 does not look at the schema of a job.
-pub(super) async fn an_older_worker_claims_no_job_of_a_newer_schema(backend: &dyn Backend) {
-    let store = open(backend).await;
-    for number in 1..=3 {
-        store.insert_job(&job(number), None).await.unwrap();
-    }
-    let older = "UPDATE jobs SET spec_schema = 1 WHERE name = 'number 2' RETURNING claims";
-    backend.number(older).await;
-    let taken = "UPDATE jobs SET status = 'running', claims = claims + 1, attempt = attempt + 1, \
-                 lease_owner = 'older', lease_until = 0 RETURNING claims";
-    backend.number(taken).await;
-    let running = "SELECT COUNT(*) FROM jobs WHERE status = 'running'";
-    assert_eq!(backend.number(running).await, 1);
-    assert_eq!(get(&store, job(2).id).await.status, Status::Running);
-    // The older worker does not take a job that a current worker held either.
-    let held = claim(&store, "w", LONG).await.unwrap();
-    backend.number(taken).await;
-    let numbers = "SELECT MAX(claims) FROM jobs WHERE spec_schema > 1";
-    assert_eq!((held.lease.claim, backend.number(numbers).await), (1, 1));
 }
 
 pub(super) async fn everybody_is_served_however_many_claim(backend: &dyn Backend) {

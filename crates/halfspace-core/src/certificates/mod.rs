@@ -292,20 +292,18 @@ pub fn of_run(entry: &LearnerEntry, outcome: &RunOutcome, confidence: f64) -> Ce
 /// reason why they are not known to be fresh.
 pub fn of_session(
     entry: &LearnerEntry,
-    tested: Option<Tested>,
+    tested: Tested,
     fresh: Result<Assume, String>,
     confidence: f64,
 ) -> Certificates {
     let mut certificates = Certificates::default();
-    let tested = tested.ok_or_else(|| "the session began in an earlier release".to_owned());
-    let ground = fresh.and_then(|assume| Ok((tested?, assume)));
     if entry.is_conservative {
-        let certified = ground
+        let certified = fresh
             .clone()
-            .map(|(tested, assume)| survival(tested, assume, confidence));
+            .map(|assume| survival(tested, assume, confidence));
         certificates.add(CertificateKind::Survival, certified);
     }
-    let certified = ground.map(|(tested, assume)| progressive(tested, assume, confidence));
+    let certified = fresh.map(|assume| progressive(tested, assume, confidence));
     certificates.add(CertificateKind::Progressive, certified);
     certificates
 }

@@ -236,7 +236,7 @@ fn a_bound_that_says_nothing_is_withheld() {
             mistakes,
             run_length,
         };
-        let found = of_session(entry, Some(tested), Ok(Assume::Independent), 0.95);
+        let found = of_session(entry, tested, Ok(Assume::Independent), 0.95);
         assert_eq!(
             found.certificates.len() + found.certificates_withheld.len(),
             2

@@ -10,7 +10,7 @@ use halfspace_core::bits::{BLOCK_ROWS, BitVector};
 use halfspace_core::learners::sample::block::row_mask;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 
-use crate::stored::blocks::{BlocksError, LabelsKind, Recorded, end_unit, read_rows};
+use crate::stored::blocks::{BlocksError, LabelsKind, end_unit, read_rows};
 use crate::stored::layout::Layout;
 use crate::stored::words::WordReader;
 
@@ -54,7 +54,7 @@ impl RowRange {
             pieces.push(at(rows.start)..at(rows.end));
             if layout.header().labels == LabelsKind::Labelled {
                 let end = layout.block_end(block)?;
-                pieces.push(end - layout.labels_bytes()..end);
+                pieces.push(end - Layout::LABELS_BYTES..end);
             }
         }
         Some(pieces)
@@ -65,17 +65,9 @@ impl RowRange {
     /// # Errors
     /// When the pieces are not those of [`Self::pieces`], or are damaged.
     pub fn read(&self, pieces: &[impl AsRef<[u8]>]) -> Result<Data, BlocksError> {
-        self.read_recorded(pieces, &mut Recorded::Nowhere)
-    }
-
-    pub(crate) fn read_recorded(
-        &self,
-        pieces: &[impl AsRef<[u8]>],
-        recorded: &mut Recorded<'_>,
-    ) -> Result<Data, BlocksError> {
         let pieces = pieces.iter().map(AsRef::as_ref);
         if self.layout.is_by_rows() {
-            return self.read_each(pieces, recorded);
+            return self.read_each(pieces);
         }
         let Range { start, end } = self.rows;
         let first = start - start % BLOCK_ROWS;
@@ -86,7 +78,7 @@ impl RowRange {
         let piece = pieces.last().unwrap_or_default();
         let mut words = WordReader::with_crc(piece);
         let capacity = blocks.len();
-        let data = read_rows(&self.layout, blocks, capacity, &mut words, recorded)?;
+        let data = read_rows(&self.layout, blocks, capacity, &mut words)?;
         Ok(data.rows(start - first..end - first))
     }
 
@@ -94,7 +86,6 @@ impl RowRange {
     fn read_each<'a>(
         &self,
         mut pieces: impl Iterator<Item = &'a [u8]>,
-        recorded: &mut Recorded<'_>,
     ) -> Result<Data, BlocksError> {
         let layout = &self.layout;
         let header = layout.header();
@@ -109,12 +100,12 @@ impl RowRange {
             let mut words = next()?;
             for place in rows.clone() {
                 words.read(header.n, &mut values, f64::from_bits)?;
-                end_unit(layout, layout.unit(block, place), &mut words, recorded)?;
+                end_unit(layout, layout.unit(block, place), &mut words)?;
             }
             if header.labels == LabelsKind::Labelled {
                 let mut words = next()?;
                 let word = words.word()?;
-                end_unit(layout, layout.labels_unit(block), &mut words, recorded)?;
+                end_unit(layout, layout.labels_unit(block), &mut words)?;
                 if word & !row_mask(layout.rows_of(block)) != 0 {
                     return Err(BlocksError::StrayBits);
                 }
@@ -152,9 +143,8 @@ mod tests {
     use halfspace_core::bits::BitMatrix;
 
     use super::*;
-    use crate::stored::blocks::{BlockWriter, RowsKind};
-    use crate::stored::parts::for_each_part;
-    use crate::{BlocksHeader, write_blocks};
+    use crate::stored::blocks::RowsKind;
+    use crate::write_blocks;
 
     /// 150 distinct rows: two whole blocks and a part of a block.
     fn sample(kind: RowsKind, n: usize, labels: LabelsKind) -> Data {
@@ -273,26 +263,6 @@ mod tests {
             one.swap_with_slice(other);
             let found = crate::read_blocks(stored.as_slice());
             assert!(matches!(found, Err(BlocksError::Check { .. })), "{found:?}");
-        }
-    }
-
-    #[test]
-    fn data_without_checks_are_read_still() {
-        for data in samples() {
-            let mut stored = Vec::new();
-            let layout = Layout::unchecked(BlocksHeader::of(&data));
-            let mut blocks = BlockWriter::of(layout, &mut stored).unwrap();
-            for_each_part(&data, |part| blocks.push(&part)).unwrap();
-            blocks.finish().unwrap();
-            assert_eq!(stored.len() as u64, layout.stored_bytes().unwrap());
-            assert_eq!(crate::read_blocks(stored.as_slice()).unwrap(), data);
-            let range = RowRange::new(layout, 60, 9).unwrap();
-            let pieces = range.pieces().unwrap();
-            let pieces = pieces
-                .iter()
-                .map(|p| &stored[p.start as usize..p.end as usize]);
-            let part = range.read(&pieces.collect::<Vec<_>>()).unwrap();
-            assert_eq!(spelled(&part), spelled(&data)[60..69]);
         }
     }
 }

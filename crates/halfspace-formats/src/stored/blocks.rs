@@ -196,15 +196,13 @@ impl<W: Write> BlockWriter<W> {
     /// # Errors
     /// When the target cannot be written, or the bytes of a block exceed 64 bits.
     pub(crate) fn new(header: BlocksHeader, to: W) -> Result<Self, BlocksError> {
-        Self::of(Layout::new(header)?, to)
-    }
-
-    pub(crate) fn of(layout: Layout, to: W) -> Result<Self, BlocksError> {
+        let layout = Layout::new(header)?;
         let mut words = WordWriter::with_crc(to);
-        let mut head = Vec::with_capacity(Layout::HEAD_BYTES_MAX);
+        let mut head = Vec::with_capacity(Layout::CHECKED_HEAD_BYTES);
         layout.write(&mut head)?;
-        let (eights, _) = head.as_chunks();
-        words.write_unchecked(eights.iter().map(|&eight| u64::from_le_bytes(eight)))?;
+        for &eight in head.as_chunks().0 {
+            words.write_unchecked(u64::from_le_bytes(eight))?;
+        }
         Ok(Self {
             layout,
             words,
@@ -267,17 +265,6 @@ impl<W: Write> BlockWriter<W> {
     }
 }
 
-/// Expected CRCs of the units of data without checks.
-#[derive(Debug)]
-pub(crate) enum Recorded<'a> {
-    /// There are no expected CRCs.
-    Nowhere,
-    /// Expected CRCs by unit number.
-    Known(&'a [u64]),
-    /// Space in which the read collects the CRCs.
-    Collected(&'a mut [u64]),
-}
-
 /// Reads the output of [`write_blocks`] to the end of the source.
 ///
 /// # Errors
@@ -287,7 +274,7 @@ pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
     let layout = Layout::read(&mut from)?;
     let mut words = WordReader::with_crc(from);
     let rows = 0..layout.header().rows;
-    let data = read_rows(&layout, rows, 0, &mut words, &mut Recorded::Nowhere)?;
+    let data = read_rows(&layout, rows, 0, &mut words)?;
     if !words.ends()? {
         return Err(BlocksError::Trailing);
     }
@@ -301,7 +288,6 @@ pub(crate) fn read_rows(
     rows: Range<usize>,
     capacity: usize,
     words: &mut WordReader<impl Read>,
-    recorded: &mut Recorded<'_>,
 ) -> Result<Data, BlocksError> {
     let header = layout.header();
     let (bits, reals) = match header.kind {
@@ -324,7 +310,7 @@ pub(crate) fn read_rows(
             RowsKind::Real if layout.is_by_rows() => {
                 for place in 0..held {
                     words.read(header.n, &mut values, f64::from_bits)?;
-                    end_unit(layout, layout.unit(block, place), words, recorded)?;
+                    end_unit(layout, layout.unit(block, place), words)?;
                 }
             }
             RowsKind::Real => words.read(held * header.n, &mut values, f64::from_bits)?,
@@ -333,14 +319,14 @@ pub(crate) fn read_rows(
             words.read(1, &mut labels, |word| word)?;
             let stray = |word: &u64| held < BLOCK_ROWS && word >> held != 0;
             if layout.is_by_rows() {
-                end_unit(layout, layout.labels_unit(block), words, recorded)?;
+                end_unit(layout, layout.labels_unit(block), words)?;
             }
             if labels.last().is_some_and(stray) {
                 return Err(BlocksError::StrayBits);
             }
         }
         if !layout.is_by_rows() {
-            end_unit(layout, layout.unit(block, 0), words, recorded)?;
+            end_unit(layout, layout.unit(block, 0), words)?;
         }
     }
     data_of(header, rows.len(), features, values, labels)
@@ -351,27 +337,11 @@ pub(crate) fn end_unit(
     layout: &Layout,
     unit: usize,
     words: &mut WordReader<impl Read>,
-    recorded: &mut Recorded<'_>,
 ) -> Result<(), BlocksError> {
     let crc = words.take_crc();
-    let is_good = match layout.check_of(unit, crc) {
-        Some(check) => {
-            let found = words.word()?;
-            words.take_crc();
-            found == check
-        }
-        None => match recorded {
-            Recorded::Nowhere => true,
-            Recorded::Known(known) => known.get(unit) == Some(&crc),
-            Recorded::Collected(collected) => {
-                if let Some(place) = collected.get_mut(unit) {
-                    *place = crc;
-                }
-                true
-            }
-        },
-    };
-    if is_good {
+    let found = words.word()?;
+    words.take_crc();
+    if found == layout.check_of(unit, crc) {
         return Ok(());
     }
     Err(layout.damage_of(unit))

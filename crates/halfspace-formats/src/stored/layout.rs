@@ -6,8 +6,8 @@
 //! - the kind of the rows and of the labels (1 byte each), then 2 zero bytes;
 //! - n, the number of rows, and the bytes of a whole block (8 bytes each).
 //!
-//! Since version 2 a check of 8 bytes follows. Then come blocks of 64 rows. The last block has the remaining
-//! rows. A block contains:
+//! A check of 8 bytes follows. Then come blocks of 64 rows. The last block has the remaining rows. A block
+//! contains:
 //!
 //! - Boolean rows as packed words, word-major, with zeros up to 64 rows even in the last block; or real rows
 //!   as doubles, row by row, without filling;
@@ -16,10 +16,9 @@
 //! Every block but the last has the same size, so that data larger than memory can be read by position.
 //!
 //! A *unit* is the least amount that is read at once. A unit is normally a block. If real rows have at least
-//! 64 features, each row is a unit, and so is the word of labels. Since version 2 a check follows each unit.
-//! The check is the CRC-64/NVME of the unit's bytes, combined with the header's check and the unit's number.
+//! 64 features, each row is a unit, and so is the word of labels. A check follows each unit. The check is the CRC-64/NVME of the unit's bytes, combined with the header's check and the unit's number.
 //! The CRC finds every change within 64 consecutive bits. The combination finds a unit that stands in the
-//! place of another unit or in data with another header. Data of version 1 have no checks.
+//! place of another unit or in data with another header.
 
 use std::io::{Read, Write};
 
@@ -30,13 +29,12 @@ use halfspace_core::bits::{BLOCK_ROWS, words_for};
 use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
 
 const MAGIC: &[u8; 8] = b"halfspac";
-/// Version that is written.
 const VERSION: u32 = 2;
-/// Version without checks, which is still read.
-const VERSION_UNCHECKED: u32 = 1;
 const WORD_BYTES: usize = size_of::<u64>();
+/// Words of a check.
+const CHECK_WORDS: usize = 1;
 /// Bytes of the header without its check.
-const HEAD_BYTES: usize = 40;
+pub(crate) const HEAD_BYTES: usize = 40;
 /// Least n for which each real row is a unit. A check then takes at most 1.6 % of the space. Shorter units
 /// would cost more time, since the CRC is slow below 512 bytes.
 const ROW_UNIT_N_MIN: usize = 64;
@@ -45,49 +43,27 @@ const ROW_UNIT_N_MIN: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     header: BlocksHeader,
-    /// Check of the header, or `None` in version 1.
-    check: Option<u64>,
+    /// Check of the header.
+    check: u64,
 }
 
 impl Layout {
     /// Bytes of a header with its check. All stored data have at least this many bytes.
-    pub const HEAD_BYTES_MAX: usize = HEAD_BYTES + WORD_BYTES;
+    pub const CHECKED_HEAD_BYTES: usize = HEAD_BYTES + WORD_BYTES;
 
     /// Returns the layout in which data are written.
     ///
     /// # Errors
     /// When the bytes of a block exceed 64 bits.
     pub fn new(header: BlocksHeader) -> Result<Self, BlocksError> {
-        let mut layout = Self {
-            header,
-            check: Some(0),
-        };
-        layout.check = Some(crc64_nvme(&layout.head()?));
+        let mut layout = Self { header, check: 0 };
+        layout.check = crc64_nvme(&layout.head()?);
         Ok(layout)
-    }
-
-    /// Returns the layout of version 1.
-    #[cfg(test)]
-    pub(crate) fn unchecked(header: BlocksHeader) -> Self {
-        let check = None;
-        Self { header, check }
     }
 
     /// Returns kinds and sizes.
     pub fn header(&self) -> &BlocksHeader {
         &self.header
-    }
-
-    /// Whether a check follows each unit.
-    pub fn is_checked(&self) -> bool {
-        self.check.is_some()
-    }
-
-    fn version(&self) -> u32 {
-        match self.check {
-            Some(_) => VERSION,
-            None => VERSION_UNCHECKED,
-        }
     }
 
     fn head(&self) -> Result<[u8; HEAD_BYTES], BlocksError> {
@@ -96,7 +72,7 @@ impl Layout {
         let block_bytes = block_bytes.ok_or(BlocksError::Header("the size of a block"))?;
         let mut head = [0; HEAD_BYTES];
         head[..8].copy_from_slice(MAGIC);
-        head[8..12].copy_from_slice(&self.version().to_le_bytes());
+        head[8..12].copy_from_slice(&VERSION.to_le_bytes());
         head[12..14].copy_from_slice(&[header.kind.code(), header.labels.code()]);
         let longs = [header.n as u64, header.rows as u64, block_bytes];
         for (at, long) in longs.into_iter().enumerate() {
@@ -111,9 +87,7 @@ impl Layout {
     /// When the target cannot be written.
     pub(crate) fn write(&self, mut to: impl Write) -> Result<(), BlocksError> {
         to.write_all(&self.head()?)?;
-        if let Some(check) = self.check {
-            to.write_all(&check.to_le_bytes())?;
-        }
+        to.write_all(&self.check.to_le_bytes())?;
         Ok(())
     }
 
@@ -127,19 +101,16 @@ impl Layout {
         if head[..8] != *MAGIC {
             return Err(BlocksError::Magic);
         }
-        let check = match u32::from_le_bytes([head[8], head[9], head[10], head[11]]) {
-            VERSION => {
-                let mut check = [0; WORD_BYTES];
-                from.read_exact(&mut check)?;
-                let check = u64::from_le_bytes(check);
-                if check != crc64_nvme(&head) {
-                    return Err(BlocksError::Header("its check"));
-                }
-                Some(check)
-            }
-            VERSION_UNCHECKED => None,
-            version => return Err(BlocksError::Version(version)),
-        };
+        let version = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
+        if version != VERSION {
+            return Err(BlocksError::Version(version));
+        }
+        let mut check = [0; WORD_BYTES];
+        from.read_exact(&mut check)?;
+        let check = u64::from_le_bytes(check);
+        if check != crc64_nvme(&head) {
+            return Err(BlocksError::Header("its check"));
+        }
         let header = header_of(&head)?;
         let layout = Self { header, check };
         let has_places = layout.block_offset(header.blocks()).is_some();
@@ -158,11 +129,6 @@ impl Layout {
         self.header.labels == LabelsKind::Labelled
     }
 
-    /// Returns the number of words in a check.
-    fn check_words(&self) -> usize {
-        usize::from(self.is_checked())
-    }
-
     /// Returns the number of rows in block `index`.
     pub(crate) fn rows_of(&self, index: usize) -> usize {
         (self.header.rows - index * BLOCK_ROWS).min(BLOCK_ROWS)
@@ -176,17 +142,17 @@ impl Layout {
 
     /// Returns the bytes of a block with `rows` rows.
     fn bytes_of_block(&self, rows: usize) -> Option<u64> {
-        let (n, checks) = (self.header.n, self.check_words());
+        let n = self.header.n;
         let labels = usize::from(self.is_labelled());
         let words = match self.header.kind {
             RowsKind::Real if self.is_by_rows() => {
-                let rows = n.checked_add(checks)?.checked_mul(rows)?;
-                rows.checked_add(labels * (1 + checks))?
+                let rows = n.checked_add(CHECK_WORDS)?.checked_mul(rows)?;
+                rows.checked_add(labels * (1 + CHECK_WORDS))?
             }
-            RowsKind::Real => n.checked_mul(rows)?.checked_add(labels + checks)?,
+            RowsKind::Real => n.checked_mul(rows)?.checked_add(labels + CHECK_WORDS)?,
             RowsKind::Boolean => {
                 let rows = words_for(n).checked_mul(BLOCK_ROWS)?;
-                rows.checked_add(labels + checks)?
+                rows.checked_add(labels + CHECK_WORDS)?
             }
         };
         (words as u64).checked_mul(WORD_BYTES as u64)
@@ -194,19 +160,16 @@ impl Layout {
 
     /// Returns the bytes of a row that is a unit, with its check.
     pub(crate) fn row_bytes(&self) -> u64 {
-        ((self.header.n + self.check_words()) * WORD_BYTES) as u64
+        ((self.header.n + CHECK_WORDS) * WORD_BYTES) as u64
     }
 
-    /// Returns the bytes of a word of labels that is a unit, with its check.
-    pub(crate) fn labels_bytes(&self) -> u64 {
-        ((1 + self.check_words()) * WORD_BYTES) as u64
-    }
+    /// Bytes of a word of labels that is a unit, with its check.
+    pub(crate) const LABELS_BYTES: u64 = ((1 + CHECK_WORDS) * WORD_BYTES) as u64;
 
     /// Returns the byte offset of block `index`, or `None` above 64 bits.
     pub fn block_offset(&self, index: usize) -> Option<u64> {
-        let head = HEAD_BYTES + self.check_words() * WORD_BYTES;
         let before = self.block_bytes()?.checked_mul(index as u64)?;
-        before.checked_add(head as u64)
+        before.checked_add(Self::CHECKED_HEAD_BYTES as u64)
     }
 
     /// Returns the byte offset of the end of block `index`, or `None` above 64 bits.
@@ -223,11 +186,6 @@ impl Layout {
     /// Returns the number of units in a whole block.
     fn units_of_block(&self) -> usize {
         if self.is_by_rows() { BLOCK_ROWS + 1 } else { 1 }
-    }
-
-    /// Returns the number of unit numbers. The last block is counted as a whole block.
-    pub(crate) fn units(&self) -> usize {
-        self.header.blocks() * self.units_of_block()
     }
 
     /// Returns the unit number of a block, or of its row `place`.
@@ -259,11 +217,11 @@ impl Layout {
         }
     }
 
-    /// Returns the check of a unit whose bytes have this CRC, or `None` for data without checks.
-    pub(crate) fn check_of(&self, unit: usize, crc: u64) -> Option<u64> {
+    /// Returns the check of a unit whose bytes have this CRC.
+    pub(crate) fn check_of(&self, unit: usize, crc: u64) -> u64 {
         // The factor is odd, so different unit numbers have different products modulo 2^64.
         let number = (unit as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.check.map(|header| crc ^ header ^ number)
+        crc ^ self.check ^ number
     }
 }
 

@@ -5,16 +5,14 @@
 //! [`StoredExamples::verify`] on small data or after [`StoredExamples::whole`]. A damaged or unreadable block
 //! ends the run, and [`StoredExamples::failure`] returns the first error.
 //!
-//! Every read compares checks. Data of version 1 have no checks. For such data [`StoredExamples::verify`]
-//! compares the digest and keeps the CRC of each unit, 8 bytes per unit. Later reads are compared with these
-//! CRCs.
+//! Every read compares checks.
 //!
 //! The module does not know the location of the bytes. [`ReadAt`] reads them.
 
 use std::fmt;
 use std::io::BufReader;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
@@ -23,7 +21,7 @@ use halfspace_core::learners::sample::examples::{Examples, LabelKind, ReadRows, 
 
 use crate::building::classes::Relabelling;
 use crate::stored::block_range::RowRange;
-use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, Recorded, RowsKind, read_rows};
+use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind, read_rows};
 use crate::stored::digest::RowsDigest;
 use crate::stored::layout::Layout;
 use crate::stored::read_at::{ReadAt, ReadFrom};
@@ -54,8 +52,6 @@ pub struct StoredExamples {
     whole: OnceLock<Data>,
     /// The labels that the examples have in place of the stored ones, set before the first read.
     labels: OnceLock<Relabelling>,
-    /// CRCs of units without checks, set after the digest was compared.
-    crcs: OnceLock<Arc<[u64]>>,
     failure: OnceLock<BlocksError>,
 }
 
@@ -71,7 +67,7 @@ impl StoredExamples {
         buffers: Buffers,
         stop: StopFlag,
     ) -> Result<Self, BlocksError> {
-        let mut first = [0; Layout::HEAD_BYTES_MAX];
+        let mut first = [0; Layout::CHECKED_HEAD_BYTES];
         source.read_exact_at(&mut first, 0)?;
         let layout = Layout::read(&first[..])?;
         let expected = layout.stored_bytes().ok_or(BlocksError::Truncated)?;
@@ -88,7 +84,6 @@ impl StoredExamples {
             stop,
             whole: OnceLock::new(),
             labels: OnceLock::new(),
-            crcs: OnceLock::new(),
             failure: OnceLock::new(),
         })
     }
@@ -109,47 +104,6 @@ impl StoredExamples {
         self.layout.header()
     }
 
-    /// Whether units are stored with checks.
-    pub fn is_checked(&self) -> bool {
-        self.layout.is_checked()
-    }
-
-    /// Returns the CRCs that [`Self::verify`] computed for data without checks. Other readers of the same
-    /// data can use them.
-    pub fn known(&self) -> Option<&Arc<[u64]>> {
-        self.crcs.get()
-    }
-
-    /// Sets the CRCs that another reader of the same data computed.
-    pub fn know(&self, crcs: Arc<[u64]>) {
-        if crcs.len() == self.layout.units() {
-            // CRCs that were set before are equal.
-            let _ = self.crcs.set(crcs);
-        }
-    }
-
-    /// Returns at most `count` examples from example `first`, counted from 0, or `None` if there are no such
-    /// examples. Data without checks are verified first.
-    ///
-    /// # Errors
-    /// As for [`Self::verify`].
-    pub fn part(
-        &self,
-        first: usize,
-        count: usize,
-        stop: &StopFlag,
-    ) -> Result<Option<Data>, Interrupt> {
-        if !self.is_checked() && self.crcs.get().is_none() {
-            self.verify(stop)?;
-        }
-        let Some(range) = RowRange::new(self.layout, first, count) else {
-            return Ok(None);
-        };
-        let read = self.read_range(&range, &mut self.recorded());
-        let read = read.map(|data| Some(self.labels().of(data)));
-        read.map_err(|error| self.failed(error))
-    }
-
     /// Returns the first error that made the examples unreadable.
     pub fn failure(&self) -> Option<&BlocksError> {
         self.failure.get()
@@ -165,17 +119,16 @@ impl StoredExamples {
             return self.whole(stop).map(|_| ());
         }
         let mut digest = RowsDigest::new(self.header());
-        let mut crcs = self.room_for_crcs();
         let mut first = 0;
         while first < self.header().rows {
             if let Some(interrupt) = stop.raised() {
                 return Err(interrupt);
             }
-            let window = self.read_into(self.window(first), &mut crcs)?;
+            let window = self.read_stored(self.window(first))?;
             first += window.examples();
             digest.add(&window);
         }
-        self.compare(digest, crcs)
+        self.compare(digest)
     }
 
     /// Returns all examples in memory, regardless of their size, after comparing their digest.
@@ -189,11 +142,10 @@ impl StoredExamples {
         if let Some(data) = self.whole.get() {
             return Ok(data);
         }
-        let mut crcs = self.room_for_crcs();
-        let data = self.read_into(0..self.header().rows, &mut crcs)?;
+        let data = self.read_stored(0..self.header().rows)?;
         let mut digest = RowsDigest::new(self.header());
         digest.add(&data);
-        self.compare(digest, crcs)?;
+        self.compare(digest)?;
         Ok(self.whole.get_or_init(|| self.labels().of(data)))
     }
 
@@ -209,11 +161,11 @@ impl StoredExamples {
         let (mut damages, mut row) = (Vec::new(), 0);
         while row < self.header().rows && damages.len() < count_max {
             let mut rows = self.blocks_from(row);
-            let mut read = self.read_blocks(rows.clone(), &mut Recorded::Nowhere);
+            let mut read = self.read_blocks(rows.clone());
             if read.is_err() {
                 // Find the damaged block.
                 rows.end = (row + BLOCK_ROWS).min(rows.end);
-                read = self.read_blocks(rows.clone(), &mut Recorded::Nowhere);
+                read = self.read_blocks(rows.clone());
             }
             match read {
                 Ok(data) => digest.add(&data),
@@ -239,28 +191,11 @@ impl StoredExamples {
         block * BLOCK_ROWS..end.min(self.header().rows)
     }
 
-    /// Returns space for the CRC of each unit without a check.
-    fn room_for_crcs(&self) -> Vec<u64> {
-        match self.is_checked() {
-            true => Vec::new(),
-            false => vec![0; self.layout.units()],
-        }
-    }
-
-    fn compare(&self, digest: RowsDigest, crcs: Vec<u64>) -> Result<(), Interrupt> {
+    fn compare(&self, digest: RowsDigest) -> Result<(), Interrupt> {
         if digest.finish() != self.sha256 {
             return Err(self.failed(BlocksError::Digest));
         }
-        self.know(crcs.into());
         Ok(())
-    }
-
-    /// Returns the expected CRCs of units without checks.
-    fn recorded(&self) -> Recorded<'_> {
-        match self.crcs.get() {
-            Some(crcs) => Recorded::Known(crcs),
-            None => Recorded::Nowhere,
-        }
     }
 
     fn failed(&self, error: BlocksError) -> Interrupt {
@@ -293,22 +228,13 @@ impl StoredExamples {
         first..(first + BLOCK_ROWS).min(self.header().rows)
     }
 
-    /// Reads rows: whole blocks, or some long real rows of one block.
+    /// Reads rows with the labels that the examples have: whole blocks, or some long real rows of one block.
     fn read(&self, rows: Range<usize>) -> Result<Data, Interrupt> {
-        let read = self.read_rows(rows, &mut self.recorded());
-        read.map(|data| self.labels().of(data))
+        self.read_stored(rows).map(|data| self.labels().of(data))
     }
 
-    /// Reads rows like [`Self::read`] and collects the CRCs of units without checks.
-    fn read_into(&self, rows: Range<usize>, crcs: &mut [u64]) -> Result<Data, Interrupt> {
-        self.read_rows(rows, &mut Recorded::Collected(crcs))
-    }
-
-    fn read_rows(
-        &self,
-        rows: Range<usize>,
-        recorded: &mut Recorded<'_>,
-    ) -> Result<Data, Interrupt> {
+    /// Reads rows with the stored labels.
+    fn read_stored(&self, rows: Range<usize>) -> Result<Data, Interrupt> {
         if let Some(interrupt) = self.stop.raised()
             && interrupt >= Interrupt::Suspended
         {
@@ -317,20 +243,16 @@ impl StoredExamples {
         let is_whole = rows.start.is_multiple_of(BLOCK_ROWS)
             && (rows.end.is_multiple_of(BLOCK_ROWS) || rows.end == self.header().rows);
         let read = if is_whole {
-            self.read_blocks(rows, recorded)
+            self.read_blocks(rows)
         } else {
             let range = RowRange::new(self.layout, rows.start, rows.len());
             let range = range.ok_or(BlocksError::Truncated);
-            range.and_then(|range| self.read_range(&range, recorded))
+            range.and_then(|range| self.read_range(&range))
         };
         read.map_err(|error| self.failed(error))
     }
 
-    fn read_blocks(
-        &self,
-        rows: Range<usize>,
-        recorded: &mut Recorded<'_>,
-    ) -> Result<Data, BlocksError> {
+    fn read_blocks(&self, rows: Range<usize>) -> Result<Data, BlocksError> {
         let last = (rows.end - 1) / BLOCK_ROWS;
         let offset = self.layout.block_offset(rows.start / BLOCK_ROWS);
         let (Some(offset), Some(end)) = (offset, self.layout.block_end(last)) else {
@@ -342,14 +264,10 @@ impl StoredExamples {
         let buffered = BufReader::with_capacity(at_once, read);
         let mut words = WordReader::with_crc(buffered);
         let capacity = rows.len();
-        read_rows(&self.layout, rows, capacity, &mut words, recorded)
+        read_rows(&self.layout, rows, capacity, &mut words)
     }
 
-    fn read_range(
-        &self,
-        range: &RowRange,
-        recorded: &mut Recorded<'_>,
-    ) -> Result<Data, BlocksError> {
+    fn read_range(&self, range: &RowRange) -> Result<Data, BlocksError> {
         let places = range.pieces().ok_or(BlocksError::Truncated)?;
         let mut pieces = Vec::with_capacity(places.len());
         for place in places {
@@ -358,7 +276,7 @@ impl StoredExamples {
             self.source.read_exact_at(&mut piece, place.start)?;
             pieces.push(piece);
         }
-        range.read_recorded(&pieces, recorded)
+        range.read(&pieces)
     }
 }
 

@@ -81,18 +81,13 @@ impl<W: Write> WordWriter<W> {
         Ok(())
     }
 
-    /// Writes words outside every CRC. The caller has taken the CRC of the words before.
+    /// Writes a word outside every CRC. The caller has taken the CRC of the words before.
     ///
     /// # Errors
     /// When the target cannot be written.
-    pub(crate) fn write_unchecked(
-        &mut self,
-        words: impl IntoIterator<Item = u64>,
-    ) -> io::Result<()> {
-        for word in words {
-            self.write([word])?;
-            self.seen = self.filled;
-        }
+    pub(crate) fn write_unchecked(&mut self, word: u64) -> io::Result<()> {
+        self.write([word])?;
+        self.seen = self.filled;
         Ok(())
     }
 

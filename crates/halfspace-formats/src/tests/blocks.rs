@@ -1,9 +1,10 @@
 //! Tests of the stored form and the digest.
 
 use super::*;
-use crate::stored::blocks::BlockWriter;
-use crate::stored::parts::for_each_part;
-use crate::{BlocksError, BlocksHeader, Layout, digest, read_blocks, write_blocks};
+use crc_fast::crc64_nvme;
+
+use crate::stored::layout::HEAD_BYTES;
+use crate::{BlocksError, Layout, digest, read_blocks, write_blocks};
 
 fn stored(data: &Data) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -64,68 +65,76 @@ fn blocks_stand_where_the_header_says() {
     assert_eq!(words[128], labels.words()[2]);
 }
 
-/// Stored data in the form without checks. Only the structure reveals damage.
-fn unchecked(data: &Data) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let layout = Layout::unchecked(BlocksHeader::of(data));
-    let mut blocks = BlockWriter::of(layout, &mut bytes).expect("memory");
-    for_each_part(data, |part| blocks.push(&part)).expect("memory");
-    blocks.finish().expect("memory");
-    bytes
+/// The stored data with changed bytes, whose checks match. Only the structure reveals the damage.
+fn forged(good: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut forged = good.to_vec();
+    forged[at..at + bytes.len()].copy_from_slice(bytes);
+    if at < HEAD_BYTES {
+        let check = crc64_nvme(&forged[..HEAD_BYTES]);
+        forged[HEAD_BYTES..][..8].copy_from_slice(&check.to_le_bytes());
+        return forged;
+    }
+    let layout = Layout::read(good).expect("own");
+    let start = |block: usize| layout.block_offset(block).expect("small") as usize;
+    let block = (0..).take_while(|&block| start(block) <= at).last();
+    let block = block.expect("a block");
+    let end = layout.block_end(block).expect("small") as usize - 8;
+    let check = layout.check_of(
+        layout.unit(block, 0),
+        crc64_nvme(&forged[start(block)..end]),
+    );
+    forged[end..][..8].copy_from_slice(&check.to_le_bytes());
+    forged
 }
 
 fn refusal(good: &[u8], at: usize, byte: u8) -> BlocksError {
-    let mut bytes = good.to_vec();
-    bytes[at] = byte;
-    read_blocks(bytes.as_slice()).expect_err("damaged")
+    read_blocks(forged(good, at, &[byte]).as_slice()).expect_err("damaged")
 }
 
 #[test]
 fn damaged_headers_are_refused() {
-    for (good, head) in [(stored(&labelled(70)), 48), (unchecked(&labelled(70)), 40)] {
-        let changed = |at, byte| refusal(&good, at, byte);
-        assert!(matches!(changed(0, b'x'), BlocksError::Magic));
-        assert!(matches!(changed(8, 7), BlocksError::Version(7)));
-        for (at, byte) in [
-            (12, 9),
-            (13, 9),
-            (14, 1),
-            (16, 0),
-            (24, 0),
-            (32, 0),
-            (23, 0xff),
-        ] {
-            assert!(matches!(changed(at, byte), BlocksError::Header(_)), "{at}");
-        }
-        for length in [0, 7, 39, head, head + 1, good.len() - 1] {
-            let cut = read_blocks(&good[..length]).expect_err("cut off");
-            assert!(matches!(cut, BlocksError::Truncated), "{length}");
-        }
-        let longer = [good.as_slice(), &[0]].concat();
-        let error = read_blocks(longer.as_slice()).expect_err("longer");
-        assert!(matches!(error, BlocksError::Trailing));
-        // A header that promises absent bytes takes no memory.
-        assert!(matches!(
-            changed(30, 0x7f),
-            BlocksError::Header(_) | BlocksError::Truncated
-        ));
+    let good = stored(&labelled(70));
+    let changed = |at, byte| refusal(&good, at, byte);
+    assert!(matches!(changed(0, b'x'), BlocksError::Magic));
+    assert!(matches!(changed(8, 7), BlocksError::Version(7)));
+    for (at, byte) in [
+        (12, 9),
+        (13, 9),
+        (14, 1),
+        (16, 0),
+        (24, 0),
+        (32, 0),
+        (23, 0xff),
+    ] {
+        assert!(matches!(changed(at, byte), BlocksError::Header(_)), "{at}");
     }
+    for length in [0, 7, 39, 48, 49, good.len() - 1] {
+        let cut = read_blocks(&good[..length]).expect_err("cut off");
+        assert!(matches!(cut, BlocksError::Truncated), "{length}");
+    }
+    let longer = [good.as_slice(), &[0]].concat();
+    let error = read_blocks(longer.as_slice()).expect_err("longer");
+    assert!(matches!(error, BlocksError::Trailing));
+    // A header that promises absent bytes takes no memory.
+    assert!(matches!(
+        changed(30, 0x7f),
+        BlocksError::Header(_) | BlocksError::Truncated
+    ));
 }
 
 #[test]
 fn damaged_blocks_are_refused() {
-    let good = unchecked(&labelled(70));
+    let good = stored(&labelled(70));
     // Bit 70 of the first row, where n is 70; then row 70, where there are 70 rows from 0.
-    let second_block = 40 + (2 * 64 + 1) * 8;
+    let second_block = 48 + (2 * 64 + 2) * 8;
     for (at, byte) in [
-        (40 + 64 * 8, 1 << 6),
+        (48 + 64 * 8, 1 << 6),
         (second_block + 6 * 8, 1),
-        (good.len() - 8, 1 << 6),
+        (good.len() - 16, 1 << 6),
     ] {
         assert!(matches!(refusal(&good, at, byte), BlocksError::StrayBits));
     }
-    let mut not_finite = unchecked(&real(1));
-    not_finite[40..48].copy_from_slice(&f64::NAN.to_le_bytes());
+    let not_finite = forged(&stored(&real(1)), 48, &f64::NAN.to_le_bytes());
     let error = read_blocks(not_finite.as_slice()).expect_err("nan");
     assert!(matches!(error, BlocksError::NotFinite));
 }

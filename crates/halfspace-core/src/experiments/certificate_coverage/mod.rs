@@ -306,9 +306,7 @@ impl CertificateCoverage {
                 CoveredClaim::Pac => {
                     session.end() == Some(&SessionEnd::Confident) && present > self.question.error
                 }
-                claim => session
-                    .tested()
-                    .is_some_and(|tested| is_violated(claim, tested, present, sum, delta)),
+                claim => is_violated(claim, session.tested(), present, sum, delta),
             };
             if is_wrong || session.end().is_some() {
                 return is_wrong;

@@ -147,7 +147,7 @@ fn violated(runs: u64, bound: impl Fn(u64, u64) -> f64) -> f64 {
         (0..data.examples()).any(|row| {
             let rows = data.rows(row..row + 1);
             session.learn(&rows, &Run::default()).expect("an example");
-            let tested = session.tested().expect("a new session");
+            let tested = session.tested();
             let error = population.error(&session.hypothesis(), cell.entry.presentation);
             error > bound(tested.run_length, tested.mistakes + 1)
         })
@@ -188,7 +188,7 @@ fn stored_bytes(count: u64) -> usize {
     for _ in 0..count / data.examples() as u64 {
         session.learn(&data, &Run::default()).expect("examples");
     }
-    assert_eq!(session.tested().expect("tested").examples, count);
+    assert_eq!(session.tested().examples, count);
     session.snapshot().len()
 }
 

@@ -97,7 +97,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     },
     source: SOURCE,
     check: None,
-    state_format: 0,
     build: |setup| {
         let weights = first_hypothesis(setup)?;
         Ok(Box::new(DirectedDrift { weights }))

@@ -62,7 +62,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     },
     source: SOURCE,
     check: None,
-    state_format: 0,
     build: |setup| Ok(Box::new(BatchDrift::new(setup, 0.5, flip_most_voted)?)),
 };
 

@@ -58,7 +58,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     },
     source: SOURCE,
     check: None,
-    state_format: 0,
     build: |setup| Ok(Box::new(BatchDrift::new(setup, 1.0, flip_outvoted)?)),
 };
 

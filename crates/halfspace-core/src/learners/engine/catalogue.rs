@@ -79,8 +79,6 @@ pub struct LearnerEntry {
     pub source: &'static str,
     /// Additional check of the data, beyond their kind.
     pub check: Option<DataCheck>,
-    /// Format version of the rule's state. Increase this number whenever the meaning of the bytes changes.
-    pub state_format: u16,
     /// Constructor of the rule.
     pub build: fn(&mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError>,
 }
@@ -172,8 +170,6 @@ pub struct Setup<'a> {
     pub n: usize,
     /// Whether the features are real.
     pub real: bool,
-    /// See [`Task::in_units`](crate::learners::engine::task::Task::in_units).
-    pub in_units: bool,
     /// Generator of the learner's own random choices.
     pub random: &'a mut Generator,
 }

@@ -166,11 +166,11 @@ impl Recurrences {
         }
     }
 
-    /// Reads the bytes of [`Self::write`], which earlier releases wrote without the order of the rows.
+    /// Reads the bytes of [`Self::write`].
     ///
     /// # Errors
     /// An error if the bytes end too early or hold more than `ROWS_MAX` rows.
-    pub fn read(snapshot: &mut SnapshotReader<'_>, has_order: bool) -> Result<Self, SnapshotError> {
+    pub fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
         let mut read = Self {
             examples: snapshot.number()?,
             hits: snapshot.number()?,
@@ -180,13 +180,11 @@ impl Recurrences {
             order: RowOrder::default(),
             kept: HashMap::new(),
         };
-        if has_order {
-            let mut numbers = [0; 4];
-            for number in &mut numbers {
-                *number = snapshot.number()?;
-            }
-            read.order = RowOrder::from_numbers(numbers);
+        let mut numbers = [0; 4];
+        for number in &mut numbers {
+            *number = snapshot.number()?;
         }
+        read.order = RowOrder::from_numbers(numbers);
         let count = snapshot.count()?;
         if count > ROWS_MAX {
             return Err(SnapshotError);
@@ -318,11 +316,11 @@ mod tests {
             noted.write(&mut snapshot);
             let bytes = snapshot.finish();
             let mut reader = SnapshotReader::new(&bytes);
-            assert_eq!(Recurrences::read(&mut reader, true), Ok(noted));
+            assert_eq!(Recurrences::read(&mut reader), Ok(noted));
             reader.end().expect("no more");
             if count > 0 {
                 let mut cut = SnapshotReader::new(&bytes[..bytes.len() - 8]);
-                assert!(Recurrences::read(&mut cut, true).is_err());
+                assert!(Recurrences::read(&mut cut).is_err());
             }
         }
     }

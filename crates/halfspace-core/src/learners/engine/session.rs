@@ -24,14 +24,8 @@ use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::data::{Data, Features, Labels};
 use crate::learners::sample::source::{Presented, Stream};
 
-/// The first number of a snapshot: the version of its format. Version 3 had no order of the rows.
-const VERSION: u64 = 4;
-
-/// The snapshot version before certificates, without the counts of tested examples.
-const UNTESTED_VERSION: u64 = 2;
-
-/// The snapshot version of the first releases, whose sessions believed every declared sampling.
-const CREDULOUS_VERSION: u64 = 1;
+/// The first number of a snapshot: the version of its format.
+const VERSION: u64 = 1;
 
 /// The reason for a missing confidence claim if the client declares no sampling.
 const UNDECLARED: &str = "the examples are not declared fresh and independent (assume)";
@@ -153,8 +147,7 @@ impl Session {
     pub fn restore(plan: SessionPlan, snapshot: &[u8]) -> Result<Self, SnapshotError> {
         let mut session = Self::new(plan).map_err(|_| SnapshotError)?;
         let mut reader = SnapshotReader::new(snapshot);
-        let version = reader.number()?;
-        if !(CREDULOUS_VERSION..=VERSION).contains(&version) {
+        if reader.number()? != VERSION {
             return Err(SnapshotError);
         }
         let course = &mut session.course;
@@ -169,26 +162,18 @@ impl Session {
             }
         };
         let first = course.watch.take();
-        let is_watched = match version {
-            CREDULOUS_VERSION => watch(&session.plan).is_some(),
-            _ => reader.number()? == 1,
-        };
+        let is_watched = reader.number()? == 1;
         course.watch = watch(&session.plan).filter(|_| is_watched);
         course.read_watch(&mut reader)?;
         if first.is_none() {
             course.watch = None;
         }
-        if version != CREDULOUS_VERSION {
-            session.recurrences = Recurrences::read(&mut reader, version == VERSION)?;
-            if reader.number()? == 1 {
-                let text = str::from_utf8(reader.bytes()?).map_err(|_| SnapshotError)?;
-                session.refuted = Some(text.to_owned());
-            }
+        session.recurrences = Recurrences::read(&mut reader)?;
+        if reader.number()? == 1 {
+            let text = str::from_utf8(reader.bytes()?).map_err(|_| SnapshotError)?;
+            session.refuted = Some(text.to_owned());
         }
-        session.course.tested = match version > UNTESTED_VERSION {
-            true => Tested::read(&mut reader)?,
-            false => None,
-        };
+        session.course.tested = Some(Tested::read(&mut reader)?.ok_or(SnapshotError)?);
         session.rule.restore(&mut reader)?;
         reader.end()?;
         Ok(session)
@@ -403,9 +388,10 @@ impl Session {
         }
     }
 
-    /// The tests so far. None if the session began in an earlier release.
-    pub fn tested(&self) -> Option<Tested> {
-        self.course.tested
+    /// The tests so far.
+    pub fn tested(&self) -> Tested {
+        // Each session has them from its beginning on.
+        self.course.tested.unwrap_or_default()
     }
 
     /// The confidence of the session as a whole. None if the session may not claim any.
@@ -471,123 +457,4 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
         return wrong_stop("error", &detail);
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::learners::engine::catalogue;
-    use crate::learners::engine::parameters::Parameters;
-    use crate::learners::engine::random::Seed;
-    use crate::learners::sample::generate::{Generated, Plan};
-
-    fn plan(learner: &str, params: &serde_json::Value, assume: Option<Sampling>) -> SessionPlan {
-        let assume = assume.map(Assume::from);
-        let entry = catalogue::find(learner).expect("a learner");
-        let object = params.as_object().expect("an object");
-        let mut task = Task {
-            parameters: Parameters::from_json(entry.parameters, object).expect("parameters"),
-            confidence: assume.map(|_| 0.99),
-            ..Task::of(entry, Seed(3))
-        };
-        task.start_doubt = task.has_initial().then_some("it was given");
-        SessionPlan {
-            task,
-            n: 9,
-            real: false,
-            assume,
-        }
-    }
-
-    fn examples(sampling: Sampling, count: u64) -> Data {
-        let plan = Plan {
-            count: Some(count),
-            ..Plan::endless(Plan::random_target(9, Seed(3)), sampling)
-        };
-        Generated::materialise(plan, Seed(3), &Run::default())
-    }
-
-    impl Session {
-        /// A snapshot in the format of the first releases.
-        fn credulous_snapshot(&mut self, watch: Option<&Watch>) -> Vec<u8> {
-            let mut writer = SnapshotWriter::default();
-            writer.number(CREDULOUS_VERSION);
-            self.course.write_counts(&mut writer);
-            writer.number(self.run_length);
-            writer.number(0);
-            if let Some(watch) = watch {
-                writer.numbers(watch.state());
-            }
-            writer.generator(&self.course.random);
-            self.rule.snapshot(&mut writer);
-            writer.finish()
-        }
-    }
-
-    #[test]
-    fn sessions_of_the_first_releases_go_on() {
-        let sampling = Sampling::UniformPositive;
-        let data = examples(sampling, 40);
-        let (first, second) = (data.rows(0..20), data.rows(20..40));
-        for (learner, params, assume) in [
-            ("directed-drift", json!({}), Some(sampling)),
-            ("directed-drift", json!({}), None),
-            ("sbpi", json!({"order": "cyclic"}), Some(sampling)),
-        ] {
-            let plan = plan(learner, &params, assume);
-            let run = Run::default();
-            let mut session = Session::new(plan.clone()).expect("a session");
-            session.learn(&first, &run).expect("examples");
-            let watch = session.watch().cloned();
-            assert_eq!(watch.is_some(), assume.is_some());
-            let old = session.credulous_snapshot(watch.as_ref());
-            let mut restored = Session::restore(plan.clone(), &old).expect("an old snapshot");
-            assert_eq!(
-                session.learn(&second, &run),
-                restored.learn(&second, &run),
-                "{learner}"
-            );
-            assert_eq!(restored.hypothesis(), session.hypothesis());
-            assert_eq!(restored.confidence(), session.confidence());
-            let new = session.snapshot();
-            let mut again = Session::restore(plan, &new).expect("a snapshot");
-            assert_eq!(again.snapshot(), new);
-        }
-        // The first releases watched a session whose client gave the weights. This release claims nothing
-        // for such a session.
-        let plan = plan(
-            "directed-drift",
-            &json!({"initial": "111111111"}),
-            Some(sampling),
-        );
-        let mut session = Session::new(plan.clone()).expect("a session");
-        session.learn(&first, &Run::default()).expect("examples");
-        assert!(session.watch().is_none());
-        let was = watch(&plan).expect("watched before");
-        let old = session.credulous_snapshot(Some(&was));
-        let restored = Session::restore(plan, &old).expect("an old snapshot");
-        assert_eq!(restored.confidence(), None);
-        assert_eq!(restored.confidence_detail(), Some("it was given".into()));
-        assert_eq!(restored.hypothesis(), session.hypothesis());
-    }
-
-    #[test]
-    fn an_old_perceptron_goes_on_in_floating_point() {
-        let data = examples(Sampling::Uniform, 300);
-        let of = |in_units: bool| {
-            let mut plan = plan("perceptron", &json!({"eta": 0.3}), None);
-            plan.task.in_units = in_units;
-            let mut session = Session::new(plan).expect("a session");
-            session.learn(&data, &Run::default()).expect("examples");
-            let Hypothesis::Linear(weights) = session.hypothesis() else {
-                panic!("linear weights");
-            };
-            weights
-        };
-        use crate::learners::linear::linear_weights::LinearWeights;
-        assert!(matches!(of(false), LinearWeights::Real(_)));
-        assert!(matches!(of(true), LinearWeights::Integer(_)));
-    }
 }

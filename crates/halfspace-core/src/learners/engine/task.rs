@@ -51,9 +51,6 @@ pub struct Task {
     /// Evidence about the declared sampling of a sample: see [`crate::learners::engine::evidence`]. None if no
     /// claim rests on the sampling.
     pub evidence: Option<Evidence>,
-    /// Whether a perceptron learns in whole multiples of its learning rate where possible. Jobs and
-    /// sessions of the first releases keep their old arithmetic.
-    pub in_units: bool,
 }
 
 impl Task {
@@ -73,7 +70,6 @@ impl Task {
             start: None,
             start_doubt: None,
             evidence: None,
-            in_units: true,
         }
     }
 
@@ -203,9 +199,7 @@ pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), 
     check_accepted(task, input, state_bytes_max)
 }
 
-/// Checks a task that was accepted before, perhaps by an earlier release. The stop conditions are not
-/// checked again. An earlier release may have accepted a confidence that this release does not claim, and
-/// the time limit ends such a run.
+/// Checks a task that was accepted before. The stop conditions are not checked again.
 ///
 /// # Errors
 /// As for [`check`].
@@ -370,7 +364,6 @@ pub(crate) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, Task
         parameters: &task.parameters,
         n,
         real,
-        in_units: task.in_units,
         random: &mut random,
     });
     let mut rule = rule.map_err(TaskError::Parameter)?;

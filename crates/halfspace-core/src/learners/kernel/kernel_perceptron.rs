@@ -113,7 +113,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     source: "R. Khardon, D. Roth and R. A. Servedio, Efficiency versus convergence of Boolean \
              kernels for on-line learning algorithms (2005), section 2",
     check: None,
-    state_format: 0,
     build: |setup| Ok(Box::new(KernelPerceptron::new(setup)?)),
 };
 
@@ -412,7 +411,6 @@ mod tests {
             parameters: &parameters(&json!({})),
             n,
             real: false,
-            in_units: true,
             random: &mut random.clone(),
         })
         .expect("a rule");

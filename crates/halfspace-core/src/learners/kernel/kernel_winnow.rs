@@ -118,7 +118,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     source: "R. Khardon, D. Roth, R. Servedio, Efficiency versus convergence of Boolean kernels \
              for on-line learning algorithms (2001)",
     check: Some(check_active),
-    state_format: 0,
     build: |setup| Ok(Box::new(KernelWinnow::new(setup)?)),
 };
 

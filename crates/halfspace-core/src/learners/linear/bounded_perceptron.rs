@@ -136,7 +136,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     source: "W. Senn and S. Fusi, Learning only when necessary: better memories of correlated \
              patterns in networks with bounded synapses (2004)",
     check: Some(|_, input| check_range(input)),
-    state_format: 0,
     build: |setup| Ok(Box::new(BoundedPerceptron::new(setup)?)),
 };
 

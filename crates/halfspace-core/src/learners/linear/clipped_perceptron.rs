@@ -85,7 +85,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     source: "C. Baldassi, Generalization learning in a perceptron with binary synapses, J. Stat. \
              Phys. 136 (2009)",
     check: None,
-    state_format: 0,
     build: |setup| Ok(Box::new(ClippedPerceptron::new(setup))),
 };
 
@@ -204,7 +203,6 @@ mod tests {
             parameters: &Parameters::from_json(ENTRY.parameters, object).expect("parameters"),
             n,
             real: false,
-            in_units: true,
             random: &mut Seed(3).generator(Purpose::Learner),
         })
     }

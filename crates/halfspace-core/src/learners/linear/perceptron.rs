@@ -165,7 +165,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     },
     source: "F. Rosenblatt (1958); A. B. J. Novikoff, On convergence proofs on perceptrons (1962)",
     check: None,
-    state_format: 0,
     build: |setup| {
         let order = order(setup.parameters);
         Ok(Box::new(Perceptron::new(setup, order)?))
@@ -185,7 +184,6 @@ pub struct Perceptron {
     scratch: LinearScratch,
     eta: f64,
     order: Order,
-    in_units: bool,
     starts_at_zero: bool,
     /// The number of updates before an integer weight could exceed the range of exact scores.
     updates_left: u64,
@@ -202,7 +200,7 @@ impl Perceptron {
         let has_bias = parameters.flag("bias");
         let first = first_weights(parameters.weights("initial"), setup.n, has_bias)?;
         let eta = parameters.number("eta");
-        Ok(Self::begin(reading, first, eta, setup.in_units, order))
+        Ok(Self::begin(reading, first, eta, order))
     }
 
     /// The rule before its first example. `reading` is none for real examples.
@@ -210,7 +208,6 @@ impl Perceptron {
         reading: Option<Reading>,
         (first, bias): (Vec<f64>, Option<f64>),
         eta: f64,
-        in_units: bool,
         order: Order,
     ) -> Self {
         let all = || first.iter().chain(&bias);
@@ -219,11 +216,7 @@ impl Perceptron {
             |weight: &f64| weight.fract() == 0.0 && weight.abs() <= INTEGER_WEIGHT_MAX as f64;
         let integral = reading.filter(|_| eta.fract() == 0.0 && all().all(is_whole));
         // Whole first weights with a whole rate are exact without a unit.
-        let unit = match (integral, in_units) {
-            (Some(_), _) => Some(Unit::ONE),
-            (None, true) => Unit::new(eta),
-            (None, false) => None,
-        };
+        let unit = integral.map_or_else(|| Unit::new(eta), |_| Some(Unit::ONE));
         let counts = unit.and_then(|unit| unit.counts(all()));
         let real = |weights, bias| LinearWeights::Real(RealWeights::new(reading, weights, bias));
         let (weights, unit) = match (counts.zip(unit), reading) {
@@ -251,7 +244,6 @@ impl Perceptron {
             step,
             eta,
             order,
-            in_units,
             starts_at_zero,
         }
     }
@@ -321,7 +313,7 @@ impl Rule for Perceptron {
         };
         weights.check_like(&self.weights)?;
         let (reading, first) = (self.weights.reading(), weights.numbers());
-        *self = Self::begin(reading, first, self.eta, self.in_units, self.order);
+        *self = Self::begin(reading, first, self.eta, self.order);
         Ok(())
     }
 

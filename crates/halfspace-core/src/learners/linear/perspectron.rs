@@ -133,7 +133,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     source: "G. Chandrasekaran, V. Kontonis, K. Stavropoulos, K. Tian, Learning noisy halfspaces with \
              a margin: Massart is no harder than random, arXiv 2501.09851 (2024)",
     check: None,
-    state_format: 0,
     build: |setup| Ok(Box::new(Perspectron::new(setup)?)),
 };
 

@@ -73,7 +73,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     },
     source: "S. I. Gallant, Perceptron-based learning algorithms (1990)",
     check: None,
-    state_format: 0,
     build: |setup| {
         Ok(Box::new(Pocket {
             perceptron: Perceptron::new(setup, Order::RandomMistake)?,

@@ -111,7 +111,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     source: "C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, Efficient supervised learning in \
              networks with binary synapses, PNAS 104 (2007)",
     check: None,
-    state_format: 0,
     build: |setup| {
         let order = order(setup.parameters);
         let reinforcement = setup.parameters.number(REINFORCEMENT.name);

@@ -117,7 +117,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     source: "J. Barbier, F. Krzakala, N. Macris, L. Miolane, L. Zdeborova, Optimal errors and phase \
              transitions in high-dimensional generalized linear models, PNAS 116 (2019)",
     check: None,
-    state_format: 0,
     build: |setup| {
         let budget = budget(setup.parameters, BUDGET);
         Ok(Box::new(MessagePassing::new(

@@ -94,7 +94,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     source: "the sources of the stages, which are also separate learners",
     // The on-line stage shuffles the sample.
     check: Some(|_, input| check_numbered(input)),
-    state_format: 1,
     build: |setup| Ok(Box::new(Auto::new(setup))),
 };
 

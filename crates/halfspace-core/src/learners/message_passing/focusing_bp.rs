@@ -93,7 +93,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     source: "C. Baldassi, C. Borgs, J. Chayes, A. Ingrosso, C. Lucibello, L. Saglietti, R. Zecchina, \
              Unreasonable effectiveness of learning neural networks, PNAS 113 (2016) E7655-E7662",
     check: None,
-    state_format: 0,
     build: |setup| {
         let step = setup.parameters.number("step");
         let budget = budget(setup.parameters, BUDGET);

@@ -78,7 +78,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     source: "A. Braunstein, R. Zecchina, Learning by message passing in networks of discrete \
              synapses, Phys. Rev. Lett. 96 (2006)",
     check: None,
-    state_format: 0,
     build: |setup| {
         let rho = setup.parameters.number("reinforcement");
         let budget = budget(

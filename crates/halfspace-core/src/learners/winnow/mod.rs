@@ -124,7 +124,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     },
     source: "N. Littlestone, Learning quickly when irrelevant attributes abound (1988)",
     check: None,
-    state_format: 0,
     build: |setup| Ok(Box::new(Winnow::new(setup)?)),
 };
 

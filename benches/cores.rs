@@ -8,13 +8,14 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Instant;
 
-use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::catalogue;
 use halfspace_core::learners::engine::evaluate::evaluate;
-use halfspace_core::learners::engine::helpers::{FixedSeats, HelperSeats, WORDS_MIN};
+use halfspace_core::learners::engine::helpers::{FixedSeats, WORDS_MIN};
 use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::HelperSeats;
 use halfspace_core::learners::engine::run::{Run, RunLimits, StopFlag};
 use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::learners::engine::task::{Input, Task};

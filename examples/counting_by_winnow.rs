@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use halfspace_core::bits::BitMatrix;
 use halfspace_core::constructions::winnow_counting::{CountingPlan, CountingQuestion};
-use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::catalogue;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Run, RunLimits};

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BlockBuffer};
-use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::catalogue;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::random::{Purpose, Seed};
 use halfspace_core::learners::engine::run::Run;

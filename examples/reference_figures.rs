@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release --example reference_figures`
 
-use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::catalogue;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;

@@ -13,7 +13,7 @@ use halfspace_core::bits::{
     BLOCK_ROWS, BitMatrix, BitVector, ColumnWeights, Kernels, add_column_sums, row_sums,
     use_kernels, words_for,
 };
-use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::catalogue;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Run, RunLimits};

@@ -11,7 +11,7 @@ mod kernel;
 use std::time::Instant;
 
 use halfspace_core::bits::{BitMatrix, BitVector, words_for};
-use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::catalogue;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Run, RunLimits};

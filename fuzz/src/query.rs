@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use form_urlencoded::Serializer;
 use halfspace_formats::{Format, ParseLimits};
 use halfspace::http::fuzzing;
-use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::catalogue;
 
 /// One byte that picks a learner, and the query.
 pub fn query(bytes: &[u8]) {

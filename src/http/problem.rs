@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::BoxError;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use halfspace_core::learners::engine::catalogue::CATALOGUE;
+use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::run::Interrupt;
 use halfspace_core::memory::NoMemory;
 use halfspace_core::suggestions::question;

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use halfspace_core::experiments::ExperimentError;
 use halfspace_core::experiments::certificate_coverage::{CoveredClaim, Distribution};
+use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::drift::{directed_drift, directed_drift_async, directed_drift_sync};
-use halfspace_core::learners::engine::catalogue::CATALOGUE;
 
 use super::experiment::ExperimentSpec;
 use super::experiment_params::{

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::bound::Bound;
-use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry, Setup};
+use halfspace_core::learners::engine::entry::{LearnerEntry, Setup};
 use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::parameters::{ParameterError, ParameterKind, Parameters};
 use halfspace_core::learners::engine::random::{Generator, Seed};

@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use halfspace_core::learners::engine::catalogue::CATALOGUE;
+use halfspace_core::learners::catalogue::CATALOGUE;
 use serde_json::{Map, Value, json};
 
 use crate::service::contract::{DOCUMENT, assert_valid};

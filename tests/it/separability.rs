@@ -10,7 +10,8 @@ use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use halfspace_core::separability::decision::{
     Convention, SeparabilityQuestion, Separator, Verdict, decide,
 };
-use halfspace_core::separability::maximum_margin::{MarginOutcome, RELATIVE_GAP_MAX, solve};
+use halfspace_core::separability::maximum_margin::RELATIVE_GAP_MAX;
+use halfspace_core::separability::maximum_margin::{MarginOutcome, solve};
 use halfspace_formats::{Format, Options, parse};
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};

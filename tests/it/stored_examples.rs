@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
 use halfspace_core::bits::{BitMatrix, BitVector, words_for};
-use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry, find};
+use halfspace_core::learners::catalogue::{CATALOGUE, find};
+use halfspace_core::learners::engine::entry::LearnerEntry;
 use halfspace_core::learners::engine::evaluate::evaluate;
 use halfspace_core::learners::engine::holdout::{HeldOut, Holdout, HoldoutPart};
 use halfspace_core::learners::engine::outcome::RunOutcome;

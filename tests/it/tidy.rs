@@ -506,7 +506,7 @@ const OTHER_MEANINGS: [(&str, &str); 2] = [
 /// A learner's name appears only in the learner's own file, so that a renamed learner changes one file.
 #[test]
 fn nobody_matches_on_the_name_of_a_learner() {
-    let names: Vec<&str> = halfspace_core::learners::engine::catalogue::CATALOGUE
+    let names: Vec<&str> = halfspace_core::learners::catalogue::CATALOGUE
         .iter()
         .map(|entry| entry.name)
         .collect();

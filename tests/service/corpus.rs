@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use halfspace::http::fuzzing;
-use halfspace_core::learners::engine::catalogue::CATALOGUE;
+use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_formats::{
     BitOrder, Format, Header, LabelsColumn, Options, ParseLimits, RowsKind, TableOptions,
     UnlabelledMeans,

@@ -13,7 +13,7 @@ use std::path::Path;
 use halfspace_core::bits::{
     BLOCK_ROWS, BitMatrix, BitVector, ColumnWeights, add_column_sums, row_sums, words_for,
 };
-use halfspace_core::learners::engine::catalogue::find;
+use halfspace_core::learners::catalogue::find;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Run, RunLimits};

@@ -14,7 +14,7 @@
 //! A learner implements one small trait, [`Rule`](learners::engine::rule::Rule), that states how one example
 //! changes a hypothesis. One loop, [`train`](learners::engine::train::train), owns the passes, the order of the
 //! examples, the stopping rules, the mistake curve and the checkpoints of all learners. The
-//! [`catalogue`](learners::engine::catalogue) lists each learner with its parameters, its guarantee and its
+//! [`catalogue`](learners::catalogue) lists each learner with its parameters, its guarantee and its
 //! source. A new learner takes one file and one line in the catalogue.
 //!
 //! A result states its grounds. [`theory`] computes the mistake bounds and the confidence of the stopping
@@ -32,7 +32,7 @@
 //!
 //! ```
 //! use halfspace_core::bits::{BitMatrix, BitVector};
-//! use halfspace_core::learners::engine::catalogue;
+//! use halfspace_core::learners::catalogue;
 //! use halfspace_core::learners::sample::data::{Data, Features, Labels};
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;

@@ -3,13 +3,15 @@
 use std::sync::{Arc, Mutex};
 
 use halfspace_core::bits::{BitMatrix, BitVector};
-use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry};
+use halfspace_core::learners::catalogue::CATALOGUE;
+use halfspace_core::learners::engine::entry::LearnerEntry;
 use halfspace_core::learners::engine::evaluate::evaluate;
-use halfspace_core::learners::engine::helpers::{FixedSeats, HelperSeats};
+use halfspace_core::learners::engine::helpers::FixedSeats;
 use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::HelperSeats;
 use halfspace_core::learners::engine::run::{Checkpoints, Counts, Run, RunLimits, StopFlag};
 use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::learners::engine::task::{Input, Task, check};

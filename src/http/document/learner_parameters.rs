@@ -1,6 +1,6 @@
 //! The parameters of all learners as documented query parameters of a training.
 
-use halfspace_core::learners::engine::catalogue::CATALOGUE;
+use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::parameters::{Parameter, ParameterKind};
 use serde_json::{Value, json};
 use utoipa::IntoParams;

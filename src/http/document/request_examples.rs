@@ -6,8 +6,8 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::drift::directed_drift;
-use halfspace_core::learners::engine::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::parameters::ParameterKind;
 use halfspace_core::learners::linear::perceptron;
 use halfspace_core::learners::winnow;

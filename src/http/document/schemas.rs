@@ -4,7 +4,8 @@
 //! Client generators decode a union if each variant is a component with a required tag of one value, and if
 //! a discriminator maps the tags to the components. The programs in `tests/clients` check this.
 
-use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry};
+use halfspace_core::learners::catalogue::CATALOGUE;
+use halfspace_core::learners::engine::entry::LearnerEntry;
 use halfspace_core::learners::engine::parameters;
 use serde_json::{Map, Value, json};
 use utoipa::{PartialSchema, ToSchema};

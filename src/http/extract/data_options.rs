@@ -241,7 +241,7 @@ pub fn unknown(name: &str, own: &[&str]) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use halfspace_core::learners::engine::catalogue::CATALOGUE;
+    use halfspace_core::learners::catalogue::CATALOGUE;
 
     use super::*;
 

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use halfspace_core::learners::engine::catalogue::{self, CATALOGUE, DefaultStop, LearnerEntry};
+use halfspace_core::learners::catalogue::{self, CATALOGUE};
+use halfspace_core::learners::engine::entry::{DefaultStop, LearnerEntry};
 use halfspace_core::learners::engine::parameters;
 
 use crate::records::DatasetId;

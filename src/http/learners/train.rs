@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use halfspace_core::learners::engine::catalogue::LearnerEntry;
+use halfspace_core::learners::engine::entry::LearnerEntry;
 use halfspace_core::learners::engine::parameters::insert_nested;
 use halfspace_formats::{self, Place};
 use serde_json::{Map, Value, json};

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::catalogue;
 use halfspace_verify::Receipt;
 use serde_json::json;
 

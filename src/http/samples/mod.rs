@@ -6,7 +6,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::catalogue;
 use halfspace_core::learners::engine::parameters::insert_nested;
 use halfspace_core::samples::{M_MAX, N_MAX, SAMPLES, Sample, SampleParameters, SampleTable};
 use halfspace_formats::{Format, Options, parse, push_csv_line};

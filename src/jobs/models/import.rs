@@ -4,7 +4,7 @@
 
 use std::mem::discriminant;
 
-use halfspace_core::learners::engine::catalogue::Setup;
+use halfspace_core::learners::engine::entry::Setup;
 use halfspace_core::learners::engine::parameters::{ParameterError, Parameters};
 use halfspace_core::learners::engine::random::{Purpose, Seed};
 use halfspace_core::learners::hypothesis::Hypothesis;

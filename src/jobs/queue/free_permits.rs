@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use halfspace_core::learners::engine::helpers::HelperSeats;
+use halfspace_core::learners::engine::run::HelperSeats;
 use tokio::sync::Semaphore;
 
 /// One seat per free permit.

@@ -4,7 +4,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry};
+use halfspace_core::learners::catalogue::CATALOGUE;
+use halfspace_core::learners::engine::entry::LearnerEntry;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use halfspace_core::bits::{BitVector, words_for};
 use halfspace_core::certificates::{self, CertificateKind};
+use halfspace_core::learners::catalogue;
 use halfspace_core::learners::drift::drift_chain::N_MAX;
-use halfspace_core::learners::engine::catalogue::{self, DefaultStop, LearnerEntry, Pace};
+use halfspace_core::learners::engine::entry::{DefaultStop, LearnerEntry, Pace};
 use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;

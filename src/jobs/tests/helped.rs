@@ -1,6 +1,6 @@
 //! Free workers help a running job: the results stay the same, and a waiting job starts at once.
 
-use halfspace_core::learners::engine::catalogue::CATALOGUE;
+use halfspace_core::learners::catalogue::CATALOGUE;
 
 use super::yielding::{job_of, of_owner, sample, settled};
 use super::*;

@@ -1,7 +1,7 @@
 //! Memory: jobs stay within their bounds, and jobs without enough memory wait, are refused or fail.
 
 use bytes::Bytes;
-use halfspace_core::learners::engine::catalogue::CATALOGUE;
+use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::helpers::FixedSeats;
 use halfspace_core::learners::engine::run::{Run, StopFlag};
 use halfspace_core::learners::sample::data::RealMatrix;

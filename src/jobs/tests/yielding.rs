@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use halfspace_core::learners::engine::catalogue::CATALOGUE;
+use halfspace_core::learners::catalogue::CATALOGUE;
 use serde_json::Map;
 
 use super::*;

@@ -5,7 +5,7 @@
 //! every learner that takes the data, evaluations of bodies, datasets and jobs, warm starts and sessions.
 
 use halfspace::records::Names;
-use halfspace_core::learners::engine::catalogue::CATALOGUE;
+use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::random::Generator;
 use halfspace_core::learners::sample::data::{Data, Labels};
 use halfspace_formats::{

@@ -6,9 +6,8 @@ use clap::CommandFactory;
 use halfspace::config::CommandLine;
 use halfspace::http::codes::Code;
 use halfspace::http::limits::Limits;
-use halfspace_core::learners::engine::catalogue::{
-    CATALOGUE, DataKinds, DefaultStop, LearnerEntry,
-};
+use halfspace_core::learners::catalogue::CATALOGUE;
+use halfspace_core::learners::engine::entry::{DataKinds, DefaultStop, LearnerEntry};
 use halfspace_core::learners::engine::parameters::{Parameter, ParameterKind};
 
 use crate::service::contract::DOCUMENT;

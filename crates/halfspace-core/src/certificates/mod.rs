@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::learners::engine::assume::Assume;
-use crate::learners::engine::catalogue::LearnerEntry;
+use crate::learners::engine::entry::LearnerEntry;
 use crate::learners::engine::evaluate::Evaluation;
 use crate::learners::engine::outcome::{RunOutcome, Training};
 use crate::learners::engine::run_state::Tested;

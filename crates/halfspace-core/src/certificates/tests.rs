@@ -3,7 +3,7 @@
 use std::f64::consts::LN_10;
 
 use super::*;
-use crate::learners::engine::catalogue;
+use crate::learners::catalogue;
 use crate::learners::engine::evaluate::Confusion;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Interrupt, Run, StopFlag};

@@ -18,9 +18,10 @@
 //! `t = 2 c - 2 z`. All terms are positive. The error at the complement completes the error: `1 - e_d` is again a sum
 //! of positive terms.
 
+use crate::learners::arithmetic::smallest_count::RUN_LENGTH_MAX;
 use crate::learners::arithmetic::smallest_count::smallest_count;
 use crate::learners::engine::run::{Interrupt, StopFlag};
-use crate::learners::engine::stopping::{RUN_LENGTH_MAX, Sampling};
+use crate::learners::engine::stopping::Sampling;
 
 use super::binomial::ln_choose;
 

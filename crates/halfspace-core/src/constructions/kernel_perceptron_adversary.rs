@@ -164,7 +164,7 @@ fn is_apart(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::engine::catalogue;
+    use crate::learners::catalogue;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::run::RunLimits;
     use crate::learners::engine::task::{Input, Task};

@@ -346,7 +346,7 @@ impl Sequence<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::engine::catalogue;
+    use crate::learners::catalogue;
     use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::Seed;

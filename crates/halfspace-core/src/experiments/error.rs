@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::POINTS_MAX;
+use super::parts::POINTS_MAX;
 
 /// The reason why an experiment is rejected.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -14,7 +14,7 @@ use std::f64::consts::PI;
 use serde_json::{Map, Value};
 
 use crate::learners::drift::drift_chain::N_MAX;
-use crate::learners::engine::catalogue::LearnerEntry;
+use crate::learners::engine::entry::LearnerEntry;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Interrupt, Run, RunLimits};

@@ -34,24 +34,12 @@ use crate::learners::engine::run::{Interrupt, Run};
 
 pub use error::ExperimentError;
 use outcome::{Chart, ExperimentOutcome};
-pub use parts::PARTS_MAX;
 use parts::Parts;
+pub use parts::{PARTS_MAX, POINTS_MAX, PointPlan};
 pub use tally::{Observation, PartTally, PointTally};
-
-/// The largest number of points of a grid.
-pub const POINTS_MAX: u64 = 1_000;
 
 /// The largest number of runs per point.
 pub const RUNS_MAX: u64 = 100_000;
-
-/// The runs planned for one point of a grid.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PointPlan {
-    /// Number of runs; 0 for a point with an exact analysis.
-    pub runs: u64,
-    /// Estimated time of one run, in seconds of one core.
-    pub seconds_a_run: f64,
-}
 
 /// One kind of experiment with checked parameters.
 pub trait Design: Debug + Send + Sync {

@@ -227,16 +227,3 @@ impl ExperimentOutcome {
         self.chart.to_svg()
     }
 }
-
-impl Chart {
-    /// The chart as a CSV table: a header, then one line per measured point, per point of a curve and per
-    /// mark.
-    pub fn to_csv(&self) -> String {
-        super::csv::table(self)
-    }
-
-    /// The chart as an SVG picture.
-    pub fn to_svg(&self) -> String {
-        super::plot::picture(self)
-    }
-}

@@ -11,7 +11,17 @@
 
 use std::ops::Range;
 
-use super::PointPlan;
+/// The largest number of points of a grid.
+pub const POINTS_MAX: u64 = 1_000;
+
+/// The runs planned for one point of a grid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PointPlan {
+    /// Number of runs; 0 for a point with an exact analysis.
+    pub runs: u64,
+    /// Estimated time of one run, in seconds of one core.
+    pub seconds_a_run: f64,
+}
 
 /// The largest number of parts of an experiment.
 pub const PARTS_MAX: u32 = 200;

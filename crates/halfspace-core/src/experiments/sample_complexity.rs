@@ -7,7 +7,7 @@
 //! ratios: uniform examples determine the weights from the first ratio on, and message passing finds the
 //! weights from the second ratio on.
 
-use crate::learners::engine::catalogue::{DefaultStop, LearnerEntry};
+use crate::learners::engine::entry::{DefaultStop, LearnerEntry};
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Interrupt, Run, RunLimits};

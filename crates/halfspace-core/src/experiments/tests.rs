@@ -11,7 +11,8 @@ use super::{
     Design, Experiment, ExperimentError, Observation, PARTS_MAX, POINTS_MAX, PartTally, PointPlan,
     PointTally,
 };
-use crate::learners::engine::catalogue::{LearnerEntry, find};
+use crate::learners::catalogue::find;
+use crate::learners::engine::entry::LearnerEntry;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Interrupt, Run, StopFlag};

@@ -11,7 +11,7 @@ use crate::bits::{BitMatrix, BitVector};
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_sum::Base;
 use crate::learners::arithmetic::unit::Unit;
-use crate::learners::engine::catalogue;
+use crate::learners::catalogue;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::Run;

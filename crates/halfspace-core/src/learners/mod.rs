@@ -1,9 +1,9 @@
 //! Learners: pure functions of examples, parameters, a random generator and a run.
 //!
 //! - [`drift`], [`linear`], [`winnow`], [`kernel`] and [`message_passing`] hold the learners, one file each.
-//! - [`engine`] defines a learner as a [`rule`](engine::rule), lists the learners in the
-//!   [`catalogue`](engine::catalogue), and runs them: in one piece by [`train`](engine::train), or example by
-//!   example in a [`session`](engine::session).
+//! - [`catalogue`] lists the learners.
+//! - [`engine`] defines a learner as a [`rule`](engine::rule) with an [`entry`](engine::entry), and runs it: in one
+//!   piece by [`train`](engine::train), or example by example in a [`session`](engine::session).
 //! - [`sample`] holds the examples.
 //! - [`hypothesis`] is the answer of a learner. [`predict`] and [`evaluate`](engine::evaluate) apply a
 //!   hypothesis to examples.
@@ -12,6 +12,7 @@
 //! The module has no clock, no async code, no SQL and no HTTP.
 
 pub mod arithmetic;
+pub mod catalogue;
 pub mod drift;
 pub mod engine;
 pub mod hypothesis;

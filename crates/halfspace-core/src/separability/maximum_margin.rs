@@ -37,11 +37,9 @@ use super::decision::{Convention, SeparabilityQuestion, Separator, Verdict, chec
 use super::exact_support::exact_support;
 use super::examples::SignedExamples;
 use super::margin_program::{Solved, largest_margin};
+pub use super::proved_margin::RELATIVE_GAP_MAX;
 use super::proved_margin::{Margin, Norm, root};
 use super::undecided::Undecided;
-
-/// Largest relative gap between the margin of an optimal result and the proved upper bound on every margin.
-pub const RELATIVE_GAP_MAX: f64 = 1e-6;
 
 /// Without the exact optimum, support examples are farther than the nearest example by at most one part in this number.
 pub const SUPPORT_PARTS: u32 = 1_000_000;

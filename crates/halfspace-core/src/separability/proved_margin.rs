@@ -9,7 +9,9 @@ use crate::learners::sample::data::Features;
 
 use super::alternative::least_products;
 use super::examples::{SignedExamples, whole, whole_shift};
-use super::maximum_margin::RELATIVE_GAP_MAX;
+
+/// Largest relative gap between the margin of an optimal result and the proved upper bound on every margin.
+pub const RELATIVE_GAP_MAX: f64 = 1e-6;
 
 /// Bits of the largest weight on Boolean examples, so that the scores are machine integers.
 const WEIGHT_BITS: i32 = 39;

@@ -12,8 +12,9 @@
 //! where rho = ln(1 - e_d) / ln(1 - e_1) >= 1 and delta_j = delta / (j (j + 1)). The sum over j > k is at
 //! most delta^rho k^(1 - 2 rho) / (2 rho - 1).
 
+use crate::learners::arithmetic::smallest_count::RUN_LENGTH_MAX;
 use crate::learners::drift::drift_chain::DriftChain;
-use crate::learners::engine::stopping::{RUN_LENGTH_MAX, anytime_run_length};
+use crate::learners::engine::stopping::anytime_run_length;
 
 /// Largest bound on the false stops to come at which the computation may end.
 const UNCERTAINTY_MAX: f64 = 1e-13;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::bits::BitVector;
 use crate::certificates::{self, Claim, binomial, progressive, survival, test_set, uniqueness};
 use crate::learners::engine::assume::Assume;
-use crate::learners::engine::catalogue::{LearnerEntry, Pace};
+use crate::learners::engine::entry::{LearnerEntry, Pace};
 use crate::learners::engine::evaluate::evaluate;
 use crate::learners::engine::outcome::RunOutcome;
 use crate::learners::engine::random::{Purpose, Seed};

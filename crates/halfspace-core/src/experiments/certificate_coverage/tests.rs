@@ -2,7 +2,7 @@
 //!
 //! The tests make few runs per cell. `scripts/coverage` makes 2,000.
 
-use crate::learners::engine::catalogue;
+use crate::learners::catalogue;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Run, StopFlag};
 

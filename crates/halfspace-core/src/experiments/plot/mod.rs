@@ -82,37 +82,39 @@ impl Frame {
     }
 }
 
-/// Draws a chart as SVG.
-pub fn picture(chart: &Chart) -> String {
-    let legend = chart.series.len() + chart.theory.len() + chart.marks.len();
-    let frame = Frame::new(chart);
-    let hidden = chart
-        .theory
-        .iter()
-        .filter(|curve| frame.pieces(curve).is_empty());
-    let hidden = hidden.map(|curve| format!("Outside the frame: {}.", curve.label));
-    let notes: Vec<String> = chart.notes.iter().cloned().chain(hidden).collect();
-    let notes: Vec<&str> = notes
-        .iter()
-        .flat_map(|note| words::wrapped(note, NOTE_CHARACTERS))
-        .collect();
-    let below = BOTTOM + 76.0 + LINE * notes.len() as f64;
-    let height = below.max(TOP + LINE * (legend + 1) as f64).max(HEIGHT);
-    let mut svg = begin(height, &chart.title, &words::description(chart));
-    let title = Text::new(LEFT, TOP - 22.0).with(" font-size=\"16\" font-weight=\"bold\"");
-    title.write(&mut svg, &chart.title);
-    axes(&mut svg, chart, &frame);
-    marks(&mut svg, chart, &frame);
-    theory(&mut svg, chart, &frame);
-    series(&mut svg, chart, &frame);
-    legends(&mut svg, chart, &frame);
-    for (at, note) in notes.iter().enumerate() {
-        Text::new(LEFT, BOTTOM + 76.0 + LINE * at as f64)
-            .with(" font-size=\"12\"")
-            .write(&mut svg, note);
+impl Chart {
+    /// The chart as an SVG picture.
+    pub fn to_svg(&self) -> String {
+        let legend = self.series.len() + self.theory.len() + self.marks.len();
+        let frame = Frame::new(self);
+        let hidden = self
+            .theory
+            .iter()
+            .filter(|curve| frame.pieces(curve).is_empty());
+        let hidden = hidden.map(|curve| format!("Outside the frame: {}.", curve.label));
+        let notes: Vec<String> = self.notes.iter().cloned().chain(hidden).collect();
+        let notes: Vec<&str> = notes
+            .iter()
+            .flat_map(|note| words::wrapped(note, NOTE_CHARACTERS))
+            .collect();
+        let below = BOTTOM + 76.0 + LINE * notes.len() as f64;
+        let height = below.max(TOP + LINE * (legend + 1) as f64).max(HEIGHT);
+        let mut svg = begin(height, &self.title, &words::description(self));
+        let title = Text::new(LEFT, TOP - 22.0).with(" font-size=\"16\" font-weight=\"bold\"");
+        title.write(&mut svg, &self.title);
+        axes(&mut svg, self, &frame);
+        marks(&mut svg, self, &frame);
+        theory(&mut svg, self, &frame);
+        series(&mut svg, self, &frame);
+        legends(&mut svg, self, &frame);
+        for (at, note) in notes.iter().enumerate() {
+            Text::new(LEFT, BOTTOM + 76.0 + LINE * at as f64)
+                .with(" font-size=\"12\"")
+                .write(&mut svg, note);
+        }
+        svg.push_str("</svg>\n");
+        svg
     }
-    svg.push_str("</svg>\n");
-    svg
 }
 
 /// The beginning of a picture: title and description for readers who cannot see the picture, and white paper.

@@ -171,7 +171,7 @@ fn assert_within(all: &[Element]) {
 #[test]
 fn a_picture_is_well_formed_and_all_is_within_its_frame() {
     let chart = chart();
-    let all = elements(&picture(&chart));
+    let all = elements(&chart.to_svg());
     assert_within(&all);
     let markers = all.iter().filter(|one| one.get("class") == Some("point"));
     // Five points, and one marker per series in the legend.
@@ -189,7 +189,7 @@ fn a_picture_is_well_formed_and_all_is_within_its_frame() {
 
 #[test]
 fn who_does_not_see_it_hears_its_numbers() {
-    let all = elements(&picture(&chart()));
+    let all = elements(&chart().to_svg());
     assert_eq!(all[0].get("role"), Some("img"));
     let text = |name: &str| {
         let found = all.iter().find(|element| element.name == name);
@@ -225,7 +225,7 @@ fn nothing_is_told_apart_by_colour_alone() {
     };
     let shapes: BTreeSet<String> = (0..10).map(shape).collect();
     assert_eq!(shapes.len(), 10);
-    let all = elements(&picture(&chart()));
+    let all = elements(&chart().to_svg());
     let dashed = all
         .iter()
         .filter(|one| one.get("stroke-dasharray").is_some());
@@ -236,19 +236,20 @@ fn nothing_is_told_apart_by_colour_alone() {
 #[test]
 fn a_curve_outside_the_frame_is_a_note_and_no_entry_of_the_legend() {
     let far = Curve::new("bound", None, [(0.1, 1e30), (2.0, 1e30)]);
-    let svg = picture(&Chart {
+    let chart = Chart {
         theory: vec![far],
         ..chart()
-    });
+    };
+    let svg = chart.to_svg();
     assert!(svg.contains("Outside the frame: bound."));
     assert!(!svg.contains(">bound</text>"));
 }
 
 #[test]
 fn a_picture_is_always_the_same() {
-    assert_eq!(picture(&chart()), picture(&chart()));
+    assert_eq!(chart().to_svg(), chart().to_svg());
     let expected = include_str!("chart.svg");
-    let found = picture(&chart());
+    let found = chart().to_svg();
     if found != expected {
         let place = std::env::temp_dir().join("chart.svg");
         std::fs::write(&place, &found).expect("room for it");
@@ -264,7 +265,7 @@ fn a_hundred_thousand_points_make_a_small_picture() {
     let points = (0..100_000_u32).map(|at| Point::exact(at.into(), f64::from(at % 1013)));
     let mut chart = chart();
     chart.series = vec![series("long", points.collect())];
-    let svg = picture(&chart);
+    let svg = chart.to_svg();
     assert!(svg.len() < 100_000, "{} bytes", svg.len());
     assert_within(&elements(&svg));
 }
@@ -348,6 +349,6 @@ proptest! {
             marks: Vec::new(),
             notes: vec![label.clone()],
         };
-        assert_within(&elements(&picture(&chart)));
+        assert_within(&elements(&chart.to_svg()));
     }
 }

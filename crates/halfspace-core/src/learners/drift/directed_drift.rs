@@ -19,7 +19,7 @@
 //! | `initial` | random | the first hypothesis as a bit string |
 //!
 //! ```
-//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::catalogue::find;
 //! use halfspace_core::learners::sample::generate::Plan;
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
@@ -41,7 +41,7 @@ use rand::Rng;
 
 use crate::bits::{self, BitVector};
 
-use crate::learners::engine::catalogue::{
+use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
 };
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};

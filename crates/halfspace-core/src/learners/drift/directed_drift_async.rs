@@ -13,7 +13,7 @@
 //! | `initial` | random | the first hypothesis as a bit string |
 //!
 //! ```
-//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::catalogue::find;
 //! use halfspace_core::learners::sample::generate::Plan;
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
@@ -35,7 +35,7 @@ use crate::bits::BitVector;
 
 use crate::learners::drift::directed_drift::{DATA, INITIAL, SOURCE};
 use crate::learners::drift::majority_vote::{BatchDrift, MajorityVote, batch_size};
-use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::Update;
 use crate::learners::engine::stopping::StopRule;

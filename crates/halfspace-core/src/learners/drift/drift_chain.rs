@@ -15,8 +15,8 @@
 //! Every number is a sum or quotient of positive terms. No computation subtracts a probability from 1, which
 //! would lose precision. The scaled binomials stay in the range of `f64` up to [`N_MAX`].
 
+use crate::learners::arithmetic::smallest_count::RUN_LENGTH_MAX;
 use crate::learners::arithmetic::smallest_count::smallest_count;
-use crate::learners::engine::stopping::RUN_LENGTH_MAX;
 
 /// Largest n of the chain. Up to this n the scaled binomials stay far inside the range of `f64` and the sums
 /// take milliseconds.

@@ -13,7 +13,7 @@ use crate::bits::{BitVector, Tally};
 use crate::learners::drift::directed_drift::{
     binary_weights, first_half_space_mistake, first_hypothesis, read_weights,
 };
-use crate::learners::engine::catalogue::Setup;
+use crate::learners::engine::entry::Setup;
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Rule, Update};

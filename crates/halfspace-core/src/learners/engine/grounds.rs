@@ -3,49 +3,15 @@
 //! The module `certificates` turns these facts into statements. This file states no confidence.
 
 use crate::bits::BitVector;
-use crate::learners::engine::assume::Assume;
+use crate::learners::engine::error_count::errors_among;
 use crate::learners::engine::holdout::HoldoutPart;
-use crate::learners::engine::outcome::Training;
-use crate::learners::engine::report::errors_among;
+use crate::learners::engine::outcome::{Compressed, Grounds, Training};
 use crate::learners::engine::run::{Interrupt, Run};
-use crate::learners::engine::run_state::Tested;
+use crate::learners::engine::run_examples::RunExamples;
 use crate::learners::engine::stop_conditions;
-use crate::learners::engine::stopping::Sampling;
 use crate::learners::engine::task::{Input, Task};
-use crate::learners::engine::train::RunExamples;
 use crate::learners::engine::train_loop::{MAX_SECONDS, Reason, TrainLoop};
 use crate::learners::hypothesis::Hypothesis;
-
-/// The facts about a run. An error is the reason why a fact is missing.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Grounds {
-    /// The declared or known origin of the examples, if they are fresh: independent draws that the first hypothesis
-    /// does not depend on.
-    pub fresh: Result<Assume, String>,
-    /// The distribution of independent and clean examples with a target of binary weights.
-    pub sampling: Result<Sampling, String>,
-    /// The tests of the first pass, if the last hypothesis of the run is the last one of that pass.
-    pub survived: Result<Tested, String>,
-    /// The tests of the first pass.
-    pub tested: Result<Tested, String>,
-    /// The number of examples, fixed before the run, that the signs of the weights classify correctly.
-    pub consistent: Result<u64, String>,
-    /// The examples that reproduce the run.
-    pub compressed: Result<Compressed, String>,
-    /// The mistaken examples by their rows in the data. None if they do not reproduce the run.
-    pub mistaken: Option<BitVector>,
-}
-
-/// A run that a few of its examples reproduce.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compressed {
-    /// The number of examples, fixed before the run.
-    pub examples: u64,
-    /// The errors of the last hypothesis on the examples that it does not need.
-    pub errors: u64,
-    /// The mistaken examples, by their places among the examples that the learner was shown.
-    pub kept: BitVector,
-}
 
 /// The counts of errors that the report of a run has made.
 #[derive(Clone, Copy, Debug)]

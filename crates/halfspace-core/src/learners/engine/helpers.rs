@@ -9,13 +9,12 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::learners::engine::run::StopFlag;
+use crate::learners::engine::run::{HelperSeats, StopFlag};
 use crate::memory::{self, SharedGrant};
 
 /// Words of work of a piece at most, some milliseconds. A helper that is to leave computes its piece to the end.
@@ -24,21 +23,6 @@ pub const PIECE_WORDS_MAX: u64 = 1 << 24;
 /// Words of work from which helpers are faster than one thread, about 2 ms. On a busy machine a thread starts in some
 /// tenths of a millisecond.
 pub const WORDS_MIN: u64 = 1 << 23;
-
-/// Seats for threads that help runs. The owner of the seats decides how many helpers there are at any moment.
-pub trait HelperSeats: fmt::Debug + Send + Sync {
-    /// Takes a seat. Returns false if no seat is free.
-    fn enter(&self) -> bool;
-
-    /// Whether a helper may compute another piece. The helper has left its seat if not.
-    fn stay(&self) -> bool;
-
-    /// Leaves a seat.
-    fn leave(&self);
-
-    /// Words of work from which a run asks for helpers.
-    fn words_min(&self) -> u64;
-}
 
 /// Whether helpers may help with `words` words of work.
 pub fn are_worthwhile(stop: &StopFlag, words: u64) -> bool {

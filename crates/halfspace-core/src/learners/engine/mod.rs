@@ -1,13 +1,13 @@
-//! The engine that all learners share: the trait of a rule, the catalogue, the train loop and the reports.
+//! The engine that all learners share: the trait of a rule, its entry, the train loop and the reports.
 //!
 //! A rule states how one example changes a hypothesis. The engine owns the passes, the order of the examples,
-//! the stop conditions, the checkpoints, the mistake curve and the sessions. The engine does not know any
-//! learner except through the catalogue.
+//! the stop conditions, the checkpoints, the mistake curve and the sessions. The engine knows no learner.
 
 pub mod assume;
 pub mod bound;
-pub mod catalogue;
 pub mod checkpoint;
+pub mod entry;
+mod error_count;
 pub mod evaluate;
 pub mod even_draws;
 pub mod evidence;
@@ -22,6 +22,7 @@ pub mod recurrences;
 pub(crate) mod report;
 pub mod rule;
 pub mod run;
+mod run_examples;
 pub mod run_state;
 pub mod session;
 pub mod snapshot;

@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bits::BitVector;
+use crate::learners::engine::assume::Assume;
 use crate::learners::engine::bound::Bound;
-use crate::learners::engine::grounds::Grounds;
 use crate::learners::engine::run::Counts;
-use crate::learners::engine::stopping::StopRule;
+use crate::learners::engine::run_state::Tested;
+use crate::learners::engine::stopping::{Sampling, StopRule};
 use crate::learners::engine::trace::Trace;
 use crate::learners::engine::train_loop::Reason;
 use crate::learners::hypothesis::Hypothesis;
@@ -62,6 +64,37 @@ pub struct BestSeen {
     pub pass: u64,
     /// The errors of the hypothesis on the training examples.
     pub training: Training,
+}
+
+/// The facts about a run. An error is the reason why a fact is missing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grounds {
+    /// The declared or known origin of the examples, if they are fresh: independent draws that the first hypothesis
+    /// does not depend on.
+    pub fresh: Result<Assume, String>,
+    /// The distribution of independent and clean examples with a target of binary weights.
+    pub sampling: Result<Sampling, String>,
+    /// The tests of the first pass, if the last hypothesis of the run is the last one of that pass.
+    pub survived: Result<Tested, String>,
+    /// The tests of the first pass.
+    pub tested: Result<Tested, String>,
+    /// The number of examples, fixed before the run, that the signs of the weights classify correctly.
+    pub consistent: Result<u64, String>,
+    /// The examples that reproduce the run.
+    pub compressed: Result<Compressed, String>,
+    /// The mistaken examples by their rows in the data. None if they do not reproduce the run.
+    pub mistaken: Option<BitVector>,
+}
+
+/// A run that a few of its examples reproduce.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compressed {
+    /// The number of examples, fixed before the run.
+    pub examples: u64,
+    /// The errors of the last hypothesis on the examples that it does not need.
+    pub errors: u64,
+    /// The mistaken examples, by their places among the examples that the learner was shown.
+    pub kept: BitVector,
 }
 
 /// The outcome of a run.

@@ -8,7 +8,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::memory;
 
-use crate::learners::engine::helpers::HelperSeats;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
 /// A reason to end a run from outside. A greater value is more urgent.
@@ -24,6 +23,21 @@ pub enum Interrupt {
     Unreadable = 5,
     /// The next allocation of the run does not fit into its memory grant.
     Memory = 6,
+}
+
+/// Seats for threads that help runs. The owner of the seats decides how many helpers there are at any moment.
+pub trait HelperSeats: fmt::Debug + Send + Sync {
+    /// Takes a seat. Returns false if no seat is free.
+    fn enter(&self) -> bool;
+
+    /// Whether a helper may compute another piece. The helper has left its seat if not.
+    fn stay(&self) -> bool;
+
+    /// Leaves a seat.
+    fn leave(&self);
+
+    /// Words of work from which a run asks for helpers.
+    fn words_min(&self) -> u64;
 }
 
 /// The flag that stops or pauses a run. A run polls its flag at least once per 2^24 words of work.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use crate::learners::drift::drift_chain;
 use crate::learners::engine::assume::Assume;
-use crate::learners::engine::catalogue::DefaultStop;
+use crate::learners::engine::entry::DefaultStop;
 use crate::learners::engine::rule::Order;
 use crate::learners::engine::run::RunLimits;
 use crate::learners::engine::stopping::{

@@ -21,11 +21,8 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::f64::consts::PI;
 
-use crate::learners::arithmetic::smallest_count::smallest_count;
+use crate::learners::arithmetic::smallest_count::{RUN_LENGTH_MAX, smallest_count};
 use crate::learners::drift::drift_chain::DriftChain;
-
-/// The largest run length. Up to this number, run lengths are exact as doubles and as numbers of JSON.
-pub const RUN_LENGTH_MAX: u64 = (1 << 53) - 1;
 
 /// The distribution of fresh and independent examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

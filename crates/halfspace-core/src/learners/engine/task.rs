@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::learners::engine::assume::Assume;
-use crate::learners::engine::catalogue::{LearnerEntry, Setup};
+use crate::learners::engine::entry::{LearnerEntry, Setup};
 use crate::learners::engine::evidence::Evidence;
 use crate::learners::engine::holdout::{HeldOut, Holdout};
 use crate::learners::engine::parameters::{ParameterError, Parameters};

@@ -2,20 +2,19 @@
 //! outcome.
 
 use crate::bits::BitVector;
-use crate::learners::engine::holdout::{Holdout, HoldoutPart};
 use crate::learners::engine::outcome::{Recovery, RunOutcome};
 use crate::learners::engine::random::{Generator, Purpose};
 use crate::learners::engine::report::{recovery, report};
 use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
+use crate::learners::engine::run_examples::{RunExamples, ShownExamples};
 use crate::learners::engine::run_state::{RunState, Tested};
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::task::{self, Input, Task};
 use crate::learners::engine::trace::Trace;
 use crate::learners::engine::train_loop::{Reason, TrainLoop};
-use crate::learners::sample::examples::Examples;
-use crate::learners::sample::generate::{Generated, Plan};
-use crate::learners::sample::source::{Presented, Stream};
+use crate::learners::sample::generate::Generated;
+use crate::learners::sample::source::Stream;
 
 /// Runs a checked task to its end.
 ///
@@ -111,20 +110,7 @@ fn learn<R>(
         // from.
         return Err(why);
     }
-    let source = RunExamples {
-        task,
-        // The hold-out is computed from the examples that exist. An interrupt may have cut drawing short
-        // and ends the run at once.
-        holdout: match &materialised {
-            Some(data) => task::holdout(task, Input::Sample { data, assume: None }),
-            None => task::holdout(task, input),
-        },
-        source: match (input, &materialised) {
-            (Input::Generated(plan), None) => ExampleSource::Generated(plan),
-            (Input::Generated(_), Some(data)) => ExampleSource::Stored(data),
-            (Input::Sample { data, .. }, _) => ExampleSource::Stored(data),
-        },
-    };
+    let source = RunExamples::new(task, input, materialised.as_ref());
     let mut examples = source.shown();
     let mut train_loop = begin(task, input, rule.as_mut(), random, run);
     let (mut another, random);
@@ -169,124 +155,12 @@ fn begin<'r>(
     train_loop
 }
 
-/// The examples that a learner is shown.
-enum ShownExamples<'a> {
-    Drawn(Box<dyn Stream + 'a>),
-    AtRest(Presented<'a>),
-}
-
-impl ShownExamples<'_> {
-    fn as_stream(&mut self) -> &mut dyn Stream {
-        match self {
-            Self::Drawn(stream) => &mut **stream,
-            Self::AtRest(sample) => sample,
-        }
-    }
-}
-
-/// The source of the examples of a run.
-pub(crate) struct RunExamples<'a> {
-    task: &'a Task,
-    pub(crate) holdout: Option<Holdout>,
-    source: ExampleSource<'a>,
-}
-
-#[derive(Clone, Copy)]
-enum ExampleSource<'a> {
-    /// Drawn each time they are read.
-    Generated(&'a Plan),
-    /// In memory or elsewhere.
-    Stored(&'a dyn Examples),
-}
-
-impl<'a> RunExamples<'a> {
-    /// The examples that the learner is shown.
-    fn shown(&self) -> ShownExamples<'a> {
-        match self.source {
-            ExampleSource::Generated(plan) => {
-                ShownExamples::Drawn(self.drawn(plan, HoldoutPart::Shown))
-            }
-            ExampleSource::Stored(examples) => {
-                ShownExamples::AtRest(self.at_rest(examples, HoldoutPart::Shown))
-            }
-        }
-    }
-
-    /// A part of the examples in their own order.
-    pub(crate) fn stream(&self, part: HoldoutPart) -> Box<dyn Stream + 'a> {
-        match self.source {
-            ExampleSource::Generated(plan) => self.drawn(plan, part),
-            ExampleSource::Stored(examples) => Box::new(self.at_rest(examples, part)),
-        }
-    }
-
-    fn drawn(&self, plan: &Plan, part: HoldoutPart) -> Box<dyn Stream + 'a> {
-        let Task { entry, seed, .. } = self.task;
-        let drawn = Generated::new(plan.clone(), *seed, entry.presentation);
-        match self.holdout {
-            None => Box::new(drawn),
-            Some(holdout) => Box::new(holdout.of_drawn(part, drawn)),
-        }
-    }
-
-    fn at_rest(&self, examples: &'a dyn Examples, part: HoldoutPart) -> Presented<'a> {
-        let presentation = self.task.entry.presentation;
-        match self.holdout {
-            None => Presented::new(examples, presentation),
-            Some(holdout) => Presented::of_rows(examples, presentation, holdout.rows(part)),
-        }
-    }
-
-    /// The number of examples of a part, of `examples` in total. `None` if there is no such part.
-    pub(crate) fn count(&self, part: HoldoutPart, examples: u64) -> Option<u64> {
-        match (self.holdout, part) {
-            (Some(holdout), _) => Some(holdout.count(part)),
-            (None, HoldoutPart::Shown) => Some(examples),
-            (None, HoldoutPart::HeldOut) => None,
-        }
-    }
-
-    /// Turns rows (see [`Stream::row`]) into places among the examples that the learner is shown.
-    pub(crate) fn places(&self, rows: &BitVector) -> BitVector {
-        let (Some(holdout), ExampleSource::Stored(_)) = (self.holdout, self.source) else {
-            return rows.clone();
-        };
-        let shown = holdout.rows(HoldoutPart::Shown);
-        let mut places = BitVector::zeros(shown.len());
-        for (place, &row) in shown.iter().enumerate() {
-            places.set(place, rows.get(row as usize));
-        }
-        places
-    }
-
-    /// Turns rows (see [`Stream::row`]) into rows of the data, held-out examples included.
-    pub(crate) fn data_rows(&self, rows: &BitVector) -> BitVector {
-        let (Some(holdout), ExampleSource::Generated(_)) = (self.holdout, self.source) else {
-            return rows.clone();
-        };
-        let shown = holdout.rows(HoldoutPart::Shown);
-        let mut data_rows = BitVector::zeros(shown.last().map_or(0, |&row| row as usize + 1));
-        for (place, &row) in shown.iter().enumerate() {
-            data_rows.set(row as usize, rows.get(place));
-        }
-        data_rows
-    }
-
-    /// Whether another reading of all examples may take long, because they are drawn or not in memory.
-    pub(crate) fn is_slow(&self) -> bool {
-        match self.source {
-            ExampleSource::Generated(_) => true,
-            ExampleSource::Stored(examples) => examples.in_memory().is_none(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector, Kernels, SWITCH, use_kernels};
+    use crate::learners::catalogue;
     use crate::learners::engine::assume::Assume;
-    use crate::learners::engine::catalogue;
     use crate::learners::hypothesis::Hypothesis;
 
     use crate::learners::engine::parameters::Parameters;

@@ -26,7 +26,8 @@
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
 //! use halfspace_core::learners::engine::task::{Input, Task};
-//! use halfspace_core::learners::engine::{catalogue, train};
+//! use halfspace_core::learners::catalogue;
+//! use halfspace_core::learners::engine::train;
 //!
 //! let mut examples = BitMatrix::new(2);
 //! for row in [0b00, 0b01, 0b10, 0b11] {
@@ -45,7 +46,7 @@ use std::ops::Range;
 
 use crate::learners::drift::directed_drift::read_weights;
 use crate::learners::engine::bound::Bound;
-use crate::learners::engine::catalogue::{
+use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
 };
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};

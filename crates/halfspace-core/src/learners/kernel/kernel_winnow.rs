@@ -37,7 +37,7 @@ use crate::bits::words_for;
 
 use crate::learners::arithmetic::decimal::{DIGITS_MAX, Decimal};
 use crate::learners::arithmetic::power_sum::{BASE_MAX, Base};
-use crate::learners::engine::catalogue::{
+use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
 };
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind, Parameters};

@@ -27,7 +27,7 @@
 //!
 //! ```
 //! use halfspace_core::bits::BitVector;
-//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::catalogue::find;
 //! use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
@@ -47,7 +47,7 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::learners::engine::bound::Bound;
-use crate::learners::engine::catalogue::{
+use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
 };
 use crate::learners::engine::parameters::{

@@ -12,7 +12,7 @@
 //! | `order` | shuffled | the order of the data, or a new random order per pass |
 //!
 //! ```
-//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::catalogue::find;
 //! use halfspace_core::learners::sample::generate::Plan;
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
@@ -34,7 +34,7 @@ use std::ops::Range;
 use rand::{Rng, SeedableRng};
 
 use crate::learners::drift::directed_drift::{DATA, binary_weights, first_half_space_mistake};
-use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace, Setup};
+use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace, Setup};
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Order, Rule, Update};

@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use halfspace_core::bits::{BitMatrix, BitVector};
-//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::catalogue::find;
 //! use halfspace_core::learners::sample::data::{Data, Features, Labels};
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
@@ -38,7 +38,7 @@ use std::ops::Range;
 
 use crate::learners::arithmetic::unit::Unit;
 use crate::learners::engine::bound::Bound;
-use crate::learners::engine::catalogue::{
+use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
 };
 use crate::learners::engine::parameters::{

@@ -30,7 +30,7 @@
 //! | `excess` | 0.1 | epsilon, the accepted excess over the noise |
 //!
 //! ```
-//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::catalogue::find;
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
 //! use halfspace_core::learners::engine::stopping::Sampling;
@@ -50,7 +50,7 @@
 use std::ops::Range;
 
 use crate::learners::engine::bound::Bound;
-use crate::learners::engine::catalogue::{
+use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
 };
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterError, ParameterKind};
@@ -283,7 +283,7 @@ impl Rule for Perspectron {
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
-    use crate::learners::engine::catalogue::find;
+    use crate::learners::catalogue::find;
     use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::Seed;

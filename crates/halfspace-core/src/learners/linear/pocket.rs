@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use halfspace_core::bits::{BitMatrix, BitVector};
-//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::catalogue::find;
 //! use halfspace_core::learners::sample::data::{Data, Features, Labels};
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
@@ -36,7 +36,7 @@
 
 use std::ops::Range;
 
-use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::entry::{DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Order, Rule, Update};
 use crate::learners::engine::run::StopFlag;

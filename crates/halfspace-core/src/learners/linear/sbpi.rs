@@ -17,7 +17,7 @@
 //! | `order` | shuffled | the order of the data, or a new order per pass |
 //!
 //! ```
-//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::catalogue::find;
 //! use halfspace_core::learners::sample::generate::Plan;
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
@@ -41,7 +41,7 @@ use rand::{RngExt, SeedableRng};
 use crate::bits::{self, BLOCK_ROWS};
 
 use crate::learners::drift::directed_drift::{DATA, binary_weights};
-use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Order, Rule, Update};

@@ -13,7 +13,7 @@
 //! default budget is therefore found here as well.
 //!
 //! ```
-//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::catalogue::find;
 //! use halfspace_core::learners::sample::generate::Plan;
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
@@ -35,7 +35,7 @@
 use std::ops::Range;
 
 use crate::learners::drift::directed_drift::{DATA, read_weights};
-use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace, Setup};
+use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace, Setup};
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::rule::{Order, Rule, Update};
 use crate::learners::engine::run::StopFlag;

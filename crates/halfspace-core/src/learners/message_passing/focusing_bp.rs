@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use halfspace_core::bits::BitMatrix;
-//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::catalogue::find;
 //! use halfspace_core::learners::sample::data::{Data, Features, Labels};
 //! use halfspace_core::learners::engine::random::{Purpose, Seed};
 //! use halfspace_core::learners::engine::run::Run;
@@ -34,7 +34,7 @@
 //! ```
 
 use crate::learners::drift::directed_drift::DATA;
-use crate::learners::engine::catalogue::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
 use crate::learners::message_passing::amp::{MAX_ITERATIONS, budget, restarts};
 use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};

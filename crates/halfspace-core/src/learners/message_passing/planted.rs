@@ -54,7 +54,7 @@ pub fn remark(n: usize, reason: Reason, examples: u64) -> Option<String> {
 #[cfg(test)]
 pub(crate) mod samples {
     use crate::bits::{BLOCK_ROWS, BitMatrix, BlockBuffer};
-    use crate::learners::engine::catalogue::LearnerEntry;
+    use crate::learners::engine::entry::LearnerEntry;
     use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::{Purpose, Seed};

@@ -50,7 +50,7 @@ use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::PowerTable;
 use crate::learners::arithmetic::power_sum::Base;
 use crate::learners::engine::bound::Bound;
-use crate::learners::engine::catalogue::{
+use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
 };
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};

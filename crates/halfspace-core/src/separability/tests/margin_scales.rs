@@ -8,7 +8,8 @@ use crate::learners::engine::random::Generator;
 use crate::learners::engine::run::Run;
 use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
-use crate::separability::maximum_margin::{MarginOutcome, MaximumMargin, RELATIVE_GAP_MAX, solve};
+use crate::separability::maximum_margin::{MarginOutcome, MaximumMargin, solve};
+use crate::separability::proved_margin::RELATIVE_GAP_MAX;
 
 use super::samples::real;
 

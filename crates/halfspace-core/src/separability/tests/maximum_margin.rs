@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 
 use crate::bits::{BitMatrix, BitVector};
-use crate::learners::engine::catalogue;
+use crate::learners::catalogue;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::{Generator, Seed};
 use crate::learners::engine::run::{Interrupt, Run, RunLimits};
@@ -11,7 +11,8 @@ use crate::learners::engine::task::{Input, Task};
 use crate::learners::engine::train::train;
 use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
-use crate::separability::maximum_margin::{MarginOutcome, MaximumMargin, RELATIVE_GAP_MAX, solve};
+use crate::separability::maximum_margin::{MarginOutcome, MaximumMargin, solve};
+use crate::separability::proved_margin::RELATIVE_GAP_MAX;
 use crate::separability::undecided::Undecided;
 
 use super::samples::{half_space, labelled, real};

@@ -5,7 +5,8 @@
 
 use std::collections::HashSet;
 
-use halfspace_core::learners::engine::catalogue::{CATALOGUE, LearnerEntry};
+use halfspace_core::learners::catalogue::CATALOGUE;
+use halfspace_core::learners::engine::entry::LearnerEntry;
 use halfspace_core::learners::engine::parameters::{ParameterKind, Parameters};
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Run, RunLimits};

@@ -1,47 +1,11 @@
-//! The catalogue of learners, and the facts that the service knows about each of them.
-//!
-//! [`CATALOGUE`] lists one [`LearnerEntry`] per learner. An entry contains the name, the accepted data, the
-//! parameters, the guarantee and the constructor of the rule. To add a learner, add one file and one line of
-//! [`CATALOGUE`]. No other code depends on the name of a learner.
+//! The description of a learner: what the service knows about it, and how its rule is made.
 
-use crate::learners::drift::{directed_drift, directed_drift_async, directed_drift_sync};
 use crate::learners::engine::parameters::{Parameter, ParameterError, Parameters};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::Rule;
 use crate::learners::engine::stopping::StopRule;
 use crate::learners::engine::task::{Input, TaskError};
-use crate::learners::kernel::{kernel_perceptron, kernel_winnow};
-use crate::learners::linear::{
-    bounded_perceptron, clipped_perceptron, perceptron, perspectron, pocket, sbpi,
-};
-use crate::learners::message_passing::{amp, auto, focusing_bp, reinforced_amp};
 use crate::learners::sample::source::Presentation;
-use crate::learners::winnow;
-
-/// All learners in the order of the public list.
-pub static CATALOGUE: &[&LearnerEntry] = &[
-    &directed_drift::ENTRY,
-    &directed_drift_async::ENTRY,
-    &directed_drift_sync::ENTRY,
-    &perceptron::ENTRY,
-    &pocket::ENTRY,
-    &perspectron::ENTRY,
-    &winnow::ENTRY,
-    &kernel_perceptron::ENTRY,
-    &kernel_winnow::ENTRY,
-    &bounded_perceptron::ENTRY,
-    &sbpi::ENTRY,
-    &clipped_perceptron::ENTRY,
-    &amp::ENTRY,
-    &reinforced_amp::ENTRY,
-    &focusing_bp::ENTRY,
-    &auto::ENTRY,
-];
-
-/// Finds the learner with the given name.
-pub fn find(name: &str) -> Option<&'static LearnerEntry> {
-    CATALOGUE.iter().copied().find(|entry| entry.name == name)
-}
 
 /// Description and constructor of one learner.
 #[derive(Debug)]
@@ -172,28 +136,4 @@ pub struct Setup<'a> {
     pub real: bool,
     /// Generator of the learner's own random choices.
     pub random: &'a mut Generator,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_unique_and_found() {
-        for entry in CATALOGUE {
-            let found = find(entry.name).expect("listed");
-            assert!(std::ptr::eq(*entry, found));
-        }
-        assert!(find("perceptrom").is_none());
-    }
-
-    #[test]
-    fn who_stops_by_confidence_unasked_has_a_rule_for_it() {
-        for entry in CATALOGUE {
-            let by_confidence = entry.default_stop == DefaultStop::Confidence;
-            assert!(!by_confidence || !entry.confidence_rules.is_empty());
-            let default = entry.confidence_rules.first();
-            assert!(default.is_none_or(|rule| *rule == StopRule::Anytime));
-        }
-    }
 }

@@ -2549,7 +2549,7 @@ class ModelFile(Struct, kw_only=True, omit_defaults=True):
     """The names of the features."""
 
     format: str
-    """The format of the file: `halfspace-model/2` with the member `table`, or `halfspace-model/1` without."""
+    """The format of the file: `halfspace-model/1`."""
 
     held_out: int | None = None
     """Examples that were held out of the training."""
@@ -3469,8 +3469,8 @@ class SessionItem(Struct, kw_only=True, omit_defaults=True):
     learner: str
     """Name of the learner."""
 
-    mistakes: int | None = None
-    """Tests that the hypothesis failed. Null if an earlier release has written last."""
+    mistakes: int
+    """Tests that the hypothesis failed."""
 
     n: int
     """Features per example."""
@@ -3478,8 +3478,8 @@ class SessionItem(Struct, kw_only=True, omit_defaults=True):
     position: int
     """Number of examples learnt."""
 
-    terminated: bool | None = None
-    """Whether the session has ended and accepts no more examples. Null if an earlier release has written last."""
+    terminated: bool
+    """Whether the session has ended and accepts no more examples."""
 
     written_at: Timestamp | None = None
 
@@ -3934,10 +3934,8 @@ class TrainResult(Struct, kw_only=True, omit_defaults=True, tag_field="task", ta
 
     hypothesis: HypothesisDocument | None = None
 
-    hypothesis_is: HypothesisIs | None = None
-    """Whether `hypothesis` is the last or the best of the run. Absent in results of the first releases, which report
-    the last hypothesis of every learner except the pocket.
-    """
+    hypothesis_is: HypothesisIs
+    """Whether `hypothesis` is the last or the best of the run."""
 
     mistakes: int
     """Examples that the current hypothesis predicted wrongly."""

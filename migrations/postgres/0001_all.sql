@@ -12,7 +12,7 @@ CREATE TABLE jobs (
                      CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
     data_key         TEXT COLLATE "C",
     data_sha256      TEXT,
-    data_bytes       BIGINT NOT NULL,
+    data_bytes       BIGINT NOT NULL DEFAULT 0,
     dataset          TEXT COLLATE "C",
     seed             BIGINT NOT NULL CHECK (seed >= 0),
     attempt          BIGINT NOT NULL CHECK (attempt >= 0),

@@ -18,7 +18,7 @@ CREATE TABLE jobs (
     -- The blob of data that came with the request, and its bytes.
     data_key         TEXT,
     data_sha256      TEXT,
-    data_bytes       INTEGER NOT NULL,
+    data_bytes       INTEGER NOT NULL DEFAULT 0,
     -- The dataset that the job reads. No foreign key: after the end of the job, either outlives the other.
     dataset          TEXT,
     seed             INTEGER NOT NULL CHECK (seed >= 0),

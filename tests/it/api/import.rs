@@ -159,13 +159,6 @@ async fn what_is_no_model_of_ours_is_refused_at_its_place() {
             "/format",
             json!("halfspace-model/2"),
             422,
-            "wrong-model",
-            "/format",
-        ),
-        (
-            "/format",
-            json!("halfspace-model/3"),
-            422,
             "unknown-model-format",
             "/format",
         ),

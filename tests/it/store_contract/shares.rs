@@ -327,19 +327,25 @@ async fn a_claim_over_postgres_reads_few_of_many() {
     };
     let store = open(&backend).await;
     store.insert_job(&job_of("a", 1), None).await.unwrap();
+    // No claim takes these jobs, which have the digest of another job: they are younger than those that follow.
     let filled = backend
         .number(
             "WITH filled AS (INSERT INTO jobs (id, owner, task, status, seed, attempt, priority, \
-             created_at, progress, cancel_requested, event_sequence, spec) \
-             SELECT 'job_018bcfe568007000b333' || lpad(to_hex(i), 12, '0'), owner, task, status, \
-             seed, attempt, priority, created_at, progress, cancel_requested, event_sequence, spec \
+             created_at, progress, cancel_requested, event_sequence, level, expected_seconds, \
+             memory_bytes, spec_schema, digest, spec) \
+             SELECT 'job_0f8bcfe568007000b333' || lpad(to_hex(i), 12, '0'), owner, task, status, \
+             seed, attempt, priority, created_at, progress, cancel_requested, event_sequence, level, \
+             expected_seconds, memory_bytes, spec_schema, digest, spec \
              FROM generate_series(1, 100000) AS i, jobs RETURNING 1) SELECT COUNT(*) FROM filled",
         )
         .await;
     assert_eq!(filled, 100_000);
     let waiting = store.usage(&Owner::new("a")).await.unwrap();
     assert_eq!(waiting.own.jobs_queued, 100_001);
-    store.insert_job(&job_of("b", 2), None).await.unwrap();
+    for number in 2..CLAIMS {
+        store.insert_job(&job_of("a", number), None).await.unwrap();
+    }
+    store.insert_job(&job_of("b", CLAIMS), None).await.unwrap();
     let before = read_of_index(&backend).await;
     let claimer = open(&backend).await;
     for _ in 0..CLAIMS {

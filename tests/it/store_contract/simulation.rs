@@ -390,20 +390,24 @@ pub(super) async fn ten_thousand_owners_have_one_job_each_before_any_has_two(
     const OWNERS: i64 = 10_000;
     const CLAIMS: usize = 100;
     let store = open(backend).await;
-    store.insert_job(&job(0), None).await.unwrap();
-    // The decimal numbers are valid hexadecimal digits of an id.
-    let copies = "WITH RECURSIVE counted (i) AS \
-         (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 10000) \
-         INSERT INTO jobs (id, owner, task, status, seed, attempt, priority, created_at, progress, \
-         cancel_requested, event_sequence, spec) \
-         SELECT 'job_018bcfe568007000b333' || CAST(100000000000 + i AS TEXT), \
-         'owner ' || CAST(i AS TEXT), task, status, seed, attempt, priority, created_at, progress, \
-         cancel_requested, event_sequence, spec FROM counted, jobs RETURNING CAST(1 AS BIGINT)";
-    backend.number(copies).await;
-    for number in 1..20 {
-        store.insert_job(&job(number), None).await.unwrap();
+    let jobs: Vec<Job> = (1..=OWNERS)
+        .map(|number| Job {
+            owner: Owner::new(format!("owner {number}")),
+            ..job(number)
+        })
+        .collect();
+    for some in jobs.chunks(64) {
+        let stored = some.iter().map(|job| store.insert_job(job, None));
+        let stored = futures_util::future::join_all(stored).await;
+        stored.into_iter().for_each(|stored| stored.unwrap());
     }
-    // The SQL statement has activated no owner. Each call of `tend_shares` finds a thousand.
+    let silenced = "UPDATE owner_shares SET active = FALSE RETURNING CAST(1 AS BIGINT)";
+    backend.number(silenced).await;
+    for number in 0..20 {
+        let further = job(OWNERS + 1 + number);
+        store.insert_job(&further, None).await.unwrap();
+    }
+    // Each call of `tend_shares` finds a thousand owners with jobs.
     for _ in 0..OWNERS / 1_000 {
         store.tend_shares().await.unwrap();
     }

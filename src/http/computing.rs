@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::records::Owner;
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::models::time_limit::interrupted;
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Problem};

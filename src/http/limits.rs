@@ -14,7 +14,7 @@ use crate::jobs::JobsConfig;
 use crate::records::schedule::ANSWER_SECONDS_DEFAULT;
 use crate::storage::{Quotas, Usage};
 
-use super::App;
+use super::app_state::App;
 use super::extract::{Caller, NoQuery, QUERY_PAIRS_MAX, WAIT_SECONDS_MAX};
 use super::jobs::several::JOB_IDS_MAX;
 use super::problem::Problem;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use super::SecretString;
+use super::blobs::s3::SecretString;
 use super::postgres::PostgresUrl;
 
 /// The setting, unparsed.

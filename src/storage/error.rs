@@ -12,6 +12,9 @@ use crate::records::{DatasetId, KeyRecord};
 /// The error of a driver, kept for the log.
 pub type Source = Box<dyn Error + Send + Sync>;
 
+/// Result of a store method.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
 /// Error of a store operation. A failed operation has changed nothing, except that a write may have succeeded
 /// in spite of [`StoreError::Unavailable`]: only the answer is missing then. The documentation of `Store`
 /// names the writes that may be repeated.

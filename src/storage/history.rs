@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sha2::{Digest, Sha256};
 use tracing::{Level, field};
 
-use super::{
-    CancelOutcome, Claim, DeleteOutcome, Fenced, Heartbeat, JobEnd, Lease, Result, Swept, WorkerId,
+use super::error::Result;
+use super::lease::{
+    CancelOutcome, Claim, DeleteOutcome, Fenced, Heartbeat, JobEnd, Lease, Swept, WorkerId,
 };
 use crate::records::{Job, JobId, JobTree, Status, Timestamp};
 

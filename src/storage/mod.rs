@@ -14,6 +14,7 @@
 //! - [`blobs`] stores packed data, which are too large for rows.
 //! - [`quota`] defines the limits of owners.
 //! - [`lease`] defines the leases on jobs, [`delivery`] the leases on callbacks, and [`error`] the errors.
+//! - [`terms`] holds the other arguments and outcomes of the store.
 //! - [`history`] records the operations on leases for the tests.
 //!
 //! A method of the store stands with its statements in the file of its subject below [`sql`].
@@ -31,6 +32,7 @@ pub mod quota;
 mod reserve;
 pub mod sql;
 pub mod sqlite;
+pub mod terms;
 
 pub use blobs::url::{BlobLocation, BlobUrl};
 pub use blobs::{Blob, Blobs, S3Access, SecretString};
@@ -39,7 +41,7 @@ pub use database_url::{DatabaseLocation, DatabaseUrl};
 pub use delivery::{
     BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, DeliveryOutcome,
 };
-pub use error::StoreError;
+pub use error::{Result, StoreError};
 pub use lease::{
     Alone, Beat, CancelOutcome, Claim, DeleteDatasetOutcome, DeleteOutcome, Fenced, Heartbeat,
     JobEnd, Lease, Requeue, Spent, Swept, WorkerId,
@@ -48,99 +50,7 @@ pub use postgres::PostgresUrl;
 pub use quota::{Limit, OverQuota, QuotaStanding, Quotas, Usage};
 pub use sql::Store;
 pub use sql::check::{CheckedSession, CheckedStore, CheckedTable};
-
-use std::time::Duration;
-
-use crate::records::process::ProcessMemory;
-use crate::records::{ApiKey, JobId, Role, Status, Timestamp};
-
-/// Result of a store method.
-pub type Result<T> = std::result::Result<T, StoreError>;
-
-/// Filter of a list of jobs. An absent field matches every job.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct JobFilter {
-    pub status: Option<Status>,
-    pub task: Option<String>,
-    pub learner: Option<String>,
-    /// The parent whose subjobs are listed. Without a parent, the list has only jobs that are no subjobs.
-    pub parent: Option<JobId>,
-}
-
-/// Filter of a list of models. An absent field matches every model.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModelFilter {
-    pub learner: Option<String>,
-    pub kind: Option<String>,
-}
-
-/// Terms of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClaimTerms {
-    /// The lease expires after so many seconds without a heartbeat. Another worker may then take the job.
-    pub lease_seconds: u32,
-    /// A claim passes over jobs that need more memory.
-    pub memory_bytes_max: u64,
-}
-
-/// Terms on which the jobs of dead workers return to the queue.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ReleaseTerms {
-    /// A job fails as `poisoned` after so many deaths of processes that ran the job alone.
-    pub deaths_max: u32,
-    /// The pause after the first death. Each further death doubles the pause, up to 60 times the first.
-    pub pause_seconds: f64,
-}
-
-/// A process's observation of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimeNote {
-    /// Service time in milliseconds, as far as the process knows.
-    pub observed_ms: u64,
-    /// The earliest time of day that the process has used since its last note.
-    pub earliest: Timestamp,
-    /// Clock readings that are older may be deleted, in milliseconds of service time.
-    pub kept_ms: u64,
-}
-
-/// A process's report of itself.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ProcessReport<'a> {
-    pub worker: &'a WorkerId,
-    pub role: Role,
-    /// Number of jobs that the process computes at once.
-    pub workers: u32,
-    pub memory: ProcessMemory,
-    /// How long the process has run.
-    pub elapsed: Duration,
-}
-
-/// Upper bound of leases and callback delays, in seconds. A longer one results from a clock jump.
-pub const SECONDS_AHEAD_MAX: u32 = 2 * 86_400;
-
-/// Outcome of an append to a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AppendOutcome {
-    /// The examples are on disk.
-    Done,
-    /// The session is at another position. Nothing was written.
-    Elsewhere { position: u64 },
-    /// The owner has no such session.
-    NotFound,
-    /// The appends of one call together exceed a limit of their owner. Nothing was written.
-    OverQuota(OverQuota),
-}
-
-/// Maximum number of API keys, revoked keys included.
-pub const API_KEYS_MAX: u32 = 10_000;
-
-/// Result of looking up the secret of an API key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeyLookup {
-    /// No key was ever created, so no secret is needed.
-    NoKeys,
-    /// No valid key has this secret.
-    Unknown,
-    /// The secret belongs to this valid key.
-    Known(ApiKey),
-}
+pub use terms::{
+    API_KEYS_MAX, AppendOutcome, ClaimTerms, JobFilter, KeyLookup, ModelFilter, ProcessReport,
+    ReleaseTerms, SECONDS_AHEAD_MAX, TimeNote,
+};

@@ -8,8 +8,8 @@ use flate2::bufread::MultiGzDecoder;
 use halfspace_core::memory;
 use zstd::stream::read::Decoder as ZstdDecoder;
 
-use super::ParseLimits;
 use super::error::{Fault, FormatError, FormatErrorKind, excerpt};
+use super::options::ParseLimits;
 
 /// Largest accepted zstd window, as a power of two: 8 MiB.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;

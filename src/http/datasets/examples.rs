@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary};
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::computing::compute;
 use crate::http::datasets::in_path;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};

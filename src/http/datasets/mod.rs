@@ -22,8 +22,8 @@ use crate::records::{
     DataFacts, Dataset, DatasetId, DatasetSummary, KeyRecord, Names, Owner, Timestamp,
 };
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::datasets::upload::{DatasetRequest, Purpose};
 use crate::http::document::declared::{BODY, EXAMPLES, IN_PATH, KEYED, STORED, problems};
 use crate::http::extract::data_body::{DataBody, Octets};

@@ -9,8 +9,8 @@ use utoipa::ToSchema;
 
 use crate::records::{DataFacts, Names};
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::computing::compute;
 use crate::http::datasets::upload::{self, DatasetRequest, Purpose};
 use crate::http::datasets::{FactsDocument, encoding_sha256};

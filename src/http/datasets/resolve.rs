@@ -14,7 +14,7 @@ use crate::records::dataset::Repetitions;
 use crate::records::task::DataSpec;
 use crate::records::{Dataset, DatasetId, Names, Owner};
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::extract::body::{self, RequestMemory};
 use crate::http::extract::data_options::DataOptions;
 use crate::http::problem::{Code, FieldError, Problem, placed};

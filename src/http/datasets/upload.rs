@@ -18,7 +18,7 @@ use crate::jobs::{BegunDataset, Reservation};
 use crate::records::Owner;
 use crate::records::train::SeedNumber;
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::datasets::resolve::row_options;
 use crate::http::document::data_schema;
 use crate::http::extract::body::{self, Effort, SentBytes};

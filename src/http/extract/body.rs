@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::records::Owner;
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::computing;
 use crate::http::extract::work::{ExamplesWork, INLINE_WORDS_MAX, SMALL_WORDS_MAX};
 use crate::http::permits::OwnerPermit;

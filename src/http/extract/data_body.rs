@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use halfspace_formats::{self, Format, FormatError, json};
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::extract::body::{self, Effort, SentBytes};
 use crate::http::extract::idempotency::RequestDigest;
 use crate::http::extract::work::ExamplesWork;

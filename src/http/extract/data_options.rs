@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 use crate::jobs::JobsError;
 use crate::records::{DatasetId, ModelId, Names, Owner};
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::extract::query_pairs;
 use crate::http::problem::{Code, FieldError, Problem};
 

@@ -22,7 +22,7 @@ use crate::records::id::{Id, Kind};
 use crate::records::{KeyClaim, KeyRecord, Owner};
 use crate::storage::StoreError;
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::extract::body::{self, Effort};
 use crate::http::problem::{Code, Problem};
 

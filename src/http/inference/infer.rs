@@ -13,7 +13,7 @@ use halfspace_formats::Format;
 use crate::records::id::ModelKind;
 use crate::records::{ModelId, Owner};
 
-use crate::http::App;
+use crate::http::app_state::App;
 
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
 use crate::http::extract::body::Effort;

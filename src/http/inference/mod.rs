@@ -18,12 +18,13 @@ use crate::records::id::ModelKind;
 use crate::records::{ModelId, Owner};
 
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::document::declared::{IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathId};
 use crate::http::inference::answer::OutputName;
 use crate::http::models::examples::model_in_path;
+use crate::http::operations;
 use crate::http::problem::Problem;
-use crate::http::{App, operations};
 
 /// The only version of every model.
 pub const VERSION: &str = "1";

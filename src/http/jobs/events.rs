@@ -15,7 +15,7 @@ use tokio::sync::broadcast;
 use crate::records::id::JobKind;
 use crate::records::{Event, EventKind, JobId, Owner};
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::document::declared::{IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathId};
 use crate::http::jobs::document::tag_result;

@@ -15,8 +15,8 @@ use crate::records::task::TaskSpec;
 use crate::records::train::SeedNumber;
 use crate::records::{Priority, bounded_json};
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::document::declared::{BODY, IN_PATH, KEYED, STORED, SUBMITTED, problems};
 use crate::http::extract::body::RequestMemory;
 use crate::http::extract::data_body::read_json;

@@ -17,8 +17,8 @@ use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::{JobId, SubjobOutcome};
 use crate::storage::StoreError;
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::computing::compute;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::{Caller, FormatQuery, PathId, Query, chosen};

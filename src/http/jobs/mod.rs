@@ -30,8 +30,8 @@ use crate::records::task::TaskSpec;
 use crate::records::{Job, JobId, KeyRecord, Owner, Status};
 use crate::storage::{JobFilter, StoreError};
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::datasets::resolve::{first_real, sha256};
 use crate::http::document::declared::{
     BODY, EXAMPLES, IN_PATH, KEYED, STORED, SUBMITTED, problems,

@@ -11,8 +11,8 @@ use utoipa::ToSchema;
 use crate::records::queue::{JobCounts, OwnerLoad};
 use crate::records::{JobId, Owner};
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::extract::{Caller, NoQuery};
 use crate::http::problem::Problem;
 

@@ -14,8 +14,8 @@ use utoipa::ToSchema;
 use crate::jobs::JobsError;
 use crate::records::{JobId, Owner, Status};
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::document::declared::{BODY, problems};
 use crate::http::extract::data_body::read_json;
 use crate::http::extract::{Caller, NoQuery};

@@ -20,7 +20,7 @@ use crate::records::grid::GridCell;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::{DatasetId, ModelId, Owner, Priority};
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::computing::compute;
 use crate::http::datasets::resolve::{JobData, find_data};
 use crate::http::extract::body::RequestMemory;

@@ -13,7 +13,7 @@ use crate::records::train::TrainResult;
 use crate::records::{Job, JobId};
 use crate::storage::StoreError;
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::computing::compute_figure;
 use crate::http::document::declared::{FIGURE, IN_PATH, problems};
 use crate::http::extract::{Caller, FormatQuery, PathId, Query, chosen};

@@ -16,8 +16,8 @@ use halfspace_core::learners::engine::stopping::too_small_an_error;
 use halfspace_core::theory::{OutOfRange, check_probability, check_whole};
 use halfspace_formats::SamplingMethod;
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::computing::compute_figure;
 use crate::http::document::declared::{FIGURE, problems};
 use crate::http::extract::{Caller, Query};

@@ -18,8 +18,8 @@ use serde_json::value::RawValue;
 use crate::jobs::NewDataset;
 use crate::records::{DatasetId, KeyRecord, Owner};
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::computing;
 use crate::http::extract::idempotency::{Keyed, NotMade, made_id};
 use crate::http::jobs::submission::check_name;

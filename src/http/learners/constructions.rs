@@ -27,8 +27,8 @@ use crate::records::Owner;
 use crate::records::hypothesis::NumberOrDecimal;
 use crate::records::train::SeedNumber;
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::computing::compute_figure;
 use crate::http::document::data_schema;
 use crate::http::document::declared::{BODY, CONSTRUCTED, KEYED, STORED, problems};

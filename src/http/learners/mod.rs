@@ -19,8 +19,8 @@ use halfspace_core::learners::engine::parameters;
 
 use crate::records::DatasetId;
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathText, Query};
 use crate::http::jobs::submission::unfit_learners;

@@ -14,8 +14,8 @@ use halfspace_core::theory::{
 };
 use halfspace_formats::SamplingMethod;
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::computing::compute_figure;
 use crate::http::document::declared::{FIGURE, problems};
 use crate::http::extract::{Caller, Query};

@@ -18,7 +18,7 @@ use crate::records::task::TaskSpec;
 use crate::records::train::{LearnerSpec, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec};
 use crate::records::{ModelId, Owner, Priority};
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::datasets::resolve::{first_real, sha256};
 use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{

@@ -10,7 +10,7 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::middleware::request_line::RequestLine;
 use crate::http::problem::{Code, Occurrence, Problem};
 use crate::http::serve::ConnectionUse;

@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::records::{Owner, SecretDigest};
 use crate::storage::{KeyLookup, Store, StoreError};
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::middleware::cut_off::{Exchange, while_in_force};
 use crate::http::problem::{Code, Problem};
 

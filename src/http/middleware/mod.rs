@@ -21,7 +21,7 @@ use axum::response::{IntoResponse, Response};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::extract::body::RequestMemory;
 use crate::http::middleware::compress::Compressor;
 use crate::http::middleware::origins::Origins;

@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::records::ModelId;
 use crate::records::id::ModelKind;
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::computing::compute;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::{Caller, PathId, Query};

@@ -20,7 +20,7 @@ use crate::records::id::ModelKind;
 use crate::records::train::Share;
 use crate::records::{Dataset, ModelId, Names};
 
-use crate::http::App;
+use crate::http::app_state::App;
 
 use crate::http::answer::Json;
 use crate::http::computing::compute;

@@ -13,7 +13,7 @@ use halfspace_formats::{
 use crate::jobs::{JobsError, LoadedModel, ReadError};
 use crate::records::{ModelId, Names, Owner};
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::extract::data_options::DataOptions;
 use crate::http::limits::Limits;
 use crate::http::models::time_limit::interrupted;

@@ -13,8 +13,8 @@ use utoipa::IntoParams;
 use crate::records::ModelId;
 use crate::records::id::ModelKind;
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::computing::compute;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::{Caller, PathId, Query, chosen};

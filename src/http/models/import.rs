@@ -16,8 +16,8 @@ use crate::records::names::{NAMES_BYTES_MAX, is_short};
 use crate::records::train::ModelDocument;
 use crate::records::{KeyRecord, Model, Owner};
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::computing::compute;
 use crate::http::document::declared::{BODY, KEYED, STORED, problems};
 use crate::http::extract::body::Effort;

@@ -28,8 +28,8 @@ use crate::records::train::ModelDocument;
 use crate::records::{JobId, Model, ModelId, ModelSummary, Owner, Timestamp};
 use crate::storage::{ModelFilter, StoreError};
 
-use crate::http::App;
 use crate::http::answer::{Held, Json};
+use crate::http::app_state::App;
 use crate::http::computing::compute_figure;
 use crate::http::document::declared::{FIGURE, IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathId, Query, page};

@@ -19,7 +19,7 @@ use crate::records::hypothesis::NumberOrDecimal;
 use crate::records::id::ModelKind;
 use crate::records::{ModelId, Owner};
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::computing;
 use crate::http::models::answer_lines::answer_lines;
 use crate::http::models::answering::Answering;

@@ -11,7 +11,7 @@ use crate::records::train::{ModelDocument, StoredReceipt};
 use crate::records::{Model, ModelId};
 use crate::storage::StoreError;
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::document::declared::{FIGURE, IN_PATH, problems};
 use crate::http::extract::{Caller, NoQuery, PathId};
 use crate::http::models::{document, of_document};

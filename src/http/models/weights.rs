@@ -12,7 +12,7 @@ use halfspace_formats::{Format, npy_header};
 use crate::records::ModelId;
 use crate::records::id::ModelKind;
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::computing::compute;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::data_body::Octets;

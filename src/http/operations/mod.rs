@@ -17,8 +17,8 @@ use utoipa::ToSchema;
 
 use crate::records::process::REVISION;
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::document::declared::{IN_PATH, problems};
 use crate::http::extract::PathText;
 use crate::http::middleware::compress::Constant;

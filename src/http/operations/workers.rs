@@ -9,8 +9,8 @@ use utoipa::ToSchema;
 
 use crate::records::process::Process;
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::extract::NoQuery;
 use crate::http::problem::Problem;
 

@@ -16,8 +16,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::records::train::{LearnerSpec, SeedNumber};
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::computing::compute_figure;
 use crate::http::document::declared::{FIGURE, IN_PATH, problems};
 use crate::http::extract::work::SMALL_WORDS_MAX;

@@ -21,8 +21,8 @@ use crate::jobs::{Learnt, WhenNotAll};
 use crate::records::SessionId;
 use crate::records::id::SessionKind;
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{BODY, EXAMPLES, SESSION, STORED, problems};
 use crate::http::extract::data_body::{DataBody, Octets};

@@ -27,8 +27,8 @@ use crate::records::session::SessionSpec;
 use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
 use crate::records::{KeyRecord, Model, Names, Owner, SessionId, written};
 
-use crate::http::App;
 use crate::http::answer::Json;
+use crate::http::app_state::App;
 use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, KEYED, SESSION, STORED, problems};
 use crate::http::extract::data_body::{Octets, read_json};

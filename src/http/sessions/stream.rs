@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use crate::jobs::{SessionError, SessionWriter, WhenNotAll};
 
-use crate::http::App;
+use crate::http::app_state::App;
 use crate::http::extract::body::content_coding;
 use crate::http::extract::data_body::DataBody;
 use crate::http::middleware::drain_body;

@@ -18,11 +18,11 @@ use crate::records::task::{DataSpec, TaskSpec};
 use crate::records::train::TrainSpec;
 
 use super::data::{JobSample, TaskData};
+use super::error::ResolveError;
 use super::error::unfit_reason;
 use super::grid;
-use super::{
-    About, Allowance, Completion, Given, ResolveError, Task, TaskEnd, Train, memory_bound,
-};
+use super::train::Train;
+use super::{About, Allowance, Completion, Given, Task, TaskEnd, memory_bound};
 
 /// A comparison of learners on common data.
 #[derive(Debug)]

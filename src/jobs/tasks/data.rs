@@ -13,8 +13,8 @@ use halfspace_formats::{Assume, Relabelling, StoredExamples};
 
 use crate::records::task::DataSpec;
 
-use super::ResolveError;
 use super::drawing::plan;
+use super::error::ResolveError;
 
 /// The sample of a job.
 #[derive(Clone, Debug)]

@@ -17,7 +17,8 @@ use crate::records::evaluation::{EvaluateResult, EvaluateSpec};
 use crate::records::train::Share;
 
 use super::data::TaskData;
-use super::{About, Allowance, Completion, Given, LoadedModel, ResolveError, Task, memory_bound};
+use super::error::ResolveError;
+use super::{About, Allowance, Completion, Given, LoadedModel, Task, memory_bound};
 
 /// The known facts about the origin of the examples of an evaluation.
 #[derive(Clone, Debug, Default)]

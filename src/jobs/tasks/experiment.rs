@@ -9,7 +9,8 @@ use crate::records::SubjobOutcome;
 use crate::records::experiment::{ExperimentResult, ExperimentSpec};
 use crate::records::experiment_part::ExperimentPartResult;
 
-use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_bound};
+use super::error::ResolveError;
+use super::{About, Allowance, Completion, Given, Task, memory_bound};
 
 /// A whole experiment.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use halfspace_core::learners::engine::run::{Interrupt, Run};
 use crate::records::JobError;
 use crate::records::experiment_part::{ExperimentPartResult, ExperimentPartSpec};
 
-use super::{About, Allowance, Completion, Given, ResolveError, Task, TaskEnd, memory_bound};
+use super::error::ResolveError;
+use super::{About, Allowance, Completion, Given, Task, TaskEnd, memory_bound};
 
 /// A part of an experiment that was accepted before.
 #[derive(Debug)]

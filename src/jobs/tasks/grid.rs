@@ -14,7 +14,9 @@ use crate::records::train::Seconds;
 use crate::records::{Status, SubjobOutcome};
 
 use super::data::TaskData;
-use super::{About, Allowance, Completion, Given, ResolveError, Task, Train, memory_bound};
+use super::error::ResolveError;
+use super::train::Train;
+use super::{About, Allowance, Completion, Given, Task, memory_bound};
 
 /// A grid of trainings on common data.
 #[derive(Debug)]

@@ -22,8 +22,9 @@ use crate::records::train::{BoundDocument, ModelDocument, Share};
 use crate::records::{Lineage, Model, Names};
 
 use super::data::TaskData;
+use super::error::ResolveError;
 use super::separability::{alternative, check_examples, expected_seconds, shown};
-use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_bound};
+use super::{About, Allowance, Completion, Given, Task, memory_bound};
 use crate::jobs::queue::completion::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
 
 /// Longest list of examples at the margin. A longer list is only counted.

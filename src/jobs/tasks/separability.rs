@@ -17,7 +17,8 @@ use crate::records::separability::{
 };
 
 use super::data::TaskData;
-use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_bound};
+use super::error::ResolveError;
+use super::{About, Allowance, Completion, Given, Task, memory_bound};
 use crate::jobs::queue::completion::is_within;
 
 /// Longest certificate that is kept, as JSON.

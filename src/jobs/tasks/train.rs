@@ -28,8 +28,9 @@ use crate::records::train::{ModelDocument, StoredModel, TrainResult, TrainSpec};
 use crate::records::{Lineage, Model, ModelId, Names};
 
 use super::data::TaskData;
+use super::error::ResolveError;
 use super::receipt::{KEPT_MAX, receipt};
-use super::{About, Allowance, Completion, Given, LoadedModel, ResolveError, memory_bound};
+use super::{About, Allowance, Completion, Given, LoadedModel, memory_bound};
 use crate::jobs::queue::completion::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json_text};
 
 /// Characters of an unknown name that an error repeats.

@@ -11,8 +11,9 @@ use halfspace_core::separability::version_space::{self, Enumeration, VersionSpac
 use crate::records::separability::{ExclusionDocument, VersionSpaceResult, VersionSpaceSpec};
 
 use super::data::TaskData;
+use super::error::ResolveError;
 use super::separability::{documents, expected_seconds};
-use super::{About, Allowance, Completion, Given, ResolveError, Task, memory_bound};
+use super::{About, Allowance, Completion, Given, Task, memory_bound};
 
 /// The search for all binary weights that agree with the examples.
 #[derive(Debug)]

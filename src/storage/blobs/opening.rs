@@ -11,8 +11,8 @@ use bytes::Bytes;
 
 use super::Blobs;
 use super::url::BlobLocation;
-use crate::storage::Store;
 use crate::storage::error::StoreError;
+use crate::storage::sql::Store;
 
 /// The key of the mark.
 pub const MARK: &str = "store-id";

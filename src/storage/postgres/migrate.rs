@@ -6,8 +6,9 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, PgConnection, Row};
 
+use crate::storage::error::Result;
+use crate::storage::error::StoreError;
 use crate::storage::sql::migrations;
-use crate::storage::{Result, StoreError};
 
 static MIGRATIONS: Migrator = sqlx_macros::migrate!("migrations/postgres");
 

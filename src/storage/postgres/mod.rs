@@ -12,7 +12,7 @@ mod migrate;
 pub(super) mod pulse;
 mod url;
 
-use super::Result;
+use super::error::Result;
 use super::sql::Store;
 use super::sql::check::{CheckedStore, demand_schema};
 use super::sql::database::Database;

@@ -1,6 +1,8 @@
 //! Statements that insert, list and revoke API keys, and find a key by the digest of its secret.
 
-use super::super::{API_KEYS_MAX, KeyLookup, Result, StoreError};
+use super::super::error::Result;
+use super::super::error::StoreError;
+use super::super::terms::{API_KEYS_MAX, KeyLookup};
 use super::database::{Row, Transaction, statement};
 use super::{Store, rows, shares};
 use crate::records::schedule::Weight;

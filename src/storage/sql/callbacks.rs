@@ -7,7 +7,9 @@
 use super::super::delivery::{
     BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, DeliveryOutcome,
 };
-use super::super::{Fenced, Result, StoreError, WorkerId};
+use super::super::error::Result;
+use super::super::error::StoreError;
+use super::super::lease::{Fenced, WorkerId};
 use super::database::{Transaction, statement};
 use super::rows::job_columns;
 use super::{Store, rows};

@@ -1,7 +1,8 @@
 //! Statements that read the records of all owners to find damage. They read one record at a time and write
 //! nothing, so they can run beside a serving process.
 
-use super::super::{Result, StoreError};
+use super::super::error::Result;
+use super::super::error::StoreError;
 use super::database::{Database, Row, statement};
 use super::digests::{LOG_ENTRY, SNAPSHOT, TRACE};
 use super::rows::{dataset_columns, job_columns, model_columns, session_columns};

@@ -3,8 +3,9 @@
 //! Checkpoints are rows and not blobs, so that the fence of the lease protects the bytes in the same
 //! transaction. The bytes of a stale worker are therefore never stored.
 
+use super::super::error::Result;
 use super::super::history::{self, Facts};
-use super::super::{Fenced, Lease, Result};
+use super::super::lease::{Fenced, Lease};
 use super::Store;
 use super::database::{Transaction, statement};
 use super::queue::{fence, fenced};

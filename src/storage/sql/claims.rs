@@ -3,8 +3,11 @@
 //! The order is that of [`crate::records::schedule`]. First comes the active owner with the least virtual
 //! seconds. The jobs of this owner are ordered by priority, level and age.
 
+use super::super::error::Result;
+use super::super::error::StoreError;
 use super::super::history::{self, Facts};
-use super::super::{Alone, Claim, ClaimTerms, Lease, Result, StoreError, WorkerId};
+use super::super::lease::{Alone, Claim, Lease, WorkerId};
+use super::super::terms::ClaimTerms;
 use super::database::{Row, statement};
 use super::events::{self, NewEvent};
 use super::queue::fail_damaged;

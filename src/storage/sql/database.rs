@@ -13,9 +13,10 @@ use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Decode, PgPool, Postgres, Sqlite, SqlitePool, Type};
 use tokio::time::Instant;
 
+use super::super::error::Result;
+use super::super::error::StoreError;
 use super::super::postgres::connect::admitted;
 use super::super::postgres::pulse::Pulse;
-use super::super::{Result, StoreError};
 
 /// Maximum time of a statement while the database answers. With PostgreSQL, the wait for a connection has a
 /// shorter limit of its own.

@@ -1,8 +1,10 @@
 //! Statements that insert, read, list and delete datasets, with the digests of their rows. An unfinished job
 //! pins the dataset that it reads.
 
+use super::super::error::Result;
+use super::super::error::StoreError;
+use super::super::lease::DeleteDatasetOutcome;
 use super::super::quota::Usage;
-use super::super::{DeleteDatasetOutcome, Result, StoreError};
 use super::database::{SqlValue, Transaction, statement};
 use super::digests::{DATASET, DATASET_NAMES};
 use super::rows::dataset_columns;

@@ -9,7 +9,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::super::{Result, StoreError};
+use super::super::error::Result;
+use super::super::error::StoreError;
 use super::database::{Row, SqlValue};
 
 /// A column under a digest.

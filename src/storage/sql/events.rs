@@ -3,7 +3,7 @@
 //! A transaction that writes events takes their numbers by raising `event_sequence` in the row of the job.
 //! The numbers therefore have no gaps, and no number is used twice.
 
-use super::super::Result;
+use super::super::error::Result;
 use super::database::{SqlValue, Statement, Transaction, statement};
 use super::{Store, rows};
 use crate::records::{Event, EventKind, JobId, Owner, Progress, Status, Timestamp};

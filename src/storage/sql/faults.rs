@@ -3,7 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use super::super::{Result, StoreError};
+use super::super::error::Result;
+use super::super::error::StoreError;
 
 /// A fault that a statement meets.
 #[derive(Clone, Copy, Debug)]

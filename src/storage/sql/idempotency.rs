@@ -11,7 +11,8 @@ use std::fmt::Display;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::Value;
 
-use super::super::{Result, StoreError};
+use super::super::error::Result;
+use super::super::error::StoreError;
 use super::database::{Row, Statement, Transaction, statement};
 use super::digests::ANSWER;
 use super::{Store, rows};

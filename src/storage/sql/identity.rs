@@ -1,6 +1,6 @@
 //! Statements of the identity of a database: its name and the place of its blobs, in a single row.
 
-use super::super::Result;
+use super::super::error::Result;
 use super::Store;
 use super::database::statement;
 

@@ -1,9 +1,12 @@
 //! Statements that store, read and delete jobs as records. The statements of their computation are in
 //! `queue`.
 
+use super::super::error::Result;
+use super::super::error::StoreError;
 use super::super::history::{self, Facts};
+use super::super::lease::{DeleteOutcome, Lease, Swept, WorkerId};
 use super::super::quota::Usage;
-use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, WorkerId};
+use super::super::terms::JobFilter;
 use super::claims::SPEC_SCHEMA;
 use super::database::{Transaction, statement};
 use super::digests::{JOB, JOB_END, TRACE};

@@ -6,7 +6,8 @@
 
 use sqlx::migrate::{Migrate, Migrator};
 
-use super::super::{Result, StoreError};
+use super::super::error::Result;
+use super::super::error::StoreError;
 
 /// Runs the migrations that have not run yet. The caller holds a transaction, and a lock against concurrent migrations.
 pub(in crate::storage) async fn apply(

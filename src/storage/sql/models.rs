@@ -1,7 +1,8 @@
 //! Statements that insert, read, list and delete models, with the digests of their rows.
 
+use super::super::error::Result;
 use super::super::quota::Usage;
-use super::super::{ModelFilter, Result};
+use super::super::terms::ModelFilter;
 use super::database::{SqlValue, Transaction, statement};
 use super::digests::{MODEL, MODEL_DOCUMENT};
 use super::rows::model_columns;

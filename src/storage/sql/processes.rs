@@ -2,7 +2,9 @@
 //!
 //! All times use the clock of the database, because the clocks of processes may differ by days.
 
-use super::super::{ProcessReport, Result, WorkerId};
+use super::super::error::Result;
+use super::super::lease::WorkerId;
+use super::super::terms::ProcessReport;
 use super::claims::SPEC_SCHEMA;
 use super::database::{Row, Transaction, statement};
 use super::{Store, rows};

@@ -4,11 +4,11 @@
 //! Every statement of a worker is fenced on (id, status, worker, attempt, claim). A lost lease matches no
 //! row, so nothing is written.
 
+use super::super::error::Result;
+use super::super::error::StoreError;
 use super::super::history::{self, Facts};
-use super::super::{
-    Beat, CancelOutcome, Fenced, Heartbeat, JobEnd, Lease, ReleaseTerms, Requeue, Result, Spent,
-    StoreError,
-};
+use super::super::lease::{Beat, CancelOutcome, Fenced, Heartbeat, JobEnd, Lease, Requeue, Spent};
+use super::super::terms::ReleaseTerms;
 use super::database::{Database, Row, Statement, Transaction, statement};
 use super::events::{self, NewEvent};
 use super::rows::{is_unwanted, job_columns};

@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use super::super::{Result, StoreError};
+use super::super::error::Result;
+use super::super::error::StoreError;
 use super::database::Row;
 use super::digests::{DATASET, DATASET_NAMES, JOB, JOB_END, MODEL, MODEL_DOCUMENT};
 use crate::records::dataset::Repetitions;

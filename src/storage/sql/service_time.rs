@@ -1,8 +1,9 @@
 //! Statements of service time and clock readings, and the repair of leases after a clock jump. Service time
 //! is the time for which some process ran, independent of the time of day.
 
+use super::super::error::Result;
 use super::super::history::{self, Facts};
-use super::super::{Result, SECONDS_AHEAD_MAX, TimeNote};
+use super::super::terms::{SECONDS_AHEAD_MAX, TimeNote};
 use super::database::{Transaction, statement};
 use super::{Store, rows};
 use crate::records::Timestamp;

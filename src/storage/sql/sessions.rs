@@ -1,8 +1,10 @@
 //! Statements that insert, read, list, extend and delete sessions: their records, snapshots and logs of
 //! examples.
 
+use super::super::error::Result;
+use super::super::error::StoreError;
 use super::super::quota::Usage;
-use super::super::{AppendOutcome, Result, StoreError};
+use super::super::terms::AppendOutcome;
 use super::database::{Row, Statement, Transaction, statement};
 use super::digests::{LOG_ENTRY, SESSION, SESSION_POSITION, SESSION_TALLY, SNAPSHOT};
 use super::rows::session_columns;

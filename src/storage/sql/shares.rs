@@ -4,7 +4,7 @@
 //! later transaction that finds no unfinished job. Both transactions lock the owner's row, so no stored job
 //! is overlooked.
 
-use super::super::Result;
+use super::super::error::Result;
 use super::Store;
 use super::database::{Database, Transaction, statement};
 use crate::records::Owner;

@@ -6,8 +6,11 @@
 //! skips subjobs that other transactions have locked. Skipping them is safe, because only the parent's row says
 //! whether its subjobs are still wanted, and the claims and heartbeats of subjobs read that row.
 
+use super::super::error::Result;
+use super::super::error::StoreError;
+use super::super::history;
+use super::super::lease::CancelOutcome;
 use super::super::quota::Usage;
-use super::super::{CancelOutcome, Result, StoreError, history};
 use super::database::{Row, SqlValue, Statement, Transaction, statement};
 use super::events::{self, NewEvent};
 use super::queue::{self, UnfinishedEnd};

@@ -9,8 +9,9 @@
 //! the time of a disk write. An insert shares the lock with others as long as all connections of the server
 //! together cannot reach the limit at once.
 
+use super::super::error::Result;
+use super::super::error::StoreError;
 use super::super::quota::{Limited, QuotaStanding, Quotas, Usage};
-use super::super::{Result, StoreError};
 use super::Store;
 use super::database::{Row, Statement, Transaction, statement};
 use crate::records::Owner;

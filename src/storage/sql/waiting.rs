@@ -1,7 +1,8 @@
 //! Statements that describe the queue to clients: the load of each owner, and the state of a waiting job. They
 //! write nothing.
 
-use super::super::{Result, StoreError};
+use super::super::error::Result;
+use super::super::error::StoreError;
 use super::claims::{FIRST_OF_OWNER, bytes};
 use super::database::{Row, statement};
 use super::{Store, rows};

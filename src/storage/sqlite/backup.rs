@@ -8,7 +8,8 @@ use std::path::Path;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
-use super::super::{Result, StoreError};
+use super::super::error::Result;
+use super::super::error::StoreError;
 use super::migrate;
 
 /// Keys of the needed blobs: those of datasets and of jobs that have not ended.

@@ -8,7 +8,8 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, SqliteConnection, SqlitePool};
 
-use super::super::{Result, StoreError};
+use super::super::error::Result;
+use super::super::error::StoreError;
 use crate::storage::data_dir::{at, private};
 use crate::storage::sql::database::STATEMENT_TIMEOUT;
 

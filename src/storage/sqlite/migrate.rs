@@ -5,8 +5,9 @@ use std::time::Duration;
 use sqlx::migrate::Migrator;
 use sqlx::{SqliteConnection, SqlitePool};
 
+use crate::storage::error::Result;
+use crate::storage::error::StoreError;
 use crate::storage::sql::migrations;
-use crate::storage::{Result, StoreError};
 
 /// How long all migrations may take, including the wait for other processes.
 const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60);

@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::{BLOCK_ROWS, BitBlock, BitMatrix, scalar};
+use super::matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
+use super::scalar;
 
 /// Writes the Hamming distance between each row and `vector` to `out`. The agreement of a row is `n` minus
 /// this distance. Entries past the last row of the block are set to 0.
@@ -173,7 +174,7 @@ multiversioned! {
 
 /// The same kernels as plain loops for every instruction set.
 mod plain {
-    use super::BLOCK_ROWS;
+    use super::matrix::BLOCK_ROWS;
 
     /// Rows that [`first_over`] counts together when a row has several words. Four rows hide the latency of a
     /// population count. They waste little work when one of the first rows is a hit.

@@ -1,7 +1,8 @@
 //! Packing of bits written as the ASCII characters `0` and `1`.
 
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::{WORD_BITS, scalar, words_for};
+use super::scalar;
+use super::vector::{BitVector, WORD_BITS, words_for};
 
 /// Packs ASCII `0` and `1` into words. The first character becomes bit 0 of the first word. Bits past the end
 /// of the text are zero.
@@ -38,6 +39,18 @@ const STRANGE: u64 = u64::from_le_bytes([0xfe; 8]);
 /// The multiplier that moves bit 0 of byte k to bit 56 + k. No two of these products share a bit, so there is
 /// no carry.
 const GATHER: u64 = 0x0102_0408_1020_4080;
+
+impl BitVector {
+    /// Parses a string of `0` and `1`. The leftmost character is the first coordinate.
+    ///
+    /// # Errors
+    /// Returns the position (from 0) of the first byte that is neither `0` nor `1`.
+    pub fn from_bit_string(text: &[u8]) -> Result<Self, usize> {
+        let mut words = vec![0; words_for(text.len())];
+        pack_ascii(text, &mut words)?;
+        Ok(Self::from_words(text.len(), words))
+    }
+}
 
 multiversioned! {
     /// Returns whether every byte is `0` or `1`.

@@ -14,8 +14,8 @@ use std::arch::x86_64::{
     _mm256_set1_pd, _mm256_setzero_pd, _mm256_setzero_si256, _mm256_sub_epi16,
 };
 
-use super::integers::{Group, RowWords, WIDTH as VECTOR};
-use super::reals::{Part, REAL_LANES};
+use super::column_groups::{Group, RowWords, WIDTH as VECTOR};
+use super::real_lanes::{Part, REAL_LANES};
 
 /// Doubles per register.
 const WIDTH: usize = 4;

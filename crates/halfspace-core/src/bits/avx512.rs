@@ -17,9 +17,10 @@ use std::arch::x86_64::{
     _mm512_sllv_epi64, _mm512_sub_epi64, _mm512_test_epi64_mask, _mm512_xor_si512,
 };
 
-use super::powers::{LIMB_BITS, Limb};
-use super::weights::plain;
-use super::{BLOCK_ROWS, WORD_BITS};
+use super::limbs::{LIMB_BITS, Limb};
+use super::matrix::BLOCK_ROWS;
+use super::plain_weights as plain;
+use super::vector::WORD_BITS;
 
 /// Rows per register.
 pub const GROUP_ROWS: usize = 8;

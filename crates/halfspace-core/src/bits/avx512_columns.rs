@@ -16,11 +16,11 @@ use std::arch::x86_64::{
 };
 use std::ops::Range;
 
-use super::BLOCK_ROWS;
 use super::avx2::{BITS, store_narrow};
 use super::avx512::{GROUP_ROWS, load_rows};
-use super::integers::{GROUP_WORDS, Group, IntegerStep, NarrowRows, RowWords, WIDTH, change};
-use super::small_column::SmallBounds;
+use super::column_groups::{GROUP_WORDS, Group, IntegerStep, NarrowRows, RowWords, WIDTH, change};
+use super::matrix::BLOCK_ROWS;
+use super::small_bounds::SmallBounds;
 
 /// Two vectors of a group.
 type Pair = [[i16; WIDTH]; 2];

@@ -11,8 +11,9 @@ use std::arch::x86_64::{
 };
 
 use super::avx512::{load, load_rows, values};
-use super::products::{GROUP, SignedSums, WORD_TABLES};
-use super::{BLOCK_ROWS, WORD_BITS};
+use super::matrix::BLOCK_ROWS;
+use super::signed_sums::{GROUP, SignedSums, WORD_TABLES};
+use super::vector::WORD_BITS;
 
 /// Rows per register of 32-bit sums.
 const LANES: usize = 16;

@@ -2,8 +2,11 @@
 //!
 //! Random rows can then be reflected or filtered, for example against a target.
 
+use super::fill::Lanes;
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::{BLOCK_ROWS, BitBlock, Lanes, last_word_mask, scalar, words_for};
+use super::matrix::{BLOCK_ROWS, BitBlock};
+use super::scalar;
+use super::vector::{last_word_mask, words_for};
 
 /// Up to 64 rows of `n` bits in the block layout.
 ///

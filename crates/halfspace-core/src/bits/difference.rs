@@ -4,8 +4,10 @@
 //! on Modeling and Computer Simulation 29(1), 2019.
 
 use super::kernels::{Kernels, kernels, multiversioned};
+use super::matrix::{BLOCK_ROWS, BitBlock};
+use super::scalar;
 use super::select::select_in_word;
-use super::{BLOCK_ROWS, BitBlock, BitVector, scalar};
+use super::vector::BitVector;
 
 /// Inverts one coordinate of `vector` among those in which it differs from row `row`. Each of these
 /// coordinates has the same probability if `draw` is a uniform word.
@@ -26,27 +28,13 @@ pub fn flip_difference(vector: &mut BitVector, block: BitBlock, row: usize, draw
     }
 }
 
-/// Maps a uniform word to a uniform number below `count`. Returns `None` for the words in excess of an equal
-/// share per number.
-///
-/// # Panics
-/// Panics if `count` is 0.
-#[inline(always)]
-pub(super) fn drawn_below(count: u64, draw: u64) -> Option<u64> {
-    assert!(count > 0, "nothing to draw from");
-    let product = u128::from(draw) * u128::from(count);
-    // The remainder needs a division. Few draws reach it.
-    let low = product as u64;
-    (low >= count || low >= count.wrapping_neg() % count).then_some((product >> 64) as u64)
-}
-
 multiversioned! {
     /// A learner waits for this function between any two rows that it misclassifies. The cost is therefore
     /// the latency from the old words to the new words.
     fn flip_detected(vector: &mut [u64], words: &[u64], row: usize, draw: u64) -> bool {
         let differing = |index: usize, word: u64| words[index * BLOCK_ROWS + row] ^ word;
         let counts = vector.iter().enumerate().map(|(i, &word)| differing(i, word).count_ones());
-        let Some(mut rank) = drawn_below(counts.map(u64::from).sum(), draw) else {
+        let Some(mut rank) = scalar::drawn_below(counts.map(u64::from).sum(), draw) else {
             return false;
         };
         for (index, word) in vector.iter_mut().enumerate() {
@@ -119,12 +107,12 @@ mod tests {
             assert!(drawn.iter().all(|&times| times == 256 / count), "{count}");
         }
         // Each of three numbers has (2^64 - 1) / 3 words, and one word is left over.
-        assert_eq!(drawn_below(3, 0), None);
-        assert_eq!(drawn_below(3, 1), Some(0));
-        assert_eq!(drawn_below(3, u64::MAX / 3), Some(0));
-        assert_eq!(drawn_below(3, u64::MAX / 3 + 1), Some(1));
-        assert_eq!(drawn_below(3, u64::MAX), Some(2));
-        assert_eq!(drawn_below(1 << 40, 0), Some(0));
+        assert_eq!(scalar::drawn_below(3, 0), None);
+        assert_eq!(scalar::drawn_below(3, 1), Some(0));
+        assert_eq!(scalar::drawn_below(3, u64::MAX / 3), Some(0));
+        assert_eq!(scalar::drawn_below(3, u64::MAX / 3 + 1), Some(1));
+        assert_eq!(scalar::drawn_below(3, u64::MAX), Some(2));
+        assert_eq!(scalar::drawn_below(1 << 40, 0), Some(0));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Intersections: the number of coordinates in which both a row of a block and a vector are 1.
 
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::{BLOCK_ROWS, BitBlock, scalar};
+use super::matrix::{BLOCK_ROWS, BitBlock};
+use super::scalar;
 
 /// Writes for each row the number of coordinates in which the row and `vector` are both 1. Entries past the
 /// last row of the block are set to 0.

@@ -6,22 +6,9 @@
 use std::ops::Range;
 
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::{BLOCK_ROWS, BitMatrix, scalar};
-
-/// Bits of a limb. The sum of fewer than 2^20 powers below 2^44 fits an `i64`.
-pub const LIMB_BITS: usize = 44;
-
-/// The sums of one limb. Lane `j` holds the sum over the rows `r` with `r % 8 == j`.
-pub type Limb = [i64; 8];
-
-/// The coordinates that a row and a vector share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shared {
-    /// The coordinates in which both are equal.
-    Equal,
-    /// The coordinates in which both are 1.
-    Ones,
-}
+use super::limbs::{LIMB_BITS, Limb, Shared};
+use super::matrix::{BLOCK_ROWS, BitMatrix};
+use super::scalar;
 
 /// Returns limbs of 0 for rows of `n` bits.
 pub fn limbs(n: usize) -> Vec<Limb> {
@@ -86,7 +73,8 @@ multiversioned! {
 
 /// The same kernel as a plain loop for every instruction set.
 mod plain {
-    use super::{BLOCK_ROWS, LIMB_BITS, Limb, Shared};
+    use super::limbs::{LIMB_BITS, Limb, Shared};
+    use super::matrix::BLOCK_ROWS;
 
     #[inline(always)]
     pub fn add_powers(

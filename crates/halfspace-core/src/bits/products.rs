@@ -10,18 +10,13 @@
 //! Three instructions exchange three digits of the row number with three digits of the column number.
 
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::{BLOCK_ROWS, BitBlock, WORD_BITS, scalar, words_for};
+use super::matrix::{BLOCK_ROWS, BitBlock};
+use super::scalar;
+use super::signed_sums::{GROUP, SignedSums, WORD_TABLES};
+use super::vector::{WORD_BITS, words_for};
 
 /// Largest magnitude of a row weight. The sum of 64 such weights stays within 2^30 and fits an `i32`.
 pub const ROW_WEIGHT_MAX: i32 = 1 << 24;
-
-/// Columns (or rows) per table of signed sums.
-pub(super) const GROUP: usize = 4;
-/// Tables per word of columns, or per block of rows.
-pub(super) const WORD_TABLES: usize = WORD_BITS / GROUP;
-
-/// The signed sums of four weights, indexed by the four bits that give the signs.
-pub(super) type SignedSums = [i32; 1 << GROUP];
 
 /// One weight per column in the layout of [`row_sums`]. The layout takes 20 bytes per column.
 #[derive(Clone, Debug)]
@@ -139,7 +134,9 @@ fn add_each(sums: &mut [i64], found: &[i32; WORD_BITS]) {
 
 /// The same kernels as plain loops for every instruction set.
 mod plain {
-    use super::{BLOCK_ROWS, GROUP, SignedSums, WORD_BITS, WORD_TABLES};
+    use super::matrix::BLOCK_ROWS;
+    use super::vector::WORD_BITS;
+    use super::{GROUP, SignedSums, WORD_TABLES};
 
     #[inline(always)]
     pub fn row_sums(

@@ -8,10 +8,9 @@
 use std::ops::Range;
 
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::{BLOCK_ROWS, scalar};
-
-/// Number of partial sums of a product.
-pub const REAL_LANES: usize = 16;
+use super::matrix::BLOCK_ROWS;
+use super::real_lanes::{Part, REAL_LANES};
+use super::scalar;
 
 /// Real weights in the layout of the kernels: zeros fill the last sixteen.
 ///
@@ -166,9 +165,6 @@ impl RealColumn {
     }
 }
 
-/// Weights and the values of the same columns.
-pub(super) type Part<'a> = (&'a [[f64; REAL_LANES]], &'a [[f64; REAL_LANES]]);
-
 multiversioned! {
     fn product_detected(padded: &[f64], row: &[f64]) -> f64 {
         let (values, rest) = row.as_chunks::<REAL_LANES>();
@@ -233,7 +229,8 @@ fn last_columns(n: usize) -> [f64; REAL_LANES] {
 
 /// The same kernels as plain loops for every instruction set.
 pub(super) mod plain {
-    use super::{Part, REAL_LANES};
+    use super::Part;
+    use super::real_lanes::REAL_LANES;
 
     #[inline(always)]
     pub fn product(weights: &[[f64; REAL_LANES]], values: &[[f64; REAL_LANES]]) -> f64 {

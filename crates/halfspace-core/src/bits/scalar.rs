@@ -5,11 +5,13 @@
 
 use std::ops::Range;
 
-use super::difference::drawn_below;
-use super::integers::{GROUP_WORDS, Group, RowWords, cell, cell_mut};
-use super::powers::{LIMB_BITS, Limb, Shared};
-use super::small_column::SmallBounds;
-use super::{BLOCK_ROWS, BitBlock, BitMatrix, Comparison, REAL_LANES, WORD_BITS};
+use super::column_groups::{GROUP_WORDS, Group, RowWords, cell, cell_mut};
+use super::comparison::Comparison;
+use super::limbs::{LIMB_BITS, Limb, Shared};
+use super::matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
+use super::real_lanes::REAL_LANES;
+use super::small_bounds::SmallBounds;
+use super::vector::WORD_BITS;
 
 fn bit(words: &[u64], j: usize) -> u64 {
     words[j / WORD_BITS] >> (j % WORD_BITS) & 1
@@ -19,6 +21,20 @@ fn hamming(block: BitBlock, row: usize, vector: &[u64]) -> u32 {
     (0..vector.len())
         .map(|word| (block.word(word, row) ^ vector[word]).count_ones())
         .sum()
+}
+
+/// Maps a uniform word to a uniform number below `count`. Returns `None` for the words in excess of an equal
+/// share per number.
+///
+/// # Panics
+/// Panics if `count` is 0.
+#[inline(always)]
+pub(super) fn drawn_below(count: u64, draw: u64) -> Option<u64> {
+    assert!(count > 0, "nothing to draw from");
+    let product = u128::from(draw) * u128::from(count);
+    // The remainder needs a division. Few draws reach it.
+    let low = product as u64;
+    (low >= count || low >= count.wrapping_neg() % count).then_some((product >> 64) as u64)
 }
 
 pub fn disagreements(block: BitBlock, vector: &[u64], out: &mut [u32; BLOCK_ROWS]) {

@@ -3,7 +3,8 @@
 //! Source: S. Vigna, "Broadword implementation of rank/select queries", WEA 2008.
 
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::{WORD_BITS, scalar};
+use super::scalar;
+use super::vector::WORD_BITS;
 
 /// Returns the index of set bit number `k`, from 0, over the words in order.
 ///

@@ -4,11 +4,13 @@
 
 use std::ops::Range;
 
-use super::integers::{
+use super::column_groups::{
     GROUP_COLUMNS, GROUP_WORDS, Group, NARROW_COLUMNS_MAX, RowWords, WIDTH, cell_mut, plain,
 };
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::{BitBlock, scalar};
+use super::matrix::BitBlock;
+use super::scalar;
+use super::small_bounds::SmallBounds;
 
 /// The bound of the sums that [`SmallBounds`] names. Larger sums are as good as this one, so a kernel may stop adding.
 pub const SMALL_SUM_MAX: i64 = i16::MAX as i64;
@@ -17,16 +19,6 @@ pub const SMALL_SUM_MAX: i64 = i16::MAX as i64;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SmallColumn {
     groups: Vec<Group>,
-}
-
-/// The sums of a row that confirm its label.
-#[derive(Clone, Copy, Debug)]
-pub struct SmallBounds {
-    /// The least sum of the selected numbers that confirms a positive label. At most [`SMALL_SUM_MAX`].
-    pub positive: i64,
-    /// The largest sum that confirms a negative label if each selected number counts 1 more. Below
-    /// [`SMALL_SUM_MAX`].
-    pub negative: i64,
 }
 
 impl SmallColumn {
@@ -64,17 +56,6 @@ impl SmallColumn {
         match kernels() {
             Kernels::Detected => first_open_detected(&self.groups, block, rows, positives, bounds),
             Kernels::Scalar => scalar::first_open(&self.groups, block, rows, positives, bounds),
-        }
-    }
-}
-
-impl SmallBounds {
-    /// Whether the sum of a row with so many ones confirms the label.
-    #[inline(always)]
-    pub(super) fn confirm(self, is_positive: bool, sum: i64, ones: i64) -> bool {
-        match is_positive {
-            true => sum >= self.positive,
-            false => sum + ones <= self.negative,
         }
     }
 }

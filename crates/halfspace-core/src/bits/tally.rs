@@ -15,8 +15,11 @@ use std::array::from_fn;
 use std::mem::swap;
 use std::ops::Range;
 
+use super::comparison::Comparison;
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::{BLOCK_ROWS, BitBlock, WORD_BITS, scalar, words_for};
+use super::matrix::{BLOCK_ROWS, BitBlock};
+use super::scalar;
+use super::vector::{WORD_BITS, words_for};
 
 /// Lanes per word of a row, which is also the number of words per plane.
 const LANES: usize = 8;
@@ -38,15 +41,6 @@ pub struct Tally {
     levels: Vec<Level>,
     /// Scratch space for the planes that one level carries to the next.
     carries: Vec<Plane>,
-}
-
-/// Comparison of the counts of the 64 coordinates of a word with a number, one bit per coordinate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comparison {
-    /// Bits of the coordinates whose count is at least the number.
-    pub at_least: u64,
-    /// Bits of the coordinates whose count equals the number.
-    pub equal: u64,
 }
 
 /// The planes of 2^(3 + level), one per word.

@@ -47,19 +47,6 @@ impl BitVector {
         Self { n, words }
     }
 
-    /// Parses a string of `0` and `1`. The leftmost character is the first coordinate.
-    ///
-    /// # Errors
-    /// Returns the position (from 0) of the first byte that is neither `0` nor `1`.
-    pub fn from_bit_string(text: &[u8]) -> Result<Self, usize> {
-        let mut words = vec![0; words_for(text.len())];
-        super::pack_ascii(text, &mut words)?;
-        Ok(Self {
-            n: text.len(),
-            words,
-        })
-    }
-
     /// Returns the string of `0` and `1` that [`Self::from_bit_string`] parses.
     pub fn to_bit_string(&self) -> String {
         (0..self.n)

@@ -3,7 +3,8 @@
 //! All arithmetic wraps at 64 bits. Callers keep the weights small enough that no sum wraps.
 
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::{WORD_BITS, scalar, words_for};
+use super::vector::{WORD_BITS, words_for};
+use super::{plain_weights as plain, scalar};
 
 /// Returns the sum of the weights whose bit in `row` is 1.
 ///
@@ -64,54 +65,6 @@ multiversioned! {
         multiversion::target::match_target! {
             "x86_64+avx512f" => super::avx512::add::<true>(weights, row, amount),
             _ => plain::add_signed(weights, row, amount),
-        }
-    }
-}
-
-/// The same kernels as plain loops for every instruction set. The AVX-512 build uses these loops only for the
-/// last few weights, because AVX-512 processes eight weights in two instructions.
-///
-/// Each weight is processed under a mask, whether selected or not. On dense rows the mask is three times
-/// faster than a search for the set bits. On AVX2 the mask is up to twice slower at one set bit in six.
-/// Choosing the method by the number of bits in a word was tried and gained nothing.
-pub(super) mod plain {
-    use super::WORD_BITS;
-
-    /// Returns all ones if bit `place` of `word` is 1, else 0.
-    #[inline(always)]
-    fn selected(word: u64, place: usize) -> i64 {
-        -((word >> place) & 1).cast_signed()
-    }
-
-    #[inline(always)]
-    pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
-        let mut sum = 0_i64;
-        for (weights, &word) in weights.chunks(WORD_BITS).zip(row) {
-            for (place, weight) in weights.iter().enumerate() {
-                sum = sum.wrapping_add(weight & selected(word, place));
-            }
-        }
-        sum
-    }
-
-    #[inline(always)]
-    pub fn add_selected(weights: &mut [i64], row: &[u64], amount: i64) {
-        for (weights, &word) in weights.chunks_mut(WORD_BITS).zip(row) {
-            for (place, weight) in weights.iter_mut().enumerate() {
-                *weight = weight.wrapping_add(amount & selected(word, place));
-            }
-        }
-    }
-
-    #[inline(always)]
-    pub fn add_signed(weights: &mut [i64], row: &[u64], amount: i64) {
-        // Without a branch, the change is -a where the bit is 0 and 2a - a where the bit is 1.
-        let twice = amount.wrapping_mul(2);
-        for (weights, &word) in weights.chunks_mut(WORD_BITS).zip(row) {
-            for (place, weight) in weights.iter_mut().enumerate() {
-                let change = (twice & selected(word, place)).wrapping_sub(amount);
-                *weight = weight.wrapping_add(change);
-            }
         }
     }
 }

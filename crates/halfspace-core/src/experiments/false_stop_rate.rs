@@ -17,12 +17,14 @@ use crate::learners::engine::train::train_to_end;
 use crate::learners::sample::generate::Plan;
 use crate::theory::directed_drift::{expected_examples_log2, false_stop_probability};
 
+use super::error::ExperimentError;
 use super::error::{
     check_between, check_distinct, check_grid, check_list, check_not_empty, check_number,
 };
 use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
+use super::parts::PointPlan;
 use super::tally::{Observation, PointTally};
-use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
+use super::{Design, RUNS_MAX};
 
 /// The name in requests.
 pub const NAME: &str = "false-stop-rate";

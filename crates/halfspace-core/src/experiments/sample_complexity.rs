@@ -18,12 +18,14 @@ use crate::learners::hypothesis::Hypothesis;
 use crate::learners::message_passing::planted::{DETERMINED, FOUND};
 use crate::learners::sample::generate::Plan;
 
+use super::error::ExperimentError;
 use super::error::{
     check_distinct, check_grid, check_list, check_not_empty, check_number, check_reals,
 };
 use super::outcome::{Axis, AxisMark, Chart, Point, Scale, Series};
+use super::parts::PointPlan;
 use super::tally::{Observation, PointTally};
-use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
+use super::{Design, RUNS_MAX};
 
 /// The name in requests.
 pub const NAME: &str = "sample-complexity";

@@ -22,10 +22,12 @@ use crate::learners::sample::generate::random_vector;
 use crate::separability::decision::{self, Convention, Verdict, decide};
 use crate::theory::cover::dichotomies;
 
+use super::error::ExperimentError;
 use super::error::{check_grid, check_list, check_number, check_reals};
 use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
+use super::parts::PointPlan;
 use super::tally::{Observation, PointTally};
-use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
+use super::{Design, RUNS_MAX};
 
 /// The name in requests.
 pub const NAME: &str = "separable-fraction";

@@ -12,9 +12,10 @@ use crate::binary::row_reader::RowReader;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::options::{LabelsColumn, Options};
+use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::text::numbers::shortest;
-use crate::{LabelsColumn, Options, Parsed};
 
 /// Doubles represent all integers up to this magnitude.
 pub(crate) const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;

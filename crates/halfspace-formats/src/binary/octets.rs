@@ -12,8 +12,9 @@ use crate::binary::row_reader::RowReader;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::options::{LabelsColumn, Options};
+use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
-use crate::{LabelsColumn, Options, Parsed};
 
 pub(crate) fn parse(
     reader: &mut dyn Read,

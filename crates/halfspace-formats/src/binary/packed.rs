@@ -16,18 +16,8 @@ use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatErrorKind};
 use crate::json::data_forms::{check_assume, feature_count};
 use crate::json::scope;
-use crate::{ParseLimits, Parsed, UnlabelledMeans};
-
-/// Order of the bits in a byte.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BitOrder {
-    /// Most significant bit first, as in `numpy.packbits`.
-    #[default]
-    Big,
-    /// Least significant bit first.
-    Little,
-}
+use crate::options::{BitOrder, ParseLimits, UnlabelledMeans};
+use crate::parsed::Parsed;
 
 /// Content of the JSON form `packed`.
 pub(crate) struct PackedSample {

@@ -22,7 +22,8 @@ use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::scope;
 use crate::json::window::SharedWindow;
-use crate::{LabelsColumn, Options, ParseLimits, Parsed, UnlabelledMeans};
+use crate::options::{LabelsColumn, Options, ParseLimits, UnlabelledMeans};
+use crate::parsed::Parsed;
 
 /// Pointer to the list of the one tensor in a request.
 const AT: &str = "/inputs/0/data";

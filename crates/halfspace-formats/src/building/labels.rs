@@ -3,10 +3,10 @@
 use halfspace_core::bits::{BitVector, WORD_BITS};
 use halfspace_core::learners::sample::data::Labels;
 
-use crate::LabelRule;
+use crate::building::classes::LabelRule;
 use crate::building::classes::{Classes, bad_label, canonical};
 use crate::error::{Fault, FormatErrorKind, excerpt};
-use crate::stored::blocks::LabelsKind;
+use crate::stored::header::LabelsKind;
 use crate::text::numbers::parse_number;
 
 /// Largest number of spellings whose label is kept.

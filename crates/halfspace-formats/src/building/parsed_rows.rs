@@ -7,7 +7,7 @@ use halfspace_core::learners::sample::data::Data;
 
 use crate::building::store_pass::{StorePass, Stored};
 use crate::error::{Fault, FormatError};
-use crate::stored::blocks::{BlocksError, BlocksHeader};
+use crate::stored::header::{BlocksError, BlocksHeader};
 use crate::stored::parts::{RowsPart, for_each_part};
 use crate::stored::spool::SpooledRows;
 

@@ -10,13 +10,13 @@ use halfspace_core::bits::{BLOCK_ROWS, WORD_BITS};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::memory;
 
-use crate::UnlabelledMeans;
 use crate::building::labels::LabelBits;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::rows::{FinishedRows, RealRow, RowBuilder, packed_bytes, real_bytes};
 use crate::building::store_pass::{StorePass, storing_bytes};
 use crate::error::Fault;
-use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
+use crate::options::UnlabelledMeans;
+use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
 use crate::stored::parts::RowsPart;
 use crate::stored::spool::{DirectTarget, NotReserved, Spool};
 

@@ -10,12 +10,15 @@ use halfspace_core::bits::{WORD_BITS, words_for};
 use halfspace_core::memory;
 
 use crate::building::classes::Classes;
+use crate::building::classes::LabelRule;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::row_buffer::RowBuffer;
 use crate::building::rows::{RowBuilder, real_bytes};
 use crate::error::{Fault, FormatErrorKind, Place};
+use crate::options::{ParseLimits, UnlabelledMeans};
+use crate::parsed::Parsed;
+use crate::stored::header::RowsKind;
 use crate::stored::spool::Spool;
-use crate::{LabelRule, ParseLimits, Parsed, RowsKind, UnlabelledMeans};
 
 /// Examples on the way to a [`ParsedRows`].
 pub(crate) struct SampleBuilder {

@@ -6,8 +6,9 @@ use std::io::Write;
 
 use halfspace_core::learners::sample::repetitions::{RepetitionCounter, RepetitionCounts};
 
-use crate::stored::blocks::{BlockWriter, BlocksError, BlocksHeader, LabelsKind};
+use crate::stored::blocks::BlockWriter;
 use crate::stored::digest::RowsDigest;
+use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind};
 use crate::stored::parts::RowsPart;
 
 /// Facts about stored examples.

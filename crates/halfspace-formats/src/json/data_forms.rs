@@ -21,8 +21,9 @@ use crate::json::examples::{ExampleKind, ExamplesReader};
 use crate::json::generated::GeneratedSpec;
 use crate::json::rows::JsonRows;
 use crate::json::scope;
+use crate::options::{LabelsColumn, Options, UnlabelledMeans};
+use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
-use crate::{LabelsColumn, Options, Parsed, UnlabelledMeans};
 
 /// Data in a request.
 #[derive(Clone, Debug, PartialEq)]

@@ -24,12 +24,14 @@ use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment, Track};
 
+use crate::building::classes::LabelRule;
 use crate::content_coding::refuse_compressed;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::depth::DepthReader;
 use crate::json::scope::TensorScope;
 use crate::json::window::{Window, WindowReader};
-use crate::{LabelRule, ParseLimits, plain_words};
+use crate::options::ParseLimits;
+use crate::plain_words::plain_words;
 
 /// Bytes per read of the source. A buffer is filled with zeros first, so a long one would delay small documents.
 const READ_BYTES: usize = 16 * 1024;

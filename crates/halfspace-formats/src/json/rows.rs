@@ -12,8 +12,9 @@ use serde_json::value::RawValue;
 
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::option_text::OPTION_NAMES;
+use crate::options::Options;
+use crate::parsed::Parsed;
 use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
-use crate::{Options, Parsed};
 
 /// The member beside the options that names another table.
 const ENCODING: &str = "encoding";

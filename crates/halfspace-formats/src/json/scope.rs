@@ -7,9 +7,10 @@
 
 use std::cell::RefCell;
 
+use crate::building::classes::LabelRule;
 use crate::error::Fault;
 use crate::json::window::SharedWindow;
-use crate::{LabelRule, ParseLimits};
+use crate::options::ParseLimits;
 
 /// Facts about the tensor of a document that are known before the document is read.
 #[derive(Clone)]

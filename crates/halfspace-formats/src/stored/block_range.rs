@@ -10,7 +10,8 @@ use halfspace_core::bits::{BLOCK_ROWS, BitVector};
 use halfspace_core::learners::sample::block::row_mask;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 
-use crate::stored::blocks::{BlocksError, LabelsKind, end_unit, read_rows};
+use crate::stored::blocks::{end_unit, read_rows};
+use crate::stored::header::{BlocksError, LabelsKind};
 use crate::stored::layout::Layout;
 use crate::stored::words::WordReader;
 
@@ -143,7 +144,7 @@ mod tests {
     use halfspace_core::bits::BitMatrix;
 
     use super::*;
-    use crate::stored::blocks::RowsKind;
+    use crate::stored::header::RowsKind;
     use crate::write_blocks;
 
     /// 150 distinct rows: two whole blocks and a part of a block.

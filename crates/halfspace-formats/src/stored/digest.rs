@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 use halfspace_core::learners::sample::data::Data;
 
-use crate::stored::blocks::BlocksHeader;
+use crate::stored::header::BlocksHeader;
 use crate::stored::parts::{RowsPart, for_each_part};
 
 const TAG: &[u8; 16] = b"halfspace-data-1";

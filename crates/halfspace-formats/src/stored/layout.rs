@@ -26,7 +26,7 @@ use crc_fast::crc64_nvme;
 
 use halfspace_core::bits::{BLOCK_ROWS, words_for};
 
-use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
+use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
 
 const MAGIC: &[u8; 8] = b"halfspac";
 const VERSION: u32 = 2;
@@ -222,6 +222,13 @@ impl Layout {
         // The factor is odd, so different unit numbers have different products modulo 2^64.
         let number = (unit as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         crc ^ self.check ^ number
+    }
+}
+
+impl BlocksHeader {
+    /// Returns the bytes of the stored form, or `None` above 64 bits.
+    pub fn stored_bytes(&self) -> Option<u64> {
+        Layout::new(*self).ok()?.stored_bytes()
     }
 }
 

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use halfspace_core::bits::{BLOCK_ROWS, BitBlock, words_for};
 
 use crate::building::rows::{RealRow, real_value};
-use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
+use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
 use crate::stored::parts::RowsPart;
 use crate::stored::words::{WordReader, WordWriter};
 

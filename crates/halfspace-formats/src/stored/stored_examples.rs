@@ -21,8 +21,9 @@ use halfspace_core::learners::sample::examples::{Examples, LabelKind, ReadRows, 
 
 use crate::building::classes::Relabelling;
 use crate::stored::block_range::RowRange;
-use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind, read_rows};
+use crate::stored::blocks::read_rows;
 use crate::stored::digest::RowsDigest;
+use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
 use crate::stored::layout::Layout;
 use crate::stored::read_at::{ReadAt, ReadFrom};
 use crate::stored::words::WordReader;

@@ -10,8 +10,8 @@ use super::encoding::{
 };
 use super::options::{KindName, Numbers, TableOptions};
 use super::unnamed::Unnamed;
-use crate::LabelsColumn;
 use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::options::LabelsColumn;
 
 /// The name in `kinds` that means all columns.
 const EVERY: &str = "*";

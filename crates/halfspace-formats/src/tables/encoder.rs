@@ -10,8 +10,10 @@ use super::table_builder::InColumn;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::options::Options;
+use crate::parsed::Parsed;
+use crate::stored::header::RowsKind;
 use crate::stored::spool::Spool;
-use crate::{Options, Parsed, RowsKind};
 
 /// Adds encoded rows to a sample.
 pub(crate) struct Encoder {

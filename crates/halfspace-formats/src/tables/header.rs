@@ -6,8 +6,8 @@ use halfspace_core::memory;
 
 use super::table_builder::InColumn;
 use crate::error::{Fault, FormatErrorKind, name};
+use crate::options::{Header, LabelsColumn, Options};
 use crate::text::numbers::{NumberFault, parse_number};
-use crate::{Header, LabelsColumn, Options};
 
 /// Returns the names of the columns if the first row holds names.
 ///

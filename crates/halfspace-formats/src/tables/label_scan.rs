@@ -3,10 +3,10 @@
 use super::cell::{Cell, Family};
 use super::encoding::LabelEncoding;
 use super::preview::LabelCount;
-use crate::Options;
 use crate::building::classes::{Classes, LabelRule, canonical};
 use crate::building::labels::mixed_labels;
 use crate::error::{Fault, FormatErrorKind, excerpt, name};
+use crate::options::Options;
 
 /// The largest number of values of a label column.
 const VALUES_MAX: usize = 256;

@@ -14,8 +14,9 @@ use serde_json::value::RawValue;
 use super::table_builder::TableBuilder;
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::options::{Header, Options};
+use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
-use crate::{Header, Options, Parsed};
 
 /// One object. The values borrow from its text.
 pub(crate) struct ObjectRow<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);

@@ -13,8 +13,9 @@ use super::table_builder::InColumn;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::parsed::Parsed;
+use crate::stored::header::RowsKind;
 use crate::text::numbers::{is_respelled, parse_number};
-use crate::{Parsed, RowsKind};
 
 /// Rows whose cells are numbers, and the numbers are the features.
 pub(crate) struct PlainRows {

@@ -18,9 +18,10 @@ use super::label_scan::LabelScan;
 use super::options::{KindName, Numbers, TableOptions};
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, legible};
-use crate::stored::blocks::LabelsKind;
+use crate::parsed::Parsed;
+use crate::stored::header::LabelsKind;
+use crate::tables::cell::DecimalMark;
 use crate::text::write_examples::label_name;
-use crate::{DecimalMark, Parsed};
 
 /// The largest number of columns of a preview, without the label column.
 pub const PREVIEW_COLUMNS_MAX: usize = 1000;

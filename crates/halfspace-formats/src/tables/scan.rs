@@ -18,8 +18,9 @@ use super::table_builder::InColumn;
 use super::thresholds::QuantileSearch;
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind};
+use crate::options::{Header, Options};
+use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
-use crate::{Header, Options, Parsed};
 
 /// Rows whose encoding is open.
 pub(crate) struct TableScan {

@@ -8,9 +8,9 @@ use super::encoder::Encoder;
 use super::options::Unknown;
 use super::plain_rows::PlainRows;
 use super::scan::TableScan;
-use crate::Options;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError};
+use crate::options::Options;
 use crate::stored::spool::Spool;
 
 /// The form in which the rows are kept.

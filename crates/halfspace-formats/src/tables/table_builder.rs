@@ -22,9 +22,10 @@ use super::stage::Stage;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::options::{Header, LabelsColumn, Options};
+use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::text::numbers::{NumberFault, parse_number};
-use crate::{Header, LabelsColumn, Options, Parsed};
 
 /// A fault and the column of the table that it is about, from 0.
 pub(crate) type InColumn = (usize, Fault);

@@ -14,6 +14,8 @@ use halfspace_core::memory::{self, NoMemory};
 
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::options::{LabelsColumn, Options};
+use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::options::KindName;
 use crate::tables::table_builder::TableBuilder;
@@ -21,7 +23,6 @@ use crate::text::arff_header::{self, Attribute, AttributeKind, Nominal};
 use crate::text::arff_scanner::{Misplaced, Scanner, Word, ends_plain_word};
 use crate::text::lines::LineReader;
 use crate::text::numbers::parse_number;
-use crate::{LabelsColumn, Options, Parsed};
 
 pub(crate) fn parse(
     reader: &mut dyn Read,

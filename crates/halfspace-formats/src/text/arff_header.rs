@@ -7,8 +7,8 @@ use std::io::Read;
 
 use halfspace_core::memory;
 
-use crate::ParseLimits;
 use crate::error::{Fault, FormatError, FormatErrorKind, excerpt};
+use crate::options::ParseLimits;
 use crate::text::arff_scanner::{Misplaced, Scanner, Word};
 use crate::text::lines::LineReader;
 

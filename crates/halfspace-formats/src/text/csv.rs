@@ -11,11 +11,12 @@ use memchr::memchr;
 
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::options::Options;
+use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::header;
 use crate::tables::table_builder::TableBuilder;
 use crate::text::lines::LineReader;
-use crate::{Options, Parsed};
 
 /// A fault and its byte in the line, from 0.
 type Misplaced = (usize, Fault);

@@ -9,11 +9,12 @@ use std::io::Read;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::options::{LabelsColumn, Options};
+use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::label_scan::LabelScan;
 use crate::text::lines::{Line, LineReader};
 use crate::text::numbers::parse_number;
-use crate::{LabelsColumn, Options, Parsed};
 
 /// Largest number of digits that always fits a 64-bit index.
 const INDEX_DIGITS_MAX: usize = 18;

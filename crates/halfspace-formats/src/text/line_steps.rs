@@ -10,8 +10,10 @@ use halfspace_core::memory;
 use memchr::{memchr, memrchr};
 
 use crate::error::{Fault, FormatError, Place};
+use crate::formats::{Format, parse};
+use crate::options::Options;
+use crate::parsed::Parsed;
 use crate::text::lines::empty_lines;
-use crate::{Format, Options, Parsed, parse};
 
 /// Bytes per read of the source.
 const READ_BYTES: usize = 64 * 1024;

@@ -16,11 +16,12 @@ use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::json;
 use crate::json::depth::{self, DepthCounter};
+use crate::options::{Options, ParseLimits, UnlabelledMeans};
+use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
 use crate::text::lines::{Line, LineReader};
 use crate::text::numbers::parse_number;
-use crate::{Options, ParseLimits, Parsed, UnlabelledMeans};
 
 /// Approximate bytes of text per portion. A caller that must not wait for the body must not compute for long
 /// either.

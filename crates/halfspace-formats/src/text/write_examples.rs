@@ -11,7 +11,7 @@ use serde_json::Number;
 use halfspace_core::bits::BitVector;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
-use crate::Format;
+use crate::formats::Format;
 
 /// Format of written examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

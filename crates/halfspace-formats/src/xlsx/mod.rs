@@ -25,9 +25,10 @@ use std::io::Read;
 
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind};
+use crate::options::Options;
+use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::table_builder::TableBuilder;
-use crate::{Options, Parsed};
 use package::Package;
 use sheet::SheetReader;
 use strings::SharedStrings;

@@ -11,8 +11,8 @@ use zip::ZipArchive;
 use zip::read::{ArchiveOffset, Config, ZipFile};
 use zip::result::ZipError;
 
-use crate::ParseLimits;
 use crate::error::{Fault, FormatError, FormatErrorKind};
+use crate::options::ParseLimits;
 use crate::stored::overflow::Overflow;
 use crate::stored::spool::{OpenSpool, SpoolFile};
 

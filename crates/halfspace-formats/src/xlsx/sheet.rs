@@ -10,8 +10,9 @@ use super::strings::{SharedStrings, rich_text, unescaped};
 use super::styles::Styles;
 use super::xml::{XmlPart, too_long};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::options::Options;
+use crate::tables::cell::DecimalMark;
 use crate::text::numbers::parse_number;
-use crate::{DecimalMark, Options};
 
 /// Reader of the rows with values.
 pub(super) struct SheetReader<'a, 'p, 'o> {

@@ -8,10 +8,11 @@ use super::sheet::{SheetReader, SheetRow};
 use super::xml::too_long;
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::options::Options;
+use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::header;
 use crate::tables::table_builder::TableBuilder;
-use crate::{Options, Parsed};
 
 /// Reads the table of a sheet, or returns `None` for a sheet without a value.
 ///

@@ -1,0 +1,7 @@
+//! The lanes in which sums of reals are added, which determine their rounding.
+
+/// Number of partial sums of a product.
+pub const REAL_LANES: usize = 16;
+
+/// Weights and the values of the same columns.
+pub(super) type Part<'a> = (&'a [[f64; REAL_LANES]], &'a [[f64; REAL_LANES]]);

@@ -1,0 +1,201 @@
+//! Properties of a body that the request states beyond the media type, and the limits of a read.
+
+use halfspace_core::learners::engine::assume::Assume;
+use serde::Deserialize;
+
+use crate::building::classes::LabelRule;
+use crate::error::{Fault, FormatErrorKind};
+use crate::stored::header::RowsKind;
+use crate::tables::options::TableOptions;
+use crate::tables::preview::Preview;
+
+/// Position of the label of an example.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelsColumn {
+    /// The first column.
+    First,
+    /// The last column.
+    Last,
+    /// No labels.
+    None,
+    /// One bit after the bits of each row.
+    Appended,
+    /// The column of this name.
+    Named(String),
+}
+
+/// Whether the first row of a table is a header of names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Header {
+    /// The first row is a header if no field is a number or if one field names the label column.
+    #[default]
+    Auto,
+    /// The first row is a header.
+    True,
+    /// The first row is an example.
+    False,
+}
+
+/// Order of the bits in a byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BitOrder {
+    /// Most significant bit first, as in `numpy.packbits`.
+    #[default]
+    Big,
+    /// Least significant bit first.
+    Little,
+}
+
+/// Meaning of examples without labels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnlabelledMeans {
+    /// Half-space examples: each is positive.
+    #[default]
+    HalfSpace,
+    /// Unlabelled data: the class of each example is unknown.
+    Nothing,
+}
+
+/// Limits on one body. An error names the exceeded limit by its field. The limits of the examples and of the
+/// body have configured names instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseLimits {
+    /// Features per example.
+    pub n_max: usize,
+    /// Bytes per line.
+    pub line_bytes_max: usize,
+    /// Bytes that the examples may take, packed or as doubles. The limit counts bytes in memory, or stored
+    /// bytes if there is a spool.
+    pub state_bytes_max: u64,
+    /// Name of the setting behind `state_bytes_max`, for errors.
+    pub state_limit_name: &'static str,
+    /// Bytes of a body after decompression, counted by [`decoder`](crate::decoder).
+    pub body_bytes_max: u64,
+    /// Name of the setting behind `body_bytes_max`, for errors.
+    pub body_limit_name: &'static str,
+    /// Decompressed bytes per compressed byte, on average.
+    pub decompression_ratio_max: u64,
+    /// Decompressed bytes up to which the ratio is not checked.
+    pub decompressed_bytes_free: u64,
+    /// Depth of nested arrays and objects in JSON.
+    pub json_depth_max: usize,
+}
+
+impl ParseLimits {
+    /// The default limits.
+    pub const DEFAULT: Self = Self {
+        n_max: 1 << 20,
+        line_bytes_max: 32 << 20,
+        state_bytes_max: 1 << 30,
+        state_limit_name: "state_bytes_max",
+        body_bytes_max: 4 << 30,
+        body_limit_name: "body_bytes_max",
+        decompression_ratio_max: 1000,
+        decompressed_bytes_free: 16 << 20,
+        json_depth_max: 32,
+    };
+}
+
+impl Default for ParseLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Properties of a body that the request states beyond the media type.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// Position of the labels. `None` is the default of the format: the column with the name of a label in tables,
+    /// first in LIBSVM, last in ARFF and `.npy`, no labels in octets. A table without names has no default.
+    pub labels: Option<LabelsColumn>,
+    /// Whether a CSV table begins with a row of names.
+    pub header: Header,
+    /// Features per example, if known. Dense examples must have exactly this number.
+    pub n: Option<usize>,
+    /// Required kind of the features. `None` lets the values decide. Octets and JSON ignore this option.
+    pub values: Option<RowsKind>,
+    /// First bit of an octet. `None` means the most significant bit.
+    pub bit_order: Option<BitOrder>,
+    /// Meaning of examples without labels. JSON ignores this option, since its forms state the meaning.
+    pub unlabelled: UnlabelledMeans,
+    /// Who says what the labels mean.
+    pub label_rule: LabelRule,
+    /// Columns, kinds and codings of a table.
+    pub table: TableOptions,
+    /// Distribution that the sender declares for the examples.
+    pub assume: Option<Assume>,
+    /// Limits of the read.
+    pub limits: ParseLimits,
+    /// Preview that the reader fills.
+    pub preview: Option<Preview>,
+}
+
+impl Options {
+    /// Refuses the option `header` for a format without a header.
+    pub(crate) fn refuse_header(&self, format: &str) -> Result<(), Fault> {
+        if self.header == Header::Auto {
+            return Ok(());
+        }
+        let detail = format!(
+            "The option `header` is for CSV only; {format} has no such header. Omit the option."
+        );
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
+    /// Refuses the option `delimiter` for a table without text between cells.
+    pub(crate) fn refuse_delimiter(&self, format: &str) -> Result<(), Fault> {
+        if self.table.delimiter.is_none() {
+            return Ok(());
+        }
+        let detail = format!(
+            "The option `delimiter` is for CSV only; {format} has no delimiter. Omit the option."
+        );
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
+    /// Refuses the option `sheet` for a table without sheets.
+    pub(crate) fn refuse_sheet(&self, format: &str) -> Result<(), Fault> {
+        if self.table.sheet.is_none() {
+            return Ok(());
+        }
+        let detail = format!(
+            "The option `sheet` is for XLSX only; {format} has no sheets. Omit the option."
+        );
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
+    /// Refuses the option `labels` for a format that names its labels.
+    pub(crate) fn refuse_labels(&self, format: &str) -> Result<(), Fault> {
+        if self.labels.is_none() {
+            return Ok(());
+        }
+        let detail = format!(
+            "The option `labels` is for tables only; {format} marks its labels. Omit the option."
+        );
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
+    /// Refuses the option `bit_order` for a format without packed bytes.
+    pub(crate) fn refuse_bit_order(&self, format: &str) -> Result<(), Fault> {
+        if self.bit_order.is_none() {
+            return Ok(());
+        }
+        let detail = format!(
+            "The option `bit_order` is for octets only; {format} has no packed bits. Omit the option."
+        );
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
+    /// Checks the number of features per example against the requested n.
+    pub(crate) fn check_n(&self, features: usize) -> Result<(), Fault> {
+        match self.n.filter(|&n| n != features) {
+            None => Ok(()),
+            Some(n) => {
+                let detail =
+                    format!("The examples have {features} features, but the option n is {n}.");
+                Err(Fault::new(FormatErrorKind::UnequalLength, detail))
+            }
+        }
+    }
+}

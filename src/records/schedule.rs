@@ -46,7 +46,7 @@ pub struct Demand {
 /// Time limit, in seconds of computing, of a job that names none.
 pub const SECONDS_DEFAULT: f64 = 600.0;
 
-/// Default of `answer_seconds_max`.
+/// Time limit, in seconds of computing, of an answer, unless the setting `answer_seconds_max` gives another.
 pub const ANSWER_SECONDS_DEFAULT: f64 = 60.0;
 
 impl Default for Demand {

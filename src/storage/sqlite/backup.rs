@@ -128,11 +128,15 @@ mod tests {
             duplicates, sha256, bytes, data_key, created_at)
         VALUES ('ds_1', 'anonymous', 3, 'labelled', 'boolean', 0, 2, 1, 0, 'ab', 9, 'datasets/1', 1);
         INSERT INTO jobs (id, owner, task, status, data_key, dataset, seed, attempt, priority,
-            created_at, finished_at, progress, cancel_requested, event_sequence, spec)
+            created_at, finished_at, progress, cancel_requested, event_sequence, spec, level,
+            expected_seconds, memory_bytes, spec_schema, digest)
         VALUES
-            ('job_1', 'anonymous', 'train', 'queued', 'jobs/1', NULL, 7, 0, 0, 1, NULL, '{}', 0, 1, '{}'),
-            ('job_2', 'anonymous', 'train', 'cancelled', 'jobs/2', 'ds_1', 7, 0, 0, 1, 2, '{}', 0, 1, '{}'),
-            ('job_3', 'anonymous', 'train', 'queued', NULL, 'ds_1', 7, 0, 0, 1, NULL, '{}', 0, 1, '{}');
+            ('job_1', 'anonymous', 'train', 'queued', 'jobs/1', NULL, 7, 0, 0, 1, NULL, '{}', 0, 1, '{}',
+                0, 1, 0, 1, x''),
+            ('job_2', 'anonymous', 'train', 'cancelled', 'jobs/2', 'ds_1', 7, 0, 0, 1, 2, '{}', 0, 1, '{}',
+                0, 1, 0, 1, x''),
+            ('job_3', 'anonymous', 'train', 'queued', NULL, 'ds_1', 7, 0, 0, 1, NULL, '{}', 0, 1, '{}',
+                0, 1, 0, 1, x'');
         INSERT INTO events (job, sequence, owner, kind, body, at)
         VALUES ('job_1', 1, 'anonymous', 'status', '{}', 1);";
 

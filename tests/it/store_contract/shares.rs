@@ -285,7 +285,7 @@ pub(super) async fn a_job_that_does_not_fit_is_passed_over(backend: &dyn Backend
         .unwrap();
     assert_eq!(none, None);
     // This program does not know the schema of the jobs.
-    let newer = "UPDATE jobs SET spec_schema = 3 RETURNING CAST(claims AS BIGINT)";
+    let newer = "UPDATE jobs SET spec_schema = 2 RETURNING CAST(claims AS BIGINT)";
     backend.number(newer).await;
     assert_eq!(claim(&store, "w", LONG).await, None);
 }

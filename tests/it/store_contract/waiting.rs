@@ -125,7 +125,7 @@ pub(super) async fn a_waiting_job_names_its_pause(backend: &dyn Backend) {
     };
     store.requeue_job(&lease, &pause, at(101)).await.unwrap();
     let paused = waiting().await.unwrap();
-    assert_eq!((paused.id, paused.spec_schema), (lease.job, 2));
+    assert_eq!((paused.id, paused.spec_schema), (lease.job, 1));
     assert_eq!(
         store.first_claimable(&owner(), u64::MAX).await.unwrap(),
         None

@@ -14,7 +14,6 @@ use crate::learners::engine::stopping::{StopRule, Watch, confidence_detail};
 use crate::learners::engine::task::{self, Input, Task};
 use crate::learners::engine::train_loop::{Reason, TrainLoop};
 use crate::learners::hypothesis::Hypothesis;
-use crate::learners::sample::source::Stream;
 
 /// The share of ones below which the report advises against reading a bit as -1 or +1.
 const SPARSE: f64 = 0.05;

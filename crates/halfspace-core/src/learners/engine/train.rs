@@ -14,7 +14,6 @@ use crate::learners::engine::task::{self, Input, Task};
 use crate::learners::engine::trace::Trace;
 use crate::learners::engine::train_loop::{Reason, TrainLoop};
 use crate::learners::sample::generate::Generated;
-use crate::learners::sample::source::Stream;
 
 /// Runs a checked task to its end.
 ///

@@ -135,7 +135,7 @@ fn operations() -> OpenApiRouter<App> {
 
 /// Returns the OpenAPI document with the default limits, as committed in the repository.
 pub fn document() -> String {
-    document::text(routes().into_openapi(), &Limits::default())
+    document::text(routes().into_openapi(), &limits::Limits::default())
 }
 
 /// Returns the whole service as a router.

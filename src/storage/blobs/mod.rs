@@ -12,7 +12,7 @@
 mod cache;
 pub mod opening;
 mod ranged;
-mod s3;
+pub(super) mod s3;
 pub mod unfinished;
 pub mod url;
 mod writer;

@@ -174,7 +174,7 @@ multiversioned! {
 
 /// The same kernels as plain loops for every instruction set.
 mod plain {
-    use super::matrix::BLOCK_ROWS;
+    use super::super::matrix::BLOCK_ROWS;
 
     /// Rows that [`first_over`] counts together when a row has several words. Four rows hide the latency of a
     /// population count. They waste little work when one of the first rows is a hit.

@@ -108,7 +108,7 @@ impl IntegerStep {
     }
 
     #[inline(always)]
-    fn is_wrong(self, row: usize, score: i64) -> bool {
+    pub(super) fn is_wrong(self, row: usize, score: i64) -> bool {
         (score >= 0) != (self.positives >> row & 1 == 1)
     }
 

@@ -6,13 +6,13 @@
 use std::ops::Range;
 
 use super::column_groups::{
-    GROUP_COLUMNS, GROUP_WORDS, Group, IntegerStep, NarrowRows, RowWords, WIDTH, cell, cell_mut,
+    GROUP_COLUMNS, Group, IntegerStep, NarrowRows, RowWords, WIDTH, cell, cell_mut,
     change,
 };
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::matrix::{BLOCK_ROWS, BitBlock};
+use super::matrix::BitBlock;
 use super::scalar;
-use super::vector::{WORD_BITS, words_for};
+use super::vector::words_for;
 use super::weights::{add_selected, add_signed, selected_sum};
 
 /// With more columns, a sum of 32 bits could overflow.
@@ -246,7 +246,7 @@ multiversioned! {
 
 /// The same kernels as plain loops for every instruction set.
 pub(super) mod plain {
-    use super::{Group, RowWords, WIDTH};
+    use super::super::column_groups::{Group, RowWords, WIDTH};
 
     /// All ones if bit `vector` of each sixteenth of the row is 1, else 0.
     #[inline(always)]

@@ -73,8 +73,8 @@ multiversioned! {
 
 /// The same kernel as a plain loop for every instruction set.
 mod plain {
-    use super::limbs::{LIMB_BITS, Limb, Shared};
-    use super::matrix::BLOCK_ROWS;
+    use super::super::limbs::{LIMB_BITS, Limb, Shared};
+    use super::super::matrix::BLOCK_ROWS;
 
     #[inline(always)]
     pub fn add_powers(

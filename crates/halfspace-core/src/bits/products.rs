@@ -134,8 +134,8 @@ fn add_each(sums: &mut [i64], found: &[i32; WORD_BITS]) {
 
 /// The same kernels as plain loops for every instruction set.
 mod plain {
-    use super::matrix::BLOCK_ROWS;
-    use super::vector::WORD_BITS;
+    use super::super::matrix::BLOCK_ROWS;
+    use super::super::vector::WORD_BITS;
     use super::{GROUP, SignedSums, WORD_TABLES};
 
     #[inline(always)]

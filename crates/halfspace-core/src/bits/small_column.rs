@@ -4,9 +4,8 @@
 
 use std::ops::Range;
 
-use super::column_groups::{
-    GROUP_COLUMNS, GROUP_WORDS, Group, NARROW_COLUMNS_MAX, RowWords, WIDTH, cell_mut, plain,
-};
+use super::column_groups::{GROUP_COLUMNS, GROUP_WORDS, Group, RowWords, WIDTH, cell_mut};
+use super::integers::{NARROW_COLUMNS_MAX, plain};
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::matrix::BitBlock;
 use super::scalar;

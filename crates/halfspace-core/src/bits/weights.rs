@@ -3,7 +3,7 @@
 //! All arithmetic wraps at 64 bits. Callers keep the weights small enough that no sum wraps.
 
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::vector::{WORD_BITS, words_for};
+use super::vector::words_for;
 use super::{plain_weights as plain, scalar};
 
 /// Returns the sum of the weights whose bit in `row` is 1.

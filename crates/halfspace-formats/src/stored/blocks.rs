@@ -3,11 +3,9 @@
 //! This module owns the writer and the sequential reader of stored data.
 //! [`crate::stored::layout`] specifies the position of every part.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};

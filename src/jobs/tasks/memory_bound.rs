@@ -5,7 +5,8 @@
 //! [`halfspace_core::memory::check`].
 
 use halfspace_core::bits::BLOCK_ROWS;
-use halfspace_core::learners::engine::task::{Input, Task, grown_bytes, state_bytes};
+use halfspace_core::learners::engine::input::Input;
+use halfspace_core::learners::engine::task::{Task, grown_bytes, state_bytes};
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::waiting_bytes;
 use halfspace_core::learners::sample::examples::{LabelKind, Shape};

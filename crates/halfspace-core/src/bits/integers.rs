@@ -6,8 +6,7 @@
 use std::ops::Range;
 
 use super::column_groups::{
-    GROUP_COLUMNS, Group, IntegerStep, NarrowRows, RowWords, WIDTH, cell, cell_mut,
-    change,
+    GROUP_COLUMNS, Group, IntegerStep, NarrowRows, RowWords, WIDTH, cell, cell_mut, change,
 };
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::matrix::BitBlock;

@@ -229,8 +229,8 @@ fn last_columns(n: usize) -> [f64; REAL_LANES] {
 
 /// The same kernels as plain loops for every instruction set.
 pub(super) mod plain {
-    use super::Part;
     use super::super::real_lanes::REAL_LANES;
+    use super::Part;
 
     #[inline(always)]
     pub fn product(weights: &[[f64; REAL_LANES]], values: &[[f64; REAL_LANES]]) -> f64 {

@@ -3,9 +3,10 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
+use crate::learners::decision::Decision;
 use crate::learners::engine::helpers::{self, PIECE_WORDS_MAX};
 use crate::learners::engine::run::{Interrupt, StopFlag};
-use crate::learners::hypothesis::{Decision, Hypothesis};
+use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::batch::{Batch, is_worth_copying};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
 use crate::learners::sample::data::Data;

@@ -8,8 +8,9 @@ use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::Zero;
 
 use crate::bits::words_for;
+use crate::learners::arithmetic::unit::INTEGER_WEIGHT_MAX;
 use crate::learners::engine::run::{Interrupt, Run};
-use crate::learners::linear::linear_weights::{INTEGER_WEIGHT_MAX, IntegerWeights, Reading};
+use crate::learners::linear::linear_weights::{IntegerWeights, Reading};
 use crate::learners::sample::data::{Data, Features, Labels};
 
 /// A sample as vectors a = y (x, 1) or a = y x.

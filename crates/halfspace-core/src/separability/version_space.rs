@@ -12,7 +12,7 @@
 
 use crate::bits::BitVector;
 use crate::learners::engine::run::{Interrupt, Run};
-use crate::learners::hypothesis::half_space_limits;
+use crate::learners::sample::block::half_space_limits;
 use crate::learners::sample::data::{Data, Features, Labels};
 use crate::learners::sample::examples::{Examples, LabelKind};
 

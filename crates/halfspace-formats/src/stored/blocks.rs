@@ -6,7 +6,6 @@
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
-
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 

@@ -46,13 +46,15 @@ use crate::learners::engine::entry::{
 };
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Rule, Update};
+use crate::learners::engine::random::random_vector;
+use crate::learners::engine::rule::Rule;
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::StopRule;
-use crate::learners::hypothesis::{Hypothesis, half_space_limits};
+use crate::learners::engine::update::Update;
+use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::block::Block;
-use crate::learners::sample::generate::random_vector;
+use crate::learners::sample::block::half_space_limits;
 use crate::learners::sample::source::Presentation;
 
 /// Source of all three variants of Directed Drift.

@@ -4,15 +4,17 @@
 use crate::learners::engine::error_count::{CountedErrors, errors_among};
 use crate::learners::engine::grounds::{Counted, grounds};
 use crate::learners::engine::holdout::HoldoutPart;
+use crate::learners::engine::input::Input;
 use crate::learners::engine::outcome::{BestSeen, Recovery, RunOutcome, Termination, Training};
+use crate::learners::engine::reason::Reason;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::run_examples::RunExamples;
 use crate::learners::engine::run_state::RunState;
 use crate::learners::engine::snapshot::SnapshotReader;
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::{StopRule, Watch, confidence_detail};
-use crate::learners::engine::task::{self, Input, Task};
-use crate::learners::engine::train_loop::{Reason, TrainLoop};
+use crate::learners::engine::task::{self, Task};
+use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::hypothesis::Hypothesis;
 
 /// The share of ones below which the report advises against reading a bit as -1 or +1.

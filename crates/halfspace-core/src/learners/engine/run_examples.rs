@@ -2,7 +2,8 @@
 
 use crate::bits::BitVector;
 use crate::learners::engine::holdout::{Holdout, HoldoutPart};
-use crate::learners::engine::task::{self, Input, Task};
+use crate::learners::engine::input::Input;
+use crate::learners::engine::task::{self, Task};
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::Examples;
 use crate::learners::sample::generate::{Generated, Plan};

@@ -7,12 +7,13 @@
 use std::ops::Range;
 
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Learnt, Rule, Update};
+use crate::learners::engine::reason::{MAX_SECONDS, Reason};
+use crate::learners::engine::rule::Rule;
 use crate::learners::engine::run::{Counts, Interrupt, Run, RunLimits};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::Watch;
 use crate::learners::engine::trace::{Trace, TracePoint};
-use crate::learners::engine::train_loop::{MAX_SECONDS, Reason};
+use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::sample::block::Block;
 
 /// State of a run beside its rule.

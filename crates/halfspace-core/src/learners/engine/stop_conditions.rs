@@ -6,12 +6,13 @@ use std::borrow::Cow;
 use crate::learners::drift::drift_chain;
 use crate::learners::engine::assume::Assume;
 use crate::learners::engine::entry::DefaultStop;
+use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::rule::Order;
 use crate::learners::engine::run::RunLimits;
 use crate::learners::engine::stopping::{
     Sampling, StopRule, Watch, anytime_run_length, smallest_error, too_small_an_error,
 };
-use crate::learners::engine::task::{Input, Task, TaskError, takes_stream, task_order};
+use crate::learners::engine::task::{Task, takes_stream, task_order};
 use crate::learners::sample::examples::LabelKind;
 
 /// The confidence of the rule `pac` if the request states none.

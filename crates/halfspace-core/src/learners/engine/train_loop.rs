@@ -2,49 +2,15 @@
 //! [`crate::learners::engine::run_state`] decides the effect of one block of examples on the run.
 
 use crate::bits::{BLOCK_ROWS, BitVector};
-use crate::learners::engine::checkpoint::{Phase, Wrong};
+use crate::learners::engine::phase::{Best, Phase, Wrong};
 use crate::learners::engine::random::Generator;
+use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::engine::run_state::{RunState, Shown, Step, Stop};
 use crate::learners::engine::snapshot::SnapshotWriter;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Sample, Stream};
-
-/// The reason why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// A confidence rule accepted the hypothesis.
-    Confident,
-    /// A pass without a mistake.
-    Converged,
-    /// A search found a hypothesis and a pass without a mistake confirmed it.
-    Consistent,
-    /// The data ended.
-    Exhausted,
-    /// A limit was reached. The text is the name of the `stop` field or describes a limit of the rule
-    /// itself.
-    Limit(&'static str),
-    /// A client cancelled the run.
-    Cancelled,
-}
-
-/// The limit of seconds as the text of [`Reason::Limit`].
-pub(crate) const MAX_SECONDS: &str = "max_seconds";
-
-impl Reason {
-    /// The name in answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Confident => "confident",
-            Self::Converged => "converged",
-            Self::Consistent => "consistent",
-            Self::Exhausted => "exhausted",
-            Self::Limit(_) => "limit",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
 
 /// A run under way.
 pub struct TrainLoop<'r> {
@@ -67,19 +33,6 @@ pub struct TrainLoop<'r> {
     pub(crate) mistaken: Option<BitVector>,
     /// The mask of the mistakes in the present block.
     wrong: u64,
-}
-
-/// The best hypothesis at the end of a pass so far.
-#[derive(Clone, Debug)]
-pub(crate) struct Best {
-    /// The pass that ended with this hypothesis.
-    pub pass: u64,
-    /// Errors of the hypothesis.
-    pub errors: u64,
-    /// Examples on which the errors were counted.
-    pub examples: u64,
-    /// The state of the rule that has this hypothesis.
-    pub state: Vec<u8>,
 }
 
 /// Bits or values per pass up to which every pass ends with an evaluation of the hypothesis.

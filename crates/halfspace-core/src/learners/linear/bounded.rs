@@ -5,7 +5,7 @@
 //! every machine computes the same result.
 
 use crate::bits::WORD_BITS;
-use crate::learners::hypothesis::Decision;
+use crate::learners::decision::Decision;
 use crate::learners::sample::block::{Block, BlockFeatures};
 
 /// Weights with their inhibition and threshold. The score of x in [0, 1]^n is

@@ -50,15 +50,16 @@ use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
 };
+use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::parameters::{
     Minimum, Parameter, ParameterError, ParameterKind, Weights,
 };
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Rule, Update};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::Rule;
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::task::{Input, TaskError};
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::bounded::BoundedWeights;
 use crate::learners::sample::block::{Block, BlockFeatures};
@@ -317,11 +318,12 @@ impl Rule for BoundedPerceptron {
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
+    use crate::learners::engine::check::check;
     use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::{Purpose, Seed};
     use crate::learners::engine::run::RunLimits;
-    use crate::learners::engine::task::{Task, check};
+    use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
     use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
     use rand::RngExt;

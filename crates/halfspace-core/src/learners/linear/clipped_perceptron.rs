@@ -37,11 +37,12 @@ use crate::learners::drift::directed_drift::{DATA, binary_weights, first_half_sp
 use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace, Setup};
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::StopRule;
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::hidden_states::HiddenStates;
 use crate::learners::linear::sbpi::{ORDER, order};

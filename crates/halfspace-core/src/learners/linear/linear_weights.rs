@@ -8,18 +8,14 @@ use std::ops::Range;
 
 use crate::bits::{self, BitVector, IntegerColumn, IntegerStep, RealColumn, RealStep};
 
-use crate::learners::arithmetic::unit::Unit;
-use crate::learners::engine::rule::{Learnt, Update};
+use crate::learners::arithmetic::unit::{INTEGER_WEIGHT_MAX, Unit};
+use crate::learners::decision::Decision;
+use crate::learners::decision::Score;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::hypothesis::Decision;
-use crate::learners::hypothesis::Score;
+use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::sample::block::{Block, BlockFeatures};
 
 pub use crate::learners::linear::reading::Reading;
-
-/// The largest magnitude of an integer weight. With n <= 2^20 features every score fits into an i64, and
-/// every JSON reader represents the weight exactly.
-pub const INTEGER_WEIGHT_MAX: i64 = 1 << 40;
 
 /// The limit of updates of real weights.
 pub const OUT_OF_RANGE: &str = "real weights must stay in the range of f64";

@@ -36,6 +36,7 @@
 
 use std::ops::Range;
 
+use crate::learners::arithmetic::unit::INTEGER_WEIGHT_MAX;
 use crate::learners::arithmetic::unit::Unit;
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
@@ -45,14 +46,14 @@ use crate::learners::engine::parameters::{
     Minimum, Parameter, ParameterError, ParameterKind, Parameters, Weights,
 };
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Learnt, Order, Rule, Update, learn_one_by_one};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Order, Rule, learn_one_by_one};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::{
-    INTEGER_WEIGHT_MAX, IntegerWeights, LinearScratch, LinearWeights, OUT_OF_RANGE, Reading,
-    RealWeights,
+    IntegerWeights, LinearScratch, LinearWeights, OUT_OF_RANGE, Reading, RealWeights,
 };
 use crate::learners::linear::novikoff;
 use crate::learners::sample::block::Block;

@@ -55,10 +55,11 @@ use crate::learners::engine::entry::{
 };
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Rule, Update};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::Rule;
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::{
     LinearScore, LinearScratch, LinearWeights, RealWeights,
@@ -284,11 +285,12 @@ mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
     use crate::learners::catalogue::find;
+    use crate::learners::engine::input::Input;
     use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::Seed;
     use crate::learners::engine::run::RunLimits;
-    use crate::learners::engine::task::{Input, Task};
+    use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
     use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
     use rand::{RngExt, SeedableRng};

@@ -38,9 +38,10 @@ use std::ops::Range;
 
 use crate::learners::engine::entry::{DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::LinearWeights;
 use crate::learners::linear::perceptron::{BIAS, ETA, INITIAL, Perceptron, READING};

@@ -41,10 +41,11 @@ use crate::learners::drift::directed_drift::{DATA, binary_weights};
 use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::parameters::{Parameter, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::message_passing::planted;
 use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
@@ -190,11 +191,13 @@ impl Rule for MessagePassing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learners::engine::check::check;
     use crate::learners::engine::holdout::HeldOut;
+    use crate::learners::engine::input::{Input, TaskError};
     use crate::learners::engine::random::Seed;
     use crate::learners::engine::run::Run;
     use crate::learners::engine::stopping::Sampling;
-    use crate::learners::engine::task::{Input, Task, TaskError, check};
+    use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
     use crate::learners::message_passing::planted::samples::{hidden, recovered};
     use crate::learners::sample::generate::Plan;

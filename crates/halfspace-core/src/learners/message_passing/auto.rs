@@ -35,13 +35,14 @@
 use std::ops::Range;
 
 use crate::learners::drift::directed_drift::{DATA, read_weights};
+use crate::learners::engine::check::check_numbered;
 use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace, Setup};
 use crate::learners::engine::random::{Generator, Purpose, Seed};
-use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::task::check_numbered;
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::sbpi::{REINFORCEMENT_DEFAULT, Sbpi};
 use crate::learners::message_passing::amp::BUDGET;

@@ -95,3 +95,14 @@ pub fn row_mask(rows: usize) -> u64 {
         rows => (1 << rows) - 1,
     }
 }
+
+/// Returns the limit and the tie mask that decide when binary weights make a mistake on a half-space example.
+/// Row `r` is a mistake iff its Hamming distance to the weights plus bit `r` of the tie mask exceeds the
+/// limit.
+///
+/// <w, u> = n - 2 d, so a positive example is a mistake iff 2 d > n. A reflected negative example is a
+/// mistake also at 2 d = n, which is possible only for even n.
+pub fn half_space_limits(n: usize, reflected: u64) -> (u32, u64) {
+    let ties = if n.is_multiple_of(2) { reflected } else { 0 };
+    ((n / 2) as u32, ties)
+}

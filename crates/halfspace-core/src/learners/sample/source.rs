@@ -358,7 +358,7 @@ impl Sample for Presented<'_> {
         // The shuffle of Fisher and Yates. The order of the last pass is a valid start.
         let examples = self.examples;
         let all = || {
-            let examples = u32::try_from(examples).expect("a checked task: see `task::check`");
+            let examples = u32::try_from(examples).expect("a checked task: see `check::check`");
             (0..examples).collect()
         };
         let order = self.order.get_or_insert_with(all);

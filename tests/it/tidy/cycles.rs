@@ -33,7 +33,8 @@ impl Imports<'_> {
             Some("crate" | "$crate") => (full, rest) = (Vec::new(), &path[1..]),
             Some("self") => rest = &path[1..],
             Some("super") => {
-                while let Some(("super", below)) = rest.split_first().map(|(a, b)| (a.as_str(), b)) {
+                while let Some(("super", below)) = rest.split_first().map(|(a, b)| (a.as_str(), b))
+                {
                     full.pop();
                     rest = below;
                 }
@@ -62,7 +63,10 @@ impl Imports<'_> {
             syn::UseTree::Rename(rename) => self.note(&with(&rename.ident)),
             syn::UseTree::Glob(_) => self.note(before),
             syn::UseTree::Group(group) => {
-                group.items.iter().for_each(|item| self.note_tree(before, item));
+                group
+                    .items
+                    .iter()
+                    .for_each(|item| self.note_tree(before, item));
             }
         }
     }
@@ -95,7 +99,10 @@ impl<'ast> Visit<'ast> for Imports<'_> {
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         if path.segments.len() > 1 {
-            let names = path.segments.iter().map(|segment| segment.ident.to_string());
+            let names = path
+                .segments
+                .iter()
+                .map(|segment| segment.ident.to_string());
             self.note(&names.collect::<Vec<_>>());
         }
         visit::visit_path(self, path);
@@ -171,13 +178,20 @@ fn cycles(sources: Vec<Source>) -> Vec<String> {
             .map(|(module, source)| {
                 let file = syn::parse_file(&source.text).expect(&source.path);
                 let (here, found) = (module.clone(), Vec::new());
-                let mut imports = Imports { files: &files, here, found };
+                let mut imports = Imports {
+                    files: &files,
+                    here,
+                    found,
+                };
                 imports.visit_file(&file);
                 (module.clone(), imports.found)
             })
             .collect();
         for way in imports.keys().filter_map(|file| way_back(&imports, file)) {
-            let names: Vec<&str> = way.iter().map(|module| files[*module].path.as_str()).collect();
+            let names: Vec<&str> = way
+                .iter()
+                .map(|module| files[*module].path.as_str())
+                .collect();
             found.push(names.join(" -> "));
         }
     }
@@ -212,7 +226,10 @@ fn each_spelling_of_an_import_closes_a_circle() {
         "mod inner { fn f() -> Vec<super::super::a::A> { vec![] } }",
     ] {
         let found = cycles_of(&[("src/a.rs", "use crate::b::B;"), ("src/b.rs", back)]);
-        let expected = ["src/a.rs -> src/b.rs -> src/a.rs", "src/b.rs -> src/a.rs -> src/b.rs"];
+        let expected = [
+            "src/a.rs -> src/b.rs -> src/a.rs",
+            "src/b.rs -> src/a.rs -> src/b.rs",
+        ];
         assert_eq!(found, expected, "{back}");
     }
 }
@@ -231,7 +248,10 @@ fn a_name_through_its_parent_closes_a_circle() {
 fn a_list_of_modules_a_visibility_and_a_test_close_none() {
     let files = [
         ("src/a/mod.rs", "mod one; pub use one::One;"),
-        ("src/a/one.rs", "pub(super) struct One; mod inner { use super::One; }"),
+        (
+            "src/a/one.rs",
+            "pub(super) struct One; mod inner { use super::One; }",
+        ),
         ("src/b.rs", "#[cfg(test)]\nmod tests { use crate::a::One; }"),
     ];
     assert_eq!(cycles_of(&files), [""; 0]);

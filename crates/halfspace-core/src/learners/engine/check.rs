@@ -62,7 +62,7 @@ fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
             }));
         }
     }
-    if task.holdout.is_some() || task_order(task, input) == Some(Order::Shuffled) {
+    if task.holdout.is_some() || task_order(task, input) == Ok(Some(Order::Shuffled)) {
         return check_numbered(input);
     }
     Ok(())

@@ -7,6 +7,7 @@ use crate::learners::engine::holdout::HoldoutPart;
 use crate::learners::engine::input::Input;
 use crate::learners::engine::outcome::{BestSeen, Recovery, RunOutcome, Termination, Training};
 use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::Kind;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::run_examples::RunExamples;
 use crate::learners::engine::run_state::RunState;
@@ -169,9 +170,12 @@ pub(crate) fn short_note(watch: &Watch) -> Option<String> {
 }
 
 /// The note that the run ended inside a batch.
-fn batch_note(train_loop: &TrainLoop<'_>) -> Option<String> {
+fn batch_note(train_loop: &mut TrainLoop<'_>) -> Option<String> {
+    let Kind::Online(rule) = train_loop.rule.kind() else {
+        return None;
+    };
+    let lacking = rule.as_batch()?.batch_remaining();
     let course = &train_loop.course;
-    let lacking = train_loop.rule.batch_remaining();
     (course.is_awaiting && lacking > 0).then(|| {
         let first = match course.counts.updates {
             0 => ", so the hypothesis is the initial hypothesis",

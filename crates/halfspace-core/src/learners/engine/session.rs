@@ -112,8 +112,8 @@ impl Session {
     /// An error if the learner needs the whole sample, or a stop condition has no meaning for a session.
     pub fn new(plan: SessionPlan) -> Result<Self, TaskError> {
         check(&plan)?;
-        let (rule, random) = built(&plan)?;
-        if !task::takes_stream(&plan.task, rule.order()) {
+        let (mut rule, random) = built(&plan)?;
+        if !task::takes_stream(&plan.task, rule.kind().order()) {
             let detail = "a session learns each example once; use the order cyclic";
             return Err(TaskError::NotOnLine(detail.to_owned()));
         }
@@ -223,7 +223,7 @@ impl Session {
             let mut row = 0;
             while row < block.rows() && self.end.is_none() {
                 let rows = row..block.rows();
-                let turn = self.course.turn(self.rule.as_mut(), run, &block, rows);
+                let turn = self.course.turn(self.rule.online(), run, &block, rows);
                 if run.stop.raised().is_some() {
                     return Err(LearnError::Interrupted);
                 }

@@ -34,7 +34,7 @@ pub(crate) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         return Ok(());
     }
     let field = "max_examples";
-    if !task_order(task, input).is_some_and(|order| takes_stream(task, order)) {
+    if !task_order(task, input).is_ok_and(|order| takes_stream(task, order)) {
         let detail = format!(
             "{name} in this order needs the whole sample; set a count for the generated data"
         );
@@ -175,7 +175,7 @@ fn check_pac(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         return Ok(());
     }
     let why = match (task_order(task, input), fresh(task, input)) {
-        (Some(Order::RandomMistake | Order::Search), _) => {
+        (Ok(Some(Order::RandomMistake) | None), _) => {
             "this order evaluates the whole sample before each mistake".into()
         }
         (_, Err(why)) => why,

@@ -94,17 +94,20 @@ pub(crate) fn holdout(task: &Task, input: Input<'_>) -> Option<Holdout> {
 
 /// Whether a rule of this order learns from examples that come only once. The shuffled order qualifies
 /// unless the client asked for an order.
-pub(crate) fn takes_stream(task: &Task, order: Order) -> bool {
+pub(crate) fn takes_stream(task: &Task, order: Option<Order>) -> bool {
     match order {
-        Order::Cyclic => true,
-        Order::Shuffled => !task.parameters.is_given("order"),
-        Order::RandomMistake | Order::Search => false,
+        Some(Order::Cyclic) => true,
+        Some(Order::Shuffled) => !task.parameters.is_given("order"),
+        Some(Order::RandomMistake) | None => false,
     }
 }
 
-/// The order of the task's rule before the first pass, if the rule can be built.
-pub(crate) fn task_order(task: &Task, input: Input<'_>) -> Option<Order> {
-    build(task, input).ok().map(|(rule, _)| rule.order())
+/// The order of the task's rule before the first pass. A search has none.
+///
+/// # Errors
+/// The reason why the rule cannot be built.
+pub(crate) fn task_order(task: &Task, input: Input<'_>) -> Result<Option<Order>, TaskError> {
+    build(task, input).map(|(mut rule, _)| rule.kind().order())
 }
 
 /// The number of examples of a pass, if a mark per example is affordable: at most 2^32 - 1.
@@ -116,8 +119,8 @@ pub(crate) fn numbered_examples(task: &Task, input: Input<'_>) -> Option<u64> {
 /// Estimates the memory in bytes that a run needs beyond its input.
 pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     let n = input.n() as u64;
-    let rule = build(task, input).ok().map(|(rule, _)| rule);
-    let order = rule.as_ref().map(|rule| rule.order());
+    let mut rule = build(task, input).ok().map(|(rule, _)| rule);
+    let order = rule.as_mut().and_then(|rule| rule.kind().order());
     let examples = input.examples().unwrap_or(0);
     let is_drawn = matches!(input, Input::Generated(_));
     let is_drawn_first = is_drawn && order != Some(Order::Cyclic);
@@ -131,7 +134,7 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
         Some(Order::Shuffled) => examples.saturating_mul(4),
         _ if is_parted => examples.saturating_mul(4),
         Some(Order::RandomMistake) => examples / 8,
-        Some(Order::Cyclic | Order::Search) | None => 0,
+        Some(Order::Cyclic) | None => 0,
     };
     let an_example = rule.map_or(0, |rule| rule.bytes_an_example());
     let noted = examples.saturating_mul(an_example);

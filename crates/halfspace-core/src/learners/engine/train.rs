@@ -97,7 +97,7 @@ fn learn<R>(
     finish: impl FnOnce(Reason, &mut TrainLoop<'_>, &RunExamples<'_>) -> Result<R, Interrupt>,
 ) -> Result<R, Interrupt> {
     let (mut rule, random) = task::build(task, input).expect("a checked task");
-    let needs_sample = rule.order() != Order::Cyclic && input.examples().is_some();
+    let needs_sample = rule.kind().order() != Some(Order::Cyclic) && input.examples().is_some();
     let materialised = match input {
         Input::Generated(plan) if needs_sample => {
             Some(Generated::materialise(plan.clone(), task.seed, run))
@@ -142,9 +142,9 @@ fn begin<'r>(
     let course = RunState {
         watch: stop_conditions::watch(task, input),
         trace: task.trace.then(Trace::default),
-        tested: match rule.order() {
-            Order::Cyclic | Order::Shuffled => Some(Tested::default()),
-            Order::RandomMistake | Order::Search => None,
+        tested: match rule.kind().order() {
+            Some(Order::Cyclic | Order::Shuffled) => Some(Tested::default()),
+            Some(Order::RandomMistake) | None => None,
         },
         ..RunState::new(stop_conditions::limits(task), random)
     };

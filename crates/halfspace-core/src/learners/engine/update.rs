@@ -7,13 +7,13 @@ pub enum Update {
     Changed,
     /// The hypothesis did not change.
     Unchanged,
-    /// The rule needs more examples first: see [`Rule::batch_remaining`].
+    /// A batch rule needs further examples first.
     Awaiting,
     /// The update cannot be applied. The text names the limit of the rule that was reached.
     Refused(&'static str),
 }
 
-/// The effect of several examples on a rule: see [`Rule::learn`].
+/// The effect of several examples on an on-line rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Learnt {
     /// The row after the last example that was read.

@@ -43,7 +43,7 @@ use crate::learners::engine::entry::{
 use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::Rule;
+use crate::learners::engine::rule::{Kind, OnlineRule, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::Update;
@@ -182,6 +182,10 @@ impl KernelWinnow {
 }
 
 impl Rule for KernelWinnow {
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
+    }
+
     fn grown_bytes(&self, mistakes: u64) -> u64 {
         self.weights.grown_bytes(mistakes)
     }
@@ -197,6 +201,40 @@ impl Rule for KernelWinnow {
         Ok(())
     }
 
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::KernelWinnow(self.weights.without_cancelled())
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.number(self.weights.support().len() as u64);
+        for example in self.weights.support() {
+            snapshot.number(i64::from(example.net).cast_unsigned());
+            snapshot.number(example.active.len() as u64);
+            snapshot.numbers(example.active.iter().map(|&feature| feature.into()));
+        }
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let (base, theta) = (self.weights.base(), self.weights.theta().clone());
+        let (n, most) = (self.weights.n(), self.weights.active_max());
+        let mut weights = KernelWinnowWeights::new(base, theta, n, most);
+        for _ in 0..snapshot.count()? {
+            let net = i32::try_from(snapshot.number()?.cast_signed()).map_err(|_| SnapshotError)?;
+            let count = snapshot.count()?;
+            let features = snapshot.numbers(count)?.into_iter().map(|feature| {
+                let feature = u32::try_from(feature).ok();
+                let feature = feature.filter(|&feature| (feature as usize) < n);
+                feature.ok_or(SnapshotError)
+            });
+            let features = features.collect::<Result<Vec<_>, _>>()?;
+            weights.add(&features, net).map_err(|_| SnapshotError)?;
+        }
+        self.weights = weights;
+        Ok(())
+    }
+}
+
+impl OnlineRule for KernelWinnow {
     fn first_mistake(
         &mut self,
         block: &Block<'_>,
@@ -235,38 +273,6 @@ impl Rule for KernelWinnow {
                 Update::Refused("the support has at most 1,000,000 examples and 2^28 bits")
             }
         }
-    }
-
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::KernelWinnow(self.weights.without_cancelled())
-    }
-
-    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
-        snapshot.number(self.weights.support().len() as u64);
-        for example in self.weights.support() {
-            snapshot.number(i64::from(example.net).cast_unsigned());
-            snapshot.number(example.active.len() as u64);
-            snapshot.numbers(example.active.iter().map(|&feature| feature.into()));
-        }
-    }
-
-    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
-        let (base, theta) = (self.weights.base(), self.weights.theta().clone());
-        let (n, most) = (self.weights.n(), self.weights.active_max());
-        let mut weights = KernelWinnowWeights::new(base, theta, n, most);
-        for _ in 0..snapshot.count()? {
-            let net = i32::try_from(snapshot.number()?.cast_signed()).map_err(|_| SnapshotError)?;
-            let count = snapshot.count()?;
-            let features = snapshot.numbers(count)?.into_iter().map(|feature| {
-                let feature = u32::try_from(feature).ok();
-                let feature = feature.filter(|&feature| (feature as usize) < n);
-                feature.ok_or(SnapshotError)
-            });
-            let features = features.collect::<Result<Vec<_>, _>>()?;
-            weights.add(&features, net).map_err(|_| SnapshotError)?;
-        }
-        self.weights = weights;
-        Ok(())
     }
 }
 

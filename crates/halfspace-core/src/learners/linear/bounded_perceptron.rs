@@ -56,7 +56,7 @@ use crate::learners::engine::parameters::{
 };
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
-use crate::learners::engine::rule::Rule;
+use crate::learners::engine::rule::{Kind, OnlineRule, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::update::Update;
@@ -229,6 +229,10 @@ impl BoundedPerceptron {
 }
 
 impl Rule for BoundedPerceptron {
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
+    }
+
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         let Hypothesis::Bounded(weights) = hypothesis else {
             return Err("this learner needs a model with bounded weights".into());
@@ -243,28 +247,6 @@ impl Rule for BoundedPerceptron {
         }
         self.weights = weights.clone();
         Ok(())
-    }
-
-    fn first_mistake(
-        &mut self,
-        block: &Block<'_>,
-        mut rows: Range<usize>,
-        _: &StopFlag,
-    ) -> Option<usize> {
-        rows.find(|&row| self.weights.decide(block, row).is_positive != block.is_positive(row))
-    }
-
-    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
-        if self.weights.is_inactive(block, row) {
-            self.met_unlearnable = true;
-            return Update::Unchanged;
-        }
-        let target = if block.is_positive(row) { 1.0 } else { 0.0 };
-        if self.weights.approach(block, row, target, self.eta) {
-            Update::Changed
-        } else {
-            Update::Unchanged
-        }
     }
 
     fn hypothesis(&self) -> Hypothesis {
@@ -311,6 +293,30 @@ impl Rule for BoundedPerceptron {
             respected: None,
             detail: Some(detail),
         }))
+    }
+}
+
+impl OnlineRule for BoundedPerceptron {
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
+        rows.find(|&row| self.weights.decide(block, row).is_positive != block.is_positive(row))
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        if self.weights.is_inactive(block, row) {
+            self.met_unlearnable = true;
+            return Update::Unchanged;
+        }
+        let target = if block.is_positive(row) { 1.0 } else { 0.0 };
+        if self.weights.approach(block, row, target, self.eta) {
+            Update::Changed
+        } else {
+            Update::Unchanged
+        }
     }
 }
 

@@ -38,7 +38,7 @@ use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace,
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
-use crate::learners::engine::rule::{Order, Rule};
+use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::StopRule;
@@ -141,30 +141,13 @@ impl ClippedPerceptron {
 }
 
 impl Rule for ClippedPerceptron {
-    fn order(&self) -> Order {
-        self.order
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
     }
 
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         self.states = HiddenStates::of(binary_weights(hypothesis)?);
         Ok(())
-    }
-
-    fn first_mistake(
-        &mut self,
-        block: &Block<'_>,
-        rows: Range<usize>,
-        _: &StopFlag,
-    ) -> Option<usize> {
-        let mistake = first_half_space_mistake(self.states.weights(), block, rows.clone());
-        self.present(mistake.unwrap_or(rows.end) - rows.start);
-        mistake
-    }
-
-    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
-        let update = self.states.follow(block, row);
-        self.present(1);
-        update
     }
 
     fn hypothesis(&self) -> Hypothesis {
@@ -186,6 +169,29 @@ impl Rule for ClippedPerceptron {
         self.resting = snapshot.number()?;
         self.random = snapshot.generator()?;
         Ok(())
+    }
+}
+
+impl OnlineRule for ClippedPerceptron {
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
+        let mistake = first_half_space_mistake(self.states.weights(), block, rows.clone());
+        self.present(mistake.unwrap_or(rows.end) - rows.start);
+        mistake
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        let update = self.states.follow(block, row);
+        self.present(1);
+        update
     }
 }
 

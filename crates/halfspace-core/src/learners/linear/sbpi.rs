@@ -45,7 +45,7 @@ use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace}
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
-use crate::learners::engine::rule::{Order, Rule};
+use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::StopRule;
@@ -147,13 +147,38 @@ impl Sbpi {
 }
 
 impl Rule for Sbpi {
-    fn order(&self) -> Order {
-        self.order
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
     }
 
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         self.states = HiddenStates::of(binary_weights(hypothesis)?);
         Ok(())
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::BinaryWeights(self.states.weights().clone())
+    }
+
+    fn remark(&self, reason: Reason, examples: u64) -> Option<String> {
+        planted::remark(self.states.n(), reason, examples)
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        self.states.snapshot(snapshot);
+        snapshot.generator(&self.random);
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.states.restore(snapshot)?;
+        self.random = snapshot.generator()?;
+        Ok(())
+    }
+}
+
+impl OnlineRule for Sbpi {
+    fn order(&self) -> Order {
+        self.order
     }
 
     fn first_mistake(
@@ -180,25 +205,6 @@ impl Rule for Sbpi {
 
     fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
         self.states.follow(block, row)
-    }
-
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::BinaryWeights(self.states.weights().clone())
-    }
-
-    fn remark(&self, reason: Reason, examples: u64) -> Option<String> {
-        planted::remark(self.states.n(), reason, examples)
-    }
-
-    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
-        self.states.snapshot(snapshot);
-        snapshot.generator(&self.random);
-    }
-
-    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
-        self.states.restore(snapshot)?;
-        self.random = snapshot.generator()?;
-        Ok(())
     }
 }
 

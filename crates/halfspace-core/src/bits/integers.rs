@@ -292,7 +292,7 @@ pub(super) mod plain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::{BitMatrix, SWITCH, last_word_mask, use_kernels};
+    use crate::bits::{BLOCK_ROWS, BitMatrix, SWITCH, WORD_BITS, last_word_mask, use_kernels};
     use proptest::prelude::*;
 
     prop_compose! {

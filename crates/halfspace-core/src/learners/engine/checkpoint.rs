@@ -212,21 +212,4 @@ mod tests {
         assert_eq!(reason(9), None);
         assert_eq!(number(Reason::Limit("restarts")), None);
     }
-
-    #[test]
-    fn places_go_on_whatever_the_sizes_of_the_blocks() {
-        let mut wrong = Wrong::default();
-        for (mask, rows) in [(0b101, 3), (u64::MAX, 64), (0, 1), (0b11, 60)] {
-            wrong.push(mask, rows);
-        }
-        assert_eq!(
-            (wrong.errors, wrong.places, wrong.masks.len()),
-            (68, 128, 2)
-        );
-        let mut snapshot = SnapshotWriter::default();
-        wrong.write(&mut snapshot);
-        let bytes = snapshot.finish();
-        let read = Wrong::read(&mut SnapshotReader::new(&bytes)).expect("what was written");
-        assert_eq!((read.masks, read.errors), (wrong.masks, wrong.errors));
-    }
 }

@@ -28,7 +28,7 @@ const SHORT_JOBS: usize = 30;
 /// checkpoints.
 const LIFE_MS_MAX: u64 = 1_500;
 
-/// All tables. While the rescuer is frozen too, no process has a reason to change their rows, except its own report that
+/// All tables. While the rescuer is frozen too, no process has a reason to change their rows, except the report that
 /// it is alive.
 const TABLES: &str = "SELECT table_name::text AS name FROM information_schema.tables \
      WHERE table_schema = 'public' ORDER BY table_name";

@@ -16,9 +16,9 @@
 //! Every block but the last has the same size, so that data larger than memory can be read by position.
 //!
 //! A *unit* is the least amount that is read at once. A unit is normally a block. If real rows have at least
-//! 64 features, each row is a unit, and so is the word of labels. A check follows each unit. The check is the CRC-64/NVME of the unit's bytes, combined with the header's check and the unit's number.
-//! The CRC finds every change within 64 consecutive bits. The combination finds a unit that stands in the
-//! place of another unit or in data with another header.
+//! 64 features, each row is a unit, and so is the word of labels. A check follows each unit: the CRC-64/NVME of the
+//! unit's bytes, combined with the header's check and the unit's number. The CRC finds every change within 64
+//! consecutive bits. The combination finds a unit in the place of another unit, or in data with another header.
 
 use std::io::{Read, Write};
 

@@ -84,6 +84,15 @@ impl Hypothesis {
         }
     }
 
+    /// Whether the hypothesis reads sparse rows. `is_zero` says that a feature that is not active counts as 0 if it is
+    /// read as a number.
+    pub fn takes_sparse(&self, is_zero: bool) -> bool {
+        match self {
+            Self::Linear(weights) => !weights.takes_real() || is_zero,
+            _ => false,
+        }
+    }
+
     /// Checks that all examples can be decided in bounded time. The number of features must match. The inner
     /// error states which limit the examples exceed.
     ///

@@ -111,7 +111,11 @@ pub fn decide_each(
 ) -> Result<(), Interrupt> {
     let shape = examples.shape();
     assert_eq!(hypothesis.n(), shape.n);
-    let mut stream = Presented::new(examples, Presentation::Labelled);
+    let presentation = match hypothesis.takes_sparse(shape.is_real || zero == 0.0) {
+        true => Presentation::LabelledSparse,
+        false => Presentation::Labelled,
+    };
+    let mut stream = Presented::new(examples, presentation);
     let count = shape.examples as u64;
     if let Some(parts) = Parts::of(&stream, hypothesis, count, stop) {
         decide_in_parts(hypothesis, &parts, zero, stop, see);

@@ -13,7 +13,7 @@
 use crate::bits::BitVector;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::sample::block::half_space_limits;
-use crate::learners::sample::data::{Data, Features, Labels};
+use crate::learners::sample::data::{Data, DenseFeatures, Labels};
 use crate::learners::sample::examples::{Examples, LabelKind};
 
 use super::box_certificate::{self, Exclusion, exclude_binary_weights};
@@ -112,7 +112,7 @@ pub fn check(examples: &dyn Examples, list: usize) -> Result<(), VersionSpaceErr
 /// Returns the interrupt if the run was suspended, the examples were unreadable, or memory ran out.
 ///
 /// # Panics
-/// Panics if [`check`] rejects the sample.
+/// Panics if [`check`] rejects the sample, or the sample is sparse.
 pub fn enumerate(data: &Data, list: usize, run: &Run) -> Result<Enumeration, Interrupt> {
     assert_eq!(check(data, list), Ok(()), "a checked sample");
     let n = data.n();
@@ -141,8 +141,8 @@ struct CodedExample {
 
 /// Returns the distinct constraints of a sample.
 fn constraints(data: &Data, run: &Run) -> Result<Vec<CodedExample>, Interrupt> {
-    let Features::Boolean(matrix) = data.features() else {
-        unreachable!("a checked sample is Boolean")
+    let Some(DenseFeatures::Boolean(matrix)) = data.dense() else {
+        unreachable!("a checked sample is Boolean and packed")
     };
     let n = data.n();
     let (used, unused) = (u32::MAX >> (32 - n), 64 - n);

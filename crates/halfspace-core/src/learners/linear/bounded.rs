@@ -105,6 +105,10 @@ fn for_each_active(block: &Block<'_>, row: usize, mut visit: impl FnMut(usize, f
                 .filter(|(_, x)| **x != 0.0 && **x != -1.0)
                 .for_each(|(j, &x)| visit(j, x));
         }
+        BlockFeatures::Sparse(rows) => {
+            let active = rows.row(row).entries().filter(|(_, x)| *x != -1.0);
+            active.for_each(|(j, x)| visit(j, x));
+        }
         BlockFeatures::Boolean(bits) => {
             for index in 0..bits.words_per_row() {
                 let mut word = bits.word(index, row);

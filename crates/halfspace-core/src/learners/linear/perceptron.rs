@@ -151,7 +151,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         real: true,
     },
     reading: "signed or unsigned",
-    presentation: Presentation::Labelled,
+    presentation: Presentation::LabelledSparse,
     on_line: true,
     pace: Pace::Steady,
     confidence_rules: &[],

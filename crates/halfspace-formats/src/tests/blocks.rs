@@ -199,16 +199,14 @@ fn the_digest_is_the_documented_one() {
     let data = read(Format::Libsvm, "1 1:1 66:1\n-1 2:1\n")
         .expect("good")
         .data;
-    let mut bytes = b"halfspace-data-1".to_vec();
+    let mut bytes = b"halfspace-data-2".to_vec();
     bytes.extend([0, 1]);
-    for long in [66, 2, 1, 2] {
+    for long in [66, 2] {
         bytes.extend(u64::to_le_bytes(long));
     }
-    bytes.push(1);
-    for long in [2, 0] {
-        bytes.extend(u64::to_le_bytes(long));
-    }
-    bytes.push(0);
+    // The first row has the features 0 and 65 and the label +1, the second row has feature 1.
+    bytes.extend([1, 2, 0, 0, 0, 0, 0, 0, 0, 65, 0, 0, 0, 1]);
+    bytes.extend([1, 1, 0, 0, 0, 1, 0, 0, 0, 0]);
     let expected: [u8; 32] = Sha256::digest(&bytes).into();
     assert_eq!(digest(&data), expected);
 }

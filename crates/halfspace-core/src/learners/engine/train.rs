@@ -126,7 +126,7 @@ fn learn<R>(
     train_loop.keeps_best = keeps_best;
     let reason = match &mut examples {
         ShownExamples::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
-        ShownExamples::AtRest(sample) => train_loop.run_sample(sample)?,
+        ShownExamples::AtRest(sample) => train_loop.run_sample(&mut **sample)?,
     };
     finish(reason, &mut train_loop, &source)
 }

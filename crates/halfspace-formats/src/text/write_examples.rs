@@ -11,35 +11,22 @@ use serde_json::Number;
 use halfspace_core::bits::{BitVector, SparseRow, words_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
-use crate::formats::Format;
-
 /// Format of written examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextFormat {
     /// Items of a JSON list.
     Json,
-    /// See [`Format::Ndjson`].
+    /// See [`Format::Ndjson`](crate::Format::Ndjson).
     Ndjson,
-    /// See [`Format::Csv`].
+    /// See [`Format::Csv`](crate::Format::Csv).
     Csv,
-    /// See [`Format::Libsvm`].
+    /// See [`Format::Libsvm`](crate::Format::Libsvm).
     Libsvm,
 }
 
 impl TextFormat {
     /// All text formats.
     pub const ALL: [Self; 4] = [Self::Json, Self::Ndjson, Self::Csv, Self::Libsvm];
-
-    /// Returns the media type of the format.
-    pub fn media_type(self) -> &'static str {
-        let format = match self {
-            Self::Json => Format::Json,
-            Self::Ndjson => Format::Ndjson,
-            Self::Csv => Format::Csv,
-            Self::Libsvm => Format::Libsvm,
-        };
-        format.media_type()
-    }
 }
 
 /// Writes examples as text. JSON text is the items of a list without its brackets. The result is `None` if
@@ -225,7 +212,7 @@ fn push_libsvm(text: &mut String, values: &Values, label: Label) -> std::fmt::Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LabelsColumn, Options, Parsed, UnlabelledMeans, parse};
+    use crate::{Format, LabelsColumn, Options, Parsed, UnlabelledMeans, parse};
 
     fn read(format: Format, text: &str, options: &Options) -> Parsed {
         parse(format, text.as_bytes(), options).unwrap_or_else(|error| panic!("{text}: {error}"))

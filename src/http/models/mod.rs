@@ -11,7 +11,6 @@ pub mod import;
 pub mod predict;
 pub mod predictions_text;
 pub mod receipt;
-pub mod time_limit;
 pub mod weights;
 
 use axum::extract::State;

@@ -17,7 +17,7 @@ use tokio::task::JoinError;
 
 use crate::records::dataset::Repetitions;
 use crate::records::{DataFacts, Dataset, DatasetId, DatasetSummary, KeyClaim, Names, Owner};
-use crate::storage::blobs::BlobWriter;
+use crate::storage::blobs::writer::BlobWriter;
 use crate::storage::{Blobs, DeleteDatasetOutcome, StoreError};
 
 use super::begun_dataset::BegunDataset;

@@ -8,11 +8,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgPool};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::connect::admitted;
+use super::connect::{admitted, pool_of};
 
 /// Time before the first ping of a slow statement, and between two pings.
 const SLOW: Duration = Duration::from_millis(300);
@@ -31,10 +32,10 @@ pub(in crate::storage) struct Pulse {
 }
 
 impl Pulse {
-    /// Pings by a pool of one connection.
-    pub(super) fn of(pool: PgPool) -> Self {
+    /// Pings by a connection of its own.
+    pub(super) fn of(options: PgConnectOptions) -> Self {
         Self {
-            pool,
+            pool: pool_of(1, options),
             answered_at: Arc::default(),
         }
     }

@@ -8,7 +8,7 @@ use super::super::history::{self, Facts};
 use super::super::lease::{Fenced, Lease};
 use super::Store;
 use super::database::{Transaction, statement};
-use super::queue::{fence, fenced};
+use super::rows::{fence, fenced};
 use crate::records::JobId;
 
 impl Store {

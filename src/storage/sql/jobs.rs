@@ -7,12 +7,11 @@ use super::super::history::{self, Facts};
 use super::super::lease::{DeleteOutcome, Lease, Swept, WorkerId};
 use super::super::quota::Usage;
 use super::super::terms::JobFilter;
-use super::claims::SPEC_SCHEMA;
 use super::database::{Transaction, statement};
 use super::digests::{JOB, JOB_END, TRACE};
 use super::events::{self, NewEvent};
-use super::rows::{job_columns, shown_status};
-use super::{Store, callbacks, datasets, idempotency, models, rows, shares, subjobs, usage};
+use super::rows::{SPEC_SCHEMA, job_columns, shown_status};
+use super::{Store, callbacks, datasets, idempotency, models, rows, shares, usage};
 use crate::records::id::JobKind;
 use crate::records::{
     Job, JobId, JobTree, KeyClaim, Model, ModelId, Owner, Page, Slice, Status, Timestamp,
@@ -326,9 +325,16 @@ fn demand(job: &Job, fits: bool) -> Result<()> {
     )))
 }
 
+pub(super) fn lineage_columns(lineage: JobTree) -> (Option<String>, Option<i64>) {
+    match lineage {
+        JobTree::Subjob { parent, index } => (Some(parent.to_string()), Some(index.into())),
+        JobTree::Single | JobTree::Parent { .. } => (None, None),
+    }
+}
+
 /// The digest of a client's request for a job.
 pub(super) fn digest(job: &Job) -> Result<Vec<u8>> {
-    let (parent, subjob) = subjobs::lineage_columns(job.lineage);
+    let (parent, subjob) = lineage_columns(job.lineage);
     // Subjobs are stored without these columns.
     let own = |text: Option<_>| text.filter(|_| parent.is_none()).into();
     let (name, data_key) = (own(job.name.as_deref()), own(job.data_key.as_deref()));

@@ -15,6 +15,7 @@ mod claims;
 pub(super) mod database;
 mod datasets;
 mod digests;
+mod ends;
 pub(super) mod errors;
 mod events;
 #[cfg(test)]
@@ -39,9 +40,11 @@ mod waiting;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::blobs::{BlobWriter, Blobs};
+use super::blobs::Blobs;
+use super::blobs::writer::BlobWriter;
+use super::error::{Result, StoreError};
+use super::quota::Quotas;
 use super::reserve::Reserve;
-use super::{Quotas, Result, StoreError};
 
 use database::{Database, statement};
 

@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use super::super::error::Result;
 use super::super::error::StoreError;
-use super::database::Row;
+use super::super::lease::Lease;
+use super::database::{Row, Statement, statement};
 use super::digests::{DATASET, DATASET_NAMES, JOB, JOB_END, MODEL, MODEL_DOCUMENT};
 use crate::records::dataset::Repetitions;
 use crate::records::id::Kind;
@@ -26,6 +27,28 @@ macro_rules! is_unwanted {
     };
 }
 pub(super) use is_unwanted;
+
+/// The conditions of the fence, on the first four parameters. A macro for the reason given at
+/// [`job_columns`].
+macro_rules! fence {
+    () => {
+        " WHERE id = $1 AND status = 'running' AND lease_owner = $2 AND attempt = $3 \
+         AND claims = $4 "
+    };
+}
+pub(super) use fence;
+
+/// A statement whose first four parameters identify the lease.
+pub(super) fn fenced(text: &'static str, lease: &Lease) -> Statement {
+    statement(text)
+        .bind(lease.job.to_string())
+        .bind(lease.worker.as_str())
+        .bind(lease.attempt)
+        .bind(lease.claim)
+}
+
+/// The schema of the requests that this program stores, and the newest that it reads. The condition of a claim repeats the number.
+pub(super) const SPEC_SCHEMA: i64 = 1;
 
 /// The columns of a job that [`job`] reads. A macro because statements must be literals, so that the compiler
 /// proves that they contain no foreign text.

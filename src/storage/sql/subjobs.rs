@@ -12,9 +12,9 @@ use super::super::history;
 use super::super::lease::CancelOutcome;
 use super::super::quota::Usage;
 use super::database::{Row, SqlValue, Statement, Transaction, statement};
+use super::ends::{UnfinishedEnd, end_row};
 use super::events::{self, NewEvent};
-use super::queue::{self, UnfinishedEnd};
-use super::{Store, claims, idempotency, jobs, rows, shares, usage};
+use super::{Store, idempotency, jobs, rows, shares, usage};
 use crate::records::{
     Job, JobError, JobId, JobTree, KeyClaim, Owner, Progress, Status, SubjobOutcome, Timestamp,
 };
@@ -124,7 +124,7 @@ async fn insert_some(transaction: &mut Transaction, subjobs: &[Job]) -> Result<(
 }
 
 fn row_of(job: &Job) -> Result<[SqlValue; 23]> {
-    let (parent, subjob) = lineage_columns(job.lineage);
+    let (parent, subjob) = jobs::lineage_columns(job.lineage);
     Ok([
         job.id.to_string().into(),
         job.owner.as_str().into(),
@@ -147,16 +147,9 @@ fn row_of(job: &Job) -> Result<[SqlValue; 23]> {
         job.demand.level(0.0).into(),
         jobs::stored_seconds(job).into(),
         rows::signed(job.demand.memory_bytes)?.into(),
-        claims::SPEC_SCHEMA.into(),
+        rows::SPEC_SCHEMA.into(),
         job.trace_parent.map(|parent| parent.to_string()).into(),
     ])
-}
-
-pub(super) fn lineage_columns(lineage: JobTree) -> (Option<String>, Option<i64>) {
-    match lineage {
-        JobTree::Subjob { parent, index } => (Some(parent.to_string()), Some(index.into())),
-        JobTree::Single | JobTree::Parent { .. } => (None, None),
-    }
 }
 
 /// Records that a parent runs if this claim of a subjob is the first.
@@ -219,7 +212,7 @@ pub(super) async fn ended(transaction: &mut Transaction, ended: &EndedSubjob<'_>
                 error: Some(error),
                 attempt: 0,
             };
-            queue::end_row(transaction, parent.id, ending, ended.at).await?;
+            end_row(transaction, parent.id, ending, ended.at).await?;
             Ok(())
         }
     }
@@ -366,7 +359,7 @@ impl Parent {
             error: None,
             attempt: 0,
         };
-        let ended = queue::end_row(transaction, self.id, ending, now).await?;
+        let ended = end_row(transaction, self.id, ending, now).await?;
         Ok(Some(ended))
     }
 }

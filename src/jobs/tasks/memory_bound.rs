@@ -80,6 +80,7 @@ fn whole_bytes(input: Input<'_>) -> u64 {
                     .and_then(|count| usize::try_from(count).ok())
                     .unwrap_or(0),
                 is_real: false,
+                entries: None,
                 labels: LabelKind::Labelled,
             };
             shape.memory_bytes()

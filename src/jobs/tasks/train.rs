@@ -19,7 +19,7 @@ use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::reason::Reason;
 use halfspace_core::learners::engine::run::{Interrupt, Run, RunLimits};
 use halfspace_core::learners::engine::stopping::{Sampling, StopRule};
-use halfspace_core::learners::engine::task::{self, Task};
+use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train_from;
 use halfspace_core::theory::directed_drift::expected_examples_log2;
 use halfspace_formats::GeneratedSpec;

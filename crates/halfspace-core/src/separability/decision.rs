@@ -115,7 +115,7 @@ pub fn check(examples: &dyn Examples) -> Result<(), SampleError> {
 /// Returns the interrupt if the run was suspended, the examples were unreadable, or memory ran out.
 ///
 /// # Panics
-/// Panics if [`check`] rejects the sample, or the sample is sparse.
+/// Panics if [`check`] rejects the sample.
 pub fn decide(
     data: &Data,
     question: &SeparabilityQuestion,

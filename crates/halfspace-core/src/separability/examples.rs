@@ -38,9 +38,6 @@ impl<'a> SignedExamples<'a> {
     ///
     /// # Errors
     /// Returns the interrupt if the run stops during the pass over the real values.
-    ///
-    /// # Panics
-    /// Panics if the sample is sparse.
     pub fn new(
         data: &'a Data,
         reading: Reading,
@@ -48,8 +45,8 @@ impl<'a> SignedExamples<'a> {
         run: &Run,
     ) -> Result<Self, Interrupt> {
         let mut lowest = 0;
-        let features = data.dense().expect("packed examples");
-        if let DenseFeatures::Real(matrix) = features {
+        let features = data.features().packed();
+        if let DenseFeatures::Real(matrix) = &features {
             for row in 0..matrix.rows() {
                 look(run)?;
                 let exponents = matrix.row(row).iter().filter(|value| **value != 0.0);
@@ -71,8 +68,8 @@ impl<'a> SignedExamples<'a> {
     }
 
     /// Returns the features of the sample.
-    pub fn features(&self) -> DenseFeatures<'a> {
-        self.features
+    pub fn features(&self) -> &DenseFeatures<'a> {
+        &self.features
     }
 
     /// Returns whether the last coordinate is the bias.
@@ -108,7 +105,7 @@ impl<'a> SignedExamples<'a> {
     /// Replaces the contents of `out` by the unscaled vector of example `index`.
     pub fn values(&self, index: usize, out: &mut Vec<f64>) {
         out.clear();
-        match self.features {
+        match &self.features {
             DenseFeatures::Boolean(matrix) => {
                 let row = matrix.row(index);
                 out.extend((0..row.n()).map(|j| self.reading.value(row.get(j))));
@@ -126,7 +123,7 @@ impl<'a> SignedExamples<'a> {
     /// Returns the exact vector of example `index` times 2^shift.
     pub fn column(&self, index: usize) -> IntegerExample {
         let is_negative = self.is_negative(index);
-        match self.features {
+        match &self.features {
             DenseFeatures::Boolean(matrix) => {
                 let row = matrix.row(index);
                 let (mut ones, mut others): (Vec<u32>, Vec<u32>) =
@@ -191,8 +188,8 @@ impl<'a> SignedExamples<'a> {
     fn machine_weights(
         &self,
         weights: &[BigInt],
-    ) -> Option<(&'a crate::bits::BitMatrix, IntegerWeights)> {
-        let DenseFeatures::Boolean(matrix) = self.features else {
+    ) -> Option<(&crate::bits::BitMatrix, IntegerWeights)> {
+        let DenseFeatures::Boolean(matrix) = &self.features else {
             return None;
         };
         let fits = |w: &BigInt| {

@@ -104,7 +104,7 @@ pub struct NovikoffBound {
 /// Returns the interrupt if the run was suspended, the examples were unreadable, or memory ran out.
 ///
 /// # Panics
-/// Panics if [`check`] rejects the sample, or the sample is sparse.
+/// Panics if [`check`] rejects the sample.
 pub fn solve(
     data: &Data,
     bias: bool,

@@ -112,7 +112,7 @@ pub fn check(examples: &dyn Examples, list: usize) -> Result<(), VersionSpaceErr
 /// Returns the interrupt if the run was suspended, the examples were unreadable, or memory ran out.
 ///
 /// # Panics
-/// Panics if [`check`] rejects the sample, or the sample is sparse.
+/// Panics if [`check`] rejects the sample.
 pub fn enumerate(data: &Data, list: usize, run: &Run) -> Result<Enumeration, Interrupt> {
     assert_eq!(check(data, list), Ok(()), "a checked sample");
     let n = data.n();
@@ -141,8 +141,8 @@ struct CodedExample {
 
 /// Returns the distinct constraints of a sample.
 fn constraints(data: &Data, run: &Run) -> Result<Vec<CodedExample>, Interrupt> {
-    let Some(DenseFeatures::Boolean(matrix)) = data.dense() else {
-        unreachable!("a checked sample is Boolean and packed")
+    let DenseFeatures::Boolean(matrix) = data.features().packed() else {
+        unreachable!("a checked sample is Boolean")
     };
     let n = data.n();
     let (used, unused) = (u32::MAX >> (32 - n), 64 - n);

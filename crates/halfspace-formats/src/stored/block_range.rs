@@ -253,8 +253,8 @@ mod tests {
 
     /// Rows and labels one by one as text, to compare a part with the whole.
     fn spelled(data: &Data) -> Vec<(String, Option<bool>)> {
-        let packed = data.packed();
-        let row = |row: usize| match packed.dense().expect("packed") {
+        let packed = data.features().packed();
+        let row = |row: usize| match &packed {
             DenseFeatures::Boolean(matrix) => matrix.row(row).to_bit_string(),
             DenseFeatures::Real(matrix) => format!("{:?}", matrix.row(row)),
         };

@@ -142,7 +142,8 @@ impl<'o> ObjectRows<'o> {
                 self.cells.resize(count, Cell::default());
                 let names = Some(names);
                 let spool = self.spool.take();
-                let begun = TableBuilder::new(self.options, names, count, None, spool, self.preview)?;
+                let begun =
+                    TableBuilder::new(self.options, names, count, None, spool, self.preview)?;
                 none.insert(begun)
             }
         };

@@ -16,8 +16,8 @@ use super::encoding::{
 };
 use super::label_scan::{LabelScan, ReadLabels};
 use super::options::{Numbers, Unknown};
-use super::preview::Preview;
 use super::plain_rows::{PlainRows, low_values, plain_row, set_row};
+use super::preview::Preview;
 use super::scan::TableScan;
 use super::stage::Stage;
 use crate::building::parsed_rows::ParsedRows;
@@ -150,8 +150,7 @@ impl<'o> TableBuilder<'o> {
             Stage::Scan(_) => true,
             Stage::Encoded(..) | Stage::Refused => false,
         };
-        let is_direct =
-            is_direct && self.preview.is_none() && self.missing_words.is_empty();
+        let is_direct = is_direct && self.preview.is_none() && self.missing_words.is_empty();
         self.table.label_place().filter(|_| is_direct)
     }
 

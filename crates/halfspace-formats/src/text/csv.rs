@@ -84,7 +84,8 @@ fn parse_delimited(
                     .map_err(|(at, fault)| placed((fields.start(at), fault)))?;
                 let is_header = names.is_some();
                 let spool = spool.take().flatten();
-                let begun = TableBuilder::new(options, names, columns, Some(start), spool, preview)?;
+                let begun =
+                    TableBuilder::new(options, names, columns, Some(start), spool, preview)?;
                 let begun = none.insert((begun, columns));
                 if is_header {
                     continue;

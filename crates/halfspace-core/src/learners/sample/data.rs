@@ -73,6 +73,29 @@ impl Features {
         }
     }
 
+    /// The features in a dense form. Sparse ones take `n` bits or values for each example there.
+    pub fn packed(&self) -> DenseFeatures<'_> {
+        let sparse = match self {
+            Self::Boolean(matrix) => return DenseFeatures::Boolean(Cow::Borrowed(matrix)),
+            Self::Real(matrix) => return DenseFeatures::Real(Cow::Borrowed(matrix)),
+            Self::Sparse(matrix) => matrix,
+        };
+        let (n, rows) = (sparse.n(), 0..sparse.rows());
+        if sparse.is_real() {
+            let mut values = vec![0.0; n * sparse.rows()];
+            for (row, values) in rows.zip(values.chunks_mut(n)) {
+                sparse.row(row).spread(values);
+            }
+            return DenseFeatures::Real(Cow::Owned(RealMatrix::from_values(n, values)));
+        }
+        let (mut matrix, mut words) = (BitMatrix::new(n), vec![0; words_for(n)]);
+        for row in rows {
+            sparse.row(row).pack(&mut words);
+            matrix.push_row(&words);
+        }
+        DenseFeatures::Boolean(Cow::Owned(matrix))
+    }
+
     /// Number of examples.
     pub fn rows(&self) -> usize {
         match self {
@@ -84,12 +107,12 @@ impl Features {
 }
 
 /// Features in a dense form.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum DenseFeatures<'a> {
     /// Two-valued features.
-    Boolean(&'a BitMatrix),
+    Boolean(Cow<'a, BitMatrix>),
     /// Features that are real by definition.
-    Real(&'a RealMatrix),
+    Real(Cow<'a, RealMatrix>),
 }
 
 /// Labels of all examples.
@@ -137,38 +160,6 @@ impl Data {
     /// Features of all examples.
     pub fn features(&self) -> &Features {
         &self.features
-    }
-
-    /// Features of all examples in a dense form. None if they are sparse: see [`Self::packed`].
-    pub fn dense(&self) -> Option<DenseFeatures<'_>> {
-        match &self.features {
-            Features::Boolean(matrix) => Some(DenseFeatures::Boolean(matrix)),
-            Features::Real(matrix) => Some(DenseFeatures::Real(matrix)),
-            Features::Sparse(_) => None,
-        }
-    }
-
-    /// The same examples in a dense form, which takes `n` bits or values for each of them.
-    pub fn packed(&self) -> Cow<'_, Self> {
-        let Features::Sparse(sparse) = &self.features else {
-            return Cow::Borrowed(self);
-        };
-        let (n, rows) = (sparse.n(), 0..sparse.rows());
-        let features = if sparse.is_real() {
-            let mut values = vec![0.0; n * sparse.rows()];
-            for (row, values) in rows.zip(values.chunks_mut(n)) {
-                sparse.row(row).spread(values);
-            }
-            Features::Real(RealMatrix::from_values(n, values))
-        } else {
-            let (mut matrix, mut words) = (BitMatrix::new(n), vec![0; words_for(n)]);
-            for row in rows {
-                sparse.row(row).pack(&mut words);
-                matrix.push_row(&words);
-            }
-            Features::Boolean(matrix)
-        };
-        Cow::Owned(Self::new(features, self.labels.clone()))
     }
 
     /// Labels of all examples.

@@ -8,9 +8,17 @@ use crate::json::data_forms::DataForm;
 use crate::options::Options;
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
+use crate::tables::preview::Preview;
+use crate::text::write_examples::TextFormat;
 
-/// Reads a whole body of one format. Examples beyond the memory budget go to the spool, if there is one.
-type Parse = fn(&mut dyn Read, &Options, Option<Spool>) -> Result<Parsed<ParsedRows>, FormatError>;
+/// Reads a whole body of one format. Examples beyond the memory budget go to the spool, if there is one. A preview sees
+/// the rows of a table.
+type Parse = fn(
+    &mut dyn Read,
+    &Options,
+    Option<Spool>,
+    Option<&Preview>,
+) -> Result<Parsed<ParsedRows>, FormatError>;
 
 /// A format with its reader.
 struct FormatEntry {
@@ -194,6 +202,19 @@ impl Format {
     }
 }
 
+impl TextFormat {
+    /// Returns the media type of the format.
+    pub fn media_type(self) -> &'static str {
+        let format = match self {
+            Self::Json => Format::Json,
+            Self::Ndjson => Format::Ndjson,
+            Self::Csv => Format::Csv,
+            Self::Libsvm => Format::Libsvm,
+        };
+        format.media_type()
+    }
+}
+
 /// Reads a body as data: examples or, in JSON, also a specification of generated data or the id of a dataset.
 ///
 /// # Errors
@@ -220,7 +241,7 @@ pub fn parse(
     mut reader: impl Read,
     options: &Options,
 ) -> Result<Parsed, FormatError> {
-    let parsed = (format.entry().parse)(&mut reader, options, None)?;
+    let parsed = (format.entry().parse)(&mut reader, options, None, None)?;
     Ok(parsed.in_memory())
 }
 
@@ -235,5 +256,19 @@ pub fn gather(
     options: &Options,
     spool: Spool,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    (format.entry().parse)(&mut reader, options, Some(spool))
+    (format.entry().parse)(&mut reader, options, Some(spool), None)
+}
+
+/// Reads a body of examples like [`gather`], and shows its content to the preview.
+///
+/// # Errors
+/// As for [`gather`].
+pub fn gather_shown(
+    format: Format,
+    mut reader: impl Read,
+    options: &Options,
+    spool: Option<Spool>,
+    preview: &Preview,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    (format.entry().parse)(&mut reader, options, spool, Some(preview))
 }

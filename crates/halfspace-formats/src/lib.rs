@@ -59,7 +59,7 @@ pub use building::store_pass::{Stored, storing_bytes};
 pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use error::{FormatError, FormatErrorKind, Place};
 pub use extent::{Extent, extent};
-pub use formats::{Format, gather, parse, read};
+pub use formats::{Format, gather, gather_shown, parse, read};
 pub use halfspace_core::learners::engine::assume::Assume;
 pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounts};
 pub use json::data_forms::DataForm;
@@ -80,15 +80,12 @@ pub use stored::spool::{NotReserved, Spool, SpoolFile};
 pub use stored::stored_examples::{Buffers, StoredExamples};
 pub use tables::cell::DecimalMark;
 pub use tables::encoding::{
-    ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, StatedColumn,
-    StatedLabel, TableEncoding,
+    ColumnEncoding, ColumnKind, IgnoredColumn, KindName, LabelEncoding, Missing, MissingCells,
+    StatedColumn, StatedLabel, TableEncoding,
 };
-pub use tables::options::{
-    BINS_DEFAULT, BINS_MAX, KindName, Missing, Numbers, TableOptions, Unknown,
-};
-pub use tables::preview::{
-    ColumnRole, LabelCount, PREVIEW_COLUMNS_MAX, Preview, PreviewColumn, Previewed,
-};
+pub use tables::label_scan::LabelCount;
+pub use tables::options::{BINS_DEFAULT, BINS_MAX, Numbers, TableOptions, Unknown};
+pub use tables::preview::{ColumnRole, PREVIEW_COLUMNS_MAX, Preview, PreviewColumn, Previewed};
 pub use text::line_steps::{LineStep, LineSteps};
 pub use text::ndjson::{NdjsonPortions, Portion, Supply};
 pub use text::write_examples::{TextFormat, push_csv_line, write_csv_header, write_examples};

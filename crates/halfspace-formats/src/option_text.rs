@@ -8,7 +8,8 @@ use std::str::FromStr;
 use crate::options::BitOrder;
 use crate::options::{Header, LabelsColumn, Options};
 use crate::tables::cell::DecimalMark;
-use crate::tables::options::{BINS_MAX, KindName, Missing, Numbers, Unknown};
+use crate::tables::encoding::{KindName, Missing};
+use crate::tables::options::{BINS_MAX, Numbers, Unknown};
 
 /// The names of all options of data.
 pub const OPTION_NAMES: [&str; 15] = [

@@ -7,7 +7,6 @@ use crate::building::classes::LabelRule;
 use crate::error::{Fault, FormatErrorKind};
 use crate::stored::header::RowsKind;
 use crate::tables::options::TableOptions;
-use crate::tables::preview::Preview;
 
 /// Position of the label of an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,8 +126,6 @@ pub struct Options {
     pub assume: Option<Assume>,
     /// Limits of the read.
     pub limits: ParseLimits,
-    /// Preview that the reader fills.
-    pub preview: Option<Preview>,
 }
 
 impl Options {

@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 use serde_json::{Value, json};
 
 use crate::examples::Example;
-use crate::learners::{Learner, Setup};
+use crate::learner::{Learner, Setup};
 
 pub struct KernelPerceptron {
     n: usize,

@@ -1,55 +1,13 @@
-//! The learners by their definitions, one example at a time: perceptron, bounded perceptron and Directed Drift.
+//! The list of learners, and three of them by their definitions, one example at a time: perceptron, bounded perceptron
+//! and Directed Drift.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::examples::Example;
 use crate::kernels::KernelPerceptron;
+use crate::learner::{Learner, Setup};
 use crate::random::Draws;
 use crate::winnow::{KernelWinnow, Winnow};
-
-/// A learner that changes its state only on mistakes.
-pub trait Learner {
-    /// Whether the prediction for an example is +1.
-    fn is_positive(&self, example: &Example) -> bool;
-
-    /// Learns from a mistaken example with this label.
-    fn learn(&mut self, example: &Example, is_positive: bool);
-
-    /// Turns the state into the answered hypothesis.
-    fn finish(&mut self) {}
-
-    /// The document of the hypothesis.
-    fn hypothesis(&self) -> Value;
-}
-
-/// The description of a run that a learner begins with.
-pub struct Setup<'a> {
-    pub params: &'a Map<String, Value>,
-    pub n: usize,
-    pub is_real: bool,
-    pub seed: u64,
-}
-
-impl Setup<'_> {
-    /// The first hypothesis must be the learner's own one.
-    fn check_initial(&self, default: Option<f64>) -> Result<(), String> {
-        let initial = self.params.get("initial");
-        if initial.map(Value::as_f64) == default.map(Some) {
-            return Ok(());
-        }
-        Err("params.initial is not the default of the learner".to_owned())
-    }
-
-    pub fn number(&self, name: &str) -> Result<f64, String> {
-        let value = self.params.get(name).and_then(Value::as_f64);
-        value.ok_or_else(|| format!("params.{name} is not a number"))
-    }
-
-    pub fn flag(&self, name: &str) -> Result<bool, String> {
-        let value = self.params.get(name).and_then(Value::as_bool);
-        value.ok_or_else(|| format!("params.{name} is not a flag"))
-    }
-}
 
 /// The learner of this name.
 pub fn learner(name: &str, setup: &Setup<'_>) -> Result<Box<dyn Learner>, String> {

@@ -11,6 +11,7 @@
 
 mod examples;
 mod kernels;
+mod learner;
 mod learners;
 mod random;
 mod receipt;

@@ -4,7 +4,8 @@ use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::digest;
 
 use crate::examples::{Example, example, is_positive, is_real};
-use crate::learners::{Learner, Setup, learner};
+use crate::learner::{Learner, Setup};
+use crate::learners::learner;
 use crate::random::{Orders, split};
 use crate::receipt::{DataSource, GENERATOR, Receipt, VERSION, document_sha256};
 

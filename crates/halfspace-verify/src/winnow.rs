@@ -6,7 +6,7 @@ use num_bigint::BigUint;
 use serde_json::{Value, json};
 
 use crate::examples::Example;
-use crate::learners::{Learner, Setup};
+use crate::learner::{Learner, Setup};
 
 /// Largest number of active features of an example.
 const ACTIVE_MAX: u64 = 24;

@@ -193,7 +193,7 @@ async fn read_rows(
     let pointer = pointer.to_owned();
     let parse = move || -> Result<(Parsed, String), Problem> {
         let parsed = rows
-            .parse(&options)
+            .parse(&options, None)
             .map_err(|error| error.under(&pointer))?;
         let sha256 = hex::encode(digest(&parsed.data));
         Ok((parsed, sha256))

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
     self, Assume, DataForm, Format, FormatError, FormatErrorKind, LabelRule, LabelsKind,
-    NotReserved, Parsed, ParsedRows, Place, Preview, Spool, json,
+    NotReserved, Parsed, ParsedRows, Place, Preview, Spool, gather_shown, json,
 };
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -164,8 +164,8 @@ async fn read_lines(
     })?;
     // Checked before spooling, so that one upload does not take the rest of a full disk from others.
     app.jobs.store().ensure_space().await?;
-    let mut options = data.resolve(app, owner).await?;
-    options.preview = purpose.preview();
+    let options = data.resolve(app, owner).await?;
+    let preview = purpose.preview();
     let (format, effort, assume) = (body.format, body.effort(options.n), options.assume);
     let scratch = app.scratch.clone();
     let ratio = StoredRatio::new(app, body.sent_bytes());
@@ -181,12 +181,15 @@ async fn read_lines(
         Purpose::Preview(_) => spool,
     };
     let read = body.read_held(app, effort, move |reader| {
-        let gathered = halfspace_formats::gather(format, reader, &options, spool);
+        let gathered = match &preview {
+            None => halfspace_formats::gather(format, reader, &options, spool),
+            Some(preview) => gather_shown(format, reader, &options, Some(spool), preview),
+        };
         match &gathered {
             Err(error) if error.kind == FormatErrorKind::NotReserved => Err(reserved
                 .refusal()
                 .map_or_else(|| ratio.problem(), Problem::from)),
-            _ => outcome(gathered, options.preview.as_ref(), ""),
+            _ => outcome(gathered, preview.as_ref(), ""),
         }
     });
     let (parsed, permit) = read.await?;
@@ -297,9 +300,12 @@ async fn read_json(
     })?;
     let (parsed, assume) = match data {
         DataForm::Rows(rows) => {
-            let mut options = row_options(app, owner, &rows, data_at).await?;
-            options.preview = purpose.preview();
-            let parse = move || outcome(rows.parse(&options), options.preview.as_ref(), data_at);
+            let options = row_options(app, owner, &rows, data_at).await?;
+            let preview = purpose.preview();
+            let parse = move || {
+                let preview = preview.as_ref();
+                outcome(rows.parse(&options, preview), preview, data_at)
+            };
             let (parsed, grant) = body::make_examples(app, parse).await?;
             memory = Some(grant);
             (parsed, None)

@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::decision::{Decision, Score};
 use halfspace_core::learners::engine::run::StopFlag;
-use halfspace_core::learners::hypothesis::{Decision, Hypothesis, Score};
+use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::for_each_decisions_until;
 use halfspace_formats::{Format, Parsed};
 use serde::{Deserialize, Serialize};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use halfspace_core::experiments::ExperimentError;
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::StopFlag;
-use halfspace_core::learners::engine::task::TaskError;
 use halfspace_formats::{Format, Options, StoredExamples};
 
 use crate::callbacks::CallbackUrl;

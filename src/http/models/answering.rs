@@ -7,8 +7,8 @@
 use std::io::Read;
 use std::ops::ControlFlow;
 
+use halfspace_core::learners::decision::Decision;
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
-use halfspace_core::learners::hypothesis::Decision;
 use halfspace_core::learners::predict::decide_each;
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_formats::{Format, LineSteps, Options, Parsed, StoredExamples};

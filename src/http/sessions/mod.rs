@@ -13,7 +13,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use halfspace_core::learners::engine::task::TaskError;
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_formats::{
     Assume, LabelEncoding, RowsKind, StatedColumn, StatedLabel, TableEncoding, json,
 };

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
-use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::memory::{Grant, NoMemory};
 use halfspace_formats::StoredExamples;
 use serde::Deserialize;

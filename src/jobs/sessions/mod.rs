@@ -14,9 +14,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::{CancelOnDrop, Interrupt, Run};
 use halfspace_core::learners::engine::session::{Session, SessionEnd};
-use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::memory::{Grant, NoMemory, SpareMemory};
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 use tokio::time::Instant;

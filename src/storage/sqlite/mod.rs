@@ -25,8 +25,8 @@ use super::{Result, StoreError};
 /// Opens the store in the file `path` and migrates its schema. A missing file is created.
 ///
 /// # Errors
-/// [`StoreError::Newer`] or `OtherSchema` when another version of the program wrote the file; `Corrupt` when the file is not a store;
-/// `Unavailable` or `Full` when the file cannot be opened or written.
+/// [`StoreError::Newer`] or `OtherSchema` when another version of the program wrote the file; `Corrupt` when the file
+/// is not a store; `Unavailable` or `Full` when the file cannot be opened or written.
 pub async fn open(path: &Path) -> Result<Store> {
     let reserve = Reserve::beside(path);
     let mut opened = open_database(path).await;

@@ -15,6 +15,7 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::options::{LabelsColumn, Options};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
+use crate::tables::preview::Preview;
 use crate::text::numbers::shortest;
 
 /// Doubles represent all integers up to this magnitude.
@@ -27,6 +28,7 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     spool: Option<Spool>,
+    _: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_header(".npy")?;
     options.refuse_bit_order(".npy")?;

@@ -15,11 +15,13 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::options::{LabelsColumn, Options};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
+use crate::tables::preview::Preview;
 
 pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     spool: Option<Spool>,
+    _: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_header("a body of octets")?;
     let labelled = match &options.labels {

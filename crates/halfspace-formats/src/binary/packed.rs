@@ -14,7 +14,7 @@ use halfspace_core::learners::engine::assume::Assume;
 
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatErrorKind};
-use crate::json::data_forms::{check_assume, feature_count};
+use crate::json::fields::{check_assume, feature_count};
 use crate::json::scope;
 use crate::options::{BitOrder, ParseLimits, UnlabelledMeans};
 use crate::parsed::Parsed;

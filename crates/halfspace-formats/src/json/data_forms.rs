@@ -18,12 +18,14 @@ use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json;
 use crate::json::examples::{ExampleKind, ExamplesReader};
+use crate::json::fields::AssumeOf;
 use crate::json::generated::GeneratedSpec;
 use crate::json::rows::JsonRows;
 use crate::json::scope;
 use crate::options::{LabelsColumn, Options, UnlabelledMeans};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
+use crate::tables::preview::Preview;
 
 /// Data in a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +72,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
             }
         }
         let assume = options.assume;
-        let parsed = rows.parse(&options)?;
+        let parsed = rows.parse(&options, None)?;
         return Ok(DataForm::Sample { parsed, assume });
     }
     // An encoding is for rows, and so are the options beside the encoding.
@@ -109,6 +111,7 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     _: Option<Spool>,
+    _: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     let refuse = |detail: &str| Err(Fault::new(FormatErrorKind::Schema, detail).into());
     match read(reader, options)? {
@@ -214,16 +217,6 @@ impl ExampleKind {
     }
 }
 
-/// Refuses an `assume` that is not among `allowed`.
-pub(crate) fn check_assume(assume: Assume, allowed: &[Assume]) -> Result<Assume, Fault> {
-    if allowed.contains(&assume) {
-        return Ok(assume);
-    }
-    let detail = "The value of assume must be independent, uniform-positive or reflected for half-space examples, \
-                  and independent or uniform for labelled examples. Unlabelled examples allow no assume.";
-    Err(Fault::new(FormatErrorKind::OutOfRange, detail))
-}
-
 impl<'de> DeserializeSeed<'de> for ExampleKind {
     type Value = DataForm;
 
@@ -275,40 +268,5 @@ impl<'de> Visitor<'de> for ExampleKind {
         parsed.foreign = foreign;
         let assume = assume.flatten();
         Ok(DataForm::Sample { parsed, assume })
-    }
-}
-
-/// Reads `assume`, which is null or a name. The seed checks the name, so that a fault points to this field.
-struct AssumeOf {
-    allowed: &'static [Assume],
-}
-
-impl<'de> DeserializeSeed<'de> for AssumeOf {
-    type Value = Option<Assume>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        let assume = Option::<Assume>::deserialize(deserializer)?;
-        let checked = assume.map(|assume| check_assume(assume, self.allowed));
-        checked.transpose().map_err(scope::raise)
-    }
-}
-
-/// Reads the number of features, from 1 to the limit.
-pub(crate) fn feature_count<'de, D: Deserializer<'de>>(value: D) -> Result<usize, D::Error> {
-    let n = u64::deserialize(value)?;
-    let n_max = scope::limits().n_max;
-    match usize::try_from(n) {
-        Ok(0) => {
-            let detail = "n is 0; it must be at least 1.";
-            Err(scope::raise(Fault::new(
-                FormatErrorKind::OutOfRange,
-                detail,
-            )))
-        }
-        Ok(n) if n <= n_max => Ok(n),
-        _ => {
-            let what = format!("n is {n}");
-            Err(scope::raise(Fault::too_large(&what, "n_max", n_max as u64)))
-        }
     }
 }

@@ -6,7 +6,7 @@ use serde::de::Deserializer;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Fault, FormatErrorKind};
-use crate::json::data_forms::feature_count;
+use crate::json::fields::feature_count;
 use crate::json::object;
 use crate::json::scope;
 use crate::json::target::TargetSpec;

@@ -6,6 +6,7 @@
 pub(crate) mod data_forms;
 pub(crate) mod depth;
 pub(crate) mod examples;
+pub(crate) mod fields;
 pub(crate) mod generated;
 pub(crate) mod rows;
 pub(crate) mod scope;

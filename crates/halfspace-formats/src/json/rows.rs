@@ -15,6 +15,7 @@ use crate::option_text::OPTION_NAMES;
 use crate::options::Options;
 use crate::parsed::Parsed;
 use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
+use crate::tables::preview::Preview;
 
 /// The member beside the options that names another table.
 const ENCODING: &str = "encoding";
@@ -103,13 +104,17 @@ impl JsonRows {
         }
     }
 
-    /// Reads the rows with these options.
+    /// Reads the rows with these options, and shows them to a preview.
     ///
     /// # Errors
     /// The fault with its place from the form on.
-    pub fn parse(&self, options: &Options) -> Result<Parsed, FormatError> {
+    pub fn parse(
+        &self,
+        options: &Options,
+        preview: Option<&Preview>,
+    ) -> Result<Parsed, FormatError> {
         let options = with_names(options);
-        let mut rows = ObjectRows::new(&options, None)?;
+        let mut rows = ObjectRows::new(&options, None, preview)?;
         let mut fault = None;
         let mut deserializer = serde_json::Deserializer::from_str(self.rows.get());
         let read = deserializer.deserialize_seq(RowsVisitor {

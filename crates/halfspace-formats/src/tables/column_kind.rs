@@ -2,8 +2,8 @@
 
 use super::cell::Cell;
 use super::column_scan::{ColumnScan, ColumnValue};
-use super::encoding::ColumnKind;
-use super::options::{KindName, Numbers};
+use super::encoding::{ColumnKind, KindName};
+use super::options::Numbers;
 use crate::error::{Fault, FormatErrorKind, excerpt};
 
 /// The kind of a column, and whether its missing cells have a feature of their own.

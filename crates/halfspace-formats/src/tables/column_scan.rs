@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use halfspace_core::memory;
 
 use super::cell::{Cell, DecimalMark, is_code, is_missing};
-use super::options::KindName;
+use super::encoding::KindName;
 use crate::error::{Fault, FormatErrorKind, excerpt, not_utf8};
 use crate::text::numbers::{NumberFault, parse_number};
 

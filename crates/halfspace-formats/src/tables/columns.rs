@@ -6,9 +6,9 @@ use halfspace_core::memory::{self, NoMemory};
 
 use super::bare_line::LabelPlace;
 use super::encoding::{
-    ColumnEncoding, ColumnKind, IgnoredColumn, LabelEncoding, MissingCells, TableEncoding,
+    ColumnEncoding, ColumnKind, IgnoredColumn, KindName, LabelEncoding, MissingCells, TableEncoding,
 };
-use super::options::{KindName, Numbers, TableOptions};
+use super::options::{Numbers, TableOptions};
 use super::unnamed::Unnamed;
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::options::LabelsColumn;
@@ -27,6 +27,9 @@ const SAID_BYTES_MAX: usize = 100;
 
 /// The number of columns that an error lists.
 const LISTED_MAX: usize = 40;
+
+/// A fault and the column of the table that it is about, from 0.
+pub(crate) type InColumn = (usize, Fault);
 
 /// The columns of a table.
 pub(crate) struct TableColumns {

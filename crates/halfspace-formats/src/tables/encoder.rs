@@ -3,10 +3,9 @@
 use halfspace_core::memory;
 
 use super::cell::Cell;
-use super::columns::TableColumns;
-use super::encoding::{CellFeatures, ColumnKind, TableEncoding};
-use super::options::{Missing, Unknown};
-use super::table_builder::InColumn;
+use super::columns::{InColumn, TableColumns};
+use super::encoding::{CellFeatures, ColumnKind, Missing, TableEncoding};
+use super::options::Unknown;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatErrorKind, excerpt};

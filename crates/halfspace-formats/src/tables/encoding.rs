@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::cell::{Cell, DecimalMark};
-use super::options::{KindName, Missing};
 use crate::building::classes::Classes;
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::text::numbers::parse_number;
@@ -157,6 +156,21 @@ enum ColumnKindName {
     Thermometer,
 }
 
+/// A kind that a request states for a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum KindName {
+    /// Two values in one spelling family.
+    Boolean,
+    /// Text with few values.
+    Nominal,
+    /// Numbers.
+    Number,
+    /// Not a feature.
+    Ignored,
+}
+
 /// A column without features.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -182,6 +196,20 @@ pub struct MissingCells {
     /// The texts that `missing_values` declares missing cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
+}
+
+/// The treatment of missing cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// A missing cell is a value of its own.
+    #[default]
+    Value,
+    /// A row with a missing cell is left out.
+    Drop,
+    /// A missing cell is refused.
+    Refuse,
 }
 
 /// The features of one cell.

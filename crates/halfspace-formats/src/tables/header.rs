@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use halfspace_core::memory;
 
-use super::table_builder::InColumn;
+use super::columns::InColumn;
 use crate::error::{Fault, FormatErrorKind, name};
 use crate::options::{Header, LabelsColumn, Options};
 use crate::text::numbers::{NumberFault, parse_number};

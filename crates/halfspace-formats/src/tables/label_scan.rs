@@ -1,8 +1,9 @@
 //! The values of the label column, and the decision which of them means +1.
 
+use serde::Serialize;
+
 use super::cell::{Cell, Family};
 use super::encoding::LabelEncoding;
-use super::preview::LabelCount;
 use crate::building::classes::{Classes, LabelRule, canonical};
 use crate::building::labels::mixed_labels;
 use crate::error::{Fault, FormatErrorKind, excerpt, name};
@@ -48,6 +49,16 @@ enum Meaning {
     Sign(String),
     /// These classes decide.
     Known(Classes),
+}
+
+/// A label value and its number of rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct LabelCount {
+    /// The value. A number is in its shortest form.
+    pub value: String,
+    /// Number of rows with the value.
+    pub rows: u64,
 }
 
 /// The decision about the label values.

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::preview::Preview;
 use super::table_builder::TableBuilder;
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
@@ -62,6 +63,7 @@ impl<'de> Visitor<'de> for RowVisitor {
 pub(crate) struct ObjectRows<'o> {
     options: &'o Options,
     spool: Option<Spool>,
+    preview: Option<&'o Preview>,
     table: Option<TableBuilder<'o>>,
     columns: HashMap<String, usize>,
     /// The cells of the row being read.
@@ -88,11 +90,16 @@ impl<'o> ObjectRows<'o> {
     ///
     /// # Errors
     /// As for [`TableBuilder::check`].
-    pub(crate) fn new(options: &'o Options, spool: Option<Spool>) -> Result<Self, Fault> {
+    pub(crate) fn new(
+        options: &'o Options,
+        spool: Option<Spool>,
+        preview: Option<&'o Preview>,
+    ) -> Result<Self, Fault> {
         TableBuilder::check(options)?;
         Ok(Self {
             options,
             spool,
+            preview,
             table: None,
             columns: HashMap::new(),
             cells: Vec::new(),
@@ -135,7 +142,8 @@ impl<'o> ObjectRows<'o> {
                 self.cells.resize(count, Cell::default());
                 let names = Some(names);
                 let spool = self.spool.take();
-                let begun = TableBuilder::new(self.options, names, count, None, spool)?;
+                let begun =
+                    TableBuilder::new(self.options, names, count, None, spool, self.preview)?;
                 none.insert(begun)
             }
         };

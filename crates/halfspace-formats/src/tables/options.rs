@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::cell::DecimalMark;
-use super::encoding::TableEncoding;
+use super::encoding::{KindName, Missing, TableEncoding};
 
 /// The number of thresholds of a number column when the request names none.
 pub const BINS_DEFAULT: u32 = 8;
@@ -43,21 +43,6 @@ pub struct TableOptions {
     pub encoding: Option<Arc<TableEncoding>>,
 }
 
-/// A kind that a request states for a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum KindName {
-    /// Two values in one spelling family.
-    Boolean,
-    /// Text with few values.
-    Nominal,
-    /// Numbers.
-    Number,
-    /// Not a feature.
-    Ignored,
-}
-
 /// The coding of number columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbers {
@@ -66,20 +51,6 @@ pub enum Numbers {
     Real,
     /// One bit per threshold.
     Thermometer,
-}
-
-/// The treatment of missing cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Missing {
-    /// A missing cell is a value of its own.
-    #[default]
-    Value,
-    /// A row with a missing cell is left out.
-    Drop,
-    /// A missing cell is refused.
-    Refuse,
 }
 
 /// The treatment of values that an encoding does not know.

@@ -9,7 +9,7 @@ use halfspace_core::bits::BLOCK_ROWS;
 
 use super::bare_line::BareLine;
 use super::cell::is_code;
-use super::table_builder::InColumn;
+use super::columns::InColumn;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};

@@ -5,7 +5,6 @@
 //! reader of the table continues after a refused cell. The module does not know how cells become features.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -14,8 +13,9 @@ use super::cell::is_missing;
 use super::column_kind::column_kind;
 use super::column_scan::{ColumnScan, ColumnValue, decimal_comma, not_finite};
 use super::columns::{TableColumn, TableColumns};
-use super::label_scan::LabelScan;
-use super::options::{KindName, Numbers, TableOptions};
+use super::encoding::KindName;
+use super::label_scan::{LabelCount, LabelScan};
+use super::options::{Numbers, TableOptions};
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, legible};
 use crate::parsed::Parsed;
@@ -97,16 +97,6 @@ pub enum ColumnRole {
     Label,
     /// The column is not read.
     Ignored,
-}
-
-/// A label value and its number of rows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct LabelCount {
-    /// The value. A number is in its shortest form.
-    pub value: String,
-    /// Number of rows with the value.
-    pub rows: u64,
 }
 
 /// The content so far.
@@ -294,18 +284,6 @@ impl Preview {
             label_values,
             ..shown
         })
-    }
-}
-
-impl fmt::Debug for Preview {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Preview")
-    }
-}
-
-impl PartialEq for Preview {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.seen, &other.seen)
     }
 }
 

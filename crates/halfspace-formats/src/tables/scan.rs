@@ -7,14 +7,13 @@ use super::cell::Cell;
 use super::cell_buffer::{CellBuffer, Cells, KeptRow};
 use super::column_kind::column_kind;
 use super::column_scan::{ColumnScan, KeptCell};
-use super::columns::{TableColumn, TableColumns};
+use super::columns::{InColumn, TableColumn, TableColumns};
 use super::encoder::Encoder;
 use super::encoding::{
     CellFeatures, ColumnEncoding, ColumnKind, LabelEncoding, MissingCells, TableEncoding,
 };
 use super::label_scan::ReadLabels;
 use super::options::{BINS_DEFAULT, Numbers};
-use super::table_builder::InColumn;
 use super::thresholds::QuantileSearch;
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind};

@@ -9,14 +9,15 @@ use halfspace_core::memory;
 
 use super::bare_line::{BareLine, LabelPlace};
 use super::cell::{Cell, DecimalMark, is_missing};
-use super::columns::TableColumns;
+use super::columns::{InColumn, TableColumns};
 use super::encoder::decides_rows;
 use super::encoding::{
-    DESCRIPTION_BYTES_MAX, LabelEncoding, MissingCells, NoFeatures, TableEncoding,
+    DESCRIPTION_BYTES_MAX, LabelEncoding, Missing, MissingCells, NoFeatures, TableEncoding,
 };
 use super::label_scan::{LabelScan, ReadLabels};
-use super::options::{Missing, Numbers, Unknown};
+use super::options::{Numbers, Unknown};
 use super::plain_rows::{PlainRows, low_values, plain_row, set_row};
+use super::preview::Preview;
 use super::scan::TableScan;
 use super::stage::Stage;
 use crate::building::parsed_rows::ParsedRows;
@@ -27,12 +28,10 @@ use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::text::numbers::{NumberFault, parse_number};
 
-/// A fault and the column of the table that it is about, from 0.
-pub(crate) type InColumn = (usize, Fault);
-
 /// A table under construction.
 pub(crate) struct TableBuilder<'o> {
     options: &'o Options,
+    preview: Option<&'o Preview>,
     table: TableColumns,
     /// None if labels are ignored.
     labels: Option<LabelScan>,
@@ -87,11 +86,12 @@ impl<'o> TableBuilder<'o> {
         columns: usize,
         place: Option<Place>,
         spool: Option<Spool>,
+        preview: Option<&'o Preview>,
     ) -> Result<Self, FormatError> {
         let request = &options.table;
         let mut table = TableColumns::named(names, columns)?;
         let assigned = table.assign(options.labels.as_ref(), request);
-        if let Some(preview) = &options.preview {
+        if let Some(preview) = preview {
             preview.begin(&table, request);
         }
         let stage = assigned
@@ -109,6 +109,7 @@ impl<'o> TableBuilder<'o> {
             decides: Vec::new(),
             missing_words: missing_words.collect(),
             options,
+            preview,
             labels: LabelScan::new(options, like)?,
             table,
             rows: 0,
@@ -149,8 +150,7 @@ impl<'o> TableBuilder<'o> {
             Stage::Scan(_) => true,
             Stage::Encoded(..) | Stage::Refused => false,
         };
-        let is_direct =
-            is_direct && self.options.preview.is_none() && self.missing_words.is_empty();
+        let is_direct = is_direct && self.preview.is_none() && self.missing_words.is_empty();
         self.table.label_place().filter(|_| is_direct)
     }
 
@@ -176,7 +176,7 @@ impl<'o> TableBuilder<'o> {
     /// The error, unless the preview keeps the error.
     pub(crate) fn refuse(&mut self, error: FormatError) -> Result<(), FormatError> {
         self.stage = Stage::Refused;
-        match &self.options.preview {
+        match self.preview {
             Some(preview) => preview.refuse(error),
             None => Err(error),
         }
@@ -205,7 +205,7 @@ impl<'o> TableBuilder<'o> {
         at: usize,
         values: impl Iterator<Item = &'v [u8]> + Clone,
     ) -> Result<(), Fault> {
-        if let Some(preview) = &self.options.preview {
+        if let Some(preview) = self.preview {
             preview.declare(at, values.clone());
         }
         match &mut self.stage {
@@ -306,7 +306,7 @@ impl<'o> TableBuilder<'o> {
         self.rows += 1;
         self.watch(&cell).map_err(placed)?;
         let is_left_out = self.leaves_out(&cell);
-        if let Some(preview) = &self.options.preview {
+        if let Some(preview) = self.preview {
             preview.row(&cell, matches!(is_left_out, Ok(true)));
         }
         if is_left_out.map_err(placed)? {
@@ -418,7 +418,7 @@ impl<'o> TableBuilder<'o> {
         place: Place,
     ) -> Result<(), FormatError> {
         let fault = Fault::new(FormatErrorKind::BadValue, reason);
-        if let Some(preview) = &self.options.preview {
+        if let Some(preview) = self.preview {
             preview.refuse_column(at, &fault);
         }
         let fault = self.table.about(at, fault);
@@ -476,7 +476,7 @@ impl<'o> TableBuilder<'o> {
     /// When the kinds or the labels are open, when there is no row, or when a limit is exceeded.
     pub(crate) fn finish(self) -> Result<Parsed<ParsedRows>, FormatError> {
         let (table, options) = (self.table, self.options);
-        if let Some(preview) = &options.preview {
+        if let Some(preview) = self.preview {
             preview.end_table()?;
         }
         let missing = MissingCells {

@@ -51,7 +51,7 @@ fn measured(format: Format, body: &str, options: &Options) -> (Result<(), Format
         let mut reader = decoder(ContentCoding::Zstd, body.as_slice(), &options.limits)?;
         match format {
             Format::Json => match from_reader(&mut reader, &options.limits)? {
-                DataForm::Rows(rows) => rows.parse(options).map(drop),
+                DataForm::Rows(rows) => rows.parse(options, None).map(drop),
                 _ => Ok(()),
             },
             _ => crate::parse(format, &mut reader, options).map(drop),

@@ -15,7 +15,7 @@ use super::{
     BitOrder, Format, FormatError, Header, LabelsColumn, Options, ParseLimits, Parsed,
     UnlabelledMeans,
 };
-use crate::{ParsedRows, Preview, Previewed, RowsKind, TableOptions};
+use crate::{Preview, Previewed, RowsKind, TableOptions};
 
 #[path = "../../../../fuzz/src/input.rs"]
 mod input;
@@ -56,15 +56,12 @@ pub fn previewed(
     options: &Options,
 ) -> (Result<Parsed, FormatError>, Previewed) {
     let preview = Preview::new(3);
-    let options = Options {
-        preview: Some(preview.clone()),
-        ..options.clone()
-    };
-    let parsed = crate::parse(format, body, &options);
-    let parsed = parsed.map_err(|error| preview.explained(error).unwrap_or_else(|error| error));
-    let mut rows = parsed.clone().ok().map(Parsed::<ParsedRows>::from);
-    let shown = preview.finish(rows.as_mut()).expect("rows in memory");
-    (parsed, shown)
+    let parsed = crate::gather_shown(format, body, options, None, &preview);
+    let mut parsed = parsed.map_err(|error| preview.explained(error).unwrap_or_else(|error| error));
+    let shown = preview
+        .finish(parsed.as_mut().ok())
+        .expect("rows in memory");
+    (parsed.map(Parsed::in_memory), shown)
 }
 
 struct RecordingReader<R> {

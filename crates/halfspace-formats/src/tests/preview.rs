@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::corpus::previewed;
 use super::workbooks::{Book, row};
 use super::*;
-use crate::{KindName, Preview, Spool, gather};
+use crate::{KindName, Preview, Spool, gather_shown};
 
 /// Options as a query states them.
 fn options(query: &str) -> Options {
@@ -436,12 +436,15 @@ fn spooled_examples_are_shown() {
         .map(|row| format!("{} 1:{row} 40:1\n", row % 2))
         .collect();
     let preview = Preview::new(2);
-    let options = Options {
-        preview: Some(preview.clone()),
-        ..Options::default()
-    };
     let spool = Spool::new(64, || Ok(std::io::Cursor::new(Vec::new())));
-    let mut parsed = gather(Format::Libsvm, body.as_bytes(), &options, spool).unwrap();
+    let mut parsed = gather_shown(
+        Format::Libsvm,
+        body.as_bytes(),
+        &Options::default(),
+        Some(spool),
+        &preview,
+    )
+    .unwrap();
     assert!(matches!(parsed.data, crate::ParsedRows::Spooled(_)));
     let shown = preview.finish(Some(&mut parsed)).unwrap();
     assert_eq!((shown.names.len(), shown.rows.len()), (41, 2));

@@ -17,7 +17,8 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::options::{LabelsColumn, Options};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
-use crate::tables::options::KindName;
+use crate::tables::encoding::KindName;
+use crate::tables::preview::Preview;
 use crate::tables::table_builder::TableBuilder;
 use crate::text::arff_header::{self, Attribute, AttributeKind, Nominal};
 use crate::text::arff_scanner::{Misplaced, Scanner, Word, ends_plain_word};
@@ -28,6 +29,7 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     spool: Option<Spool>,
+    preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_header("ARFF")?;
     options.refuse_bit_order("ARFF")?;
@@ -38,7 +40,7 @@ pub(crate) fn parse(
     let names = attributes.iter();
     let names = names.map(|attribute| Ok::<_, FormatError>(attribute.name.clone()));
     let names = Some(memory::collect(names)?);
-    let mut table = TableBuilder::new(&options, names, attributes.len(), None, spool)?;
+    let mut table = TableBuilder::new(&options, names, attributes.len(), None, spool, preview)?;
     declare_values(&mut table, &attributes)?;
     let class = table.label();
     let may_label = |text: &[u8]| {

@@ -15,6 +15,7 @@ use crate::options::Options;
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::header;
+use crate::tables::preview::Preview;
 use crate::tables::table_builder::TableBuilder;
 use crate::text::lines::LineReader;
 
@@ -25,8 +26,9 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     spool: Option<Spool>,
+    preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    parse_delimited(reader, options, options.table.delimiter, spool)
+    parse_delimited(reader, options, options.table.delimiter, spool, preview)
 }
 
 /// Reads a body of the media type of tab-separated values.
@@ -34,9 +36,10 @@ pub(crate) fn parse_tabs(
     reader: &mut dyn Read,
     options: &Options,
     spool: Option<Spool>,
+    preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     let delimiter = options.table.delimiter.unwrap_or(b'\t');
-    parse_delimited(reader, options, Some(delimiter), spool)
+    parse_delimited(reader, options, Some(delimiter), spool, preview)
 }
 
 fn parse_delimited(
@@ -44,6 +47,7 @@ fn parse_delimited(
     options: &Options,
     stated: Option<u8>,
     spool: Option<Spool>,
+    preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_bit_order("CSV")?;
     options.refuse_sheet("CSV")?;
@@ -80,7 +84,8 @@ fn parse_delimited(
                     .map_err(|(at, fault)| placed((fields.start(at), fault)))?;
                 let is_header = names.is_some();
                 let spool = spool.take().flatten();
-                let begun = TableBuilder::new(options, names, columns, Some(start), spool)?;
+                let begun =
+                    TableBuilder::new(options, names, columns, Some(start), spool, preview)?;
                 let begun = none.insert((begun, columns));
                 if is_header {
                     continue;

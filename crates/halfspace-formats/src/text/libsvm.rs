@@ -13,6 +13,7 @@ use crate::options::{LabelsColumn, Options};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::label_scan::LabelScan;
+use crate::tables::preview::Preview;
 use crate::text::lines::{Line, LineReader};
 use crate::text::numbers::parse_number;
 
@@ -26,6 +27,7 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     spool: Option<Spool>,
+    preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_header("LIBSVM")?;
     options.refuse_bit_order("LIBSVM")?;
@@ -64,7 +66,7 @@ pub(crate) fn parse(
         row.map_err(|(offset, fault)| fault.at(line.number, offset))?;
     }
     let labels = labels.filter(|_| builder.rows() > 0);
-    if let (Some(preview), Some(labels)) = (&options.preview, &labels) {
+    if let (Some(preview), Some(labels)) = (preview, &labels) {
         preview.count_labels(labels);
     }
     let labels = labels.map(LabelScan::finish).transpose()?;

@@ -20,6 +20,7 @@ use crate::options::{Options, ParseLimits, UnlabelledMeans};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
+use crate::tables::preview::Preview;
 use crate::text::lines::{Line, LineReader};
 use crate::text::numbers::parse_number;
 
@@ -69,6 +70,7 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     spool: Option<Spool>,
+    preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_bit_order("NDJSON")?;
     let named = with_names(options);
@@ -84,7 +86,13 @@ pub(crate) fn parse(
         let line = Line { text, ..line };
         let body = match &mut body {
             Some(body) => body,
-            none => none.insert(Body::of(line, options, &named, spool.take().flatten())?),
+            none => none.insert(Body::of(
+                line,
+                options,
+                &named,
+                spool.take().flatten(),
+                preview,
+            )?),
         };
         match body {
             Body::Examples(examples) => examples.read(line, None)?,
@@ -113,9 +121,12 @@ impl<'o> Body<'o> {
         options: &Options,
         named: &'o Options,
         spool: Option<Spool>,
+        preview: Option<&'o Preview>,
     ) -> Result<Self, FormatError> {
         if is_row(first.text) {
-            return Ok(Self::Rows(Box::new(ObjectRows::new(named, spool)?)));
+            return Ok(Self::Rows(Box::new(ObjectRows::new(
+                named, spool, preview,
+            )?)));
         }
         Ok(Self::Examples(Box::new(ExampleLines::new(options, spool)?)))
     }
@@ -211,7 +222,7 @@ impl ExampleLines {
 
     /// Encodes a row by itself.
     fn read_encoded(&mut self, line: Line<'_>, options: &Options) -> Result<(), FormatError> {
-        let mut rows = ObjectRows::new(options, None)?;
+        let mut rows = ObjectRows::new(options, None, None)?;
         read_row(line, &mut rows)?;
         let mut encoded = rows.finish()?;
         let builder = &mut self.builder;

@@ -28,6 +28,7 @@ use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::options::Options;
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
+use crate::tables::preview::Preview;
 use crate::tables::table_builder::TableBuilder;
 use package::Package;
 use sheet::SheetReader;
@@ -40,6 +41,7 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     mut spool: Option<Spool>,
+    preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_bit_order("XLSX")?;
     options.refuse_delimiter("XLSX")?;
@@ -58,7 +60,7 @@ pub(crate) fn parse(
         let expansion = package.expansion();
         let xml = XmlPart::new(package.part(part)?, b"worksheet")?;
         let mut rows = SheetReader::new(xml, &sheet.name, options, &styles, &mut strings);
-        if let Some(parsed) = table::read(&mut rows, options, expansion, &mut spool)? {
+        if let Some(parsed) = table::read(&mut rows, options, expansion, &mut spool, preview)? {
             return Ok(parsed);
         }
     }

@@ -12,6 +12,7 @@ use crate::options::Options;
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::header;
+use crate::tables::preview::Preview;
 use crate::tables::table_builder::TableBuilder;
 
 /// Reads the table of a sheet, or returns `None` for a sheet without a value.
@@ -23,6 +24,7 @@ pub(super) fn read(
     options: &Options,
     expansion: Expansion<'_>,
     spool: &mut Option<Spool>,
+    preview: Option<&Preview>,
 ) -> Result<Option<Parsed<ParsedRows>>, FormatError> {
     let mut first = SheetRow::default();
     if !sheet.next_row(&mut first)? {
@@ -40,7 +42,7 @@ pub(super) fn read(
         columns = columns.start.min(others.start)..columns.end.max(others.end);
     }
     let mut cells = RowCells::new(sheet.name, columns, options, expansion);
-    let mut table = begin(&mut cells, &first, options, spool.take())?;
+    let mut table = begin(&mut cells, &first, options, spool.take(), preview)?;
     let mut last = first.number;
     while has_row {
         cells.push(&row, &mut table)?;
@@ -71,6 +73,7 @@ fn begin<'o>(
     first: &SheetRow,
     options: &'o Options,
     spool: Option<Spool>,
+    preview: Option<&'o Preview>,
 ) -> Result<TableBuilder<'o>, FormatError> {
     let start = Some(cells.place(first, 0));
     let width = cells.columns.len();
@@ -83,7 +86,7 @@ fn begin<'o>(
     let names = header::names(width, |at| cells.text(first, at), options)
         .map_err(|(at, fault)| fault.placed(Some(cells.place(first, at))))?;
     let is_header = names.is_some();
-    let mut table = TableBuilder::new(options, names, width, start, spool)?;
+    let mut table = TableBuilder::new(options, names, width, start, spool, preview)?;
     if !is_header {
         cells.push(first, &mut table)?;
     } else if let Some(cell) = first.cells.iter().find(|cell| cell.refused.is_some()) {

@@ -17,13 +17,14 @@ use crate::certificates::{self, Claim, binomial, progressive, survival, test_set
 use crate::learners::engine::assume::Assume;
 use crate::learners::engine::entry::{LearnerEntry, Pace};
 use crate::learners::engine::evaluate::evaluate;
+use crate::learners::engine::input::Input;
 use crate::learners::engine::outcome::RunOutcome;
 use crate::learners::engine::random::{Purpose, Seed};
 use crate::learners::engine::run::{Interrupt, Run, RunLimits, StopFlag};
 use crate::learners::engine::run_state::Tested;
 use crate::learners::engine::session::{Session, SessionEnd, SessionPlan};
 use crate::learners::engine::stopping::Sampling;
-use crate::learners::engine::task::{Input, Task};
+use crate::learners::engine::task::Task;
 use crate::learners::engine::train::train;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::source::{Presentation, Presented, Stream};

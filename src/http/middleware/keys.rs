@@ -43,3 +43,26 @@ pub fn needs_key(path: &str) -> bool {
     };
     is_below("/v1") || is_below("/v2")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_the_operators_needs_no_key() {
+        for path in ["/v1", "/v1/jobs", "/v2/health/live", "/v1/none"] {
+            assert!(needs_key(path), "{path}");
+        }
+        for path in [
+            "/livez",
+            "/metrics",
+            "/openapi.json",
+            "/docs/",
+            "/",
+            "/v11",
+            "/problems/v1",
+        ] {
+            assert!(!needs_key(path), "{path}");
+        }
+    }
+}

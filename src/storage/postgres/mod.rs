@@ -14,9 +14,9 @@ mod url;
 
 use self::pulse::Pulse;
 use super::error::Result;
-use super::sql::Store;
 use super::sql::check::{CheckedStore, demand_schema};
 use super::sql::database::Database;
+use super::sql::store::Store;
 
 pub use url::PostgresUrl;
 

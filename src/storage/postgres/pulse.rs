@@ -25,7 +25,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_millis(800);
 
 /// The connection that sends the pings.
 #[derive(Clone, Debug)]
-pub(in crate::storage) struct Pulse {
+pub struct Pulse {
     pool: PgPool,
     /// Time of the last answer. The pinging caller holds the lock.
     answered_at: Arc<Mutex<Option<Instant>>>,

@@ -12,7 +12,8 @@ use super::database::{Row, statement};
 use super::events::{self, NewEvent};
 use super::queue::fail_damaged;
 use super::rows::job_columns;
-use super::{Store, rows, shares, subjobs};
+use super::store::Store;
+use super::{rows, shares, subjobs};
 use crate::records::schedule::CLAIMS_BETWEEN_OLDEST;
 use crate::records::{Job, JobTree, JobsAhead, Owner, Status, Timestamp};
 

@@ -6,7 +6,8 @@ use super::super::error::Result;
 use super::super::lease::WorkerId;
 use super::super::terms::ProcessReport;
 use super::database::{Row, Transaction, statement};
-use super::{Store, rows};
+use super::rows;
+use super::store::Store;
 use crate::records::process::{Process, ProcessMemory, REVISION};
 
 /// Maximum number of listed processes.

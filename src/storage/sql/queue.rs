@@ -13,8 +13,9 @@ use super::database::{Database, Row, Statement, Transaction, statement};
 use super::ends::{UnfinishedEnd, end_row};
 use super::events::{self, NewEvent};
 use super::rows::{fence, fenced, is_unwanted, job_columns};
+use super::store::Store;
 use super::subjobs::{self, EndedSubjob};
-use super::{Store, callbacks, checkpoints, jobs, processes, rows, shares};
+use super::{callbacks, checkpoints, jobs, processes, rows, shares};
 use crate::records::schedule::SUSPECT_DEATHS;
 use crate::records::{Callback, JobError, JobId, JobTree, Owner, Progress, Status, Timestamp};
 

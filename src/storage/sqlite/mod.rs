@@ -17,9 +17,9 @@ mod tests;
 use std::path::Path;
 
 use super::reserve::Reserve;
-use super::sql::Store;
 use super::sql::check::{CheckedStore, demand_schema};
 use super::sql::database::Database;
+use super::sql::store::Store;
 use super::{Result, StoreError};
 
 /// Opens the store in the file `path` and migrates its schema. A missing file is created.

@@ -54,7 +54,7 @@ pub(crate) fn parse_values(
         }
     };
     let table = NpyLayout::new(header, label, options)?;
-    let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
+    let builder = SampleBuilder::new(&options.limits, Some(table.features.len()), spool)?;
     let builder = builder.of_rows(header.rows, options.unlabelled);
     let builder = builder.of_kind(options.values)?;
     let mut builder = builder.of_labels(&options.label_rule);

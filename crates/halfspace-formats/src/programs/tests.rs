@@ -29,9 +29,11 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
+use crate::TableEncoding;
 use crate::{
     ColumnKind, Format, LabelsColumn, Numbers, Options, Parsed, StatedColumn, TableOptions,
 };
+use halfspace_core::learners::hypothesis::Hypothesis;
 
 mod generated;
 

@@ -191,7 +191,7 @@ impl ExampleLines {
             options.refuse_header("NDJSON")?;
             options.refuse_labels("NDJSON")?;
         }
-        let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
+        let builder = SampleBuilder::new(&options.limits, options.n, spool)?;
         Ok(Self {
             builder: builder
                 .of_kind(options.values)?

@@ -115,6 +115,15 @@ pub enum DenseFeatures<'a> {
     Real(Cow<'a, RealMatrix>),
 }
 
+impl From<DenseFeatures<'_>> for Features {
+    fn from(features: DenseFeatures<'_>) -> Self {
+        match features {
+            DenseFeatures::Boolean(matrix) => Self::Boolean(matrix.into_owned()),
+            DenseFeatures::Real(matrix) => Self::Real(matrix.into_owned()),
+        }
+    }
+}
+
 /// Labels of all examples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Labels {

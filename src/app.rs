@@ -207,7 +207,7 @@ impl Service {
             watch: Arc::clone(&watch),
             jobs: Arc::clone(&jobs),
             permits: Permits::new(&limits),
-            authenticator: Authenticator::new(Arc::clone(jobs.store())),
+            authenticator: Authenticator::new(Arc::clone(&jobs.store)),
             in_flight: InFlight::default(),
             limits: Arc::new(limits),
             scratch: data_dir.scratch(),
@@ -244,7 +244,7 @@ impl Service {
 
     /// Memory for requests and jobs, in bytes.
     pub fn memory_bytes(&self) -> u64 {
-        self.jobs.config().memory.bytes_max()
+        self.jobs.config.memory.bytes_max()
     }
 
     /// The jobs of this service.
@@ -269,7 +269,7 @@ impl Service {
         stop: CancellationToken,
     ) -> io::Result<()> {
         // Clients learn why a job waits, so the process is known before the first request.
-        if let Err(error) = self.jobs.report().await {
+        if let Err(error) = self.jobs.processes.report().await {
             tracing::warn!(%error, "the process could not report to the store; the report is repeated");
         }
         self.jobs.start();
@@ -306,7 +306,7 @@ impl Service {
         };
         operations_stop.cancel();
         upkeep.abort();
-        self.jobs.store().close().await;
+        self.jobs.store.close().await;
         begun
     }
 }

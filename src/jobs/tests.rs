@@ -71,13 +71,21 @@ impl Rig {
     /// A queued job with data of its own.
     async fn queued(&self) -> Job {
         let new = new_train(json!({"max_passes": 3}));
-        self.jobs.submit(new, Duration::ZERO, || {}).await.unwrap()
+        self.jobs
+            .worker
+            .submit(new, Duration::ZERO, || {})
+            .await
+            .unwrap()
     }
 
     /// A queued job that computes until it is stopped.
     async fn queued_endless(&self) -> Job {
         let new = new_train(endless(3_600.0));
-        self.jobs.submit(new, Duration::ZERO, || {}).await.unwrap()
+        self.jobs
+            .worker
+            .submit(new, Duration::ZERO, || {})
+            .await
+            .unwrap()
     }
 
     /// Claims the next job in the queue for this process, as a worker does.
@@ -86,7 +94,7 @@ impl Rig {
             lease_seconds,
             memory_bytes_max: u64::MAX,
         };
-        let now = self.jobs.ids().now();
+        let now = self.jobs.ids.now();
         let release = ReleaseTerms {
             deaths_max: 5,
             pause_seconds: 0.0,
@@ -97,17 +105,17 @@ impl Rig {
     }
 
     async fn until_running(&self, id: JobId) {
-        let mut changes = self.jobs.subscribe();
+        let mut changes = self.jobs.queue.subscribe();
         let running = async {
             while self.job(id).await.status != Status::Running {
-                self.jobs.changed(&mut changes, id).await;
+                self.jobs.queue.changed(&mut changes, id).await;
             }
         };
         tokio::time::timeout(TIMEOUT, running).await.unwrap();
     }
 
     async fn job(&self, id: JobId) -> Job {
-        self.jobs.job(&Owner::anonymous(), id).await.unwrap()
+        self.jobs.queue.job(&Owner::anonymous(), id).await.unwrap()
     }
 
     fn blob(&self, job: &Job) -> PathBuf {
@@ -117,7 +125,7 @@ impl Rig {
 
     async fn ended(&self, id: JobId) -> Job {
         let owner = Owner::anonymous();
-        let job = self.jobs.wait(&owner, id, TIMEOUT).await.unwrap();
+        let job = self.jobs.queue.wait(&owner, id, TIMEOUT).await.unwrap();
         assert!(job.status.is_ended(), "{job:?}");
         job
     }
@@ -221,7 +229,7 @@ async fn a_job_whose_data_cannot_be_read_holds_up_nobody_and_is_charged() {
     assert_eq!(rig.ended(good.id).await.status, Status::Succeeded);
     // Three events: queued, running and queued again.
     let given_back = async {
-        let mut changes = rig.jobs.subscribe();
+        let mut changes = rig.jobs.queue.subscribe();
         while rig
             .store
             .events(None, unreadable.id, 0, 9)
@@ -230,7 +238,7 @@ async fn a_job_whose_data_cannot_be_read_holds_up_nobody_and_is_charged() {
             .len()
             < 3
         {
-            rig.jobs.changed(&mut changes, unreadable.id).await;
+            rig.jobs.queue.changed(&mut changes, unreadable.id).await;
         }
     };
     tokio::time::timeout(TIMEOUT, given_back).await.unwrap();
@@ -304,13 +312,14 @@ async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
     faults::plan(INSERT_JOB, &[InjectedFault::LostAnswer]);
     let job = rig
         .jobs
+        .worker
         .submit(keyed("a"), Duration::ZERO, || {})
         .await
         .unwrap();
     // A later request under the same key is refused, whether it is queued or computed at once, and its data are
     // deleted.
     for timeout in [Duration::ZERO, TIMEOUT] {
-        match rig.jobs.submit(keyed("a"), timeout, || {}).await {
+        match rig.jobs.worker.submit(keyed("a"), timeout, || {}).await {
             Err(JobsError::KeyTaken(record)) => assert_eq!(record.thing, job.id.to_string()),
             other => panic!("{other:?}"),
         }
@@ -323,14 +332,15 @@ async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
 #[tokio::test]
 async fn a_key_is_kept_for_a_day() {
     let rig = Rig::new(JobsConfig::default()).await;
-    rig.jobs.sweep().await.unwrap();
+    rig.jobs.sweep.once().await.unwrap();
     rig.jobs
+        .worker
         .submit(keyed("a"), Duration::ZERO, || {})
         .await
         .unwrap();
     let mut hours = 0;
     loop {
-        rig.jobs.sweep().await.unwrap();
+        rig.jobs.sweep.once().await.unwrap();
         let key = rig.store.idempotency_key(&Owner::anonymous(), "k").await;
         if key.unwrap().is_none() {
             break;
@@ -341,6 +351,7 @@ async fn a_key_is_kept_for_a_day() {
     // Times are remembered by the hour.
     assert_eq!(hours, KEPT_MS / HOUR_MS + 1);
     rig.jobs
+        .worker
         .submit(keyed("b"), Duration::ZERO, || {})
         .await
         .unwrap();
@@ -354,7 +365,13 @@ async fn the_data_of_a_job_that_may_be_stored_stay() {
         &[InjectedFault::LostAnswer, InjectedFault::Unavailable],
     );
     let new = new_train(json!({"max_passes": 3}));
-    assert!(rig.jobs.submit(new, Duration::ZERO, || {}).await.is_err());
+    assert!(
+        rig.jobs
+            .worker
+            .submit(new, Duration::ZERO, || {})
+            .await
+            .is_err()
+    );
     let job = rig.claim(0).await.job;
     assert!(rig.blob(&job).exists());
     rig.jobs.start();
@@ -401,10 +418,10 @@ async fn a_cancel_while_the_data_are_read_is_obeyed() {
     let leased_at = tokio::time::Instant::now();
     let claim = rig.claim(3_600).await;
     let permit = Arc::clone(&rig.jobs.permits).try_acquire_owned().unwrap();
-    let run = rig.jobs.run_claim(claim, leased_at, permit);
+    let run = rig.jobs.worker.run_claim(claim, leased_at, permit);
     let owner = Owner::anonymous();
     // The run is polled first and reaches the reading of its data.
-    let both = async { tokio::join!(biased; run, rig.jobs.cancel(&owner, id)) };
+    let both = async { tokio::join!(biased; run, rig.jobs.queue.cancel(&owner, id)) };
     let ((), cancelled) = tokio::time::timeout(TIMEOUT, both).await.unwrap();
     assert!(cancelled.unwrap().1);
     assert_eq!(rig.job(id).await.status, Status::Cancelled);

@@ -60,7 +60,7 @@ pub async fn submit(
     let memory = job.memory.clone();
     let draft = draft(app, owner, job, at, key).await?;
     let stored = || memory.release();
-    let job = app.jobs.submit(draft, wait.timeout, stored).await?;
+    let job = app.jobs.worker.submit(draft, wait.timeout, stored).await?;
     Ok(answer(app, job, wait.prefer).await)
 }
 
@@ -101,9 +101,9 @@ async fn draft(
     let inputs = Inputs {
         sample: found.sample,
         model,
-        subjobs: Vec::new(),
+        ..Inputs::of(seed)
     };
-    let mut work = resolved(app, &owner, &spec, seed, inputs, at).await?;
+    let mut work = resolved(app, &owner, &spec, inputs, at).await?;
     if let Some(settled) = work.settled.take() {
         spec.task = settled;
     }
@@ -152,7 +152,7 @@ pub async fn read_for_model(
     format: Format,
     options: &mut Options,
 ) -> Result<(), Problem> {
-    let model = match app.jobs.load_model(owner, model).await {
+    let model = match app.jobs.models.load(owner, model).await {
         Ok(model) => model,
         Err(JobsError::ModelMissing) => return Ok(()),
         Err(error) => return Err(error.into()),
@@ -174,7 +174,7 @@ async fn find_model(
     let Some((field, id)) = task.model() else {
         return Ok(None);
     };
-    match app.jobs.load_model(owner, id).await {
+    match app.jobs.models.load(owner, id).await {
         Ok(model) => Ok(Some(model)),
         Err(error @ JobsError::ModelMissing) => {
             let detail = "There is no such model; GET /v1/models lists them.";
@@ -189,7 +189,6 @@ async fn resolved(
     app: &App,
     owner: &Owner,
     spec: &JobSpec,
-    seed: u64,
     inputs: Inputs,
     at: &impl FieldPaths,
 ) -> Result<CheckedTask, Problem> {
@@ -203,7 +202,7 @@ async fn resolved(
             TaskSpec::Experiment(_) | TaskSpec::Grid(_) | TaskSpec::Compare(_)
         );
     let spec = spec.clone();
-    let check = move |allowance: &_| resolve(&spec, seed, inputs, allowance);
+    let check = move |allowance: &_| resolve(&spec, inputs, allowance);
     let checked = checked(app, owner, is_long, stored, check).await?;
     checked.map_err(|error| unresolvable(error, at))
 }
@@ -219,7 +218,7 @@ async fn checked<T: Send + 'static>(
     stored: Option<Arc<StoredExamples>>,
     check: impl FnOnce(&Allowance) -> Result<T, ResolveError> + Send + 'static,
 ) -> Result<Result<T, ResolveError>, Problem> {
-    let config = app.jobs.config();
+    let config = &app.jobs.config;
     let allowance = Allowance {
         state_bytes: app.limits.state_bytes_max,
         resident_bytes: config.resident_bytes_max,
@@ -250,7 +249,7 @@ pub async fn unfit_learners(
     owner: &Owner,
     dataset: DatasetId,
 ) -> Result<Vec<Option<String>>, Problem> {
-    let opened = app.jobs.open_dataset(owner, dataset, StopFlag::default());
+    let opened = app.jobs.datasets.open(owner, dataset, StopFlag::default());
     let (dataset, examples) = opened.await.map_err(|error| match error {
         JobsError::DatasetMissing => {
             let detail = "there is no such dataset; GET /v1/datasets lists them";
@@ -281,7 +280,7 @@ fn accepted_callback(
         let field = at.job("callback", detail.clone());
         Problem::new(code, detail).with(field)
     };
-    let Some(client) = app.jobs.callbacks() else {
+    let Some(client) = &app.jobs.callbacks else {
         let detail = "This service sends no callbacks, because the operator has not set \
                       --callback-secret.";
         return Err(refused(Code::CALLBACK_NOT_CONFIGURED, detail.to_owned()));

@@ -6,20 +6,21 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::time::Instant;
 
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, JobTree, Progress, Status, SubjobOutcome};
-use crate::storage::{Blobs, JobEnd, StoreError, Usage};
+use crate::storage::{Blobs, JobEnd, StoreError};
 
-use super::submit::{JobDraft, is_asked_again};
+use super::Queue;
+use super::draft::JobDraft;
+use crate::jobs::datasets::stored::forget_data;
+use crate::jobs::error::JobsError;
 use crate::jobs::ids::Ids;
-use crate::jobs::service::{Jobs, JobsError};
 
 /// Subjobs per page when subjobs are read from the store.
 const PAGE: u32 = 100;
 
-impl Jobs {
+impl Queue {
     /// Stores a parent with its subjobs, all queued. The parent holds no permit even for a waiting client,
     /// because its subjobs may need every permit.
     pub(crate) async fn enqueue_subjobs(
@@ -27,12 +28,8 @@ impl Jobs {
         new: JobDraft,
         count: u32,
     ) -> Result<Job, JobsError> {
-        let all = Usage {
-            jobs_queued: 1 + u64::from(count),
-            ..Usage::default()
-        };
-        self.check_quota(&new.owner, &all).await?;
-        let mut record = self.record(&new);
+        self.check_quota(&new.owner, 1 + u64::from(count)).await?;
+        let mut record = new.record(&self.ids);
         self.keep_data(&mut record, &new.work).await?;
         let parent = Job {
             lineage: JobTree::Parent {
@@ -52,16 +49,8 @@ impl Jobs {
             self.store
                 .insert_subjobs(&parent, &subjobs, new.key.as_ref())
         };
-        let asked_at = Instant::now();
-        let mut stored = insert().await;
-        let is_repeated = is_asked_again(&stored, asked_at);
-        if is_repeated {
-            // The store leaves a job that is already stored unchanged.
-            stored = insert().await;
-        }
-        self.forget_unless_stored(&stored, is_repeated, &parent)
-            .await;
-        stored?;
+        // The store leaves a job that is already stored unchanged.
+        self.insert(&parent, insert).await?;
         self.hub.work.notify_one();
         Ok(parent)
     }
@@ -95,19 +84,6 @@ impl Jobs {
         }
     }
 
-    /// The key of the blob with the data that a client sent. A subjob without a dataset reads the blob of the
-    /// parent.
-    pub(crate) fn data_key_of(job: &Job) -> Option<String> {
-        match job.lineage {
-            JobTree::Subjob { parent, .. }
-                if job.data_sha256.is_some() && job.dataset.is_none() =>
-            {
-                Some(Blobs::data_key(parent, 0))
-            }
-            _ => job.data_key.clone(),
-        }
-    }
-
     /// Wakes the scheduler and the waiters of the parent after a subjob has ended here. The last subjob makes the
     /// parent claimable.
     pub(crate) async fn after_subjob(&self, subjob: &Job) {
@@ -124,11 +100,22 @@ impl Jobs {
         match self.store.find(&subjob.owner, parent).await {
             Ok(Some(parent)) if parent.status == Status::Failed => {
                 self.has_ended(&parent);
-                self.forget_data(parent.data_key.as_deref()).await;
+                forget_data(&self.datasets.blobs, parent.data_key.as_deref()).await;
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(job = %parent, %error, "the failure is reported later"),
         }
+    }
+}
+
+/// The key of the blob with the data that a client sent. A subjob without a dataset reads the blob of the
+/// parent.
+pub(crate) fn data_key_of(job: &Job) -> Option<String> {
+    match job.lineage {
+        JobTree::Subjob { parent, .. } if job.data_sha256.is_some() && job.dataset.is_none() => {
+            Some(Blobs::data_key(parent, 0))
+        }
+        _ => job.data_key.clone(),
     }
 }
 

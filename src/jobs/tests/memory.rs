@@ -244,10 +244,15 @@ async fn a_job_that_can_never_fit_is_refused() {
         let sample = boolean(640, rows);
         job(&task, sample)
     };
-    let refused = rig.jobs.submit(new(100_000), Duration::ZERO, || {}).await;
+    let refused = rig
+        .jobs
+        .worker
+        .submit(new(100_000), Duration::ZERO, || {})
+        .await;
     assert!(matches!(refused, Err(JobsError::NoMemory(full)) if full.is_final()));
     assert!(
         rig.jobs
+            .worker
             .submit(new(10_000), Duration::ZERO, || {})
             .await
             .is_ok()
@@ -270,7 +275,7 @@ async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
             ..with_memory(64 * MIB)
         };
         let rig = Rig::new(config).await;
-        let memory = rig.jobs.config().memory.clone();
+        let memory = rig.jobs.config.memory.clone();
         let other = memory.try_take(40 * MIB).unwrap();
         let task = json!({"train": {"learner": {"name": "perceptron"}, "stop": {"max_passes": 1}, "trace": false}});
         let mut ids = Vec::new();
@@ -279,7 +284,7 @@ async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
             let new = job(&task, sample);
             ids.push(rig.submit(new).await.id);
         }
-        rig.jobs.report().await.unwrap();
+        rig.jobs.processes.report().await.unwrap();
         rig.jobs.start();
         assert_eq!(rig.ended(ids[2]).await.status, Status::Succeeded);
         // This large job waits behind the job that was passed over for too long.
@@ -302,7 +307,7 @@ async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
 async fn assert_waits_for_memory(rig: &Rig, id: JobId) {
     let job = rig.job(id).await;
     assert_eq!(job.status, Status::Queued);
-    let place = rig.jobs.queue_place(&job).await.unwrap();
+    let place = rig.jobs.queue.place(&job).await.unwrap();
     assert_eq!(place.waits_for, WaitsFor::Memory);
 }
 
@@ -320,5 +325,5 @@ async fn a_job_that_grows_beyond_the_memory_fails_as_memory() {
     let id = rig.submit(new).await.id;
     rig.jobs.start();
     assert_eq!(rig.error_code(id).await, "memory");
-    assert_eq!(rig.jobs.config().memory.taken(), 0);
+    assert_eq!(rig.jobs.config.memory.taken(), 0);
 }

@@ -49,7 +49,11 @@ pub(super) fn of_owner(owner: &str, new: JobDraft) -> JobDraft {
 
 impl Rig {
     pub(super) async fn submit(&self, new: JobDraft) -> Job {
-        self.jobs.submit(new, Duration::ZERO, || {}).await.unwrap()
+        self.jobs
+            .worker
+            .submit(new, Duration::ZERO, || {})
+            .await
+            .unwrap()
     }
 
     async fn events_of(&self, job: &Job) -> Vec<Event> {
@@ -57,7 +61,12 @@ impl Rig {
     }
 
     pub(super) async fn end_of(&self, job: &Job) -> Job {
-        let ended = self.jobs.wait(&job.owner, job.id, TIMEOUT).await.unwrap();
+        let ended = self
+            .jobs
+            .queue
+            .wait(&job.owner, job.id, TIMEOUT)
+            .await
+            .unwrap();
         assert!(ended.status.is_ended(), "{ended:?}");
         ended
     }
@@ -96,7 +105,7 @@ async fn short_jobs_go_before_long_ones_of_the_same_owner_and_of_others() {
         let stopped = rig.jobs.stop(TIMEOUT).await;
         assert!(stopped);
         for job in &long {
-            let job = rig.jobs.job(&job.owner, job.id).await.unwrap();
+            let job = rig.jobs.queue.job(&job.owner, job.id).await.unwrap();
             assert_eq!(
                 (job.status, job.attempt),
                 (Status::Queued, 0),
@@ -139,7 +148,7 @@ async fn suspects_of_one_death_run_one_after_the_other() {
             for _ in &suspects {
                 rig.claim(60).await;
             }
-            let now = rig.jobs.ids().now();
+            let now = rig.jobs.ids.now();
             let released = rig.store.release_all_leases(&terms, now).await;
             assert_eq!(released.unwrap(), workers as u64);
         }
@@ -267,7 +276,7 @@ async fn a_preempted_job_of_every_other_task_ends_as_if_undisturbed() {
     let trained = rig.end_of(&rig.submit(trained).await).await;
     let model = trained.model.unwrap();
     let owner = Owner::new("a");
-    let loaded = rig.jobs.load_model(&owner, model).await.unwrap();
+    let loaded = rig.jobs.models.load(&owner, model).await.unwrap();
     let slow = json!({"learner": {"name": "kernel-perceptron"}, "trace": false,
         "stop": {"max_examples": 3_000, "max_passes": 1_u64 << 40}});
     let mut preempted = Preempted::default();
@@ -310,6 +319,6 @@ async fn a_preempted_job_of_every_other_task_ends_as_if_undisturbed() {
 
 impl Rig {
     async fn job_of(&self, job: &Job) -> Job {
-        self.jobs.job(&job.owner, job.id).await.unwrap()
+        self.jobs.queue.job(&job.owner, job.id).await.unwrap()
     }
 }

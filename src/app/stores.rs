@@ -14,7 +14,7 @@ use crate::storage::{
     BlobLocation, Blobs, DataDir, DatabaseLocation, Store, StoreError, postgres, sqlite,
 };
 
-use super::StartError;
+use super::start_error::StartError;
 
 /// Time limit for the checks of the place of the blobs.
 const BLOBS_TIMEOUT: Duration = Duration::from_secs(40);

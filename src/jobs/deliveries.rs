@@ -14,9 +14,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::field::Empty;
 
+use crate::callbacks::document::CallbackDocument;
 use crate::callbacks::schedule::retry_delay;
 use crate::callbacks::{CallbackClient, CallbackUrlError, DeliveryError};
-use crate::records::{CallbackDocument, Job};
+use crate::records::Job;
 use crate::storage::{CallbackClaim, CallbackLease, DeliveryOutcome, Store, WorkerId};
 use crate::traces;
 

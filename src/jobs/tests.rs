@@ -20,9 +20,9 @@ use rand::SeedableRng;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::queue::checkpoints::{Checkpoint, StartState};
-use super::queue::compute::{Computation, Computed};
-use super::queue::parking::PermitSlot;
+use super::worker::checkpoints::{Checkpoint, StartState};
+use super::worker::compute::{Computation, Computed};
+use super::worker::parking::PermitSlot;
 use super::{
     Allowance, CheckedTask, Ids, Inputs, JobDraft, JobSample, Jobs, JobsConfig, JobsError,
     LoadedModel, ResolveError, resolve,
@@ -100,7 +100,10 @@ impl Rig {
             pause_seconds: 0.0,
         };
         self.store.release_expired(&release, now).await.unwrap();
-        let claim = self.store.claim_job(&self.jobs.worker, &terms, now).await;
+        let claim = self
+            .store
+            .claim_job(&self.jobs.processes.id, &terms, now)
+            .await;
         claim.unwrap().unwrap()
     }
 
@@ -172,13 +175,12 @@ fn resolved(
         seconds: config.seconds_default,
         ..Allowance::UNLIMITED
     };
-    let subjobs = Vec::new();
     let inputs = Inputs {
         sample,
         model,
-        subjobs,
+        ..Inputs::of(seed)
     };
-    resolve(spec, seed, inputs, &allowance)
+    resolve(spec, inputs, &allowance)
 }
 
 /// A training on the exclusive or of two features. No hyperplane classifies XOR correctly.
@@ -324,7 +326,7 @@ async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
             other => panic!("{other:?}"),
         }
     }
-    let blobs = rig.jobs.blobs.list("jobs").await.unwrap();
+    let blobs = rig.jobs.datasets.blobs.list("jobs").await.unwrap();
     assert_eq!(blobs.len(), 1);
     assert!(rig.blob(&job).exists());
 }
@@ -417,7 +419,9 @@ async fn a_cancel_while_the_data_are_read_is_obeyed() {
     let id = rig.queued_endless().await.id;
     let leased_at = tokio::time::Instant::now();
     let claim = rig.claim(3_600).await;
-    let permit = Arc::clone(&rig.jobs.permits).try_acquire_owned().unwrap();
+    let permit = Arc::clone(&rig.jobs.worker.permits)
+        .try_acquire_owned()
+        .unwrap();
     let run = rig.jobs.worker.run_claim(claim, leased_at, permit);
     let owner = Owner::anonymous();
     // The run is polled first and reaches the reading of its data.
@@ -437,7 +441,11 @@ async fn the_time_limit_acts_though_nobody_waits_for_the_computation() {
     let rig = Rig::new(JobsConfig::default()).await;
     let job = rig.queued().await;
     let start_state = StartState::default();
-    let computation = Computation::start(&rig.jobs, &job, work, start_state, permit, memory);
+    let computation = rig
+        .jobs
+        .worker
+        .threads
+        .compute(&job, work, start_state, permit, memory);
     let computation = IsolatedComputation(computation);
     let ended = tokio::time::timeout(TIMEOUT, permits.acquire()).await;
     assert!(ended.is_ok());

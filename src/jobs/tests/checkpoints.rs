@@ -102,10 +102,12 @@ async fn max_seconds_counts_over_all_attempts() {
     let mut start_state = StartState::of(job.id, rig.jobs.worker.helped_stop_flag());
     let counts = left.counts;
     start_state.resume(left);
-    let permit = Arc::clone(&rig.jobs.permits).acquire_owned().await.unwrap();
+    let permit = Arc::clone(&rig.jobs.worker.permits)
+        .acquire_owned()
+        .await
+        .unwrap();
     let work = new_train(endless(3_600.0)).work;
-    let mut computation = IsolatedComputation(Computation::start(
-        &rig.jobs,
+    let mut computation = IsolatedComputation(rig.jobs.worker.threads.compute(
         &job,
         work,
         start_state,

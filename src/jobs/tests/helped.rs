@@ -92,7 +92,7 @@ async fn a_small_job_of_another_owner_starts_while_helpers_compute() {
         "stop": {"max_seconds": 3_600}}});
     let long = job_of(long, Some(sample(40, 3_000)), None);
     let long = rig.submit(long).await;
-    let helps = async || rig.jobs.free_permits.helpers() == 1;
+    let helps = async || rig.jobs.worker.free_permits.helpers() == 1;
     for _ in 0..3 {
         rig.until("a helper", helps).await;
         let small = of_owner("b", new_train(json!({"max_passes": 1})));
@@ -104,6 +104,6 @@ async fn a_small_job_of_another_owner_starts_while_helpers_compute() {
     }
     rig.jobs.queue.cancel(&long.owner, long.id).await.unwrap();
     assert_eq!(rig.end_of(&long).await.status, Status::Cancelled);
-    assert_eq!(rig.jobs.free_permits.helpers(), 0);
+    assert_eq!(rig.jobs.worker.free_permits.helpers(), 0);
     assert!(rig.jobs.stop(TIMEOUT).await);
 }

@@ -9,7 +9,8 @@ use halfspace_formats::{Buffers, StoredExamples};
 
 use super::yielding::job_of;
 use super::*;
-use crate::jobs::tasks::{self, About, Given, Task as _, Train};
+use crate::jobs::tasks::task::About;
+use crate::jobs::tasks::{self, Task as _, Train};
 use crate::records::queue::WaitsFor;
 use crate::records::task::TaskSpec;
 
@@ -91,9 +92,9 @@ fn work(
     let inputs = Inputs {
         sample: Some(sample),
         model,
-        ..Inputs::default()
+        ..Inputs::of(7)
     };
-    resolve(spec, 7, inputs, &allowance)
+    resolve(spec, inputs, &allowance)
 }
 
 /// Computes within the bound alone, and returns the peak before the documents.
@@ -220,10 +221,9 @@ fn evaluation_keeps_to_its_bound(learner: &str) {
     };
     let inputs = Inputs {
         sample: Some(boolean(200, 2_000).into()),
-        ..Inputs::default()
+        ..Inputs::of(7)
     };
-    let given = Given::new(&spec, 7, inputs);
-    let train: Train = tasks::check(train, given, &Allowance::UNLIMITED).unwrap();
+    let train: Train = tasks::check(train, &spec.data, inputs, &Allowance::UNLIMITED).unwrap();
     let outcome = train.run(None, &Run::default()).unwrap();
     let model = LoadedModel::from(outcome.hypothesis);
     let id = crate::records::ModelId::new(Timestamp::from_milliseconds(1), [1; 10]);
@@ -307,7 +307,12 @@ async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
 async fn assert_waits_for_memory(rig: &Rig, id: JobId) {
     let job = rig.job(id).await;
     assert_eq!(job.status, Status::Queued);
-    let place = rig.jobs.queue.place(&job).await.unwrap();
+    let place = rig
+        .jobs
+        .queue
+        .place(&job, &rig.jobs.processes)
+        .await
+        .unwrap();
     assert_eq!(place.waits_for, WaitsFor::Memory);
 }
 

@@ -6,7 +6,7 @@ use halfspace_core::learners::catalogue::CATALOGUE;
 use serde_json::Map;
 
 use super::*;
-use crate::jobs::queue::yielding::Solitude;
+use crate::jobs::worker::solitude::Solitude;
 use crate::records::{Event, EventKind};
 use crate::storage::Alone;
 
@@ -92,7 +92,7 @@ async fn short_jobs_go_before_long_ones_of_the_same_owner_and_of_others() {
             long.push(rig.submit(of_owner("a", new_train(endless(3_600.0)))).await);
         }
         rig.until("the permits to be taken", async || {
-            rig.jobs.permits.available_permits() == 0
+            rig.jobs.worker.permits.available_permits() == 0
         })
         .await;
         // Owner a then leads any other owner by more than `LEAD_SECONDS_MAX`.
@@ -163,8 +163,8 @@ async fn suspects_of_one_death_run_one_after_the_other() {
 #[tokio::test]
 async fn a_refused_suspect_leaves_the_solitude_of_the_other_one() {
     let rig = Rig::new(hasty(2)).await;
-    let begin = || Solitude::begin(&rig.jobs, Alone { death_seconds: 0.0 });
-    let has_suspect = || rig.jobs.has_suspect.load(Ordering::Relaxed);
+    let begin = || Solitude::begin(&rig.jobs.worker, Alone { death_seconds: 0.0 });
+    let has_suspect = || rig.jobs.worker.has_suspect.load(Ordering::Relaxed);
     let first = begin().unwrap();
     assert!(begin().is_none() && has_suspect());
     drop(first);

@@ -702,7 +702,7 @@ mod tests {
     fn an_unknown_variable_is_found() {
         let named = |name: &str| {
             let names = ["PATH", "HALFSPACE_WORKERS", "HALFSPACE_KEY_FILE", name];
-            unknown_variable(names.map(str::to_owned))
+            given::unknown_variable(names.map(str::to_owned))
         };
         for name in ["HALFSPACE_WRKERS", "HALFSPACE_WRKERS_FILE"] {
             let told = named(name).expect("unknown");

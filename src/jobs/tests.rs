@@ -10,6 +10,7 @@ mod yielding;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use halfspace_core::bits::{BitMatrix, BitVector};
@@ -24,12 +25,12 @@ use super::worker::checkpoints::{Checkpoint, StartState};
 use super::worker::compute::{Computation, Computed};
 use super::worker::parking::PermitSlot;
 use super::{
-    Allowance, CheckedTask, Ids, Inputs, JobDraft, JobSample, Jobs, JobsConfig, JobsError,
-    LoadedModel, ResolveError, resolve,
+    Allowance, CheckedTask, Ids, Inputs, JobSample, Jobs, JobsConfig, JobsError, LoadedModel,
+    NewJob, ResolveError, resolve,
 };
 use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
-use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Priority, Status, Timestamp};
+use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Status, Timestamp};
 use crate::storage::sql::faults::{self, InjectedFault};
 use crate::storage::{Blobs, Claim, ClaimTerms, ReleaseTerms, Requeue, Store, sqlite};
 
@@ -184,7 +185,7 @@ fn resolved(
 }
 
 /// A training on the exclusive or of two features. No hyperplane classifies XOR correctly.
-fn new_train(stop: Value) -> JobDraft {
+fn new_train(stop: Value) -> NewJob {
     let mut matrix = BitMatrix::new(2);
     let mut labels = BitVector::zeros(16);
     for row in 0..16 {
@@ -199,18 +200,25 @@ fn new_train(stop: Value) -> JobDraft {
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = Some(hex::encode(halfspace_formats::digest(&data)));
     let work = resolved(&spec, 1, Some(data.into()), None).unwrap();
-    JobDraft {
-        key: None,
-        owner: Owner::anonymous(),
-        name: None,
-        spec,
-        seed: 1,
-        work: Arc::new(work),
-        data_sha256,
-        dataset: None,
-        callback: None,
-        priority: Priority::default(),
-    }
+    let mut new = new_job(&spec, 1, work);
+    new.job.data_sha256 = data_sha256;
+    new
+}
+
+/// A job of the anonymous owner. The ids are in the order of the calls.
+fn new_job(spec: &JobSpec, seed: u64, work: CheckedTask) -> NewJob {
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let at = Timestamp::from_milliseconds(1);
+    let ids = Ids::new(
+        Arc::new(ManualClock::new(at)),
+        rand::rngs::StdRng::seed_from_u64(number),
+    );
+    let mut new = NewJob::new(&ids, Owner::anonymous(), spec, seed, work);
+    let mut random = [0; 10];
+    random[..8].copy_from_slice(&number.to_be_bytes());
+    new.job.id = JobId::new(at, random);
+    new
 }
 
 #[cfg(unix)]
@@ -296,13 +304,13 @@ async fn an_insert_whose_answer_is_missing_is_repeated() {
     assert!(rig.jobs.stop(TIMEOUT).await);
 }
 
-fn keyed(fingerprint: &str) -> JobDraft {
+fn keyed(fingerprint: &str) -> NewJob {
     let claim = KeyClaim {
         key: "k".to_owned(),
         fingerprint: fingerprint.to_owned(),
         answer: None,
     };
-    JobDraft {
+    NewJob {
         key: Some(claim),
         ..new_train(json!({"max_passes": 3}))
     }

@@ -13,12 +13,12 @@ use halfspace_formats::{Format, Options, StoredExamples};
 
 use crate::callbacks::CallbackUrl;
 use crate::jobs::{
-    self, Allowance, CheckedTask, Inputs, JobDraft, JobSample, JobsError, LoadedModel, ReadError,
+    self, Allowance, CheckedTask, Inputs, JobSample, JobsError, LoadedModel, NewJob, ReadError,
     ResolveError, resolve, unfit_reason,
 };
 use crate::records::grid::GridCell;
 use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::{DatasetId, ModelId, Owner, Priority};
+use crate::records::{Callback, DatasetId, Job, ModelId, Owner, Priority};
 
 use crate::http::app_state::App;
 use crate::http::computing::compute;
@@ -58,20 +58,20 @@ pub async fn submit(
     key: Keyed,
 ) -> Result<Response, NotMade> {
     let memory = job.memory.clone();
-    let draft = draft(app, owner, job, at, key).await?;
+    let new = checked_job(app, owner, job, at, key).await?;
     let stored = || memory.release();
-    let job = app.jobs.worker.submit(draft, wait.timeout, stored).await?;
+    let job = app.jobs.worker.submit(new, wait.timeout, stored).await?;
     Ok(answer(app, job, wait.prefer).await)
 }
 
 /// Checks a requested job as far as possible before the job exists.
-async fn draft(
+async fn checked_job(
     app: &App,
     owner: Owner,
     job: RequestedJob,
     at: &impl FieldPaths,
     key: Keyed,
-) -> Result<JobDraft, Problem> {
+) -> Result<NewJob, Problem> {
     let RequestedTask { task, data, seed } = job.asked;
     let model = find_model(app, &owner, &task, at).await?;
     let label_rule = model.as_ref().map(|model| model.names.label_rule());
@@ -107,18 +107,17 @@ async fn draft(
     if let Some(settled) = work.settled.take() {
         spec.task = settled;
     }
-    Ok(JobDraft {
-        owner,
+    let mut new = NewJob::new(&app.jobs.ids, owner, &spec, seed, work);
+    new.job = Job {
         name: job.name,
-        spec,
-        seed,
-        work: Arc::new(work),
         data_sha256: found.sha256,
         dataset: found.dataset,
-        callback,
-        priority: job.priority.unwrap_or_default(),
-        key: key.claim(),
-    })
+        callback: callback.map(|url| Callback::new(url.as_str())),
+        priority: job.priority.unwrap_or_default().get(),
+        ..new.job
+    };
+    new.key = key.claim();
+    Ok(new)
 }
 
 /// Gives the data the labels of the model that reads them. A sample of the request is then digested once more, which

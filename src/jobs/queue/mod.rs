@@ -1,10 +1,10 @@
 //! [`Queue`]: the jobs of a store, from the record of a new job to the answer about its end.
 //!
-//! - [`draft`] is a checked job that is not stored yet. [`subjobs`] stores a job with subjobs.
+//! - [`new_job`] is a checked job that is not stored yet. [`subjobs`] stores a job with subjobs.
 //! - [`upkeep`] frees the jobs of dead workers, charges owners and measures the queue.
 //! - [`place`] explains to clients why a job waits.
 
-pub(super) mod draft;
+pub(super) mod new_job;
 mod place;
 pub(super) mod subjobs;
 pub(super) mod upkeep;
@@ -18,7 +18,7 @@ use tokio::sync::broadcast;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::records::{Job, JobId, KeyClaim, Owner};
+use crate::records::{Job, JobId, Owner};
 use crate::storage::{CancelOutcome, DeleteOutcome, Store, StoreError, Usage};
 
 use super::datasets::Datasets;
@@ -26,7 +26,7 @@ use super::datasets::stored::forget_data;
 use super::error::JobsError;
 use super::hub::{self, Hub};
 use super::ids::Ids;
-use super::tasks::checked::CheckedTask;
+use new_job::NewJob;
 
 /// Interval at which a waiter polls the store, because other processes change the store too.
 const POLL: Duration = Duration::from_millis(500);
@@ -170,35 +170,25 @@ impl Queue {
     }
 
     /// Stores a queued job after its data.
-    pub(super) async fn enqueue(
-        &self,
-        mut record: Job,
-        work: &CheckedTask,
-        key: Option<&KeyClaim>,
-    ) -> Result<Job, JobsError> {
-        self.check_quota(&record.owner, 1).await?;
-        self.keep_data(&mut record, work).await?;
+    pub(super) async fn enqueue(&self, mut new: NewJob) -> Result<Job, JobsError> {
+        self.check_quota(&new.job.owner, 1).await?;
+        self.keep_data(&mut new).await?;
         // The store leaves a job that is already stored unchanged.
-        let insert = || self.store.insert_job(&record, key);
-        self.insert(&record, insert).await?;
+        let insert = || self.store.insert_job(&new.job, new.key.as_ref());
+        self.insert(&new.job, insert).await?;
         self.hub.work.notify_one();
-        Ok(record)
+        Ok(new.job)
     }
 
     /// Stores the sample that a request brought, and names the blob in the record of the job.
-    pub(super) async fn keep_data(
-        &self,
-        record: &mut Job,
-        work: &CheckedTask,
-    ) -> Result<(), JobsError> {
-        if record.dataset.is_none()
-            && let Some(data) = work.data()
+    pub(super) async fn keep_data(&self, new: &mut NewJob) -> Result<(), JobsError> {
+        let job = &mut new.job;
+        if job.dataset.is_none()
+            && let Some(data) = new.work.data()
         {
-            let kept = self
-                .datasets
-                .keep(&record.owner, record.id, Arc::clone(data));
+            let kept = self.datasets.keep(&job.owner, job.id, Arc::clone(data));
             let (key, bytes) = kept.await?;
-            (record.data_key, record.data_bytes) = (Some(key), bytes);
+            (job.data_key, job.data_bytes) = (Some(key), bytes);
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::records::task::JobSpec;
@@ -12,7 +13,7 @@ use crate::records::{Job, JobId, JobTree, Progress, Status, SubjobOutcome};
 use crate::storage::{Blobs, JobEnd, StoreError};
 
 use super::Queue;
-use super::draft::JobDraft;
+use super::new_job::NewJob;
 use crate::jobs::datasets::stored::forget_data;
 use crate::jobs::error::JobsError;
 use crate::jobs::ids::Ids;
@@ -25,12 +26,12 @@ impl Queue {
     /// because its subjobs may need every permit.
     pub(crate) async fn enqueue_subjobs(
         &self,
-        new: JobDraft,
+        mut new: NewJob,
         count: u32,
     ) -> Result<Job, JobsError> {
-        self.check_quota(&new.owner, 1 + u64::from(count)).await?;
-        let mut record = new.record(&self.ids);
-        self.keep_data(&mut record, &new.work).await?;
+        self.check_quota(&new.job.owner, 1 + u64::from(count))
+            .await?;
+        self.keep_data(&mut new).await?;
         let parent = Job {
             lineage: JobTree::Parent {
                 subjobs: count,
@@ -40,11 +41,12 @@ impl Queue {
                 fraction: Some(0.0),
                 ..Progress::default()
             },
-            ..record
+            ..new.job
         };
-        let (ids, spec, whole) = (Arc::clone(&self.ids), new.spec.clone(), parent.clone());
-        let subjobs = tokio::task::spawn_blocking(move || subjobs_of(&ids, &spec, &whole, count));
+        let (ids, whole) = (Arc::clone(&self.ids), parent.clone());
+        let subjobs = tokio::task::spawn_blocking(move || subjobs_of(&ids, &whole, count));
         let subjobs = subjobs.await.map_err(|_| JobsError::Stopping)?;
+        let subjobs = subjobs.map_err(StoreError::other)?;
         let insert = || {
             self.store
                 .insert_subjobs(&parent, &subjobs, new.key.as_ref())
@@ -120,7 +122,8 @@ pub(crate) fn data_key_of(job: &Job) -> Option<String> {
 }
 
 /// The subjobs of a job, in the order of their ids.
-fn subjobs_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> {
+fn subjobs_of(ids: &Ids, parent: &Job, count: u32) -> Result<Vec<Job>, serde_json::Error> {
+    let whole = JobSpec::deserialize(&*parent.spec)?;
     let mut numbered: Vec<JobId> = (0..count).map(|_| ids.id()).collect();
     numbered.sort_unstable();
     // A subjob inherits the fields of its parent except the request. The request of the parent can be as long as
@@ -149,7 +152,7 @@ fn subjobs_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> 
             ..shared.clone()
         })
     };
-    numbered.into_iter().zip(0..).filter_map(subjob).collect()
+    Ok(numbered.into_iter().zip(0..).filter_map(subjob).collect())
 }
 
 /// Drops the hypothesis of a subjob. A hypothesis can be long and is not gathered.

@@ -32,12 +32,15 @@ pub struct CheckedTask {
     /// See [`Task::settled`].
     pub settled: Option<TaskSpec>,
     data: Option<Arc<TaskData>>,
-    task: Box<dyn Compute>,
+    pub(in crate::jobs) task: Box<dyn Compute>,
 }
 
 /// The run of a task of any kind.
-trait Compute: fmt::Debug + Send + Sync {
-    /// Runs the task and makes the documents. `about` is called between the two.
+pub(in crate::jobs) trait Compute: fmt::Debug + Send + Sync {
+    /// Runs the task and makes its documents. `about` is called between the two.
+    ///
+    /// # Errors
+    /// As for [`Task::run`]. [`Interrupt::Memory`] also if there is no memory for the documents.
     fn compute<'a>(
         &self,
         state: Option<Vec<u8>>,
@@ -86,19 +89,6 @@ impl CheckedTask {
             data: task.data().cloned(),
             task: Box::new(task),
         })
-    }
-
-    /// Runs the task and makes its documents. `about` is called between the two.
-    ///
-    /// # Errors
-    /// As for [`Task::run`]. [`Interrupt::Memory`] also if there is no memory for the documents.
-    pub(in crate::jobs) fn compute<'a>(
-        &self,
-        state: Option<Vec<u8>>,
-        run: &Run,
-        about: &mut dyn FnMut() -> About<'a>,
-    ) -> Result<JobEnd, Interrupt> {
-        self.task.compute(state, run, about)
     }
 
     /// The sample, if the request brought the sample and no store holds it.

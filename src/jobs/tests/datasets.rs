@@ -64,12 +64,11 @@ impl Rig {
     }
 }
 
-fn reader(dataset: &Dataset) -> JobDraft {
-    JobDraft {
-        dataset: Some(dataset.summary.id),
-        data_sha256: Some(dataset.summary.facts.sha256.clone()),
-        ..new_train(json!({"max_passes": 3}))
-    }
+fn reader(dataset: &Dataset) -> NewJob {
+    let mut new = new_train(json!({"max_passes": 3}));
+    new.job.dataset = Some(dataset.summary.id);
+    new.job.data_sha256 = Some(dataset.summary.facts.sha256.clone());
+    new
 }
 
 #[tokio::test]

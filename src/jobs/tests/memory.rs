@@ -71,11 +71,10 @@ fn no_data() -> Value {
 }
 
 /// A job of the anonymous owner.
-fn job(task: &Value, sample: Data) -> JobDraft {
-    JobDraft {
-        owner: Owner::anonymous(),
-        ..job_of(task.clone(), Some(sample), None)
-    }
+fn job(task: &Value, sample: Data) -> NewJob {
+    let mut new = job_of(task.clone(), Some(sample), None);
+    new.job.owner = Owner::anonymous();
+    new
 }
 
 /// Checked work that holds data up to `resident_bytes` as a whole.
@@ -120,7 +119,7 @@ fn peak(work: &CheckedTask, bound: u64, run: &Run) -> u64 {
             seconds: 0.0,
         }
     };
-    let computed = grant.within(|| work.compute(None, run, &mut about));
+    let computed = grant.within(|| work.task.compute(None, run, &mut about));
     computed.unwrap();
     peak
 }

@@ -1,7 +1,5 @@
 //! Preemption: running jobs yield to others, and preempted jobs end as if undisturbed.
 
-use std::sync::atomic::Ordering;
-
 use halfspace_core::learners::catalogue::CATALOGUE;
 use serde_json::Map;
 
@@ -22,7 +20,7 @@ fn hasty(workers: usize) -> JobsConfig {
 }
 
 /// A job of owner a.
-pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedModel>) -> JobDraft {
+pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedModel>) -> NewJob {
     let spec = json!({"task": task, "data": {"assume": null, "generated": null}});
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = sample
@@ -30,25 +28,19 @@ pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedMode
         .map(|data| hex::encode(halfspace_formats::digest(data)));
     let sample = sample.map(Into::into);
     let work = resolved(&spec, 7, sample, model).unwrap();
-    JobDraft {
-        owner: Owner::new("a"),
-        spec,
-        seed: 7,
-        work: Arc::new(work),
-        data_sha256,
-        ..new_train(json!({}))
-    }
+    let mut new = new_job(&spec, 7, work);
+    new.job.owner = Owner::new("a");
+    new.job.data_sha256 = data_sha256;
+    new
 }
 
-pub(super) fn of_owner(owner: &str, new: JobDraft) -> JobDraft {
-    JobDraft {
-        owner: Owner::new(owner),
-        ..new
-    }
+pub(super) fn of_owner(owner: &str, mut new: NewJob) -> NewJob {
+    new.job.owner = Owner::new(owner);
+    new
 }
 
 impl Rig {
-    pub(super) async fn submit(&self, new: JobDraft) -> Job {
+    pub(super) async fn submit(&self, new: NewJob) -> Job {
         self.jobs
             .worker
             .submit(new, Duration::ZERO, || {})
@@ -219,7 +211,7 @@ struct Preempted {
 
 impl Preempted {
     /// Runs a job alone, and then beside short jobs of its owner on the only worker.
-    async fn compare(&mut self, name: &str, rig: &Rig, new: impl Fn() -> JobDraft) {
+    async fn compare(&mut self, name: &str, rig: &Rig, new: impl Fn() -> NewJob) {
         let undisturbed = rig.submit(new()).await;
         let undisturbed = rig.end_of(&undisturbed).await;
         let disturbed = rig.submit(new()).await;

@@ -160,7 +160,7 @@ impl ComputeThreads {
                         seconds: cell.stopwatch.seconds(),
                     }
                 };
-                let end = computed.compute(state, &outside, &mut about);
+                let end = computed.task.compute(state, &outside, &mut about);
                 cell.stopwatch.stop();
                 end.map(Box::new)
             });

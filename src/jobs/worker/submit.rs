@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use crate::records::{Job, KeyClaim, Status};
+use crate::records::{Job, Status};
 use crate::storage::{JobEnd, Lease};
 
 use super::Worker;
@@ -24,8 +24,7 @@ use super::held::HeldJob;
 use super::lease_renewer::LeaseRenewer;
 use super::parking::{PermitSlot, Stance};
 use crate::jobs::error::JobsError;
-use crate::jobs::queue::draft::JobDraft;
-use crate::jobs::tasks::checked::CheckedTask;
+use crate::jobs::queue::new_job::NewJob;
 
 /// Longest expected time of a waited job that is computed before it is stored.
 const WAITED_SECONDS_MAX: f64 = 0.2;
@@ -35,7 +34,7 @@ const WAITED_BYTES_MAX: u64 = 16 << 20;
 
 impl Worker {
     /// Creates a job and waits for its end, at most for `timeout`. The job is on disk when this returns. `stored` is
-    /// called before the wait, when nothing of the draft is left in memory.
+    /// called before the wait, when nothing of its data is left in memory.
     ///
     /// # Errors
     /// - [`JobsError::OverQuota`] or [`JobsError::NoMemory`] if the job exceeds a quota or the memory of the
@@ -49,7 +48,7 @@ impl Worker {
     /// unknown id may exist and run.
     pub async fn submit(
         self: &Arc<Self>,
-        new: JobDraft,
+        new: NewJob,
         timeout: Duration,
         stored: impl FnOnce(),
     ) -> Result<Job, JobsError> {
@@ -57,7 +56,7 @@ impl Worker {
             return Err(JobsError::Stopping);
         }
         let begun = Instant::now();
-        let owner = new.owner.clone();
+        let owner = new.job.owner.clone();
         let job = self.acknowledge(new, timeout).await?;
         let left = timeout.saturating_sub(begun.elapsed());
         if job.status.is_ended() || left.is_zero() {
@@ -73,14 +72,13 @@ impl Worker {
     /// Stores the job: ended, running or queued.
     async fn acknowledge(
         self: &Arc<Self>,
-        new: JobDraft,
+        new: NewJob,
         timeout: Duration,
     ) -> Result<Job, JobsError> {
         if let Some(count) = new.work.subjobs {
             return self.queue.enqueue_subjobs(new, count).await;
         }
-        let record = new.record(&self.ids);
-        let (asked, memory) = (record.demand.memory_bytes, &self.config.memory);
+        let (asked, memory) = (new.job.demand.memory_bytes, &self.config.memory);
         if asked > memory.bytes_max() {
             return Err(JobsError::NoMemory(NoMemory {
                 asked,
@@ -88,30 +86,22 @@ impl Worker {
                 max: memory.bytes_max(),
             }));
         }
-        let permit = if timeout.is_zero() || !is_small(&record, &new.work) {
+        let permit = if timeout.is_zero() || !is_small(&new) {
             None
         } else {
             Arc::clone(&self.permits).try_acquire_owned().ok()
         };
         let taken = permit.and_then(|permit| Some((permit, memory.try_take(asked).ok()?)));
         let Some((permit, memory)) = taken else {
-            return self
-                .queue
-                .enqueue(record, &new.work, new.key.as_ref())
-                .await;
+            return self.queue.enqueue(new).await;
         };
         // In a task of its own, because the computation continues when the client leaves.
         let (sender, receiver) = oneshot::channel();
         let adopt_after = timeout.min(self.config.adopt_after);
         let this = Arc::clone(self);
-        let span = computing_span(&record);
+        let span = computing_span(&new.job);
         let computed = async move {
-            let run = Waited {
-                record,
-                work: new.work,
-                key: new.key,
-                sender,
-            };
+            let run = Waited { new, sender };
             run.compute(&this, permit, memory, adopt_after).await;
         };
         self.tasks.spawn(computed.instrument(span));
@@ -121,16 +111,17 @@ impl Worker {
 
 /// Whether a waited job is computed before it is stored. Such a job is expected to be short, and its data are
 /// small enough to be written only at its end.
-fn is_small(record: &Job, work: &CheckedTask) -> bool {
-    let bytes = work.data().map_or(0, |data| data.shape().memory_bytes());
-    record.demand.seconds <= WAITED_SECONDS_MAX && bytes <= WAITED_BYTES_MAX
+fn is_small(new: &NewJob) -> bool {
+    let bytes = new
+        .work
+        .data()
+        .map_or(0, |data| data.shape().memory_bytes());
+    new.job.demand.seconds <= WAITED_SECONDS_MAX && bytes <= WAITED_BYTES_MAX
 }
 
 /// A waited job that is computed before it is stored.
 struct Waited {
-    record: Job,
-    work: Arc<CheckedTask>,
-    key: Option<KeyClaim>,
+    new: NewJob,
     sender: oneshot::Sender<Result<Job, JobsError>>,
 }
 
@@ -142,19 +133,15 @@ impl Waited {
         memory: Grant,
         adopt_after: Duration,
     ) {
-        self.record.started_at = Some(worker.ids.now());
-        let start_state = StartState::of(self.record.id, worker.helped_stop_flag());
-        let work = Arc::clone(&self.work);
+        self.new.job.started_at = Some(worker.ids.now());
+        let job = &self.new.job;
+        let start_state = StartState::of(job.id, worker.helped_stop_flag());
+        let work = Arc::clone(&self.new.work);
         let permit = PermitSlot::new(permit);
         let slot = Arc::clone(&permit);
-        let mut computation = worker
-            .threads
-            .compute(&self.record, work, start_state, slot, memory);
-        let _registered = worker.hub.register(
-            self.record.id,
-            self.record.lineage,
-            Arc::clone(&computation.run),
-        );
+        let mut computation = worker.threads.compute(job, work, start_state, slot, memory);
+        let run = Arc::clone(&computation.run);
+        let _registered = worker.hub.register(job.id, job.lineage, run);
         if worker.stopping.is_cancelled() {
             computation.run.stop.raise(Interrupt::Suspended);
         }
@@ -167,18 +154,16 @@ impl Waited {
         let answer = match computed {
             // A worker retries data that cannot be read now.
             Computed::Suspended | Computed::Unread(_) => {
-                self.record.started_at = None;
-                let key = self.key.as_ref();
-                worker.queue.enqueue(self.record, &self.work, key).await
+                self.new.job.started_at = None;
+                worker.queue.enqueue(self.new).await
             }
             Computed::Ended {
                 end,
                 memory: _memory,
             } => {
                 let seconds = computation.checkpoints.stopwatch.seconds();
-                worker.queue.owe(&self.record.owner, seconds);
-                let key = self.key.as_ref();
-                worker.insert_ended(self.record, *end, key).await
+                worker.queue.owe(&self.new.job.owner, seconds);
+                worker.insert_ended(self.new, *end).await
             }
         };
         // Without a receiver the client has left. The job is stored nevertheless.
@@ -187,23 +172,19 @@ impl Waited {
 
     /// Stores a job that takes longer than expected as running, and keeps its lease from then on.
     async fn adopt(mut self, worker: &Worker, computation: Computation, permit: Arc<PermitSlot>) {
-        self.record.status = Status::Running;
-        self.record.attempt = 1;
-        let key = self.key.as_ref();
-        match worker
-            .insert_running(&mut self.record, &self.work, key)
-            .await
-        {
+        self.new.job.status = Status::Running;
+        self.new.job.attempt = 1;
+        match worker.insert_running(&mut self.new).await {
             Ok((lease, leased_at)) => {
-                let _ = self.sender.send(Ok(self.record.clone()));
+                let _ = self.sender.send(Ok(self.new.job.clone()));
                 let stance = Stance::new(permit, worker.slice(0.0));
                 let held = HeldJob {
                     worker,
-                    job: &self.record,
+                    job: &self.new.job,
                     lease: &lease,
                 };
                 let renewer = LeaseRenewer::new(held, leased_at, stance);
-                attend(renewer, &self.work, computation).await;
+                attend(renewer, &self.new.work, computation).await;
             }
             Err(error) => {
                 // The job may be stored in spite of the error. Such a job runs again after the end of the lease
@@ -217,44 +198,34 @@ impl Waited {
 
 impl Worker {
     /// Stores a job as running in this process, after its data. Returns the lease and its earliest start.
-    async fn insert_running(
-        &self,
-        record: &mut Job,
-        work: &CheckedTask,
-        key: Option<&KeyClaim>,
-    ) -> Result<(Lease, Instant), JobsError> {
-        self.queue.keep_data(record, work).await?;
+    async fn insert_running(&self, new: &mut NewJob) -> Result<(Lease, Instant), JobsError> {
+        self.queue.keep_data(new).await?;
         let leased_at = Instant::now();
+        let (job, key) = (&new.job, new.key.as_ref());
         let seconds = self.config.lease_seconds;
-        let record = &*record;
-        let insert = || {
-            self.store
-                .insert_running_job(record, &self.id, seconds, key)
-        };
+        let insert = || self.store.insert_running_job(job, &self.id, seconds, key);
         // An insert that was already written returns the same lease.
-        let lease = self.queue.insert(record, insert).await?;
+        let lease = self.queue.insert(job, insert).await?;
         Ok((lease, leased_at))
     }
 
     /// Stores an ended job and its model in one transaction, before any client knows of the job.
-    async fn insert_ended(
-        &self,
-        mut record: Job,
-        end: JobEnd,
-        key: Option<&KeyClaim>,
-    ) -> Result<Job, JobsError> {
-        record.status = end.status;
-        record.attempt = 1;
-        record.progress = end.progress;
-        record.result = end.result;
-        record.error = end.error;
-        record.finished_at = Some(end.finished_at);
-        record.model = end.model.as_ref().map(|model| model.id);
-        let trace = end.trace.as_deref();
+    async fn insert_ended(&self, new: NewJob, end: JobEnd) -> Result<Job, JobsError> {
+        let job = Job {
+            status: end.status,
+            attempt: 1,
+            progress: end.progress,
+            result: end.result,
+            error: end.error,
+            finished_at: Some(end.finished_at),
+            model: end.model.as_ref().map(|model| model.id),
+            ..new.job
+        };
+        let (model, trace) = (end.model.as_ref(), end.trace.as_deref());
         self.store
-            .insert_ended_job(&record, end.model.as_ref(), trace, key)
+            .insert_ended_job(&job, model, trace, new.key.as_ref())
             .await?;
-        self.queue.has_ended(&record);
-        Ok(record)
+        self.queue.has_ended(&job);
+        Ok(job)
     }
 }

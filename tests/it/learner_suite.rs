@@ -9,7 +9,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use halfspace::jobs::tasks::{self, Given, Task as _, Train};
+use halfspace::jobs::tasks::{self, Task as _, Train};
 use halfspace::jobs::{Allowance, Inputs};
 use halfspace::records::hypothesis::HypothesisDocument;
 use halfspace::records::task::{JobSpec, TaskSpec};
@@ -603,13 +603,12 @@ fn come_to(entry: &LearnerEntry, case: &Value) -> Value {
     let seed = case["seed"].as_u64().unwrap_or(0);
     let inputs = Inputs {
         sample: data.map(Into::into),
-        ..Inputs::default()
+        ..Inputs::of(seed)
     };
     let TaskSpec::Train(train) = &spec.task else {
         panic!("a training");
     };
-    let given = Given::new(&spec, seed, inputs);
-    let train: Train = tasks::check(train, given, &Allowance::UNLIMITED)
+    let train: Train = tasks::check(train, &spec.data, inputs, &Allowance::UNLIMITED)
         .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
     let outcome = train.run(None, &Run::default()).unwrap();
     let hypothesis = HypothesisDocument::from(&outcome.hypothesis);

@@ -17,9 +17,9 @@ use crate::records::session::{
 };
 use crate::records::train::TrainSpec;
 
-use crate::jobs::queue::completion::json_text;
-use crate::jobs::tasks;
-use crate::jobs::tasks::ResolveError;
+use crate::jobs::json_text::json_text;
+use crate::jobs::tasks::error::ResolveError;
+use crate::jobs::tasks::train::task_of;
 
 /// A snapshot is due when the log since the last snapshot reaches this number of examples or [`LOG_BYTES_MAX`].
 /// The log must also have a quarter of the snapshot's bytes or [`LOG_EXAMPLES_IN_ANY_CASE`] examples.
@@ -83,7 +83,7 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         warm_start: None,
     };
     Ok(SessionPlan {
-        task: tasks::task_of(&train, Seed(spec.seed))?,
+        task: task_of(&train, Seed(spec.seed))?,
         n: usize::try_from(spec.n).unwrap_or(usize::MAX),
         real: spec.values == RowsKind::Real,
         assume: spec.assume,

@@ -14,8 +14,8 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::option_text::OPTION_NAMES;
 use crate::options::Options;
 use crate::parsed::Parsed;
-use crate::tables::preview::Preview;
 use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
+use crate::tables::preview::Preview;
 
 /// The member beside the options that names another table.
 const ENCODING: &str = "encoding";

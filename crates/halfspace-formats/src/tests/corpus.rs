@@ -58,7 +58,9 @@ pub fn previewed(
     let preview = Preview::new(3);
     let parsed = crate::gather_shown(format, body, options, None, &preview);
     let mut parsed = parsed.map_err(|error| preview.explained(error).unwrap_or_else(|error| error));
-    let shown = preview.finish(parsed.as_mut().ok()).expect("rows in memory");
+    let shown = preview
+        .finish(parsed.as_mut().ok())
+        .expect("rows in memory");
     (parsed.map(Parsed::in_memory), shown)
 }
 

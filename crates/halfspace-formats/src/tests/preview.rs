@@ -437,7 +437,14 @@ fn spooled_examples_are_shown() {
         .collect();
     let preview = Preview::new(2);
     let spool = Spool::new(64, || Ok(std::io::Cursor::new(Vec::new())));
-    let mut parsed = gather_shown(Format::Libsvm, body.as_bytes(), &Options::default(), Some(spool), &preview).unwrap();
+    let mut parsed = gather_shown(
+        Format::Libsvm,
+        body.as_bytes(),
+        &Options::default(),
+        Some(spool),
+        &preview,
+    )
+    .unwrap();
     assert!(matches!(parsed.data, crate::ParsedRows::Spooled(_)));
     let shown = preview.finish(Some(&mut parsed)).unwrap();
     assert_eq!((shown.names.len(), shown.rows.len()), (41, 2));

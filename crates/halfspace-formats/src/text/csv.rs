@@ -14,6 +14,7 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::options::Options;
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
+use crate::tables::cell::Cell;
 use crate::tables::header;
 use crate::tables::preview::Preview;
 use crate::tables::table_builder::TableBuilder;
@@ -80,11 +81,12 @@ fn parse_delimited(
             Some(table) => table,
             none => {
                 let columns = fields.len();
-                let names = header::names(columns, |at| fields.get(at), options)
+                let names = header::names(columns, |at| Cell::Text(fields.get(at)), options)
                     .map_err(|(at, fault)| placed((fields.start(at), fault)))?;
                 let is_header = names.is_some();
                 let spool = spool.take().flatten();
-                let begun = TableBuilder::new(options, names, columns, Some(start), spool, preview)?;
+                let begun =
+                    TableBuilder::new(options, names, columns, Some(start), spool, preview)?;
                 let begun = none.insert((begun, columns));
                 if is_header {
                     continue;
@@ -97,7 +99,7 @@ fn parse_delimited(
             line: line.number,
             column: fields.start(column) as u64 + 1,
         };
-        table.row(|column| fields.get(column), place)?;
+        table.row(|column| Cell::Text(fields.get(column)), place)?;
     }
     match table {
         Some((table, _)) => table.finish(),

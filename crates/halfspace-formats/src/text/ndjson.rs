@@ -19,8 +19,8 @@ use crate::json::depth::{self, DepthCounter};
 use crate::options::{Options, ParseLimits, UnlabelledMeans};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
-use crate::tables::preview::Preview;
 use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
+use crate::tables::preview::Preview;
 use crate::text::lines::{Line, LineReader};
 use crate::text::numbers::parse_number;
 
@@ -86,7 +86,13 @@ pub(crate) fn parse(
         let line = Line { text, ..line };
         let body = match &mut body {
             Some(body) => body,
-            none => none.insert(Body::of(line, options, &named, spool.take().flatten(), preview)?),
+            none => none.insert(Body::of(
+                line,
+                options,
+                &named,
+                spool.take().flatten(),
+                preview,
+            )?),
         };
         match body {
             Body::Examples(examples) => examples.read(line, None)?,
@@ -118,7 +124,9 @@ impl<'o> Body<'o> {
         preview: Option<&'o Preview>,
     ) -> Result<Self, FormatError> {
         if is_row(first.text) {
-            return Ok(Self::Rows(Box::new(ObjectRows::new(named, spool, preview)?)));
+            return Ok(Self::Rows(Box::new(ObjectRows::new(
+                named, spool, preview,
+            )?)));
         }
         Ok(Self::Examples(Box::new(ExampleLines::new(options, spool)?)))
     }

@@ -50,8 +50,6 @@ fn parse_delimited(
     spool: Option<Spool>,
     preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    options.refuse_bit_order("CSV")?;
-    options.refuse_sheet("CSV")?;
     TableBuilder::check(options)?;
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let mut spool = Some(spool);

@@ -155,7 +155,7 @@ async fn ended_job(jobs: &Jobs) -> Result<(Job, Model), Box<dyn Error>> {
     let job = stored.items.into_iter().next().ok_or("no job")?;
     let model = jobs
         .store()
-        .model(&owner, job.model.ok_or("no model")?)
+        .find(&owner, job.model.ok_or("no model")?)
         .await?;
     Ok((job, model.ok_or("no model")?))
 }

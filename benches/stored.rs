@@ -10,12 +10,13 @@ use std::io::{self, BufWriter, Write};
 use std::time::Instant;
 
 use halfspace_core::learners::catalogue;
+use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Run, RunLimits, StopFlag};
 use halfspace_core::learners::engine::stopping::Sampling;
-use halfspace_core::learners::engine::task::{Input, Task};
+use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::learners::sample::generate::{Generated, Plan};

@@ -4,12 +4,13 @@
 //! `cargo run --release --example reference_figures`
 
 use halfspace_core::learners::catalogue;
+use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::stopping::{Sampling, StopRule};
-use halfspace_core::learners::engine::task::{Input, Task};
+use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::sample::generate::Plan;
 

@@ -17,7 +17,8 @@ use halfspace_core::learners::catalogue;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Run, RunLimits};
-use halfspace_core::learners::engine::task::{Input, Task};
+use halfspace_core::learners::engine::task::Task;
+use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use halfspace_formats::{

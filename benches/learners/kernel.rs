@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BitVector, intersections};
 use halfspace_core::constructions::kernel_perceptron_adversary as adversary;
+use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::run::{Run, RunLimits};
-use halfspace_core::learners::engine::task::Input;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use halfspace_core::samples::{CLASSES, Sample, SampleParameters};
 use serde_json::json;

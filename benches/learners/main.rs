@@ -12,11 +12,12 @@ use std::time::Instant;
 
 use halfspace_core::bits::{BitMatrix, BitVector, words_for};
 use halfspace_core::learners::catalogue;
+use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::engine::stopping::Sampling;
-use halfspace_core::learners::engine::task::{Input, Task};
+use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use halfspace_core::learners::sample::generate::Plan;

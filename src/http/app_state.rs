@@ -7,9 +7,9 @@ use halfspace_core::memory::MemoryBudget;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::runtime::Handle;
 
-use super::extract::idempotency::InFlight;
+use super::authenticator::Authenticator;
+use super::in_flight::InFlight;
 use super::limits::Limits;
-use super::middleware::keys::Authenticator;
 use super::middleware::origins::Origins;
 use super::permits::Permits;
 use super::serve::RuntimeWatch;

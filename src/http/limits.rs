@@ -1,9 +1,7 @@
-//! `GET /v1/limits`: every limit of the service, and the caller's use of the limits per key.
-//!
-//! [`Limits`] holds each limit with its flag, environment variable, default, range and documentation. Its
-//! methods derive the quotas for the store and the limits for the readers of request bodies.
+//! Every limit of the service: [`Limits`] holds each with its flag, environment variable, default, range and
+//! documentation. Its methods derive the quotas for the store and the limits for the readers of request bodies. The
+//! routes check the limits; no limit knows its route.
 
-use axum::extract::State;
 use clap::builder::{RangedU64ValueParser, Resettable};
 use clap::{Args, Command, FromArgMatches};
 use halfspace_core::memory::MemoryBudget;
@@ -14,15 +12,20 @@ use crate::jobs::JobsConfig;
 use crate::records::schedule::ANSWER_SECONDS_DEFAULT;
 use crate::storage::{Quotas, Usage};
 
-use super::app_state::App;
-use super::extract::{Caller, NoQuery, QUERY_PAIRS_MAX, WAIT_SECONDS_MAX};
-use super::jobs::several::JOB_IDS_MAX;
-use super::problem::Problem;
-use super::sessions::examples::LINES_MAX;
-use crate::http::answer::Json;
-
 /// The largest value of a limit. Twice this value still fits in 64 bits.
 pub const COUNT_MAX: u64 = 1 << 62;
+
+/// Longest time in seconds that a client may ask to wait.
+pub const WAIT_SECONDS_MAX: u64 = 60;
+
+/// Most pairs in a query. All pairs are held in memory and compared.
+pub const QUERY_PAIRS_MAX: u64 = 1_000;
+
+/// Jobs that one request may name.
+pub const JOB_IDS_MAX: u32 = 1_000;
+
+/// Examples per request to a session that is not a JSON document.
+pub const SESSION_LINES_MAX: u64 = 1_000_000;
 
 /// The default limits on stored bytes where the disk is larger.
 const STORED_BYTES_DEFAULT: u64 = 1 << 40;
@@ -172,7 +175,7 @@ pub struct Limits {
     pub sessions_max: u64,
     /// Lines of one NDJSON stream into a session. In other formats except JSON, the examples of one
     /// request.
-    #[arg(skip = LINES_MAX)]
+    #[arg(skip = SESSION_LINES_MAX)]
     pub session_lines_max: u64,
     /// Seconds without data after which a stream into a session ends. Other requests can then write to the
     /// session.
@@ -329,57 +332,6 @@ fn seconds(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
     let positive = number.filter(|number: &f64| *number > 0.0 && *number <= SECONDS_MAX);
     positive.ok_or_else(|| format!("{text} is not a number above 0 and at most {SECONDS_MAX}"))
-}
-
-/// Limits in force, and the caller's use of the limits per key.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct LimitsAnswer {
-    #[serde(flatten)]
-    limits: Limits,
-    /// The caller's own limits and their use. The limits may differ from those of other keys.
-    own: OwnUse,
-}
-
-/// Limits of one key, each with its use.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct OwnUse {
-    /// Waiting jobs.
-    jobs_queued: Use,
-    /// Stored bytes.
-    stored_bytes: Use,
-    /// Sessions.
-    sessions: Use,
-}
-
-/// A limit and its use.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Use {
-    /// Current use. The use may exceed `max`, because the results of an accepted job are always stored.
-    used: u64,
-    max: u64,
-}
-
-/// Returns the limits of the service and your use of the limits per key.
-///
-/// A request over a limit is refused with a problem that names the limit.
-#[utoipa::path(get, path = "/v1/limits", tag = "service",
-    responses((status = 200, description = "The limits in force", body = LimitsAnswer)))]
-pub async fn get_limits(
-    State(app): State<App>,
-    Caller(owner): Caller,
-    _: NoQuery,
-) -> Result<Json<LimitsAnswer>, Problem> {
-    let standing = app.jobs.usage(&owner).await?;
-    let (own, own_max) = (standing.own, standing.own_max);
-    let of = |used, max| Use { used, max };
-    Ok(Json(LimitsAnswer {
-        limits: Limits::clone(&app.limits),
-        own: OwnUse {
-            jobs_queued: of(own.jobs_queued, own_max.jobs_queued),
-            stored_bytes: of(own.stored_bytes, own_max.stored_bytes),
-            sessions: of(own.sessions, own_max.sessions),
-        },
-    }))
 }
 
 #[cfg(test)]

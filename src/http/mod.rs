@@ -7,6 +7,7 @@
 
 mod answer;
 mod app_state;
+mod authenticator;
 pub mod codes;
 mod computing;
 mod console;
@@ -15,6 +16,7 @@ mod document;
 mod extract;
 #[doc(hidden)]
 pub mod fuzzing;
+mod in_flight;
 mod inference;
 mod jobs;
 mod learners;
@@ -28,13 +30,14 @@ mod samples;
 mod serve;
 mod sessions;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
-use axum::extract::Request;
-use axum::http::Uri;
+use axum::extract::{MatchedPath, Request};
 use axum::http::uri::PathAndQuery;
+use axum::http::{StatusCode, Uri};
 use axum::middleware::from_fn;
-use axum::response::Redirect;
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use tower::util::MapRequest;
@@ -43,10 +46,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub use app_state::{App, AppState};
-pub use extract::idempotency::InFlight;
-pub use middleware::keys::Authenticator;
+pub use authenticator::Authenticator;
+pub use in_flight::InFlight;
 pub use middleware::origins::Origins;
 pub use permits::Permits;
+use problem::{Code, Problem};
 pub use serve::{RuntimeWatch, ServeLimits, StallLimits, serve};
 
 /// Returns every route with its OpenAPI documentation.
@@ -102,7 +106,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(inference::get_inference_model_version))
         .routes(routes!(inference::check_inference_model_version))
         .routes(routes!(inference::infer::infer_model_version))
-        .routes(routes!(limits::get_limits))
+        .routes(routes!(operations::limits::get_limits))
         .routes(routes!(operations::workers::list_workers))
         .merge(data_routes())
         .merge(operations())
@@ -152,7 +156,7 @@ pub fn router(app: App) -> Router {
         .route(console::PATH, get(async || Redirect::to("/")))
         .route("/console/{*path}", get(console::file))
         .layer(Extension(document));
-    below(base_path, middleware::wrapped(router, app))
+    below(base_path, wrapped(router, app))
 }
 
 /// Serves a router below a base path. A request without the base path is answered too, so that a probe needs no prefix.
@@ -182,5 +186,39 @@ fn below(base_path: Arc<str>, router: Router) -> Router {
 /// Returns the routes of a pure worker process and of the separate listener for operators.
 pub fn operations_router(app: App) -> Router {
     let (router, _) = operations().split_for_parts();
-    middleware::wrapped(router, app)
+    wrapped(router, app)
+}
+
+/// Puts the layers around routes, and the answer to a method that a path lacks.
+fn wrapped(router: Router<App>, app: App) -> Router {
+    middleware::wrapped(router.method_not_allowed_fallback(method_not_allowed), app)
+}
+
+/// The methods of each path.
+static METHODS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    let paths = routes().into_openapi().paths.paths.into_iter();
+    let of_path = paths.map(|(path, item)| {
+        let methods = [
+            ("GET, HEAD", item.get.is_some()),
+            ("POST", item.post.is_some()),
+            ("DELETE", item.delete.is_some()),
+        ];
+        let known = methods.iter().filter(|(_, is_known)| *is_known);
+        (
+            path,
+            known.map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+        )
+    });
+    of_path.collect()
+});
+
+async fn method_not_allowed(path: Option<MatchedPath>) -> Response {
+    let methods = path.and_then(|path| METHODS.get(path.as_str()));
+    let detail = match methods {
+        Some(methods) => format!("The path supports {methods}."),
+        None => "The path does not support this method.".to_owned(),
+    };
+    let response = Problem::new(Code::METHOD_NOT_ALLOWED, detail).into_response();
+    debug_assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+    response
 }

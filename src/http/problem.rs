@@ -24,7 +24,9 @@ use crate::jobs::JobsError;
 use crate::storage::{Limit, OverQuota, StoreError};
 
 pub use super::codes::Code;
-use super::extract::idempotency::in_flight;
+
+/// The request header of an idempotency key.
+pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
 /// Time between two log lines about a full store.
 const FULL_STORE_TOLD_EVERY: Duration = Duration::from_secs(60);
@@ -193,6 +195,12 @@ impl Problem {
             Code::STOPPING,
             "The request ended before its answer was complete.",
         )
+    }
+
+    /// Creates the problem of a request whose idempotency key another request holds.
+    pub fn in_flight() -> Self {
+        let detail = "A request with this Idempotency-Key is still in progress. Retry after the seconds in Retry-After.";
+        Self::parameter(Code::IDEMPOTENCY_IN_FLIGHT, IDEMPOTENCY_KEY, detail)
     }
 
     /// Creates a 404 problem, in which `what` is the noun of the missing thing.
@@ -398,7 +406,7 @@ impl From<OverQuota> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::KeyTaken(_) => return in_flight(),
+            StoreError::KeyTaken(_) => return Self::in_flight(),
             StoreError::OverQuota(over) => return over.into(),
             _ => {}
         }
@@ -462,7 +470,7 @@ impl From<JobsError> for Problem {
                 format!("{detail}; `GET /v1/models` lists all"),
             ),
             JobsError::DatasetPinned { .. } => Self::new(Code::DATASET_IN_USE, detail),
-            JobsError::KeyTaken(_) => in_flight(),
+            JobsError::KeyTaken(_) => Self::in_flight(),
             JobsError::OverQuota(over) => over.into(),
             JobsError::NoMemory(full) => full.into(),
             JobsError::Stopping => Self::new(

@@ -302,7 +302,7 @@ impl Jobs {
     /// # Errors
     /// [`JobsError::NotFound`], or errors of the store.
     pub async fn job(&self, owner: &Owner, id: JobId) -> Result<Job, JobsError> {
-        let job = self.store.job(owner, id).await?;
+        let job = self.store.find(owner, id).await?;
         job.ok_or(JobsError::NotFound)
     }
 

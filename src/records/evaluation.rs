@@ -7,10 +7,10 @@ use serde_json::{Number, Value};
 use utoipa::ToSchema;
 
 use halfspace_core::certificates::{self, Certificates};
+use halfspace_core::learners::decision::Score;
 use halfspace_core::learners::engine::assume::Assume;
 use halfspace_core::learners::engine::evaluate::{Confusion, Evaluation, WrongExample};
 use halfspace_core::learners::engine::random::SEED_MAX;
-use halfspace_core::learners::hypothesis::Score;
 use halfspace_formats::TableEncoding;
 
 use super::hypothesis::NumberOrDecimal;
@@ -151,7 +151,7 @@ fn wrong_document(wrong: &WrongExample, bytes_left: &mut usize) -> WrongDocument
 
 #[cfg(test)]
 mod tests {
-    use halfspace_core::learners::hypothesis::Decision;
+    use halfspace_core::learners::decision::Decision;
     use num_bigint::BigInt;
 
     use super::*;

@@ -5,13 +5,14 @@ use serde_json::{Number, Value};
 use halfspace_core::bits::BitVector;
 use halfspace_core::learners::arithmetic::decimal::Decimal;
 use halfspace_core::learners::arithmetic::power_sum::Base;
+use halfspace_core::learners::arithmetic::unit::INTEGER_WEIGHT_MAX;
 use halfspace_core::learners::arithmetic::unit::Unit;
 use halfspace_core::learners::kernel::kernel_winnow_weights::{
     KernelWinnowWeights, active_features,
 };
 use halfspace_core::learners::linear::bounded::BoundedWeights;
 use halfspace_core::learners::linear::linear_weights::{
-    INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights,
+    IntegerWeights, LinearWeights, Reading, RealWeights,
 };
 
 use super::hypothesis::{CountedExample, HypothesisError};

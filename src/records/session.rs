@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use halfspace_core::bits::{BitMatrix, BitVector, words_for};
-use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
+use halfspace_core::learners::sample::data::{Data, DenseFeatures, Features, Labels, RealMatrix};
 use halfspace_formats::{Assume, Classes, LabelRule, RowsKind};
 
 use super::id::SessionId;
@@ -133,7 +133,7 @@ const DIGEST: u8 = 4;
 #[must_use]
 pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>) -> Vec<u8> {
     let is_labelled = matches!(data.labels(), Labels::Labelled(_));
-    let is_real = matches!(data.features(), Features::Real(_));
+    let is_real = data.features().is_real();
     let kinds = [
         (is_labelled, LABELLED),
         (is_real, REAL),
@@ -152,11 +152,11 @@ pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>) -> Vec<u8> {
         (0..rows).for_each(|row| kept.set(row, labels.get(row)));
         push_bits(&mut bytes, &kept);
     }
-    match data.features() {
-        Features::Boolean(matrix) => {
+    match data.features().packed() {
+        DenseFeatures::Boolean(matrix) => {
             (0..rows).for_each(|row| push_bits(&mut bytes, &matrix.row(row)));
         }
-        Features::Real(matrix) => {
+        DenseFeatures::Real(matrix) => {
             let values = &matrix.values()[..rows * matrix.n()];
             values
                 .iter()

@@ -48,8 +48,9 @@ pub use lease::{
 };
 pub use postgres::PostgresUrl;
 pub use quota::{Limit, OverQuota, QuotaStanding, Quotas, Usage};
-pub use sql::Store;
-pub use sql::check::{CheckedSession, CheckedStore, CheckedTable};
+pub use sql::check::CheckedStore;
+pub use sql::store::Store;
+pub use sql::stored::{Checked, StoredTable};
 pub use terms::{
     API_KEYS_MAX, AppendOutcome, ClaimTerms, JobFilter, KeyLookup, ModelFilter, ProcessReport,
     ReleaseTerms, SECONDS_AHEAD_MAX, TimeNote,

@@ -9,19 +9,22 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::bound::Bound;
+use halfspace_core::learners::engine::check::check;
 use halfspace_core::learners::engine::entry::{LearnerEntry, Setup};
 use halfspace_core::learners::engine::holdout::HeldOut;
+use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::parameters::{ParameterError, ParameterKind, Parameters};
 use halfspace_core::learners::engine::random::{Generator, Seed};
-use halfspace_core::learners::engine::rule::{Order, Rule, Update};
+use halfspace_core::learners::engine::reason::Reason;
+use halfspace_core::learners::engine::rule::{Order, Rule};
 use halfspace_core::learners::engine::run::{
     Checkpoints, Counts, Interrupt, Run, RunLimits, StopFlag,
 };
 use halfspace_core::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use halfspace_core::learners::engine::stopping::Sampling;
-use halfspace_core::learners::engine::task::{Input, Task, check};
+use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::{train, train_from};
-use halfspace_core::learners::engine::train_loop::Reason;
+use halfspace_core::learners::engine::update::Update;
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::sample::block::Block;
 use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};

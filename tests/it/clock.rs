@@ -97,7 +97,7 @@ async fn there(store: &Store, directory: &TempDir, job: &Job, number: u32) -> [b
     let blobs = Blobs::local(&directory.path().join("blobs")).unwrap();
     let key = number.to_string();
     [
-        store.job(&owner, job.id).await.unwrap().is_some(),
+        store.find(&owner, job.id).await.unwrap().is_some(),
         store.idempotency_key(&owner, &key).await.unwrap().is_some(),
         blobs
             .get(&format!("datasets/{number}/data"))

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use halfspace::records::dataset::Repetitions;
-use halfspace::records::id::JobKind;
+use halfspace::records::id::{DatasetKind, JobKind, SessionKind};
 use halfspace::records::{
     DataFacts, Dataset, DatasetId, DatasetSummary, Demand, Event, EventKind, Job, JobError, JobId,
     JobTree, Model, ModelId, ModelSummary, Names, Owner, Page, Progress, Status, Timestamp,
@@ -249,7 +249,7 @@ async fn open(backend: &dyn Backend) -> Arc<Store> {
 }
 
 async fn get(store: &Store, id: JobId) -> Job {
-    store.job(&owner(), id).await.unwrap().unwrap()
+    store.find(&owner(), id).await.unwrap().unwrap()
 }
 
 /// Releases expired leases and then claims a job, as a scheduler does.

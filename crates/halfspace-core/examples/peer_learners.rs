@@ -14,10 +14,11 @@ use halfspace_core::bits::{
     BLOCK_ROWS, BitMatrix, BitVector, ColumnWeights, add_column_sums, row_sums, words_for,
 };
 use halfspace_core::learners::catalogue::find;
+use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Run, RunLimits};
-use halfspace_core::learners::engine::task::{Input, Task};
+use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::{train, train_to_end};
 use halfspace_core::learners::linear::linear_weights::Reading;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};

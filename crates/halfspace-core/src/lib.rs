@@ -38,7 +38,7 @@
 //! use halfspace_core::learners::engine::run::Run;
 //! use halfspace_core::learners::engine::task::{Input, Task};
 //! use halfspace_core::learners::engine::train::train;
-//! use halfspace_core::learners::engine::train_loop::Reason;
+//! use halfspace_core::learners::engine::reason::Reason;
 //!
 //! let mut matrix = BitMatrix::new(2);
 //! let mut labels = BitVector::zeros(4);

@@ -31,7 +31,7 @@ impl Example {
 
 /// Whether the features are real.
 pub fn is_real(data: &Data) -> bool {
-    matches!(data.features(), Features::Real(_))
+    data.features().is_real()
 }
 
 /// One example.
@@ -42,6 +42,15 @@ pub fn example(data: &Data, row: u64) -> Example {
             Example::Bits((0..data.n()).map(|j| bits.get(j)).collect())
         }
         Features::Real(matrix) => Example::Values(matrix.row(row as usize).to_vec()),
+        Features::Sparse(matrix) => {
+            let mut values = vec![0.0; matrix.n()];
+            let active = matrix.row(row as usize);
+            active.entries().for_each(|(j, value)| values[j] = value);
+            match matrix.is_real() {
+                true => Example::Values(values),
+                false => Example::Bits(values.iter().map(|&value| value == 1.0).collect()),
+            }
+        }
     }
 }
 

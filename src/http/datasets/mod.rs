@@ -231,7 +231,10 @@ async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Re
 }
 
 async fn replay(app: App, owner: Owner, record: KeyRecord) -> Result<Option<Response>, Problem> {
-    let dataset = app.jobs.store().dataset(&owner, made_id(&record)?);
+    let dataset = app
+        .jobs
+        .store()
+        .find(&owner, made_id::<DatasetKind>(&record)?);
     Ok(dataset.await?.map(created))
 }
 
@@ -253,7 +256,7 @@ pub async fn list_datasets(
     Query(query): Query<PageQuery>,
 ) -> Result<Json<DatasetList>, Problem> {
     let page = page::<DatasetKind>(query.limit, query.cursor.as_deref())?;
-    let slice = app.jobs.store().datasets(&owner, &page).await?;
+    let slice = app.jobs.store().list(&owner, &page).await?;
     Ok(Json(DatasetList {
         items: slice.items.into_iter().map(DatasetItem::from).collect(),
         next_cursor: slice.next.map(|cursor| cursor.to_string()),

@@ -27,10 +27,11 @@ use halfspace_formats::Format;
 
 use crate::http::document::schemas::schema_of;
 use crate::http::extract::format_name;
-use crate::http::extract::idempotency::{KEY, REPLAYED};
+use crate::http::extract::idempotency::REPLAYED;
 use crate::http::limits::Limits;
 use crate::http::middleware::compress::Constant;
 use crate::http::middleware::keys::needs_key;
+use crate::http::problem::IDEMPOTENCY_KEY;
 
 /// The name of the security scheme.
 const SCHEME: &str = "bearer";
@@ -255,7 +256,10 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
 /// Returns whether the operation accepts an idempotency key.
 fn takes_key(operation: &Value) -> bool {
     let parameters = operation["parameters"].as_array();
-    parameters.is_some_and(|all| all.iter().any(|parameter| parameter["name"] == KEY))
+    parameters.is_some_and(|all| {
+        all.iter()
+            .any(|parameter| parameter["name"] == IDEMPOTENCY_KEY)
+    })
 }
 
 /// Declares the header of an answer that repeats the result of an earlier request.

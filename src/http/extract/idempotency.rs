@@ -4,9 +4,8 @@
 //! The store inserts the key in the same transaction as the thing, and the service writes nothing before. A
 //! request that was refused, or whose process died, therefore leaves no key. If requests race under one key,
 //! the store lets one request create the thing. The other requests fail to store theirs and are answered like
-//! later retries. [`InFlight`] prevents one process from doing the same work twice.
+//! later retries. [`InFlight`](crate::http::in_flight::InFlight) prevents one process from doing the same work twice.
 
-use std::collections::HashSet;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,10 +23,7 @@ use crate::storage::StoreError;
 
 use crate::http::app_state::App;
 use crate::http::extract::body::{self, Effort};
-use crate::http::problem::{Code, Problem};
-
-/// The name of the request header.
-pub const KEY: &str = "Idempotency-Key";
+use crate::http::problem::{Code, IDEMPOTENCY_KEY, Problem};
 
 /// The header `true` on answers to retries.
 pub const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -77,7 +73,8 @@ where
         digest_body(app, request, digest.clone()).await?;
         return replayed(record, &digest.fingerprint(), replay).await;
     }
-    let _held = app.in_flight.hold(owner, &key)?;
+    let held = app.in_flight.hold(owner, &key);
+    let _held = held.ok_or_else(Problem::in_flight)?;
     request.extensions_mut().insert(digest.clone());
     let keyed = Keyed(Some((key, digest.clone())));
     match make(request, keyed).await {
@@ -89,8 +86,14 @@ where
 
 /// The key of a request.
 fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let wrong = |detail: &str| Err(Problem::parameter(Code::INVALID_PARAMETER, KEY, detail));
-    let mut values = headers.get_all(KEY).iter();
+    let wrong = |detail: &str| {
+        Err(Problem::parameter(
+            Code::INVALID_PARAMETER,
+            IDEMPOTENCY_KEY,
+            detail,
+        ))
+    };
+    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(value) = values.next() else {
         return Ok(None);
     };
@@ -140,7 +143,11 @@ where
     if record.fingerprint != fingerprint {
         let detail = "Another request used this Idempotency-Key with a different path, query, \
                       Content-Type or body. Use a new key for a new request.";
-        return Err(Problem::parameter(Code::IDEMPOTENCY_MISMATCH, KEY, detail));
+        return Err(Problem::parameter(
+            Code::IDEMPOTENCY_MISMATCH,
+            IDEMPOTENCY_KEY,
+            detail,
+        ));
     }
     let thing = record.thing.clone();
     let Some(mut response) = replay(record).await? else {
@@ -219,7 +226,7 @@ impl From<NotMade> for Problem {
     fn from(not_made: NotMade) -> Self {
         match not_made {
             NotMade::Refused(problem) => problem,
-            NotMade::KeyTaken(_) => in_flight(),
+            NotMade::KeyTaken(_) => Problem::in_flight(),
         }
     }
 }
@@ -273,43 +280,5 @@ impl Read for Digesting<'_> {
         let mut digest = self.digest.0.lock().unwrap_or_else(PoisonError::into_inner);
         digest.update(&buffer[..length]);
         Ok(length)
-    }
-}
-
-/// The keys of the requests that this process is answering.
-#[derive(Clone, Default)]
-pub struct InFlight(Arc<Mutex<HashSet<(Owner, String)>>>);
-
-impl InFlight {
-    /// Holds a key until the request is answered or the client leaves.
-    fn hold(&self, owner: &Owner, key: &str) -> Result<InFlightKey, Problem> {
-        let entry = (owner.clone(), key.to_owned());
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !held.insert(entry.clone()) {
-            return Err(in_flight());
-        }
-        Ok(InFlightKey {
-            keys: self.clone(),
-            entry,
-        })
-    }
-}
-
-/// The problem for a request whose key another request holds.
-pub fn in_flight() -> Problem {
-    let detail = "A request with this Idempotency-Key is still in progress. Retry after the \
-                  seconds in Retry-After.";
-    Problem::parameter(Code::IDEMPOTENCY_IN_FLIGHT, KEY, detail)
-}
-
-struct InFlightKey {
-    keys: InFlight,
-    entry: (Owner, String),
-}
-
-impl Drop for InFlightKey {
-    fn drop(&mut self) {
-        let mut held = self.keys.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.remove(&self.entry);
     }
 }

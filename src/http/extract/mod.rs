@@ -22,13 +22,8 @@ use utoipa::IntoParams;
 use crate::records::id::{Id, Kind};
 use crate::records::{Cursor, Owner, Page};
 
+use crate::http::limits::{QUERY_PAIRS_MAX, WAIT_SECONDS_MAX};
 use crate::http::problem::{Code, Problem};
-
-/// Longest time in seconds that a client may ask to wait.
-pub const WAIT_SECONDS_MAX: u64 = 60;
-
-/// Most pairs in a query. All pairs are held in memory and compared.
-pub const QUERY_PAIRS_MAX: u64 = 1_000;
 
 /// The owner of the request, as found by [`crate::http::middleware::keys`].
 pub struct Caller(pub Owner);

@@ -3,10 +3,11 @@
 
 use std::ops::ControlFlow;
 
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::decision::{Decision, Score};
 use halfspace_core::learners::engine::run::StopFlag;
-use halfspace_core::learners::hypothesis::{Decision, Hypothesis, Score};
+use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::for_each_decisions_until;
 use halfspace_formats::{Format, Parsed};
 use serde::{Deserialize, Serialize};
@@ -17,8 +18,10 @@ use utoipa::ToSchema;
 use crate::records::ModelId;
 use crate::records::evaluation::score_value;
 
-use crate::http::inference::infer::JSON_LENGTH;
 use crate::http::problem::{Code, Problem};
+
+/// The number of bytes of JSON at the beginning of the body. The tensors follow.
+pub const JSON_LENGTH: HeaderName = HeaderName::from_static("inference-header-content-length");
 
 /// Names of output tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]

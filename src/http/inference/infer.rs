@@ -5,7 +5,7 @@
 //! so the header `Inference-Header-Content-Length` decides between the two forms.
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_formats::Format;
@@ -15,21 +15,18 @@ use crate::records::{ModelId, Owner};
 
 use crate::http::app_state::App;
 
+use crate::http::computing::{interrupted, limit_decisions};
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
 use crate::http::extract::body::Effort;
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::work::ExamplesWork;
 use crate::http::extract::{Caller, NoQuery, PathId};
-use crate::http::inference::answer::{InferenceAnswer, OutputTensors};
+use crate::http::inference::answer::{InferenceAnswer, JSON_LENGTH, OutputTensors};
 use crate::http::inference::request::{InferenceReader, InferenceRequest};
 use crate::http::inference::{PathVersion, VERSION};
 use crate::http::jobs::submission::check_name;
 use crate::http::models::examples::{Origin, fit, model_in_path};
-use crate::http::models::time_limit::{begin_decisions, interrupted};
 use crate::http::problem::{Code, FieldError, Problem};
-
-/// The number of bytes of JSON at the beginning of the body. The tensors follow.
-pub const JSON_LENGTH: HeaderName = HeaderName::from_static("inference-header-content-length");
 
 /// Predicts by the Open Inference Protocol: tensor `x` in, tensors `prediction` and `score` out.
 ///
@@ -124,7 +121,7 @@ async fn answer(
         let wanted = asked.wanted()?;
         let parsed = reader.examples(&mut asked, n)?;
         fit(&model, &parsed, Origin::Whole)?;
-        let _timer = begin_decisions(&checks.limits, &stop, &model.hypothesis, &parsed.data);
+        let _timer = limit_decisions(&checks.limits, &stop, &model.hypothesis, &parsed.data);
         let bytes_max = checks.limits.prediction_bytes_max;
         let answer = OutputTensors::of(&model.hypothesis, &parsed, &wanted, bytes_max, &stop)?;
         match stop

@@ -1,4 +1,4 @@
-//! Experiments as tasks of jobs, and the list of ready-made figures. The experiments themselves are in
+//! `/v1/experiments`: the ready-made figures, and their experiments as jobs. The experiments themselves are in
 //! [`halfspace_core::experiments`].
 
 use axum::body::HttpBody;
@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use halfspace_core::experiments::ExperimentError;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::records::experiment::ExperimentSpec;
@@ -22,25 +22,12 @@ use crate::http::extract::body::RequestMemory;
 use crate::http::extract::data_body::read_json;
 use crate::http::extract::idempotency::{KeyHeader, once};
 use crate::http::extract::{Caller, NoQuery, PathText, PreferWait};
+use crate::http::jobs::answer::{Wait, replay};
 use crate::http::jobs::document::JobDocument;
 use crate::http::jobs::json_place::JsonPlace;
 use crate::http::jobs::submission::{RequestedJob, submit};
 use crate::http::jobs::tasks::RequestedTask;
-use crate::http::jobs::{Wait, replay};
 use crate::http::problem::{Code, FieldError, Problem};
-
-/// An experiment in a job request.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExperimentRequest {
-    /// Name of the experiment.
-    name: String,
-    /// Parameters of the experiment. The schema lists their defaults.
-    #[serde(default, deserialize_with = "bounded_json::object")]
-    params: Map<String, Value>,
-    /// Seed of every random choice. A missing seed is drawn and reported.
-    seed: Option<SeedNumber>,
-}
 
 /// Options of a run of a ready-made figure.
 #[derive(Default, Deserialize, ToSchema)]
@@ -80,33 +67,6 @@ pub struct FigureList {
     items: Vec<FigureDocument>,
     /// Always null, because all figures fit on one page.
     next_cursor: Option<String>,
-}
-
-impl ExperimentRequest {
-    /// The task with the seed of the request.
-    ///
-    /// # Errors
-    /// An unknown experiment, or parameters that do not fit the experiment.
-    pub fn asked(self) -> Result<RequestedTask, Problem> {
-        let spec = json!({"name": self.name, "params": self.params});
-        let spec = serde_path_to_error::deserialize::<_, ExperimentSpec>(spec);
-        let spec = spec.map_err(|error| {
-            let path = error.path().to_string().replace(['.', '['], "/");
-            let pointer = match path.replace(']', "") {
-                // The tag is read before the parameters, so an error in the tag has another path.
-                path if !path.starts_with("params") => "/experiment/name".to_owned(),
-                path => format!("/experiment/{path}"),
-            };
-            let detail = error.into_inner().to_string();
-            let field = FieldError::at_pointer(pointer, detail.clone());
-            Problem::new(Code::SCHEMA, detail).with(field)
-        })?;
-        Ok(RequestedTask {
-            task: TaskSpec::Experiment(spec),
-            data: None,
-            seed: self.seed,
-        })
-    }
 }
 
 /// Lists the ready-made figures.

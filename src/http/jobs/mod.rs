@@ -1,5 +1,6 @@
 //! `/v1/jobs`: submits, lists, returns, cancels and deletes jobs. A request may wait for the end of a job.
 
+pub mod answer;
 pub mod document;
 pub mod events;
 pub mod experiments;
@@ -13,22 +14,19 @@ pub mod tasks;
 pub mod trace;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use halfspace_formats::{LabelRule, json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::jobs::JobsError;
 use crate::records::id::JobKind;
-use crate::records::queue::QueuePlace;
 use crate::records::task::TaskSpec;
-use crate::records::{Job, JobId, KeyRecord, Owner, Status};
-use crate::storage::{JobFilter, StoreError};
+use crate::records::{Job, JobId, Status};
+use crate::storage::JobFilter;
 
 use crate::http::answer::Json;
 use crate::http::app_state::App;
@@ -38,8 +36,9 @@ use crate::http::document::declared::{
 };
 use crate::http::extract::body::{Effort, RequestMemory};
 use crate::http::extract::data_body::DataBody;
-use crate::http::extract::idempotency::{KeyHeader, made_id, once};
+use crate::http::extract::idempotency::{KeyHeader, once};
 use crate::http::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
+use crate::http::jobs::answer::{Wait, accept, alone, located, place, replay, with_preference};
 use crate::http::jobs::document::{JobDocument, TABLE};
 use crate::http::jobs::json_place::JsonPlace;
 use crate::http::jobs::submission::{RequestedJob, submit};
@@ -106,48 +105,6 @@ pub async fn create_job(
     once(&app, &owner, request, make, replay).await
 }
 
-/// Longest time that an answer waits for the end of a job.
-#[derive(Clone, Copy)]
-pub struct Wait {
-    /// The preference in the request.
-    pub prefer: Option<PreferWait>,
-    /// The wait that follows from the preference; zero without one.
-    pub timeout: Duration,
-}
-
-impl From<Option<PreferWait>> for Wait {
-    fn from(prefer: Option<PreferWait>) -> Self {
-        Self {
-            prefer,
-            timeout: prefer.map_or(Duration::ZERO, |wait| wait.0),
-        }
-    }
-}
-
-/// The answer to a retry of a request that submitted a job. The retry waits as its own `Prefer` header asks.
-/// `None` if the job was deleted.
-///
-/// # Errors
-/// Errors of the store.
-pub async fn replay(
-    app: App,
-    owner: Owner,
-    wait: Wait,
-    record: KeyRecord,
-) -> Result<Option<Response>, Problem> {
-    let job = match app.jobs.wait(&owner, made_id(&record)?, wait.timeout).await {
-        Ok(job) => job,
-        Err(JobsError::NotFound) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let mut response = answer(&app, job, wait.prefer).await;
-    if wait.timeout.is_zero() {
-        // As for the first request: without a wait, the status is 202 even if the job has ended.
-        accept(&mut response);
-    }
-    Ok(Some(response))
-}
-
 /// Reads a job request and digests its data.
 async fn read_request(app: &App, request: Request) -> Result<(RequestedJob, JsonPlace), Problem> {
     let body = DataBody::json(app, request)?;
@@ -175,60 +132,6 @@ async fn read_request(app: &App, request: Request) -> Result<(RequestedJob, Json
         Ok((job, at))
     })
     .await
-}
-
-/// The answer about a submitted job: 200 if the job has ended, otherwise 202.
-pub async fn answer(app: &App, job: Job, prefer: Option<PreferWait>) -> Response {
-    let ended = job.status.is_ended();
-    let mut response = located(app, job).await;
-    if !ended {
-        accept(&mut response);
-        return response;
-    }
-    with_preference(response, prefer)
-}
-
-/// The document of a job with the header `Location`. The answer is a success even without a place in the queue,
-/// because the job is stored.
-async fn located(app: &App, job: Job) -> Response {
-    let location = [(header::LOCATION, format!("/v1/jobs/{}", job.id))];
-    let queue = place(app, &job).await.unwrap_or_else(|error| {
-        tracing::warn!(job = %job.id, %error, "the answer lacks the place of the job in the queue");
-        None
-    });
-    (location, Json(alone(job, queue))).into_response()
-}
-
-/// The place of a job, if the job is queued.
-async fn place(app: &App, job: &Job) -> Result<Option<QueuePlace>, StoreError> {
-    match job.status {
-        Status::Queued => app.jobs.queue_place(job).await.map(Some),
-        _ => Ok(None),
-    }
-}
-
-/// The document of a job in an answer about this job alone.
-fn alone(job: Job, queue: Option<QueuePlace>) -> JobDocument {
-    let request = repeat::request(&job);
-    let mut document = JobDocument::from(job);
-    document.queue = queue;
-    document.request = request;
-    document
-}
-
-/// Sets the status 202 and the time of the next request.
-fn accept(response: &mut Response) {
-    *response.status_mut() = StatusCode::ACCEPTED;
-    response.headers_mut().insert(header::RETRY_AFTER, 1.into());
-}
-
-fn with_preference(mut response: Response, prefer: Option<PreferWait>) -> Response {
-    if let Some((name, value)) = prefer.map(PreferWait::applied)
-        && let Ok(value) = value.parse()
-    {
-        response.headers_mut().insert(name, value);
-    }
-    response
 }
 
 /// Lists the jobs, newest first.

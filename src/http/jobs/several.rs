@@ -19,10 +19,8 @@ use crate::http::app_state::App;
 use crate::http::document::declared::{BODY, problems};
 use crate::http::extract::data_body::read_json;
 use crate::http::extract::{Caller, NoQuery};
+use crate::http::limits::JOB_IDS_MAX;
 use crate::http::problem::Problem;
-
-/// Jobs that one request may name.
-pub const JOB_IDS_MAX: u32 = 1_000;
 
 /// Jobs to cancel or to delete.
 #[derive(Deserialize, ToSchema)]

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use halfspace_core::experiments::ExperimentError;
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::StopFlag;
-use halfspace_core::learners::engine::task::TaskError;
 use halfspace_formats::{Format, Options, StoredExamples};
 
 use crate::callbacks::CallbackUrl;
@@ -25,8 +25,8 @@ use crate::http::computing::compute;
 use crate::http::datasets::resolve::{JobData, find_data};
 use crate::http::extract::body::RequestMemory;
 use crate::http::extract::idempotency::{Keyed, NotMade};
+use crate::http::jobs::answer::{Wait, answer};
 use crate::http::jobs::tasks::RequestedTask;
-use crate::http::jobs::{Wait, answer};
 use crate::http::problem::{Code, FieldError, Problem};
 
 /// A job as a request describes it, on any route.

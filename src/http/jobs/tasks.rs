@@ -13,21 +13,21 @@ use halfspace_formats::{DataForm, json};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json as value};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::records::compare::{CompareSpec, ComparedSpec, FOLDS_MAX, LEARNERS_MAX, SplitSpec};
 use crate::records::evaluation::EvaluateSpec;
+use crate::records::experiment::ExperimentSpec;
 use crate::records::grid::GridSpec;
 use crate::records::separability::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec};
 use crate::records::task::TaskSpec;
 use crate::records::train::{LearnerSpec, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec};
-use crate::records::{ModelId, Priority, written};
+use crate::records::{ModelId, Priority, bounded_json, written};
 
 use crate::http::document::data_schema;
-use crate::http::jobs::experiments::ExperimentRequest;
 use crate::http::problem::{Code, FieldError, Problem};
 
 /// A job to create, with exactly one task.
@@ -455,5 +455,45 @@ impl From<TrainRequest> for RequestedTask {
             data: Some(request.data),
             seed: request.seed,
         }
+    }
+}
+
+/// An experiment in a job request.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentRequest {
+    /// Name of the experiment.
+    name: String,
+    /// Parameters of the experiment. The schema lists their defaults.
+    #[serde(default, deserialize_with = "bounded_json::object")]
+    params: Map<String, Value>,
+    /// Seed of every random choice. A missing seed is drawn and reported.
+    seed: Option<SeedNumber>,
+}
+
+impl ExperimentRequest {
+    /// The task with the seed of the request.
+    ///
+    /// # Errors
+    /// An unknown experiment, or parameters that do not fit the experiment.
+    pub fn asked(self) -> Result<RequestedTask, Problem> {
+        let spec = value!({"name": self.name, "params": self.params});
+        let spec = serde_path_to_error::deserialize::<_, ExperimentSpec>(spec);
+        let spec = spec.map_err(|error| {
+            let path = error.path().to_string().replace(['.', '['], "/");
+            let pointer = match path.replace(']', "") {
+                // The tag is read before the parameters, so an error in the tag has another path.
+                path if !path.starts_with("params") => "/experiment/name".to_owned(),
+                path => format!("/experiment/{path}"),
+            };
+            let detail = error.into_inner().to_string();
+            let field = FieldError::at_pointer(pointer, detail.clone());
+            Problem::new(Code::SCHEMA, detail).with(field)
+        })?;
+        Ok(RequestedTask {
+            task: TaskSpec::Experiment(spec),
+            data: None,
+            seed: self.seed,
+        })
     }
 }

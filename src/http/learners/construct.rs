@@ -163,7 +163,7 @@ pub async fn replay(
     record: KeyRecord,
 ) -> Result<Option<Response>, Problem> {
     let id = made_id(&record)?;
-    if app.jobs.store().dataset(&owner, id).await?.is_none() {
+    if app.jobs.store().find(&owner, id).await?.is_none() {
         return Ok(None);
     }
     let mut answer = record.answer.unwrap_or_default();

@@ -30,10 +30,10 @@ use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::data_options::{self, DataOptions, DataParameters};
 use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, once};
 use crate::http::extract::{Caller, PathText, PreferWait, literal, parameter, query_pairs};
+use crate::http::jobs::answer::{Wait, replay};
 use crate::http::jobs::document::JobDocument;
 use crate::http::jobs::submission::{FieldPaths, RequestedJob, read_for_model, submit};
 use crate::http::jobs::tasks::RequestedTask;
-use crate::http::jobs::{Wait, replay};
 use crate::http::problem::{FieldError, Problem, placed};
 
 /// Time that this route waits for the job without `Prefer`.

@@ -16,8 +16,8 @@ use hyper::body::{Frame, SizeHint};
 
 use halfspace_formats::Format;
 
+use crate::http::authenticator::Access;
 use crate::http::middleware::drain_body::poll_to_end;
-use crate::http::middleware::keys::Access;
 use crate::http::middleware::request_line::RequestFacts;
 use crate::http::problem::{Occurrence, Problem};
 

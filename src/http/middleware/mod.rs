@@ -9,13 +9,8 @@ pub mod keys;
 pub mod origins;
 pub mod request_line;
 
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
-
-use crate::http::routes;
 use axum::Router;
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::StatusCode;
+use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use tower::ServiceBuilder;
@@ -25,7 +20,7 @@ use crate::http::app_state::App;
 use crate::http::extract::body::RequestMemory;
 use crate::http::middleware::compress::Compressor;
 use crate::http::middleware::origins::Origins;
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::Problem;
 use crate::http::serve::LIVENESS;
 
 /// Puts the layers around every route.
@@ -46,7 +41,6 @@ pub fn wrapped(router: Router<App>, app: App) -> Router {
         ));
     router
         .fallback(async || Problem::not_found("path"))
-        .method_not_allowed_fallback(method_not_allowed)
         .layer(layers)
         .with_state(app)
 }
@@ -70,33 +64,4 @@ async fn admit(State(app): State<App>, request: Request, next: Next) -> Response
         response
     })
     .await
-}
-
-/// The methods of each path.
-static METHODS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
-    let paths = routes().into_openapi().paths.paths.into_iter();
-    let of_path = paths.map(|(path, item)| {
-        let methods = [
-            ("GET, HEAD", item.get.is_some()),
-            ("POST", item.post.is_some()),
-            ("DELETE", item.delete.is_some()),
-        ];
-        let known = methods.iter().filter(|(_, is_known)| *is_known);
-        (
-            path,
-            known.map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
-        )
-    });
-    of_path.collect()
-});
-
-async fn method_not_allowed(path: Option<MatchedPath>) -> Response {
-    let methods = path.and_then(|path| METHODS.get(path.as_str()));
-    let detail = match methods {
-        Some(methods) => format!("The path supports {methods}."),
-        None => "The path does not support this method.".to_owned(),
-    };
-    let response = Problem::new(Code::METHOD_NOT_ALLOWED, detail).into_response();
-    debug_assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
-    response
 }

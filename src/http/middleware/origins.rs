@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use tower_http::csrf::{ConfigError, CsrfLayer, ProtectionError};
 
-use crate::http::middleware::keys::Authenticator;
+use crate::http::authenticator::Authenticator;
 use crate::http::problem::{Code, Problem};
 
 /// Origins of the web pages that may use the service; see `--cors-origins`.

@@ -7,8 +7,8 @@
 use std::io::Read;
 use std::ops::ControlFlow;
 
+use halfspace_core::learners::decision::Decision;
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
-use halfspace_core::learners::hypothesis::Decision;
 use halfspace_core::learners::predict::decide_each;
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_formats::{Format, LineSteps, Options, Parsed, StoredExamples};
@@ -18,12 +18,12 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::jobs::LoadedModel;
 use crate::records::Dataset;
 
+use crate::http::computing::{interrupted, limit, limit_decisions};
 use crate::http::extract::work::ExamplesWork;
 use crate::http::limits::Limits;
 use crate::http::models::answer_lines::{AnswerWriter, PIECE_BYTES};
 use crate::http::models::examples::{Origin, fit, fit_stored, misnamed, unread};
 use crate::http::models::predictions_text::{ClassTexts, PredictionsText, class_texts, push_line};
-use crate::http::models::time_limit::{begin, begin_decisions, interrupted};
 use crate::http::problem::{Code, Problem};
 
 /// Upper bound in bytes on the answer to a small body in lines.
@@ -151,7 +151,7 @@ impl Answering {
         }
         if let PredictionSink::Document { timer, .. } = &mut self.destination {
             let hypothesis = &self.model.hypothesis;
-            *timer = begin_decisions(&self.limits, &self.stop, hypothesis, &parsed.data);
+            *timer = limit_decisions(&self.limits, &self.stop, hypothesis, &parsed.data);
         }
         match self.decide(&parsed.data, parsed.zero_bit_value)? {
             Some(interrupt) => Err(interrupted(&self.limits, interrupt)),
@@ -173,7 +173,7 @@ impl Answering {
         let checked = checked.and_then(|()| own.check_features(given.features.as_deref()));
         checked.map_err(misnamed)?;
         if let PredictionSink::Document { timer, .. } = &mut self.destination {
-            *timer = begin(&self.limits, &self.stop);
+            *timer = limit(&self.limits, &self.stop);
         }
         fit_stored(&self.model, stored, &self.limits, &self.stop)?;
         match self.decide(stored, dataset.summary.facts.zero_bit_value.into())? {

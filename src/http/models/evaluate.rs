@@ -24,6 +24,7 @@ use crate::http::app_state::App;
 
 use crate::http::answer::Json;
 use crate::http::computing::compute;
+use crate::http::computing::{interrupted, limit};
 use crate::http::datasets::resolve::stored_examples;
 use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
@@ -38,7 +39,6 @@ use crate::http::models::examples::{
     ExamplesUse, Origin, RequestExamples, examples, fit, fit_stored, misnamed, model_in_path,
     options, unread,
 };
-use crate::http::models::time_limit::{begin, interrupted};
 use crate::http::problem::{Code, Problem};
 
 /// Counts the examples that a model classifies correctly and wrongly, and lists the first errors.
@@ -200,7 +200,7 @@ impl PendingEvaluation {
             Relabelling::IDENTITY => Cow::Borrowed(&parsed.data),
             labels => Cow::Owned(labels.of(parsed.data.clone())),
         };
-        let _timer = begin(&self.limits, &self.run.stop);
+        let _timer = limit(&self.limits, &self.run.stop);
         let origin = TestData {
             assume: assume.or(self.origin.assume),
             sha256: self
@@ -226,7 +226,7 @@ impl PendingEvaluation {
         let (own, occurring) = (&self.model.names, dataset.summary.facts.occurring());
         let labels = own.fit(&dataset.names, occurring).map_err(misnamed)?;
         stored.relabel(labels);
-        let _timer = begin(&self.limits, &self.run.stop);
+        let _timer = limit(&self.limits, &self.run.stop);
         fit_stored(&self.model, stored, &self.limits, &self.run.stop)?;
         let origin = TestData {
             assume: self.origin.assume.or(dataset.summary.facts.assume),

@@ -14,9 +14,9 @@ use crate::jobs::{JobsError, LoadedModel, ReadError};
 use crate::records::{ModelId, Names, Owner};
 
 use crate::http::app_state::App;
+use crate::http::computing::interrupted;
 use crate::http::extract::data_options::DataOptions;
 use crate::http::limits::Limits;
-use crate::http::models::time_limit::interrupted;
 use crate::http::problem::{Code, Problem, placed};
 
 /// The use of the examples of a request.

@@ -16,10 +16,10 @@ use crate::records::id::ModelKind;
 use crate::http::answer::Json;
 use crate::http::app_state::App;
 use crate::http::computing::compute;
+use crate::http::computing::interrupted;
 use crate::http::document::declared::{COMPUTED, IN_PATH, problems};
 use crate::http::extract::{Caller, PathId, Query, chosen};
 use crate::http::models::examples::model_in_path;
-use crate::http::models::time_limit::interrupted;
 use crate::http::problem::{Code, Problem};
 
 /// Terms of an answer unless the request gives their number.

@@ -10,6 +10,7 @@ use halfspace_formats::{self, json};
 
 use crate::jobs::{ImportError, check_import};
 use crate::records::hypothesis::HypothesisDocument;
+use crate::records::id::ModelKind;
 use crate::records::lineage::LINEAGE_MAX;
 use crate::records::model_file::{ClaimedFormat, FORMAT, ModelFile, unknown_member};
 use crate::records::names::{NAMES_BYTES_MAX, is_short};
@@ -71,7 +72,11 @@ async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Re
 }
 
 async fn replay(app: App, owner: Owner, record: KeyRecord) -> Result<Option<Response>, Problem> {
-    let model = app.jobs.store().model(&owner, made_id(&record)?).await?;
+    let model = app
+        .jobs
+        .store()
+        .find(&owner, made_id::<ModelKind>(&record)?)
+        .await?;
     let Some(model) = model else {
         return Ok(None);
     };

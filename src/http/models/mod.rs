@@ -11,7 +11,6 @@ pub mod import;
 pub mod predict;
 pub mod predictions_text;
 pub mod receipt;
-pub mod time_limit;
 pub mod weights;
 
 use axum::extract::State;
@@ -176,7 +175,7 @@ async fn of_document<T: Serialize + Send + Sync + 'static>(
     id: ModelId,
     make: impl FnOnce(Model) -> Result<T, Problem> + Send + 'static,
 ) -> Result<Response, Problem> {
-    let model = app.jobs.store().model(owner, id).await?;
+    let model = app.jobs.store().find(owner, id).await?;
     let model = model.ok_or_else(|| Problem::not_found("model"))?;
     if model.document.len() <= SMALL_DOCUMENT_BYTES {
         return Ok(Json(make(model)?).into_response());

@@ -24,6 +24,7 @@ use crate::http::computing;
 use crate::http::models::answer_lines::answer_lines;
 use crate::http::models::answering::Answering;
 
+use crate::http::authenticator::Access;
 use crate::http::datasets::resolve::stored_examples;
 use crate::http::document::data_schema::Data;
 use crate::http::document::declared::{ANSWERED, BODY, EXAMPLES, IN_PATH, problems};
@@ -31,7 +32,6 @@ use crate::http::extract::body::Effort;
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::data_options::DataParameters;
 use crate::http::extract::{Caller, PathId, accepted};
-use crate::http::middleware::keys::Access;
 use crate::http::models::examples::{
     ExamplesUse, Origin, RequestExamples, examples, model_in_path, options,
 };

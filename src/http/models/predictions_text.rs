@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use halfspace_core::learners::hypothesis::Decision;
+use halfspace_core::learners::decision::Decision;
 
 use crate::records::evaluation::score_value;
 
@@ -142,7 +142,7 @@ fn push_item(list: &mut String, item: &str, begin: usize) {
 
 #[cfg(test)]
 mod tests {
-    use halfspace_core::learners::hypothesis::Score;
+    use halfspace_core::learners::decision::Score;
     use num_bigint::BigInt;
 
     use super::*;

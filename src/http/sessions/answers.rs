@@ -9,18 +9,55 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use futures_util::Stream;
 use halfspace_core::learners::engine::session::Answered;
+use serde::Serialize;
 use tokio::sync::Notify;
+use utoipa::ToSchema;
 
 use crate::jobs::Learnt;
 
 use crate::http::problem::{Occurrence, Problem};
-use crate::http::sessions::examples::ExampleAnswer;
 
 /// Answers per piece of text.
 const PIECE_MAX: usize = 1024;
 
 /// Approximate bytes per answer in text.
 const ANSWER_BYTES: usize = 96;
+
+/// The result of one example.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ExampleAnswer<'a> {
+    /// Position of the session after the example: the number of examples learnt.
+    position: u64,
+    /// Prediction before the example was learnt, 1 or -1. Null if a batch consumed the example without a
+    /// test.
+    prediction: Option<i8>,
+    /// Name of the predicted class. Absent if the classes of the session have no names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    predicted_class: Option<&'a str>,
+    /// Whether the prediction was wrong.
+    mistake: bool,
+    /// Consistent examples since the last mistake.
+    run_length: u64,
+    /// Whether the session ended with this example.
+    terminated: bool,
+}
+
+impl<'a> ExampleAnswer<'a> {
+    /// Creates the result of the example that brought the session to `position`, with the names of the classes.
+    pub fn new(position: u64, answered: &Answered, classes: Option<&'a [String; 2]>) -> Self {
+        let class = |is_positive| classes.map(|names| names[usize::from(is_positive)].as_str());
+        let sign = |is_positive| if is_positive { 1 } else { -1 };
+        Self {
+            position,
+            prediction: answered.prediction.map(sign),
+            predicted_class: answered.prediction.and_then(class),
+            mistake: answered.is_mistake,
+            run_length: answered.run_length,
+            terminated: answered.is_last,
+        }
+    }
+}
 
 /// The answers of one request. Clones share the answers.
 #[derive(Clone)]

@@ -11,8 +11,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use halfspace_core::learners::engine::session::Answered;
-use halfspace_formats::{self, DataForm, Format, FormatError, FormatErrorKind, Options, Parsed};
+use halfspace_formats::{self, DataForm, Format, Options, Parsed};
 use serde::{Serialize, Serializer};
 use tokio::time::timeout;
 use utoipa::ToSchema;
@@ -28,38 +27,16 @@ use crate::http::document::declared::{BODY, EXAMPLES, SESSION, STORED, problems}
 use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::data_options::DataParameters;
 use crate::http::extract::{Caller, PathId};
+use crate::http::limits::SESSION_LINES_MAX;
 use crate::http::models::examples::{ExamplesUse, options};
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Occurrence, Problem, placed};
-use crate::http::sessions::answers::{Answers, stream};
-use crate::http::sessions::stream::Feed;
+use crate::http::sessions::answers::{Answers, ExampleAnswer, stream};
+use crate::http::sessions::stream::{Feed, of_session};
 
 /// Time after which the answer to a stream begins even without an answered example, because some clients
 /// wait for a status before they send. A later error is the last line.
 const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// Examples per request that is not a JSON document.
-pub const LINES_MAX: u64 = 1_000_000;
-
-/// The result of one example.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct ExampleAnswer<'a> {
-    /// Position of the session after the example: the number of examples learnt.
-    position: u64,
-    /// Prediction before the example was learnt, 1 or -1. Null if a batch consumed the example without a
-    /// test.
-    prediction: Option<i8>,
-    /// Name of the predicted class. Absent if the classes of the session have no names.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    predicted_class: Option<&'a str>,
-    /// Whether the prediction was wrong.
-    mistake: bool,
-    /// Consistent examples since the last mistake.
-    run_length: u64,
-    /// Whether the session ended with this example.
-    terminated: bool,
-}
 
 /// The results of the examples, in the order of the examples.
 #[derive(Serialize, ToSchema)]
@@ -78,22 +55,6 @@ fn each_answer<S: Serializer>(learnt: &Learnt, serializer: S) -> Result<S::Ok, S
     let answers = (learnt.position + 1..).zip(&learnt.answers);
     let classes = learnt.classes.as_ref();
     serializer.collect_seq(answers.map(|(at, one)| ExampleAnswer::new(at, one, classes)))
-}
-
-impl<'a> ExampleAnswer<'a> {
-    /// Creates the result of the example that brought the session to `position`, with the names of the classes.
-    pub fn new(position: u64, answered: &Answered, classes: Option<&'a [String; 2]>) -> Self {
-        let class = |is_positive| classes.map(|names| names[usize::from(is_positive)].as_str());
-        let sign = |is_positive| if is_positive { 1 } else { -1 };
-        Self {
-            position,
-            prediction: answered.prediction.map(sign),
-            predicted_class: answered.prediction.and_then(class),
-            mistake: answered.is_mistake,
-            run_length: answered.run_length,
-            terminated: answered.is_last,
-        }
-    }
 }
 
 /// Learns from the examples in the body. The result of an example means that the example is on disk.
@@ -263,20 +224,11 @@ async fn read(
         return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
     }
     let examples = parsed.data.examples();
-    if format != Format::Json && examples as u64 > LINES_MAX {
-        let detail =
-            format!("The body has {examples} examples, more than session_lines_max: {LINES_MAX}.");
+    if format != Format::Json && examples as u64 > SESSION_LINES_MAX {
+        let detail = format!(
+            "The body has {examples} examples, more than session_lines_max: {SESSION_LINES_MAX}."
+        );
         return Err(Problem::new(Code::TOO_LARGE, detail));
     }
     Ok((parsed, permit))
-}
-
-/// Returns the problem for a body at fault. The session determines n, so an example of another length is
-/// data that the session does not accept.
-pub fn of_session(error: FormatError) -> Problem {
-    if error.kind == FormatErrorKind::UnequalLength {
-        let detail = error.to_string();
-        return Problem::new(Code::WRONG_DATA, detail).with(placed(error.place, error.detail));
-    }
-    error.into()
 }

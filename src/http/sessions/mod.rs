@@ -13,7 +13,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use halfspace_core::learners::engine::task::TaskError;
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_formats::{
     Assume, LabelEncoding, RowsKind, StatedColumn, StatedLabel, TableEncoding, json,
 };
@@ -22,7 +22,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::jobs::SessionError;
-use crate::records::id::SessionKind;
+use crate::records::id::{ModelKind, SessionKind};
 use crate::records::session::SessionSpec;
 use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
 use crate::records::{KeyRecord, Model, Names, Owner, SessionId, written};
@@ -364,7 +364,11 @@ pub async fn save_session_model(
         Ok(created_model(saved.await?))
     };
     let replay = async |record| {
-        let model = app.jobs.store().model(&owner, made_id(&record)?).await?;
+        let model = app
+            .jobs
+            .store()
+            .find(&owner, made_id::<ModelKind>(&record)?)
+            .await?;
         Ok(model.map(created_model))
     };
     once(&app, &owner, request, make, replay).await

@@ -11,19 +11,21 @@ use axum::body::BodyDataStream;
 use bytes::{Buf, Bytes};
 use futures_util::{FutureExt, StreamExt};
 use halfspace_core::memory::Grant;
-use halfspace_formats::{self, Decoder, NdjsonPortions, Options, Place, Portion, Supply};
+use halfspace_formats::{
+    self, Decoder, FormatError, FormatErrorKind, NdjsonPortions, Options, Place, Portion, Supply,
+};
 use tokio::time::timeout;
 
 use crate::jobs::{SessionError, SessionWriter, WhenNotAll};
 
 use crate::http::app_state::App;
+use crate::http::authenticator::Access;
 use crate::http::extract::body::content_coding;
 use crate::http::extract::data_body::DataBody;
+use crate::http::limits::SESSION_LINES_MAX;
 use crate::http::middleware::drain_body;
-use crate::http::middleware::keys::Access;
 use crate::http::problem::{Code, Occurrence, Problem, placed};
 use crate::http::sessions::answers::Answers;
-use crate::http::sessions::examples::{LINES_MAX, of_session};
 
 /// Largest number of lines per learning step, and of features in these lines.
 const STEP_LINES_MAX: u64 = 4096;
@@ -124,8 +126,8 @@ impl Feed {
     async fn feed(&mut self) -> Result<(), Problem> {
         loop {
             let read = self.read_step().await;
-            if self.portions.lines() > LINES_MAX {
-                let detail = format!("The stream has more lines than {LINES_MAX}.");
+            if self.portions.lines() > SESSION_LINES_MAX {
+                let detail = format!("The stream has more lines than {SESSION_LINES_MAX}.");
                 return Err(Problem::new(Code::TOO_LARGE, detail));
             }
             if let Some(portion) = self.portions.take()? {
@@ -147,8 +149,8 @@ impl Feed {
     async fn read_step(&mut self) -> Result<Supply, Problem> {
         let lines = self.portions.lines();
         // A line beyond the limit is read in a step of its own, after the allowed lines were learnt.
-        let last = if lines < LINES_MAX {
-            LINES_MAX.min(lines + self.step_lines)
+        let last = if lines < SESSION_LINES_MAX {
+            SESSION_LINES_MAX.min(lines + self.step_lines)
         } else {
             lines + 1
         };
@@ -218,6 +220,16 @@ impl Feed {
         self.answers.push(learnt);
         rest.map_or(Ok(()), |error| Err(at_line(error, refused)))
     }
+}
+
+/// Returns the problem for a body at fault. The session determines n, so an example of another length is
+/// data that the session does not accept.
+pub fn of_session(error: FormatError) -> Problem {
+    if error.kind == FormatErrorKind::UnequalLength {
+        let detail = error.to_string();
+        return Problem::new(Code::WRONG_DATA, detail).with(placed(error.place, error.detail));
+    }
+    error.into()
 }
 
 /// Converts an error into a problem, with the line if the error is about an example.

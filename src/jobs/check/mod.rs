@@ -14,10 +14,9 @@ use halfspace_formats::{BlocksError, BlocksHeader, Buffers, StoredExamples};
 use hex::FromHex;
 use tokio::time::Instant;
 
-use crate::records::session::packed_rows;
-use crate::records::{Dataset, Job};
+use crate::records::JobId;
 use crate::storage::blobs::opening::MARK;
-use crate::storage::{Blob, Blobs, CheckedSession, CheckedStore, CheckedTable, StoreError};
+use crate::storage::{Blob, Blobs, CheckedStore, StoreError, StoredTable};
 
 use crate::jobs::queue::checkpoints::Checkpoint;
 use report::{CheckNews, CheckSummary, Damage};
@@ -92,7 +91,7 @@ impl Check<'_> {
                           belongs to another store";
             self.damaged("blob", MARK, detail.to_owned());
         }
-        for table in CheckedTable::ALL {
+        for table in store.tables() {
             self.table(store, table).await?;
         }
         match store.digests_of_nothing().await {
@@ -107,7 +106,7 @@ impl Check<'_> {
 
     /// Checks the rows of a table. If the ids cannot be read in order beyond some place, the rows
     /// behind that place are read backwards from the end.
-    async fn table(&mut self, store: &CheckedStore, table: CheckedTable) -> Result<(), StoreError> {
+    async fn table(&mut self, store: &CheckedStore, table: &StoredTable) -> Result<(), StoreError> {
         let mut after = String::new();
         let broken = loop {
             match store.ids_after(table, &after).await {
@@ -124,7 +123,7 @@ impl Check<'_> {
                 Err(error) => break error,
             }
         };
-        self.unreadable("table", table.name(), broken)?;
+        self.unreadable("table", table.things, broken)?;
         let mut before = LAST.to_owned();
         while let Ok(mut ids) = store.ids_before(table, &before).await {
             ids.retain(|id| *id > after && *id < before);
@@ -138,123 +137,100 @@ impl Check<'_> {
     async fn each(
         &mut self,
         store: &CheckedStore,
-        table: CheckedTable,
+        table: &StoredTable,
         ids: &[String],
     ) -> Result<(), StoreError> {
         for id in ids {
             match self.row(store, table, id).await {
                 Ok(()) => {}
-                Err(RowFailure::Row(error)) => self.unreadable(kind(table), id, error)?,
+                Err(RowFailure::Row(error)) => self.unreadable(table.noun, id, error)?,
                 Err(RowFailure::BlobsAway(error)) => return Err(error),
             }
-            let checked = self.summary.checked.entry(kind(table)).or_default();
+            let checked = self.summary.checked.entry(table.noun).or_default();
             *checked += 1;
-            let text = format!("{checked} {} checked", table.name());
+            let text = format!("{checked} {} checked", table.things);
             self.progress(text);
         }
         Ok(())
     }
 
+    /// Checks a row, and what the row says of blobs, of other rows and of the state of a job.
     async fn row(
         &mut self,
         store: &CheckedStore,
-        table: CheckedTable,
+        table: &StoredTable,
         id: &str,
     ) -> Result<(), RowFailure> {
-        match table {
-            CheckedTable::Models => drop(store.model(id).await?),
-            CheckedTable::Traces => drop(store.trace(id).await?),
-            CheckedTable::Answers => drop(store.answer(id).await?),
-            CheckedTable::Datasets => {
-                if let Some(dataset) = store.dataset(id).await? {
-                    self.dataset(store, &dataset).await?;
-                }
-            }
-            CheckedTable::Jobs => {
-                if let Some(job) = store.job(id).await? {
-                    self.job(store, &job).await?;
-                }
-            }
-            CheckedTable::Sessions => {
-                if let Some(detail) = store.session(id).await?.as_ref().and_then(gap) {
-                    self.damaged("session", id, detail);
-                }
-            }
-            CheckedTable::Checkpoints => self.checkpoint(store, id).await?,
-        }
-        Ok(())
-    }
-
-    async fn dataset(&mut self, store: &CheckedStore, dataset: &Dataset) -> Result<(), RowFailure> {
-        let summary = &dataset.summary;
-        let damages = self.blob(&summary.data_key, Some(&summary.facts.sha256), |header| {
-            let is_same = header.n as u64 == summary.facts.n
-                && header.rows as u64 == summary.facts.examples
-                && header.kind == summary.facts.values
-                && header.labels == summary.facts.kind;
-            (!is_same).then(|| {
-                "the examples of the blob differ from the record of the dataset".to_owned()
-            })
-        });
-        let damages = damages.await?;
-        // The dataset may have been deleted meanwhile.
-        let id = summary.id.to_string();
-        if !damages.is_empty() && store.dataset(&id).await?.is_some() {
-            damages
-                .into_iter()
-                .for_each(|detail| self.damaged("dataset", &id, detail));
-        }
-        Ok(())
-    }
-
-    /// Checks the data of a job. Ended jobs have none.
-    async fn job(&mut self, store: &CheckedStore, job: &Job) -> Result<(), RowFailure> {
-        if job.status.is_ended() {
+        let Some(found) = store.check(table, id).await? else {
             return Ok(());
-        }
-        let id = job.id.to_string();
+        };
         let mut damages = Vec::new();
-        if let Some(key) = &job.data_key {
-            let sha256 = job.data_sha256.as_deref();
-            damages = self.blob(key, sha256, |_| None).await?;
+        if let Some((key, sha256)) = &found.data {
+            let compare = |header: &BlocksHeader| {
+                let is_other = found.facts.as_ref().is_some_and(|facts| {
+                    header.n as u64 != facts.n
+                        || header.rows as u64 != facts.examples
+                        || header.kind != facts.values
+                        || header.labels != facts.kind
+                });
+                is_other.then(|| {
+                    format!(
+                        "the examples of the blob differ from the record of the {}",
+                        table.noun
+                    )
+                })
+            };
+            damages = self.blob(key, sha256.as_deref(), compare).await?;
         }
-        if let Some(dataset) = &job.dataset
-            && let Ok(None) = store.dataset(&dataset.to_string()).await
+        if let Some(dataset) = found.dataset
+            && let Ok(None) = store.find(dataset).await
         {
-            damages.push(format!("the dataset {dataset} of the job is missing"));
+            damages.push(format!(
+                "the dataset {dataset} of the {} is missing",
+                table.noun
+            ));
         }
-        let is_there = async || {
-            let found = store.job(&id).await;
-            found.map(|found| found.is_some_and(|job| !job.status.is_ended()))
-        };
-        if !damages.is_empty() && is_there().await? {
-            damages
-                .into_iter()
-                .for_each(|detail| self.damaged("job", &id, detail));
+        if let Some((body, program)) = found.checkpoint
+            && self.is_broken(store, id, body, &program).await?
+        {
+            let detail =
+                "the checkpoint differs from its digest; the job restarts from the beginning";
+            damages.push(detail.to_owned());
+        }
+        // The thing may have been deleted or may have ended meanwhile.
+        if !damages.is_empty()
+            && store
+                .check(table, id)
+                .await?
+                .is_some_and(|now| now.is_open())
+        {
+            for detail in damages {
+                self.damaged(table.noun, id, detail);
+            }
         }
         Ok(())
     }
 
-    async fn checkpoint(&mut self, store: &CheckedStore, id: &str) -> Result<(), RowFailure> {
-        let Some((body, program)) = store.checkpoint(id).await? else {
-            return Ok(());
-        };
+    /// Whether the state of a job differs from its digest. Only the program that wrote the state can tell.
+    async fn is_broken(
+        &mut self,
+        store: &CheckedStore,
+        id: &str,
+        body: Vec<u8>,
+        program: &str,
+    ) -> Result<bool, StoreError> {
         if program != env!("CARGO_PKG_VERSION") {
             self.summary.foreign_checkpoints += 1;
-            return Ok(());
+            return Ok(false);
         }
         // The damage of a job's own row is reported with the job.
-        let Some(job) = store.job(id).await.ok().flatten() else {
-            return Ok(());
+        let Ok(id) = id.parse::<JobId>() else {
+            return Ok(false);
         };
-        let is_whole = in_pool(move || Checkpoint::open(&job, &body).is_some()).await?;
-        // The checkpoint may have been deleted meanwhile.
-        if !is_whole && store.checkpoint(id).await?.is_some() {
-            let detail = "the checkpoint differs from its digest; the job restarts from the \
-                          beginning";
-            self.damaged("checkpoint", id, detail.to_owned());
-        }
-        Ok(())
+        let Ok(Some(job)) = store.find(id).await else {
+            return Ok(false);
+        };
+        in_pool(move || Checkpoint::open(&job, &body).is_none()).await
     }
 
     /// The damage of a blob.
@@ -381,39 +357,9 @@ impl From<StoreError> for RowFailure {
     }
 }
 
-/// The kind of a table's rows.
-fn kind(table: CheckedTable) -> &'static str {
-    match table {
-        CheckedTable::Datasets => "dataset",
-        CheckedTable::Models => "model",
-        CheckedTable::Sessions => "session",
-        CheckedTable::Jobs => "job",
-        CheckedTable::Traces => "trace",
-        CheckedTable::Checkpoints => "checkpoint",
-        CheckedTable::Answers => "answer",
-    }
-}
-
 /// The prefix of a blob's damage in the report of a record.
 fn its_blob(key: &str) -> String {
     format!("blob {key}: ")
-}
-
-/// A gap in a session's log, or between the log's end and the session's position.
-fn gap(session: &CheckedSession) -> Option<String> {
-    let mut stands = session.snapshot.unwrap_or(0);
-    for (position, examples) in &session.log {
-        if *position != stands {
-            return Some(format!(
-                "the log of the session has no examples from position {stands} to {position}"
-            ));
-        }
-        stands += packed_rows(examples)?;
-    }
-    let position = session.record.position;
-    (stands != position).then(|| {
-        format!("the log ends at position {stands}, but the session is at position {position}")
-    })
 }
 
 async fn in_pool<T: Send + 'static>(

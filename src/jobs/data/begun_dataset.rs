@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::records::id::DatasetKind;
 use crate::records::{DatasetId, Timestamp};
 use crate::storage::Blobs;
-use crate::storage::blobs::BlobWriter;
+use crate::storage::blobs::writer::BlobWriter;
 
 use crate::jobs::service::{Jobs, JobsError};
 

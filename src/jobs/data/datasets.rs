@@ -17,7 +17,7 @@ use tokio::task::JoinError;
 
 use crate::records::dataset::Repetitions;
 use crate::records::{DataFacts, Dataset, DatasetId, DatasetSummary, KeyClaim, Names, Owner};
-use crate::storage::blobs::BlobWriter;
+use crate::storage::blobs::writer::BlobWriter;
 use crate::storage::{Blobs, DeleteDatasetOutcome, StoreError};
 
 use super::begun_dataset::BegunDataset;
@@ -83,13 +83,13 @@ impl Jobs {
         // that fits.
         drop((new.reserved, reserved));
         let claim = new.key.as_ref();
-        match self.store.insert_dataset(&dataset, claim).await {
+        match self.store.insert(&dataset, claim).await {
             Ok(()) => {}
             Err(StoreError::Unavailable(_)) => {
                 // Perhaps only the answer is missing. The store leaves a dataset that is already stored
                 // unchanged. After a second error the row may still exist, so the blob stays. The sweep removes
                 // the blob if there is no row.
-                self.store.insert_dataset(&dataset, claim).await?;
+                self.store.insert(&dataset, claim).await?;
             }
             Err(error) => {
                 self.forget_data(Some(&key)).await;
@@ -170,7 +170,7 @@ impl Jobs {
     /// # Errors
     /// [`JobsError::DatasetMissing`], or errors of the store.
     pub async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Dataset, JobsError> {
-        let dataset = self.store.dataset(owner, id).await?;
+        let dataset = self.store.find(owner, id).await?;
         dataset.ok_or(JobsError::DatasetMissing)
     }
 
@@ -221,15 +221,13 @@ impl Jobs {
     /// The reason why a dataset has no blob: the dataset was deleted after its row was read, or the blob is
     /// lost.
     async fn without_blob(&self, dataset: &DatasetSummary) -> Result<JobsError, JobsError> {
-        Ok(
-            match self.store.dataset(&dataset.owner, dataset.id).await? {
-                None => JobsError::DatasetMissing,
-                Some(_) => {
-                    let key = &dataset.data_key;
-                    StoreError::corrupt(format!("the stored data {key} are missing")).into()
-                }
-            },
-        )
+        Ok(match self.store.find(&dataset.owner, dataset.id).await? {
+            None => JobsError::DatasetMissing,
+            Some(_) => {
+                let key = &dataset.data_key;
+                StoreError::corrupt(format!("the stored data {key} are missing")).into()
+            }
+        })
     }
 
     /// Deletes the owner's dataset.

@@ -109,7 +109,7 @@ impl Jobs {
         {
             Ok(examples) => Ok((dataset, Arc::new(examples))),
             // The row was read before the blob, so the dataset may have been deleted in between.
-            Err(ReadError::Missing(detail)) => match self.store.dataset(owner, id).await? {
+            Err(ReadError::Missing(detail)) => match self.store.find(owner, id).await? {
                 None => Err(JobsError::DatasetMissing),
                 Some(_) => Err(StoreError::corrupt(detail).into()),
             },

@@ -150,10 +150,10 @@ impl Jobs {
             document: json_text(document),
             created_at: self.ids.now(),
         };
-        let mut stored = self.store.insert_model(&model, key).await;
+        let mut stored = self.store.insert(&model, key).await;
         if let Err(StoreError::Unavailable(_)) = stored {
             // Perhaps only the answer is missing. The store leaves a model that is already stored unchanged.
-            stored = self.store.insert_model(&model, key).await;
+            stored = self.store.insert(&model, key).await;
         }
         stored?;
         Ok(model)

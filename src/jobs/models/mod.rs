@@ -55,7 +55,7 @@ impl Jobs {
             return Ok(model);
         }
         let before = self.models.before_asking();
-        let Some(record) = self.store.model(owner, id).await? else {
+        let Some(record) = self.store.find(owner, id).await? else {
             return Err(JobsError::ModelMissing);
         };
         if let Some(model) = self.models.still_there(owner, id, asked) {
@@ -85,7 +85,7 @@ impl Jobs {
     /// # Errors
     /// [`JobsError::ModelMissing`], or errors of the store.
     pub async fn delete_model(&self, owner: &Owner, id: ModelId) -> Result<(), JobsError> {
-        let is_deleted = self.store.delete_model(owner, id).await?;
+        let is_deleted = self.store.delete(owner, id).await?;
         if !is_deleted {
             return Err(JobsError::ModelMissing);
         }

@@ -121,7 +121,7 @@ impl Jobs {
         }
         // The failed subjob has failed the parent in the store, and no other process reports the end of the
         // parent.
-        match self.store.job(&subjob.owner, parent).await {
+        match self.store.find(&subjob.owner, parent).await {
             Ok(Some(parent)) if parent.status == Status::Failed => {
                 self.has_ended(&parent);
                 self.forget_data(parent.data_key.as_deref()).await;

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
-use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::memory::{Grant, NoMemory};
 use halfspace_formats::StoredExamples;
 use serde::Deserialize;
@@ -344,7 +344,7 @@ impl Jobs {
     /// Cleans up after a fenced write that matched no lease. An earlier attempt may have been written without
     /// an answer. The data of a job that has ended are deleted in any case.
     async fn after_lost(&self, job: &Job) {
-        match self.store.job(&job.owner, job.id).await {
+        match self.store.find(&job.owner, job.id).await {
             Ok(Some(stored)) if stored.status.is_ended() => {
                 tracing::info!(job = %job.id, status = %stored.status, "the job has already ended");
                 self.forget_data(job.data_key.as_deref()).await;

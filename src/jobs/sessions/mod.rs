@@ -14,9 +14,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::{CancelOnDrop, Interrupt, Run};
 use halfspace_core::learners::engine::session::{Session, SessionEnd};
-use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::memory::{Grant, NoMemory, SpareMemory};
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 use tokio::time::Instant;
@@ -256,7 +256,7 @@ impl Jobs {
             tally: SessionTally::NEW,
             created_at: self.ids.now(),
         };
-        self.store.insert_session(&record, key).await?;
+        self.store.insert(&record, key).await?;
         Ok(record)
     }
 
@@ -269,7 +269,7 @@ impl Jobs {
         owner: &Owner,
         page: &Page<SessionKind>,
     ) -> Result<Slice<SessionRecord, SessionKind>, SessionError> {
-        Ok(self.store.sessions(owner, page).await?)
+        Ok(self.store.list(owner, page).await?)
     }
 
     /// The owner's session, without its state.
@@ -281,7 +281,7 @@ impl Jobs {
         owner: &Owner,
         id: SessionId,
     ) -> Result<SessionRecord, SessionError> {
-        let record = self.store.session(owner, id).await?;
+        let record = self.store.find(owner, id).await?;
         record.ok_or(SessionError::NotFound)
     }
 
@@ -372,7 +372,7 @@ impl Jobs {
             }
         });
         let made = made.await?;
-        self.store.insert_model(&made, key).await?;
+        self.store.insert(&made, key).await?;
         Ok(made)
     }
 
@@ -397,7 +397,7 @@ impl Jobs {
     /// # Errors
     /// [`SessionError::NotFound`], or errors of the store.
     pub async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<(), SessionError> {
-        if self.store.delete_session(owner, id).await? {
+        if self.store.delete(owner, id).await? {
             self.sessions.slots.lock().remove(&id);
             return Ok(());
         }

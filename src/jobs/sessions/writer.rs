@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{Answered, LearnError};
-use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::{Classes, Parsed, digest, occurring};
 use tokio::sync::OwnedMutexGuard;

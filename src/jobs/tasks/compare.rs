@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::entry::LearnerEntry;
+use halfspace_core::learners::engine::input::{Input, TaskError};
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
-use halfspace_core::learners::engine::task::{Input, TaskError};
 use halfspace_core::learners::sample::examples::{LabelKind, for_each_rows};
 
 use crate::records::SubjobOutcome;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use halfspace_core::learners::engine::evidence::Evidence;
+use halfspace_core::learners::engine::input::{Input, TaskError};
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run, StopFlag};
-use halfspace_core::learners::engine::task::{Input, TaskError};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::learners::sample::generate::{Generated, Plan};

@@ -1,8 +1,8 @@
 //! Errors that `resolve` returns.
 
 use halfspace_core::experiments::ExperimentError;
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::parameters::ParameterError;
-use halfspace_core::learners::engine::task::TaskError;
 
 use crate::records::grid::{GridCell, GridError};
 

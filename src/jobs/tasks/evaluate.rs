@@ -6,9 +6,9 @@ use halfspace_core::certificates;
 use halfspace_core::learners::engine::assume::Assume;
 use halfspace_core::learners::engine::evaluate::{self, Evaluation, evaluate};
 use halfspace_core::learners::engine::evidence::Evidence;
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
-use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::learners::predict::{Misfit, check_fit};
 use halfspace_core::learners::sample::examples::{Examples, LabelKind};
 

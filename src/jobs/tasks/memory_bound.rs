@@ -5,7 +5,8 @@
 //! [`halfspace_core::memory::check`].
 
 use halfspace_core::bits::BLOCK_ROWS;
-use halfspace_core::learners::engine::task::{Input, Task, grown_bytes, state_bytes};
+use halfspace_core::learners::engine::input::Input;
+use halfspace_core::learners::engine::task::{Task, grown_bytes, state_bytes};
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::waiting_bytes;
 use halfspace_core::learners::sample::examples::{LabelKind, Shape};
@@ -79,6 +80,7 @@ fn whole_bytes(input: Input<'_>) -> u64 {
                     .and_then(|count| usize::try_from(count).ok())
                     .unwrap_or(0),
                 is_real: false,
+                entries: None,
                 labels: LabelKind::Labelled,
             };
             shape.memory_bytes()

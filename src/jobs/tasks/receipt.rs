@@ -2,8 +2,8 @@
 
 use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::outcome::RunOutcome;
+use halfspace_core::learners::engine::reason::Reason;
 use halfspace_core::learners::engine::task::Task;
-use halfspace_core::learners::engine::train_loop::Reason;
 use halfspace_formats::GeneratedSpec;
 use halfspace_verify::{DataSource, GENERATOR, Receipt, VERSION, document_sha256};
 

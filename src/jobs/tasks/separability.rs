@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
-use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::learners::linear::linear_weights::Reading;
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::separability::decision::{

@@ -9,16 +9,18 @@ use halfspace_core::bits::{BitVector, words_for};
 use halfspace_core::certificates::{self, CertificateKind};
 use halfspace_core::learners::catalogue;
 use halfspace_core::learners::drift::drift_chain::N_MAX;
+use halfspace_core::learners::engine::check;
 use halfspace_core::learners::engine::entry::{DefaultStop, LearnerEntry, Pace};
 use halfspace_core::learners::engine::holdout::HeldOut;
+use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::reason::Reason;
 use halfspace_core::learners::engine::run::{Interrupt, Run, RunLimits};
 use halfspace_core::learners::engine::stopping::{Sampling, StopRule};
-use halfspace_core::learners::engine::task::{self, Input, Task};
+use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train_from;
-use halfspace_core::learners::engine::train_loop::Reason;
 use halfspace_core::theory::directed_drift::expected_examples_log2;
 use halfspace_formats::GeneratedSpec;
 
@@ -130,9 +132,9 @@ impl super::Task for Train {
     fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError> {
         let input = self.data.input();
         if allowance.is_accepted {
-            return Ok(task::check_accepted(&self.task, input, u64::MAX)?);
+            return Ok(check::check_accepted(&self.task, input, u64::MAX)?);
         }
-        task::check(&self.task, input, allowance.state_bytes)?;
+        check::check(&self.task, input, allowance.state_bytes)?;
         self.check_seconds(input, allowance.seconds)
     }
 

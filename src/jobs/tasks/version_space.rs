@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
-use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::separability::undecided::Undecided;
 use halfspace_core::separability::version_space::{self, Enumeration, VersionSpaceError};
 

@@ -43,7 +43,7 @@ impl Rig {
     }
 
     async fn is_listed(&self, id: DatasetId) -> bool {
-        let found = self.store.dataset(&Owner::anonymous(), id).await;
+        let found = self.store.find(&Owner::anonymous(), id).await;
         found.unwrap().is_some()
     }
 
@@ -92,12 +92,8 @@ async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
     );
     let stored = rig.jobs.store_dataset(new_dataset(&rig.jobs)).await;
     assert!(matches!(stored, Err(JobsError::Store(StoreError::Full(_)))));
-    let page = crate::records::Page::default();
-    let listed = rig
-        .store
-        .datasets(&Owner::anonymous(), &page)
-        .await
-        .unwrap();
+    let page = crate::records::Page::<crate::records::id::DatasetKind>::default();
+    let listed = rig.store.list(&Owner::anonymous(), &page).await.unwrap();
     assert_eq!(listed.items.len(), 3);
     for summary in listed.items {
         let stop = StopFlag::default();

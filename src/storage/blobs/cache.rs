@@ -24,8 +24,7 @@ use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::s3::store_error;
-use super::{BlobFile, PART_BYTES};
+use super::s3::{PART_BYTES, store_error};
 use crate::storage::data_dir::ScratchDir;
 use crate::storage::error::StoreError;
 
@@ -378,6 +377,35 @@ impl Drop for Reader {
     /// Notifies waiting fetches, because the last reader makes the file removable.
     fn drop(&mut self) {
         self.0.reservation.held.changed.notify_waiters();
+    }
+}
+
+/// A blob in a file.
+#[derive(Debug)]
+pub(super) struct BlobFile(pub(super) File);
+
+impl ReadAt for BlobFile {
+    #[cfg(unix)]
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.0, buffer, offset)
+    }
+
+    #[cfg(windows)]
+    fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !buffer.is_empty() {
+            match std::os::windows::fs::FileExt::seek_read(&self.0, buffer, offset)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => {
+                    buffer = &mut buffer[read..];
+                    offset += read as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
     }
 }
 

@@ -15,10 +15,9 @@ mod ranged;
 pub(super) mod s3;
 pub mod unfinished;
 pub mod url;
-mod writer;
+pub mod writer;
 
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -34,18 +33,14 @@ use object_store::{
     OBJECT_STORE_COALESCE_DEFAULT, ObjectStore, ObjectStoreExt, PutMode, coalesce_ranges, path,
 };
 
-use self::cache::BlobCache;
-use self::s3::{S3, store_error as s3_error};
+use self::cache::{BlobCache, BlobFile};
+use self::s3::{PART_BYTES, S3, count_error, store_error as s3_error};
 use self::url::Bucket;
 use super::data_dir::{ScratchDir, make_private_directory};
 use super::error::{StoreError, is_full};
 use crate::records::{DatasetId, JobId, Timestamp};
 
 pub use self::s3::{S3Access, SecretString};
-pub use self::writer::BlobWriter;
-
-/// Bytes per part sent to or fetched from a store. Object stores accept no part under 5 MiB except the last.
-const PART_BYTES: usize = 8 << 20;
 
 /// A place for blobs.
 #[derive(Clone)]
@@ -326,35 +321,6 @@ impl Blobs {
     }
 }
 
-/// A blob in a file.
-#[derive(Debug)]
-struct BlobFile(File);
-
-impl ReadAt for BlobFile {
-    #[cfg(unix)]
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        std::os::unix::fs::FileExt::read_exact_at(&self.0, buffer, offset)
-    }
-
-    #[cfg(windows)]
-    fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
-        while !buffer.is_empty() {
-            match std::os::windows::fs::FileExt::seek_read(&self.0, buffer, offset)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                read => {
-                    buffer = &mut buffer[read..];
-                    offset += read as u64;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn bytes(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
-    }
-}
-
 impl fmt::Debug for Blobs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Blobs({})", self.store)
@@ -372,11 +338,6 @@ fn folder_error(error: object_store::Error) -> StoreError {
         count_error();
         StoreError::unavailable(error)
     }
-}
-
-/// Counts errors for operators, because a service without its blobs still reports ready.
-fn count_error() {
-    metrics::counter!("halfspace_blob_store_errors_total").increment(1);
 }
 
 #[cfg(test)]

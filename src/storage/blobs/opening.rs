@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::Blobs;
 use super::url::BlobLocation;
 use crate::storage::error::StoreError;
-use crate::storage::sql::Store;
+use crate::storage::sql::store::Store;
 
 /// The key of the mark.
 pub const MARK: &str = "store-id";

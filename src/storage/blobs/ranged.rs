@@ -9,7 +9,8 @@ use halfspace_formats::ReadAt;
 use object_store::ObjectStoreExt;
 use tokio::runtime::Handle;
 
-use super::{Blobs, PART_BYTES, parsed};
+use super::s3::PART_BYTES;
+use super::{Blobs, parsed};
 use crate::storage::error::StoreError;
 
 /// A blob with its latest piece.

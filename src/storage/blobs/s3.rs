@@ -31,6 +31,9 @@ const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(20);
 const RETRIES_MAX: usize = 3;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Bytes per part sent to or fetched from a store. Object stores accept no part under 5 MiB except the last.
+pub(super) const PART_BYTES: usize = 8 << 20;
+
 /// Unfinished uploads per list request.
 const UPLOADS_LISTED: &str = "1000";
 
@@ -263,7 +266,7 @@ pub(super) fn store_error(error: object_store::Error) -> StoreError {
     if ["507 ", "StorageFull", "QuotaExceeded"].iter().any(is_full) {
         StoreError::Full(told.into())
     } else {
-        super::count_error();
+        count_error();
         StoreError::unavailable(told)
     }
 }
@@ -312,6 +315,11 @@ fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     let (inside, _) = rest.split_once(&format!("</{name}>"))?;
     Some(inside.trim())
+}
+
+/// Counts errors for operators, because a service without its blobs still reports ready.
+pub(super) fn count_error() {
+    metrics::counter!("halfspace_blob_store_errors_total").increment(1);
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use object_store::{MultipartUpload, ObjectStoreExt, path};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use super::{BlobBackend, Blobs, PART_BYTES, parsed, unfinished};
+use super::s3::PART_BYTES;
+use super::{BlobBackend, Blobs, parsed, unfinished};
 use crate::storage::error::StoreError;
 use crate::storage::reserve::Reserve;
 

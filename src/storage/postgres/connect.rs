@@ -7,7 +7,6 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgConnection, PgPool};
 use tokio::time::{Instant, sleep};
 
-use super::pulse::Pulse;
 use super::url::PostgresUrl;
 
 /// Connections of one process. All statements of a process are short, so many requests share few connections
@@ -74,12 +73,7 @@ pub(super) fn pool(options: PgConnectOptions) -> PgPool {
     pool_of(CONNECTIONS_MAX, options)
 }
 
-/// The probe that checks whether the server can be reached.
-pub(super) fn pulse(options: PgConnectOptions) -> Pulse {
-    Pulse::of(pool_of(1, options))
-}
-
-fn pool_of(connections_max: u32, options: PgConnectOptions) -> PgPool {
+pub(super) fn pool_of(connections_max: u32, options: PgConnectOptions) -> PgPool {
     PgPoolOptions::new()
         .max_connections(connections_max)
         .min_connections(0)

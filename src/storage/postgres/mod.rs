@@ -12,10 +12,11 @@ mod migrate;
 pub(super) mod pulse;
 mod url;
 
+use self::pulse::Pulse;
 use super::error::Result;
-use super::sql::Store;
 use super::sql::check::{CheckedStore, demand_schema};
 use super::sql::database::Database;
+use super::sql::store::Store;
 
 pub use url::PostgresUrl;
 
@@ -31,7 +32,7 @@ pub async fn open(url: &PostgresUrl) -> Result<Store> {
     // The server owns the disk, so this process keeps no reserve.
     Ok(Store::new(
         Database::Postgres {
-            pulse: connect::pulse(options.clone()),
+            pulse: Pulse::of(options.clone()),
             pool: connect::pool(options),
         },
         None,
@@ -49,7 +50,7 @@ pub async fn open_to_check(url: &PostgresUrl) -> Result<CheckedStore> {
     demand_schema(found, migrate::supported())?;
     Ok(CheckedStore {
         database: Database::Postgres {
-            pulse: connect::pulse(options.clone()),
+            pulse: Pulse::of(options.clone()),
             pool: connect::pool(options),
         },
     })

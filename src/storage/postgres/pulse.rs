@@ -8,11 +8,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgPool};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::connect::admitted;
+use super::connect::{admitted, pool_of};
 
 /// Time before the first ping of a slow statement, and between two pings.
 const SLOW: Duration = Duration::from_millis(300);
@@ -24,17 +25,17 @@ const ANSWER_TIMEOUT: Duration = Duration::from_millis(800);
 
 /// The connection that sends the pings.
 #[derive(Clone, Debug)]
-pub(in crate::storage) struct Pulse {
+pub struct Pulse {
     pool: PgPool,
     /// Time of the last answer. The pinging caller holds the lock.
     answered_at: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Pulse {
-    /// Pings by a pool of one connection.
-    pub(super) fn of(pool: PgPool) -> Self {
+    /// Pings by a connection of its own.
+    pub(super) fn of(options: PgConnectOptions) -> Self {
         Self {
-            pool,
+            pool: pool_of(1, options),
             answered_at: Arc::default(),
         }
     }

@@ -4,7 +4,8 @@ use super::super::error::Result;
 use super::super::error::StoreError;
 use super::super::terms::{API_KEYS_MAX, KeyLookup};
 use super::database::{Row, Transaction, statement};
-use super::{Store, rows, shares};
+use super::store::Store;
+use super::{KINDS, rows, shares};
 use crate::records::schedule::Weight;
 use crate::records::{ApiKey, ApiKeyId, KeyQuotas, Owner, SecretDigest, Timestamp};
 
@@ -96,17 +97,11 @@ impl Store {
 
 /// Makes a key the owner of all things of the anonymous owner. Triggers update the usage.
 async fn adopt(transaction: &mut Transaction, owner: &Owner) -> Result<()> {
-    for text in [
-        "UPDATE jobs SET owner = $1 WHERE owner = $2",
-        "UPDATE events SET owner = $1 WHERE owner = $2",
-        "UPDATE traces SET owner = $1 WHERE owner = $2",
-        "UPDATE callbacks SET owner = $1 WHERE owner = $2",
-        "UPDATE models SET owner = $1 WHERE owner = $2",
-        "UPDATE datasets SET owner = $1 WHERE owner = $2",
-        "UPDATE sessions SET owner = $1 WHERE owner = $2",
-        "UPDATE idempotency_keys SET owner = $1 WHERE owner = $2",
-    ] {
-        let update = statement(text)
+    // Beside the things of all kinds, the rows that have an owner of their own.
+    let others = ["events", "traces", "callbacks", "idempotency_keys"];
+    for table in KINDS.iter().map(|kind| kind.table).chain(others) {
+        let update = statement("UPDATE {table} SET owner = $1 WHERE owner = $2")
+            .with("{table}", table)
             .bind(owner.as_str())
             .bind(Owner::anonymous().as_str());
         transaction.execute(update).await?;

@@ -11,8 +11,9 @@ use super::super::error::Result;
 use super::super::error::StoreError;
 use super::super::lease::{Fenced, WorkerId};
 use super::database::{Transaction, statement};
+use super::rows;
 use super::rows::job_columns;
-use super::{Store, rows};
+use super::store::Store;
 use crate::records::{Callback, JobId, Owner};
 
 /// Inserts the callback of a job that ends in this transaction.

@@ -6,9 +6,9 @@
 use super::super::error::Result;
 use super::super::history::{self, Facts};
 use super::super::lease::{Fenced, Lease};
-use super::Store;
 use super::database::{Transaction, statement};
-use super::queue::{fence, fenced};
+use super::rows::{fence, fenced};
+use super::store::Store;
 use crate::records::JobId;
 
 impl Store {

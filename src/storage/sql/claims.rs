@@ -12,12 +12,13 @@ use super::database::{Row, statement};
 use super::events::{self, NewEvent};
 use super::queue::fail_damaged;
 use super::rows::job_columns;
-use super::{Store, rows, shares, subjobs};
+use super::store::Store;
+use super::{rows, shares, subjobs};
 use crate::records::schedule::CLAIMS_BETWEEN_OLDEST;
 use crate::records::{Job, JobTree, JobsAhead, Owner, Status, Timestamp};
 
 /// The conditions of a claim. `$1` is the memory limit of a job in bytes. The first two conditions name the
-/// partial indexes. A worker knows the schemas of stored requests up to [`SPEC_SCHEMA`].
+/// partial indexes. A worker knows the schemas of stored requests up to [`rows::SPEC_SCHEMA`].
 macro_rules! claimable {
     () => {
         "status = 'queued' AND waits = FALSE AND not_before <= {now} AND memory_bytes <= $1 \
@@ -37,10 +38,6 @@ macro_rules! has_claimable {
         )
     };
 }
-
-/// The schema of the requests that this program stores, and the newest that it reads. [`claimable`] repeats
-/// the number.
-pub(super) const SPEC_SCHEMA: i64 = 1;
 
 impl Store {
     /// Takes the first job of the active owner with the least virtual seconds among the owners with a

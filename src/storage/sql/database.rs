@@ -54,7 +54,7 @@ const WORDS: [(&str, &str, &str); 7] = [
 
 /// The connections to a database.
 #[derive(Debug)]
-pub(in crate::storage) enum Database {
+pub enum Database {
     /// One connection writes and several read.
     Sqlite {
         writer: SqlitePool,
@@ -164,7 +164,7 @@ impl Database {
 }
 
 /// A transaction. Dropping it without a commit rolls it back.
-pub(super) enum Transaction {
+pub enum Transaction {
     Sqlite(sqlx::Transaction<'static, Sqlite>),
     Postgres(sqlx::Transaction<'static, Postgres>, Pulse),
 }
@@ -279,7 +279,7 @@ fn bounded<'w, T: 'w>(
 }
 
 /// A statement with its values.
-pub(super) struct Statement {
+pub struct Statement {
     text: Cow<'static, str>,
     values: Vec<SqlValue>,
 }
@@ -300,24 +300,35 @@ impl Statement {
         self
     }
 
-    /// An insert of several rows with these values. The text ends with `VALUES`.
-    pub fn of_rows<const COLUMNS: usize>(
-        text: &'static str,
-        rows: impl IntoIterator<Item = [SqlValue; COLUMNS]>,
-    ) -> Self {
-        let mut all = text.to_owned();
+    /// Puts another literal in place of a word in braces.
+    pub fn with(mut self, word: &str, literal: &'static str) -> Self {
+        self.text = Cow::Owned(self.text.replace(word, literal));
+        self
+    }
+
+    /// An insert of several rows of one table, which have the same columns. The text ends with `tail`.
+    pub fn insert(rows: impl IntoIterator<Item = NewRow>, tail: &'static str) -> Self {
+        let mut text = String::new();
         let mut values = Vec::new();
         for row in rows {
-            let first = values.len() + 1;
-            let numbers = (first..first + COLUMNS).map(|number| format!("${number}"));
-            let numbers: Vec<_> = numbers.collect();
-            all.push_str(if values.is_empty() { " (" } else { ", (" });
-            all.push_str(&numbers.join(", "));
-            all.push(')');
-            values.extend(row);
+            match values.is_empty() {
+                true => {
+                    let names: Vec<_> = row.columns.iter().map(|column| column.name).collect();
+                    text = format!("INSERT INTO {} ({}) VALUES (", row.table, names.join(", "));
+                }
+                false => text.push_str(", ("),
+            }
+            for (place, column) in row.columns.into_iter().enumerate() {
+                values.push(column.value);
+                text.push_str(if place == 0 { "" } else { ", " });
+                text.push_str(column.added_to);
+                text.push_str(&format!("${}", values.len()));
+            }
+            text.push(')');
         }
+        text.push_str(tail);
         Self {
-            text: Cow::Owned(all),
+            text: Cow::Owned(text),
             values,
         }
     }
@@ -363,8 +374,65 @@ impl Statement {
     }
 }
 
+/// A row to insert.
+pub struct NewRow {
+    table: &'static str,
+    columns: Vec<NewColumn>,
+}
+
+struct NewColumn {
+    name: &'static str,
+    /// SQL before the value.
+    added_to: &'static str,
+    value: SqlValue,
+}
+
+impl NewRow {
+    /// A row of these columns.
+    pub fn of<const COLUMNS: usize>(
+        table: &'static str,
+        columns: [(&'static str, SqlValue); COLUMNS],
+    ) -> Self {
+        let column = |(name, value)| NewColumn {
+            name,
+            added_to: "",
+            value,
+        };
+        Self {
+            table,
+            columns: columns.into_iter().map(column).collect(),
+        }
+    }
+
+    /// Adds a column.
+    pub fn and(mut self, name: &'static str, value: impl Into<SqlValue>) -> Self {
+        self.columns.push(NewColumn {
+            name,
+            added_to: "",
+            value: value.into(),
+        });
+        self
+    }
+
+    /// Adds a column with a time, in seconds from now by the clock of the database. Null without seconds.
+    pub fn and_from_now(mut self, name: &'static str, seconds: Option<i64>) -> Self {
+        self.columns.push(NewColumn {
+            name,
+            added_to: "{now} + ",
+            value: seconds.into(),
+        });
+        self
+    }
+
+    /// The value of a column.
+    pub fn value(&self, name: &str) -> Option<&SqlValue> {
+        let column = self.columns.iter().find(|column| column.name == name);
+        column.map(|column| &column.value)
+    }
+}
+
 /// A value of a statement.
-pub(super) enum SqlValue {
+pub enum SqlValue {
     Text(Option<String>),
     Number(Option<i64>),
     Real(Option<f64>),
@@ -451,7 +519,7 @@ impl From<Option<Vec<u8>>> for SqlValue {
 }
 
 /// A row that a statement reads or returns.
-pub(super) enum Row {
+pub enum Row {
     Sqlite(SqliteRow),
     Postgres(PgRow),
 }

@@ -1,107 +1,56 @@
-//! Statements that insert, read, list and delete datasets, with the digests of their rows. An unfinished job
-//! pins the dataset that it reads.
+//! The rows of datasets with their digests, and the deletion of a dataset, which an unfinished job pins while it reads
+//! the dataset.
 
 use super::super::error::Result;
 use super::super::error::StoreError;
 use super::super::lease::DeleteDatasetOutcome;
 use super::super::quota::Usage;
-use super::database::{SqlValue, Transaction, statement};
-use super::digests::{DATASET, DATASET_NAMES};
-use super::rows::dataset_columns;
-use super::{Store, idempotency, rows, usage};
+use super::database::{NewRow, Row, Transaction, statement};
+use super::digests::DigestColumn::{Bytes, Number, Text};
+use super::digests::DigestColumns;
+use super::rows;
+use super::store::Store;
+use super::stored::{Checked, Inserted, Stored};
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
-use crate::records::{Dataset, DatasetId, DatasetSummary, Job, KeyClaim, Owner, Page, Slice};
+use crate::records::{DataFacts, Dataset, DatasetId, DatasetSummary, Job, Names, Owner, Timestamp};
+
+/// A dataset without the names, which lists do not read.
+const DATASET: DigestColumns = DigestColumns {
+    kind: "dataset",
+    columns: &[
+        Text("id"),
+        Text("name"),
+        Number("n"),
+        Text("kind"),
+        Text("value_kind"),
+        Number("zero_bit_value"),
+        Text("assume"),
+        Number("examples"),
+        Number("positives"),
+        Number("duplicates"),
+        Number("contradictions"),
+        Text("uncounted"),
+        Text("sha256"),
+        Number("bytes"),
+        Text("data_key"),
+        Number("created_at"),
+        Bytes("names_digest"),
+        Number("seed"),
+    ],
+};
+
+const DATASET_NAMES: DigestColumns = DigestColumns {
+    kind: "names of dataset",
+    columns: &[
+        Text("id"),
+        Text("features"),
+        Text("classes"),
+        Text("encoding"),
+    ],
+};
 
 impl Store {
-    /// Stores a dataset whose blob is already stored. If the id is already stored, nothing changes.
-    pub async fn insert_dataset(&self, dataset: &Dataset, key: Option<&KeyClaim>) -> Result<()> {
-        self.ensure_row_space().await?;
-        let summary = &dataset.summary;
-        let (counted, uncounted) = counted(summary);
-        let (owner, created_at) = (&summary.owner, summary.created_at);
-        let mut transaction = self.database.begin().await?;
-        idempotency::claim(&mut transaction, key, owner, summary.id, created_at).await?;
-        let names = [
-            rows::json_if(dataset.names.features.as_ref())?,
-            rows::json_if(dataset.names.classes.as_ref())?,
-            rows::json_if(dataset.names.table.as_ref())?,
-        ];
-        let insert = statement(
-            "INSERT INTO datasets (id, owner, name, n, kind, value_kind, zero_bit_value, assume, \
-             examples, positives, duplicates, contradictions, uncounted, sha256, bytes, data_key, \
-             created_at, features, classes, encoding, seed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
-             $12, $13, $14, $15, $16, $17, $18, $19, $20, $21) ON CONFLICT (id) DO NOTHING",
-        )
-        .bind(summary.id.to_string())
-        .bind(summary.owner.as_str())
-        .bind(summary.name.as_deref())
-        .bind(rows::signed(summary.facts.n)?)
-        .bind(rows::word(&summary.facts.kind)?)
-        .bind(rows::word(&summary.facts.values)?)
-        .bind(i64::from(summary.facts.zero_bit_value))
-        .bind(summary.facts.assume.as_ref().map(rows::word).transpose()?)
-        .bind(rows::signed(summary.facts.examples)?)
-        .bind(signed_if(summary.facts.positives)?)
-        .bind(signed_if(counted.map(|(duplicates, _)| duplicates))?)
-        .bind(signed_if(
-            counted.and_then(|(_, contradictions)| contradictions),
-        )?)
-        .bind(uncounted)
-        .bind(summary.facts.sha256.as_str())
-        .bind(rows::signed(summary.bytes)?)
-        .bind(summary.data_key.as_str())
-        .bind(summary.created_at.milliseconds())
-        .bind(names[0].clone())
-        .bind(names[1].clone())
-        .bind(names[2].clone())
-        .bind(signed_if(summary.seed)?);
-        if transaction.execute(insert).await? == 1 {
-            write_digests(&mut transaction, summary, names).await?;
-            let asked = Usage {
-                stored_bytes: summary.bytes,
-                ..Usage::default()
-            };
-            usage::admit(&mut transaction, &self.quotas, owner, &asked).await?;
-        }
-        transaction.commit().await
-    }
-
-    /// The owner's dataset with this id.
-    pub async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Option<Dataset>> {
-        let select = concat!(
-            "SELECT ",
-            dataset_columns!(),
-            ", features, classes, encoding FROM datasets WHERE id = $1 AND owner = $2"
-        );
-        let select = statement(select).bind(id.to_string()).bind(owner.as_str());
-        let row = self.database.optional(select).await?;
-        row.as_ref().map(rows::dataset).transpose()
-    }
-
-    /// A page of the owner's datasets without the names of features and classes, newest first.
-    pub async fn datasets(
-        &self,
-        owner: &Owner,
-        page: &Page<DatasetKind>,
-    ) -> Result<Slice<DatasetSummary, DatasetKind>> {
-        let select = concat!(
-            "SELECT ",
-            dataset_columns!(),
-            " FROM datasets WHERE owner = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
-        );
-        let select = statement(select)
-            .bind(owner.as_str())
-            .bind(rows::before(page))
-            .bind(page.limit() + 1);
-        let found = self.database.all(select).await?;
-        let items = found
-            .iter()
-            .map(rows::dataset_summary)
-            .collect::<Result<Vec<_>>>()?;
-        Ok(Slice::from_one_more(items, page, |dataset| dataset.id))
-    }
-
     /// Deletes the owner's dataset, unless a job that has not ended reads the dataset.
     pub async fn delete_dataset(
         &self,
@@ -136,59 +85,133 @@ impl Store {
     }
 }
 
-/// Stores the digests of a dataset and of its names.
-async fn write_digests(
-    transaction: &mut Transaction,
-    summary: &DatasetSummary,
-    names: [Option<String>; 3],
-) -> Result<()> {
-    let (counted, uncounted) = counted(summary);
-    let id = || SqlValue::from(summary.id.to_string());
-    let [features, classes, encoding] = names.map(SqlValue::from);
-    let names = DATASET_NAMES.of([id(), features, classes, encoding]);
-    let digest = DATASET.of([
-        id(),
-        summary.name.as_deref().into(),
-        rows::signed(summary.facts.n)?.into(),
-        rows::word(&summary.facts.kind)?.into(),
-        rows::word(&summary.facts.values)?.into(),
-        i64::from(summary.facts.zero_bit_value).into(),
-        summary
-            .facts
-            .assume
-            .as_ref()
-            .map(rows::word)
-            .transpose()?
-            .into(),
-        rows::signed(summary.facts.examples)?.into(),
-        signed_if(summary.facts.positives)?.into(),
-        signed_if(counted.map(|(duplicates, _)| duplicates))?.into(),
-        signed_if(counted.and_then(|(_, contradictions)| contradictions))?.into(),
-        uncounted.into(),
-        summary.facts.sha256.as_str().into(),
-        rows::signed(summary.bytes)?.into(),
-        summary.data_key.as_str().into(),
-        summary.created_at.milliseconds().into(),
-        names.as_slice().into(),
-        signed_if(summary.seed)?.into(),
-    ]);
-    let insert = statement(
-        "INSERT INTO dataset_digests (dataset, digest, names_digest) VALUES ($1, $2, $3)",
-    )
-    .bind(summary.id.to_string())
-    .bind(digest)
-    .bind(names);
-    transaction.execute(insert).await.map(|_| ())
+impl Stored for DatasetKind {
+    type Thing = Dataset;
+    type Item = DatasetSummary;
+
+    const TABLE: &'static str = "datasets";
+    const COLUMNS: &'static str = "id, owner, name, n, kind, value_kind, zero_bit_value, assume, examples, positives, \
+         duplicates, contradictions, uncounted, sha256, bytes, data_key, created_at, seed, \
+         (SELECT digest FROM dataset_digests WHERE dataset_digests.dataset = datasets.id) \
+         AS digest, \
+         (SELECT names_digest FROM dataset_digests WHERE dataset_digests.dataset = datasets.id) \
+         AS names_digest";
+    const LONG_COLUMNS: &'static str = ", features, classes, encoding";
+
+    fn thing(row: &Row) -> Result<Dataset> {
+        DATASET_NAMES.check(row, "names_digest")?;
+        Ok(Dataset {
+            summary: Self::item(row)?,
+            names: Names {
+                features: rows::from_json_if(row, "features")?,
+                classes: rows::from_json_if(row, "classes")?,
+                table: rows::from_json_if(row, "encoding")?,
+            },
+        })
+    }
+
+    fn item(row: &Row) -> Result<DatasetSummary> {
+        DATASET.check(row, "digest")?;
+        let repetitions = match row.get::<Option<String>>("uncounted")? {
+            Some(reason) => Repetitions::Uncounted(reason),
+            None => Repetitions::Counted {
+                duplicates: rows::unsigned(row, "duplicates")?,
+                contradictions: rows::unsigned_if(row, "contradictions")?,
+            },
+        };
+        let assume: Option<String> = row.get("assume")?;
+        Ok(DatasetSummary {
+            id: rows::parsed(row, "id")?,
+            owner: Owner::new(row.get::<String>("owner")?),
+            name: row.get("name")?,
+            facts: DataFacts {
+                n: rows::unsigned(row, "n")?,
+                kind: rows::from_word(row.get("kind")?)?,
+                values: rows::from_word(row.get("value_kind")?)?,
+                zero_bit_value: rows::small(row, "zero_bit_value")?,
+                assume: assume.map(rows::from_word).transpose()?,
+                examples: rows::unsigned(row, "examples")?,
+                positives: rows::unsigned_if(row, "positives")?,
+                repetitions,
+                sha256: row.get("sha256")?,
+            },
+            seed: rows::unsigned_if(row, "seed")?,
+            bytes: rows::unsigned(row, "bytes")?,
+            data_key: row.get("data_key")?,
+            created_at: Timestamp::from_milliseconds(row.get("created_at")?),
+        })
+    }
+
+    fn beyond(dataset: Dataset) -> Checked {
+        let DatasetSummary {
+            data_key, facts, ..
+        } = dataset.summary;
+        Checked {
+            data: Some((data_key, Some(facts.sha256.clone()))),
+            facts: Some(facts),
+            ..Checked::default()
+        }
+    }
 }
 
-/// Duplicates and contradictions, or the reason why they were not counted.
-fn counted(summary: &DatasetSummary) -> (Option<(u64, Option<u64>)>, Option<&str>) {
-    match &summary.facts.repetitions {
-        Repetitions::Counted {
-            duplicates,
-            contradictions,
-        } => (Some((*duplicates, *contradictions)), None),
-        Repetitions::Uncounted(reason) => (None, Some(reason)),
+impl Inserted for Dataset {
+    type Kind = DatasetKind;
+
+    fn origin(&self) -> (DatasetId, &Owner, Timestamp) {
+        let summary = &self.summary;
+        (summary.id, &summary.owner, summary.created_at)
+    }
+
+    fn rows(&self) -> Result<Vec<NewRow>> {
+        let Dataset { summary, names } = self;
+        let facts = &summary.facts;
+        let (duplicates, contradictions, uncounted) = match &facts.repetitions {
+            Repetitions::Counted {
+                duplicates,
+                contradictions,
+            } => (Some(*duplicates), *contradictions, None),
+            Repetitions::Uncounted(reason) => (None, None, Some(reason.as_str())),
+        };
+        let id = summary.id.to_string();
+        let assume = facts.assume.as_ref().map(rows::word).transpose()?;
+        let row = NewRow::of(
+            DatasetKind::TABLE,
+            [
+                ("id", id.as_str().into()),
+                ("owner", summary.owner.as_str().into()),
+                ("name", summary.name.as_deref().into()),
+                ("n", rows::signed(facts.n)?.into()),
+                ("kind", rows::word(&facts.kind)?.into()),
+                ("value_kind", rows::word(&facts.values)?.into()),
+                ("zero_bit_value", i64::from(facts.zero_bit_value).into()),
+                ("assume", assume.into()),
+                ("examples", rows::signed(facts.examples)?.into()),
+                ("positives", signed_if(facts.positives)?.into()),
+                ("duplicates", signed_if(duplicates)?.into()),
+                ("contradictions", signed_if(contradictions)?.into()),
+                ("uncounted", uncounted.into()),
+                ("sha256", facts.sha256.as_str().into()),
+                ("bytes", rows::signed(summary.bytes)?.into()),
+                ("data_key", summary.data_key.as_str().into()),
+                ("created_at", summary.created_at.milliseconds().into()),
+                ("features", rows::json_if(names.features.as_ref())?.into()),
+                ("classes", rows::json_if(names.classes.as_ref())?.into()),
+                ("encoding", rows::json_if(names.table.as_ref())?.into()),
+                ("seed", signed_if(summary.seed)?.into()),
+            ],
+        );
+        let names = DATASET_NAMES.of_rows(&[&row]);
+        let digests = [("dataset", id.into()), ("names_digest", names.into())];
+        let digests = NewRow::of("dataset_digests", digests);
+        let digest = DATASET.of_rows(&[&row, &digests]);
+        Ok(vec![row, digests.and("digest", digest)])
+    }
+
+    fn usage(&self) -> Usage {
+        Usage {
+            stored_bytes: self.summary.bytes,
+            ..Usage::default()
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::super::error::Result;
 use super::super::error::StoreError;
-use super::database::{Row, SqlValue};
+use super::database::{NewRow, Row, SqlValue};
 
 /// A column under a digest.
 #[derive(Clone, Copy, Debug)]
@@ -26,148 +26,33 @@ use DigestColumn::{Bytes, Number, Text};
 /// The columns under one digest. The first column names the row.
 #[derive(Debug)]
 pub(super) struct DigestColumns {
-    kind: &'static str,
-    columns: &'static [DigestColumn],
+    pub kind: &'static str,
+    pub columns: &'static [DigestColumn],
 }
 
-/// The request of a job.
-pub(super) const JOB: DigestColumns = DigestColumns {
-    kind: "job",
-    columns: &[
-        Text("id"),
-        Text("task"),
-        Text("learner"),
-        Text("name"),
-        Text("spec"),
-        Text("data_key"),
-        Text("data_sha256"),
-        Number("seed"),
-        Number("priority"),
-        Number("created_at"),
-        Text("dataset"),
-        Text("callback"),
-        Text("parent"),
-        Number("part"),
-        Number("parts"),
-    ],
-};
-
-/// The end of a job.
-pub(super) const JOB_END: DigestColumns = DigestColumns {
-    kind: "end of job",
-    columns: &[
-        Text("id"),
-        Text("status"),
-        Text("result"),
-        Text("error"),
-        Text("model"),
-        Number("finished_at"),
-    ],
-};
-
-pub(super) const TRACE: DigestColumns = DigestColumns {
-    kind: "trace of job",
-    columns: &[Text("job"), Bytes("body")],
-};
-
-/// A model without the document, which lists do not read.
-pub(super) const MODEL: DigestColumns = DigestColumns {
-    kind: "model",
-    columns: &[
-        Text("id"),
-        Text("job"),
-        Text("name"),
-        Text("learner"),
-        Text("kind"),
-        Number("n"),
-        Number("created_at"),
-        Bytes("document_digest"),
-    ],
-};
-
-pub(super) const MODEL_DOCUMENT: DigestColumns = DigestColumns {
-    kind: "document of model",
-    columns: &[Text("id"), Text("document")],
-};
-
-/// A dataset without the names, which lists do not read.
-pub(super) const DATASET: DigestColumns = DigestColumns {
-    kind: "dataset",
-    columns: &[
-        Text("id"),
-        Text("name"),
-        Number("n"),
-        Text("kind"),
-        Text("value_kind"),
-        Number("zero_bit_value"),
-        Text("assume"),
-        Number("examples"),
-        Number("positives"),
-        Number("duplicates"),
-        Number("contradictions"),
-        Text("uncounted"),
-        Text("sha256"),
-        Number("bytes"),
-        Text("data_key"),
-        Number("created_at"),
-        Bytes("names_digest"),
-        Number("seed"),
-    ],
-};
-
-pub(super) const DATASET_NAMES: DigestColumns = DigestColumns {
-    kind: "names of dataset",
-    columns: &[
-        Text("id"),
-        Text("features"),
-        Text("classes"),
-        Text("encoding"),
-    ],
-};
-
-/// The request of a session.
-pub(super) const SESSION: DigestColumns = DigestColumns {
-    kind: "session",
-    columns: &[
-        Text("id"),
-        Text("learner"),
-        Number("n"),
-        Number("created_at"),
-        Text("spec"),
-    ],
-};
-
-pub(super) const SESSION_POSITION: DigestColumns = DigestColumns {
-    kind: "position of session",
-    columns: &[Text("id"), Number("position")],
-};
-
-pub(super) const SESSION_TALLY: DigestColumns = DigestColumns {
-    kind: "counts of session",
-    columns: &[Text("id"), Text("tally")],
-};
-
-pub(super) const SNAPSHOT: DigestColumns = DigestColumns {
-    kind: "snapshot of session",
-    columns: &[Text("session"), Number("position"), Bytes("state")],
-};
-
-pub(super) const LOG_ENTRY: DigestColumns = DigestColumns {
-    kind: "log of session",
-    columns: &[Text("session"), Number("position"), Bytes("examples")],
-};
-
-/// The answer that is repeated under an idempotency key.
-pub(super) const ANSWER: DigestColumns = DigestColumns {
-    kind: "answer of idempotency key",
-    columns: &[Text("key"), Text("thing"), Text("answer")],
-};
+impl DigestColumn {
+    fn name(&self) -> &'static str {
+        match self {
+            Text(name) | Number(name) | Bytes(name) => name,
+        }
+    }
+}
 
 impl DigestColumns {
     /// The digest of a new row. The values have the order of the columns.
     pub(super) fn of<const COLUMNS: usize>(&self, values: [SqlValue; COLUMNS]) -> Vec<u8> {
         debug_assert!(COLUMNS == self.columns.len(), "{}", self.kind);
-        self.digest(&values)
+        self.digest(values.iter())
+    }
+
+    /// The digest of a thing from its new rows, which together have all of the columns.
+    pub(super) fn of_rows(&self, rows: &[&NewRow]) -> Vec<u8> {
+        let value = |column: &DigestColumn| {
+            let found = rows.iter().find_map(|row| row.value(column.name()));
+            debug_assert!(found.is_some(), "{} {}", self.kind, column.name());
+            found
+        };
+        self.digest(self.columns.iter().filter_map(value))
     }
 
     /// Compares a row with the digest in the column `recorded`.
@@ -187,7 +72,7 @@ impl DigestColumns {
             })
         });
         let values = values.collect::<Result<Vec<_>>>()?;
-        if self.digest(&values) == digest {
+        if self.digest(values.iter()) == digest {
             return Ok(());
         }
         let (kind, name) = (self.kind, values.first());
@@ -199,7 +84,7 @@ impl DigestColumns {
         Err(StoreError::corrupt(told))
     }
 
-    fn digest(&self, values: &[SqlValue]) -> Vec<u8> {
+    fn digest<'v>(&self, values: impl Iterator<Item = &'v SqlValue>) -> Vec<u8> {
         let mut digest = Sha256::new();
         let mut add = |bytes: Option<&[u8]>| {
             digest.update([u8::from(bytes.is_some())]);

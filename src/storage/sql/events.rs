@@ -4,8 +4,9 @@
 //! The numbers therefore have no gaps, and no number is used twice.
 
 use super::super::error::Result;
-use super::database::{SqlValue, Statement, Transaction, statement};
-use super::{Store, rows};
+use super::database::{NewRow, Statement, Transaction, statement};
+use super::rows;
+use super::store::Store;
 use crate::records::{Event, EventKind, JobId, Owner, Progress, Status, Timestamp};
 
 /// An event without a number.
@@ -72,9 +73,7 @@ pub(super) async fn write(
     events: &[NewEvent],
 ) -> Result<()> {
     let rows = rows_of(job, owner, last, events);
-    transaction
-        .execute(Statement::of_rows(INSERT, rows))
-        .await?;
+    transaction.execute(Statement::insert(rows, "")).await?;
     Ok(())
 }
 
@@ -84,26 +83,23 @@ pub(super) async fn write_each<const EVENTS: usize>(
     jobs: impl Iterator<Item = (JobId, Owner, i64, [NewEvent; EVENTS])>,
 ) -> Result<()> {
     let rows = jobs.flat_map(|(job, owner, last, events)| rows_of(job, &owner, last, &events));
-    transaction
-        .execute(Statement::of_rows(INSERT, rows))
-        .await?;
+    transaction.execute(Statement::insert(rows, "")).await?;
     Ok(())
 }
 
-const INSERT: &str = "INSERT INTO events (job, sequence, owner, kind, body, at) VALUES";
-
-fn rows_of(job: JobId, owner: &Owner, last: i64, events: &[NewEvent]) -> Vec<[SqlValue; 6]> {
+fn rows_of(job: JobId, owner: &Owner, last: i64, events: &[NewEvent]) -> Vec<NewRow> {
     let id = job.to_string();
     let numbers = last + 1 - events.len() as i64..;
     let rows = events.iter().zip(numbers).map(|(event, number)| {
-        [
-            SqlValue::from(id.as_str()),
-            number.into(),
-            owner.as_str().into(),
-            event.kind.as_str().into(),
-            event.body.as_deref().into(),
-            event.at.milliseconds().into(),
-        ]
+        let columns = [
+            ("job", id.as_str().into()),
+            ("sequence", number.into()),
+            ("owner", owner.as_str().into()),
+            ("kind", event.kind.as_str().into()),
+            ("body", event.body.as_deref().into()),
+            ("at", event.at.milliseconds().into()),
+        ];
+        NewRow::of("events", columns)
     });
     rows.collect()
 }

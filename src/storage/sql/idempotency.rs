@@ -14,9 +14,17 @@ use serde_json::Value;
 use super::super::error::Result;
 use super::super::error::StoreError;
 use super::database::{Row, Statement, Transaction, statement};
-use super::digests::ANSWER;
-use super::{Store, rows};
+use super::digests::DigestColumn::Text;
+use super::digests::DigestColumns;
+use super::rows;
+use super::store::Store;
 use crate::records::{KeyClaim, KeyRecord, Owner, Timestamp};
+
+/// The answer that is repeated under an idempotency key.
+const ANSWER: DigestColumns = DigestColumns {
+    kind: "answer of idempotency key",
+    columns: &[Text("key"), Text("thing"), Text("answer")],
+};
 
 /// Stores the key, if any, for a thing that the same transaction stores next.
 ///

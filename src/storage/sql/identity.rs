@@ -1,8 +1,8 @@
 //! Statements of the identity of a database: its name and the place of its blobs, in a single row.
 
 use super::super::error::Result;
-use super::Store;
 use super::database::statement;
+use super::store::Store;
 
 impl Store {
     /// The name of this database. A database without a name gets the name `fresh`.

@@ -7,15 +7,22 @@ use super::super::history::{self, Facts};
 use super::super::lease::{DeleteOutcome, Lease, Swept, WorkerId};
 use super::super::quota::Usage;
 use super::super::terms::JobFilter;
-use super::claims::SPEC_SCHEMA;
-use super::database::{Transaction, statement};
-use super::digests::{JOB, JOB_END, TRACE};
+use super::database::{NewRow, Row, Statement, Transaction, statement};
+use super::digests::DigestColumn::{Bytes, Text};
+use super::digests::DigestColumns;
 use super::events::{self, NewEvent};
-use super::rows::{job_columns, shown_status};
-use super::{Store, callbacks, datasets, idempotency, models, rows, shares, subjobs, usage};
+use super::rows::{SPEC_SCHEMA, job_columns, shown_status};
+use super::store::Store;
+use super::stored::{self, Checked, Stored};
+use super::{callbacks, datasets, idempotency, rows, shares, usage};
 use crate::records::id::JobKind;
 use crate::records::{
     Job, JobId, JobTree, KeyClaim, Model, ModelId, Owner, Page, Slice, Status, Timestamp,
+};
+
+pub(super) const TRACE: DigestColumns = DigestColumns {
+    kind: "trace of job",
+    columns: &[Text("job"), Bytes("body")],
 };
 
 impl Store {
@@ -37,11 +44,7 @@ impl Store {
             idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
             shares::activate(&mut transaction, &job.owner).await?;
             if insert(&mut transaction, job, None, &queued).await? {
-                let asked = Usage {
-                    jobs_queued: 1,
-                    stored_bytes: job.data_bytes,
-                    ..Usage::default()
-                };
+                let asked = usage_of(job);
                 usage::admit(&mut transaction, &self.quotas, &job.owner, &asked).await?;
                 transaction.commit().await?;
             }
@@ -84,10 +87,7 @@ impl Store {
                     .await?;
                 shares::activate(&mut transaction, &job.owner).await?;
                 if insert(&mut transaction, job, Some((worker, lease_seconds)), &begun).await? {
-                    let asked = Usage {
-                        stored_bytes: job.data_bytes,
-                        ..Usage::default()
-                    };
+                    let asked = usage_of(job);
                     usage::admit(&mut transaction, &self.quotas, &job.owner, &asked).await?;
                     transaction.commit().await?;
                     return Ok(lease);
@@ -129,33 +129,17 @@ impl Store {
             let mut transaction = self.database.begin().await?;
             idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
             if insert(&mut transaction, job, None, &all).await? {
-                let stored =
+                let asked =
                     insert_products(&mut transaction, job.id, &job.owner, model, trace).await?;
                 if let Some(callback) = &job.callback {
                     callbacks::owe(&mut transaction, job.id, &job.owner, callback).await?;
                 }
-                let asked = Usage {
-                    stored_bytes: stored,
-                    ..Usage::default()
-                };
                 usage::admit(&mut transaction, &self.quotas, &job.owner, &asked).await?;
                 transaction.commit().await?;
             }
             Ok(())
         })
         .await
-    }
-
-    /// The owner's job with this id.
-    pub async fn job(&self, owner: &Owner, id: JobId) -> Result<Option<Job>> {
-        let select = concat!(
-            "SELECT ",
-            job_columns!(),
-            " FROM jobs WHERE id = $1 AND owner = $2"
-        );
-        let select = statement(select).bind(id.to_string()).bind(owner.as_str());
-        let row = self.database.optional(select).await?;
-        row.as_ref().map(rows::job).transpose()
     }
 
     /// A page of the owner's jobs, newest first.
@@ -282,17 +266,17 @@ impl Store {
     }
 }
 
-/// Stores the model and the trace of a job. Returns the number of stored bytes that count.
+/// Stores the model and the trace of a job. Returns what was added to the usage of the owner.
 pub(super) async fn insert_products(
     transaction: &mut Transaction,
     job: JobId,
     owner: &Owner,
     model: Option<&Model>,
     trace: Option<&[u8]>,
-) -> Result<u64> {
+) -> Result<Usage> {
     let stored = match model {
-        Some(model) => models::insert(transaction, model).await?,
-        None => 0,
+        Some(model) => stored::insert(transaction, model).await?,
+        None => Usage::default(),
     };
     if let Some(trace) = trace {
         let insert = "INSERT INTO traces (job, owner, body, digest) VALUES ($1, $2, $3, $4)";
@@ -326,35 +310,114 @@ fn demand(job: &Job, fits: bool) -> Result<()> {
     )))
 }
 
-/// The digest of a client's request for a job.
-pub(super) fn digest(job: &Job) -> Result<Vec<u8>> {
-    let (parent, subjob) = subjobs::lineage_columns(job.lineage);
-    // Subjobs are stored without these columns.
-    let own = |text: Option<_>| text.filter(|_| parent.is_none()).into();
-    let (name, data_key) = (own(job.name.as_deref()), own(job.data_key.as_deref()));
-    let callback = job.callback.as_ref().map(|callback| callback.url.as_str());
-    let callback = own(callback);
-    let subjobs = match job.lineage {
+impl Stored for JobKind {
+    type Thing = Job;
+    type Item = Job;
+
+    const TABLE: &'static str = "jobs";
+    const COLUMNS: &'static str = job_columns!();
+
+    fn thing(row: &Row) -> Result<Job> {
+        rows::job(row)
+    }
+
+    fn item(row: &Row) -> Result<Job> {
+        rows::job(row)
+    }
+
+    /// The data of a job that has not ended. An ended job has none.
+    fn beyond(job: Job) -> Checked {
+        match job.status.is_ended() {
+            true => Checked::default(),
+            false => Checked {
+                data: job.data_key.map(|key| (key, job.data_sha256)),
+                dataset: job.dataset,
+                ..Checked::default()
+            },
+        }
+    }
+}
+
+/// What a new job takes of the quotas.
+pub(super) fn usage_of(job: &Job) -> Usage {
+    Usage {
+        jobs_queued: (job.status == Status::Queued).into(),
+        stored_bytes: job.data_bytes,
+        ..Usage::default()
+    }
+}
+
+/// The row of a job without its lease and its events. A part leaves what belongs to the whole to its parent.
+pub(super) fn row(job: &Job) -> Result<NewRow> {
+    let (parent, part) = match job.lineage {
+        JobTree::Subjob { parent, index } => (Some(parent.to_string()), Some(i64::from(index))),
+        JobTree::Single | JobTree::Parent { .. } => (None, None),
+    };
+    let parts = match job.lineage {
         JobTree::Parent { subjobs, .. } => subjobs,
         JobTree::Single | JobTree::Subjob { .. } => 0,
     };
-    Ok(JOB.of([
-        job.id.to_string().into(),
-        job.task.as_str().into(),
-        job.learner.as_deref().into(),
-        name,
-        rows::json(&job.spec)?.into(),
-        data_key,
-        job.data_sha256.as_deref().into(),
-        rows::signed(job.seed)?.into(),
-        i64::from(job.priority).into(),
-        job.created_at.milliseconds().into(),
-        job.dataset.map(|dataset| dataset.to_string()).into(),
-        callback,
-        parent.into(),
-        subjob.into(),
-        subjobs.into(),
-    ]))
+    let own = |text: Option<_>| text.filter(|_| parent.is_none()).into();
+    let callback = job.callback.as_ref().map(|callback| callback.url.as_str());
+    let data_bytes = parent.as_ref().map_or(job.data_bytes, |_| 0);
+    let row = NewRow::of(
+        JobKind::TABLE,
+        [
+            ("id", job.id.to_string().into()),
+            ("owner", job.owner.as_str().into()),
+            ("task", job.task.as_str().into()),
+            ("learner", job.learner.as_deref().into()),
+            ("name", own(job.name.as_deref())),
+            ("status", job.status.as_str().into()),
+            ("spec", rows::json(&job.spec)?.into()),
+            ("data_key", own(job.data_key.as_deref())),
+            ("data_sha256", job.data_sha256.as_deref().into()),
+            ("data_bytes", rows::signed(data_bytes)?.into()),
+            ("seed", rows::signed(job.seed)?.into()),
+            ("attempt", job.attempt.into()),
+            ("claims", job.attempt.into()),
+            ("priority", i64::from(job.priority).into()),
+            ("created_at", job.created_at.milliseconds().into()),
+            (
+                "started_at",
+                job.started_at.map(Timestamp::milliseconds).into(),
+            ),
+            (
+                "finished_at",
+                job.finished_at.map(Timestamp::milliseconds).into(),
+            ),
+            ("progress", rows::json(&job.progress)?.into()),
+            ("result", rows::json_if(job.result.as_ref())?.into()),
+            ("error", rows::json_if(job.error.as_ref())?.into()),
+            ("model", job.model.map(|model| model.to_string()).into()),
+            ("cancel_requested", job.cancel_requested.into()),
+            (
+                "dataset",
+                job.dataset.map(|dataset| dataset.to_string()).into(),
+            ),
+            ("callback", own(callback)),
+            ("parts", parts.into()),
+            ("parts_left", parts.into()),
+            ("waits", (parts > 0).into()),
+            ("level", job.demand.level(0.0).into()),
+            // An infinite number is stored as the largest finite number.
+            ("expected_seconds", job.demand.seconds.min(f64::MAX).into()),
+            (
+                "memory_bytes",
+                rows::signed(job.demand.memory_bytes)?.into(),
+            ),
+            ("spec_schema", SPEC_SCHEMA.into()),
+            (
+                "trace_parent",
+                job.trace_parent.map(|parent| parent.to_string()).into(),
+            ),
+            ("parent", parent.clone().into()),
+            ("part", part.into()),
+        ],
+    );
+    let digest = rows::JOB.of_rows(&[&row]);
+    let end = job.finished_at.map(|_| rows::JOB_END.of_rows(&[&row]));
+    Ok(row.and("digest", digest).and("end_digest", end))
 }
 
 /// The digest of the end of a job. Result and error have their stored form.
@@ -365,7 +428,7 @@ pub(super) fn end_digest(
     model: Option<ModelId>,
     finished_at: Timestamp,
 ) -> Vec<u8> {
-    JOB_END.of([
+    rows::JOB_END.of([
         id.to_string().into(),
         status.as_str().into(),
         result.into(),
@@ -373,19 +436,6 @@ pub(super) fn end_digest(
         model.map(|model| model.to_string()).into(),
         finished_at.milliseconds().into(),
     ])
-}
-
-fn digest_if_ended(job: &Job) -> Result<Option<Vec<u8>>> {
-    let result = rows::json_if(job.result.as_ref())?;
-    let error = rows::json_if(job.error.as_ref())?;
-    let texts = [result.as_deref(), error.as_deref()];
-    let digest = |at| end_digest(job.id, job.status, texts, job.model, at);
-    Ok(job.finished_at.map(digest))
-}
-
-/// The expected seconds of a job. An infinite number is stored as the largest finite number.
-pub(super) fn stored_seconds(job: &Job) -> f64 {
-    job.demand.seconds.min(f64::MAX)
 }
 
 /// Stores the row and the events of a job unless the id is already stored. Returns whether the job was
@@ -399,58 +449,11 @@ pub(super) async fn insert(
     // The dataset is locked before the usage is counted, in the same order as in a deletion of the dataset.
     datasets::demand_of(transaction, job).await?;
     let event_sequence = events.len() as i64;
-    let subjobs = match job.lineage {
-        JobTree::Parent { subjobs, .. } => subjobs,
-        JobTree::Single | JobTree::Subjob { .. } => 0,
-    };
-    let insert = statement(
-        "INSERT INTO jobs (id, owner, task, learner, name, status, spec, data_key, data_sha256, \
-         seed, attempt, priority, created_at, started_at, finished_at, progress, result, error, \
-         model, cancel_requested, lease_owner, lease_until, claims, event_sequence, dataset, \
-         callback, parts, parts_left, waits, data_bytes, digest, end_digest, level, \
-         expected_seconds, memory_bytes, spec_schema, trace_parent) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-         $19, $20, $21, {now} + $22, $23, $24, $25, $26, $27, $27, $28, $29, $30, $31, $32, \
-         $33, $34, $35, $36) \
-         ON CONFLICT (id) DO NOTHING",
-    )
-    .bind(job.id.to_string())
-    .bind(job.owner.as_str())
-    .bind(job.task.as_str())
-    .bind(job.learner.as_deref())
-    .bind(job.name.as_deref())
-    .bind(job.status.as_str())
-    .bind(rows::json(&job.spec)?)
-    .bind(job.data_key.as_deref())
-    .bind(job.data_sha256.as_deref())
-    .bind(rows::signed(job.seed)?)
-    .bind(job.attempt)
-    .bind(i64::from(job.priority))
-    .bind(job.created_at.milliseconds())
-    .bind(job.started_at.map(Timestamp::milliseconds))
-    .bind(job.finished_at.map(Timestamp::milliseconds))
-    .bind(rows::json(&job.progress)?)
-    .bind(rows::json_if(job.result.as_ref())?)
-    .bind(rows::json_if(job.error.as_ref())?)
-    .bind(job.model.map(|model| model.to_string()))
-    .bind(job.cancel_requested)
-    .bind(lease.map(|(worker, _)| worker.as_str()))
-    // Without a lease there are no seconds, so the sum is null.
-    .bind(lease.map(|(_, seconds)| i64::from(seconds)))
-    .bind(job.attempt)
-    .bind(event_sequence)
-    .bind(job.dataset.map(|dataset| dataset.to_string()))
-    .bind(job.callback.as_ref().map(|callback| callback.url.as_str()))
-    .bind(subjobs)
-    .bind(subjobs > 0)
-    .bind(rows::signed(job.data_bytes)?)
-    .bind(digest(job)?)
-    .bind(digest_if_ended(job)?)
-    .bind(job.demand.level(0.0))
-    .bind(stored_seconds(job))
-    .bind(rows::signed(job.demand.memory_bytes)?)
-    .bind(SPEC_SCHEMA)
-    .bind(job.trace_parent.map(|parent| parent.to_string()));
+    let row = row(job)?
+        .and("event_sequence", event_sequence)
+        .and("lease_owner", lease.map(|(worker, _)| worker.as_str()))
+        .and_from_now("lease_until", lease.map(|(_, seconds)| seconds.into()));
+    let insert = Statement::insert([row], " ON CONFLICT (id) DO NOTHING");
     let inserted = transaction.execute(insert).await?;
     if inserted == 0 {
         return Ok(false);

@@ -5,7 +5,8 @@
 //! Generics over the databases of the driver would put bounds on every function, while a choice between two
 //! variants at a few places needs no bounds.
 //!
-//! The methods of [`Store`] stand in the files of their subjects, beside their statements.
+//! The methods of [`Store`](store::Store) stand in the files of their subjects, beside their statements. [`KINDS`] lists
+//! the kinds of stored things, which [`stored`] treats alike.
 
 mod api_keys;
 mod callbacks;
@@ -15,6 +16,7 @@ mod claims;
 pub(super) mod database;
 mod datasets;
 mod digests;
+mod ends;
 pub(super) mod errors;
 mod events;
 #[cfg(test)]
@@ -30,142 +32,21 @@ mod rows;
 mod service_time;
 mod sessions;
 mod shares;
+pub(super) mod store;
+pub(super) mod stored;
 mod subjobs;
 #[cfg(test)]
 mod tests;
 mod usage;
 mod waiting;
 
-use std::sync::Arc;
-use std::time::Duration;
+use self::stored::StoredTable;
+use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 
-use super::blobs::{BlobWriter, Blobs};
-use super::reserve::Reserve;
-use super::{Quotas, Result, StoreError};
-
-use database::{Database, statement};
-
-/// Stores jobs with their events and traces, models, datasets and sessions.
-///
-/// Every write is one transaction, which is on disk when the method returns. The writes of a worker are
-/// fenced by their [`Lease`](super::Lease). Other writes may be repeated after
-/// [`StoreError::Unavailable`], with three exceptions: a repeated `pay` may add seconds twice, and a repeated
-/// `insert_session` or `insert_api_key` fails if the first call has stored the row. Leases use the clock of the
-/// database, which all replicas share. The times in records (`now`) come from the caller.
-///
-/// An insert may carry an idempotency key, which the same transaction stores. If the owner has created
-/// another thing under that key, nothing is stored and the error is [`StoreError::KeyTaken`]. A key that
-/// belongs to the same thing is accepted.
-///
-/// Every insert respects the quotas of the store, also among concurrent inserts. Otherwise nothing is stored
-/// and the error is [`StoreError::OverQuota`]. The module [`quota`](super::quota) lists the counted
-/// quantities.
-///
-/// [`super::sqlite::open`] and [`super::postgres::open`] open a store.
-#[derive(Debug)]
-pub struct Store {
-    pub(super) database: Database,
-    /// Reserved disk space of an embedded database.
-    reserve: Option<Arc<Reserve>>,
-    quotas: Quotas,
-}
-
-/// Pauses between the attempts of a write that must succeed. Other writers may soon release the space that
-/// they have taken.
-const PAUSES: [Duration; 3] = [
-    Duration::ZERO,
-    Duration::from_millis(50),
-    Duration::from_millis(200),
+/// The kinds of stored things, in the order of a check of the store.
+pub(super) static KINDS: [StoredTable; 4] = [
+    StoredTable::of::<DatasetKind>(),
+    StoredTable::of::<ModelKind>(),
+    StoredTable::of::<SessionKind>(),
+    StoredTable::of::<JobKind>(),
 ];
-
-/// Number of free pages from which an embedded database accepts rows although the disk is full.
-const FREE_PAGES_MIN: u64 = 1_024;
-
-impl Store {
-    pub(super) fn new(database: Database, reserve: Option<Reserve>) -> Self {
-        Self {
-            database,
-            reserve: reserve.map(Arc::new),
-            quotas: Quotas::UNLIMITED,
-        }
-    }
-
-    /// The limits of the store.
-    pub fn quotas(&self) -> &Quotas {
-        &self.quotas
-    }
-
-    /// The store with these limits.
-    #[must_use]
-    pub fn limited(self, quotas: Quotas) -> Self {
-        Self { quotas, ..self }
-    }
-
-    /// Checks whether the store accepts new data such as a blob. Inserts check this themselves.
-    ///
-    /// # Errors
-    /// [`StoreError::Full`] while the remaining disk space is reserved for small writes that must succeed:
-    /// cancels, deletions and the ends of jobs.
-    pub async fn ensure_space(&self) -> Result<()> {
-        match &self.reserve {
-            Some(reserve) if !reserve.is_kept() => Err(Reserve::refusal()),
-            _ => Ok(()),
-        }
-    }
-
-    /// Begins a blob. Its writer stops with [`StoreError::Full`] when the remaining disk space is reserved.
-    ///
-    /// # Errors
-    /// When the key is invalid.
-    pub fn blob_writer(&self, blobs: &Blobs, key: &str) -> Result<BlobWriter> {
-        Ok(blobs.writer(key)?.beside(self.reserve.clone()))
-    }
-
-    /// Like [`Self::ensure_space`], but for rows. Deleted rows leave free pages, which also provide space for
-    /// rows.
-    async fn ensure_row_space(&self) -> Result<()> {
-        let Err(refusal) = self.ensure_space().await else {
-            return Ok(());
-        };
-        let free = self
-            .database
-            .one(statement("PRAGMA freelist_count"))
-            .await?;
-        if rows::unsigned(&free, "freelist_count")? >= FREE_PAGES_MIN {
-            return Ok(());
-        }
-        Err(refusal)
-    }
-
-    /// Runs a write that frees space, or a small write that must succeed. If the disk is full, releases the
-    /// reserve and retries.
-    async fn with_reserve<T, F: Future<Output = Result<T>>>(
-        &self,
-        write: impl Fn() -> F,
-    ) -> Result<T> {
-        for pause in PAUSES {
-            match write().await {
-                Err(StoreError::Full(_))
-                    if self.reserve.as_deref().is_some_and(Reserve::release) =>
-                {
-                    tokio::time::sleep(pause).await;
-                }
-                outcome => return outcome,
-            }
-        }
-        write().await
-    }
-
-    /// Checks whether the database answers.
-    pub async fn ping(&self) -> Result<()> {
-        // Reads the database file and not only the connection.
-        let select = statement("SELECT 1 FROM jobs LIMIT 1");
-        self.database.optional(select).await?;
-        Ok(())
-    }
-
-    /// Closes all connections. Every later call returns [`StoreError::Unavailable`].
-    pub async fn close(&self) {
-        self.database.close().await;
-    }
-}

@@ -1,42 +1,38 @@
-//! Statements that insert, read, list and delete models, with the digests of their rows.
+//! The rows of models with their digests, and the filter of their list.
 
 use super::super::error::Result;
 use super::super::quota::Usage;
 use super::super::terms::ModelFilter;
-use super::database::{SqlValue, Transaction, statement};
-use super::digests::{MODEL, MODEL_DOCUMENT};
-use super::rows::model_columns;
-use super::{Store, idempotency, rows, usage};
+use super::database::{NewRow, Row};
+use super::digests::DigestColumn::{Bytes, Number, Text};
+use super::digests::DigestColumns;
+use super::rows;
+use super::store::Store;
+use super::stored::{Deletable, Inserted, Stored};
 use crate::records::id::ModelKind;
-use crate::records::{KeyClaim, Model, ModelId, ModelSummary, Owner, Page, Slice};
+use crate::records::{Model, ModelId, ModelSummary, Owner, Page, Slice, Timestamp};
+
+/// A model without the document, which lists do not read.
+const MODEL: DigestColumns = DigestColumns {
+    kind: "model",
+    columns: &[
+        Text("id"),
+        Text("job"),
+        Text("name"),
+        Text("learner"),
+        Text("kind"),
+        Number("n"),
+        Number("created_at"),
+        Bytes("document_digest"),
+    ],
+};
+
+const MODEL_DOCUMENT: DigestColumns = DigestColumns {
+    kind: "document of model",
+    columns: &[Text("id"), Text("document")],
+};
 
 impl Store {
-    /// Stores a model. If the id is already stored, nothing changes.
-    pub async fn insert_model(&self, model: &Model, key: Option<&KeyClaim>) -> Result<()> {
-        self.ensure_row_space().await?;
-        let mut transaction = self.database.begin().await?;
-        let (owner, created_at) = (&model.owner, model.created_at);
-        idempotency::claim(&mut transaction, key, owner, model.id, created_at).await?;
-        let asked = Usage {
-            stored_bytes: insert(&mut transaction, model).await?,
-            ..Usage::default()
-        };
-        usage::admit(&mut transaction, &self.quotas, owner, &asked).await?;
-        transaction.commit().await
-    }
-
-    /// The owner's model with this id.
-    pub async fn model(&self, owner: &Owner, id: ModelId) -> Result<Option<Model>> {
-        let select = concat!(
-            "SELECT ",
-            model_columns!(),
-            ", document FROM models WHERE id = $1 AND owner = $2"
-        );
-        let select = statement(select).bind(id.to_string()).bind(owner.as_str());
-        let row = self.database.optional(select).await?;
-        row.as_ref().map(rows::model).transpose()
-    }
-
     /// A page of the owner's models without their documents, newest first.
     pub async fn models(
         &self,
@@ -44,85 +40,103 @@ impl Store {
         filter: &ModelFilter,
         page: &Page<ModelKind>,
     ) -> Result<Slice<ModelSummary, ModelKind>> {
-        let select = concat!(
-            "SELECT ",
-            model_columns!(),
-            " FROM models WHERE owner = $1 AND id < $2 \
-             AND ($3 IS NULL OR learner = $3) AND ($4 IS NULL OR kind = $4) \
-             ORDER BY id DESC LIMIT $5"
-        );
-        let select = statement(select)
-            .bind(owner.as_str())
-            .bind(rows::before(page))
-            .bind(filter.learner.as_deref())
-            .bind(filter.kind.as_deref())
-            .bind(page.limit() + 1);
-        let found = self.database.all(select).await?;
-        let items = found
-            .iter()
-            .map(rows::model_summary)
-            .collect::<Result<Vec<_>>>()?;
-        Ok(Slice::from_one_more(items, page, |model| model.id))
+        let condition = " AND ($4 IS NULL OR learner = $4) AND ($5 IS NULL OR kind = $5)";
+        let values = [
+            filter.learner.as_deref().into(),
+            filter.kind.as_deref().into(),
+        ];
+        self.list_if(owner, page, condition, values).await
     }
+}
 
-    /// Deletes the owner's model. Returns whether the model existed.
-    pub async fn delete_model(&self, owner: &Owner, id: ModelId) -> Result<bool> {
-        self.with_reserve(|| async move {
-            let mut transaction = self.database.begin().await?;
-            let delete = statement("DELETE FROM models WHERE id = $1 AND owner = $2")
-                .bind(id.to_string())
-                .bind(owner.as_str());
-            let deleted = transaction.execute(delete).await?;
-            transaction.commit().await?;
-            Ok(deleted > 0)
+impl Stored for ModelKind {
+    type Thing = Model;
+    type Item = ModelSummary;
+
+    const TABLE: &'static str = "models";
+    const COLUMNS: &'static str = "id, owner, job, name, learner, kind, n, created_at, \
+         (SELECT digest FROM model_digests WHERE model_digests.model = models.id) AS digest, \
+         (SELECT document_digest FROM model_digests WHERE model_digests.model = models.id) \
+         AS document_digest";
+    const LONG_COLUMNS: &'static str = ", document";
+
+    fn thing(row: &Row) -> Result<Model> {
+        MODEL_DOCUMENT.check(row, "document_digest")?;
+        let ModelSummary {
+            id,
+            owner,
+            job,
+            name,
+            learner,
+            kind,
+            n,
+            created_at,
+        } = Self::item(row)?;
+        let document = row.get("document")?;
+        Ok(Model {
+            id,
+            owner,
+            job,
+            name,
+            learner,
+            kind,
+            n,
+            document,
+            created_at,
         })
-        .await
+    }
+
+    fn item(row: &Row) -> Result<ModelSummary> {
+        MODEL.check(row, "digest")?;
+        Ok(ModelSummary {
+            id: rows::parsed(row, "id")?,
+            owner: Owner::new(row.get::<String>("owner")?),
+            job: rows::parsed_if(row, "job")?,
+            name: row.get("name")?,
+            learner: row.get("learner")?,
+            kind: row.get("kind")?,
+            n: rows::unsigned(row, "n")?,
+            created_at: Timestamp::from_milliseconds(row.get("created_at")?),
+        })
     }
 }
 
-/// Stores the model unless the id is already stored. Returns the number of stored bytes.
-pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Result<u64> {
-    let bytes = model.document.len() as u64;
-    let digests = digests(model)?;
-    let insert = statement(
-        "INSERT INTO models (id, owner, job, name, learner, kind, n, created_at, document) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING",
-    )
-    .bind(model.id.to_string())
-    .bind(model.owner.as_str())
-    .bind(model.job.map(|job| job.to_string()))
-    .bind(model.name.as_deref())
-    .bind(model.learner.as_str())
-    .bind(model.kind.as_str())
-    .bind(rows::signed(model.n)?)
-    .bind(model.created_at.milliseconds())
-    .bind(model.document.as_str());
-    if transaction.execute(insert).await? == 0 {
-        return Ok(0);
+impl Inserted for Model {
+    type Kind = ModelKind;
+
+    fn origin(&self) -> (ModelId, &Owner, Timestamp) {
+        (self.id, &self.owner, self.created_at)
     }
-    let [digest, document_digest] = digests;
-    let insert =
-        statement("INSERT INTO model_digests (model, digest, document_digest) VALUES ($1, $2, $3)")
-            .bind(model.id.to_string())
-            .bind(digest)
-            .bind(document_digest);
-    transaction.execute(insert).await?;
-    Ok(bytes)
+
+    fn rows(&self) -> Result<Vec<NewRow>> {
+        let id = self.id.to_string();
+        let row = NewRow::of(
+            ModelKind::TABLE,
+            [
+                ("id", id.as_str().into()),
+                ("owner", self.owner.as_str().into()),
+                ("job", self.job.map(|job| job.to_string()).into()),
+                ("name", self.name.as_deref().into()),
+                ("learner", self.learner.as_str().into()),
+                ("kind", self.kind.as_str().into()),
+                ("n", rows::signed(self.n)?.into()),
+                ("created_at", self.created_at.milliseconds().into()),
+                ("document", self.document.as_str().into()),
+            ],
+        );
+        let document = MODEL_DOCUMENT.of_rows(&[&row]);
+        let digests = [("model", id.into()), ("document_digest", document.into())];
+        let digests = NewRow::of("model_digests", digests);
+        let digest = MODEL.of_rows(&[&row, &digests]);
+        Ok(vec![row, digests.and("digest", digest)])
+    }
+
+    fn usage(&self) -> Usage {
+        Usage {
+            stored_bytes: self.document.len() as u64,
+            ..Usage::default()
+        }
+    }
 }
 
-/// The digests of a model and of its document.
-fn digests(model: &Model) -> Result<[Vec<u8>; 2]> {
-    let id = || SqlValue::from(model.id.to_string());
-    let document = MODEL_DOCUMENT.of([id(), model.document.as_str().into()]);
-    let digest = MODEL.of([
-        id(),
-        model.job.map(|job| job.to_string()).into(),
-        model.name.as_deref().into(),
-        model.learner.as_str().into(),
-        model.kind.as_str().into(),
-        rows::signed(model.n)?.into(),
-        model.created_at.milliseconds().into(),
-        document.as_slice().into(),
-    ]);
-    Ok([digest, document])
-}
+impl Deletable for ModelKind {}

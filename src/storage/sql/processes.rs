@@ -5,9 +5,9 @@
 use super::super::error::Result;
 use super::super::lease::WorkerId;
 use super::super::terms::ProcessReport;
-use super::claims::SPEC_SCHEMA;
 use super::database::{Row, Transaction, statement};
-use super::{Store, rows};
+use super::rows;
+use super::store::Store;
 use crate::records::process::{Process, ProcessMemory, REVISION};
 
 /// Maximum number of listed processes.
@@ -39,7 +39,7 @@ impl Store {
             .bind(report.workers)
             .bind(env!("CARGO_PKG_VERSION"))
             .bind(REVISION)
-            .bind(SPEC_SCHEMA)
+            .bind(rows::SPEC_SCHEMA)
             .bind(rows::signed(memory.memory_bytes_max)?)
             .bind(rows::signed(memory.memory_bytes_taken)?)
             .bind(rows::signed(memory.memory_bytes_free)?)

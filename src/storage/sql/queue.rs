@@ -10,10 +10,12 @@ use super::super::history::{self, Facts};
 use super::super::lease::{Beat, CancelOutcome, Fenced, Heartbeat, JobEnd, Lease, Requeue, Spent};
 use super::super::terms::ReleaseTerms;
 use super::database::{Database, Row, Statement, Transaction, statement};
+use super::ends::{UnfinishedEnd, end_row};
 use super::events::{self, NewEvent};
-use super::rows::{is_unwanted, job_columns};
+use super::rows::{fence, fenced, is_unwanted, job_columns};
+use super::store::Store;
 use super::subjobs::{self, EndedSubjob};
-use super::{Store, callbacks, checkpoints, jobs, processes, rows, shares};
+use super::{callbacks, checkpoints, jobs, processes, rows, shares};
 use crate::records::schedule::SUSPECT_DEATHS;
 use crate::records::{Callback, JobError, JobId, JobTree, Owner, Progress, Status, Timestamp};
 
@@ -124,25 +126,6 @@ impl Store {
         let write = || cancel(&self.database, owner, id, now);
         history::recorded(|| Facts::of_job("cancel", id), self.with_reserve(write)).await
     }
-}
-
-/// The conditions of the fence, on the first four parameters. A macro for the reason given at
-/// [`job_columns`].
-macro_rules! fence {
-    () => {
-        " WHERE id = $1 AND status = 'running' AND lease_owner = $2 AND attempt = $3 \
-         AND claims = $4 "
-    };
-}
-pub(super) use fence;
-
-/// A statement whose first four parameters identify the lease.
-pub(super) fn fenced(text: &'static str, lease: &Lease) -> Statement {
-    statement(text)
-        .bind(lease.job.to_string())
-        .bind(lease.worker.as_str())
-        .bind(lease.attempt)
-        .bind(lease.claim)
 }
 
 /// The columns of a worker's report, on the next three parameters. A report without computed seconds keeps
@@ -482,38 +465,6 @@ async fn request_end(transaction: &mut Transaction, id: JobId) -> Result<()> {
     transaction.execute(update).await.map(|_| ())
 }
 
-/// The end of a job that no worker finishes.
-pub(super) struct UnfinishedEnd {
-    pub status: Status,
-    pub error: Option<JobError>,
-    pub attempt: u32,
-}
-
-impl UnfinishedEnd {
-    fn cancelled(attempt: u32) -> Self {
-        Self {
-            status: Status::Cancelled,
-            error: None,
-            attempt,
-        }
-    }
-
-    fn poisoned(deaths: u32, attempt: u32) -> Self {
-        let detail = format!(
-            "the job failed because {deaths} processes died while they computed only this job"
-        );
-        let error = JobError {
-            code: JobError::POISONED.to_owned(),
-            detail,
-        };
-        Self {
-            status: Status::Failed,
-            error: Some(error),
-            attempt,
-        }
-    }
-}
-
 /// Ends a job without a result, with its last two events, even if a worker holds the job. A subjob is counted
 /// off at its parent. The caller has checked in this transaction that the job has not ended.
 async fn end_unfinished(
@@ -558,40 +509,4 @@ pub(super) async fn fail_damaged(
     tracing::error!(job = %id, damage, "the row of a job is damaged; the job fails");
     end_unfinished(transaction, id, ending, now).await?;
     Ok(())
-}
-
-/// Writes the end of a job without a result and returns the row. Other columns of the row may be damaged.
-pub(super) async fn end_row(
-    transaction: &mut Transaction,
-    id: JobId,
-    ending: UnfinishedEnd,
-    now: Timestamp,
-) -> Result<Row> {
-    let update = concat!(
-        "UPDATE jobs SET status = $2, error = $3, attempt = $4, finished_at = $5, \
-         cancel_requested = (cancel_requested OR $2 = 'cancelled'), end_digest = $6, \
-         lease_owner = NULL, lease_until = NULL \
-         WHERE id = $1 AND finished_at IS NULL RETURNING ",
-        job_columns!()
-    );
-    let (status, attempt) = (ending.status, ending.attempt);
-    let error = rows::json_if(ending.error.as_ref())?;
-    let digest = jobs::end_digest(id, status, [None, error.as_deref()], None, now);
-    let update = statement(update)
-        .bind(id.to_string())
-        .bind(status.as_str())
-        .bind(error)
-        .bind(attempt)
-        .bind(now.milliseconds())
-        .bind(digest);
-    let row = transaction.one(update).await?;
-    history::ended(id, status, now);
-    checkpoints::forget(transaction, id).await?;
-    let last = NewEvent::end(status, attempt, now);
-    events::append(transaction, id, &last).await?;
-    if let Some(callback) = row.get::<Option<String>>("callback")? {
-        let owner = Owner::new(row.get::<String>("owner")?);
-        callbacks::owe(transaction, id, &owner, &Callback::new(callback)).await?;
-    }
-    Ok(row)
 }

@@ -4,16 +4,51 @@ use std::str::FromStr;
 
 use super::super::error::Result;
 use super::super::error::StoreError;
-use super::database::Row;
-use super::digests::{DATASET, DATASET_NAMES, JOB, JOB_END, MODEL, MODEL_DOCUMENT};
-use crate::records::dataset::Repetitions;
+use super::super::lease::Lease;
+use super::database::{Row, Statement, statement};
+use super::digests::DigestColumn::{Number, Text};
+use super::digests::DigestColumns;
 use crate::records::id::Kind;
 use crate::records::{
-    Callback, DataFacts, Dataset, DatasetSummary, Demand, Event, EventKind, Job, JobTree, Model,
-    ModelSummary, Names, Owner, Page, Rank, Status, Timestamp,
+    Callback, Demand, Event, EventKind, Job, JobTree, Owner, Page, Rank, Status, Timestamp,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+/// The request of a job.
+pub(super) const JOB: DigestColumns = DigestColumns {
+    kind: "job",
+    columns: &[
+        Text("id"),
+        Text("task"),
+        Text("learner"),
+        Text("name"),
+        Text("spec"),
+        Text("data_key"),
+        Text("data_sha256"),
+        Number("seed"),
+        Number("priority"),
+        Number("created_at"),
+        Text("dataset"),
+        Text("callback"),
+        Text("parent"),
+        Number("part"),
+        Number("parts"),
+    ],
+};
+
+/// The end of a job.
+pub(super) const JOB_END: DigestColumns = DigestColumns {
+    kind: "end of job",
+    columns: &[
+        Text("id"),
+        Text("status"),
+        Text("result"),
+        Text("error"),
+        Text("model"),
+        Number("finished_at"),
+    ],
+};
 
 /// Whether a client has requested the end of a job, or the job is an unfinished subjob of an unwanted parent. A
 /// parent is unwanted if its cancel was requested, if it has ended because another subjob failed, or if it is
@@ -26,6 +61,28 @@ macro_rules! is_unwanted {
     };
 }
 pub(super) use is_unwanted;
+
+/// The conditions of the fence, on the first four parameters. A macro for the reason given at
+/// [`job_columns`].
+macro_rules! fence {
+    () => {
+        " WHERE id = $1 AND status = 'running' AND lease_owner = $2 AND attempt = $3 \
+         AND claims = $4 "
+    };
+}
+pub(super) use fence;
+
+/// A statement whose first four parameters identify the lease.
+pub(super) fn fenced(text: &'static str, lease: &Lease) -> Statement {
+    statement(text)
+        .bind(lease.job.to_string())
+        .bind(lease.worker.as_str())
+        .bind(lease.attempt)
+        .bind(lease.claim)
+}
+
+/// The schema of the requests that this program stores, and the newest that it reads. The condition of a claim repeats the number.
+pub(super) const SPEC_SCHEMA: i64 = 1;
 
 /// The columns of a job that [`job`] reads. A macro because statements must be literals, so that the compiler
 /// proves that they contain no foreign text.
@@ -59,39 +116,6 @@ macro_rules! shown_status {
     };
 }
 pub(super) use shown_status;
-
-/// The columns of a session.
-macro_rules! session_columns {
-    () => {
-        "id, owner, learner, n, position, created_at, spec, digest, position_digest, tally, \
-         tally_digest"
-    };
-}
-pub(super) use session_columns;
-
-/// The columns of a model that [`model_summary`] reads.
-macro_rules! model_columns {
-    () => {
-        "id, owner, job, name, learner, kind, n, created_at, \
-         (SELECT digest FROM model_digests WHERE model_digests.model = models.id) AS digest, \
-         (SELECT document_digest FROM model_digests WHERE model_digests.model = models.id) \
-         AS document_digest"
-    };
-}
-pub(super) use model_columns;
-
-/// The columns of a dataset that [`dataset_summary`] reads.
-macro_rules! dataset_columns {
-    () => {
-        "id, owner, name, n, kind, value_kind, zero_bit_value, assume, examples, positives, \
-         duplicates, contradictions, uncounted, sha256, bytes, data_key, created_at, seed, \
-         (SELECT digest FROM dataset_digests WHERE dataset_digests.dataset = datasets.id) \
-         AS digest, \
-         (SELECT names_digest FROM dataset_digests WHERE dataset_digests.dataset = datasets.id) \
-         AS names_digest"
-    };
-}
-pub(super) use dataset_columns;
 
 /// The exclusive upper bound of the ids of a page. The first page uses a text that sorts after every id. A
 /// condition that also allowed null would prevent a search of the index.
@@ -218,94 +242,6 @@ fn callback(row: &Row) -> Result<Option<Callback>> {
         error: row.get("callback_error")?,
         ..asked
     }))
-}
-
-/// A model with its document.
-pub(super) fn model(row: &Row) -> Result<Model> {
-    MODEL_DOCUMENT.check(row, "document_digest")?;
-    let ModelSummary {
-        id,
-        owner,
-        job,
-        name,
-        learner,
-        kind,
-        n,
-        created_at,
-    } = model_summary(row)?;
-    let document = row.get("document")?;
-    Ok(Model {
-        id,
-        owner,
-        job,
-        name,
-        learner,
-        kind,
-        n,
-        document,
-        created_at,
-    })
-}
-
-/// A model without its document.
-pub(super) fn model_summary(row: &Row) -> Result<ModelSummary> {
-    MODEL.check(row, "digest")?;
-    Ok(ModelSummary {
-        id: parsed(row, "id")?,
-        owner: Owner::new(row.get::<String>("owner")?),
-        job: parsed_if(row, "job")?,
-        name: row.get("name")?,
-        learner: row.get("learner")?,
-        kind: row.get("kind")?,
-        n: unsigned(row, "n")?,
-        created_at: Timestamp::from_milliseconds(row.get("created_at")?),
-    })
-}
-
-/// A dataset with the names of features and classes.
-pub(super) fn dataset(row: &Row) -> Result<Dataset> {
-    DATASET_NAMES.check(row, "names_digest")?;
-    Ok(Dataset {
-        summary: dataset_summary(row)?,
-        names: Names {
-            features: from_json_if(row, "features")?,
-            classes: from_json_if(row, "classes")?,
-            table: from_json_if(row, "encoding")?,
-        },
-    })
-}
-
-/// A dataset from [`dataset_columns`].
-pub(super) fn dataset_summary(row: &Row) -> Result<DatasetSummary> {
-    DATASET.check(row, "digest")?;
-    let repetitions = match row.get::<Option<String>>("uncounted")? {
-        Some(reason) => Repetitions::Uncounted(reason),
-        None => Repetitions::Counted {
-            duplicates: unsigned(row, "duplicates")?,
-            contradictions: unsigned_if(row, "contradictions")?,
-        },
-    };
-    let assume: Option<String> = row.get("assume")?;
-    Ok(DatasetSummary {
-        id: parsed(row, "id")?,
-        owner: Owner::new(row.get::<String>("owner")?),
-        name: row.get("name")?,
-        facts: DataFacts {
-            n: unsigned(row, "n")?,
-            kind: from_word(row.get("kind")?)?,
-            values: from_word(row.get("value_kind")?)?,
-            zero_bit_value: small(row, "zero_bit_value")?,
-            assume: assume.map(from_word).transpose()?,
-            examples: unsigned(row, "examples")?,
-            positives: unsigned_if(row, "positives")?,
-            repetitions,
-            sha256: row.get("sha256")?,
-        },
-        seed: unsigned_if(row, "seed")?,
-        bytes: unsigned(row, "bytes")?,
-        data_key: row.get("data_key")?,
-        created_at: Timestamp::from_milliseconds(row.get("created_at")?),
-    })
 }
 
 /// An event. The body of a result event is built from the columns of its job.

@@ -5,7 +5,8 @@ use super::super::error::Result;
 use super::super::history::{self, Facts};
 use super::super::terms::{SECONDS_AHEAD_MAX, TimeNote};
 use super::database::{Transaction, statement};
-use super::{Store, rows};
+use super::rows;
+use super::store::Store;
 use crate::records::Timestamp;
 
 const HOUR_MS: u64 = 3_600_000;

@@ -1,129 +1,64 @@
-//! Statements that insert, read, list, extend and delete sessions: their records, snapshots and logs of
-//! examples.
+//! The rows of sessions with their digests, and the statements that read and extend the state: a snapshot, and the log
+//! of the examples since.
 
 use super::super::error::Result;
 use super::super::error::StoreError;
 use super::super::quota::Usage;
 use super::super::terms::AppendOutcome;
-use super::database::{Row, Statement, Transaction, statement};
-use super::digests::{LOG_ENTRY, SESSION, SESSION_POSITION, SESSION_TALLY, SNAPSHOT};
-use super::rows::session_columns;
-use super::{Store, idempotency, rows, usage};
+use super::database::{Database, NewRow, Row, Statement, Transaction, statement};
+use super::digests::DigestColumn::{Bytes, Number, Text};
+use super::digests::DigestColumns;
+use super::store::Store;
+use super::stored::{Checked, Deletable, Inserted, Stored, select};
+use super::{rows, usage};
 use crate::records::id::SessionKind;
 use crate::records::session::{
-    LogEntry, SessionAppend, SessionRecord, SessionSpec, SessionTally, StoredSession,
+    LogEntry, SessionAppend, SessionRecord, SessionSpec, SessionTally, StoredSession, packed_rows,
 };
-use crate::records::{KeyClaim, Owner, Page, SessionId, Slice, Timestamp};
+use crate::records::{Owner, SessionId, Timestamp};
+
+/// The request of a session.
+const SESSION: DigestColumns = DigestColumns {
+    kind: "session",
+    columns: &[
+        Text("id"),
+        Text("learner"),
+        Number("n"),
+        Number("created_at"),
+        Text("spec"),
+    ],
+};
+
+const SESSION_POSITION: DigestColumns = DigestColumns {
+    kind: "position of session",
+    columns: &[Text("id"), Number("position")],
+};
+
+const SESSION_TALLY: DigestColumns = DigestColumns {
+    kind: "counts of session",
+    columns: &[Text("id"), Text("tally")],
+};
+
+const SNAPSHOT: DigestColumns = DigestColumns {
+    kind: "snapshot of session",
+    columns: &[Text("session"), Number("position"), Bytes("state")],
+};
+
+const LOG_ENTRY: DigestColumns = DigestColumns {
+    kind: "log of session",
+    columns: &[Text("session"), Number("position"), Bytes("examples")],
+};
 
 impl Store {
-    /// Stores a session that has learnt no examples yet.
-    pub async fn insert_session(
-        &self,
-        session: &SessionRecord,
-        key: Option<&KeyClaim>,
-    ) -> Result<()> {
-        self.ensure_row_space().await?;
-        let mut transaction = self.database.begin().await?;
-        let (owner, created_at) = (&session.owner, session.created_at);
-        idempotency::claim(&mut transaction, key, owner, session.id, created_at).await?;
-        let (id, spec) = (session.id.to_string(), rows::json(&session.spec)?);
-        let learner = session.spec.learner.name.as_str();
-        let (n, position) = (
-            rows::signed(session.spec.n)?,
-            rows::signed(session.position)?,
-        );
-        let digest = SESSION.of([
-            id.as_str().into(),
-            learner.into(),
-            n.into(),
-            created_at.milliseconds().into(),
-            spec.as_str().into(),
-        ]);
-        let position_digest = position_digest(&id, position);
-        let tally = rows::json(&session.tally)?;
-        let tally_digest = SESSION_TALLY.of([id.as_str().into(), tally.as_str().into()]);
-        let insert = statement(
-            "INSERT INTO sessions (id, owner, learner, n, position, created_at, spec, digest, \
-             position_digest, tally, tally_digest) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-        )
-        .bind(id)
-        .bind(session.owner.as_str())
-        .bind(learner)
-        .bind(n)
-        .bind(position)
-        .bind(created_at.milliseconds())
-        .bind(spec)
-        .bind(digest)
-        .bind(position_digest)
-        .bind(tally)
-        .bind(tally_digest);
-        transaction.execute(insert).await?;
-        let asked = Usage {
-            sessions: 1,
-            ..Usage::default()
-        };
-        usage::admit(&mut transaction, &self.quotas, owner, &asked).await?;
-        transaction.commit().await
-    }
-
-    /// The owner's session with this id, without its state.
-    pub async fn session(&self, owner: &Owner, id: SessionId) -> Result<Option<SessionRecord>> {
-        let row = self.database.optional(select_one(owner, id)).await?;
-        row.as_ref().map(record).transpose()
-    }
-
     /// The owner's session with this id and its state, as of one moment.
     pub async fn session_state(
         &self,
         owner: &Owner,
         id: SessionId,
     ) -> Result<Option<StoredSession>> {
-        let mut transaction = self.database.begin_reading().await?;
-        let Some(found) = transaction.optional(select_one(owner, id)).await? else {
-            return Ok(None);
-        };
-        let select = statement(SELECT_SNAPSHOT).bind(id.to_string());
-        let snapshot = transaction.optional(select).await?;
-        let select = statement(SELECT_LOG).bind(id.to_string());
-        let log = transaction.all(select).await?;
-        transaction.commit().await?;
-        let snapshot = snapshot.map(|row| {
-            SNAPSHOT.check(&row, "digest")?;
-            row.get("state")
-        });
-        let snapshot = snapshot.transpose()?;
-        let log = log.iter().map(|row| {
-            LOG_ENTRY.check(row, "digest")?;
-            row.get("examples")
-        });
+        let state = state(&self.database, one_of(owner, id), &id.to_string()).await?;
         // A missing log entry is detected when the examples are learnt again.
-        let log = log.collect::<Result<_>>()?;
-        Ok(Some(StoredSession {
-            record: record(&found)?,
-            snapshot,
-            log,
-        }))
-    }
-
-    /// A page of the owner's sessions without their states, newest first.
-    pub async fn sessions(
-        &self,
-        owner: &Owner,
-        page: &Page<SessionKind>,
-    ) -> Result<Slice<SessionRecord, SessionKind>> {
-        let select = concat!(
-            "SELECT ",
-            session_columns!(),
-            " FROM sessions WHERE owner = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
-        );
-        let select = statement(select)
-            .bind(owner.as_str())
-            .bind(rows::before(page))
-            .bind(page.limit() + 1);
-        let found = self.database.all(select).await?;
-        let items = found.iter().map(record).collect::<Result<Vec<_>>>()?;
-        Ok(Slice::from_one_more(items, page, |session| session.id))
+        Ok(state.map(|state| state.session))
     }
 
     /// Appends examples to sessions of one owner. Each append succeeds only if its session is at the stated
@@ -165,61 +100,163 @@ impl Store {
         outcomes.sort_by_key(|&(place, _)| place);
         Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
     }
+}
 
-    /// Deletes the owner's session. Returns whether the session existed.
-    pub async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<bool> {
-        self.with_reserve(|| async move {
-            let mut transaction = self.database.begin().await?;
-            let delete = statement("DELETE FROM sessions WHERE id = $1 AND owner = $2")
-                .bind(id.to_string())
-                .bind(owner.as_str());
-            let deleted = transaction.execute(delete).await?;
-            transaction.commit().await?;
-            Ok(deleted > 0)
+/// A session with its state, and the positions of the parts of the state.
+struct PlacedState {
+    session: StoredSession,
+    snapshot_at: Option<u64>,
+    log_at: Vec<u64>,
+}
+
+impl PlacedState {
+    /// A gap in the log, or between the end of the log and the position of the session.
+    fn gap(&self) -> Option<String> {
+        let mut stands = self.snapshot_at.unwrap_or(0);
+        for (position, examples) in self.log_at.iter().zip(&self.session.log) {
+            if *position != stands {
+                return Some(format!(
+                    "the log of the session has no examples from position {stands} to {position}"
+                ));
+            }
+            stands += packed_rows(examples)?;
+        }
+        let position = self.session.record.position;
+        (stands != position).then(|| {
+            format!("the log ends at position {stands}, but the session is at position {position}")
         })
-        .await
     }
+}
+
+/// Reads the session that `select` finds, with its state as of one moment.
+async fn state(database: &Database, select: Statement, id: &str) -> Result<Option<PlacedState>> {
+    let mut transaction = database.begin_reading().await?;
+    let Some(found) = transaction.optional(select).await? else {
+        return Ok(None);
+    };
+    let select =
+        "SELECT session, position, state, digest FROM session_snapshots WHERE session = $1";
+    let snapshot = transaction.optional(statement(select).bind(id)).await?;
+    let select = "SELECT session, position, examples, digest FROM session_log WHERE session = $1 ORDER BY position";
+    let log = transaction.all(statement(select).bind(id)).await?;
+    transaction.commit().await?;
+    let mut placed = PlacedState {
+        session: StoredSession {
+            record: SessionKind::thing(&found)?,
+            snapshot: None,
+            log: Vec::with_capacity(log.len()),
+        },
+        snapshot_at: None,
+        log_at: Vec::with_capacity(log.len()),
+    };
+    if let Some(row) = &snapshot {
+        SNAPSHOT.check(row, "digest")?;
+        placed.session.snapshot = row.get("state")?;
+        placed.snapshot_at = Some(rows::unsigned(row, "position")?);
+    }
+    for row in &log {
+        LOG_ENTRY.check(row, "digest")?;
+        placed.session.log.push(row.get("examples")?);
+        placed.log_at.push(rows::unsigned(row, "position")?);
+    }
+    Ok(Some(placed))
+}
+
+impl Stored for SessionKind {
+    type Thing = SessionRecord;
+    type Item = SessionRecord;
+
+    const TABLE: &'static str = "sessions";
+    const COLUMNS: &'static str = "id, owner, learner, n, position, created_at, spec, digest, position_digest, tally, \
+         tally_digest";
+
+    fn thing(row: &Row) -> Result<SessionRecord> {
+        SESSION.check(row, "digest")?;
+        SESSION_POSITION.check(row, "position_digest")?;
+        SESSION_TALLY.check(row, "tally_digest")?;
+        let spec: String = row.get("spec")?;
+        let position = rows::unsigned(row, "position")?;
+        let tally: SessionTally = rows::from_json(row.get("tally")?)?;
+        let mut spec: SessionSpec = serde_json::from_str(&spec).map_err(StoreError::corrupt)?;
+        if let Some(classes) = &tally.classes {
+            spec.names.classes.get_or_insert_with(|| classes.clone());
+        }
+        Ok(SessionRecord {
+            id: rows::parsed(row, "id")?,
+            owner: Owner::new(row.get::<String>("owner")?),
+            spec,
+            position,
+            tally,
+            created_at: Timestamp::from_milliseconds(row.get("created_at")?),
+        })
+    }
+
+    fn item(row: &Row) -> Result<SessionRecord> {
+        Self::thing(row)
+    }
+
+    /// Reads the session with its state.
+    async fn check(database: &Database, id: &str) -> Result<Option<Checked>> {
+        let select = select::<Self>(" WHERE id = $1").bind(id);
+        match state(database, select, id).await? {
+            None => Ok(None),
+            Some(state) => match state.gap() {
+                None => Ok(Some(Checked::default())),
+                Some(gap) => Err(StoreError::corrupt(gap)),
+            },
+        }
+    }
+}
+
+impl Inserted for SessionRecord {
+    type Kind = SessionKind;
+
+    fn origin(&self) -> (SessionId, &Owner, Timestamp) {
+        (self.id, &self.owner, self.created_at)
+    }
+
+    /// The row of a session that has learnt no examples yet.
+    fn rows(&self) -> Result<Vec<NewRow>> {
+        let row = NewRow::of(
+            SessionKind::TABLE,
+            [
+                ("id", self.id.to_string().into()),
+                ("owner", self.owner.as_str().into()),
+                ("learner", self.spec.learner.name.as_str().into()),
+                ("n", rows::signed(self.spec.n)?.into()),
+                ("position", rows::signed(self.position)?.into()),
+                ("created_at", self.created_at.milliseconds().into()),
+                ("spec", rows::json(&self.spec)?.into()),
+                ("tally", rows::json(&self.tally)?.into()),
+            ],
+        );
+        let digest = SESSION.of_rows(&[&row]);
+        let position_digest = SESSION_POSITION.of_rows(&[&row]);
+        let tally_digest = SESSION_TALLY.of_rows(&[&row]);
+        let row = row
+            .and("digest", digest)
+            .and("position_digest", position_digest);
+        Ok(vec![row.and("tally_digest", tally_digest)])
+    }
+
+    fn usage(&self) -> Usage {
+        Usage {
+            sessions: 1,
+            ..Usage::default()
+        }
+    }
+}
+
+impl Deletable for SessionKind {}
+
+fn one_of(owner: &Owner, id: SessionId) -> Statement {
+    let select = select::<SessionKind>(" WHERE id = $1 AND owner = $2");
+    select.bind(id.to_string()).bind(owner.as_str())
 }
 
 fn position_digest(id: &str, position: i64) -> Vec<u8> {
     SESSION_POSITION.of([id.into(), position.into()])
 }
-
-fn select_one(owner: &Owner, id: SessionId) -> Statement {
-    let select = concat!(
-        "SELECT ",
-        session_columns!(),
-        " FROM sessions WHERE id = $1 AND owner = $2"
-    );
-    statement(select).bind(id.to_string()).bind(owner.as_str())
-}
-
-pub(super) fn record(row: &Row) -> Result<SessionRecord> {
-    SESSION.check(row, "digest")?;
-    SESSION_POSITION.check(row, "position_digest")?;
-    SESSION_TALLY.check(row, "tally_digest")?;
-    let spec: String = row.get("spec")?;
-    let position = rows::unsigned(row, "position")?;
-    let tally: SessionTally = rows::from_json(row.get("tally")?)?;
-    let mut spec: SessionSpec = serde_json::from_str(&spec).map_err(StoreError::corrupt)?;
-    if let Some(classes) = &tally.classes {
-        spec.names.classes.get_or_insert_with(|| classes.clone());
-    }
-    Ok(SessionRecord {
-        id: rows::parsed(row, "id")?,
-        owner: Owner::new(row.get::<String>("owner")?),
-        spec,
-        position,
-        tally,
-        created_at: Timestamp::from_milliseconds(row.get("created_at")?),
-    })
-}
-
-pub(super) const SELECT_SNAPSHOT: &str =
-    "SELECT session, position, state, digest FROM session_snapshots WHERE session = $1";
-
-pub(super) const SELECT_LOG: &str = "SELECT session, position, examples, digest FROM session_log WHERE session = $1 \
-     ORDER BY position";
 
 /// Returns the outcome and the growth of the session in bytes.
 async fn append_one(
@@ -257,7 +294,7 @@ async fn append_one(
     .bind(tally_digest);
     if transaction.execute(update).await? == 0 {
         // The next reader detects a damaged position. This transaction concerns many other sessions.
-        let found = select_one(owner, append.id);
+        let found = one_of(owner, append.id);
         let outcome = match transaction.optional(found).await? {
             Some(found) => AppendOutcome::Elsewhere {
                 position: rows::unsigned(&found, "position")?,

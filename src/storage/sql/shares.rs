@@ -5,8 +5,8 @@
 //! is overlooked.
 
 use super::super::error::Result;
-use super::Store;
 use super::database::{Database, Transaction, statement};
+use super::store::Store;
 use crate::records::Owner;
 use crate::records::schedule::{CLAIM_SECONDS, CREDIT_SECONDS};
 

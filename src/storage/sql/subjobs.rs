@@ -11,10 +11,11 @@ use super::super::error::StoreError;
 use super::super::history;
 use super::super::lease::CancelOutcome;
 use super::super::quota::Usage;
-use super::database::{Row, SqlValue, Statement, Transaction, statement};
+use super::database::{Row, Statement, Transaction, statement};
+use super::ends::{UnfinishedEnd, end_row};
 use super::events::{self, NewEvent};
-use super::queue::{self, UnfinishedEnd};
-use super::{Store, claims, idempotency, jobs, rows, shares, usage};
+use super::store::Store;
+use super::{idempotency, jobs, rows, shares, usage};
 use crate::records::{
     Job, JobError, JobId, JobTree, KeyClaim, Owner, Progress, Status, SubjobOutcome, Timestamp,
 };
@@ -52,8 +53,7 @@ impl Store {
             }
             let asked = Usage {
                 jobs_queued: 1 + subjobs.len() as u64,
-                stored_bytes: parent.data_bytes,
-                ..Usage::default()
+                ..jobs::usage_of(parent)
             };
             usage::admit(&mut transaction, &self.quotas, &parent.owner, &asked).await?;
             transaction.commit().await?;
@@ -111,52 +111,16 @@ fn demand(parent: &Job, subjobs: &[Job]) -> Result<()> {
 
 /// Stores queued subjobs of one job with their first events. Their parent pins the dataset that they read.
 async fn insert_some(transaction: &mut Transaction, subjobs: &[Job]) -> Result<()> {
-    let text = "INSERT INTO jobs (id, owner, task, learner, status, spec, data_sha256, seed, attempt, \
-         priority, created_at, progress, cancel_requested, event_sequence, dataset, parent, part, \
-         digest, level, expected_seconds, memory_bytes, spec_schema, trace_parent) VALUES";
-    let all = subjobs.iter().map(row_of).collect::<Result<Vec<_>>>()?;
-    transaction.execute(Statement::of_rows(text, all)).await?;
+    let rows = subjobs
+        .iter()
+        .map(|job| Ok(jobs::row(job)?.and("event_sequence", 1_i64)));
+    let rows = rows.collect::<Result<Vec<_>>>()?;
+    transaction.execute(Statement::insert(rows, "")).await?;
     let queued = subjobs.iter().map(|job| {
         let queued = [NewEvent::status(Status::Queued, 0, job.created_at)];
         (job.id, job.owner.clone(), 1, queued)
     });
     events::write_each(transaction, queued).await
-}
-
-fn row_of(job: &Job) -> Result<[SqlValue; 23]> {
-    let (parent, subjob) = lineage_columns(job.lineage);
-    Ok([
-        job.id.to_string().into(),
-        job.owner.as_str().into(),
-        job.task.as_str().into(),
-        job.learner.as_deref().into(),
-        job.status.as_str().into(),
-        rows::json(&job.spec)?.into(),
-        job.data_sha256.as_deref().into(),
-        rows::signed(job.seed)?.into(),
-        job.attempt.into(),
-        i64::from(job.priority).into(),
-        job.created_at.milliseconds().into(),
-        rows::json(&job.progress)?.into(),
-        job.cancel_requested.into(),
-        1_i64.into(),
-        job.dataset.map(|dataset| dataset.to_string()).into(),
-        parent.into(),
-        subjob.into(),
-        jobs::digest(job)?.into(),
-        job.demand.level(0.0).into(),
-        jobs::stored_seconds(job).into(),
-        rows::signed(job.demand.memory_bytes)?.into(),
-        claims::SPEC_SCHEMA.into(),
-        job.trace_parent.map(|parent| parent.to_string()).into(),
-    ])
-}
-
-pub(super) fn lineage_columns(lineage: JobTree) -> (Option<String>, Option<i64>) {
-    match lineage {
-        JobTree::Subjob { parent, index } => (Some(parent.to_string()), Some(index.into())),
-        JobTree::Single | JobTree::Parent { .. } => (None, None),
-    }
 }
 
 /// Records that a parent runs if this claim of a subjob is the first.
@@ -219,7 +183,7 @@ pub(super) async fn ended(transaction: &mut Transaction, ended: &EndedSubjob<'_>
                 error: Some(error),
                 attempt: 0,
             };
-            queue::end_row(transaction, parent.id, ending, ended.at).await?;
+            end_row(transaction, parent.id, ending, ended.at).await?;
             Ok(())
         }
     }
@@ -366,7 +330,7 @@ impl Parent {
             error: None,
             attempt: 0,
         };
-        let ended = queue::end_row(transaction, self.id, ending, now).await?;
+        let ended = end_row(transaction, self.id, ending, now).await?;
         Ok(Some(ended))
     }
 }

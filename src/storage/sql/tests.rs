@@ -1,7 +1,8 @@
 //! Tests that the statements search their indexes and read no other rows.
 
 use super::database::{Row, statement};
-use super::{Store, callbacks, claims, datasets, jobs, processes, subjobs, usage, waiting};
+use super::store::Store;
+use super::{callbacks, claims, datasets, jobs, processes, subjobs, usage, waiting};
 use crate::storage::sqlite;
 
 /// The steps of SQLite's plan for a statement.

@@ -12,8 +12,8 @@
 use super::super::error::Result;
 use super::super::error::StoreError;
 use super::super::quota::{Limited, QuotaStanding, Quotas, Usage};
-use super::Store;
 use super::database::{Row, Statement, Transaction, statement};
+use super::store::Store;
 use crate::records::Owner;
 
 /// Checks the usage that this transaction has added against the limits. Call this after all writes, because

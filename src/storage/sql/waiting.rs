@@ -5,7 +5,8 @@ use super::super::error::Result;
 use super::super::error::StoreError;
 use super::claims::{FIRST_OF_OWNER, bytes};
 use super::database::{Row, statement};
-use super::{Store, rows};
+use super::rows;
+use super::store::Store;
 use crate::records::queue::{JobCounts, OwnerLoad, QueueLoad, WaitingJob};
 use crate::records::{JobId, Owner};
 

@@ -83,7 +83,7 @@ mod tests {
         let added = sqlx::query_scalar("SELECT of_schema_2 FROM jobs");
         let added: i64 = added.fetch_one(&mut *connection).await.unwrap();
         assert_eq!(added, 7);
-        assert_eq!(store.job(&owner, job.id).await.unwrap(), Some(job));
+        assert_eq!(store.find(&owner, job.id).await.unwrap(), Some(job));
         let refused = open(&path).await;
         assert!(
             matches!(refused, Err(StoreError::Newer { found: 2, .. })),

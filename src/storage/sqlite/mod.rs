@@ -17,16 +17,16 @@ mod tests;
 use std::path::Path;
 
 use super::reserve::Reserve;
-use super::sql::Store;
 use super::sql::check::{CheckedStore, demand_schema};
 use super::sql::database::Database;
+use super::sql::store::Store;
 use super::{Result, StoreError};
 
 /// Opens the store in the file `path` and migrates its schema. A missing file is created.
 ///
 /// # Errors
-/// [`StoreError::Newer`] or `OtherSchema` when another version of the program wrote the file; `Corrupt` when the file is not a store;
-/// `Unavailable` or `Full` when the file cannot be opened or written.
+/// [`StoreError::Newer`] or `OtherSchema` when another version of the program wrote the file; `Corrupt` when the file
+/// is not a store; `Unavailable` or `Full` when the file cannot be opened or written.
 pub async fn open(path: &Path) -> Result<Store> {
     let reserve = Reserve::beside(path);
     let mut opened = open_database(path).await;

@@ -109,15 +109,15 @@ async fn a_full_store_says_so_and_works_again_when_there_is_room() {
     let full = store.insert_job(&job(2), None).await;
     assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
     let owner = Owner::anonymous();
-    assert_eq!(store.job(&owner, job(2).id).await.unwrap(), None);
-    assert!(store.job(&owner, job(1).id).await.unwrap().is_some());
+    assert_eq!(store.find(&owner, job(2).id).await.unwrap(), None);
+    assert!(store.find(&owner, job(1).id).await.unwrap().is_some());
     // The disk has space again. If the error closed the connection, the limit is gone as well.
     sqlx::query("PRAGMA max_page_count = 1000000")
         .execute(&writer)
         .await
         .unwrap();
     store.insert_job(&job(2), None).await.unwrap();
-    assert!(store.job(&owner, job(2).id).await.unwrap().is_some());
+    assert!(store.find(&owner, job(2).id).await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn without_its_reserve_a_store_takes_in_what_frees_room_and_nothing_new() 
     assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
     let full = store.ensure_space().await;
     assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
-    assert!(store.job(&owner, job(1).id).await.unwrap().is_some());
+    assert!(store.find(&owner, job(1).id).await.unwrap().is_some());
     let cancelled = store.cancel_job(&owner, job(1).id, now).await.unwrap();
     assert!(
         matches!(cancelled, CancelOutcome::Cancelled(_)),

@@ -77,8 +77,8 @@ pub(super) async fn what_was_nobodys_can_be_adopted(backend: &dyn Backend) {
     let (ended, left) = (ended_job(2), model(2));
     let stored = store.insert_ended_job(&ended, Some(&left), Some(b"curve"), None);
     stored.await.unwrap();
-    store.insert_dataset(&dataset(3), None).await.unwrap();
-    store.insert_session(&session(4), None).await.unwrap();
+    store.insert(&dataset(3), None).await.unwrap();
+    store.insert(&session(4), None).await.unwrap();
     let before = store.usage(&owner()).await.unwrap();
     let first = store.insert_api_key(&key(1), &secret(1), false).await;
     first.unwrap();
@@ -90,15 +90,15 @@ pub(super) async fn what_was_nobodys_can_be_adopted(backend: &dyn Backend) {
     assert_eq!((after.own, after.all), (before.own, before.all));
     let nobody = store.usage(&owner()).await.unwrap();
     assert_eq!(nobody.own, Default::default());
-    assert!(store.job(&heir, job(1).id).await.unwrap().is_some());
+    assert!(store.find(&heir, job(1).id).await.unwrap().is_some());
     assert!(store.trace(&heir, job(2).id).await.unwrap().is_some());
     let events = store.events(Some(&heir), job(2).id, 0, 10).await.unwrap();
     assert_eq!(events.len(), 4);
-    assert!(store.model(&heir, model(2).id).await.unwrap().is_some());
-    assert!(store.session(&heir, session(4).id).await.unwrap().is_some());
+    assert!(store.find(&heir, model(2).id).await.unwrap().is_some());
+    assert!(store.find(&heir, session(4).id).await.unwrap().is_some());
     let dataset = dataset(3).summary.id;
-    assert!(store.dataset(&heir, dataset).await.unwrap().is_some());
-    assert_eq!(store.dataset(&owner(), dataset).await.unwrap(), None);
+    assert!(store.find(&heir, dataset).await.unwrap().is_some());
+    assert_eq!(store.find(&owner(), dataset).await.unwrap(), None);
     // A worker can still claim the adopted job.
     assert_eq!(claim(&store, "w", LONG).await.unwrap().job.owner, heir);
 }

@@ -15,8 +15,8 @@ fn assert_corrupt<T: std::fmt::Debug>(found: Result<T, StoreError>) {
 pub(super) async fn a_damaged_model_is_not_read(backend: &dyn Backend) {
     let store = open(backend).await;
     let id = model(1).id;
-    store.insert_model(&model(1), None).await.unwrap();
-    let read = async || store.model(&owner(), id).await;
+    store.insert(&model(1), None).await.unwrap();
+    let read = async || store.find(&owner(), id).await;
     let filter = ModelFilter::default();
     let listed = async || store.models(&owner(), &filter, &Page::new(5, None)).await;
     assert_eq!(read().await.unwrap(), Some(model(1)));
@@ -31,7 +31,7 @@ pub(super) async fn a_damaged_model_is_not_read(backend: &dyn Backend) {
     backend.number(damage).await;
     assert_corrupt(read().await);
     assert_corrupt(listed().await);
-    assert!(store.delete_model(&owner(), id).await.unwrap());
+    assert!(store.delete(&owner(), id).await.unwrap());
     assert!(listed().await.unwrap().items.is_empty());
     assert_eq!(
         backend.number("SELECT COUNT(*) FROM model_digests").await,
@@ -42,8 +42,8 @@ pub(super) async fn a_damaged_model_is_not_read(backend: &dyn Backend) {
 pub(super) async fn a_damaged_dataset_is_not_read(backend: &dyn Backend) {
     let store = open(backend).await;
     let id = dataset(1).summary.id;
-    store.insert_dataset(&dataset(1), None).await.unwrap();
-    let read = async || store.dataset(&owner(), id).await;
+    store.insert(&dataset(1), None).await.unwrap();
+    let read = async || store.find(&owner(), id).await;
     assert_eq!(read().await.unwrap(), Some(dataset(1)));
     for damage in [
         "UPDATE datasets SET features = replace(features, 'one', 'ond') RETURNING CAST(1 AS BIGINT)",
@@ -53,7 +53,11 @@ pub(super) async fn a_damaged_dataset_is_not_read(backend: &dyn Backend) {
         backend.number(damage).await;
         assert_corrupt(read().await);
     }
-    assert_corrupt(store.datasets(&owner(), &Page::new(5, None)).await);
+    assert_corrupt(
+        store
+            .list(&owner(), &Page::<DatasetKind>::new(5, None))
+            .await,
+    );
     let deleted = store.delete_dataset(&owner(), id).await.unwrap();
     assert!(matches!(deleted, DeleteDatasetOutcome::Deleted { .. }));
 }
@@ -61,8 +65,8 @@ pub(super) async fn a_damaged_dataset_is_not_read(backend: &dyn Backend) {
 /// Every model and dataset has a row of digests. A missing row reveals a damaged id.
 pub(super) async fn a_missing_digest_is_damage(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_model(&model(1), None).await.unwrap();
-    store.insert_dataset(&dataset(1), None).await.unwrap();
+    store.insert(&model(1), None).await.unwrap();
+    store.insert(&dataset(1), None).await.unwrap();
     for damage in [
         "DELETE FROM model_digests RETURNING CAST(1 AS BIGINT)",
         "DELETE FROM dataset_digests RETURNING CAST(1 AS BIGINT)",
@@ -70,10 +74,14 @@ pub(super) async fn a_missing_digest_is_damage(backend: &dyn Backend) {
         backend.number(damage).await;
     }
     let filter = ModelFilter::default();
-    assert_corrupt(store.model(&owner(), model(1).id).await);
+    assert_corrupt(store.find(&owner(), model(1).id).await);
     assert_corrupt(store.models(&owner(), &filter, &Page::new(5, None)).await);
-    assert_corrupt(store.dataset(&owner(), dataset(1).summary.id).await);
-    assert_corrupt(store.datasets(&owner(), &Page::new(5, None)).await);
+    assert_corrupt(store.find(&owner(), dataset(1).summary.id).await);
+    assert_corrupt(
+        store
+            .list(&owner(), &Page::<DatasetKind>::new(5, None))
+            .await,
+    );
 }
 
 /// The digest and the JSON of an answer are one text. Damage of either part is found.
@@ -110,7 +118,7 @@ pub(super) async fn a_damaged_result_is_not_told(backend: &dyn Backend) {
     backend
         .number("UPDATE jobs SET result = replace(result, '3', '2') RETURNING CAST(1 AS BIGINT)")
         .await;
-    assert_corrupt(store.job(&owner(), id).await);
+    assert_corrupt(store.find(&owner(), id).await);
     assert_corrupt(
         store
             .jobs(&owner(), &JobFilter::default(), &Page::new(5, None), |_| ())
@@ -137,7 +145,7 @@ pub(super) async fn a_damaged_request_holds_up_nobody(backend: &dyn Backend) {
     store.insert_job(&job(2), None).await.unwrap();
     let taken = claim(&store, "a", LONG).await.unwrap();
     assert_eq!(taken.job.id, job(2).id);
-    assert_corrupt(store.job(&owner(), job(1).id).await);
+    assert_corrupt(store.find(&owner(), job(1).id).await);
     let failed =
         "SELECT COUNT(*) FROM jobs WHERE status = 'failed' AND error LIKE '%data-corrupt%'";
     assert_eq!(backend.number(failed).await, 1);
@@ -172,7 +180,7 @@ pub(super) async fn a_damaged_parent_lets_its_subjobs_end(backend: &dyn Backend)
 pub(super) async fn a_damaged_session_is_not_read(backend: &dyn Backend) {
     let store = open(backend).await;
     let record = super::sessions::session(1);
-    store.insert_session(&record, None).await.unwrap();
+    store.insert(&record, None).await.unwrap();
     let append = |position, examples, entry| SessionAppend {
         id: record.id,
         position,
@@ -201,7 +209,9 @@ pub(super) async fn a_damaged_session_is_not_read(backend: &dyn Backend) {
         };
         backend.number(damage).await;
         assert_eq!(read().await.is_err(), other == "perceptros");
-        let listed = store.sessions(&owner(), &Page::new(5, None)).await;
+        let listed = store
+            .list(&owner(), &Page::<SessionKind>::new(5, None))
+            .await;
         assert_eq!(listed.is_err(), other == "perceptros");
     }
     for (damage, is_damaged) in [
@@ -217,13 +227,15 @@ pub(super) async fn a_damaged_session_is_not_read(backend: &dyn Backend) {
         ),
     ] {
         backend.number(damage).await;
-        let listed = store.sessions(&owner(), &Page::new(5, None)).await;
+        let listed = store
+            .list(&owner(), &Page::<SessionKind>::new(5, None))
+            .await;
         assert_eq!(listed.is_err(), is_damaged);
     }
     let damage = "UPDATE session_snapshots SET state = (SELECT examples FROM session_log) \
                   RETURNING CAST(1 AS BIGINT)";
     backend.number(damage).await;
     assert_corrupt(read().await);
-    assert!(store.session(&owner(), record.id).await.is_ok());
-    assert!(store.delete_session(&owner(), record.id).await.unwrap());
+    assert!(store.find(&owner(), record.id).await.is_ok());
+    assert!(store.delete(&owner(), record.id).await.unwrap());
 }

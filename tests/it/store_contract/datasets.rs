@@ -6,7 +6,7 @@ use halfspace::records::id::DatasetKind;
 
 async fn one(store: &Store, number: i64) -> Option<Dataset> {
     let id = dataset(number).summary.id;
-    store.dataset(&owner(), id).await.unwrap()
+    store.find(&owner(), id).await.unwrap()
 }
 
 async fn deletion(store: &Store, number: i64) -> DeleteDatasetOutcome {
@@ -41,28 +41,28 @@ pub(super) async fn datasets_are_kept_listed_and_deleted(backend: &dyn Backend) 
     };
     let all = [dataset(1), bare, dataset(3)];
     for dataset in &all {
-        store.insert_dataset(dataset, None).await.unwrap();
+        store.insert(dataset, None).await.unwrap();
         // A retry after a lost answer.
-        store.insert_dataset(dataset, None).await.unwrap();
+        store.insert(dataset, None).await.unwrap();
     }
     for dataset in &all {
-        let found = store.dataset(&owner(), dataset.summary.id).await.unwrap();
+        let found = store.find(&owner(), dataset.summary.id).await.unwrap();
         assert_eq!(found.as_ref(), Some(dataset));
     }
     let first = Page::<DatasetKind>::new(2, None);
-    let slice = store.datasets(&owner(), &first).await.unwrap();
+    let slice = store.list(&owner(), &first).await.unwrap();
     assert_eq!(
         slice.items,
         [all[2].summary.clone(), all[1].summary.clone()]
     );
     let rest = Page::new(2, slice.next);
-    let slice = store.datasets(&owner(), &rest).await.unwrap();
+    let slice = store.list(&owner(), &rest).await.unwrap();
     assert_eq!(slice.items, [all[0].summary.clone()]);
     assert_eq!(slice.next, None);
     // Another owner does not see the datasets.
     let (stranger, id) = (Owner::new("other"), all[0].summary.id);
-    assert_eq!(store.dataset(&stranger, id).await.unwrap(), None);
-    let listed = store.datasets(&stranger, &first).await.unwrap();
+    assert_eq!(store.find(&stranger, id).await.unwrap(), None);
+    let listed = store.list(&stranger, &first).await.unwrap();
     assert!(listed.items.is_empty());
     let refused = store.delete_dataset(&stranger, id).await.unwrap();
     assert_eq!(refused, DeleteDatasetOutcome::NotFound);
@@ -90,14 +90,14 @@ pub(super) async fn a_job_is_stored_only_with_its_dataset(backend: &dyn Backend)
             .await;
         missing(stored.map(|_| ()));
         // The refused job has left neither a row nor events.
-        assert_eq!(store.job(&owner(), job(1).id).await.unwrap(), None);
+        assert_eq!(store.find(&owner(), job(1).id).await.unwrap(), None);
         assert_eq!(store.events(None, job(1).id, 0, 10).await.unwrap(), []);
         // A dataset of another owner does not satisfy the job.
         let mut of_a_stranger = dataset(1);
         of_a_stranger.summary.owner = Owner::new("other");
-        store.insert_dataset(&of_a_stranger, None).await.unwrap();
+        store.insert(&of_a_stranger, None).await.unwrap();
     }
-    store.insert_dataset(&dataset(2), None).await.unwrap();
+    store.insert(&dataset(2), None).await.unwrap();
     store.insert_job(&reading_job(2, 2), None).await.unwrap();
     assert_eq!(get(&store, job(2).id).await, reading_job(2, 2));
     let claim = claim(&store, "a", LONG).await.unwrap();
@@ -106,8 +106,8 @@ pub(super) async fn a_job_is_stored_only_with_its_dataset(backend: &dyn Backend)
 
 pub(super) async fn a_job_pins_its_dataset_until_it_ends(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_dataset(&dataset(1), None).await.unwrap();
-    store.insert_dataset(&dataset(2), None).await.unwrap();
+    store.insert(&dataset(1), None).await.unwrap();
+    store.insert(&dataset(2), None).await.unwrap();
     store.insert_job(&reading_job(1, 1), None).await.unwrap();
     store.insert_job(&reading_job(2, 1), None).await.unwrap();
     let pinned_by = |number| DeleteDatasetOutcome::Pinned {
@@ -155,10 +155,7 @@ pub(super) async fn deleting_a_dataset_and_reading_it_do_not_both_win(backend: &
     const DATASETS: i64 = 40;
     let stores = [open(backend).await, open(backend).await];
     for number in 0..DATASETS {
-        stores[0]
-            .insert_dataset(&dataset(number), None)
-            .await
-            .unwrap();
+        stores[0].insert(&dataset(number), None).await.unwrap();
     }
     for number in 0..DATASETS {
         let reader = reading_job(number, number);
@@ -168,7 +165,7 @@ pub(super) async fn deleting_a_dataset_and_reading_it_do_not_both_win(backend: &
             stores[0].insert_job(&reader, None),
             stores[1].delete_dataset(&owner, id),
         );
-        let is_there = stores[0].dataset(&owner, id).await.unwrap().is_some();
+        let is_there = stores[0].find(&owner, id).await.unwrap().is_some();
         match (inserted, deletion.unwrap()) {
             (Ok(()), DeleteDatasetOutcome::Pinned { job }) => {
                 assert_eq!(job, reader.id);
@@ -185,7 +182,7 @@ pub(super) async fn deleting_a_dataset_and_reading_it_do_not_both_win(backend: &
 pub(super) async fn blobs_of_datasets_are_in_use(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=3 {
-        store.insert_dataset(&dataset(number), None).await.unwrap();
+        store.insert(&dataset(number), None).await.unwrap();
         store.insert_job(&job(number), None).await.unwrap();
     }
     store.insert_job(&reading_job(4, 1), None).await.unwrap();

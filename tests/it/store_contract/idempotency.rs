@@ -55,14 +55,14 @@ pub(super) async fn a_key_stands_for_one_thing(backend: &dyn Backend) {
             .await,
         first,
     );
-    taken(store.insert_model(&model(2), some).await, first);
-    taken(store.insert_dataset(&dataset(2), some).await, first);
-    taken(store.insert_session(&session(2), some).await, first);
-    assert_eq!(store.job(&owner(), job(2).id).await.unwrap(), None);
-    assert_eq!(store.model(&owner(), model(2).id).await.unwrap(), None);
+    taken(store.insert(&model(2), some).await, first);
+    taken(store.insert(&dataset(2), some).await, first);
+    taken(store.insert(&session(2), some).await, first);
+    assert_eq!(store.find(&owner(), job(2).id).await.unwrap(), None);
+    assert_eq!(store.find(&owner(), model(2).id).await.unwrap(), None);
     let id = dataset(2).summary.id;
-    assert_eq!(store.dataset(&owner(), id).await.unwrap(), None);
-    assert_eq!(store.session(&owner(), session(2).id).await.unwrap(), None);
+    assert_eq!(store.find(&owner(), id).await.unwrap(), None);
+    assert_eq!(store.find(&owner(), session(2).id).await.unwrap(), None);
     assert_eq!(events(&store, first).await.len(), 1);
     // A key belongs to its owner. Another owner neither sees the key nor is blocked by it.
     let stranger = Owner::new("other");
@@ -85,13 +85,10 @@ pub(super) async fn every_kind_of_thing_keeps_its_key(backend: &dyn Backend) {
         let (ended, its_model) = (ended_job(2), model(2));
         let ended = store.insert_ended_job(&ended, Some(&its_model), None, Some(&keys[1]));
         ended.await.unwrap();
-        store.insert_model(&model(3), Some(&keys[2])).await.unwrap();
-        store
-            .insert_dataset(&dataset(4), Some(&keys[3]))
-            .await
-            .unwrap();
+        store.insert(&model(3), Some(&keys[2])).await.unwrap();
+        store.insert(&dataset(4), Some(&keys[3])).await.unwrap();
     }
-    let opened = store.insert_session(&session(5), Some(&keys[4])).await;
+    let opened = store.insert(&session(5), Some(&keys[4])).await;
     opened.unwrap();
     let things = [
         job(1).id.to_string(),
@@ -104,11 +101,8 @@ pub(super) async fn every_kind_of_thing_keeps_its_key(backend: &dyn Backend) {
         assert_eq!(kept(&store, &key.key).await.unwrap().thing, thing);
     }
     // A deleted record keeps its key.
-    assert!(store.delete_model(&owner(), model(3).id).await.unwrap());
-    taken(
-        store.insert_model(&model(4), Some(&keys[2])).await,
-        model(3).id,
-    );
+    assert!(store.delete(&owner(), model(3).id).await.unwrap());
+    taken(store.insert(&model(4), Some(&keys[2])).await, model(3).id);
 }
 
 pub(super) async fn what_is_refused_keeps_no_key(backend: &dyn Backend) {
@@ -120,10 +114,10 @@ pub(super) async fn what_is_refused_keeps_no_key(backend: &dyn Backend) {
     let mut quotas = Quotas::UNLIMITED;
     quotas.per_owner.sessions = 0;
     let full = backend.open_limited(quotas).await.unwrap();
-    let refused = full.insert_session(&session(1), Some(&key)).await;
+    let refused = full.insert(&session(1), Some(&key)).await;
     assert!(matches!(refused, Err(StoreError::OverQuota(_))));
     assert_eq!(kept(&store, "a").await, None);
-    store.insert_session(&session(1), Some(&key)).await.unwrap();
+    store.insert(&session(1), Some(&key)).await.unwrap();
 }
 
 pub(super) async fn of_many_under_one_key_one_is_stored(backend: &dyn Backend) {

@@ -40,7 +40,7 @@ async fn assert_lost(store: &Store, lease: &Lease) {
     }
     assert_eq!(get(store, lease.job).await, before);
     assert_eq!(story(store, lease.job).await, told);
-    assert_eq!(store.model(&owner(), unknown.id).await.unwrap(), None);
+    assert_eq!(store.find(&owner(), unknown.id).await.unwrap(), None);
     assert_ne!(
         store.trace(&owner(), lease.job).await.unwrap().as_deref(),
         Some(&b"stale"[..])

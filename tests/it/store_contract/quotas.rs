@@ -32,17 +32,17 @@ pub(super) async fn an_owner_has_so_many_sessions(backend: &dyn Backend) {
     let mut quotas = Quotas::UNLIMITED;
     quotas.per_owner.sessions = 2;
     let store = backend.open_limited(quotas).await.unwrap();
-    store.insert_session(&session(1), None).await.unwrap();
-    store.insert_session(&session(2), None).await.unwrap();
-    let over = refused(store.insert_session(&session(3), None).await);
+    store.insert(&session(1), None).await.unwrap();
+    store.insert(&session(2), None).await.unwrap();
+    let over = refused(store.insert(&session(3), None).await);
     assert_eq!((over.limit, over.max, over.used), (Limit::Sessions, 2, 2));
     let others = SessionRecord {
         owner: other(),
         ..session(4)
     };
-    store.insert_session(&others, None).await.unwrap();
-    assert!(store.delete_session(&owner(), session(1).id).await.unwrap());
-    store.insert_session(&session(3), None).await.unwrap();
+    store.insert(&others, None).await.unwrap();
+    assert!(store.delete(&owner(), session(1).id).await.unwrap());
+    store.insert(&session(3), None).await.unwrap();
 }
 
 pub(super) async fn bytes_have_limits_of_one_and_of_all(backend: &dyn Backend) {
@@ -50,8 +50,8 @@ pub(super) async fn bytes_have_limits_of_one_and_of_all(backend: &dyn Backend) {
     quotas.per_owner.stored_bytes = 1_000;
     quotas.in_all.stored_bytes = 1_500;
     let store = backend.open_limited(quotas).await.unwrap();
-    store.insert_dataset(&dataset(1), None).await.unwrap();
-    let over = refused(store.insert_dataset(&dataset(2), None).await);
+    store.insert(&dataset(1), None).await.unwrap();
+    let over = refused(store.insert(&dataset(2), None).await);
     let expected = OverQuota {
         limit: Limit::StoredBytesPerKey,
         max: 1_000,
@@ -60,10 +60,7 @@ pub(super) async fn bytes_have_limits_of_one_and_of_all(backend: &dyn Backend) {
     };
     assert_eq!(over, expected);
     assert_eq!(
-        store
-            .dataset(&owner(), dataset(2).summary.id)
-            .await
-            .unwrap(),
+        store.find(&owner(), dataset(2).summary.id).await.unwrap(),
         None
     );
     let over = refused(store.insert_job(&job_of_bytes(1, 449), None).await);
@@ -71,16 +68,16 @@ pub(super) async fn bytes_have_limits_of_one_and_of_all(backend: &dyn Backend) {
     store.insert_job(&job_of_bytes(2, 448), None).await.unwrap();
     // Storing a record again needs no further space.
     store.insert_job(&job_of_bytes(2, 448), None).await.unwrap();
-    store.insert_dataset(&dataset(1), None).await.unwrap();
+    store.insert(&dataset(1), None).await.unwrap();
     let mut others = dataset(3);
     others.summary.owner = other();
-    let over = refused(store.insert_dataset(&others, None).await);
+    let over = refused(store.insert(&others, None).await);
     let named = (over.limit, over.max, over.used);
     assert_eq!(named, (Limit::StoredBytes, 1_500, 1_000));
     // An ended job releases its data, and a deleted record releases everything.
     let cancelled = store.cancel_job(&owner(), job(2).id, at(9)).await;
     cancelled.unwrap();
-    store.insert_dataset(&others, None).await.unwrap();
+    store.insert(&others, None).await.unwrap();
     let id = dataset(1).summary.id;
     let deleted = store.delete_dataset(&owner(), id).await.unwrap();
     assert!(matches!(deleted, DeleteDatasetOutcome::Deleted { .. }));
@@ -192,11 +189,11 @@ pub(super) async fn what_was_accepted_is_kept_whatever_the_limits_say(backend: &
             .insert_ended_job(&ended, Some(&left), None, None)
             .await,
     );
-    assert_eq!(store.job(&owner(), job(4).id).await.unwrap(), None);
+    assert_eq!(store.find(&owner(), job(4).id).await.unwrap(), None);
     // Cancellations and deletions work at every limit.
     let cancelled = store.cancel_job(&owner(), job(2).id, at(9)).await;
     assert!(matches!(cancelled.unwrap(), CancelOutcome::Cancelled(_)));
-    assert!(store.delete_model(&owner(), model(1).id).await.unwrap());
+    assert!(store.delete(&owner(), model(1).id).await.unwrap());
     assert!(matches!(
         store.delete_job(&owner(), job(2).id).await.unwrap(),
         DeleteOutcome::Deleted { .. }
@@ -209,7 +206,7 @@ pub(super) async fn a_session_learns_no_more_than_there_is_room_for(backend: &dy
     let mut quotas = Quotas::UNLIMITED;
     quotas.per_owner.stored_bytes = 100;
     let store = backend.open_limited(quotas).await.unwrap();
-    store.insert_session(&session(1), None).await.unwrap();
+    store.insert(&session(1), None).await.unwrap();
     let append = |position, entry| {
         [SessionAppend {
             id: session(1).id,
@@ -232,7 +229,7 @@ pub(super) async fn a_session_learns_no_more_than_there_is_room_for(backend: &dy
         panic!("{written:?}");
     };
     assert_eq!((over.used, over.asked, over.max), (60, 41, 100));
-    let found = store.session(&owner(), session(1).id).await.unwrap();
+    let found = store.find(&owner(), session(1).id).await.unwrap();
     assert_eq!(found.unwrap().position, 1);
     // A snapshot replaces the log and its bytes.
     let snapshot = LogEntry::Snapshot(vec![1; 90]);
@@ -243,7 +240,7 @@ pub(super) async fn a_session_learns_no_more_than_there_is_room_for(backend: &dy
     assert_eq!(written, [AppendOutcome::Done]);
     let standing = store.usage(&owner()).await.unwrap();
     assert_eq!(standing.own.stored_bytes, 90);
-    assert!(store.delete_session(&owner(), session(1).id).await.unwrap());
+    assert!(store.delete(&owner(), session(1).id).await.unwrap());
     let standing = store.usage(&owner()).await.unwrap();
     assert_eq!(standing.own, Usage::default());
 }
@@ -335,13 +332,13 @@ async fn do_one(store: &Store, deed: u8, number: i64, owner: &Owner, leases: &mu
                 owner: owner.clone(),
                 ..model(number)
             };
-            drop(store.insert_model(&model, None).await);
+            drop(store.insert(&model, None).await);
         }
-        12 => drop(store.delete_model(owner, model(number).id).await),
+        12 => drop(store.delete(owner, model(number).id).await),
         13 => {
             let mut dataset = dataset(number);
             dataset.summary.owner = owner.clone();
-            drop(store.insert_dataset(&dataset, None).await);
+            drop(store.insert(&dataset, None).await);
         }
         14 => drop(
             store
@@ -358,15 +355,15 @@ async fn learn(store: &Store, deed: u8, number: i64, owner: &Owner) {
         ..session(number)
     };
     if deed < 64 {
-        drop(store.insert_session(&session, None).await);
+        drop(store.insert(&session, None).await);
         return;
     }
     if deed > 224 {
-        drop(store.delete_session(owner, session.id).await);
+        drop(store.delete(owner, session.id).await);
         return;
     }
-    let Ok(Some(found)) = store.session(owner, session.id).await else {
-        drop(store.insert_session(&session, None).await);
+    let Ok(Some(found)) = store.find(owner, session.id).await else {
+        drop(store.insert(&session, None).await);
         return;
     };
     let append = SessionAppend {

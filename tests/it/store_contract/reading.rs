@@ -142,7 +142,7 @@ pub(super) async fn owners_do_not_see_each_other(backend: &dyn Backend) {
         .unwrap();
     let stranger = Owner::new("other");
     let (job, model) = (job(1).id, model(1).id);
-    assert_eq!(store.job(&stranger, job).await.unwrap(), None);
+    assert_eq!(store.find(&stranger, job).await.unwrap(), None);
     assert_eq!(store.trace(&stranger, job).await.unwrap(), None);
     assert_eq!(
         store.delete_job(&stranger, job).await.unwrap(),
@@ -153,14 +153,14 @@ pub(super) async fn owners_do_not_see_each_other(backend: &dyn Backend) {
         .await
         .unwrap();
     assert_eq!(jobs.items, []);
-    assert_eq!(store.model(&stranger, model).await.unwrap(), None);
-    assert!(!store.delete_model(&stranger, model).await.unwrap());
+    assert_eq!(store.find(&stranger, model).await.unwrap(), None);
+    assert!(!store.delete(&stranger, model).await.unwrap());
     let models = store
         .models(&stranger, &ModelFilter::default(), &Page::default())
         .await
         .unwrap();
     assert_eq!(models.items, []);
-    assert!(store.model(&owner(), model).await.unwrap().is_some());
+    assert!(store.find(&owner(), model).await.unwrap().is_some());
 }
 
 pub(super) async fn only_what_ended_is_deleted(backend: &dyn Backend) {
@@ -174,12 +174,12 @@ pub(super) async fn only_what_ended_is_deleted(backend: &dyn Backend) {
     let data_key = job(1).data_key;
     assert_eq!(delete(job(1).id).await, DeleteOutcome::Deleted { data_key });
     assert_eq!(delete(job(1).id).await, DeleteOutcome::NotFound);
-    assert_eq!(store.job(&owner(), job(1).id).await.unwrap(), None);
+    assert_eq!(store.find(&owner(), job(1).id).await.unwrap(), None);
     assert_eq!(store.events(None, job(1).id, 0, 10).await.unwrap(), []);
     assert_eq!(store.trace(&owner(), job(1).id).await.unwrap(), None);
     // The model outlives its job.
     assert_eq!(
-        store.model(&owner(), model(1).id).await.unwrap(),
+        store.find(&owner(), model(1).id).await.unwrap(),
         Some(model(1))
     );
 }
@@ -247,13 +247,13 @@ pub(super) async fn sweeping_takes_the_oldest_ends_first(backend: &dyn Backend) 
     assert_eq!((swept.jobs, swept.data_keys.len()), (3, 2));
     // A queued job is never swept, at any age.
     assert_eq!(get(&store, job(1).id).await.status, Status::Queued);
-    assert!(store.model(&owner(), model(2).id).await.unwrap().is_some());
+    assert!(store.find(&owner(), model(2).id).await.unwrap().is_some());
 }
 
 pub(super) async fn models_are_kept_listed_and_deleted(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=3 {
-        store.insert_model(&model(number), None).await.unwrap();
+        store.insert(&model(number), None).await.unwrap();
     }
     let winnow = Model {
         kind: "winnow".into(),
@@ -261,9 +261,9 @@ pub(super) async fn models_are_kept_listed_and_deleted(backend: &dyn Backend) {
         job: None,
         ..model(4)
     };
-    store.insert_model(&winnow, None).await.unwrap();
+    store.insert(&winnow, None).await.unwrap();
     store
-        .insert_model(
+        .insert(
             &Model {
                 document: "null".to_owned(),
                 ..winnow.clone()
@@ -273,7 +273,7 @@ pub(super) async fn models_are_kept_listed_and_deleted(backend: &dyn Backend) {
         .await
         .unwrap();
     assert_eq!(
-        store.model(&owner(), winnow.id).await.unwrap(),
+        store.find(&owner(), winnow.id).await.unwrap(),
         Some(winnow.clone())
     );
     let first = store
@@ -308,7 +308,7 @@ pub(super) async fn models_are_kept_listed_and_deleted(backend: &dyn Backend) {
             .unwrap();
         assert_eq!(ids(&found.items), [winnow.id]);
     }
-    assert!(store.delete_model(&owner(), winnow.id).await.unwrap());
-    assert!(!store.delete_model(&owner(), winnow.id).await.unwrap());
-    assert_eq!(store.model(&owner(), winnow.id).await.unwrap(), None);
+    assert!(store.delete(&owner(), winnow.id).await.unwrap());
+    assert!(!store.delete(&owner(), winnow.id).await.unwrap());
+    assert_eq!(store.find(&owner(), winnow.id).await.unwrap(), None);
 }

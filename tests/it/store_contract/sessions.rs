@@ -61,22 +61,22 @@ pub(super) async fn a_session_is_kept_listed_and_deleted(backend: &dyn Backend) 
     let store = open(backend).await;
     let all = [session(1), session(2), session(3)];
     for session in &all {
-        store.insert_session(session, None).await.unwrap();
-        let found = store.session(&owner(), session.id).await.unwrap();
+        store.insert(session, None).await.unwrap();
+        let found = store.find(&owner(), session.id).await.unwrap();
         assert_eq!(found.as_ref(), Some(session));
     }
     let page = Page::<SessionKind>::new(2, None);
-    let slice = store.sessions(&owner(), &page).await.unwrap();
+    let slice = store.list(&owner(), &page).await.unwrap();
     assert_eq!(slice.items, [all[2].clone(), all[1].clone()]);
     let slice = store
-        .sessions(&owner(), &Page::new(2, slice.next))
+        .list(&owner(), &Page::new(2, slice.next))
         .await
         .unwrap();
     assert_eq!((slice.items, slice.next), (vec![all[0].clone()], None));
     let (stranger, id) = (Owner::new("other"), all[0].id);
-    assert_eq!(store.session(&stranger, id).await.unwrap(), None);
+    assert_eq!(store.find(&stranger, id).await.unwrap(), None);
     assert_eq!(store.session_state(&stranger, id).await.unwrap(), None);
-    assert!(!store.delete_session(&stranger, id).await.unwrap());
+    assert!(!store.delete(&stranger, id).await.unwrap());
     let foreign = [append(1, 0, 1, b"x")];
     let foreign = store.append_examples(&stranger, &foreign).await.unwrap();
     assert_eq!(foreign, [AppendOutcome::NotFound]);
@@ -84,22 +84,22 @@ pub(super) async fn a_session_is_kept_listed_and_deleted(backend: &dyn Backend) 
         appended(&store, append(1, 0, 1, b"x")).await,
         AppendOutcome::Done
     );
-    assert!(store.delete_session(&owner(), id).await.unwrap());
-    assert!(!store.delete_session(&owner(), id).await.unwrap());
+    assert!(store.delete(&owner(), id).await.unwrap());
+    assert!(!store.delete(&owner(), id).await.unwrap());
     assert_eq!(store.session_state(&owner(), id).await.unwrap(), None);
     assert_eq!(
         appended(&store, append(1, 1, 1, b"x")).await,
         AppendOutcome::NotFound
     );
     // The deletion removed the session's log too.
-    store.insert_session(&all[0], None).await.unwrap();
+    store.insert(&all[0], None).await.unwrap();
     let again = store.session_state(&owner(), id).await.unwrap().unwrap();
     assert_eq!((again.record.position, again.log.len()), (0, 0));
 }
 
 pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_session(&session(1), None).await.unwrap();
+    store.insert(&session(1), None).await.unwrap();
     assert_eq!(
         appended(&store, append(1, 0, 5, b"first")).await,
         AppendOutcome::Done
@@ -125,7 +125,7 @@ pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dy
 
 pub(super) async fn a_snapshot_takes_the_place_of_the_log(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_session(&session(1), None).await.unwrap();
+    store.insert(&session(1), None).await.unwrap();
     let id = session(1).id;
     for (position, state) in [(1, b"one".as_slice()), (4, b"two")] {
         let before = append(1, position - 1, 1, b"logged");
@@ -147,7 +147,7 @@ pub(super) async fn a_snapshot_takes_the_place_of_the_log(backend: &dyn Backend)
 pub(super) async fn many_sessions_are_written_at_once(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=3 {
-        store.insert_session(&session(number), None).await.unwrap();
+        store.insert(&session(number), None).await.unwrap();
     }
     let appends = [
         append(1, 0, 1, b"a"),
@@ -170,7 +170,7 @@ pub(super) async fn many_sessions_are_written_at_once(backend: &dyn Backend) {
     );
     let mut positions = Vec::new();
     for number in 1..=3 {
-        let record = store.session(&owner(), session(number).id).await.unwrap();
+        let record = store.find(&owner(), session(number).id).await.unwrap();
         positions.push(record.unwrap().position);
     }
     assert_eq!(positions, [2, 0, 4]);

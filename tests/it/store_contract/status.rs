@@ -25,7 +25,7 @@ pub(super) async fn a_queued_job_is_stored_whole(backend: &dyn Backend) {
         .unwrap();
     assert_eq!(get(&store, job.id).await, job);
     assert_eq!(story(&store, job.id).await, ["queued"]);
-    assert_eq!(store.job(&owner(), self::job(2).id).await.unwrap(), None);
+    assert_eq!(store.find(&owner(), self::job(2).id).await.unwrap(), None);
 }
 
 pub(super) async fn a_job_succeeds_with_model_and_trace(backend: &dyn Backend) {
@@ -68,7 +68,7 @@ pub(super) async fn a_job_succeeds_with_model_and_trace(backend: &dyn Backend) {
     };
     assert_eq!(get(&store, expected.id).await, expected);
     assert_eq!(
-        store.model(&owner(), model(1).id).await.unwrap(),
+        store.find(&owner(), model(1).id).await.unwrap(),
         Some(model(1))
     );
     assert_eq!(store.trace(&owner(), expected.id).await.unwrap(), trace);
@@ -253,7 +253,7 @@ pub(super) async fn a_job_is_stored_ended(backend: &dyn Backend) {
         .collect();
     assert_eq!(times, [at(1), at(1), at(2), at(2)]);
     assert_eq!(
-        store.model(&owner(), model(1).id).await.unwrap(),
+        store.find(&owner(), model(1).id).await.unwrap(),
         Some(model(1))
     );
     assert_eq!(
@@ -301,7 +301,7 @@ pub(super) async fn a_job_is_stored_only_as_what_it_is(backend: &dyn Backend) {
             .await
             .is_err()
     );
-    assert_eq!(store.job(&owner(), job(1).id).await.unwrap(), None);
+    assert_eq!(store.find(&owner(), job(1).id).await.unwrap(), None);
     let lease = claimed(&store, LONG).await;
     for status in [Status::Queued, Status::Running] {
         assert!(

@@ -354,7 +354,7 @@ pub(super) async fn a_subjob_ends_and_goes_with_its_parent_alone(backend: &dyn B
     let data_key = parent(2).data_key;
     assert_eq!(delete(id).await, DeleteOutcome::Deleted { data_key });
     for subjob in &subjobs {
-        assert_eq!(store.job(&owner(), subjob.id).await.unwrap(), None);
+        assert_eq!(store.find(&owner(), subjob.id).await.unwrap(), None);
     }
     let beat = store.heartbeat(&running, &beating(None), at(101)).await;
     assert_eq!(beat.unwrap(), Heartbeat::Lost);
@@ -399,7 +399,7 @@ pub(super) async fn subjobs_are_swept_with_their_parent(backend: &dyn Backend) {
     assert_eq!((sweep(3).await, results(&store).await.len()), (3, 1));
     assert_eq!(get(&store, gathering.job).await.status, Status::Succeeded);
     assert_eq!((sweep(3).await, sweep(3).await), (2, 0));
-    assert_eq!(store.job(&owner(), gathering.job).await.unwrap(), None);
+    assert_eq!(store.find(&owner(), gathering.job).await.unwrap(), None);
 }
 
 pub(super) async fn lists_pass_over_subjobs(backend: &dyn Backend) {
@@ -451,7 +451,7 @@ pub(super) async fn subjobs_are_stored_with_their_parent_or_not_at_all(backend: 
     };
     let missing = store.insert_subjobs(&reading, &subjobs(2), None).await;
     assert!(matches!(missing, Err(StoreError::DatasetMissing(_))));
-    assert_eq!(store.job(&owner(), reading.id).await.unwrap(), None);
+    assert_eq!(store.find(&owner(), reading.id).await.unwrap(), None);
     assert_eq!(results(&store).await, []);
     // Storing the subjobs again does not duplicate them.
     for _ in 0..2 {

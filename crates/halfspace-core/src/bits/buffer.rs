@@ -108,6 +108,20 @@ impl BlockBuffer {
         self.rows += 1;
     }
 
+    /// Appends a row of packed words, without bits past the last.
+    ///
+    /// # Panics
+    /// Panics if the buffer holds 64 rows, or the number of words per row differs.
+    pub fn push_words(&mut self, row: &[u64]) {
+        assert!(self.rows < BLOCK_ROWS);
+        assert_eq!(row.len() * BLOCK_ROWS, self.words.len(), "words a row");
+        let to = self.words[self.rows..].iter_mut().step_by(BLOCK_ROWS);
+        for (to, &from) in to.zip(row) {
+            *to = from;
+        }
+        self.rows += 1;
+    }
+
     /// Inverts all bits of the rows in `mask`. Bits past the last row are ignored.
     pub fn reflect_rows(&mut self, mask: u64) {
         let mask = mask & self.held();

@@ -6,14 +6,14 @@
 use std::ops::Range;
 
 use super::column_groups::{
-    GROUP_COLUMNS, Group, IntegerStep, NarrowRows, RowWords, WIDTH, cell, cell_mut,
-    change,
+    GROUP_COLUMNS, Group, IntegerStep, NarrowRows, RowWords, WIDTH, cell, cell_mut, change,
 };
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::matrix::BitBlock;
 use super::scalar;
+use super::sparse::SparseBlock;
 use super::vector::words_for;
-use super::weights::{add_selected, add_signed, selected_sum};
+use super::weights::{add_selected, selected_sum};
 
 /// With more columns, a sum of 32 bits could overflow.
 pub(super) const NARROW_COLUMNS_MAX: usize = 1 << 16;
@@ -35,7 +35,12 @@ enum Cells {
         /// Every weight can change by this much and stays within 16 bits.
         headroom: i64,
     },
-    Wide(Vec<i64>),
+    Wide {
+        weights: Vec<i64>,
+        /// The number that is added to each of these weights. A signed row changes it in place of the weights that
+        /// the row does not select.
+        offset: i64,
+    },
 }
 
 impl PartialEq for IntegerColumn {
@@ -52,6 +57,27 @@ fn selected_narrow(groups: &[Group], row: &[u64]) -> i64 {
     }
 }
 
+/// The change of the selected weights and of all weights that adds `amount` times a row.
+fn parts_of(amount: i64, is_signed: bool) -> (i64, i64) {
+    match is_signed {
+        true => (2 * amount, -amount),
+        false => (amount, 0),
+    }
+}
+
+/// The sum of these weights, in four chains of additions.
+fn sum_of(weights: &[i64], ids: &[u32]) -> i64 {
+    let (fours, rest) = ids.as_chunks::<4>();
+    let mut sums = [0_i64; 4];
+    for ids in fours {
+        for (sum, &id) in sums.iter_mut().zip(ids) {
+            *sum += weights[id as usize];
+        }
+    }
+    let rest: i64 = rest.iter().map(|&id| weights[id as usize]).sum();
+    sums.into_iter().sum::<i64>() + rest
+}
+
 impl IntegerColumn {
     /// Creates a column of these weights.
     pub fn new(weights: Vec<i64>) -> Self {
@@ -59,7 +85,7 @@ impl IntegerColumn {
         let mut column = Self {
             n,
             total,
-            cells: Cells::Wide(weights),
+            cells: Cells::Wide { weights, offset: 0 },
         };
         let headroom = column.headroom();
         if headroom >= 0 && n <= NARROW_COLUMNS_MAX {
@@ -83,7 +109,9 @@ impl IntegerColumn {
             Cells::Narrow { groups, .. } => {
                 (0..self.n).map(|j| i64::from(*cell(groups, j))).collect()
             }
-            Cells::Wide(weights) => weights.clone(),
+            Cells::Wide { weights, offset } => {
+                weights.iter().map(|weight| weight + offset).collect()
+            }
         }
     }
 
@@ -100,7 +128,9 @@ impl IntegerColumn {
     pub fn score(&self, row: &[u64], step: IntegerStep) -> i64 {
         assert_eq!(row.len(), words_for(self.n), "words a row");
         let selected = match &self.cells {
-            Cells::Wide(weights) => selected_sum(weights, row),
+            Cells::Wide { weights, offset } => {
+                selected_sum(weights, row) + offset * RowWords::of_row(row).ones(row.len())
+            }
             Cells::Narrow { groups, .. } => selected_narrow(groups, row),
         };
         step.score(selected, self.total)
@@ -115,8 +145,11 @@ impl IntegerColumn {
         self.make_room(amount.saturating_abs());
         let words = RowWords::of_row(row);
         match &mut self.cells {
-            Cells::Wide(weights) if is_signed => add_signed(weights, row, amount),
-            Cells::Wide(weights) => add_selected(weights, row, amount),
+            Cells::Wide { weights, offset } => {
+                let (selected, others) = parts_of(amount, is_signed);
+                add_selected(weights, row, selected);
+                *offset += others;
+            }
             Cells::Narrow { groups, .. } => match kernels() {
                 Kernels::Detected => add_detected(groups, words, amount as i16, is_signed),
                 Kernels::Scalar => scalar::add_narrow(groups, words, amount as i16, is_signed),
@@ -136,8 +169,82 @@ impl IntegerColumn {
         };
         match &mut self.cells {
             Cells::Narrow { headroom: kept, .. } if headroom >= amount => *kept = headroom - amount,
-            _ => self.cells = Cells::Wide(self.weights()),
+            _ => self.widen(),
         }
+    }
+
+    fn widen(&mut self) {
+        self.cells = Cells::Wide {
+            weights: self.weights(),
+            offset: 0,
+        };
+    }
+
+    /// Returns the sum for a Boolean row of these active features, in the reading of `step` and with its bias. Takes
+    /// the time of the active features in both readings.
+    ///
+    /// # Panics
+    /// Panics if a feature is not below n.
+    pub fn sparse_score(&self, ids: &[u32], step: IntegerStep) -> i64 {
+        let selected = match &self.cells {
+            Cells::Wide { weights, offset } => sum_of(weights, ids) + offset * ids.len() as i64,
+            Cells::Narrow { groups, .. } => {
+                assert!(
+                    ids.iter().all(|&id| (id as usize) < self.n),
+                    "features below n"
+                );
+                ids.iter()
+                    .map(|&id| i64::from(*cell(groups, id as usize)))
+                    .sum()
+            }
+        };
+        step.score(selected, self.total)
+    }
+
+    /// Adds `amount` times a Boolean row of these active features, in the signed or unsigned reading. Takes the time of
+    /// the active features in both readings.
+    ///
+    /// # Panics
+    /// Panics if a feature is not below n.
+    pub fn add_sparse(&mut self, ids: &[u32], amount: i64, is_signed: bool) {
+        if let Cells::Narrow { .. } = self.cells {
+            self.widen();
+        }
+        let Cells::Wide { weights, offset } = &mut self.cells else {
+            unreachable!("widened above");
+        };
+        let (selected, others) = parts_of(amount, is_signed);
+        for &id in ids {
+            weights[id as usize] += selected;
+        }
+        *offset += others;
+        self.total += amount * change(ids.len() as i64, self.n, is_signed);
+    }
+
+    /// [`Self::learn`] for sparse rows.
+    ///
+    /// # Panics
+    /// Panics if a row is not in the block, or one of its features is not below n.
+    pub fn learn_sparse(
+        &mut self,
+        block: SparseBlock<'_>,
+        rows: Range<usize>,
+        mut step: IntegerStep,
+        mistakes_max: u64,
+    ) -> (usize, u64, Option<i64>) {
+        let mut mistaken = 0_u64;
+        for at in rows.clone() {
+            let ids = block.row(at).ids;
+            if step.is_wrong(at, self.sparse_score(ids, step)) {
+                let amount = step.learn(at);
+                self.add_sparse(ids, amount, step.is_signed);
+                mistaken |= 1 << at;
+                if u64::from(mistaken.count_ones()) == mistakes_max {
+                    return (at + 1, mistaken, step.bias);
+                }
+            }
+        }
+        (rows.end, mistaken, step.bias)
     }
 
     /// Learns from `rows` of a block as a perceptron does. Each row whose score has the wrong sign is added with
@@ -293,7 +400,7 @@ pub(super) mod plain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::{BitMatrix, SWITCH, last_word_mask, use_kernels};
+    use crate::bits::{BLOCK_ROWS, BitMatrix, SWITCH, WORD_BITS, last_word_mask, use_kernels};
     use proptest::prelude::*;
 
     prop_compose! {
@@ -386,7 +493,7 @@ mod tests {
         let mut column = IntegerColumn::new(vec![i64::from(i16::MAX), -3]);
         column.add(&[0b01], 1, true);
         assert_eq!(column.weights(), [32_768, -4]);
-        assert!(matches!(column.cells, Cells::Wide(_)));
+        assert!(matches!(column.cells, Cells::Wide { .. }));
         assert_eq!(column, IntegerColumn::new(vec![32_768, -4]));
     }
 

@@ -11,6 +11,7 @@ use super::kernels::{Kernels, kernels, multiversioned};
 use super::matrix::BLOCK_ROWS;
 use super::real_lanes::{Part, REAL_LANES};
 use super::scalar;
+use super::sparse::SparseRow;
 
 /// Real weights in the layout of the kernels: zeros fill the last sixteen.
 ///
@@ -49,9 +50,10 @@ pub struct RealLearnt {
 }
 
 impl RealColumn {
-    /// Creates a column of these weights.
+    /// Creates a column of these weights. A weight -0.0 becomes 0.0, as it would by the first addition of 0.
     pub fn new(mut weights: Vec<f64>) -> Self {
         let n = weights.len();
+        weights.iter_mut().for_each(|weight| *weight += 0.0);
         weights.resize(n.next_multiple_of(REAL_LANES), 0.0);
         Self { n, padded: weights }
     }
@@ -144,6 +146,36 @@ impl RealColumn {
         learnt
     }
 
+    /// Returns [`Self::product`] for a sparse row, bit for bit: a feature that is 0 adds nothing to its lane.
+    ///
+    /// # Panics
+    /// Panics if a feature of the row is not below n.
+    pub fn sparse_product(&self, row: SparseRow<'_>) -> f64 {
+        let mut lanes = [0.0; REAL_LANES];
+        for (j, value) in row.entries() {
+            lanes[j % REAL_LANES] += self.weights()[j] * value;
+        }
+        plain::sum_of_lanes(lanes)
+    }
+
+    /// [`Self::add`] for a sparse row.
+    ///
+    /// # Panics
+    /// Panics if a feature of the row is not below n.
+    pub fn add_sparse(&mut self, row: SparseRow<'_>, amount: f64, factor: f64) -> bool {
+        let weights = &mut self.padded[..self.n];
+        let is_finite = row.entries().all(|(j, value)| {
+            let sum = weights[j] + amount * value;
+            sum.is_finite() && (sum * factor).is_finite()
+        });
+        if is_finite {
+            for (j, value) in row.entries() {
+                weights[j] += amount * value;
+            }
+        }
+        is_finite
+    }
+
     fn assert_among(&self, rows: &Range<usize>, values: &[f64]) {
         assert!(
             rows.end <= BLOCK_ROWS && rows.end * self.n <= values.len(),
@@ -229,8 +261,8 @@ fn last_columns(n: usize) -> [f64; REAL_LANES] {
 
 /// The same kernels as plain loops for every instruction set.
 pub(super) mod plain {
-    use super::Part;
     use super::super::real_lanes::REAL_LANES;
+    use super::Part;
 
     #[inline(always)]
     pub fn product(weights: &[[f64; REAL_LANES]], values: &[[f64; REAL_LANES]]) -> f64 {
@@ -281,6 +313,11 @@ pub(super) mod plain {
                 }
             }
         }
+        sum_of_lanes(lanes)
+    }
+
+    #[inline(always)]
+    pub fn sum_of_lanes(mut lanes: [f64; REAL_LANES]) -> f64 {
         let mut half = REAL_LANES / 2;
         while half > 0 {
             for lane in 0..half {

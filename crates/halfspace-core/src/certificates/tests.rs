@@ -5,10 +5,11 @@ use std::f64::consts::LN_10;
 use super::*;
 use crate::learners::catalogue;
 use crate::learners::engine::evaluate::Confusion;
+use crate::learners::engine::input::Input;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Interrupt, Run, StopFlag};
 use crate::learners::engine::stopping::{Sampling, smallest_error};
-use crate::learners::engine::task::{Input, Task};
+use crate::learners::engine::task::Task;
 use crate::learners::engine::train::train;
 use crate::learners::sample::generate::{Generated, Plan};
 

@@ -165,9 +165,10 @@ fn is_apart(
 mod tests {
     use super::*;
     use crate::learners::catalogue;
+    use crate::learners::engine::input::Input;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::run::RunLimits;
-    use crate::learners::engine::task::{Input, Task};
+    use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
     use serde_json::json;
 

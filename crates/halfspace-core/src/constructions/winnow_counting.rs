@@ -347,11 +347,13 @@ impl Sequence<'_> {
 mod tests {
     use super::*;
     use crate::learners::catalogue;
+    use crate::learners::engine::check::check;
+    use crate::learners::engine::input::Input;
     use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::Seed;
     use crate::learners::engine::run::RunLimits;
-    use crate::learners::engine::task::{Input, Task, check};
+    use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
     use crate::learners::hypothesis::Hypothesis;
     use crate::learners::predict::for_each_decisions;

@@ -9,10 +9,11 @@ use std::sync::OnceLock;
 
 use crate::learners::drift::directed_drift;
 use crate::learners::drift::drift_chain::N_MAX;
+use crate::learners::engine::input::Input;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::stopping::{Sampling, StopRule};
-use crate::learners::engine::task::{Input, Task};
+use crate::learners::engine::task::Task;
 use crate::learners::engine::train::train_to_end;
 use crate::learners::sample::generate::Plan;
 use crate::theory::directed_drift::{expected_examples_log2, false_stop_probability};

@@ -15,11 +15,12 @@ use serde_json::{Map, Value};
 
 use crate::learners::drift::drift_chain::N_MAX;
 use crate::learners::engine::entry::LearnerEntry;
+use crate::learners::engine::input::Input;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Interrupt, Run, RunLimits};
 use crate::learners::engine::stopping::{Sampling, StopRule};
-use crate::learners::engine::task::{Input, Task};
+use crate::learners::engine::task::Task;
 use crate::learners::engine::train::train_to_end;
 use crate::learners::sample::generate::Plan;
 use crate::theory::directed_drift::{expected_mistakes, theorem_1};

@@ -7,12 +7,14 @@
 //! ratios: uniform examples determine the weights from the first ratio on, and message passing finds the
 //! weights from the second ratio on.
 
+use crate::learners::engine::check;
 use crate::learners::engine::entry::{DefaultStop, LearnerEntry};
+use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Interrupt, Run, RunLimits};
 use crate::learners::engine::stopping::Sampling;
-use crate::learners::engine::task::{self, Input, Task, TaskError};
+use crate::learners::engine::task::Task;
 use crate::learners::engine::train::{train, train_to_end};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::message_passing::planted::{DETERMINED, FOUND};
@@ -117,7 +119,7 @@ impl SampleComplexity {
             let point = at * self.places() + place;
             let (task, plan) = self.run(point, Seed(0));
             let input = Input::Generated(&plan);
-            match task::check(&task, input, STATE_BYTES_MAX) {
+            match check::check(&task, input, STATE_BYTES_MAX) {
                 Ok(()) => {}
                 Err(TaskError::Parameter(error)) => {
                     let below = format!("/params/{}", error.name.replace('.', "/"));

@@ -14,11 +14,11 @@ use std::f64::consts::TAU;
 use rand::Rng;
 
 use crate::bits::{BitMatrix, BitVector};
+use crate::learners::engine::random::random_vector;
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::run::{Interrupt, Run, StopFlag};
 use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
-use crate::learners::sample::generate::random_vector;
 use crate::separability::decision::{self, Convention, Verdict, decide};
 use crate::theory::cover::dichotomies;
 

@@ -12,12 +12,13 @@ use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_sum::Base;
 use crate::learners::arithmetic::unit::Unit;
 use crate::learners::catalogue;
+use crate::learners::engine::input::Input;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
+use crate::learners::engine::reason::Reason;
 use crate::learners::engine::run::Run;
-use crate::learners::engine::task::{Input, Task};
+use crate::learners::engine::task::Task;
 use crate::learners::engine::train::train;
-use crate::learners::engine::train_loop::Reason;
 use crate::learners::kernel::conjunction_kernel::{Conjunctions, Kernel};
 use crate::learners::kernel::kernel_expansion::KernelExpansion;
 use crate::learners::kernel::kernel_winnow_weights::KernelWinnowWeights;
@@ -27,7 +28,7 @@ use crate::learners::linear::linear_weights::{
 };
 use crate::learners::sample::data::{Data, Features, Labels};
 use crate::learners::winnow::winnow_weights::WinnowWeights;
-use crate::samples::{Sample, SampleParameters};
+use crate::samples::{self, SampleParameters};
 
 const PLENTY: u64 = 1 << 40;
 
@@ -82,7 +83,7 @@ const LINES: [[usize; 3]; 8] = [
 
 #[test]
 fn the_lines_of_x_explain_the_ends_of_tic_tac_toe() {
-    let sample = Sample::find("tic-tac-toe").expect("a sample");
+    let sample = samples::find("tic-tac-toe").expect("a sample");
     let boards = sample
         .table(&SampleParameters::default())
         .expect("no limit");

@@ -6,17 +6,16 @@
 
 use std::ops::Range;
 
-use num_bigint::{BigInt, BigUint};
-
 use crate::bits::{self, BitVector};
 
+use crate::learners::decision::Decision;
 use crate::learners::engine::run::{Interrupt, StopFlag};
+use crate::learners::kernel::active_counts;
 use crate::learners::kernel::kernel_expansion::KernelExpansion;
-use crate::learners::kernel::kernel_winnow;
 use crate::learners::kernel::kernel_winnow_weights::{KernelWinnowScratch, KernelWinnowWeights};
 use crate::learners::linear::bounded::BoundedWeights;
 use crate::learners::linear::linear_weights::LinearWeights;
-use crate::learners::sample::block::Block;
+use crate::learners::sample::block::{Block, half_space_limits};
 use crate::learners::sample::examples::Examples;
 use crate::learners::winnow::winnow_weights::WinnowWeights;
 
@@ -38,59 +37,6 @@ pub enum Hypothesis {
     /// Weights in [0, 1] with an inhibition. The prediction is +1 iff the mean product of inhibited weights
     /// and features reaches a threshold.
     Bounded(BoundedWeights),
-}
-
-/// Decision of a hypothesis on one example.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Decision {
-    /// The number that decides the prediction.
-    pub score: Score,
-    /// The prediction. Positive iff the score is at least the threshold of the hypothesis, which is 0 for
-    /// most kinds.
-    pub is_positive: bool,
-}
-
-/// The number that decides a prediction.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Score {
-    /// Exact.
-    Integer(i64),
-    /// Exact, and larger than 64 bits.
-    Large(BigInt),
-    /// Exact, in lowest terms with a denominator above 1.
-    Fraction {
-        numerator: BigInt,
-        denominator: BigUint,
-    },
-    /// Score of weights that are real by definition.
-    Real(f64),
-}
-
-impl From<BigInt> for Score {
-    fn from(score: BigInt) -> Self {
-        match i64::try_from(&score) {
-            Ok(small) => Self::Integer(small),
-            Err(_) => Self::Large(score),
-        }
-    }
-}
-
-impl From<i64> for Decision {
-    fn from(score: i64) -> Self {
-        Self {
-            score: Score::Integer(score),
-            is_positive: score >= 0,
-        }
-    }
-}
-
-impl From<f64> for Decision {
-    fn from(score: f64) -> Self {
-        Self {
-            score: Score::Real(score),
-            is_positive: score >= 0.0,
-        }
-    }
 }
 
 impl Hypothesis {
@@ -138,6 +84,15 @@ impl Hypothesis {
         }
     }
 
+    /// Whether the hypothesis reads sparse rows. `is_zero` says that a feature that is not active counts as 0 if it is
+    /// read as a number.
+    pub fn takes_sparse(&self, is_zero: bool) -> bool {
+        match self {
+            Self::Linear(weights) => !weights.takes_real() || is_zero,
+            _ => false,
+        }
+    }
+
     /// Checks that all examples can be decided in bounded time. The number of features must match. The inner
     /// error states which limit the examples exceed.
     ///
@@ -145,7 +100,7 @@ impl Hypothesis {
     /// Returns the interrupt if the examples cannot be read.
     pub fn check_examples(&self, examples: &dyn Examples) -> Result<Result<(), String>, Interrupt> {
         match self {
-            Self::KernelWinnow(weights) => kernel_winnow::check_examples(weights, examples),
+            Self::KernelWinnow(weights) => active_counts::check_examples(weights, examples),
             _ => Ok(Ok(())),
         }
     }
@@ -209,15 +164,4 @@ impl Hypothesis {
             Self::Bounded(weights) => weights.mistakes(block),
         }
     }
-}
-
-/// Returns the limit and the tie mask that decide when binary weights make a mistake on a half-space example.
-/// Row `r` is a mistake iff its Hamming distance to the weights plus bit `r` of the tie mask exceeds the
-/// limit.
-///
-/// <w, u> = n - 2 d, so a positive example is a mistake iff 2 d > n. A reflected negative example is a
-/// mistake also at 2 d = n, which is possible only for even n.
-pub fn half_space_limits(n: usize, reflected: u64) -> (u32, u64) {
-    let ties = if n.is_multiple_of(2) { reflected } else { 0 };
-    ((n / 2) as u32, ties)
 }

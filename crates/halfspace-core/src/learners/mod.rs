@@ -13,6 +13,7 @@
 
 pub mod arithmetic;
 pub mod catalogue;
+pub mod decision;
 pub mod drift;
 pub mod engine;
 pub mod hypothesis;

@@ -3,9 +3,10 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
+use crate::learners::decision::Decision;
 use crate::learners::engine::helpers::{self, PIECE_WORDS_MAX};
 use crate::learners::engine::run::{Interrupt, StopFlag};
-use crate::learners::hypothesis::{Decision, Hypothesis};
+use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::batch::{Batch, is_worth_copying};
 use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
 use crate::learners::sample::data::Data;
@@ -110,7 +111,11 @@ pub fn decide_each(
 ) -> Result<(), Interrupt> {
     let shape = examples.shape();
     assert_eq!(hypothesis.n(), shape.n);
-    let mut stream = Presented::new(examples, Presentation::Labelled);
+    let presentation = match hypothesis.takes_sparse(shape.is_real || zero == 0.0) {
+        true => Presentation::LabelledSparse,
+        false => Presentation::Labelled,
+    };
+    let mut stream = Presented::new(examples, presentation);
     let count = shape.examples as u64;
     if let Some(parts) = Parts::of(&stream, hypothesis, count, stop) {
         decide_in_parts(hypothesis, &parts, zero, stop, see);

@@ -12,7 +12,7 @@ use crate::learners::linear::linear_weights::{
     IntegerWeights, LinearScore, LinearScratch, LinearWeights, RealWeights,
 };
 use crate::learners::sample::block::Block;
-use crate::learners::sample::data::Features;
+use crate::learners::sample::data::DenseFeatures;
 use crate::learners::sample::source::{Presentation, Presented, Stream};
 
 use super::alternative::{Convention, Multiplier};
@@ -80,12 +80,12 @@ pub fn attempt(
 
 fn first_weights(examples: &SignedExamples<'_>) -> LinearWeights {
     let n = examples.data().n();
-    match examples.data().features() {
-        Features::Boolean(_) => {
+    match examples.features() {
+        DenseFeatures::Boolean(_) => {
             let bias = examples.has_bias().then_some(0);
             LinearWeights::Integer(IntegerWeights::new(examples.reading(), vec![0; n], bias))
         }
-        Features::Real(_) => {
+        DenseFeatures::Real(_) => {
             let bias = examples.has_bias().then_some(0.0);
             LinearWeights::Real(RealWeights::new(None, vec![0.0; n], bias))
         }

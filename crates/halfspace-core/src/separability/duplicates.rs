@@ -10,7 +10,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::linear::linear_weights::Reading;
-use crate::learners::sample::data::Features;
+use crate::learners::sample::data::DenseFeatures;
 
 use super::alternative::{Convention, Multiplier, units};
 use super::examples::{SignedExamples, look};
@@ -72,12 +72,12 @@ fn strict_zero(
     }
     for index in 0..examples.count() {
         look(run)?;
-        let is_zero = match examples.data().features() {
-            Features::Boolean(matrix) => {
+        let is_zero = match examples.features() {
+            DenseFeatures::Boolean(matrix) => {
                 let is_unsigned = examples.reading() == Reading::Unsigned;
                 is_unsigned && matrix.row(index).words().iter().all(|&word| word == 0)
             }
-            Features::Real(matrix) => matrix.row(index).iter().all(|&value| value == 0.0),
+            DenseFeatures::Real(matrix) => matrix.row(index).iter().all(|&value| value == 0.0),
         };
         if is_zero && convention.is_strict_on(examples.is_negative(index)) {
             return Ok(Some(index));
@@ -108,18 +108,18 @@ fn opposite_pair(
 }
 
 fn are_equal(examples: &SignedExamples<'_>, one: usize, other: usize) -> bool {
-    match examples.data().features() {
-        Features::Boolean(matrix) => matrix.row(one) == matrix.row(other),
-        Features::Real(matrix) => matrix.row(one) == matrix.row(other),
+    match examples.features() {
+        DenseFeatures::Boolean(matrix) => matrix.row(one) == matrix.row(other),
+        DenseFeatures::Real(matrix) => matrix.row(one) == matrix.row(other),
     }
 }
 
 fn hash(examples: &SignedExamples<'_>, index: usize) -> u64 {
     // The keys of this hasher are fixed, so the same data yield the same pair.
     let mut hasher = DefaultHasher::new();
-    match examples.data().features() {
-        Features::Boolean(matrix) => matrix.row(index).words().hash(&mut hasher),
-        Features::Real(matrix) => {
+    match examples.features() {
+        DenseFeatures::Boolean(matrix) => matrix.row(index).words().hash(&mut hasher),
+        DenseFeatures::Real(matrix) => {
             // Adding 0 turns -0 into 0, because the two are equal.
             let bits = matrix
                 .row(index)

@@ -8,13 +8,15 @@ use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::Zero;
 
 use crate::bits::words_for;
+use crate::learners::arithmetic::unit::INTEGER_WEIGHT_MAX;
 use crate::learners::engine::run::{Interrupt, Run};
-use crate::learners::linear::linear_weights::{INTEGER_WEIGHT_MAX, IntegerWeights, Reading};
-use crate::learners::sample::data::{Data, Features, Labels};
+use crate::learners::linear::linear_weights::{IntegerWeights, Reading};
+use crate::learners::sample::data::{Data, DenseFeatures, Labels};
 
 /// A sample as vectors a = y (x, 1) or a = y x.
 pub struct SignedExamples<'a> {
     data: &'a Data,
+    features: DenseFeatures<'a>,
     reading: Reading,
     has_bias: bool,
     /// Every coordinate times 2^shift is an integer.
@@ -43,7 +45,8 @@ impl<'a> SignedExamples<'a> {
         run: &Run,
     ) -> Result<Self, Interrupt> {
         let mut lowest = 0;
-        if let Features::Real(matrix) = data.features() {
+        let features = data.features().packed();
+        if let DenseFeatures::Real(matrix) = &features {
             for row in 0..matrix.rows() {
                 look(run)?;
                 let exponents = matrix.row(row).iter().filter(|value| **value != 0.0);
@@ -52,6 +55,7 @@ impl<'a> SignedExamples<'a> {
         }
         Ok(Self {
             data,
+            features,
             reading,
             has_bias,
             shift: lowest.unsigned_abs(),
@@ -61,6 +65,11 @@ impl<'a> SignedExamples<'a> {
     /// Returns the sample.
     pub fn data(&self) -> &'a Data {
         self.data
+    }
+
+    /// Returns the features of the sample.
+    pub fn features(&self) -> &DenseFeatures<'a> {
+        &self.features
     }
 
     /// Returns whether the last coordinate is the bias.
@@ -96,12 +105,12 @@ impl<'a> SignedExamples<'a> {
     /// Replaces the contents of `out` by the unscaled vector of example `index`.
     pub fn values(&self, index: usize, out: &mut Vec<f64>) {
         out.clear();
-        match self.data.features() {
-            Features::Boolean(matrix) => {
+        match &self.features {
+            DenseFeatures::Boolean(matrix) => {
                 let row = matrix.row(index);
                 out.extend((0..row.n()).map(|j| self.reading.value(row.get(j))));
             }
-            Features::Real(matrix) => out.extend_from_slice(matrix.row(index)),
+            DenseFeatures::Real(matrix) => out.extend_from_slice(matrix.row(index)),
         }
         if self.has_bias {
             out.push(1.0);
@@ -114,8 +123,8 @@ impl<'a> SignedExamples<'a> {
     /// Returns the exact vector of example `index` times 2^shift.
     pub fn column(&self, index: usize) -> IntegerExample {
         let is_negative = self.is_negative(index);
-        match self.data.features() {
-            Features::Boolean(matrix) => {
+        match &self.features {
+            DenseFeatures::Boolean(matrix) => {
                 let row = matrix.row(index);
                 let (mut ones, mut others): (Vec<u32>, Vec<u32>) =
                     (0..row.n() as u32).partition(|&j| row.get(j as usize));
@@ -131,7 +140,7 @@ impl<'a> SignedExamples<'a> {
                 };
                 IntegerExample::Signs { plus, minus }
             }
-            Features::Real(matrix) => {
+            DenseFeatures::Real(matrix) => {
                 let bias = self.has_bias.then_some(&1.0);
                 let values = matrix.row(index).iter().chain(bias);
                 let sign = if is_negative { -1.0 } else { 1.0 };
@@ -179,8 +188,8 @@ impl<'a> SignedExamples<'a> {
     fn machine_weights(
         &self,
         weights: &[BigInt],
-    ) -> Option<(&'a crate::bits::BitMatrix, IntegerWeights)> {
-        let Features::Boolean(matrix) = self.data.features() else {
+    ) -> Option<(&crate::bits::BitMatrix, IntegerWeights)> {
+        let DenseFeatures::Boolean(matrix) = &self.features else {
             return None;
         };
         let fits = |w: &BigInt| {

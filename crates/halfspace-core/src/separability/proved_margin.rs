@@ -5,7 +5,7 @@ use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::{One, ToPrimitive};
 
 use crate::learners::engine::run::{Interrupt, Run};
-use crate::learners::sample::data::Features;
+use crate::learners::sample::data::DenseFeatures;
 
 use super::alternative::least_products;
 use super::examples::{SignedExamples, whole, whole_shift};
@@ -142,7 +142,7 @@ pub fn proved(
     most: usize,
     run: &Run,
 ) -> Result<Option<Proved>, Interrupt> {
-    let is_real = matches!(examples.data().features(), Features::Real(_));
+    let is_real = matches!(examples.features(), DenseFeatures::Real(_));
     if is_real && norm == Norm::WithoutBias {
         centre_bias(examples, &mut values, run)?;
     }
@@ -211,9 +211,9 @@ fn fractions(examples: &SignedExamples<'_>, values: &[f64]) -> Option<(Vec<f64>,
     if largest == 0.0 || !largest.is_finite() {
         return None;
     }
-    let weights: Vec<f64> = match examples.data().features() {
-        Features::Real(_) => values.to_vec(),
-        Features::Boolean(_) => {
+    let weights: Vec<f64> = match examples.features() {
+        DenseFeatures::Real(_) => values.to_vec(),
+        DenseFeatures::Boolean(_) => {
             let step = libm::exp2(libm::ceil(libm::log2(largest)) - f64::from(WEIGHT_BITS));
             values
                 .iter()

@@ -4,7 +4,7 @@
 //! in magnitude. If the norm excludes the bias, the values are also centred at 0. Proofs do not depend on
 //! these units, because all proofs use the sample itself.
 
-use crate::learners::sample::data::Features;
+use crate::learners::sample::data::DenseFeatures;
 
 use super::examples::SignedExamples;
 use super::interior_point::Constraint;
@@ -21,7 +21,7 @@ pub struct SolverUnits {
 impl SolverUnits {
     /// Chooses the units for the working examples. Boolean examples keep their units.
     pub fn new(examples: &SignedExamples<'_>, working: &[usize], norm: Norm) -> Self {
-        let Features::Real(matrix) = examples.data().features() else {
+        let DenseFeatures::Real(matrix) = examples.features() else {
             return Self {
                 centre: Vec::new(),
                 exponent: 0,

@@ -12,8 +12,8 @@
 
 use crate::bits::BitVector;
 use crate::learners::engine::run::{Interrupt, Run};
-use crate::learners::hypothesis::half_space_limits;
-use crate::learners::sample::data::{Data, Features, Labels};
+use crate::learners::sample::block::half_space_limits;
+use crate::learners::sample::data::{Data, DenseFeatures, Labels};
 use crate::learners::sample::examples::{Examples, LabelKind};
 
 use super::box_certificate::{self, Exclusion, exclude_binary_weights};
@@ -141,7 +141,7 @@ struct CodedExample {
 
 /// Returns the distinct constraints of a sample.
 fn constraints(data: &Data, run: &Run) -> Result<Vec<CodedExample>, Interrupt> {
-    let Features::Boolean(matrix) = data.features() else {
+    let DenseFeatures::Boolean(matrix) = data.features().packed() else {
         unreachable!("a checked sample is Boolean")
     };
     let n = data.n();

@@ -58,6 +58,14 @@ impl ParsedRows {
         let passed = self.for_each_part(|part| {
             let seen = match part {
                 RowsPart::Row(values, label) => see(values, label),
+                RowsPart::Sparse(block, labels) => (0..block.rows()).try_for_each(|row| {
+                    values.clear();
+                    values.resize(n, if block.is_real() { 0.0 } else { low });
+                    for (id, value) in block.row(row).entries() {
+                        values[id] = value;
+                    }
+                    see(&values, labels.map(|labels| labels >> row & 1 == 1))
+                }),
                 RowsPart::Block(block, labels) => (0..block.rows()).try_for_each(|row| {
                     values.clear();
                     values.extend((0..n).map(|at| {

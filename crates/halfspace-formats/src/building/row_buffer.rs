@@ -216,6 +216,7 @@ impl RowBuffer {
             },
             n,
             rows,
+            entries: None,
         }
     }
 

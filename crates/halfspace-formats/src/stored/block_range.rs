@@ -141,10 +141,11 @@ impl RowRange {
 
 #[cfg(test)]
 mod tests {
-    use halfspace_core::bits::BitMatrix;
+    use halfspace_core::bits::{BitMatrix, SparseMatrix, SparseRow};
+    use halfspace_core::learners::sample::data::DenseFeatures;
 
     use super::*;
-    use crate::stored::header::RowsKind;
+    use crate::stored::header::{BlocksHeader, RowsKind};
     use crate::write_blocks;
 
     /// 150 distinct rows: two whole blocks and a part of a block.
@@ -174,6 +175,66 @@ mod tests {
         Data::new(features, labels)
     }
 
+    /// The same sample with sparse rows.
+    fn sparse(data: &Data) -> Data {
+        let (n, is_real) = (data.n(), data.features().is_real());
+        let mut matrix = SparseMatrix::new(n, is_real);
+        for row in 0..data.examples() {
+            let value = |j: usize| match data.features() {
+                Features::Boolean(bits) => f64::from(u8::from(bits.row(row).get(j))),
+                Features::Real(values) => values.row(row)[j],
+                Features::Sparse(_) => unreachable!("dense"),
+            };
+            let active = (0..n)
+                .map(|j| (j as u32, value(j)))
+                .filter(|one| one.1 != 0.0);
+            let (ids, values): (Vec<u32>, Vec<f64>) = active.unzip();
+            matrix.push_row(SparseRow {
+                ids: &ids,
+                values: is_real.then_some(&values),
+            });
+        }
+        Data::new(Features::Sparse(matrix), data.labels().clone())
+    }
+
+    /// The layout of stored data with its index.
+    fn layout(stored: &[u8]) -> Layout {
+        let layout = Layout::read(stored).unwrap();
+        match layout.index_bytes() {
+            None => layout,
+            Some(bytes) => layout
+                .with_index(&stored[stored.len() - bytes as usize..])
+                .unwrap(),
+        }
+    }
+
+    #[test]
+    fn sparse_and_dense_rows_have_one_digest() {
+        for data in samples().into_iter().take(6) {
+            assert_eq!(crate::digest(&sparse(&data)), crate::digest(&data));
+        }
+    }
+
+    #[test]
+    fn sparse_rows_take_few_bytes() {
+        // 60 active features of 50,000, as in texts of 60 words.
+        let mut matrix = SparseMatrix::new(50_000, false);
+        for row in 0..1_000_u32 {
+            let ids: Vec<u32> = (0..60).map(|at| at * 833 + row % 800).collect();
+            matrix.push_row(SparseRow {
+                ids: &ids,
+                values: None,
+            });
+        }
+        let data = Data::new(Features::Sparse(matrix), Labels::Unlabelled);
+        let mut stored = Vec::new();
+        write_blocks(&data, &mut stored).unwrap();
+        assert!(stored.len() < 60_000 * 5 / 2, "{}", stored.len());
+        let most = BlocksHeader::of(&data).stored_bytes().unwrap();
+        assert!(stored.len() as u64 <= most);
+        assert_eq!(crate::read_blocks(stored.as_slice()).unwrap(), data);
+    }
+
     /// One sample for each division into units.
     fn samples() -> Vec<Data> {
         let cases = [
@@ -185,14 +246,17 @@ mod tests {
             (RowsKind::Real, 65, LabelsKind::Unlabelled),
         ];
         let sample = |(kind, n, labels)| sample(kind, n, labels);
-        cases.into_iter().map(sample).collect()
+        let dense: Vec<Data> = cases.into_iter().map(sample).collect();
+        let sparse: Vec<Data> = [0, 1, 5].map(|at| sparse(&dense[at])).into();
+        dense.into_iter().chain(sparse).collect()
     }
 
     /// Rows and labels one by one as text, to compare a part with the whole.
     fn spelled(data: &Data) -> Vec<(String, Option<bool>)> {
-        let row = |row: usize| match data.features() {
-            Features::Boolean(matrix) => matrix.row(row).to_bit_string(),
-            Features::Real(matrix) => format!("{:?}", matrix.row(row)),
+        let packed = data.features().packed();
+        let row = |row: usize| match &packed {
+            DenseFeatures::Boolean(matrix) => matrix.row(row).to_bit_string(),
+            DenseFeatures::Real(matrix) => format!("{:?}", matrix.row(row)),
         };
         let label = |row: usize| match data.labels() {
             Labels::Labelled(bits) => Some(bits.get(row)),
@@ -208,10 +272,10 @@ mod tests {
         for data in samples() {
             let mut stored = Vec::new();
             write_blocks(&data, &mut stored).unwrap();
-            let header = Layout::read(stored.as_slice()).unwrap();
+            let header = layout(&stored);
             let whole = spelled(&data);
             for (first, count) in [(0, 150), (0, 1), (63, 2), (64, 64), (10, 130), (149, 9)] {
-                let range = RowRange::new(header, first, count).unwrap();
+                let range = RowRange::new(header.clone(), first, count).unwrap();
                 let pieces = range.pieces().unwrap();
                 let pieces: Vec<_> = pieces
                     .iter()
@@ -221,8 +285,8 @@ mod tests {
                 assert_eq!(part, whole[first..(first + count).min(150)], "{first}");
                 assert!(range.read(&pieces[1..]).is_err());
             }
-            assert_eq!(RowRange::new(header, 150, 1), None);
-            assert_eq!(RowRange::new(header, 3, 0), None);
+            assert_eq!(RowRange::new(header.clone(), 150, 1), None);
+            assert_eq!(RowRange::new(header.clone(), 3, 0), None);
         }
     }
 
@@ -232,8 +296,8 @@ mod tests {
         for data in samples() {
             let mut stored = Vec::new();
             write_blocks(&data, &mut stored).unwrap();
-            let layout = Layout::read(stored.as_slice()).unwrap();
-            let range = RowRange::new(layout, 70, 3).unwrap();
+            let layout = layout(&stored);
+            let range = RowRange::new(layout.clone(), 70, 3).unwrap();
             for piece in range.pieces().unwrap() {
                 for at in piece {
                     stored[at as usize] ^= 1 << (at % 8);
@@ -257,9 +321,13 @@ mod tests {
         for data in samples() {
             let mut stored = Vec::new();
             write_blocks(&data, &mut stored).unwrap();
-            let layout = Layout::read(stored.as_slice()).unwrap();
+            let layout = layout(&stored);
             let start = layout.block_offset(0).unwrap() as usize;
-            let bytes = layout.block_bytes().unwrap() as usize;
+            let bytes = layout.block_offset(1).unwrap() as usize - start;
+            if layout.block_offset(2).unwrap() as usize != start + 2 * bytes {
+                // Sparse blocks of different sizes.
+                continue;
+            }
             let (one, other) = stored[start..start + 2 * bytes].split_at_mut(bytes);
             one.swap_with_slice(other);
             let found = crate::read_blocks(stored.as_slice());

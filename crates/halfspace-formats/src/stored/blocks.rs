@@ -6,13 +6,13 @@
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
-
-use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
+use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BitVector, SparseMatrix, words_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 
 use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
 use crate::stored::layout::Layout;
 use crate::stored::parts::{RowsPart, for_each_part};
+use crate::stored::sparse_blocks::{self, SparseWords};
 use crate::stored::words::{WordReader, WordWriter};
 
 /// Writes data in the stored form.
@@ -31,6 +31,10 @@ pub(crate) struct BlockWriter<W> {
     words: WordWriter<W>,
     rows_written: usize,
     labels: u64,
+    /// The ends of the sparse blocks so far.
+    ends: Vec<u64>,
+    /// Reused buffer.
+    packed: Vec<u8>,
 }
 
 impl<W: Write> BlockWriter<W> {
@@ -51,6 +55,8 @@ impl<W: Write> BlockWriter<W> {
             words,
             rows_written: 0,
             labels: 0,
+            ends: Vec::new(),
+            packed: Vec::new(),
         })
     }
 
@@ -66,6 +72,16 @@ impl<W: Write> BlockWriter<W> {
                 self.words.write(*labels)?;
                 self.rows_written += rows.rows();
                 self.end_unit(self.layout.unit(block, 0))?;
+            }
+            RowsPart::Sparse(rows, labels) => {
+                let before = self.words.written();
+                sparse_blocks::write(*rows, &mut self.packed, &mut self.words)?;
+                self.words.write(*labels)?;
+                self.rows_written += rows.rows();
+                self.end_unit(self.layout.unit(block, 0))?;
+                let start = self.ends.last().copied();
+                let start = start.unwrap_or(Layout::CHECKED_HEAD_BYTES as u64);
+                self.ends.push(start + self.words.written() - before);
             }
             RowsPart::Row(values, label) => {
                 self.words.write_slice(values, f64::to_bits)?;
@@ -102,7 +118,12 @@ impl<W: Write> BlockWriter<W> {
     ///
     /// # Errors
     /// When the target cannot be written.
-    pub(crate) fn finish(self) -> Result<(), BlocksError> {
+    pub(crate) fn finish(mut self) -> Result<(), BlocksError> {
+        if self.layout.index_bytes().is_some() {
+            self.words.write(std::mem::take(&mut self.ends))?;
+            let blocks = self.layout.header().blocks();
+            self.end_unit(self.layout.unit(blocks, 0))?;
+        }
         self.words.finish()?;
         Ok(())
     }
@@ -118,6 +139,11 @@ pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
     let mut words = WordReader::with_crc(from);
     let rows = 0..layout.header().rows;
     let data = read_rows(&layout, rows, 0, &mut words)?;
+    if layout.index_bytes().is_some() {
+        let blocks = layout.header().blocks();
+        words.read(blocks, &mut Vec::new(), |end| end)?;
+        end_unit(&layout, layout.unit(blocks, 0), &mut words)?;
+    }
     if !words.ends()? {
         return Err(BlocksError::Trailing);
     }
@@ -134,6 +160,7 @@ pub(crate) fn read_rows(
 ) -> Result<Data, BlocksError> {
     let header = layout.header();
     let (bits, reals) = match header.kind {
+        _ if header.entries.is_some() => (0, 0),
         RowsKind::Boolean => (
             words_for(header.n) * capacity.next_multiple_of(BLOCK_ROWS),
             0,
@@ -143,9 +170,18 @@ pub(crate) fn read_rows(
     let mut features: Vec<u64> = Vec::with_capacity(bits);
     let mut values: Vec<f64> = Vec::with_capacity(reals);
     let mut labels = Vec::new();
+    let is_real = header.kind == RowsKind::Real;
+    let mut sparse = header.entries.map(|_| SparseMatrix::new(header.n, is_real));
     for block in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
         let held = layout.rows_of(block);
+        let mut packed = None;
         match header.kind {
+            _ if header.entries.is_some() => {
+                let count = layout.words_of_sparse(block);
+                let read = SparseWords::read(header.kind, held, count, words)?;
+                let read = read.ok_or_else(|| layout.damage_of(layout.unit(block, 0)));
+                packed = Some(read?);
+            }
             RowsKind::Boolean => {
                 let count = words_for(header.n) * BLOCK_ROWS;
                 words.read(count, &mut features, |word| word)?;
@@ -171,8 +207,20 @@ pub(crate) fn read_rows(
         if !layout.is_by_rows() {
             end_unit(layout, layout.unit(block, 0), words)?;
         }
+        if let (Some(packed), Some(sparse)) = (packed, &mut sparse) {
+            packed.unpack(header, held, sparse)?;
+        }
     }
-    data_of(header, rows.len(), features, values, labels)
+    let features = match sparse {
+        Some(sparse) => Features::Sparse(sparse),
+        None => features_of(header, rows.len(), features, values)?,
+    };
+    let labels = match header.labels {
+        LabelsKind::HalfSpace => Labels::HalfSpace,
+        LabelsKind::Labelled => Labels::Labelled(BitVector::from_words(rows.len(), labels)),
+        LabelsKind::Unlabelled => Labels::Unlabelled,
+    };
+    Ok(Data::new(features, labels))
 }
 
 /// Compares the check of the last unit that was read.
@@ -190,28 +238,21 @@ pub(crate) fn end_unit(
     Err(layout.damage_of(unit))
 }
 
-/// Converts whole blocks to data.
-fn data_of(
+/// Converts whole dense blocks to features.
+fn features_of(
     header: &BlocksHeader,
     rows: usize,
     features: Vec<u64>,
     values: Vec<f64>,
-    labels: Vec<u64>,
-) -> Result<Data, BlocksError> {
-    let features = match header.kind {
+) -> Result<Features, BlocksError> {
+    match header.kind {
         RowsKind::Boolean => {
             let matrix = BitMatrix::from_block_words(header.n, rows, features);
-            Features::Boolean(matrix.ok_or(BlocksError::StrayBits)?)
+            Ok(Features::Boolean(matrix.ok_or(BlocksError::StrayBits)?))
         }
         RowsKind::Real if !values.iter().all(|value| value.is_finite()) => {
-            return Err(BlocksError::NotFinite);
+            Err(BlocksError::NotFinite)
         }
-        RowsKind::Real => Features::Real(RealMatrix::from_values(header.n, values)),
-    };
-    let labels = match header.labels {
-        LabelsKind::HalfSpace => Labels::HalfSpace,
-        LabelsKind::Labelled => Labels::Labelled(BitVector::from_words(rows, labels)),
-        LabelsKind::Unlabelled => Labels::Unlabelled,
-    };
-    Ok(Data::new(features, labels))
+        RowsKind::Real => Ok(Features::Real(RealMatrix::from_values(header.n, values))),
+    }
 }

@@ -2,15 +2,14 @@
 //!
 //! The digest is the SHA-256 of these bytes, with all integers little-endian:
 //!
-//! 1. the 16 bytes `halfspace-data-1`;
+//! 1. the 16 bytes `halfspace-data-2`;
 //! 2. one byte for the kind of the rows (0 Boolean, 1 real) and one for the kind of the labels (0 half-space,
 //!    1 labelled, 2 unlabelled), which are the codes of [`crate::stored::blocks`];
 //! 3. n and the number of rows, 8 bytes each;
 //! 4. each row in order and, in labelled data, one byte after each row: 1 for +1, 0 for -1 or 0.
 //!
-//! A Boolean row is `ceil(n / 64)` packed words of 8 bytes. Coordinate `j`, from 0, is bit `j % 64` of word
-//! `j / 64`. Bit 1 is the value 1, and bit 0 is the value 0 or -1. A real row is n doubles as IEEE 754 bits,
-//! with -0.0 as 0.0.
+//! [`crate::stored::canonical`] gives the bytes of a row, which do not depend on its layout. Bit 1 of a Boolean row is the
+//! value 1, and bit 0 is the value 0 or -1.
 
 use std::convert::Infallible;
 use std::panic;
@@ -24,7 +23,7 @@ use halfspace_core::learners::sample::data::Data;
 use crate::stored::header::BlocksHeader;
 use crate::stored::parts::{RowsPart, for_each_part};
 
-const TAG: &[u8; 16] = b"halfspace-data-1";
+const TAG: &[u8; 16] = b"halfspace-data-2";
 
 /// Bytes per update of the hash, since many rows are short.
 const CHUNK_BYTES: usize = 64 * 1024;

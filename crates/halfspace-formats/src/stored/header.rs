@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
+use halfspace_core::learners::sample::examples::Examples;
 
 /// Kind of the features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +25,8 @@ impl RowsKind {
     pub(crate) fn of(features: &Features) -> Self {
         match features {
             Features::Boolean(_) => Self::Boolean,
-            Features::Real(_) => Self::Real,
+            Features::Sparse(matrix) if !matrix.is_real() => Self::Boolean,
+            Features::Real(_) | Features::Sparse(_) => Self::Real,
         }
     }
 
@@ -141,6 +143,8 @@ pub struct BlocksHeader {
     pub n: usize,
     /// Number of rows.
     pub rows: usize,
+    /// Number of active features of all rows, if the rows are sparse.
+    pub entries: Option<usize>,
 }
 
 impl BlocksHeader {
@@ -151,6 +155,7 @@ impl BlocksHeader {
             labels: LabelsKind::of(data.labels()),
             n: data.n(),
             rows: data.examples(),
+            entries: data.shape().entries,
         }
     }
 

@@ -3,8 +3,9 @@
 //! All integers are little-endian. The header has 40 bytes:
 //!
 //! - the magic `halfspac` (8 bytes) and the version (4 bytes);
-//! - the kind of the rows and of the labels (1 byte each), then 2 zero bytes;
-//! - n, the number of rows, and the bytes of a whole block (8 bytes each).
+//! - the kind of the rows and of the labels, and 1 for sparse rows or 0 (1 byte each), then a zero byte;
+//! - n, the number of rows, and the bytes of a whole block or, of sparse rows, the number of active features of all
+//!   rows (8 bytes each).
 //!
 //! A check of 8 bytes follows. Then come blocks of 64 rows. The last block has the remaining rows. A block
 //! contains:
@@ -13,14 +14,16 @@
 //!   as doubles, row by row, without filling;
 //! - in labelled data one word whose bit `r` is the label of the block's row `r`.
 //!
-//! Every block but the last has the same size, so that data larger than memory can be read by position.
+//! Every such block but the last has the same size, so that data larger than memory can be read by position.
+//! [`crate::stored::sparse_blocks`] has the blocks of sparse rows, and the index of their positions.
 //!
 //! A *unit* is the least amount that is read at once. A unit is normally a block. If real rows have at least
-//! 64 features, each row is a unit, and so is the word of labels. A check follows each unit. The check is the CRC-64/NVME of the unit's bytes, combined with the header's check and the unit's number.
-//! The CRC finds every change within 64 consecutive bits. The combination finds a unit that stands in the
-//! place of another unit or in data with another header.
+//! 64 features, each row is a unit, and so is the word of labels. A check follows each unit: the CRC-64/NVME of the
+//! unit's bytes, combined with the header's check and the unit's number. The CRC finds every change within 64
+//! consecutive bits. The combination finds a unit in the place of another unit, or in data with another header.
 
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 use crc_fast::crc64_nvme;
 
@@ -30,6 +33,8 @@ use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
 
 const MAGIC: &[u8; 8] = b"halfspac";
 const VERSION: u32 = 2;
+use crate::stored::sparse_blocks::NUMBER_BYTES_MAX;
+
 const WORD_BYTES: usize = size_of::<u64>();
 /// Words of a check.
 const CHECK_WORDS: usize = 1;
@@ -40,11 +45,13 @@ pub(crate) const HEAD_BYTES: usize = 40;
 const ROW_UNIT_N_MIN: usize = 64;
 
 /// Layout of certain stored data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     header: BlocksHeader,
     /// Check of the header.
     check: u64,
+    /// The index of sparse rows, if it was read: the byte offset of the end of each block.
+    ends: Option<Arc<[u64]>>,
 }
 
 impl Layout {
@@ -56,7 +63,11 @@ impl Layout {
     /// # Errors
     /// When the bytes of a block exceed 64 bits.
     pub fn new(header: BlocksHeader) -> Result<Self, BlocksError> {
-        let mut layout = Self { header, check: 0 };
+        let mut layout = Self {
+            header,
+            check: 0,
+            ends: None,
+        };
         layout.check = crc64_nvme(&layout.head()?);
         Ok(layout)
     }
@@ -68,13 +79,17 @@ impl Layout {
 
     fn head(&self) -> Result<[u8; HEAD_BYTES], BlocksError> {
         let header = &self.header;
-        let block_bytes = self.block_bytes();
-        let block_bytes = block_bytes.ok_or(BlocksError::Header("the size of a block"))?;
+        let last = match header.entries {
+            Some(entries) => Some(entries as u64),
+            None => self.block_bytes(),
+        };
+        let last = last.ok_or(BlocksError::Header("the size of a block"))?;
         let mut head = [0; HEAD_BYTES];
         head[..8].copy_from_slice(MAGIC);
         head[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        head[12..14].copy_from_slice(&[header.kind.code(), header.labels.code()]);
-        let longs = [header.n as u64, header.rows as u64, block_bytes];
+        let is_sparse = u8::from(header.entries.is_some());
+        head[12..15].copy_from_slice(&[header.kind.code(), header.labels.code(), is_sparse]);
+        let longs = [header.n as u64, header.rows as u64, last];
         for (at, long) in longs.into_iter().enumerate() {
             head[16 + 8 * at..24 + 8 * at].copy_from_slice(&long.to_le_bytes());
         }
@@ -112,9 +127,14 @@ impl Layout {
             return Err(BlocksError::Header("its check"));
         }
         let header = header_of(&head)?;
-        let layout = Self { header, check };
+        let layout = Self {
+            header,
+            check,
+            ends: None,
+        };
         let has_places = layout.block_offset(header.blocks()).is_some();
-        if layout.block_bytes() != Some(long(&head, 32)) || !has_places {
+        let is_sparse = header.entries.is_some();
+        if !is_sparse && (layout.block_bytes() != Some(long(&head, 32)) || !has_places) {
             return Err(BlocksError::Header("the size of a block"));
         }
         Ok(layout)
@@ -122,7 +142,8 @@ impl Layout {
 
     /// Whether each real row is a unit, instead of the block.
     pub(crate) fn is_by_rows(&self) -> bool {
-        self.header.kind == RowsKind::Real && self.header.n >= ROW_UNIT_N_MIN
+        let is_dense = self.header.entries.is_none();
+        is_dense && self.header.kind == RowsKind::Real && self.header.n >= ROW_UNIT_N_MIN
     }
 
     fn is_labelled(&self) -> bool {
@@ -134,9 +155,9 @@ impl Layout {
         (self.header.rows - index * BLOCK_ROWS).min(BLOCK_ROWS)
     }
 
-    /// Returns the bytes of every block but the last, or `None` above 64 bits. The last block may be shorter
+    /// Returns the bytes of every dense block but the last, or `None` above 64 bits. The last block may be shorter
     /// if the rows are real.
-    pub fn block_bytes(&self) -> Option<u64> {
+    pub(crate) fn block_bytes(&self) -> Option<u64> {
         self.bytes_of_block(BLOCK_ROWS)
     }
 
@@ -166,21 +187,84 @@ impl Layout {
     /// Bytes of a word of labels that is a unit, with its check.
     pub(crate) const LABELS_BYTES: u64 = ((1 + CHECK_WORDS) * WORD_BYTES) as u64;
 
-    /// Returns the byte offset of block `index`, or `None` above 64 bits.
+    /// Returns the bytes of the index after the last block of sparse rows. Dense rows have none.
+    pub fn index_bytes(&self) -> Option<u64> {
+        let words = self.header.blocks() + CHECK_WORDS;
+        self.header.entries.map(|_| (words * WORD_BYTES) as u64)
+    }
+
+    /// Adds the index of sparse rows, which stands at the end of the stored data.
+    ///
+    /// # Errors
+    /// When the bytes are not the index of these rows.
+    pub fn with_index(mut self, bytes: &[u8]) -> Result<Self, BlocksError> {
+        let words: Vec<u64> = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|it| u64::from_le_bytes(*it))
+            .collect();
+        let unit = self.unit(self.header.blocks(), 0);
+        let Some((&check, ends)) = words.split_last() else {
+            return Err(BlocksError::Truncated);
+        };
+        let crc = crc64_nvme(&bytes[..size_of_val(ends)]);
+        if check != self.check_of(unit, crc) {
+            return Err(self.damage_of(unit));
+        }
+        let is_index = ends.len() == self.header.blocks()
+            && ends.is_sorted_by(|one, other| one < other)
+            && ends[0] > Self::CHECKED_HEAD_BYTES as u64;
+        if !is_index {
+            return Err(BlocksError::Header("the index"));
+        }
+        self.ends = Some(ends.into());
+        Ok(self)
+    }
+
+    /// Returns the number of blocks from block `first` on that have at most this many bytes, and at least 1.
+    pub(crate) fn blocks_within(&self, first: usize, bytes: u64) -> usize {
+        if let Some(ends) = &self.ends {
+            let start = self.block_offset(first).unwrap_or(0);
+            let within = ends[first..].partition_point(|end| end - start <= bytes);
+            return within.max(1);
+        }
+        let blocks = bytes / self.block_bytes().unwrap_or(u64::MAX);
+        usize::try_from(blocks.max(1)).unwrap_or(usize::MAX)
+    }
+
+    /// Returns the number of words of a sparse block before its labels and its check, if the index was read.
+    pub(crate) fn words_of_sparse(&self, index: usize) -> Option<usize> {
+        let bytes = self.block_end(index)? - self.block_offset(index)?;
+        let others = usize::from(self.is_labelled()) + CHECK_WORDS;
+        (bytes as usize / WORD_BYTES).checked_sub(others)
+    }
+
+    /// Returns the byte offset of block `index`, or `None` above 64 bits or if the index was not read.
     pub fn block_offset(&self, index: usize) -> Option<u64> {
+        if self.header.entries.is_some() {
+            return match index.checked_sub(1) {
+                None => Some(Self::CHECKED_HEAD_BYTES as u64),
+                Some(before) => self.ends.as_ref()?.get(before).copied(),
+            };
+        }
         let before = self.block_bytes()?.checked_mul(index as u64)?;
         before.checked_add(Self::CHECKED_HEAD_BYTES as u64)
     }
 
     /// Returns the byte offset of the end of block `index`, or `None` above 64 bits.
     pub(crate) fn block_end(&self, index: usize) -> Option<u64> {
+        if self.header.entries.is_some() {
+            return self.ends.as_ref()?.get(index).copied();
+        }
         let bytes = self.bytes_of_block(self.rows_of(index))?;
         self.block_offset(index)?.checked_add(bytes)
     }
 
-    /// Returns the bytes of the stored data with the header, or `None` above 64 bits.
+    /// Returns the bytes of the stored data with the header, or `None` above 64 bits or if the index was not read.
     pub fn stored_bytes(&self) -> Option<u64> {
-        self.block_end(self.header.blocks() - 1)
+        let blocks = self.block_end(self.header.blocks() - 1)?;
+        blocks.checked_add(self.index_bytes().unwrap_or(0))
     }
 
     /// Returns the number of units in a whole block.
@@ -201,6 +285,12 @@ impl Layout {
     /// Makes the error of a damaged unit.
     pub(crate) fn damage_of(&self, unit: usize) -> BlocksError {
         let (block, place) = (unit / self.units_of_block(), unit % self.units_of_block());
+        if block == self.header.blocks() {
+            // The index tells where all rows are.
+            let offset = self.block_offset(block).unwrap_or(u64::MAX);
+            let rows = 0..self.header.rows;
+            return BlocksError::Check { rows, offset };
+        }
         let (first, held) = (block * BLOCK_ROWS, self.rows_of(block));
         let offset = self.block_offset(block).unwrap_or(u64::MAX);
         if self.is_by_rows() && place < held {
@@ -226,9 +316,22 @@ impl Layout {
 }
 
 impl BlocksHeader {
-    /// Returns the bytes of the stored form, or `None` above 64 bits.
+    /// Returns the bytes of the stored form, or `None` above 64 bits. Sparse rows take at most these bytes.
     pub fn stored_bytes(&self) -> Option<u64> {
-        Layout::new(*self).ok()?.stored_bytes()
+        let Some(entries) = self.entries else {
+            return Layout::new(*self).ok()?.stored_bytes();
+        };
+        let value = if self.kind == RowsKind::Real {
+            WORD_BYTES
+        } else {
+            0
+        };
+        let of_entries = entries.checked_mul(NUMBER_BYTES_MAX + value)?;
+        let of_rows = self.rows.checked_mul(NUMBER_BYTES_MAX)?;
+        // Its head, the fill of the numbers, the labels, the check and the place in the index.
+        let of_blocks = self.blocks().checked_mul(5 * WORD_BYTES)?;
+        let all = of_entries.checked_add(of_rows)?.checked_add(of_blocks)?;
+        (all as u64).checked_add((Layout::CHECKED_HEAD_BYTES + WORD_BYTES) as u64)
     }
 }
 
@@ -251,7 +354,8 @@ fn header_of(head: &[u8; HEAD_BYTES]) -> Result<BlocksHeader, BlocksError> {
         2 => LabelsKind::Unlabelled,
         _ => return Err(BlocksError::Header("the kind of the labels")),
     };
-    if head[14..16] != [0, 0] {
+    let is_sparse = head[14] == 1;
+    if head[14] > 1 || head[15] != 0 {
         return Err(BlocksError::Header("the bytes kept zero"));
     }
     let count = |at, what| match usize::try_from(long(head, at)) {
@@ -263,5 +367,10 @@ fn header_of(head: &[u8; HEAD_BYTES]) -> Result<BlocksHeader, BlocksError> {
         labels,
         n: count(16, "n")?,
         rows: count(24, "the number of rows")?,
+        entries: match (is_sparse, usize::try_from(long(head, 32))) {
+            (false, _) => None,
+            (true, Ok(entries)) => Some(entries),
+            (true, Err(_)) => return Err(BlocksError::Header("the number of active features")),
+        },
     })
 }

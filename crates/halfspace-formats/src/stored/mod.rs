@@ -2,12 +2,14 @@
 
 pub(crate) mod block_range;
 pub(crate) mod blocks;
+pub(crate) mod canonical;
 pub(crate) mod digest;
 pub(crate) mod header;
 pub(crate) mod layout;
 pub(crate) mod overflow;
 pub(crate) mod parts;
 pub(crate) mod read_at;
+pub(crate) mod sparse_blocks;
 pub(crate) mod spool;
 pub(crate) mod stored_examples;
 pub(crate) mod words;

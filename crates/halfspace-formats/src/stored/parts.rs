@@ -2,8 +2,10 @@
 //!
 //! All code that stores or digests rows uses this traversal, for data in memory and for data in a spool.
 
-use halfspace_core::bits::{BLOCK_ROWS, BitBlock};
+use halfspace_core::bits::{BLOCK_ROWS, BitBlock, SparseBlock};
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
+
+use crate::stored::canonical;
 
 /// One part of the rows: a block or a row.
 pub(crate) enum RowsPart<'a> {
@@ -12,6 +14,8 @@ pub(crate) enum RowsPart<'a> {
     Block(BitBlock<'a>, Option<u64>),
     /// One real row, with its label in labelled data.
     Row(&'a [f64], Option<bool>),
+    /// A block of sparse rows, with labels as in a block of Boolean rows.
+    Sparse(SparseBlock<'a>, Option<u64>),
 }
 
 /// Passes all data in memory to `see`.
@@ -36,6 +40,12 @@ pub(crate) fn for_each_part<E>(
                 ))?;
             }
         }
+        Features::Sparse(matrix) => {
+            for index in 0..matrix.rows().div_ceil(BLOCK_ROWS) {
+                let labels = labels.map(|bits| bits.words()[index]);
+                see(RowsPart::Sparse(matrix.block(index), labels))?;
+            }
+        }
         Features::Real(matrix) => {
             for row in 0..matrix.rows() {
                 see(RowsPart::Row(
@@ -52,13 +62,15 @@ impl RowsPart<'_> {
     /// Returns the number of rows with label +1.
     pub(crate) fn positives(&self) -> u64 {
         match self {
-            Self::Block(_, labels) => u64::from(labels.map_or(0, u64::count_ones)),
+            Self::Block(_, labels) | Self::Sparse(_, labels) => {
+                u64::from(labels.map_or(0, u64::count_ones))
+            }
             Self::Row(_, label) => u64::from(*label == Some(true)),
         }
     }
 
-    /// Passes the canonical bytes of each row (see [`mod@super::digest`]) to `see`, in order and with the
-    /// label if there is one. `bytes` is a reused buffer.
+    /// Passes the [`canonical`] bytes of each row to `see`, in order and with the label if there is one. `bytes` is a
+    /// reused buffer.
     pub(crate) fn for_each_row(
         &self,
         bytes: &mut Vec<u8>,
@@ -67,21 +79,20 @@ impl RowsPart<'_> {
         match self {
             Self::Block(block, labels) => {
                 for row in 0..block.rows() {
-                    bytes.clear();
                     let column = block.words().iter().skip(row).step_by(BLOCK_ROWS);
-                    for word in column {
-                        bytes.extend_from_slice(&word.to_le_bytes());
-                    }
+                    canonical::of_words(column.copied(), bytes);
                     see(bytes, labels.map(|labels| labels >> row & 1 == 1));
                 }
             }
             Self::Row(values, label) => {
-                bytes.resize(size_of_val(*values), 0);
-                let (eights, _) = bytes.as_chunks_mut();
-                for (eight, value) in eights.iter_mut().zip(*values) {
-                    *eight = (value + 0.0).to_le_bytes();
-                }
+                canonical::of_values(values, bytes);
                 see(bytes, *label);
+            }
+            Self::Sparse(block, labels) => {
+                for row in 0..block.rows() {
+                    canonical::of_sparse(block.n(), block.row(row), bytes);
+                    see(bytes, labels.map(|labels| labels >> row & 1 == 1));
+                }
             }
         }
     }

@@ -70,9 +70,17 @@ impl StoredExamples {
     ) -> Result<Self, BlocksError> {
         let mut first = [0; Layout::CHECKED_HEAD_BYTES];
         source.read_exact_at(&mut first, 0)?;
-        let layout = Layout::read(&first[..])?;
+        let mut layout = Layout::read(&first[..])?;
+        let bytes = source.bytes().map_err(BlocksError::Io)?;
+        if let Some(length) = layout.index_bytes() {
+            let start = bytes.checked_sub(length).ok_or(BlocksError::Truncated)?;
+            let length = usize::try_from(length).map_err(|_| BlocksError::Truncated)?;
+            let mut index = vec![0; length];
+            source.read_exact_at(&mut index, start)?;
+            layout = layout.with_index(&index)?;
+        }
         let expected = layout.stored_bytes().ok_or(BlocksError::Truncated)?;
-        match source.bytes().map_err(BlocksError::Io)? {
+        match bytes {
             found if found < expected => return Err(BlocksError::Truncated),
             found if found > expected => return Err(BlocksError::Trailing),
             _ => {}
@@ -172,8 +180,9 @@ impl StoredExamples {
                 Ok(data) => digest.add(&data),
                 Err(damage) => damages.push(damage),
             }
-            let bytes = self.layout.block_bytes().unwrap_or(0);
-            see(bytes.saturating_mul(rows.len().div_ceil(BLOCK_ROWS) as u64));
+            let start = self.layout.block_offset(rows.start / BLOCK_ROWS);
+            let end = self.layout.block_end((rows.end - 1) / BLOCK_ROWS);
+            see(end.zip(start).map_or(0, |(end, start)| end - start));
             row = rows.end;
         }
         if damages.is_empty() && with_digest && digest.finish() != self.sha256 {
@@ -184,10 +193,8 @@ impl StoredExamples {
 
     /// Returns the rows of the whole blocks that are read at once, from the block of `row` on.
     fn blocks_from(&self, row: usize) -> Range<usize> {
-        let block_bytes = self.layout.block_bytes().unwrap_or(u64::MAX);
-        let blocks = (self.buffers.window_bytes / block_bytes).max(1);
-        let blocks = usize::try_from(blocks).unwrap_or(usize::MAX);
         let block = row / BLOCK_ROWS;
+        let blocks = self.layout.blocks_within(block, self.buffers.window_bytes);
         let end = block.saturating_add(blocks).saturating_mul(BLOCK_ROWS);
         block * BLOCK_ROWS..end.min(self.header().rows)
     }
@@ -246,7 +253,7 @@ impl StoredExamples {
         let read = if is_whole {
             self.read_blocks(rows)
         } else {
-            let range = RowRange::new(self.layout, rows.start, rows.len());
+            let range = RowRange::new(self.layout.clone(), rows.start, rows.len());
             let range = range.ok_or(BlocksError::Truncated);
             range.and_then(|range| self.read_range(&range))
         };
@@ -288,6 +295,7 @@ impl Examples for StoredExamples {
             n: header.n,
             examples: header.rows,
             is_real: header.kind == RowsKind::Real,
+            entries: header.entries,
             labels: match header.labels {
                 LabelsKind::HalfSpace => LabelKind::HalfSpace,
                 LabelsKind::Labelled => LabelKind::Labelled,

@@ -42,6 +42,8 @@ pub(crate) struct WordWriter<W> {
     crc: Crc,
     /// Bytes of the chunk that the CRC already includes.
     seen: usize,
+    /// Bytes before the chunk.
+    before: u64,
 }
 
 impl<W: Write> WordWriter<W> {
@@ -52,6 +54,7 @@ impl<W: Write> WordWriter<W> {
             filled: 0,
             crc: Crc(None),
             seen: 0,
+            before: 0,
         }
     }
 
@@ -61,6 +64,11 @@ impl<W: Write> WordWriter<W> {
             crc: Crc::wanted(),
             ..Self::new(to)
         }
+    }
+
+    /// Returns the number of bytes so far.
+    pub(crate) fn written(&self) -> u64 {
+        self.before + self.filled as u64
     }
 
     /// Returns the CRC of the words since the last call.
@@ -118,6 +126,7 @@ impl<W: Write> WordWriter<W> {
         if self.filled == CHUNK_BYTES {
             self.crc.add(&self.chunk[self.seen..]);
             self.to.write_all(&self.chunk)?;
+            self.before += CHUNK_BYTES as u64;
             (self.filled, self.seen) = (0, 0);
         } else if self.filled == self.chunk.len() {
             let bytes = (2 * self.filled).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES);

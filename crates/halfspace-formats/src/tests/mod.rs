@@ -19,7 +19,7 @@ mod tables;
 mod tensors;
 mod workbooks;
 
-use halfspace_core::learners::sample::data::{Data, Features, Labels};
+use halfspace_core::learners::sample::data::{Data, DenseFeatures, Features, Labels};
 
 use super::{
     BitOrder, Format, FormatError, FormatErrorKind, Header, LabelsColumn, Options, ParseLimits,
@@ -47,12 +47,12 @@ fn first_label(format: Format, options: &Options) -> Options {
 
 /// Rows as bit strings, or as lists of numbers.
 fn rows(data: &Data) -> Vec<String> {
-    match data.features() {
-        Features::Boolean(matrix) => {
+    match data.features().packed() {
+        DenseFeatures::Boolean(matrix) => {
             let row = |row| matrix.row(row).to_bit_string();
             (0..matrix.rows()).map(row).collect()
         }
-        Features::Real(matrix) => {
+        DenseFeatures::Real(matrix) => {
             let row = |row| format!("{:?}", matrix.row(row));
             (0..matrix.rows()).map(row).collect()
         }

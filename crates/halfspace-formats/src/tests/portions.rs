@@ -210,7 +210,7 @@ fn real_portions_are_real_from_the_start() {
         .iter()
         .flat_map(|portion| match portion.parsed.data.features() {
             Features::Real(matrix) => matrix.values().to_vec(),
-            Features::Boolean(_) => panic!("bits"),
+            Features::Boolean(_) | Features::Sparse(_) => panic!("no dense values"),
         })
         .collect();
     assert_eq!(values, [0.0, 1.0, -1.0, 1.0, 0.5, 0.0]);

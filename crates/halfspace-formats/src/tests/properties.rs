@@ -134,13 +134,13 @@ proptest! {
     ) {
         let options = with_n(rows[0].1.len());
         let expected = parse(Format::Csv, csv(&rows).as_bytes(), &options).expect("CSV").data;
-        match expected.features() {
-            Features::Boolean(matrix) => for (row, (_, values)) in rows.iter().enumerate() {
+        match expected.features().packed() {
+            DenseFeatures::Boolean(matrix) => for (row, (_, values)) in rows.iter().enumerate() {
                 for (index, value) in values.iter().enumerate() {
                     prop_assert_eq!(matrix.row(row).get(index), *value == 1);
                 }
             },
-            Features::Real(matrix) => {
+            DenseFeatures::Real(matrix) => {
                 let values = rows.iter().flat_map(|(_, values)| values);
                 prop_assert!(values.map(|&value| f64::from(value)).eq(matrix.values().iter().copied()));
             }

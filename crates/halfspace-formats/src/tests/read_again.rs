@@ -58,8 +58,8 @@ const CELLS: [&str; 44] = [
 
 /// The values of the rows, and the labels.
 fn values(parsed: &Parsed) -> (Vec<Vec<f64>>, String) {
-    let row = |row: usize| match parsed.data.features() {
-        Features::Boolean(matrix) => {
+    let row = |row: usize| match parsed.data.features().packed() {
+        DenseFeatures::Boolean(matrix) => {
             let bits = matrix.row(row).to_bit_string();
             let bit = |bit| {
                 if bit == '1' {
@@ -70,7 +70,7 @@ fn values(parsed: &Parsed) -> (Vec<Vec<f64>>, String) {
             };
             bits.chars().map(bit).collect()
         }
-        Features::Real(matrix) => matrix.row(row).to_vec(),
+        DenseFeatures::Real(matrix) => matrix.row(row).to_vec(),
     };
     let rows = (0..parsed.data.examples()).map(row).collect();
     (rows, labels(&parsed.data))

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use serde_json::Number;
 
-use halfspace_core::bits::BitVector;
+use halfspace_core::bits::{BitVector, SparseRow, words_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
 /// Format of written examples.
@@ -46,6 +46,7 @@ pub fn write_examples(
         let values = match data.features() {
             Features::Boolean(matrix) => Values::Bits(matrix.row(row), zero_bit_value),
             Features::Real(matrix) => Values::Real(matrix.row(row)),
+            Features::Sparse(matrix) => Values::Sparse(matrix.row(row), matrix.n(), zero_bit_value),
         };
         // Writing to a string does not fail.
         let _ = match format {
@@ -100,6 +101,8 @@ enum Values<'a> {
     /// Bits, and the value that a 0 bit had in the body.
     Bits(BitVector, i8),
     Real(&'a [f64]),
+    /// A sparse row, its number of features, and the value of a 0 bit if the row is Boolean.
+    Sparse(SparseRow<'a>, usize, i8),
 }
 
 impl Values<'_> {
@@ -107,26 +110,42 @@ impl Values<'_> {
         match self {
             Self::Bits(bits, _) => bits.n(),
             Self::Real(values) => values.len(),
+            Self::Sparse(_, n, _) => *n,
         }
     }
 
     /// Writes value `j`, counted from 0.
     fn push(&self, text: &mut String, j: usize) -> std::fmt::Result {
-        match self {
-            Self::Bits(bits, _) if bits.get(j) => text.write_str("1"),
-            Self::Bits(_, zero) => write!(text, "{zero}"),
-            Self::Real(values) => match Number::from_f64(values[j]) {
-                Some(number) => write!(text, "{number}"),
-                // Stored values are finite.
-                None => text.write_str("0"),
+        let value = match self {
+            Self::Bits(bits, _) if bits.get(j) => return text.write_str("1"),
+            Self::Bits(_, zero) => return write!(text, "{zero}"),
+            Self::Real(values) => values[j],
+            Self::Sparse(row, _, zero) => match (row.ids.binary_search(&(j as u32)), row.values) {
+                (Ok(_), None) => return text.write_str("1"),
+                (Err(_), None) => return write!(text, "{zero}"),
+                (Ok(at), Some(values)) => values[at],
+                (Err(_), Some(_)) => 0.0,
             },
+        };
+        match Number::from_f64(value) {
+            Some(number) => write!(text, "{number}"),
+            // Stored values are finite.
+            None => text.write_str("0"),
         }
     }
 
-    fn is_zero(&self, j: usize) -> bool {
+    /// The coordinates whose value is not 0. Takes the time of the active features of a sparse row.
+    fn nonzero(&self) -> Box<dyn Iterator<Item = usize> + '_> {
         match self {
-            Self::Bits(bits, zero) => *zero == 0 && !bits.get(j),
-            Self::Real(values) => values[j] == 0.0,
+            Self::Bits(_, -1) | Self::Sparse(SparseRow { values: None, .. }, _, -1) => {
+                Box::new(0..self.n())
+            }
+            Self::Bits(bits, _) => Box::new((0..bits.n()).filter(|&j| bits.get(j))),
+            Self::Real(values) => Box::new((0..values.len()).filter(|&j| values[j] != 0.0)),
+            Self::Sparse(row, ..) => {
+                let active = row.entries().filter(|(_, value)| *value != 0.0);
+                Box::new(active.map(|(j, _)| j))
+            }
         }
     }
 }
@@ -137,6 +156,12 @@ fn push_object(text: &mut String, values: &Values, label: Label, end: &str) -> s
     text.push_str("{\"x\":");
     match values {
         Values::Bits(bits, 0) => write!(text, "\"{}\"", bits.to_bit_string())?,
+        Values::Sparse(row @ SparseRow { values: None, .. }, n, 0) => {
+            let mut words = vec![0; words_for(*n)];
+            row.pack(&mut words);
+            let bits = BitVector::from_words(*n, words);
+            write!(text, "\"{}\"", bits.to_bit_string())?;
+        }
         values => {
             for j in 0..values.n() {
                 text.push(if j == 0 { '[' } else { ',' });
@@ -171,7 +196,7 @@ fn push_libsvm(text: &mut String, values: &Values, label: Label) -> std::fmt::Re
     if let Some(label) = label {
         write!(text, "{label}")?;
     }
-    for j in (0..values.n()).filter(|&j| !values.is_zero(j)) {
+    for j in values.nonzero() {
         if text.len() > begun {
             text.push(' ');
         }

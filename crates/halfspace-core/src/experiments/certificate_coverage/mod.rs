@@ -17,13 +17,14 @@ use crate::certificates::{self, Claim, binomial, progressive, survival, test_set
 use crate::learners::engine::assume::Assume;
 use crate::learners::engine::entry::{LearnerEntry, Pace};
 use crate::learners::engine::evaluate::evaluate;
+use crate::learners::engine::input::Input;
 use crate::learners::engine::outcome::RunOutcome;
 use crate::learners::engine::random::{Purpose, Seed};
 use crate::learners::engine::run::{Interrupt, Run, RunLimits, StopFlag};
 use crate::learners::engine::run_state::Tested;
 use crate::learners::engine::session::{Session, SessionEnd, SessionPlan};
 use crate::learners::engine::stopping::Sampling;
-use crate::learners::engine::task::{Input, Task};
+use crate::learners::engine::task::Task;
 use crate::learners::engine::train::train;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::source::{Presentation, Presented, Stream};
@@ -33,6 +34,7 @@ use super::error::{
 };
 use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
 use super::{Design, Observation, PointPlan, PointTally, RUNS_MAX};
+pub use population::Distribution;
 use population::{Population, Target};
 
 /// The name in requests.
@@ -89,30 +91,6 @@ impl CoveredClaim {
             Self::Progressive => entry.on_line,
             Self::Compression => entry.is_compressed,
             Self::Unique => distribution == Distribution::Uniform && noise == 0.0,
-        }
-    }
-}
-
-/// The distribution of the examples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", schema(as = CoverageDistribution))]
-pub enum Distribution {
-    /// All examples are equally likely.
-    Uniform,
-    /// Each bit is 1 with probability 0.2.
-    Biased,
-    /// One random example has the probability 0.7 beside a uniform rest.
-    Skewed,
-}
-
-impl Distribution {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Uniform => "uniform",
-            Self::Biased => "biased",
-            Self::Skewed => "skewed",
         }
     }
 }

@@ -9,7 +9,7 @@ use num_bigint::{BigInt, BigUint};
 use num_integer::gcd;
 
 use crate::learners::arithmetic::decimal::Decimal;
-use crate::learners::hypothesis::Score;
+use crate::learners::decision::Score;
 
 /// The largest base.
 pub const BASE_MAX: f64 = 4_294_967_296.0;

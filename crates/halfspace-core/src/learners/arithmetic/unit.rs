@@ -5,7 +5,9 @@
 //! point they would: three times 0.1 is not 0.3 there, and a score of exactly 0 becomes a small number of
 //! either sign.
 
-use crate::learners::linear::linear_weights::INTEGER_WEIGHT_MAX;
+/// The largest magnitude of an integer weight. With n <= 2^20 features every score fits into an i64, and
+/// every JSON reader represents the weight exactly.
+pub const INTEGER_WEIGHT_MAX: i64 = 1 << 40;
 
 /// A positive number, represented by the shortest decimal form of its double.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -46,13 +46,15 @@ use crate::learners::engine::entry::{
 };
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Rule, Update};
+use crate::learners::engine::random::random_vector;
+use crate::learners::engine::rule::{Kind, OnlineRule, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::StopRule;
-use crate::learners::hypothesis::{Hypothesis, half_space_limits};
+use crate::learners::engine::update::Update;
+use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::block::Block;
-use crate::learners::sample::generate::random_vector;
+use crate::learners::sample::block::half_space_limits;
 use crate::learners::sample::source::Presentation;
 
 /// Source of all three variants of Directed Drift.
@@ -167,23 +169,13 @@ struct DirectedDrift {
 }
 
 impl Rule for DirectedDrift {
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
+    }
+
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         self.weights = binary_weights(hypothesis)?;
         Ok(())
-    }
-
-    fn first_mistake(
-        &mut self,
-        block: &Block<'_>,
-        rows: Range<usize>,
-        _: &StopFlag,
-    ) -> Option<usize> {
-        first_half_space_mistake(&self.weights, block, rows)
-    }
-
-    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
-        while !bits::flip_difference(&mut self.weights, block.bits(), row, random.next_u64()) {}
-        Update::Changed
     }
 
     fn hypothesis(&self) -> Hypothesis {
@@ -197,5 +189,21 @@ impl Rule for DirectedDrift {
     fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
         self.weights = read_weights(self.weights.n(), snapshot)?;
         Ok(())
+    }
+}
+
+impl OnlineRule for DirectedDrift {
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
+        first_half_space_mistake(&self.weights, block, rows)
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
+        while !bits::flip_difference(&mut self.weights, block.bits(), row, random.next_u64()) {}
+        Update::Changed
     }
 }

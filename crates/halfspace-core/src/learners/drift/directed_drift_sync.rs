@@ -33,8 +33,8 @@ use crate::learners::drift::directed_drift::{DATA, INITIAL, SOURCE};
 use crate::learners::drift::majority_vote::{BatchDrift, MajorityVote, batch_size};
 use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::Update;
 use crate::learners::engine::stopping::StopRule;
+use crate::learners::engine::update::Update;
 use crate::learners::sample::source::Presentation;
 
 /// Catalogue entry of this learner.

@@ -16,9 +16,10 @@ use crate::learners::drift::directed_drift::{
 use crate::learners::engine::entry::Setup;
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Rule, Update};
+use crate::learners::engine::rule::{BatchRule, Kind, OnlineRule, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::block::Block;
 
@@ -80,32 +81,13 @@ impl BatchDrift {
 }
 
 impl Rule for BatchDrift {
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
+    }
+
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         self.weights = binary_weights(hypothesis)?;
         Ok(())
-    }
-
-    fn first_mistake(
-        &mut self,
-        block: &Block<'_>,
-        rows: Range<usize>,
-        _: &StopFlag,
-    ) -> Option<usize> {
-        first_half_space_mistake(&self.weights, block, rows)
-    }
-
-    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
-        self.ballot.open(block, row);
-        self.flip_when_complete(random)
-    }
-
-    fn batch_remaining(&self) -> u64 {
-        self.ballot.batch_remaining()
-    }
-
-    fn consume(&mut self, block: &Block<'_>, rows: Range<usize>, random: &mut Generator) -> Update {
-        self.ballot.add(block, rows);
-        self.flip_when_complete(random)
     }
 
     fn hypothesis(&self) -> Hypothesis {
@@ -120,6 +102,37 @@ impl Rule for BatchDrift {
     fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
         self.weights = read_weights(self.weights.n(), snapshot)?;
         self.ballot.restore(snapshot)
+    }
+}
+
+impl OnlineRule for BatchDrift {
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
+        first_half_space_mistake(&self.weights, block, rows)
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
+        self.ballot.open(block, row);
+        self.flip_when_complete(random)
+    }
+
+    fn as_batch(&mut self) -> Option<&mut dyn BatchRule> {
+        Some(self)
+    }
+}
+
+impl BatchRule for BatchDrift {
+    fn batch_remaining(&self) -> u64 {
+        self.ballot.batch_remaining()
+    }
+
+    fn consume(&mut self, block: &Block<'_>, rows: Range<usize>, random: &mut Generator) -> Update {
+        self.ballot.add(block, rows);
+        self.flip_when_complete(random)
     }
 }
 

@@ -10,11 +10,14 @@
 //! state belongs to the new pass.
 
 use crate::bits::BitVector;
+use crate::learners::engine::phase::Best;
+use crate::learners::engine::phase::{Phase, Wrong};
+use crate::learners::engine::reason::Reason;
 use crate::learners::engine::run::{Counts, Interrupt};
 use crate::learners::engine::run_state::Tested;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::trace::Trace;
-use crate::learners::engine::train_loop::{Best, Reason, TrainLoop};
+use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::sample::source::Stream;
 
 /// Limits that may end a run whose final state is written for the report. A run that ended by a limit of its
@@ -23,95 +26,6 @@ const LIMITS: [&str; 4] = ["max_passes", "max_mistakes", "max_examples", "max_se
 
 /// Largest state in bytes. A run with a larger state is not checkpointed and restarts from the beginning.
 pub const STATE_BYTES_MAX: usize = 64 << 20;
-
-/// Position of a run in its passes.
-#[derive(Clone, Debug, Default)]
-pub enum Phase {
-    /// Before the first pass or between two passes.
-    #[default]
-    Between,
-    /// In a pass that learns from each example.
-    Learning {
-        /// Counts before this pass.
-        before: Counts,
-        /// Finished rows of the current block.
-        rows: usize,
-    },
-    /// In a pass that evaluates one hypothesis.
-    Evaluating {
-        /// Mistakes of the hypothesis so far.
-        wrong: Wrong,
-        /// Finished rows of the current block.
-        rows: usize,
-    },
-    /// After a pass, during the evaluation of the last hypothesis of that pass. A resumed run repeats this
-    /// evaluation from the first example.
-    Judging,
-    /// After the last pass.
-    Ended(Reason),
-}
-
-impl Phase {
-    /// Number of finished rows of the current block.
-    pub fn rows(&self) -> usize {
-        match self {
-            Self::Learning { rows, .. } | Self::Evaluating { rows, .. } => *rows,
-            Self::Between | Self::Judging | Self::Ended(_) => 0,
-        }
-    }
-
-    /// Records the number of finished rows of the current block.
-    pub fn set_rows(&mut self, done: usize) {
-        if let Self::Learning { rows, .. } | Self::Evaluating { rows, .. } = self {
-            *rows = done;
-        }
-    }
-}
-
-/// The places of a pass on which the hypothesis is wrong. The bits are contiguous for any block sizes.
-#[derive(Clone, Debug, Default)]
-pub struct Wrong {
-    /// One bit per place. A set bit marks a mistake.
-    pub masks: Vec<u64>,
-    /// Number of set bits.
-    pub errors: u64,
-    places: usize,
-}
-
-impl Wrong {
-    /// Appends the mask of the next `rows` places.
-    pub fn push(&mut self, mask: u64, rows: usize) {
-        let bits = u64::BITS as usize;
-        self.errors += u64::from(mask.count_ones());
-        let offset = self.places % bits;
-        match self.masks.last_mut() {
-            Some(last) if offset > 0 => {
-                *last |= mask << offset;
-                if offset + rows > bits {
-                    self.masks.push(mask >> (bits - offset));
-                }
-            }
-            _ => self.masks.push(mask),
-        }
-        self.places += rows;
-    }
-
-    fn write(&self, snapshot: &mut SnapshotWriter) {
-        snapshot.number(self.places as u64);
-        snapshot.numbers(self.masks.iter().copied());
-    }
-
-    fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
-        let places = usize::try_from(snapshot.number()?).map_err(|_| SnapshotError)?;
-        let masks = snapshot.numbers(places.div_ceil(u64::BITS as usize))?;
-        let errors = masks.iter().map(|mask| u64::from(mask.count_ones())).sum();
-        Ok(Self {
-            masks,
-            errors,
-            places,
-        })
-    }
-}
 
 impl TrainLoop<'_> {
     /// Hands over the state if the owner of the run wants a checkpoint now.
@@ -297,22 +211,5 @@ mod tests {
         }
         assert_eq!(reason(9), None);
         assert_eq!(number(Reason::Limit("restarts")), None);
-    }
-
-    #[test]
-    fn places_go_on_whatever_the_sizes_of_the_blocks() {
-        let mut wrong = Wrong::default();
-        for (mask, rows) in [(0b101, 3), (u64::MAX, 64), (0, 1), (0b11, 60)] {
-            wrong.push(mask, rows);
-        }
-        assert_eq!(
-            (wrong.errors, wrong.places, wrong.masks.len()),
-            (68, 128, 2)
-        );
-        let mut snapshot = SnapshotWriter::default();
-        wrong.write(&mut snapshot);
-        let bytes = snapshot.finish();
-        let read = Wrong::read(&mut SnapshotReader::new(&bytes)).expect("what was written");
-        assert_eq!((read.masks, read.errors), (wrong.masks, wrong.errors));
     }
 }

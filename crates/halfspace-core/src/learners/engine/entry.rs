@@ -1,10 +1,10 @@
 //! The description of a learner: what the service knows about it, and how its rule is made.
 
+use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::parameters::{Parameter, ParameterError, Parameters};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::Rule;
 use crate::learners::engine::stopping::StopRule;
-use crate::learners::engine::task::{Input, TaskError};
 use crate::learners::sample::source::Presentation;
 
 /// Description and constructor of one learner.

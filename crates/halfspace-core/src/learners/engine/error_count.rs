@@ -151,6 +151,9 @@ impl ErrorCount<'_> {
             errors: u64::from((mistakes & mask).count_ones()),
             examples: rows as u64,
         };
+        if let (Some(ones), BlockFeatures::Sparse(sparse)) = (&mut counted.ones, block.features) {
+            *ones = (0..rows).map(|row| sparse.row(row).ids.len() as u64).sum();
+        }
         if let (Some(ones), BlockFeatures::Boolean(bits)) = (&mut counted.ones, block.features) {
             let columns = bits.words().chunks(BLOCK_ROWS);
             let words = columns.flat_map(|column| &column[..rows]);

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use std::ops::ControlFlow;
 
+use crate::learners::decision::Decision;
 use crate::learners::engine::run::{Counts, Interrupt, Run};
-use crate::learners::hypothesis::{Decision, Hypothesis};
+use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predict::decide_each;
 use crate::learners::sample::examples::{Examples, LabelKind};
 

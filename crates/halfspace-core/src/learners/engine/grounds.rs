@@ -5,12 +5,14 @@
 use crate::bits::BitVector;
 use crate::learners::engine::error_count::errors_among;
 use crate::learners::engine::holdout::HoldoutPart;
+use crate::learners::engine::input::Input;
 use crate::learners::engine::outcome::{Compressed, Grounds, Training};
+use crate::learners::engine::reason::{MAX_SECONDS, Reason};
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::run_examples::RunExamples;
 use crate::learners::engine::stop_conditions;
-use crate::learners::engine::task::{Input, Task};
-use crate::learners::engine::train_loop::{MAX_SECONDS, Reason, TrainLoop};
+use crate::learners::engine::task::Task;
+use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::hypothesis::Hypothesis;
 
 /// The counts of errors that the report of a run has made.

@@ -92,7 +92,7 @@ impl Holdout {
     pub fn rows(&self, part: HoldoutPart) -> Vec<u32> {
         let mut choice = self.choice();
         let mut rows = Vec::with_capacity(self.count(part) as usize);
-        let examples = u32::try_from(self.examples).expect("a checked task: see `task::check`");
+        let examples = u32::try_from(self.examples).expect("a checked task: see `check::check`");
         rows.extend((0..examples).filter(|_| choice.next() == part));
         rows
     }

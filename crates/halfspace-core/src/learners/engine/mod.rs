@@ -5,6 +5,7 @@
 
 pub mod assume;
 pub mod bound;
+pub mod check;
 pub mod checkpoint;
 pub mod entry;
 mod error_count;
@@ -14,10 +15,13 @@ pub mod evidence;
 pub mod grounds;
 pub mod helpers;
 pub mod holdout;
+pub mod input;
 pub mod outcome;
 pub(crate) mod parameter_kind;
 pub mod parameters;
+pub mod phase;
 pub mod random;
+pub mod reason;
 pub mod recurrences;
 pub(crate) mod report;
 pub mod rule;
@@ -32,3 +36,4 @@ pub mod task;
 pub mod trace;
 pub mod train;
 pub mod train_loop;
+pub mod update;

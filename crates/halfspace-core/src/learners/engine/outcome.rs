@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::bits::BitVector;
 use crate::learners::engine::assume::Assume;
 use crate::learners::engine::bound::Bound;
+use crate::learners::engine::reason::Reason;
 use crate::learners::engine::run::Counts;
 use crate::learners::engine::run_state::Tested;
 use crate::learners::engine::stopping::{Sampling, StopRule};
 use crate::learners::engine::trace::Trace;
-use crate::learners::engine::train_loop::Reason;
 use crate::learners::hypothesis::Hypothesis;
 
 /// The end of a run and the confidence that the run may claim.

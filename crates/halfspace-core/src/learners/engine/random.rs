@@ -5,10 +5,10 @@
 //! 2021). The streams of different purposes have different seeds. Therefore a learner that draws more
 //! numbers does not change the data that it is shown.
 
-use rand::SeedableRng;
+use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::bits::Lanes;
+use crate::bits::{BitVector, Lanes, words_for};
 
 /// The generator of every scalar random choice.
 pub type Generator = Xoshiro256PlusPlus;
@@ -69,6 +69,12 @@ fn mixed(seed: u64, index: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// Draws `n` independent fair bits.
+pub fn random_vector(n: usize, generator: &mut Generator) -> BitVector {
+    let words = (0..words_for(n)).map(|_| generator.next_u64());
+    BitVector::from_words(n, words.collect())
 }
 
 #[cfg(test)]

@@ -4,15 +4,18 @@
 use crate::learners::engine::error_count::{CountedErrors, errors_among};
 use crate::learners::engine::grounds::{Counted, grounds};
 use crate::learners::engine::holdout::HoldoutPart;
+use crate::learners::engine::input::Input;
 use crate::learners::engine::outcome::{BestSeen, Recovery, RunOutcome, Termination, Training};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::Kind;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::run_examples::RunExamples;
 use crate::learners::engine::run_state::RunState;
 use crate::learners::engine::snapshot::SnapshotReader;
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::{StopRule, Watch, confidence_detail};
-use crate::learners::engine::task::{self, Input, Task};
-use crate::learners::engine::train_loop::{Reason, TrainLoop};
+use crate::learners::engine::task::{self, Task};
+use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::hypothesis::Hypothesis;
 
 /// The share of ones below which the report advises against reading a bit as -1 or +1.
@@ -167,9 +170,12 @@ pub(crate) fn short_note(watch: &Watch) -> Option<String> {
 }
 
 /// The note that the run ended inside a batch.
-fn batch_note(train_loop: &TrainLoop<'_>) -> Option<String> {
+fn batch_note(train_loop: &mut TrainLoop<'_>) -> Option<String> {
+    let Kind::Online(rule) = train_loop.rule.kind() else {
+        return None;
+    };
+    let lacking = rule.as_batch()?.batch_remaining();
     let course = &train_loop.course;
-    let lacking = train_loop.rule.batch_remaining();
     (course.is_awaiting && lacking > 0).then(|| {
         let first = match course.counts.updates {
             0 => ", so the hypothesis is the initial hypothesis",

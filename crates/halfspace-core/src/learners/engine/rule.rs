@@ -1,20 +1,25 @@
-//! A learner is a rule: the change that one example makes to a hypothesis.
+//! A learner is a rule: how examples change a hypothesis.
 //!
-//! The train loop ([`crate::learners::engine::train_loop`]) owns passes, order, stopping, tracing, progress and
-//! cancellation. A rule knows nothing about them, so the same rule serves batch jobs and on-line sessions.
+//! Every [`Rule`] has a hypothesis and a state. How it learns is its [`Kind`]: an [`OnlineRule`] learns from one example
+//! at a time, a [`BatchRule`] asks for further examples after a mistake, and a [`SearchRule`] reads the whole sample
+//! under one hypothesis before it makes the next.
+//!
+//! The train loop ([`crate::learners::engine::train_loop`]) owns passes, stopping, tracing, progress and cancellation. A
+//! rule knows nothing about them, so the same rule serves batch jobs and on-line sessions.
 
 use std::ops::Range;
 
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::random::Generator;
+use crate::learners::engine::reason::Reason;
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{SharedSample, Stream};
 
-/// The order in which a rule reads the examples.
+/// The order in which an on-line rule reads the examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The order of the data in every pass.
@@ -24,87 +29,30 @@ pub enum Order {
     /// One example drawn uniformly from all examples that the hypothesis classifies wrongly. Each
     /// evaluation of the whole sample counts as a pass and each drawn example as a mistake.
     RandomMistake,
-    /// The whole sample under one hypothesis, in a fixed order. [`Rule::mistakes`] reads the sample and
-    /// [`Rule::search`] makes the next hypothesis. Each pass with an error counts as a mistake.
-    Search,
 }
 
-/// The effect of a mistake or of a batch on the hypothesis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Update {
-    /// The hypothesis changed.
-    Changed,
-    /// The hypothesis did not change.
-    Unchanged,
-    /// The rule needs more examples first: see [`Rule::batch_remaining`].
-    Awaiting,
-    /// The update cannot be applied. The text names the limit of the rule that was reached.
-    Refused(&'static str),
+/// How a rule learns.
+pub enum Kind<'r> {
+    /// From one example at a time.
+    Online(&'r mut dyn OnlineRule),
+    /// From the whole sample. Each pass with an error counts as a mistake.
+    Search(&'r mut dyn SearchRule),
 }
 
-/// The effect of several examples on a rule: see [`Rule::learn`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Learnt {
-    /// The row after the last example that was read.
-    pub end: usize,
-    /// The mask of the rows that were mistakes.
-    pub mistaken: u64,
-    /// The number of updates that changed the hypothesis.
-    pub changes: u64,
-    /// The effect of the last mistake. [`Update::Unchanged`] if there was none.
-    pub last: Update,
-}
-
-impl Learnt {
-    /// No mistake before row `end`.
-    pub fn nothing(end: usize) -> Self {
-        Self {
-            end,
-            mistaken: 0,
-            changes: 0,
-            last: Update::Unchanged,
+impl Kind<'_> {
+    /// The order of the examples. A search has none: it reads whole passes in the order of the data.
+    pub fn order(&self) -> Option<Order> {
+        match self {
+            Self::Online(rule) => Some(rule.order()),
+            Self::Search(_) => None,
         }
     }
-
-    /// Notes a mistake on row `row` with this effect.
-    pub fn mistake(&mut self, row: usize, update: Update) {
-        self.mistaken |= 1 << row;
-        self.changes += u64::from(update == Update::Changed);
-        self.last = update;
-    }
 }
 
-/// [`Rule::learn`] by its definition.
-pub fn learn_one_by_one<R: Rule + ?Sized>(
-    rule: &mut R,
-    block: &Block<'_>,
-    rows: Range<usize>,
-    mistakes_max: u64,
-    random: &mut Generator,
-) -> Learnt {
-    let stop = StopFlag::default();
-    let mut learnt = Learnt::nothing(rows.end);
-    let mut next = rows.start;
-    for _ in 0..mistakes_max {
-        let Some(row) = rule.first_mistake(block, next..rows.end, &stop) else {
-            return learnt;
-        };
-        next = row + 1;
-        learnt.mistake(row, rule.update(block, row, random));
-        if matches!(learnt.last, Update::Awaiting | Update::Refused(_)) {
-            break;
-        }
-    }
-    learnt.end = next;
-    learnt
-}
-
-/// The change that one example makes to a hypothesis.
+/// A hypothesis that learns.
 pub trait Rule: Send {
-    /// The order in which the rule reads the examples. The train loop asks before each pass.
-    fn order(&self) -> Order {
-        Order::Cyclic
-    }
+    /// How the rule learns now. The train loop asks before each pass, because a rule may go on in another way.
+    fn kind(&mut self) -> Kind<'_>;
 
     /// Replaces the rule's own first hypothesis by `hypothesis`, which has the same number of features.
     /// Called only before the first example.
@@ -113,59 +61,8 @@ pub trait Rule: Send {
     /// The reason why the hypothesis does not fit the rule, with the kind of hypothesis that would fit.
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String>;
 
-    /// The first of `rows` that the present hypothesis classifies wrongly.
-    ///
-    /// The loop shows each example once per pass and in order. A rule may take notes about correctly
-    /// classified examples. The hypothesis of a conservative rule stays the same meanwhile.
-    ///
-    /// If one example can take more than 2^24 words of work, the rule must poll `stop` meanwhile and return
-    /// true from [`Self::may_break_off`]. After the flag is raised, any answer is allowed, because the loop
-    /// checks the flag before it uses the answer.
-    fn first_mistake(
-        &mut self,
-        block: &Block<'_>,
-        rows: Range<usize>,
-        stop: &StopFlag,
-    ) -> Option<usize>;
-
-    /// Whether the rule polls the stop flag that it receives. If so, a look at examples must not change
-    /// anything that [`Self::snapshot`] writes, so that the state after an interrupted look equals the
-    /// state before. The answers of other rules are right at any time.
-    fn may_break_off(&self) -> bool {
-        false
-    }
-
-    /// Learns from row `row`, which the hypothesis classified wrongly.
-    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
-
-    /// Reads `rows` in order and learns from each mistake. The method ends early after `mistakes_max` mistakes,
-    /// which is at least 1. An update of the kind [`Update::Awaiting`] or [`Update::Refused`] also ends
-    /// the method.
-    ///
-    /// The loop calls this method if it has nothing to do between two mistakes. Then one call per block
-    /// takes the place of two calls per mistake. A rule that overrides the method must have the same effect.
-    fn learn(
-        &mut self,
-        block: &Block<'_>,
-        rows: Range<usize>,
-        mistakes_max: u64,
-        random: &mut Generator,
-    ) -> Learnt {
-        learn_one_by_one(self, block, rows, mistakes_max, random)
-    }
-
-    /// The number of further examples that the rule consumes untested before the next test.
-    fn batch_remaining(&self) -> u64 {
-        0
-    }
-
-    /// Consumes `rows`, at most [`Self::batch_remaining`] of them.
-    fn consume(&mut self, _: &Block<'_>, _: Range<usize>, _: &mut Generator) -> Update {
-        unreachable!("a rule that never batch_remaining examples was given some")
-    }
-
-    /// The mask of all rows that the present hypothesis classifies wrongly. Called only for the orders
-    /// [`Order::RandomMistake`] and [`Order::Search`]. For `stop`, see [`Self::first_mistake`].
+    /// The mask of all rows that the present hypothesis classifies wrongly. Called while the whole sample is read under
+    /// one hypothesis. For `stop`, see [`OnlineRule::first_mistake`].
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         self.hypothesis().mistakes(block, stop)
     }
@@ -173,25 +70,7 @@ pub trait Rule: Send {
     /// Receives the number of errors of the present hypothesis after an evaluation of the whole sample.
     fn evaluated(&mut self, _errors: u64) {}
 
-    /// Prepares work on the next examples of a sample with helpers, before a block is read. A rule that reads only bits
-    /// gets no real sample. The hypothesis may change
-    /// before the last of them. Called only for the orders [`Order::Cyclic`] and [`Order::Shuffled`]. For `stop`, see
-    /// [`Self::first_mistake`].
-    fn look_ahead(&mut self, _: &SharedSample<'_>, _: &StopFlag) {}
-
-    /// The masks of [`Self::mistakes`] for the next blocks of a sample, computed by several threads. Empty if the rule
-    /// reads the next block alone. For `stop`, see [`Self::first_mistake`].
-    fn mistakes_ahead(&mut self, _: &SharedSample<'_>, _: &StopFlag) -> Vec<u64> {
-        Vec::new()
-    }
-
-    /// Makes the next hypothesis after a pass with errors. Called only for the order [`Order::Search`].
-    fn search(&mut self, _: &mut Generator) -> Update {
-        unreachable!("a rule that does not search was asked to")
-    }
-
-    /// Called after a pass with mistakes when another pass follows, except for the orders
-    /// [`Order::RandomMistake`] and [`Order::Search`].
+    /// Called after a pass with mistakes when another pass follows, unless the pass was an evaluation.
     fn next_pass(&mut self, _: &mut Generator) {}
 
     /// Called after a pass without a mistake, which ends the run. Returns the reason that the run reports.
@@ -253,4 +132,121 @@ pub trait Rule: Send {
     ) -> Result<Option<Bound>, Interrupt> {
         Ok(None)
     }
+}
+
+impl dyn Rule + '_ {
+    /// The rule, where only an on-line rule can be met.
+    ///
+    /// # Panics
+    /// Panics before a search. Whoever begins a pass or a session has asked for the [`Kind`].
+    pub(crate) fn online(&mut self) -> &mut dyn OnlineRule {
+        match self.kind() {
+            Kind::Online(rule) => rule,
+            Kind::Search(_) => unreachable!("a search reads whole passes"),
+        }
+    }
+}
+
+/// A rule that learns from one example at a time.
+pub trait OnlineRule: Rule {
+    /// The order in which the rule reads the examples. The train loop asks before each pass.
+    fn order(&self) -> Order {
+        Order::Cyclic
+    }
+
+    /// The first of `rows` that the present hypothesis classifies wrongly.
+    ///
+    /// The loop shows each example once per pass and in order. A rule may take notes about correctly
+    /// classified examples. The hypothesis of a conservative rule stays the same meanwhile.
+    ///
+    /// If one example can take more than 2^24 words of work, the rule must poll `stop` meanwhile and return
+    /// true from [`Self::may_break_off`]. After the flag is raised, any answer is allowed, because the loop
+    /// checks the flag before it uses the answer.
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize>;
+
+    /// Whether the rule polls the stop flag that it receives. If so, a look at examples must not change
+    /// anything that [`Self::snapshot`] writes, so that the state after an interrupted look equals the
+    /// state before. The answers of other rules are right at any time.
+    fn may_break_off(&self) -> bool {
+        false
+    }
+
+    /// Learns from row `row`, which the hypothesis classified wrongly.
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
+
+    /// Reads `rows` in order and learns from each mistake. The method ends early after `mistakes_max` mistakes,
+    /// which is at least 1. An update of the kind [`Update::Awaiting`] or [`Update::Refused`] also ends
+    /// the method.
+    ///
+    /// The loop calls this method if it has nothing to do between two mistakes. Then one call per block
+    /// takes the place of two calls per mistake. A rule that overrides the method must have the same effect.
+    fn learn(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        mistakes_max: u64,
+        random: &mut Generator,
+    ) -> Learnt {
+        learn_one_by_one(self, block, rows, mistakes_max, random)
+    }
+
+    /// Prepares work on the next examples of a sample with helpers, before a block is read. A rule that reads only bits
+    /// gets no real sample. The hypothesis may change
+    /// before the last of them. Called only for the orders [`Order::Cyclic`] and [`Order::Shuffled`]. For `stop`, see
+    /// [`Self::first_mistake`].
+    fn look_ahead(&mut self, _: &SharedSample<'_>, _: &StopFlag) {}
+
+    /// The rule, if an update may ask for further examples.
+    fn as_batch(&mut self) -> Option<&mut dyn BatchRule> {
+        None
+    }
+}
+
+/// An on-line rule that learns from a mistake and further examples together: see [`Update::Awaiting`].
+pub trait BatchRule: OnlineRule {
+    /// The number of further examples that the rule consumes untested before the next test.
+    fn batch_remaining(&self) -> u64;
+
+    /// Consumes `rows`, at most [`Self::batch_remaining`] of them.
+    fn consume(&mut self, block: &Block<'_>, rows: Range<usize>, random: &mut Generator) -> Update;
+}
+
+/// A rule that reads the whole sample with [`Rule::mistakes`], then makes the next hypothesis.
+pub trait SearchRule: Rule {
+    /// The masks of [`Rule::mistakes`] for the next blocks of a sample, computed by several threads. Empty if the rule
+    /// reads the next block alone. For `stop`, see [`OnlineRule::first_mistake`].
+    fn mistakes_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) -> Vec<u64>;
+
+    /// Makes the next hypothesis after a pass with errors.
+    fn search(&mut self, random: &mut Generator) -> Update;
+}
+
+/// [`OnlineRule::learn`] by its definition.
+pub fn learn_one_by_one<R: OnlineRule + ?Sized>(
+    rule: &mut R,
+    block: &Block<'_>,
+    rows: Range<usize>,
+    mistakes_max: u64,
+    random: &mut Generator,
+) -> Learnt {
+    let stop = StopFlag::default();
+    let mut learnt = Learnt::nothing(rows.end);
+    let mut next = rows.start;
+    for _ in 0..mistakes_max {
+        let Some(row) = rule.first_mistake(block, next..rows.end, &stop) else {
+            return learnt;
+        };
+        next = row + 1;
+        learnt.mistake(row, rule.update(block, row, random));
+        if matches!(learnt.last, Update::Awaiting | Update::Refused(_)) {
+            break;
+        }
+    }
+    learnt.end = next;
+    learnt
 }

@@ -2,7 +2,8 @@
 
 use crate::bits::BitVector;
 use crate::learners::engine::holdout::{Holdout, HoldoutPart};
-use crate::learners::engine::task::{self, Input, Task};
+use crate::learners::engine::input::Input;
+use crate::learners::engine::task::{self, Task};
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::Examples;
 use crate::learners::sample::generate::{Generated, Plan};
@@ -58,7 +59,7 @@ impl<'a> RunExamples<'a> {
     pub(crate) fn stream(&self, part: HoldoutPart) -> Box<dyn Stream + 'a> {
         match self.source {
             ExampleSource::Generated(plan) => self.drawn(plan, part),
-            ExampleSource::Stored(examples) => Box::new(self.at_rest(examples, part)),
+            ExampleSource::Stored(examples) => self.at_rest(examples, part),
         }
     }
 
@@ -71,12 +72,12 @@ impl<'a> RunExamples<'a> {
         }
     }
 
-    fn at_rest(&self, examples: &'a dyn Examples, part: HoldoutPart) -> Presented<'a> {
+    fn at_rest(&self, examples: &'a dyn Examples, part: HoldoutPart) -> Box<Presented<'a>> {
         let presentation = self.task.entry.presentation;
-        match self.holdout {
+        Box::new(match self.holdout {
             None => Presented::new(examples, presentation),
             Some(holdout) => Presented::of_rows(examples, presentation, holdout.rows(part)),
-        }
+        })
     }
 
     /// The number of examples of a part, of `examples` in total. `None` if there is no such part.
@@ -126,14 +127,14 @@ impl<'a> RunExamples<'a> {
 /// The examples that a learner is shown.
 pub(crate) enum ShownExamples<'a> {
     Drawn(Box<dyn Stream + 'a>),
-    AtRest(Presented<'a>),
+    AtRest(Box<Presented<'a>>),
 }
 
 impl ShownExamples<'_> {
     pub(crate) fn as_stream(&mut self) -> &mut dyn Stream {
         match self {
             Self::Drawn(stream) => &mut **stream,
-            Self::AtRest(sample) => sample,
+            Self::AtRest(sample) => &mut **sample,
         }
     }
 }

@@ -7,12 +7,13 @@
 use std::ops::Range;
 
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Learnt, Rule, Update};
+use crate::learners::engine::reason::{MAX_SECONDS, Reason};
+use crate::learners::engine::rule::{OnlineRule, SearchRule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, RunLimits};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::Watch;
 use crate::learners::engine::trace::{Trace, TracePoint};
-use crate::learners::engine::train_loop::{MAX_SECONDS, Reason};
+use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::sample::block::Block;
 
 /// State of a run beside its rule.
@@ -196,7 +197,7 @@ impl RunState {
     /// unusable afterwards.
     pub fn turn(
         &mut self,
-        rule: &mut dyn Rule,
+        rule: &mut dyn OnlineRule,
         run: &Run,
         block: &Block<'_>,
         rows: Range<usize>,
@@ -204,7 +205,9 @@ impl RunState {
         let first = rows.start;
         let left = rows.len() as u64;
         let readable = self.examples_left().map_or(left, |most| left.min(most));
-        if self.is_awaiting {
+        if self.is_awaiting
+            && let Some(rule) = rule.as_batch()
+        {
             let count = readable.min(rule.batch_remaining()) as usize;
             let update = rule.consume(block, first..first + count, &mut self.random);
             self.counts.examples += count as u64;
@@ -265,7 +268,7 @@ impl RunState {
     /// early. The method requires [`Self::is_unwatched`] and a rule that does not break off.
     pub fn learn(
         &mut self,
-        rule: &mut dyn Rule,
+        rule: &mut dyn OnlineRule,
         block: &Block<'_>,
         rows: Range<usize>,
     ) -> (Learnt, Step) {
@@ -338,7 +341,7 @@ impl RunState {
     ///
     /// # Errors
     /// Returns the end of the run if the rule reached a limit of its own.
-    pub fn mistake(&mut self, rule: &mut dyn Rule, block: &Block<'_>, row: usize) -> Step {
+    pub fn mistake(&mut self, rule: &mut dyn OnlineRule, block: &Block<'_>, row: usize) -> Step {
         self.note_mistake();
         let update = rule.update(block, row, &mut self.random);
         self.count(update)
@@ -348,7 +351,7 @@ impl RunState {
     ///
     /// # Errors
     /// Returns the end of the run if the search reached a limit of its own.
-    pub fn search(&mut self, rule: &mut dyn Rule) -> Step {
+    pub fn search(&mut self, rule: &mut dyn SearchRule) -> Step {
         self.note_mistake();
         let update = rule.search(&mut self.random);
         self.count(update)

@@ -10,6 +10,9 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::learners::engine::assume::Assume;
+use crate::learners::engine::check::check_data;
+use crate::learners::engine::input::{Input, TaskError};
+use crate::learners::engine::reason::Reason;
 use crate::learners::engine::recurrences::Recurrences;
 use crate::learners::engine::report;
 use crate::learners::engine::rule::Rule;
@@ -18,8 +21,7 @@ use crate::learners::engine::run_state::{RunState, Shown, Stop, Tested};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::{Sampling, Watch, confidence_detail};
-use crate::learners::engine::task::{self, Input, Task, TaskError};
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::task::{self, Task};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::data::{Data, Features, Labels};
 use crate::learners::sample::source::{Presented, Stream};
@@ -110,8 +112,8 @@ impl Session {
     /// An error if the learner needs the whole sample, or a stop condition has no meaning for a session.
     pub fn new(plan: SessionPlan) -> Result<Self, TaskError> {
         check(&plan)?;
-        let (rule, random) = built(&plan)?;
-        if !task::takes_stream(&plan.task, rule.order()) {
+        let (mut rule, random) = built(&plan)?;
+        if !task::takes_stream(&plan.task, rule.kind().order()) {
             let detail = "a session learns each example once; use the order cyclic";
             return Err(TaskError::NotOnLine(detail.to_owned()));
         }
@@ -221,7 +223,7 @@ impl Session {
             let mut row = 0;
             while row < block.rows() && self.end.is_none() {
                 let rows = row..block.rows();
-                let turn = self.course.turn(self.rule.as_mut(), run, &block, rows);
+                let turn = self.course.turn(self.rule.online(), run, &block, rows);
                 if run.stop.raised().is_some() {
                     return Err(LearnError::Interrupted);
                 }
@@ -314,7 +316,7 @@ impl Session {
             is_real, plan.real,
             "whoever reads spells Boolean values out"
         );
-        task::check_data(plan.task.entry, input)?;
+        check_data(plan.task.entry, input)?;
         let is_labelled = matches!(data.labels(), Labels::Labelled(_));
         if stop_conditions::check_assume(assume, is_labelled, is_real).is_err() {
             let detail = "the examples have the wrong kind for the session's `assume`: \

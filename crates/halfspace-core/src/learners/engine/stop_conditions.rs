@@ -6,12 +6,13 @@ use std::borrow::Cow;
 use crate::learners::drift::drift_chain;
 use crate::learners::engine::assume::Assume;
 use crate::learners::engine::entry::DefaultStop;
+use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::rule::Order;
 use crate::learners::engine::run::RunLimits;
 use crate::learners::engine::stopping::{
     Sampling, StopRule, Watch, anytime_run_length, smallest_error, too_small_an_error,
 };
-use crate::learners::engine::task::{Input, Task, TaskError, takes_stream, task_order};
+use crate::learners::engine::task::{Task, takes_stream, task_order};
 use crate::learners::sample::examples::LabelKind;
 
 /// The confidence of the rule `pac` if the request states none.
@@ -33,7 +34,7 @@ pub(crate) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         return Ok(());
     }
     let field = "max_examples";
-    if !task_order(task, input).is_some_and(|order| takes_stream(task, order)) {
+    if !task_order(task, input).is_ok_and(|order| takes_stream(task, order)) {
         let detail = format!(
             "{name} in this order needs the whole sample; set a count for the generated data"
         );
@@ -174,7 +175,7 @@ fn check_pac(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         return Ok(());
     }
     let why = match (task_order(task, input), fresh(task, input)) {
-        (Some(Order::RandomMistake | Order::Search), _) => {
+        (Ok(Some(Order::RandomMistake) | None), _) => {
             "this order evaluates the whole sample before each mistake".into()
         }
         (_, Err(why)) => why,

@@ -1,21 +1,17 @@
 //! A training task and its input, with all checks and memory estimates that are possible before the run.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::learners::engine::assume::Assume;
 use crate::learners::engine::entry::{LearnerEntry, Setup};
 use crate::learners::engine::evidence::Evidence;
 use crate::learners::engine::holdout::{HeldOut, Holdout};
-use crate::learners::engine::parameters::{ParameterError, Parameters};
+use crate::learners::engine::input::{Input, TaskError};
+use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::rule::{Order, Rule};
-use crate::learners::engine::run::{Interrupt, RunLimits};
-use crate::learners::engine::stop_conditions;
-use crate::learners::engine::stopping::{Sampling, StopRule};
+use crate::learners::engine::run::RunLimits;
+use crate::learners::engine::stopping::StopRule;
 use crate::learners::hypothesis::Hypothesis;
-use crate::learners::sample::examples::{Examples, LabelKind};
-use crate::learners::sample::generate;
 
 /// The name of the parameter that sets the first hypothesis of a learner.
 const INITIAL: &str = "initial";
@@ -91,224 +87,27 @@ impl Task {
     }
 }
 
-/// The examples of a training.
-#[derive(Clone, Copy, Debug)]
-pub enum Input<'a> {
-    /// A sample. `assume` declares that its examples are fresh and independent.
-    Sample {
-        data: &'a dyn Examples,
-        assume: Option<Assume>,
-    },
-    /// A stream drawn from a plan.
-    Generated(&'a generate::Plan),
-}
-
-impl Input<'_> {
-    /// Features per example.
-    pub fn n(&self) -> usize {
-        match self {
-            Self::Sample { data, .. } => data.shape().n,
-            Self::Generated(plan) => plan.target.n(),
-        }
-    }
-
-    /// The number of examples, if they have an end.
-    pub fn examples(&self) -> Option<u64> {
-        match self {
-            Self::Sample { data, .. } => Some(data.shape().examples as u64),
-            Self::Generated(plan) => plan.count,
-        }
-    }
-
-    /// The declared sampling of a sample, which its examples may refute.
-    pub fn declared_sampling(&self) -> Option<Sampling> {
-        match self {
-            Self::Sample { data, assume } => {
-                let of_boolean = assume.filter(|_| !data.shape().is_real);
-                of_boolean.and_then(Assume::sampling)
-            }
-            Self::Generated(_) => None,
-        }
-    }
-
-    /// The declared or known origin of examples that are independent draws as far as the service knows.
-    ///
-    /// # Errors
-    /// The missing declaration, or the evidence against the declared sampling.
-    pub fn independent(&self, evidence: Option<&Evidence>) -> Result<Assume, Cow<'static, str>> {
-        let Self::Sample { data, assume } = self else {
-            return Ok(Assume::Independent);
-        };
-        let assume = assume.ok_or("the data are not declared fresh and independent (assume)")?;
-        let doubt = match (evidence, self.declared_sampling()) {
-            (Some(evidence), Some(sampling)) => evidence.against(sampling, data.shape().n),
-            _ => None,
-        };
-        doubt.map_or(Ok(assume), |doubt| Err(doubt.into()))
-    }
-}
-
-/// The reason why a task cannot run on its input.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum TaskError {
-    /// The learner does not accept this kind of data.
-    #[error("{0}")]
-    WrongData(String),
-    /// The learner accepts only Boolean examples, and a value is neither 0 nor 1, or neither -1 nor 1.
-    #[error("{learner} accepts Boolean examples only: values all 0/1 or all -1/1")]
-    NotBoolean { learner: &'static str },
-    /// The learner's time on these data would have no reasonable bound.
-    #[error("{0}")]
-    Intractable(String),
-    /// The stop conditions do not fit the learner or the data.
-    #[error("{detail}")]
-    WrongStop { field: &'static str, detail: String },
-    /// The examples cannot be split into the requested parts.
-    #[error("{0}")]
-    Holdout(String),
-    /// The learner cannot learn one example at a time.
-    #[error("{0}")]
-    NotOnLine(String),
-    /// The run cannot start from the given hypothesis.
-    #[error("{0}")]
-    WrongStart(String),
-    /// A parameter does not fit the data.
-    #[error("parameter {}: {}", .0.name, .0.detail)]
-    Parameter(ParameterError),
-    /// The state would exceed the limit in bytes.
-    #[error("the task needs {needed} bytes of state, more than state_bytes_max: {limit}")]
-    TooLarge { needed: u64, limit: u64 },
-    /// The check could not read the examples.
-    #[error("the examples could not be read")]
-    Unread(Interrupt),
-}
-
-impl From<Interrupt> for TaskError {
-    fn from(why: Interrupt) -> Self {
-        Self::Unread(why)
-    }
-}
-
-/// Checks everything that can be known before the run starts.
-///
-/// # Errors
-/// The first condition that does not hold, with a text about the allowed choices.
-pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
-    check_data(task.entry, input)?;
-    stop_conditions::check(task, input)?;
-    check_accepted(task, input, state_bytes_max)
-}
-
-/// Checks a task that was accepted before. The stop conditions are not checked again.
-///
-/// # Errors
-/// As for [`check`].
-pub fn check_accepted(
-    task: &Task,
-    input: Input<'_>,
-    state_bytes_max: u64,
-) -> Result<(), TaskError> {
-    check_data(task.entry, input)?;
-    check_parts(task, input)?;
-    let needed = state_bytes(task, input);
-    if needed > state_bytes_max {
-        let limit = state_bytes_max;
-        return Err(TaskError::TooLarge { needed, limit });
-    }
-    build(task, input)?;
-    // The learner's own check comes last, because it may read all examples.
-    match task.entry.check {
-        Some(check) => check(&task.parameters, input),
-        None => Ok(()),
-    }
-}
-
-/// Checks that both parts of a hold-out have examples and that rows read out of order can be numbered.
-fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
-    if let Some(held_out) = task.holdout {
-        let Some(examples) = input.examples() else {
-            let detail = "a holdout needs limited data; set a count for the generated data";
-            return Err(TaskError::Holdout(detail.to_owned()));
-        };
-        if holdout(task, input).is_none() {
-            return Err(TaskError::Holdout(match held_out {
-                HeldOut::Share(share) => format!(
-                    "the share {share} of {examples} examples, rounded, leaves one part without \
-                     examples"
-                ),
-                HeldOut::Fold { folds, .. } => {
-                    format!("{folds} folds of {examples} examples leave a fold without examples")
-                }
-            }));
-        }
-    }
-    if task.holdout.is_some() || task_order(task, input) == Some(Order::Shuffled) {
-        return check_numbered(input);
-    }
-    Ok(())
-}
-
-/// Checks that every row has a 32-bit number, as rows read out of order need.
-pub(crate) fn check_numbered(input: Input<'_>) -> Result<(), TaskError> {
-    let rows_max = u64::from(u32::MAX);
-    match input {
-        Input::Sample { data, .. } if data.shape().examples as u64 > rows_max => {
-            Err(TaskError::WrongData(format!(
-                "at most {rows_max} examples can be shuffled or held out"
-            )))
-        }
-        Input::Sample { .. } | Input::Generated(_) => Ok(()),
-    }
-}
-
 /// The split of the examples, if some are held out.
 pub(crate) fn holdout(task: &Task, input: Input<'_>) -> Option<Holdout> {
     Holdout::new(task.holdout?, input.examples()?, task.seed)
 }
 
-pub(crate) fn check_data(entry: &LearnerEntry, input: Input<'_>) -> Result<(), TaskError> {
-    let (labelled, real) = match input {
-        Input::Generated(plan) => (plan.sampling == Sampling::Uniform, false),
-        Input::Sample { data, .. } => match data.shape().labels {
-            LabelKind::Unlabelled => {
-                let detail = "a training needs labelled or half-space examples; unlabelled \
-                              examples are only for predictions";
-                return Err(TaskError::WrongData(detail.to_owned()));
-            }
-            labels => (labels == LabelKind::Labelled, data.shape().is_real),
-        },
-    };
-    let name = entry.name;
-    if real && !entry.data.real {
-        return Err(TaskError::NotBoolean { learner: name });
-    }
-    if labelled && !entry.data.labelled {
-        let detail = format!("{name} accepts half-space examples only");
-        return Err(TaskError::WrongData(detail));
-    }
-    if !labelled && !entry.data.half_space {
-        let detail = format!(
-            "{name} needs labelled examples; half-space examples are all positive and cannot be \
-             separated"
-        );
-        return Err(TaskError::WrongData(detail));
-    }
-    Ok(())
-}
-
 /// Whether a rule of this order learns from examples that come only once. The shuffled order qualifies
 /// unless the client asked for an order.
-pub(crate) fn takes_stream(task: &Task, order: Order) -> bool {
+pub(crate) fn takes_stream(task: &Task, order: Option<Order>) -> bool {
     match order {
-        Order::Cyclic => true,
-        Order::Shuffled => !task.parameters.is_given("order"),
-        Order::RandomMistake | Order::Search => false,
+        Some(Order::Cyclic) => true,
+        Some(Order::Shuffled) => !task.parameters.is_given("order"),
+        Some(Order::RandomMistake) | None => false,
     }
 }
 
-/// The order of the task's rule before the first pass, if the rule can be built.
-pub(crate) fn task_order(task: &Task, input: Input<'_>) -> Option<Order> {
-    build(task, input).ok().map(|(rule, _)| rule.order())
+/// The order of the task's rule before the first pass. A search has none.
+///
+/// # Errors
+/// The reason why the rule cannot be built.
+pub(crate) fn task_order(task: &Task, input: Input<'_>) -> Result<Option<Order>, TaskError> {
+    build(task, input).map(|(mut rule, _)| rule.kind().order())
 }
 
 /// The number of examples of a pass, if a mark per example is affordable: at most 2^32 - 1.
@@ -320,8 +119,8 @@ pub(crate) fn numbered_examples(task: &Task, input: Input<'_>) -> Option<u64> {
 /// Estimates the memory in bytes that a run needs beyond its input.
 pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     let n = input.n() as u64;
-    let rule = build(task, input).ok().map(|(rule, _)| rule);
-    let order = rule.as_ref().map(|rule| rule.order());
+    let mut rule = build(task, input).ok().map(|(rule, _)| rule);
+    let order = rule.as_mut().and_then(|rule| rule.kind().order());
     let examples = input.examples().unwrap_or(0);
     let is_drawn = matches!(input, Input::Generated(_));
     let is_drawn_first = is_drawn && order != Some(Order::Cyclic);
@@ -335,7 +134,7 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
         Some(Order::Shuffled) => examples.saturating_mul(4),
         _ if is_parted => examples.saturating_mul(4),
         Some(Order::RandomMistake) => examples / 8,
-        Some(Order::Cyclic | Order::Search) | None => 0,
+        Some(Order::Cyclic) | None => 0,
     };
     let an_example = rule.map_or(0, |rule| rule.bytes_an_example());
     let noted = examples.saturating_mul(an_example);

@@ -2,17 +2,19 @@
 //! outcome.
 
 use crate::bits::BitVector;
+use crate::learners::engine::input::Input;
 use crate::learners::engine::outcome::{Recovery, RunOutcome};
 use crate::learners::engine::random::{Generator, Purpose};
+use crate::learners::engine::reason::Reason;
 use crate::learners::engine::report::{recovery, report};
 use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::engine::run_examples::{RunExamples, ShownExamples};
 use crate::learners::engine::run_state::{RunState, Tested};
 use crate::learners::engine::stop_conditions;
-use crate::learners::engine::task::{self, Input, Task};
+use crate::learners::engine::task::{self, Task};
 use crate::learners::engine::trace::Trace;
-use crate::learners::engine::train_loop::{Reason, TrainLoop};
+use crate::learners::engine::train_loop::TrainLoop;
 use crate::learners::sample::generate::Generated;
 
 /// Runs a checked task to its end.
@@ -22,7 +24,7 @@ use crate::learners::sample::generate::Generated;
 /// examples could not be read to their end. [`Interrupt::Memory`] if the memory grant was too small.
 ///
 /// # Panics
-/// Panics if [`task::check`] would refuse the task.
+/// Panics if [`check`](super::check::check) would refuse the task.
 pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<RunOutcome, Interrupt> {
     train_from(task, input, None, run)
 }
@@ -95,7 +97,7 @@ fn learn<R>(
     finish: impl FnOnce(Reason, &mut TrainLoop<'_>, &RunExamples<'_>) -> Result<R, Interrupt>,
 ) -> Result<R, Interrupt> {
     let (mut rule, random) = task::build(task, input).expect("a checked task");
-    let needs_sample = rule.order() != Order::Cyclic && input.examples().is_some();
+    let needs_sample = rule.kind().order() != Some(Order::Cyclic) && input.examples().is_some();
     let materialised = match input {
         Input::Generated(plan) if needs_sample => {
             Some(Generated::materialise(plan.clone(), task.seed, run))
@@ -124,7 +126,7 @@ fn learn<R>(
     train_loop.keeps_best = keeps_best;
     let reason = match &mut examples {
         ShownExamples::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
-        ShownExamples::AtRest(sample) => train_loop.run_sample(sample)?,
+        ShownExamples::AtRest(sample) => train_loop.run_sample(&mut **sample)?,
     };
     finish(reason, &mut train_loop, &source)
 }
@@ -140,9 +142,9 @@ fn begin<'r>(
     let course = RunState {
         watch: stop_conditions::watch(task, input),
         trace: task.trace.then(Trace::default),
-        tested: match rule.order() {
-            Order::Cyclic | Order::Shuffled => Some(Tested::default()),
-            Order::RandomMistake | Order::Search => None,
+        tested: match rule.kind().order() {
+            Some(Order::Cyclic | Order::Shuffled) => Some(Tested::default()),
+            Some(Order::RandomMistake) | None => None,
         },
         ..RunState::new(stop_conditions::limits(task), random)
     };
@@ -162,10 +164,11 @@ mod tests {
     use crate::learners::engine::assume::Assume;
     use crate::learners::hypothesis::Hypothesis;
 
+    use crate::learners::engine::check::check;
+    use crate::learners::engine::input::TaskError;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::Seed;
     use crate::learners::engine::stopping::{Sampling, StopRule};
-    use crate::learners::engine::task::{TaskError, check};
     use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
     use crate::learners::sample::generate;
     use serde_json::{Map, Value, json};

@@ -2,49 +2,15 @@
 //! [`crate::learners::engine::run_state`] decides the effect of one block of examples on the run.
 
 use crate::bits::{BLOCK_ROWS, BitVector};
-use crate::learners::engine::checkpoint::{Phase, Wrong};
+use crate::learners::engine::phase::{Best, Phase, Wrong};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Order, Rule};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Kind, Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
 use crate::learners::engine::run_state::{RunState, Shown, Step, Stop};
 use crate::learners::engine::snapshot::SnapshotWriter;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Sample, Stream};
-
-/// The reason why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// A confidence rule accepted the hypothesis.
-    Confident,
-    /// A pass without a mistake.
-    Converged,
-    /// A search found a hypothesis and a pass without a mistake confirmed it.
-    Consistent,
-    /// The data ended.
-    Exhausted,
-    /// A limit was reached. The text is the name of the `stop` field or describes a limit of the rule
-    /// itself.
-    Limit(&'static str),
-    /// A client cancelled the run.
-    Cancelled,
-}
-
-/// The limit of seconds as the text of [`Reason::Limit`].
-pub(crate) const MAX_SECONDS: &str = "max_seconds";
-
-impl Reason {
-    /// The name in answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Confident => "confident",
-            Self::Converged => "converged",
-            Self::Consistent => "consistent",
-            Self::Exhausted => "exhausted",
-            Self::Limit(_) => "limit",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
 
 /// A run under way.
 pub struct TrainLoop<'r> {
@@ -67,19 +33,6 @@ pub struct TrainLoop<'r> {
     pub(crate) mistaken: Option<BitVector>,
     /// The mask of the mistakes in the present block.
     wrong: u64,
-}
-
-/// The best hypothesis at the end of a pass so far.
-#[derive(Clone, Debug)]
-pub(crate) struct Best {
-    /// The pass that ended with this hypothesis.
-    pub pass: u64,
-    /// Errors of the hypothesis.
-    pub errors: u64,
-    /// Examples on which the errors were counted.
-    pub examples: u64,
-    /// The state of the rule that has this hypothesis.
-    pub state: Vec<u8>,
 }
 
 /// Bits or values per pass up to which every pass ends with an evaluation of the hypothesis.
@@ -121,7 +74,7 @@ impl<'r> TrainLoop<'r> {
         }
     }
 
-    /// Runs over a stream in the order of the stream.
+    /// Runs an on-line rule over a stream in the order of the stream.
     ///
     /// # Errors
     /// [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the run was
@@ -151,16 +104,15 @@ impl<'r> TrainLoop<'r> {
             return Ok(reason);
         }
         let stop = loop {
-            let step = match self.rule.order() {
-                Order::Cyclic => {
+            let step = match self.rule.kind().order() {
+                Some(Order::Cyclic) => {
                     if let Phase::Between = self.phase {
                         sample.rewind();
                     }
                     self.whole_pass(sample.as_stream())
                 }
-                Order::Shuffled => self.shuffled_pass(sample),
-                Order::RandomMistake => self.evaluate_and_update(sample),
-                Order::Search => self.evaluate_and_search(sample),
+                Some(Order::Shuffled) => self.shuffled_pass(sample),
+                Some(Order::RandomMistake) | None => self.evaluate_and_improve(sample),
             };
             if let Err(stop) = step {
                 break stop.into_reason();
@@ -194,7 +146,7 @@ impl<'r> TrainLoop<'r> {
             self.offer(stream);
             self.phase.set_rows(done);
             if let Some(shared) = stream.shared() {
-                self.rule.look_ahead(&shared, &self.run.stop);
+                self.rule.online().look_ahead(&shared, &self.run.stop);
             }
             let Some(block) = stream.next_block()? else {
                 break;
@@ -317,10 +269,11 @@ impl<'r> TrainLoop<'r> {
         let rows = block.rows();
         let mut row = first;
         self.wrong = 0;
-        let is_quick = block.words_of_work() <= WORDS_BETWEEN_LOOKS && !self.rule.may_break_off();
+        let rule = self.rule.online();
+        let is_quick = block.words_of_work() <= WORDS_BETWEEN_LOOKS && !rule.may_break_off();
         while row < rows {
             if is_quick && self.course.is_unwatched() {
-                let (learnt, step) = self.course.learn(self.rule, block, row..rows);
+                let (learnt, step) = self.course.learn(rule, block, row..rows);
                 row = learnt.end;
                 self.wrong |= learnt.mistaken;
                 self.phase.set_rows(row);
@@ -330,7 +283,7 @@ impl<'r> TrainLoop<'r> {
             if let Some(interrupt) = self.run.stop.raised() {
                 return Err(interrupt.into());
             }
-            let turn = self.course.turn(self.rule, self.run, block, row..rows);
+            let turn = self.course.turn(rule, self.run, block, row..rows);
             row += turn.rows;
             self.phase.set_rows(row);
             if turn.shown == Shown::MistakenLast {
@@ -341,10 +294,17 @@ impl<'r> TrainLoop<'r> {
         Ok(())
     }
 
-    /// One pass in the order [`Order::RandomMistake`]: evaluates the whole sample, then learns from one
-    /// mistake drawn uniformly.
-    fn evaluate_and_update(&mut self, sample: &mut dyn Sample) -> Step {
+    /// One pass under one hypothesis, then the next hypothesis: from a search, or from one mistake drawn uniformly.
+    fn evaluate_and_improve(&mut self, sample: &mut dyn Sample) -> Step {
         let wrong = self.evaluate(sample)?;
+        match self.rule.kind() {
+            Kind::Search(rule) => self.course.search(rule)?,
+            Kind::Online(_) => self.learn_from_one(sample, wrong)?,
+        }
+        self.course.check_limits()
+    }
+
+    fn learn_from_one(&mut self, sample: &mut dyn Sample, wrong: Wrong) -> Step {
         let mut order = self.order.clone();
         let chosen = rand::RngExt::random_range(&mut order, 0..wrong.errors);
         let place = crate::bits::select_bit(&wrong.masks, chosen);
@@ -356,15 +316,7 @@ impl<'r> TrainLoop<'r> {
         }
         let block = read?;
         self.order = order;
-        self.course.mistake(self.rule, &block, 0)?;
-        self.course.check_limits()
-    }
-
-    /// One pass in the order [`Order::Search`]: reads the whole sample, then makes the next hypothesis.
-    fn evaluate_and_search(&mut self, sample: &mut dyn Sample) -> Step {
-        self.evaluate(sample)?;
-        self.course.search(self.rule)?;
-        self.course.check_limits()
+        self.course.mistake(self.rule.online(), &block, 0)
     }
 
     /// One pass or the rest of a resumed pass under one hypothesis. Returns the mistakes, of which there is
@@ -386,7 +338,11 @@ impl<'r> TrainLoop<'r> {
             if first < rows {
                 let mask = self.rule.mistakes(&block, &self.run.stop);
                 let raised = self.run.stop.raised();
-                if raised == Some(Interrupt::Suspended) && self.rule.may_break_off() {
+                let may_break_off = match self.rule.kind() {
+                    Kind::Online(rule) => rule.may_break_off(),
+                    Kind::Search(_) => false,
+                };
+                if raised == Some(Interrupt::Suspended) && may_break_off {
                     return Err(Interrupt::Suspended.into());
                 }
                 if let Phase::Evaluating { wrong, .. } = &mut self.phase {
@@ -407,7 +363,7 @@ impl<'r> TrainLoop<'r> {
             return Err(Stop::End(self.rule.clean_pass()));
         }
         let examples = sample.as_stream().examples().unwrap_or(0);
-        let is_drawn = self.rule.order() == Order::RandomMistake;
+        let is_drawn = self.rule.kind().order() == Some(Order::RandomMistake);
         if is_drawn && self.keeps_best && !self.rule.keeps_best() {
             self.keep_best(self.course.counts.passes, wrong.errors, examples);
         }
@@ -416,11 +372,11 @@ impl<'r> TrainLoop<'r> {
 
     /// Evaluates the next blocks with helpers. Returns false if the next block is to be read alone.
     fn evaluate_ahead(&mut self, sample: &mut dyn Sample) -> Result<bool, Stop> {
-        let Some(shared) = sample.shared() else {
+        let (Some(shared), Kind::Search(rule)) = (sample.shared(), self.rule.kind()) else {
             return Ok(false);
         };
         let left = shared.left();
-        let masks = self.rule.mistakes_ahead(&shared, &self.run.stop);
+        let masks = rule.mistakes_ahead(&shared, &self.run.stop);
         if masks.is_empty() {
             return Ok(false);
         }

@@ -13,8 +13,8 @@ use num_bigint::{BigInt, BigUint};
 use crate::bits::{BLOCK_ROWS, BitMatrix, words_for};
 
 use crate::learners::arithmetic::wide::Wide;
+use crate::learners::decision::{Decision, Score};
 use crate::learners::engine::run::{Interrupt, StopFlag};
-use crate::learners::hypothesis::{Decision, Score};
 use crate::learners::kernel::conjunction_kernel::{Histogram, Kernel};
 use crate::learners::sample::block::Block;
 

@@ -51,10 +51,11 @@ use crate::learners::engine::entry::{
 };
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::kernel::conjunction_kernel::{Conjunctions, Kernel};
 use crate::learners::kernel::kernel_bound;
@@ -157,6 +158,10 @@ impl KernelPerceptron {
 }
 
 impl Rule for KernelPerceptron {
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
+    }
+
     fn grown_bytes(&self, mistakes: u64) -> u64 {
         self.expansion.grown_bytes(mistakes)
     }
@@ -172,37 +177,6 @@ impl Rule for KernelPerceptron {
         self.scores = KernelScores::new(expansion);
         self.expansion = expansion.clone();
         Ok(())
-    }
-
-    fn order(&self) -> Order {
-        self.order
-    }
-
-    fn first_mistake(
-        &mut self,
-        block: &Block<'_>,
-        mut rows: Range<usize>,
-        stop: &StopFlag,
-    ) -> Option<usize> {
-        self.scores
-            .prepare_rows(&self.expansion, block, rows.clone(), stop);
-        rows.find(|&row| stop.raised().is_some() || self.is_mistake(block, row, stop))
-    }
-
-    fn look_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) {
-        self.scores.prepare_ahead(&self.expansion, sample, stop);
-    }
-
-    fn may_break_off(&self) -> bool {
-        true
-    }
-
-    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
-        block.bits().copy_row(row, &mut self.example);
-        match self.expansion.push(&self.example, block.is_positive(row)) {
-            Ok(()) => Update::Changed,
-            Err(limit) => Update::Refused(limit.text()),
-        }
     }
 
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
@@ -264,15 +238,49 @@ impl Rule for KernelPerceptron {
     }
 }
 
+impl OnlineRule for KernelPerceptron {
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        self.scores
+            .prepare_rows(&self.expansion, block, rows.clone(), stop);
+        rows.find(|&row| stop.raised().is_some() || self.is_mistake(block, row, stop))
+    }
+
+    fn look_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) {
+        self.scores.prepare_ahead(&self.expansion, sample, stop);
+    }
+
+    fn may_break_off(&self) -> bool {
+        true
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        block.bits().copy_row(row, &mut self.example);
+        match self.expansion.push(&self.example, block.is_positive(row)) {
+            Ok(()) => Update::Changed,
+            Err(limit) => Update::Refused(limit.text()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector, Kernels, Lanes, SWITCH, use_kernels, words_for};
+    use crate::learners::engine::input::Input;
     use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::{Purpose, Seed};
     use crate::learners::engine::run::RunLimits;
-    use crate::learners::engine::task::{Input, Task};
+    use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
     use crate::learners::sample::block::BlockFeatures;
     use crate::learners::sample::data::{Data, Features, Labels};

@@ -17,7 +17,7 @@
 //!
 //! ```
 //! use halfspace_core::learners::arithmetic::decimal::Decimal;
-//! use halfspace_core::learners::hypothesis::Score;
+//! use halfspace_core::learners::decision::Score;
 //! use halfspace_core::learners::kernel::kernel_winnow_weights::{KernelWinnowWeights, KernelWinnowScratch};
 //! use halfspace_core::learners::arithmetic::power_sum::Base;
 //!
@@ -29,7 +29,7 @@
 //! assert_eq!((decision.score, decision.is_positive), (Score::Integer(6), false));
 //! ```
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use num_bigint::BigUint;
 
@@ -40,27 +40,25 @@ use crate::learners::arithmetic::power_sum::{BASE_MAX, Base};
 use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
 };
+use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Rule, Update};
-use crate::learners::engine::run::{Interrupt, StopFlag};
+use crate::learners::engine::rule::{Kind, OnlineRule, Rule};
+use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::task::{Input, TaskError};
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::kernel::active_counts::{intractable, too_active};
 use crate::learners::kernel::kernel_winnow_weights::{
     ACTIVE_MAX, KernelWinnowScratch, KernelWinnowWeights, SupportFull,
 };
-use crate::learners::sample::block::{Block, BlockFeatures};
-use crate::learners::sample::examples::{Examples, for_each_rows};
+use crate::learners::sample::block::Block;
 use crate::learners::sample::source::Presentation;
 use crate::learners::winnow::check_powers;
 use crate::learners::winnow::winnow_weights::active;
 
 /// The largest number of features for which 2^n has at most [`DIGITS_MAX`] digits.
 const DEFAULT_THETA_N_MAX: usize = 33_219;
-
-/// The largest number of steps for the predictions of one request: about a minute.
-const STEPS_MAX: u64 = 1 << 36;
 
 /// The kind of the hypothesis in model documents.
 pub const KIND: &str = "kernel-winnow";
@@ -141,77 +139,8 @@ fn check_active(parameters: &Parameters, input: Input<'_>) -> Result<(), TaskErr
     })
 }
 
-/// The message about examples whose cubes are too large.
-fn intractable(detail: &str) -> String {
-    format!(
-        "{detail}: by Theorem 5 (Khardon, Roth, Servedio) no algorithm simulates Winnow over all \
-         conjunctions in polynomial time unless #P has polynomial algorithms; an example with a \
-         active features takes about 2^a steps"
-    )
-}
-
-/// A description of the first example with more than `most` active features.
-fn too_active(examples: &dyn Examples, most: u64) -> Result<Option<String>, Interrupt> {
-    let mut found = None;
-    for_each_active_count(examples, |example, count| {
-        if count <= most {
-            return ControlFlow::Continue(());
-        }
-        found = Some(format!(
-            "example {example} (from 0) has {count} active features, more than max_active = {most}"
-        ));
-        ControlFlow::Break(())
-    })?;
-    Ok(found)
-}
-
-/// Shows the number of active features of each Boolean example in order.
-fn for_each_active_count(
-    examples: &dyn Examples,
-    mut see: impl FnMut(usize, u64) -> ControlFlow<()>,
-) -> Result<(), Interrupt> {
-    for_each_rows(examples, |first, rows| {
-        let BlockFeatures::Boolean(block) = rows.features else {
-            return ControlFlow::Break(());
-        };
-        for row in 0..block.rows() {
-            let words = 0..block.words_per_row();
-            let ones = words.map(|word| u64::from(block.word(word, row).count_ones()));
-            see(first + row, ones.sum())?;
-        }
-        ControlFlow::Continue(())
-    })
-}
-
 fn active_max(parameters: &Parameters) -> u64 {
     parameters.count("max_active").unwrap_or(20)
-}
-
-/// Checks that a model can decide these examples within the steps of one request. The inner error names the
-/// example that is too large, or the number of steps of all examples.
-///
-/// # Errors
-/// The interrupt that kept the examples from being read.
-pub fn check_examples(
-    weights: &KernelWinnowWeights,
-    examples: &dyn Examples,
-) -> Result<Result<(), String>, Interrupt> {
-    if let Some(detail) = too_active(examples, weights.active_max())? {
-        return Ok(Err(intractable(&detail)));
-    }
-    let mut steps = 0_u64;
-    for_each_active_count(examples, |_, active| {
-        steps = steps.saturating_add((active + 1) << active);
-        ControlFlow::Continue(())
-    })?;
-    Ok(if steps > STEPS_MAX {
-        let detail = format!(
-            "these examples take {steps} steps, more than {STEPS_MAX}; send fewer examples"
-        );
-        Err(intractable(&detail))
-    } else {
-        Ok(())
-    })
 }
 
 /// The state of Winnow over monomials.
@@ -253,6 +182,10 @@ impl KernelWinnow {
 }
 
 impl Rule for KernelWinnow {
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
+    }
+
     fn grown_bytes(&self, mistakes: u64) -> u64 {
         self.weights.grown_bytes(mistakes)
     }
@@ -268,6 +201,40 @@ impl Rule for KernelWinnow {
         Ok(())
     }
 
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::KernelWinnow(self.weights.without_cancelled())
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.number(self.weights.support().len() as u64);
+        for example in self.weights.support() {
+            snapshot.number(i64::from(example.net).cast_unsigned());
+            snapshot.number(example.active.len() as u64);
+            snapshot.numbers(example.active.iter().map(|&feature| feature.into()));
+        }
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let (base, theta) = (self.weights.base(), self.weights.theta().clone());
+        let (n, most) = (self.weights.n(), self.weights.active_max());
+        let mut weights = KernelWinnowWeights::new(base, theta, n, most);
+        for _ in 0..snapshot.count()? {
+            let net = i32::try_from(snapshot.number()?.cast_signed()).map_err(|_| SnapshotError)?;
+            let count = snapshot.count()?;
+            let features = snapshot.numbers(count)?.into_iter().map(|feature| {
+                let feature = u32::try_from(feature).ok();
+                let feature = feature.filter(|&feature| (feature as usize) < n);
+                feature.ok_or(SnapshotError)
+            });
+            let features = features.collect::<Result<Vec<_>, _>>()?;
+            weights.add(&features, net).map_err(|_| SnapshotError)?;
+        }
+        self.weights = weights;
+        Ok(())
+    }
+}
+
+impl OnlineRule for KernelWinnow {
     fn first_mistake(
         &mut self,
         block: &Block<'_>,
@@ -307,51 +274,20 @@ impl Rule for KernelWinnow {
             }
         }
     }
-
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::KernelWinnow(self.weights.without_cancelled())
-    }
-
-    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
-        snapshot.number(self.weights.support().len() as u64);
-        for example in self.weights.support() {
-            snapshot.number(i64::from(example.net).cast_unsigned());
-            snapshot.number(example.active.len() as u64);
-            snapshot.numbers(example.active.iter().map(|&feature| feature.into()));
-        }
-    }
-
-    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
-        let (base, theta) = (self.weights.base(), self.weights.theta().clone());
-        let (n, most) = (self.weights.n(), self.weights.active_max());
-        let mut weights = KernelWinnowWeights::new(base, theta, n, most);
-        for _ in 0..snapshot.count()? {
-            let net = i32::try_from(snapshot.number()?.cast_signed()).map_err(|_| SnapshotError)?;
-            let count = snapshot.count()?;
-            let features = snapshot.numbers(count)?.into_iter().map(|feature| {
-                let feature = u32::try_from(feature).ok();
-                let feature = feature.filter(|&feature| (feature as usize) < n);
-                feature.ok_or(SnapshotError)
-            });
-            let features = features.collect::<Result<Vec<_>, _>>()?;
-            weights.add(&features, net).map_err(|_| SnapshotError)?;
-        }
-        self.weights = weights;
-        Ok(())
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
+    use crate::learners::engine::check::check;
     use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::random::Seed;
+    use crate::learners::engine::reason::Reason;
     use crate::learners::engine::run::Run;
     use crate::learners::engine::stopping::Sampling;
-    use crate::learners::engine::task::{Task, check};
+    use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
-    use crate::learners::engine::train_loop::Reason;
     use crate::learners::sample::data::{Data, Features, Labels};
     use crate::learners::sample::generate::Plan;
     use serde_json::{Value, json};

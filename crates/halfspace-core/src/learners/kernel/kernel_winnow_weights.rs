@@ -12,8 +12,8 @@ use crate::bits::{BitBlock, BitVector, words_for};
 
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
+use crate::learners::decision::Decision;
 use crate::learners::engine::run::StopFlag;
-use crate::learners::hypothesis::Decision;
 use crate::learners::winnow::winnow_weights::{active, ones};
 
 /// The largest number of active features in an example. The cube of such an example takes 64 MiB. After the
@@ -333,7 +333,7 @@ pub fn active_features(example: &BitVector) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::hypothesis::Score;
+    use crate::learners::decision::Score;
     use num_bigint::BigInt;
     use proptest::prelude::*;
 

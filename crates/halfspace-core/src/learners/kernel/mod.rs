@@ -1,5 +1,6 @@
 //! Kernels over conjunctions: the kernel perceptron and kernel Winnow, with exact integer scores.
 
+pub mod active_counts;
 pub mod conjunction_kernel;
 pub(crate) mod kernel_bound;
 pub mod kernel_expansion;

@@ -5,7 +5,7 @@
 //! every machine computes the same result.
 
 use crate::bits::WORD_BITS;
-use crate::learners::hypothesis::Decision;
+use crate::learners::decision::Decision;
 use crate::learners::sample::block::{Block, BlockFeatures};
 
 /// Weights with their inhibition and threshold. The score of x in [0, 1]^n is
@@ -104,6 +104,10 @@ fn for_each_active(block: &Block<'_>, row: usize, mut visit: impl FnMut(usize, f
             active
                 .filter(|(_, x)| **x != 0.0 && **x != -1.0)
                 .for_each(|(j, &x)| visit(j, x));
+        }
+        BlockFeatures::Sparse(rows) => {
+            let active = rows.row(row).entries().filter(|(_, x)| *x != -1.0);
+            active.for_each(|(j, x)| visit(j, x));
         }
         BlockFeatures::Boolean(bits) => {
             for index in 0..bits.words_per_row() {

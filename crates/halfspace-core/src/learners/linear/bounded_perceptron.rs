@@ -50,15 +50,16 @@ use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
     DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace, Setup,
 };
+use crate::learners::engine::input::{Input, TaskError};
 use crate::learners::engine::parameters::{
     Minimum, Parameter, ParameterError, ParameterKind, Weights,
 };
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Rule, Update};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Kind, OnlineRule, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::task::{Input, TaskError};
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::bounded::BoundedWeights;
 use crate::learners::sample::block::{Block, BlockFeatures};
@@ -228,6 +229,10 @@ impl BoundedPerceptron {
 }
 
 impl Rule for BoundedPerceptron {
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
+    }
+
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         let Hypothesis::Bounded(weights) = hypothesis else {
             return Err("this learner needs a model with bounded weights".into());
@@ -242,28 +247,6 @@ impl Rule for BoundedPerceptron {
         }
         self.weights = weights.clone();
         Ok(())
-    }
-
-    fn first_mistake(
-        &mut self,
-        block: &Block<'_>,
-        mut rows: Range<usize>,
-        _: &StopFlag,
-    ) -> Option<usize> {
-        rows.find(|&row| self.weights.decide(block, row).is_positive != block.is_positive(row))
-    }
-
-    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
-        if self.weights.is_inactive(block, row) {
-            self.met_unlearnable = true;
-            return Update::Unchanged;
-        }
-        let target = if block.is_positive(row) { 1.0 } else { 0.0 };
-        if self.weights.approach(block, row, target, self.eta) {
-            Update::Changed
-        } else {
-            Update::Unchanged
-        }
     }
 
     fn hypothesis(&self) -> Hypothesis {
@@ -313,15 +296,40 @@ impl Rule for BoundedPerceptron {
     }
 }
 
+impl OnlineRule for BoundedPerceptron {
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
+        rows.find(|&row| self.weights.decide(block, row).is_positive != block.is_positive(row))
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        if self.weights.is_inactive(block, row) {
+            self.met_unlearnable = true;
+            return Update::Unchanged;
+        }
+        let target = if block.is_positive(row) { 1.0 } else { 0.0 };
+        if self.weights.approach(block, row, target, self.eta) {
+            Update::Changed
+        } else {
+            Update::Unchanged
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
+    use crate::learners::engine::check::check;
     use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::{Purpose, Seed};
     use crate::learners::engine::run::RunLimits;
-    use crate::learners::engine::task::{Task, check};
+    use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
     use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
     use rand::RngExt;

@@ -37,11 +37,12 @@ use crate::learners::drift::directed_drift::{DATA, binary_weights, first_half_sp
 use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace, Setup};
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::StopRule;
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::hidden_states::HiddenStates;
 use crate::learners::linear::sbpi::{ORDER, order};
@@ -140,30 +141,13 @@ impl ClippedPerceptron {
 }
 
 impl Rule for ClippedPerceptron {
-    fn order(&self) -> Order {
-        self.order
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
     }
 
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         self.states = HiddenStates::of(binary_weights(hypothesis)?);
         Ok(())
-    }
-
-    fn first_mistake(
-        &mut self,
-        block: &Block<'_>,
-        rows: Range<usize>,
-        _: &StopFlag,
-    ) -> Option<usize> {
-        let mistake = first_half_space_mistake(self.states.weights(), block, rows.clone());
-        self.present(mistake.unwrap_or(rows.end) - rows.start);
-        mistake
-    }
-
-    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
-        let update = self.states.follow(block, row);
-        self.present(1);
-        update
     }
 
     fn hypothesis(&self) -> Hypothesis {
@@ -185,6 +169,29 @@ impl Rule for ClippedPerceptron {
         self.resting = snapshot.number()?;
         self.random = snapshot.generator()?;
         Ok(())
+    }
+}
+
+impl OnlineRule for ClippedPerceptron {
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
+        let mistake = first_half_space_mistake(self.states.weights(), block, rows.clone());
+        self.present(mistake.unwrap_or(rows.end) - rows.start);
+        mistake
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        let update = self.states.follow(block, row);
+        self.present(1);
+        update
     }
 }
 

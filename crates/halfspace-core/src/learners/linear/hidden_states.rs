@@ -11,10 +11,10 @@
 use crate::bits::{self, BitVector, WORD_BITS};
 
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::Update;
+use crate::learners::engine::random::random_vector;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::update::Update;
 use crate::learners::sample::block::Block;
-use crate::learners::sample::generate::random_vector;
 
 /// Hidden states and the weights that are their signs.
 #[derive(Clone, Debug)]

@@ -6,20 +6,16 @@
 
 use std::ops::Range;
 
-use crate::bits::{self, BitVector, IntegerColumn, IntegerStep, RealColumn, RealStep};
+use crate::bits::{self, BitVector, IntegerColumn, IntegerStep, RealColumn, RealStep, SparseRow};
 
-use crate::learners::arithmetic::unit::Unit;
-use crate::learners::engine::rule::{Learnt, Update};
+use crate::learners::arithmetic::unit::{INTEGER_WEIGHT_MAX, Unit};
+use crate::learners::decision::Decision;
+use crate::learners::decision::Score;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::hypothesis::Decision;
-use crate::learners::hypothesis::Score;
+use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::sample::block::{Block, BlockFeatures};
 
 pub use crate::learners::linear::reading::Reading;
-
-/// The largest magnitude of an integer weight. With n <= 2^20 features every score fits into an i64, and
-/// every JSON reader represents the weight exactly.
-pub const INTEGER_WEIGHT_MAX: i64 = 1 << 40;
 
 /// The limit of updates of real weights.
 pub const OUT_OF_RANGE: &str = "real weights must stay in the range of f64";
@@ -125,6 +121,14 @@ impl IntegerWeights {
         }
     }
 
+    fn add_sparse(&mut self, ids: &[u32], amount: i64) {
+        let is_signed = self.reading == Reading::Signed;
+        self.weights.add_sparse(ids, amount, is_signed);
+        if let Some(bias) = &mut self.bias {
+            *bias += amount;
+        }
+    }
+
     fn step(&self, amount: i64, positives: u64) -> IntegerStep {
         IntegerStep {
             is_signed: self.reading == Reading::Signed,
@@ -168,6 +172,16 @@ impl RealWeights {
         self
     }
 
+    /// A sparse row whose inactive features are 0, so that they change no sum.
+    fn sparse<'a>(&self, block: &Block<'a>, row: usize) -> Option<SparseRow<'a>> {
+        match block.features {
+            BlockFeatures::Sparse(rows) if self.reading != Some(Reading::Signed) => {
+                Some(rows.row(row))
+            }
+            _ => None,
+        }
+    }
+
     fn score(&self, values: &[f64]) -> f64 {
         self.weights.product(values) + self.bias.unwrap_or(0.0)
     }
@@ -176,6 +190,10 @@ impl RealWeights {
     /// be finite.
     fn add(&mut self, values: &[f64], amount: f64, factor: f64) -> bool {
         let is_added = self.weights.add(values, amount, factor);
+        self.add_bias(amount, is_added)
+    }
+
+    fn add_bias(&mut self, amount: f64, is_added: bool) -> bool {
         if let Some(bias) = self.bias.as_mut().filter(|_| is_added) {
             *bias += amount;
         }
@@ -192,6 +210,16 @@ fn row_values<'a>(
 ) -> &'a [f64] {
     match block.features {
         BlockFeatures::Real { n, values } => &values[row * n..(row + 1) * n],
+        BlockFeatures::Sparse(rows) => {
+            // Only a signed reading comes here, where a feature that is not active counts as -1.
+            scratch.clear();
+            scratch.resize(rows.n().next_multiple_of(bits::REAL_LANES), -1.0);
+            rows.row(row)
+                .ids
+                .iter()
+                .for_each(|&id| scratch[id as usize] = 1.0);
+            scratch
+        }
         BlockFeatures::Boolean(bits) => {
             let reading = reading.unwrap_or(Reading::Signed);
             scratch.clear();
@@ -349,21 +377,30 @@ impl LinearWeights {
     /// Memory for scoring one example.
     pub fn scratch(&self) -> LinearScratch {
         match self {
-            Self::Integer(weights) => {
-                LinearScratch::Words(vec![0; bits::words_for(weights.weights.n())])
-            }
-            Self::Real(weights) => {
-                LinearScratch::Values(Vec::with_capacity(weights.weights().len()))
-            }
+            Self::Integer(_) => LinearScratch::Words(Vec::new()),
+            Self::Real(_) => LinearScratch::Values(Vec::new()),
         }
     }
 
     /// The score of one row.
     pub fn score(&self, block: &Block<'_>, row: usize, scratch: &mut LinearScratch) -> LinearScore {
         match (self, scratch) {
-            (Self::Integer(weights), LinearScratch::Words(words)) => {
-                block.bits().copy_row(row, words);
-                LinearScore::Integer(weights.score(words))
+            (Self::Integer(own), LinearScratch::Words(words)) => {
+                LinearScore::Integer(match block.features {
+                    BlockFeatures::Sparse(rows) => {
+                        own.weights.sparse_score(rows.row(row).ids, own.step(0, 0))
+                    }
+                    _ => {
+                        words.resize(bits::words_for(own.weights.n()), 0);
+                        block.bits().copy_row(row, words);
+                        own.score(words)
+                    }
+                })
+            }
+            (Self::Real(own), LinearScratch::Values(_))
+                if let Some(row) = own.sparse(block, row) =>
+            {
+                LinearScore::Real(own.weights.sparse_product(row) + own.bias.unwrap_or(0.0))
             }
             (Self::Real(weights), LinearScratch::Values(values)) => {
                 LinearScore::Real(weights.score(row_values(weights.reading, block, row, values)))
@@ -406,10 +443,24 @@ impl LinearWeights {
         scratch: &mut LinearScratch,
     ) -> bool {
         match (self, scratch) {
-            (Self::Integer(weights), LinearScratch::Words(words)) => {
-                block.bits().copy_row(row, words);
-                weights.add(words, amount as i64);
+            (Self::Integer(own), LinearScratch::Words(words)) => {
+                match block.features {
+                    BlockFeatures::Sparse(rows) => {
+                        own.add_sparse(rows.row(row).ids, amount as i64);
+                    }
+                    _ => {
+                        words.resize(bits::words_for(own.weights.n()), 0);
+                        block.bits().copy_row(row, words);
+                        own.add(words, amount as i64);
+                    }
+                }
                 true
+            }
+            (Self::Real(own), LinearScratch::Values(_))
+                if let Some(row) = own.sparse(block, row) =>
+            {
+                let is_added = own.weights.add_sparse(row, amount, factor);
+                own.add_bias(amount, is_added)
             }
             (Self::Real(weights), LinearScratch::Values(values)) => {
                 let values = row_values(weights.reading, block, row, values);
@@ -434,6 +485,13 @@ impl LinearWeights {
             (Self::Integer(own), BlockFeatures::Boolean(bits)) => {
                 let step = own.step(amount as i64, positives);
                 let (end, mistaken, bias) = own.weights.learn(bits, rows, step, mistakes_max);
+                own.bias = bias;
+                (end, mistaken, true)
+            }
+            (Self::Integer(own), BlockFeatures::Sparse(block)) => {
+                let step = own.step(amount as i64, positives);
+                let (end, mistaken, bias) =
+                    own.weights.learn_sparse(block, rows, step, mistakes_max);
                 own.bias = bias;
                 (end, mistaken, true)
             }

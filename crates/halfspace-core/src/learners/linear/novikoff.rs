@@ -231,11 +231,15 @@ pub fn norm_squared(weights: &LinearWeights, block: &Block<'_>, row: usize) -> f
             let row = &values[row * n..(row + 1) * n];
             row.iter().map(|x| x * x).sum()
         }
+        (BlockFeatures::Sparse(rows), None | Some(Reading::Unsigned)) => {
+            let squares = rows.row(row).entries().map(|(_, x)| x * x);
+            squares.sum()
+        }
         (BlockFeatures::Boolean(bits), Some(Reading::Unsigned)) => {
             let ones = (0..bits.words_per_row()).map(|word| bits.word(word, row).count_ones());
             f64::from(ones.sum::<u32>())
         }
-        (BlockFeatures::Boolean(_), _) => weights.n() as f64,
+        (BlockFeatures::Boolean(_) | BlockFeatures::Sparse(_), _) => weights.n() as f64,
     };
     features + f64::from(u8::from(has_bias))
 }

@@ -36,6 +36,7 @@
 
 use std::ops::Range;
 
+use crate::learners::arithmetic::unit::INTEGER_WEIGHT_MAX;
 use crate::learners::arithmetic::unit::Unit;
 use crate::learners::engine::bound::Bound;
 use crate::learners::engine::entry::{
@@ -45,14 +46,14 @@ use crate::learners::engine::parameters::{
     Minimum, Parameter, ParameterError, ParameterKind, Parameters, Weights,
 };
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Learnt, Order, Rule, Update, learn_one_by_one};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule, learn_one_by_one};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::{Learnt, Update};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::{
-    INTEGER_WEIGHT_MAX, IntegerWeights, LinearScratch, LinearWeights, OUT_OF_RANGE, Reading,
-    RealWeights,
+    IntegerWeights, LinearScratch, LinearWeights, OUT_OF_RANGE, Reading, RealWeights,
 };
 use crate::learners::linear::novikoff;
 use crate::learners::sample::block::Block;
@@ -150,7 +151,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
         real: true,
     },
     reading: "signed or unsigned",
-    presentation: Presentation::Labelled,
+    presentation: Presentation::LabelledSparse,
     on_line: true,
     pace: Pace::Steady,
     confidence_rules: &[],
@@ -303,8 +304,8 @@ fn first_weights(
 }
 
 impl Rule for Perceptron {
-    fn order(&self) -> Order {
-        self.order
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
     }
 
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
@@ -315,6 +316,52 @@ impl Rule for Perceptron {
         let (reading, first) = (self.weights.reading(), weights.numbers());
         *self = Self::begin(reading, first, self.eta, self.order);
         Ok(())
+    }
+
+    fn mistakes(&mut self, block: &Block<'_>, _: &StopFlag) -> u64 {
+        self.weights.mistakes(block)
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        self.shown(&self.weights)
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.number(self.updates_left);
+        self.weights.snapshot(snapshot);
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.updates_left = snapshot.number()?;
+        self.weights = self.weights.restored(snapshot)?;
+        Ok(())
+    }
+
+    fn why_no_bound(&self) -> &'static str {
+        novikoff::NOT_CONVERGED
+    }
+
+    fn bound(
+        &self,
+        stream: &mut dyn Stream,
+        counts: &Counts,
+        reason: Reason,
+        run: &Run,
+    ) -> Result<Option<Bound>, Interrupt> {
+        if reason != Reason::Converged {
+            return Ok(None);
+        }
+        let bound = novikoff::bound(&self.weights, stream, counts, run)?;
+        Ok(Some(match self.starts_at_zero {
+            true => bound,
+            false => bound.without_verdict(),
+        }))
+    }
+}
+
+impl OnlineRule for Perceptron {
+    fn order(&self) -> Order {
+        self.order
     }
 
     fn first_mistake(
@@ -364,45 +411,5 @@ impl Rule for Perceptron {
                 learnt
             }
         }
-    }
-
-    fn mistakes(&mut self, block: &Block<'_>, _: &StopFlag) -> u64 {
-        self.weights.mistakes(block)
-    }
-
-    fn hypothesis(&self) -> Hypothesis {
-        self.shown(&self.weights)
-    }
-
-    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
-        snapshot.number(self.updates_left);
-        self.weights.snapshot(snapshot);
-    }
-
-    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
-        self.updates_left = snapshot.number()?;
-        self.weights = self.weights.restored(snapshot)?;
-        Ok(())
-    }
-
-    fn why_no_bound(&self) -> &'static str {
-        novikoff::NOT_CONVERGED
-    }
-
-    fn bound(
-        &self,
-        stream: &mut dyn Stream,
-        counts: &Counts,
-        reason: Reason,
-        run: &Run,
-    ) -> Result<Option<Bound>, Interrupt> {
-        if reason != Reason::Converged {
-            return Ok(None);
-        }
-        let bound = novikoff::bound(&self.weights, stream, counts, run)?;
-        Ok(Some(match self.starts_at_zero {
-            true => bound,
-            false => bound.without_verdict(),
-        }))
     }
 }

@@ -55,10 +55,11 @@ use crate::learners::engine::entry::{
 };
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Rule, Update};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Kind, OnlineRule, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::{
     LinearScore, LinearScratch, LinearWeights, RealWeights,
@@ -192,6 +193,10 @@ impl Perspectron {
 }
 
 impl Rule for Perspectron {
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
+    }
+
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         let Hypothesis::Linear(weights) = hypothesis else {
             return Err("this learner needs a model with linear weights".into());
@@ -201,31 +206,6 @@ impl Rule for Perspectron {
         let first = RealWeights::new(weights.reading(), first, bias);
         (self.weights, self.starts_at_zero) = (LinearWeights::Real(first), false);
         Ok(())
-    }
-
-    fn first_mistake(
-        &mut self,
-        block: &Block<'_>,
-        mut rows: Range<usize>,
-        _: &StopFlag,
-    ) -> Option<usize> {
-        rows.find(|&row| {
-            let score = self.score(block, row);
-            let is_right = (score >= 0.0) == block.is_positive(row);
-            if is_right {
-                // A score beyond the range of f64 changes nothing here.
-                self.learn(block, row, score);
-            }
-            !is_right
-        })
-    }
-
-    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
-        let score = self.score(block, row);
-        match self.learn(block, row, score) {
-            true => Update::Changed,
-            false => Update::Refused("real weights must stay in the range of f64"),
-        }
     }
 
     fn clean_pass(&mut self) -> Reason {
@@ -279,16 +259,44 @@ impl Rule for Perspectron {
     }
 }
 
+impl OnlineRule for Perspectron {
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
+        rows.find(|&row| {
+            let score = self.score(block, row);
+            let is_right = (score >= 0.0) == block.is_positive(row);
+            if is_right {
+                // A score beyond the range of f64 changes nothing here.
+                self.learn(block, row, score);
+            }
+            !is_right
+        })
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        let score = self.score(block, row);
+        match self.learn(block, row, score) {
+            true => Update::Changed,
+            false => Update::Refused("real weights must stay in the range of f64"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
     use crate::learners::catalogue::find;
+    use crate::learners::engine::input::Input;
     use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::Seed;
     use crate::learners::engine::run::RunLimits;
-    use crate::learners::engine::task::{Input, Task};
+    use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
     use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
     use rand::{RngExt, SeedableRng};

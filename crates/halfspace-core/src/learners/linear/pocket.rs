@@ -38,9 +38,10 @@ use std::ops::Range;
 
 use crate::learners::engine::entry::{DataKinds, DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::linear_weights::LinearWeights;
 use crate::learners::linear::perceptron::{BIAS, ETA, INITIAL, Perceptron, READING};
@@ -88,25 +89,12 @@ struct Pocket {
 }
 
 impl Rule for Pocket {
-    fn order(&self) -> Order {
-        Order::RandomMistake
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
     }
 
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         self.perceptron.start_from(hypothesis)
-    }
-
-    fn first_mistake(
-        &mut self,
-        block: &Block<'_>,
-        rows: Range<usize>,
-        stop: &StopFlag,
-    ) -> Option<usize> {
-        self.perceptron.first_mistake(block, rows, stop)
-    }
-
-    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
-        self.perceptron.update(block, row, random)
     }
 
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
@@ -150,5 +138,24 @@ impl Rule for Pocket {
             }
         };
         Ok(())
+    }
+}
+
+impl OnlineRule for Pocket {
+    fn order(&self) -> Order {
+        Order::RandomMistake
+    }
+
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        self.perceptron.first_mistake(block, rows, stop)
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
+        self.perceptron.update(block, row, random)
     }
 }

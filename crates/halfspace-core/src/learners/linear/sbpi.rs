@@ -44,15 +44,17 @@ use crate::learners::drift::directed_drift::{DATA, binary_weights};
 use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stopping::StopRule;
-use crate::learners::engine::train_loop::Reason;
-use crate::learners::hypothesis::{Hypothesis, half_space_limits};
+use crate::learners::engine::update::Update;
+use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::hidden_states::HiddenStates;
 use crate::learners::message_passing::planted;
 use crate::learners::sample::block::Block;
+use crate::learners::sample::block::half_space_limits;
 use crate::learners::sample::source::Presentation;
 
 /// The default share of barely right examples that are learnt from.
@@ -145,13 +147,38 @@ impl Sbpi {
 }
 
 impl Rule for Sbpi {
-    fn order(&self) -> Order {
-        self.order
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
     }
 
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         self.states = HiddenStates::of(binary_weights(hypothesis)?);
         Ok(())
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::BinaryWeights(self.states.weights().clone())
+    }
+
+    fn remark(&self, reason: Reason, examples: u64) -> Option<String> {
+        planted::remark(self.states.n(), reason, examples)
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        self.states.snapshot(snapshot);
+        snapshot.generator(&self.random);
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.states.restore(snapshot)?;
+        self.random = snapshot.generator()?;
+        Ok(())
+    }
+}
+
+impl OnlineRule for Sbpi {
+    fn order(&self) -> Order {
+        self.order
     }
 
     fn first_mistake(
@@ -179,33 +206,16 @@ impl Rule for Sbpi {
     fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
         self.states.follow(block, row)
     }
-
-    fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::BinaryWeights(self.states.weights().clone())
-    }
-
-    fn remark(&self, reason: Reason, examples: u64) -> Option<String> {
-        planted::remark(self.states.n(), reason, examples)
-    }
-
-    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
-        self.states.snapshot(snapshot);
-        snapshot.generator(&self.random);
-    }
-
-    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
-        self.states.restore(snapshot)?;
-        self.random = snapshot.generator()?;
-        Ok(())
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learners::engine::check::check;
+    use crate::learners::engine::input::{Input, TaskError};
     use crate::learners::engine::random::Seed;
     use crate::learners::engine::stopping::Sampling;
-    use crate::learners::engine::task::{Input, Task, TaskError, check};
+    use crate::learners::engine::task::Task;
     use crate::learners::message_passing::planted::samples::{hidden, recovered, stored};
     use crate::learners::sample::generate::Plan;
     use serde_json::{Value, json};

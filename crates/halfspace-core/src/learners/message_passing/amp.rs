@@ -35,16 +35,15 @@
 //! assert!(outcome.target.expect("a hidden target").recovered);
 //! ```
 
-use std::ops::Range;
-
 use crate::learners::drift::directed_drift::{DATA, binary_weights};
 use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace};
 use crate::learners::engine::parameters::{Parameter, ParameterKind, Parameters};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Kind, Rule, SearchRule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::message_passing::planted;
 use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
@@ -129,8 +128,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
 };
 
 impl Rule for MessagePassing {
-    fn order(&self) -> Order {
-        Order::Search
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Search(self)
     }
 
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
@@ -138,28 +137,12 @@ impl Rule for MessagePassing {
         Ok(())
     }
 
-    fn first_mistake(&mut self, _: &Block<'_>, _: Range<usize>, _: &StopFlag) -> Option<usize> {
-        unreachable!("a search reads whole passes")
-    }
-
-    fn update(&mut self, _: &Block<'_>, _: usize, _: &mut Generator) -> Update {
-        unreachable!("a search reads whole passes")
-    }
-
     fn mistakes(&mut self, block: &Block<'_>, _: &StopFlag) -> u64 {
         self.read(block)
     }
 
-    fn mistakes_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) -> Vec<u64> {
-        self.read_ahead(sample, stop)
-    }
-
     fn evaluated(&mut self, errors: u64) {
         Self::evaluated(self, errors);
-    }
-
-    fn search(&mut self, random: &mut Generator) -> Update {
-        Self::search(self, random)
     }
 
     fn clean_pass(&mut self) -> Reason {
@@ -187,14 +170,26 @@ impl Rule for MessagePassing {
     }
 }
 
+impl SearchRule for MessagePassing {
+    fn mistakes_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) -> Vec<u64> {
+        self.read_ahead(sample, stop)
+    }
+
+    fn search(&mut self, random: &mut Generator) -> Update {
+        Self::search(self, random)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learners::engine::check::check;
     use crate::learners::engine::holdout::HeldOut;
+    use crate::learners::engine::input::{Input, TaskError};
     use crate::learners::engine::random::Seed;
     use crate::learners::engine::run::Run;
     use crate::learners::engine::stopping::Sampling;
-    use crate::learners::engine::task::{Input, Task, TaskError, check};
+    use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
     use crate::learners::message_passing::planted::samples::{hidden, recovered};
     use crate::learners::sample::generate::Plan;

@@ -32,16 +32,15 @@
 //! assert!(outcome.target.expect("a hidden target").recovered);
 //! ```
 
-use std::ops::Range;
-
 use crate::learners::drift::directed_drift::{DATA, read_weights};
+use crate::learners::engine::check::check_numbered;
 use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace, Setup};
 use crate::learners::engine::random::{Generator, Purpose, Seed};
-use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Kind, Order, Rule, SearchRule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::task::check_numbered;
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::sbpi::{REINFORCEMENT_DEFAULT, Sbpi};
 use crate::learners::message_passing::amp::BUDGET;
@@ -173,6 +172,14 @@ impl Auto {
         }
     }
 
+    /// The rule of a stage that searches.
+    fn message_passing(&mut self) -> &mut MessagePassing {
+        match &mut self.stage {
+            Stage::Passing(rule) | Stage::Leaning(rule) | Stage::Focusing(rule) => rule,
+            Stage::OnLine { .. } => unreachable!("the kind of this stage is another"),
+        }
+    }
+
     fn rule_mut(&mut self) -> &mut dyn Rule {
         match &mut self.stage {
             Stage::Passing(rule) | Stage::Leaning(rule) | Stage::Focusing(rule) => rule,
@@ -182,8 +189,11 @@ impl Auto {
 }
 
 impl Rule for Auto {
-    fn order(&self) -> Order {
-        self.rule().order()
+    fn kind(&mut self) -> Kind<'_> {
+        if let Stage::OnLine { .. } = self.stage {
+            return self.rule_mut().kind();
+        }
+        Kind::Search(self)
     }
 
     /// The first stage starts from the given hypothesis. The later stages start from random weights.
@@ -191,25 +201,8 @@ impl Rule for Auto {
         self.rule_mut().start_from(hypothesis)
     }
 
-    fn first_mistake(
-        &mut self,
-        block: &Block<'_>,
-        rows: Range<usize>,
-        stop: &StopFlag,
-    ) -> Option<usize> {
-        self.rule_mut().first_mistake(block, rows, stop)
-    }
-
-    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
-        self.rule_mut().update(block, row, random)
-    }
-
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         self.rule_mut().mistakes(block, stop)
-    }
-
-    fn mistakes_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) -> Vec<u64> {
-        self.rule_mut().mistakes_ahead(sample, stop)
     }
 
     fn evaluated(&mut self, errors: u64) {
@@ -221,16 +214,6 @@ impl Rule for Auto {
         {
             self.best = Some((errors, self.rule().hypothesis()));
         }
-    }
-
-    fn search(&mut self, random: &mut Generator) -> Update {
-        let update = self.rule_mut().search(random);
-        self.stage = match (&self.stage, update) {
-            (Stage::Passing(_), Update::Refused(_)) => leaning(self.n, random),
-            (Stage::Leaning(_), Update::Refused(_)) => on_line(self.n, STARTS - 1, random),
-            _ => return update,
-        };
-        Update::Changed
     }
 
     fn next_pass(&mut self, random: &mut Generator) {
@@ -315,6 +298,22 @@ impl Rule for Auto {
     fn bytes_an_example(&self) -> u64 {
         // Message passing keeps one pull per example. The shuffled stage keeps one row number per example.
         (size_of::<f64>() + size_of::<u32>()) as u64
+    }
+}
+
+impl SearchRule for Auto {
+    fn mistakes_ahead(&mut self, sample: &SharedSample<'_>, stop: &StopFlag) -> Vec<u64> {
+        self.message_passing().mistakes_ahead(sample, stop)
+    }
+
+    fn search(&mut self, random: &mut Generator) -> Update {
+        let update = self.message_passing().search(random);
+        self.stage = match (&self.stage, update) {
+            (Stage::Passing(_), Update::Refused(_)) => leaning(self.n, random),
+            (Stage::Leaning(_), Update::Refused(_)) => on_line(self.n, STARTS - 1, random),
+            _ => return update,
+        };
+        Update::Changed
     }
 }
 

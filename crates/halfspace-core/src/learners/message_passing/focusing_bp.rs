@@ -109,7 +109,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::engine::train_loop::Reason;
+    use crate::learners::engine::reason::Reason;
     use crate::learners::message_passing::planted::samples::{hidden, stored};
     use serde_json::json;
 

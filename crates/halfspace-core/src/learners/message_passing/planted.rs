@@ -11,7 +11,7 @@
 //! this lower bound. The matching upper bound holds under a numerical hypothesis (B. Huang, arXiv
 //! 2404.18902). The unconditional upper bound is 0.847 n (arXiv 2401.15092).
 
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::reason::Reason;
 
 /// The number of examples per dimension that determines hidden weights.
 pub const DETERMINED: f64 = 1.245;
@@ -54,13 +54,15 @@ pub fn remark(n: usize, reason: Reason, examples: u64) -> Option<String> {
 #[cfg(test)]
 pub(crate) mod samples {
     use crate::bits::{BLOCK_ROWS, BitMatrix, BlockBuffer};
+    use crate::learners::engine::check::check;
     use crate::learners::engine::entry::LearnerEntry;
+    use crate::learners::engine::input::Input;
     use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::{Purpose, Seed};
     use crate::learners::engine::run::Run;
     use crate::learners::engine::stopping::Sampling;
-    use crate::learners::engine::task::{Input, Task, check};
+    use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
     use crate::learners::sample::data::{Data, Features, Labels};
     use crate::learners::sample::generate::Plan;

@@ -40,12 +40,13 @@ use crate::bits::{self, BLOCK_ROWS, BitVector, ColumnWeights, ROW_WEIGHT_MAX, wo
 use crate::learners::drift::directed_drift::read_weights;
 use crate::learners::engine::helpers::{self, are_worthwhile};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::Update;
+use crate::learners::engine::random::random_vector;
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::hypothesis::{Hypothesis, half_space_limits};
+use crate::learners::engine::update::Update;
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::sample::block::half_space_limits;
 use crate::learners::sample::block::{Block, WholeBlocks};
-use crate::learners::sample::generate::random_vector;
 use crate::learners::sample::source::{Presented, SharedSample, Stream};
 
 /// The limits of a search.

@@ -2,7 +2,7 @@
 //!
 //! [`Block`] contains the features, the labels and the rows that were reflected to become positive examples.
 
-use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
+use crate::bits::{BLOCK_ROWS, BitBlock, SparseBlock, WORD_BITS};
 
 /// Up to 64 examples with their labels.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,8 @@ pub enum BlockFeatures<'a> {
     Boolean(BitBlock<'a>),
     /// Real values in row-major order, `n` per row.
     Real { n: usize, values: &'a [f64] },
+    /// The active features of each row, Boolean or real.
+    Sparse(SparseBlock<'a>),
 }
 
 impl BlockFeatures<'_> {
@@ -31,6 +33,7 @@ impl BlockFeatures<'_> {
         match self {
             Self::Boolean(bits) => bits.rows(),
             Self::Real { n, values } => values.len() / n,
+            Self::Sparse(rows) => rows.rows(),
         }
     }
 }
@@ -46,18 +49,21 @@ impl<'a> Block<'a> {
         match self.features {
             BlockFeatures::Boolean(bits) => bits.words_per_row() * WORD_BITS * bits.rows(),
             BlockFeatures::Real { values, .. } => values.len(),
+            BlockFeatures::Sparse(rows) => rows.entries(),
         }
     }
 
     /// Returns the packed bits of a block of Boolean data.
     ///
     /// # Panics
-    /// Panics if the block contains real values. The catalogue admits real data only to learners that accept
-    /// them.
+    /// Panics if the block contains real values or sparse rows. The catalogue admits real data only to learners that
+    /// accept them, and sparse rows are packed for learners that do not.
     pub fn bits(&self) -> BitBlock<'a> {
         match self.features {
             BlockFeatures::Boolean(bits) => bits,
-            BlockFeatures::Real { .. } => unreachable!("real data before a Boolean learner"),
+            BlockFeatures::Real { .. } | BlockFeatures::Sparse(_) => {
+                unreachable!("rows in another form before a learner of bits")
+            }
         }
     }
 
@@ -94,4 +100,15 @@ pub fn row_mask(rows: usize) -> u64 {
         BLOCK_ROWS.. => u64::MAX,
         rows => (1 << rows) - 1,
     }
+}
+
+/// Returns the limit and the tie mask that decide when binary weights make a mistake on a half-space example.
+/// Row `r` is a mistake iff its Hamming distance to the weights plus bit `r` of the tie mask exceeds the
+/// limit.
+///
+/// <w, u> = n - 2 d, so a positive example is a mistake iff 2 d > n. A reflected negative example is a
+/// mistake also at 2 d = n, which is possible only for even n.
+pub fn half_space_limits(n: usize, reflected: u64) -> (u32, u64) {
+    let ties = if n.is_multiple_of(2) { reflected } else { 0 };
+    ((n / 2) as u32, ties)
 }

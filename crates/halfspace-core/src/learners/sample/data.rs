@@ -1,8 +1,9 @@
 //! Examples in memory: packed features and labels. The formats produce this data and the learners read it.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::bits::{BitMatrix, BitVector};
+use crate::bits::{BitMatrix, BitVector, SparseMatrix, words_for};
 
 /// Real-valued examples in row-major order.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +50,8 @@ pub enum Features {
     Boolean(BitMatrix),
     /// Features that are real by definition.
     Real(RealMatrix),
+    /// Boolean or real features, of which most are 0 in most examples.
+    Sparse(SparseMatrix),
 }
 
 impl Features {
@@ -57,7 +60,40 @@ impl Features {
         match self {
             Self::Boolean(matrix) => matrix.n(),
             Self::Real(matrix) => matrix.n(),
+            Self::Sparse(matrix) => matrix.n(),
         }
+    }
+
+    /// Whether the features are real instead of Boolean.
+    pub fn is_real(&self) -> bool {
+        match self {
+            Self::Boolean(_) => false,
+            Self::Real(_) => true,
+            Self::Sparse(matrix) => matrix.is_real(),
+        }
+    }
+
+    /// The features in a dense form. Sparse ones take `n` bits or values for each example there.
+    pub fn packed(&self) -> DenseFeatures<'_> {
+        let sparse = match self {
+            Self::Boolean(matrix) => return DenseFeatures::Boolean(Cow::Borrowed(matrix)),
+            Self::Real(matrix) => return DenseFeatures::Real(Cow::Borrowed(matrix)),
+            Self::Sparse(matrix) => matrix,
+        };
+        let (n, rows) = (sparse.n(), 0..sparse.rows());
+        if sparse.is_real() {
+            let mut values = vec![0.0; n * sparse.rows()];
+            for (row, values) in rows.zip(values.chunks_mut(n)) {
+                sparse.row(row).spread(values);
+            }
+            return DenseFeatures::Real(Cow::Owned(RealMatrix::from_values(n, values)));
+        }
+        let (mut matrix, mut words) = (BitMatrix::new(n), vec![0; words_for(n)]);
+        for row in rows {
+            sparse.row(row).pack(&mut words);
+            matrix.push_row(&words);
+        }
+        DenseFeatures::Boolean(Cow::Owned(matrix))
     }
 
     /// Number of examples.
@@ -65,8 +101,18 @@ impl Features {
         match self {
             Self::Boolean(matrix) => matrix.rows(),
             Self::Real(matrix) => matrix.rows(),
+            Self::Sparse(matrix) => matrix.rows(),
         }
     }
+}
+
+/// Features in a dense form.
+#[derive(Clone, Debug)]
+pub enum DenseFeatures<'a> {
+    /// Two-valued features.
+    Boolean(Cow<'a, BitMatrix>),
+    /// Features that are real by definition.
+    Real(Cow<'a, RealMatrix>),
 }
 
 /// Labels of all examples.
@@ -151,6 +197,11 @@ impl Data {
             Features::Real(all) => {
                 let values = rows.iter().flat_map(|&row| all.row(row)).copied();
                 Features::Real(RealMatrix::from_values(all.n(), values.collect()))
+            }
+            Features::Sparse(all) => {
+                let mut matrix = SparseMatrix::new(all.n(), all.is_real());
+                rows.iter().for_each(|&row| matrix.push_row(all.row(row)));
+                Features::Sparse(matrix)
             }
         };
         let labels = match &self.labels {

@@ -11,6 +11,7 @@ use crate::bits::{BLOCK_ROWS, words_for};
 use crate::learners::engine::run::Interrupt;
 use crate::learners::sample::block::{BlockFeatures, row_mask};
 use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
+use crate::learners::sample::packer::Packer;
 
 /// A finite sample, in memory or outside.
 pub trait Examples: fmt::Debug + Send + Sync {
@@ -33,6 +34,8 @@ pub struct Shape {
     pub examples: usize,
     /// Whether the features are real instead of Boolean.
     pub is_real: bool,
+    /// Number of active features of all examples, if the rows are sparse.
+    pub entries: Option<usize>,
     /// Kind of labels.
     pub labels: LabelKind,
 }
@@ -40,6 +43,14 @@ pub struct Shape {
 impl Shape {
     /// Approximate number of bytes that the examples need in memory.
     pub fn memory_bytes(&self) -> u64 {
+        if let Some(entries) = self.entries {
+            let bytes_an_entry = if self.is_real { 12 } else { 4 };
+            let entries = (entries as u64).saturating_mul(bytes_an_entry);
+            let starts = (self.examples as u64 + 1).saturating_mul(8);
+            return entries
+                .saturating_add(starts)
+                .saturating_add(self.label_bytes());
+        }
         let words = match self.is_real {
             true => (self.n as u64).saturating_mul(self.examples as u64),
             false => {
@@ -47,11 +58,14 @@ impl Shape {
                 (words_for(self.n) as u64).saturating_mul(rows)
             }
         };
-        let labels = match self.labels {
-            LabelKind::Labelled => words_for(self.examples) as u64,
+        words.saturating_mul(8).saturating_add(self.label_bytes())
+    }
+
+    fn label_bytes(&self) -> u64 {
+        match self.labels {
+            LabelKind::Labelled => 8 * words_for(self.examples) as u64,
             LabelKind::HalfSpace | LabelKind::Unlabelled => 0,
-        };
-        words.saturating_add(labels).saturating_mul(8)
+        }
     }
 }
 
@@ -69,8 +83,8 @@ pub enum LabelKind {
 /// Reader of the rows of one sample.
 pub trait ReadRows: fmt::Debug + Send {
     /// Reads row `first`, which must exist, in the sample's own order. The result may contain later rows of
-    /// the same block of 64. Boolean rows are read in whole blocks, so `first` must be a multiple of 64 for
-    /// them.
+    /// the same block of 64. Boolean rows are read in whole blocks unless they are sparse, so `first` must be a multiple
+    /// of 64 for them.
     ///
     /// # Errors
     /// Returns [`Interrupt::Unreadable`] if the rows cannot be read. Returns [`Interrupt::Suspended`] if the
@@ -101,7 +115,8 @@ impl Rows<'_> {
     }
 }
 
-/// Passes all rows in order to `see`, with the index of the first row of each call. Stops if `see` breaks.
+/// Passes all rows in order to `see`, with the index of the first row of each call. Sparse rows are shown in a dense
+/// form. Stops if `see` breaks.
 ///
 /// # Errors
 /// Returns the interrupt if the rows cannot be read.
@@ -109,14 +124,20 @@ pub fn for_each_rows(
     examples: &dyn Examples,
     mut see: impl FnMut(usize, &Rows<'_>) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
-    let mut reader = examples.reader();
+    let (mut reader, shape) = (examples.reader(), examples.shape());
+    let mut packer = None;
     let mut first = 0;
-    while first < examples.shape().examples {
-        let rows = reader.rows(first)?;
+    while first < shape.examples {
+        let mut rows = reader.rows(first)?;
+        if let BlockFeatures::Sparse(block) = rows.features {
+            let packer = packer.get_or_insert_with(|| Packer::new(shape.n, shape.is_real));
+            rows.features = packer.pack(block, 0..block.rows());
+        }
+        let count = rows.count();
         if see(first, &rows).is_break() {
             break;
         }
-        first += rows.count();
+        first += count;
     }
     Ok(())
 }
@@ -126,7 +147,11 @@ impl Examples for Data {
         Shape {
             n: self.n(),
             examples: self.examples(),
-            is_real: matches!(self.features(), Features::Real(_)),
+            is_real: self.features().is_real(),
+            entries: match self.features() {
+                Features::Sparse(matrix) => Some(matrix.entries()),
+                Features::Boolean(_) | Features::Real(_) => None,
+            },
             labels: match self.labels() {
                 Labels::HalfSpace => LabelKind::HalfSpace,
                 Labels::Labelled(_) => LabelKind::Labelled,
@@ -169,6 +194,7 @@ impl<'a> Rows<'a> {
                 BlockFeatures::Boolean(matrix.block(block))
             }
             Features::Real(matrix) => real(matrix, first, end),
+            Features::Sparse(matrix) => BlockFeatures::Sparse(matrix.among(first..end)),
         };
         Self {
             features,
@@ -178,16 +204,20 @@ impl<'a> Rows<'a> {
 
     /// Implements [`ReadRows::row`] for examples in memory.
     pub fn with(data: &'a Data, row: usize) -> (Self, usize) {
-        let Features::Real(matrix) = data.features() else {
-            let place = row % BLOCK_ROWS;
-            return (Self::of(data, row - place), place);
+        let features = match data.features() {
+            Features::Boolean(_) => {
+                let place = row % BLOCK_ROWS;
+                return (Self::of(data, row - place), place);
+            }
+            Features::Real(matrix) => real(matrix, row, row + 1),
+            Features::Sparse(matrix) => BlockFeatures::Sparse(matrix.among(row..row + 1)),
         };
         let is_positive = match data.labels() {
             Labels::Labelled(labels) => labels.get(row),
             Labels::HalfSpace | Labels::Unlabelled => true,
         };
         let rows = Self {
-            features: real(matrix, row, row + 1),
+            features,
             positives: is_positive.into(),
         };
         (rows, 0)

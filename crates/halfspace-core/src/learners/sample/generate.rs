@@ -5,7 +5,7 @@
 
 use rand::Rng;
 
-use crate::bits::{self, BLOCK_ROWS, BitMatrix, BitVector, BlockBuffer, LANES, Lanes};
+use crate::bits::{BLOCK_ROWS, BitMatrix, BitVector, BlockBuffer, LANES, Lanes};
 
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::run::{Interrupt, Run};
@@ -53,12 +53,6 @@ impl Plan {
     pub fn is_clean(&self) -> bool {
         self.noise == 0.0 && (self.sampling != Sampling::Uniform || self.density == 0.5)
     }
-}
-
-/// Draws `n` independent fair bits.
-pub fn random_vector(n: usize, generator: &mut Generator) -> BitVector {
-    let words = (0..bits::words_for(n)).map(|_| generator.next_u64());
-    BitVector::from_words(n, words.collect())
 }
 
 /// Decides whether an example is noisy. Noise above 0 takes one uniform draw in [0, 1) per example.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use rand::RngExt;
 
-use crate::bits::{BLOCK_ROWS, BlockBuffer};
+use crate::bits::{BLOCK_ROWS, BlockBuffer, SparseMatrix};
 
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::run::{Interrupt, Run};
@@ -14,13 +14,11 @@ use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotW
 use crate::learners::sample::block::{Block, BlockFeatures, WholeBlocks, row_mask};
 use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::{Examples, ReadRows, Rows};
+use crate::learners::sample::packer::Packer;
 
 /// Swaps of a shuffle between two looks at the stop flag. An interrupted shuffle leaves no order to resume
 /// from, so the shuffle looks rarely.
 const SWAPS_BETWEEN_LOOKS: usize = 1 << 22;
-
-/// Real values collected per block, unless one row alone has more.
-const GATHERED_VALUES_MAX: usize = 1 << 19;
 
 /// Examples in a fixed order, read block by block.
 pub trait Stream: Send {
@@ -139,8 +137,10 @@ impl SharedSample<'_> {
 pub enum Presentation {
     /// Positive examples of a half-space. Negative examples are reflected (u <- -u).
     HalfSpace,
-    /// Examples with labels.
+    /// Examples with labels, as bits or values.
     Labelled,
+    /// Examples with labels, and sparse where they are stored sparsely.
+    LabelledSparse,
 }
 
 /// A stored sample or a part of one, in the form that a learner reads.
@@ -163,12 +163,17 @@ pub struct Presented<'a> {
     gathered_max: usize,
     bits: BlockBuffer,
     values: Vec<f64>,
+    sparse: SparseMatrix,
+    packer: Packer,
 }
 
 impl<'a> Presented<'a> {
     /// Shows all of `examples`.
     pub fn new(examples: &'a dyn Examples, presentation: Presentation) -> Self {
         let shape = examples.shape();
+        let is_sparse = shape.entries.is_some();
+        let stays_sparse = is_sparse && presentation == Presentation::LabelledSparse;
+        let packs = is_sparse && !stays_sparse;
         Self {
             n: shape.n,
             rows: shape.examples,
@@ -180,13 +185,14 @@ impl<'a> Presented<'a> {
             is_shuffled: false,
             next: 0,
             mark: 0,
-            gathered_max: if shape.is_real {
-                (GATHERED_VALUES_MAX / shape.n).clamp(1, BLOCK_ROWS)
-            } else {
-                BLOCK_ROWS
+            gathered_max: match shape.is_real && !stays_sparse {
+                true => Packer::rows_max(shape.n),
+                false => BLOCK_ROWS,
             },
-            bits: BlockBuffer::new(shape.n),
+            bits: BlockBuffer::new(if stays_sparse { 0 } else { shape.n }),
             values: Vec::new(),
+            sparse: SparseMatrix::new(shape.n, shape.is_real),
+            packer: Packer::new(if packs { shape.n } else { 0 }, shape.is_real),
         }
     }
 
@@ -202,35 +208,39 @@ impl<'a> Presented<'a> {
     /// Collects rows from arbitrary places into one block.
     fn gather(&mut self, rows: &[usize]) -> Result<Block<'_>, Interrupt> {
         let mut positives = 0;
-        let mut is_real = false;
         self.bits.clear();
         self.values.clear();
+        self.sparse.clear();
         for (at, &row) in rows.iter().enumerate() {
             let (found, place) = self.reader.row(row)?;
             positives |= (found.positives >> place & 1) << at;
-            match found.features {
+            let (features, place) = match found.features {
+                BlockFeatures::Sparse(block)
+                    if self.presentation != Presentation::LabelledSparse =>
+                {
+                    (self.packer.pack(block, place..place + 1), 0)
+                }
+                features => (features, place),
+            };
+            match features {
                 BlockFeatures::Boolean(block) => self.bits.push_row(block, place),
+                BlockFeatures::Sparse(block) => self.sparse.push_row(block.row(place)),
                 BlockFeatures::Real { n, values } => {
-                    is_real = true;
                     let values = &values[place * n..(place + 1) * n];
                     self.values.extend_from_slice(values);
                 }
             }
         }
-        if is_real {
-            let (n, values) = (self.n, self.values.as_slice());
-            return Ok(Block {
-                features: BlockFeatures::Real { n, values },
-                positives,
-                reflected: 0,
-            });
-        }
-        Ok(self.present(positives))
-    }
-
-    /// Shows the bits in the buffer.
-    fn present(&mut self, positives: u64) -> Block<'_> {
-        present(&mut self.bits, self.presentation, positives)
+        let features = match (self.values.as_slice(), self.sparse.rows()) {
+            ([], 0) => return Ok(present(&mut self.bits, self.presentation, positives)),
+            ([], _) => BlockFeatures::Sparse(self.sparse.among(0..rows.len())),
+            (values, _) => BlockFeatures::Real { n: self.n, values },
+        };
+        Ok(Block {
+            features,
+            positives,
+            reflected: 0,
+        })
     }
 }
 
@@ -238,7 +248,7 @@ impl<'a> Presented<'a> {
 fn present(bits: &mut BlockBuffer, presentation: Presentation, positives: u64) -> Block<'_> {
     let reflected = match presentation {
         Presentation::HalfSpace => !positives & row_mask(bits.rows()),
-        Presentation::Labelled => 0,
+        Presentation::Labelled | Presentation::LabelledSparse => 0,
     };
     bits.reflect_rows(reflected);
     Block {
@@ -273,12 +283,17 @@ impl Stream for Presented<'_> {
             self.next += count;
             return self.gather(&rows[..count]).map(Some);
         }
-        let rows = self.reader.rows(first)?;
-        self.next += rows.count();
         let Rows {
             features,
             positives,
-        } = rows;
+        } = self.reader.rows(first)?;
+        let features = match features {
+            BlockFeatures::Sparse(block) if self.presentation != Presentation::LabelledSparse => {
+                self.packer.pack(block, 0..block.rows())
+            }
+            features => features,
+        };
+        self.next += features.rows();
         match features {
             // Only blocks with negative rows are copied, because reflection changes them.
             BlockFeatures::Boolean(block)
@@ -358,7 +373,7 @@ impl Sample for Presented<'_> {
         // The shuffle of Fisher and Yates. The order of the last pass is a valid start.
         let examples = self.examples;
         let all = || {
-            let examples = u32::try_from(examples).expect("a checked task: see `task::check`");
+            let examples = u32::try_from(examples).expect("a checked task: see `check::check`");
             (0..examples).collect()
         };
         let order = self.order.get_or_insert_with(all);

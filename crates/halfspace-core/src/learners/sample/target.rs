@@ -9,9 +9,9 @@ use rand::seq::index;
 
 use crate::bits::{self, BitVector};
 
+use crate::learners::engine::random::random_vector;
 use crate::learners::engine::random::{Generator, Purpose, Seed};
-use crate::learners::hypothesis::half_space_limits;
-use crate::learners::sample::generate::random_vector;
+use crate::learners::sample::block::half_space_limits;
 
 /// Weights of a random threshold lie in -W..=W.
 const RANDOM_WEIGHT_MAX: i64 = 100;

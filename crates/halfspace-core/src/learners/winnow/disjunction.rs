@@ -274,9 +274,9 @@ impl Search<'_> {
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
+    use crate::learners::engine::random::random_vector;
     use crate::learners::engine::random::{Purpose, Seed};
     use crate::learners::sample::data::{Data, Features, Labels};
-    use crate::learners::sample::generate::random_vector;
     use crate::learners::sample::source::{Presentation, Presented};
 
     fn data(rows: &[(BitVector, bool)]) -> Data {

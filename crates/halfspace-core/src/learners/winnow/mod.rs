@@ -55,10 +55,11 @@ use crate::learners::engine::entry::{
 };
 use crate::learners::engine::parameters::{Parameter, ParameterError, ParameterKind};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::rule::{Rule, Update};
+use crate::learners::engine::reason::Reason;
+use crate::learners::engine::rule::{Kind, OnlineRule, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::train_loop::Reason;
+use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Presentation, Stream};
@@ -189,6 +190,10 @@ impl Winnow {
 }
 
 impl Rule for Winnow {
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
+    }
+
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         let Hypothesis::Winnow(weights) = hypothesis else {
             return Err("this learner needs a model with weights of Winnow".into());
@@ -204,29 +209,6 @@ impl Rule for Winnow {
         self.starts_at_one = weights.exponents().iter().all(|&exponent| exponent == 0);
         self.weights = weights.clone();
         Ok(())
-    }
-
-    fn first_mistake(
-        &mut self,
-        block: &Block<'_>,
-        rows: Range<usize>,
-        stop: &StopFlag,
-    ) -> Option<usize> {
-        self.weights.first_mistake(block, rows, &mut self.row, stop)
-    }
-
-    fn may_break_off(&self) -> bool {
-        true
-    }
-
-    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
-        block.bits().copy_row(row, &mut self.row);
-        let by = if block.is_positive(row) { 1 } else { -1 };
-        match self.weights.change(&self.row, by, &mut self.table) {
-            Some(true) => Update::Changed,
-            Some(false) => Update::Unchanged,
-            None => Update::Refused("exact weights have at most 2^20 bits"),
-        }
     }
 
     fn hypothesis(&self) -> Hypothesis {
@@ -334,6 +316,31 @@ impl Rule for Winnow {
     }
 }
 
+impl OnlineRule for Winnow {
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        self.weights.first_mistake(block, rows, &mut self.row, stop)
+    }
+
+    fn may_break_off(&self) -> bool {
+        true
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        block.bits().copy_row(row, &mut self.row);
+        let by = if block.is_positive(row) { 1 } else { -1 };
+        match self.weights.change(&self.row, by, &mut self.table) {
+            Some(true) => Update::Changed,
+            Some(false) => Update::Unchanged,
+            None => Update::Refused("exact weights have at most 2^20 bits"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rand::RngExt;
@@ -341,11 +348,13 @@ mod tests {
 
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
+    use crate::learners::engine::check::check;
+    use crate::learners::engine::input::Input;
     use crate::learners::engine::outcome::RunOutcome;
     use crate::learners::engine::parameters::Parameters;
     use crate::learners::engine::random::{Purpose, Seed};
     use crate::learners::engine::run::RunLimits;
-    use crate::learners::engine::task::{Input, Task, check};
+    use crate::learners::engine::task::Task;
     use crate::learners::engine::train::train;
     use crate::learners::sample::data::{Data, Features, Labels};
 

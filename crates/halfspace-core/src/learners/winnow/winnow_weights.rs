@@ -11,8 +11,8 @@ use crate::bits::{self, BitVector, last_word_mask, words_for};
 use crate::learners::arithmetic::decimal::Decimal;
 use crate::learners::arithmetic::power_scale::{PowerScale, PowerTable};
 use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
+use crate::learners::decision::Decision;
 use crate::learners::engine::run::StopFlag;
-use crate::learners::hypothesis::Decision;
 use crate::learners::sample::block::Block;
 use crate::learners::winnow::sketch::Sketch;
 
@@ -290,7 +290,7 @@ pub fn ones(vector: &BitVector) -> impl Iterator<Item = usize> + Clone {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::hypothesis::Score;
+    use crate::learners::decision::Score;
     use proptest::prelude::*;
 
     fn weights(alpha: f64, theta: &str, n: usize, exponents: &[i32]) -> WinnowWeights {

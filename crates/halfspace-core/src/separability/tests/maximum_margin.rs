@@ -4,10 +4,11 @@ use rand::{RngExt, SeedableRng};
 
 use crate::bits::{BitMatrix, BitVector};
 use crate::learners::catalogue;
+use crate::learners::engine::input::Input;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::{Generator, Seed};
 use crate::learners::engine::run::{Interrupt, Run, RunLimits};
-use crate::learners::engine::task::{Input, Task};
+use crate::learners::engine::task::Task;
 use crate::learners::engine::train::train;
 use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};

@@ -6,11 +6,13 @@
 use std::collections::HashSet;
 
 use halfspace_core::learners::catalogue::CATALOGUE;
+use halfspace_core::learners::engine::check::check;
 use halfspace_core::learners::engine::entry::LearnerEntry;
+use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::parameters::{ParameterKind, Parameters};
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Run, RunLimits};
-use halfspace_core::learners::engine::task::{Input, Task, check};
+use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::predict::check_fit;
 use halfspace_core::learners::sample::data::{Data, Labels};

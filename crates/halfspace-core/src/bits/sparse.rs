@@ -1,0 +1,196 @@
+//! Rows by their active features: the sorted numbers of the features that are not 0, and their values.
+//!
+//! The rows say the same as packed bits or rows of values, in memory that grows with the active features only. Boolean
+//! rows have no values: an active feature is a bit 1.
+
+use std::ops::Range;
+
+use super::matrix::BLOCK_ROWS;
+use super::vector::WORD_BITS;
+
+/// Sparse rows of `n` features.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SparseMatrix {
+    n: usize,
+    /// Where each row begins among the entries, and where the last one ends.
+    starts: Vec<usize>,
+    ids: Vec<u32>,
+    values: Option<Vec<f64>>,
+}
+
+/// Up to 64 sparse rows.
+#[derive(Clone, Copy, Debug)]
+pub struct SparseBlock<'a> {
+    n: usize,
+    /// Where each row begins among the entries, and where the last one ends.
+    starts: &'a [usize],
+    ids: &'a [u32],
+    values: Option<&'a [f64]>,
+}
+
+/// One sparse row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SparseRow<'a> {
+    /// The active features, ascending from 0.
+    pub ids: &'a [u32],
+    /// Their values. None in a Boolean row.
+    pub values: Option<&'a [f64]>,
+}
+
+impl SparseMatrix {
+    /// No rows yet. `is_real` says whether the rows have values.
+    pub fn new(n: usize, is_real: bool) -> Self {
+        Self {
+            n,
+            starts: vec![0],
+            ids: Vec::new(),
+            values: is_real.then(Vec::new),
+        }
+    }
+
+    /// Appends a row.
+    ///
+    /// # Panics
+    /// Panics if the features do not ascend below n, or the row has values where the others have none.
+    pub fn push_row(&mut self, row: SparseRow<'_>) {
+        assert!(
+            row.ids.is_sorted_by(|one, other| one < other),
+            "ascending features"
+        );
+        assert!(
+            row.ids.last().is_none_or(|&last| (last as usize) < self.n),
+            "features below n"
+        );
+        self.ids.extend_from_slice(row.ids);
+        match (&mut self.values, row.values) {
+            (None, None) => {}
+            (Some(all), Some(values)) => all.extend_from_slice(values),
+            _ => panic!("rows of one kind"),
+        }
+        self.starts.push(self.ids.len());
+        let values = self.values.as_ref();
+        assert!(
+            values.is_none_or(|values| values.len() == self.ids.len()),
+            "a value per feature"
+        );
+    }
+
+    /// Number of features.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Number of active features of all rows.
+    pub fn entries(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether the rows have values.
+    pub fn is_real(&self) -> bool {
+        self.values.is_some()
+    }
+
+    /// One row.
+    ///
+    /// # Panics
+    /// Panics if there is no such row.
+    pub fn row(&self, row: usize) -> SparseRow<'_> {
+        self.among(row..row + 1).row(0)
+    }
+
+    /// The rows of the block at `index`, of 64 rows or fewer at the end.
+    pub fn block(&self, index: usize) -> SparseBlock<'_> {
+        let first = index * BLOCK_ROWS;
+        self.among(first..self.rows().min(first + BLOCK_ROWS))
+    }
+
+    /// Up to 64 rows.
+    ///
+    /// # Panics
+    /// Panics if a row does not exist.
+    pub fn among(&self, rows: Range<usize>) -> SparseBlock<'_> {
+        debug_assert!(rows.len() <= BLOCK_ROWS);
+        SparseBlock {
+            n: self.n,
+            starts: &self.starts[rows.start..=rows.end],
+            ids: &self.ids,
+            values: self.values.as_deref(),
+        }
+    }
+
+    /// Removes all rows.
+    pub fn clear(&mut self) {
+        self.starts.truncate(1);
+        self.ids.clear();
+        if let Some(values) = &mut self.values {
+            values.clear();
+        }
+    }
+}
+
+impl<'a> SparseBlock<'a> {
+    /// Number of features.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Number of active features of all rows.
+    pub fn entries(&self) -> usize {
+        self.starts[self.rows()] - self.starts[0]
+    }
+
+    /// Whether the rows have values.
+    pub fn is_real(&self) -> bool {
+        self.values.is_some()
+    }
+
+    /// One row.
+    ///
+    /// # Panics
+    /// Panics if there is no such row.
+    #[inline]
+    pub fn row(&self, row: usize) -> SparseRow<'a> {
+        let entries = self.starts[row]..self.starts[row + 1];
+        SparseRow {
+            ids: &self.ids[entries.clone()],
+            values: self.values.map(|values| &values[entries]),
+        }
+    }
+}
+
+impl<'a> SparseRow<'a> {
+    /// The active features with their values.
+    pub fn entries(self) -> impl Iterator<Item = (usize, f64)> + use<'a> {
+        let value = move |at| self.values.map_or(1.0, |values: &[f64]| values[at]);
+        self.ids
+            .iter()
+            .enumerate()
+            .map(move |(at, &id)| (id as usize, value(at)))
+    }
+
+    /// Writes the row as packed words. `words` has the words of a row.
+    pub fn pack(self, words: &mut [u64]) {
+        words.fill(0);
+        for &id in self.ids {
+            words[id as usize / WORD_BITS] |= 1 << (id as usize % WORD_BITS);
+        }
+    }
+
+    /// Writes the row as values, with 0 for the other features. `values` has the `n` values of a row.
+    pub fn spread(self, values: &mut [f64]) {
+        values.fill(0.0);
+        for (id, value) in self.entries() {
+            values[id] = value;
+        }
+    }
+}

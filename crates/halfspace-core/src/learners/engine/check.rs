@@ -1,0 +1,112 @@
+//! The checks of a task before its run: data, stop conditions, hold-out, memory and parameters.
+
+use crate::learners::engine::entry::LearnerEntry;
+use crate::learners::engine::holdout::HeldOut;
+use crate::learners::engine::input::{Input, TaskError};
+use crate::learners::engine::rule::Order;
+use crate::learners::engine::stop_conditions;
+use crate::learners::engine::stopping::Sampling;
+use crate::learners::engine::task::{Task, build, holdout, state_bytes, task_order};
+use crate::learners::sample::examples::LabelKind;
+
+/// Checks everything that can be known before the run starts.
+///
+/// # Errors
+/// The first condition that does not hold, with a text about the allowed choices.
+pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
+    check_data(task.entry, input)?;
+    stop_conditions::check(task, input)?;
+    check_accepted(task, input, state_bytes_max)
+}
+
+/// Checks a task that was accepted before. The stop conditions are not checked again.
+///
+/// # Errors
+/// As for [`check`].
+pub fn check_accepted(
+    task: &Task,
+    input: Input<'_>,
+    state_bytes_max: u64,
+) -> Result<(), TaskError> {
+    check_data(task.entry, input)?;
+    check_parts(task, input)?;
+    let needed = state_bytes(task, input);
+    if needed > state_bytes_max {
+        let limit = state_bytes_max;
+        return Err(TaskError::TooLarge { needed, limit });
+    }
+    build(task, input)?;
+    // The learner's own check comes last, because it may read all examples.
+    match task.entry.check {
+        Some(check) => check(&task.parameters, input),
+        None => Ok(()),
+    }
+}
+
+/// Checks that both parts of a hold-out have examples and that rows read out of order can be numbered.
+fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+    if let Some(held_out) = task.holdout {
+        let Some(examples) = input.examples() else {
+            let detail = "a holdout needs limited data; set a count for the generated data";
+            return Err(TaskError::Holdout(detail.to_owned()));
+        };
+        if holdout(task, input).is_none() {
+            return Err(TaskError::Holdout(match held_out {
+                HeldOut::Share(share) => format!(
+                    "the share {share} of {examples} examples, rounded, leaves one part without \
+                     examples"
+                ),
+                HeldOut::Fold { folds, .. } => {
+                    format!("{folds} folds of {examples} examples leave a fold without examples")
+                }
+            }));
+        }
+    }
+    if task.holdout.is_some() || task_order(task, input) == Ok(Some(Order::Shuffled)) {
+        return check_numbered(input);
+    }
+    Ok(())
+}
+
+/// Checks that every row has a 32-bit number, as rows read out of order need.
+pub(crate) fn check_numbered(input: Input<'_>) -> Result<(), TaskError> {
+    let rows_max = u64::from(u32::MAX);
+    match input {
+        Input::Sample { data, .. } if data.shape().examples as u64 > rows_max => {
+            Err(TaskError::WrongData(format!(
+                "at most {rows_max} examples can be shuffled or held out"
+            )))
+        }
+        Input::Sample { .. } | Input::Generated(_) => Ok(()),
+    }
+}
+
+pub(crate) fn check_data(entry: &LearnerEntry, input: Input<'_>) -> Result<(), TaskError> {
+    let (labelled, real) = match input {
+        Input::Generated(plan) => (plan.sampling == Sampling::Uniform, false),
+        Input::Sample { data, .. } => match data.shape().labels {
+            LabelKind::Unlabelled => {
+                let detail = "a training needs labelled or half-space examples; unlabelled \
+                              examples are only for predictions";
+                return Err(TaskError::WrongData(detail.to_owned()));
+            }
+            labels => (labels == LabelKind::Labelled, data.shape().is_real),
+        },
+    };
+    let name = entry.name;
+    if real && !entry.data.real {
+        return Err(TaskError::NotBoolean { learner: name });
+    }
+    if labelled && !entry.data.labelled {
+        let detail = format!("{name} accepts half-space examples only");
+        return Err(TaskError::WrongData(detail));
+    }
+    if !labelled && !entry.data.half_space {
+        let detail = format!(
+            "{name} needs labelled examples; half-space examples are all positive and cannot be \
+             separated"
+        );
+        return Err(TaskError::WrongData(detail));
+    }
+    Ok(())
+}

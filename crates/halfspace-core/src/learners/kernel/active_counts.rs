@@ -1,0 +1,81 @@
+//! The active features of examples, in whose number the time of kernel Winnow is exponential: the limits on
+//! examples, and the message about those that exceed them.
+
+use std::ops::ControlFlow;
+
+use crate::learners::engine::run::Interrupt;
+use crate::learners::kernel::kernel_winnow_weights::KernelWinnowWeights;
+use crate::learners::sample::block::BlockFeatures;
+use crate::learners::sample::examples::{Examples, for_each_rows};
+
+/// The largest number of steps for the predictions of one request: about a minute.
+const STEPS_MAX: u64 = 1 << 36;
+
+/// Checks that a model can decide these examples within the steps of one request. The inner error names the
+/// example that is too large, or the number of steps of all examples.
+///
+/// # Errors
+/// The interrupt that kept the examples from being read.
+pub fn check_examples(
+    weights: &KernelWinnowWeights,
+    examples: &dyn Examples,
+) -> Result<Result<(), String>, Interrupt> {
+    if let Some(detail) = too_active(examples, weights.active_max())? {
+        return Ok(Err(intractable(&detail)));
+    }
+    let mut steps = 0_u64;
+    for_each_active_count(examples, |_, active| {
+        steps = steps.saturating_add((active + 1) << active);
+        ControlFlow::Continue(())
+    })?;
+    Ok(if steps > STEPS_MAX {
+        let detail = format!(
+            "these examples take {steps} steps, more than {STEPS_MAX}; send fewer examples"
+        );
+        Err(intractable(&detail))
+    } else {
+        Ok(())
+    })
+}
+
+/// The message about examples whose cubes are too large.
+pub(super) fn intractable(detail: &str) -> String {
+    format!(
+        "{detail}: by Theorem 5 (Khardon, Roth, Servedio) no algorithm simulates Winnow over all \
+         conjunctions in polynomial time unless #P has polynomial algorithms; an example with a \
+         active features takes about 2^a steps"
+    )
+}
+
+/// A description of the first example with more than `most` active features.
+pub(super) fn too_active(examples: &dyn Examples, most: u64) -> Result<Option<String>, Interrupt> {
+    let mut found = None;
+    for_each_active_count(examples, |example, count| {
+        if count <= most {
+            return ControlFlow::Continue(());
+        }
+        found = Some(format!(
+            "example {example} (from 0) has {count} active features, more than max_active = {most}"
+        ));
+        ControlFlow::Break(())
+    })?;
+    Ok(found)
+}
+
+/// Shows the number of active features of each Boolean example in order.
+fn for_each_active_count(
+    examples: &dyn Examples,
+    mut see: impl FnMut(usize, u64) -> ControlFlow<()>,
+) -> Result<(), Interrupt> {
+    for_each_rows(examples, |first, rows| {
+        let BlockFeatures::Boolean(block) = rows.features else {
+            return ControlFlow::Break(());
+        };
+        for row in 0..block.rows() {
+            let words = 0..block.words_per_row();
+            let ones = words.map(|word| u64::from(block.word(word, row).count_ones()));
+            see(first + row, ones.sum())?;
+        }
+        ControlFlow::Continue(())
+    })
+}

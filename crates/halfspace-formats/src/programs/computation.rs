@@ -16,7 +16,7 @@ use halfspace_core::memory;
 use num_bigint::{BigInt, BigUint};
 
 use super::sink::{SOURCE_BYTES_MAX, Stop, too_long};
-use crate::tables::cell::{Cell, DecimalMark};
+use crate::tables::cell::{Content, DecimalMark};
 use crate::tables::encoding::{ColumnEncoding, ColumnKind, TableEncoding};
 
 /// Bytes that every language needs for a column.
@@ -355,10 +355,10 @@ fn numbers(hypothesis: &Hypothesis) -> Cells<'static> {
 }
 
 fn word(text: &str) -> Word<'_> {
-    match Cell::of(text.as_bytes(), DecimalMark::Point) {
-        Cell::Number(number) => Word::Number(number),
-        Cell::Flag(..) => Word::AnyCase(text.to_lowercase()),
-        Cell::Missing | Cell::Text => Word::Exact(text),
+    match Content::of(text.as_bytes(), DecimalMark::Point) {
+        Content::Number(number) => Word::Number(number),
+        Content::Flag(..) => Word::AnyCase(text.to_lowercase()),
+        Content::Missing | Content::Text => Word::Exact(text),
     }
 }
 

@@ -22,7 +22,8 @@
 //!
 //! ```
 //! use halfspace_core::bits::BitVector;
-//! //! use halfspace_formats::programs::{Language, Program};
+//! use halfspace_core::learners::hypothesis::Hypothesis;
+//! use halfspace_formats::programs::{Language, Program};
 //!
 //! let mut weights = BitVector::zeros(3);
 //! weights.set(0, true);

@@ -29,16 +29,7 @@ pub(crate) fn parse(
     spool: Option<Spool>,
     preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    options.refuse_header("LIBSVM")?;
-    options.refuse_bit_order("LIBSVM")?;
-    let labelled = match &options.labels {
-        None | Some(LabelsColumn::First) => true,
-        Some(LabelsColumn::None) => false,
-        Some(LabelsColumn::Last | LabelsColumn::Appended | LabelsColumn::Named(_)) => {
-            let detail = "LIBSVM labels come first; the option `labels` must be `first` or `none`.";
-            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
-        }
-    };
+    let labelled = options.labels != Some(LabelsColumn::None);
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let mut builder = SparseBuilder::new(&options.limits, options.n, options.values, spool)?;
     let scan = labelled

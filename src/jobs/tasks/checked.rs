@@ -13,7 +13,7 @@ use crate::storage::JobEnd;
 
 use super::data::TaskData;
 use super::error::ResolveError;
-use super::task::{About, Allowance, Inputs, Task, check};
+use super::task::{About, Allowance, Inputs, Task};
 use crate::jobs::datasets::stored::ReadError;
 
 /// A checked task, ready to run.
@@ -73,7 +73,8 @@ impl CheckedTask {
         seconds_max: Option<f64>,
         allowance: &Allowance,
     ) -> Result<Self, ResolveError> {
-        let task: T = check(spec, described, inputs, allowance)?;
+        let mut task = T::new(spec, described, inputs)?;
+        task.check(allowance)?;
         let subjobs = task.subjobs();
         Ok(Self {
             // The limit of a job with subjobs is the limit of each subjob. Gathering alone has no limit.

@@ -28,7 +28,7 @@ pub use drawing::draw;
 pub use error::{ResolveError, unfit_reason};
 pub use evaluate::{TestData, check_labels};
 pub use experiment::outcome_so_far;
-pub use task::{Allowance, Inputs, Task, check};
+pub use task::{Allowance, Inputs, Task};
 pub use train::{Train, learner};
 
 use checked::CheckedTask;

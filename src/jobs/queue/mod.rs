@@ -78,18 +78,18 @@ pub struct Queue {
 
 impl Queue {
     pub(super) fn new(
-        store: Arc<Store>,
-        ids: Arc<Ids>,
-        hub: Arc<Hub>,
-        datasets: Arc<Datasets>,
-        stopping: CancellationToken,
+        store: &Arc<Store>,
+        ids: &Arc<Ids>,
+        hub: &Arc<Hub>,
+        datasets: &Arc<Datasets>,
+        stopping: &CancellationToken,
     ) -> Self {
         Self {
-            store,
-            ids,
-            hub,
-            datasets,
-            stopping,
+            store: Arc::clone(store),
+            ids: Arc::clone(ids),
+            hub: Arc::clone(hub),
+            datasets: Arc::clone(datasets),
+            stopping: stopping.clone(),
             unpaid: Mutex::default(),
         }
     }

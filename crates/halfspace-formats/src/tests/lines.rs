@@ -1,7 +1,7 @@
 //! Tests of NDJSON, CSV and LIBSVM.
 
-use halfspace_core::learners::sample::examples::Examples;
 use super::*;
+use halfspace_core::learners::sample::examples::Examples;
 
 /// A body and its content: rows, labels, place of the first real value.
 type Good = (
@@ -630,7 +630,10 @@ fn a_long_sparse_row_takes_room_for_its_active_features_only() {
     let body = |index: u64| "1 1:1\n".repeat(1000) + &format!("1 {index}:1\n");
     let read = |index| crate::parse(Format::Libsvm, body(index).as_bytes(), &options);
     let data = read(u32::MAX.into()).expect("sparse").data;
-    assert_eq!((data.n(), data.shape().entries), (u32::MAX as usize, Some(1001)));
+    assert_eq!(
+        (data.n(), data.shape().entries),
+        (u32::MAX as usize, Some(1001))
+    );
     // The number of a feature has 32 bits.
     let error = read(1 << 32).expect_err("too large");
     let kind = FormatErrorKind::TooLarge {

@@ -9,7 +9,7 @@ use halfspace_core::constructions::kernel_perceptron_adversary as adversary;
 use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
-use halfspace_core::samples::{CLASSES, Sample, SampleParameters};
+use halfspace_core::samples::{self, CLASSES, SampleParameters};
 use serde_json::json;
 
 use super::{Read, compare, run_with};

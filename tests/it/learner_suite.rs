@@ -252,7 +252,7 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
             random: &mut random,
         })
         .unwrap();
-        if rule.order() != Order::Cyclic {
+        if rule.kind().order() != Some(Order::Cyclic) {
             return;
         }
         let run = Run::default();

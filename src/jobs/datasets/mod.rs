@@ -84,6 +84,19 @@ impl Datasets {
         }];
         let head = self.dataset_bytes(dataset, &at_first).await?;
         let layout = Layout::read(head.concat().as_slice()).map_err(corrupt)?;
+        let layout = match layout.index_bytes() {
+            None => layout,
+            Some(length) => {
+                let start = dataset.bytes.checked_sub(length);
+                let start = start.ok_or(BlocksError::Truncated).map_err(corrupt)?;
+                let at_end = [Range {
+                    start,
+                    end: dataset.bytes,
+                }];
+                let index = self.dataset_bytes(dataset, &at_end).await?;
+                layout.with_index(&index.concat()).map_err(corrupt)?
+            }
+        };
         let Some(range) = RowRange::new(layout, first, count) else {
             return Ok(None);
         };

@@ -7,7 +7,7 @@ use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{LearnError, Session, SessionPlan};
 use halfspace_core::learners::predict::to_dense;
-use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
+use halfspace_core::learners::sample::data::{Data, DenseFeatures, Features, RealMatrix};
 use halfspace_core::memory::Grant;
 use halfspace_formats::RowsKind;
 
@@ -170,12 +170,12 @@ fn learnt_again(
 
 /// The examples in the value type of the session. Boolean examples are converted for a session of real values.
 pub(crate) fn as_values(data: &Data, zero: f64, values: RowsKind) -> Cow<'_, Data> {
-    let Features::Boolean(matrix) = data.features() else {
-        return Cow::Borrowed(data);
-    };
-    if values == RowsKind::Boolean {
+    if data.features().is_real() || values == RowsKind::Boolean {
         return Cow::Borrowed(data);
     }
+    let DenseFeatures::Boolean(matrix) = data.features().packed() else {
+        return Cow::Borrowed(data);
+    };
     let (mut all, mut row_values) = (Vec::new(), Vec::new());
     for row in 0..matrix.rows() {
         let (block, place) = (matrix.block(row / BLOCK_ROWS), row % BLOCK_ROWS);

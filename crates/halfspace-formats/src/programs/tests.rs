@@ -30,12 +30,10 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
-use crate::TableEncoding;
 use crate::{
     ColumnKind, Format, LabelsColumn, Numbers, Options, Parsed, StatedColumn, TableEncoding,
     TableOptions,
 };
-use halfspace_core::learners::hypothesis::Hypothesis;
 
 mod generated;
 

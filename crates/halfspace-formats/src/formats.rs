@@ -3,9 +3,9 @@
 use std::io::Read;
 
 use crate::building::parsed_rows::ParsedRows;
-use crate::error::FormatError;
+use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::json::data_forms::DataForm;
-use crate::options::Options;
+use crate::options::{FormatOption, LabelsColumn, Options};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::preview::Preview;
@@ -23,76 +23,131 @@ type Parse = fn(
 /// A format with its reader.
 struct FormatEntry {
     format: Format,
+    /// The name in errors about options.
+    name: &'static str,
     media_type: &'static str,
     file_extensions: &'static [&'static str],
+    /// The options that the format refuses. JSON and NDJSON refuse more of them for data that are no table.
+    lacks: &'static [FormatOption],
+    /// The places of labels, unless the reader of tables knows them.
+    labels: Option<LabelPlaces>,
     parse: Parse,
 }
 
-const fn entry(
-    format: Format,
-    media_type: &'static str,
-    file_extensions: &'static [&'static str],
-    parse: Parse,
-) -> FormatEntry {
-    FormatEntry {
-        format,
-        media_type,
-        file_extensions,
-        parse,
+/// The values of the option `labels` that a format accepts.
+struct LabelPlaces {
+    accepts: fn(&LabelsColumn) -> bool,
+    refusal: &'static str,
+}
+
+impl FormatEntry {
+    /// Refuses an option that the format lacks.
+    fn check(&self, options: &Options) -> Result<(), Fault> {
+        options.refuse(self.name, self.lacks)?;
+        match (&self.labels, &options.labels) {
+            (Some(places), Some(labels)) if !(places.accepts)(labels) => {
+                Err(Fault::new(FormatErrorKind::BadOption, places.refusal))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 /// Every format, in the order of [`Format`].
 const FORMATS: &[FormatEntry] = &[
-    entry(
-        Format::Ndjson,
-        "application/x-ndjson",
-        &["ndjson", "jsonl"],
-        crate::text::ndjson::parse,
-    ),
-    entry(Format::Csv, "text/csv", &["csv"], crate::text::csv::parse),
-    entry(
-        Format::Libsvm,
-        "text/x-libsvm",
-        &["libsvm", "svm", "train", "test"],
-        crate::text::libsvm::parse,
-    ),
-    entry(
-        Format::Json,
-        "application/json",
-        &["json"],
-        crate::json::data_forms::parse,
-    ),
-    entry(
-        Format::Arff,
-        "text/x-arff",
-        &["arff"],
-        crate::text::arff::parse,
-    ),
-    entry(
-        Format::Npy,
-        "application/x-npy",
-        &["npy"],
-        crate::binary::npy::parse,
-    ),
-    entry(
-        Format::Octets,
-        "application/octet-stream",
-        &["bin"],
-        crate::binary::octets::parse,
-    ),
-    entry(
-        Format::Xlsx,
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        &["xlsx"],
-        crate::xlsx::parse,
-    ),
-    entry(
-        Format::Tsv,
-        "text/tab-separated-values",
-        &["tsv", "tab"],
-        crate::text::csv::parse_tabs,
-    ),
+    FormatEntry {
+        format: Format::Ndjson,
+        name: "NDJSON",
+        media_type: "application/x-ndjson",
+        file_extensions: &["ndjson", "jsonl"],
+        lacks: &[FormatOption::BIT_ORDER],
+        labels: None,
+        parse: crate::text::ndjson::parse,
+    },
+    FormatEntry {
+        format: Format::Csv,
+        name: "CSV",
+        media_type: "text/csv",
+        file_extensions: &["csv"],
+        lacks: &[FormatOption::BIT_ORDER, FormatOption::SHEET],
+        labels: None,
+        parse: crate::text::csv::parse,
+    },
+    FormatEntry {
+        format: Format::Libsvm,
+        name: "LIBSVM",
+        media_type: "text/x-libsvm",
+        file_extensions: &["libsvm", "svm", "train", "test"],
+        lacks: &[FormatOption::HEADER, FormatOption::BIT_ORDER],
+        labels: Some(LabelPlaces {
+            accepts: |labels| matches!(labels, LabelsColumn::First | LabelsColumn::None),
+            refusal: "LIBSVM labels come first; the option `labels` must be `first` or `none`.",
+        }),
+        parse: crate::text::libsvm::parse,
+    },
+    FormatEntry {
+        format: Format::Json,
+        name: "JSON",
+        media_type: "application/json",
+        file_extensions: &["json"],
+        lacks: &[FormatOption::BIT_ORDER],
+        labels: None,
+        parse: crate::json::data_forms::parse,
+    },
+    FormatEntry {
+        format: Format::Arff,
+        name: "ARFF",
+        media_type: "text/x-arff",
+        file_extensions: &["arff"],
+        lacks: &[FormatOption::HEADER, FormatOption::BIT_ORDER],
+        labels: None,
+        parse: crate::text::arff::parse,
+    },
+    FormatEntry {
+        format: Format::Npy,
+        name: ".npy",
+        media_type: "application/x-npy",
+        file_extensions: &["npy"],
+        lacks: &[FormatOption::HEADER, FormatOption::BIT_ORDER],
+        labels: Some(LabelPlaces {
+            accepts: |labels| {
+                use LabelsColumn::{First, Last, None};
+                matches!(labels, First | Last | None)
+            },
+            refusal: "The columns of .npy have no names; the option `labels` must be `first`, `last` or `none`.",
+        }),
+        parse: crate::binary::npy::parse,
+    },
+    FormatEntry {
+        format: Format::Octets,
+        name: "a body of octets",
+        media_type: "application/octet-stream",
+        file_extensions: &["bin"],
+        lacks: &[FormatOption::HEADER],
+        labels: Some(LabelPlaces {
+            accepts: |labels| matches!(labels, LabelsColumn::None | LabelsColumn::Appended),
+            refusal: "Octets have no columns; the option `labels` must be `none` or `appended`.",
+        }),
+        parse: crate::binary::octets::parse,
+    },
+    FormatEntry {
+        format: Format::Xlsx,
+        name: "XLSX",
+        media_type: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        file_extensions: &["xlsx"],
+        lacks: &[FormatOption::BIT_ORDER, FormatOption::DELIMITER],
+        labels: None,
+        parse: crate::xlsx::parse,
+    },
+    FormatEntry {
+        format: Format::Tsv,
+        name: "CSV",
+        media_type: "text/tab-separated-values",
+        file_extensions: &["tsv", "tab"],
+        lacks: &[FormatOption::BIT_ORDER, FormatOption::SHEET],
+        labels: None,
+        parse: crate::text::csv::parse_tabs,
+    },
 ];
 
 const _: () = {
@@ -200,6 +255,18 @@ impl Format {
     fn entry(self) -> &'static FormatEntry {
         &FORMATS[self as usize]
     }
+
+    fn parse(
+        self,
+        reader: &mut dyn Read,
+        options: &Options,
+        spool: Option<Spool>,
+        preview: Option<&Preview>,
+    ) -> Result<Parsed<ParsedRows>, FormatError> {
+        let entry = self.entry();
+        entry.check(options)?;
+        (entry.parse)(reader, options, spool, preview)
+    }
 }
 
 impl TextFormat {
@@ -225,6 +292,7 @@ pub fn read(
     options: &Options,
 ) -> Result<DataForm, FormatError> {
     if format == Format::Json {
+        format.entry().check(options)?;
         return crate::json::data_forms::read(&mut reader, options);
     }
     let parsed = parse(format, reader, options)?;
@@ -241,7 +309,7 @@ pub fn parse(
     mut reader: impl Read,
     options: &Options,
 ) -> Result<Parsed, FormatError> {
-    let parsed = (format.entry().parse)(&mut reader, options, None, None)?;
+    let parsed = format.parse(&mut reader, options, None, None)?;
     Ok(parsed.in_memory())
 }
 
@@ -256,7 +324,7 @@ pub fn gather(
     options: &Options,
     spool: Spool,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    (format.entry().parse)(&mut reader, options, Some(spool), None)
+    format.parse(&mut reader, options, Some(spool), None)
 }
 
 /// Reads a body of examples like [`gather`], and shows its content to the preview.
@@ -270,5 +338,5 @@ pub fn gather_shown(
     spool: Option<Spool>,
     preview: &Preview,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    (format.entry().parse)(&mut reader, options, spool, Some(preview))
+    format.parse(&mut reader, options, spool, Some(preview))
 }

@@ -28,8 +28,9 @@
 //! # Ok::<(), halfspace_formats::FormatError>(())
 //! ```
 //!
-//! A new format takes one file with a function of the type `Parse`, one variant of [`Format`] and one line in
-//! `formats.rs`.
+//! A new format takes one file with a function of the type `Parse`, one variant of [`Format`] and one entry in
+//! `formats.rs`, which also says which options the format lacks. The reader of a table passes typed cells to a
+//! `TableBuilder`.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 

@@ -82,6 +82,15 @@ pub struct ParseLimits {
 }
 
 impl ParseLimits {
+    /// Checks a number of features per example.
+    pub(crate) fn check_n(&self, n: usize) -> Result<(), Fault> {
+        if n <= self.n_max {
+            return Ok(());
+        }
+        let what = "An example has too many features";
+        Err(Fault::too_large(what, "n_max", self.n_max as u64))
+    }
+
     /// The default limits.
     pub const DEFAULT: Self = Self {
         n_max: 1 << 20,
@@ -129,59 +138,17 @@ pub struct Options {
 }
 
 impl Options {
-    /// Refuses the option `header` for a format without a header.
-    pub(crate) fn refuse_header(&self, format: &str) -> Result<(), Fault> {
-        if self.header == Header::Auto {
-            return Ok(());
-        }
-        let detail = format!(
-            "The option `header` is for CSV only; {format} has no such header. Omit the option."
-        );
-        Err(Fault::new(FormatErrorKind::BadOption, detail))
-    }
-
-    /// Refuses the option `delimiter` for a table without text between cells.
-    pub(crate) fn refuse_delimiter(&self, format: &str) -> Result<(), Fault> {
-        if self.table.delimiter.is_none() {
-            return Ok(());
-        }
-        let detail = format!(
-            "The option `delimiter` is for CSV only; {format} has no delimiter. Omit the option."
-        );
-        Err(Fault::new(FormatErrorKind::BadOption, detail))
-    }
-
-    /// Refuses the option `sheet` for a table without sheets.
-    pub(crate) fn refuse_sheet(&self, format: &str) -> Result<(), Fault> {
-        if self.table.sheet.is_none() {
-            return Ok(());
-        }
-        let detail = format!(
-            "The option `sheet` is for XLSX only; {format} has no sheets. Omit the option."
-        );
-        Err(Fault::new(FormatErrorKind::BadOption, detail))
-    }
-
-    /// Refuses the option `labels` for a format that names its labels.
-    pub(crate) fn refuse_labels(&self, format: &str) -> Result<(), Fault> {
-        if self.labels.is_none() {
-            return Ok(());
-        }
-        let detail = format!(
-            "The option `labels` is for tables only; {format} marks its labels. Omit the option."
-        );
-        Err(Fault::new(FormatErrorKind::BadOption, detail))
-    }
-
-    /// Refuses the option `bit_order` for a format without packed bytes.
-    pub(crate) fn refuse_bit_order(&self, format: &str) -> Result<(), Fault> {
-        if self.bit_order.is_none() {
-            return Ok(());
-        }
-        let detail = format!(
-            "The option `bit_order` is for octets only; {format} has no packed bits. Omit the option."
-        );
-        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    /// Refuses the options that a format lacks. `format` is its name in errors.
+    ///
+    /// # Errors
+    /// The first of these options that the request states.
+    pub(crate) fn refuse(&self, format: &str, lacked: &[FormatOption]) -> Result<(), Fault> {
+        let stated = lacked.iter().find(|option| (option.is_stated)(self));
+        stated.map_or(Ok(()), |FormatOption { name, of, lack, .. }| {
+            let detail =
+                format!("The option `{name}` is for {of} only; {format} {lack}. Omit the option.");
+            Err(Fault::new(FormatErrorKind::BadOption, detail))
+        })
     }
 
     /// Checks the number of features per example against the requested n.
@@ -195,4 +162,47 @@ impl Options {
             }
         }
     }
+}
+
+/// An option that some formats lack.
+pub(crate) struct FormatOption {
+    name: &'static str,
+    /// The formats that have the option.
+    of: &'static str,
+    /// What the other formats lack, after the name of such a format.
+    lack: &'static str,
+    is_stated: fn(&Options) -> bool,
+}
+
+impl FormatOption {
+    pub(crate) const HEADER: Self = Self {
+        name: "header",
+        of: "CSV",
+        lack: "has no such header",
+        is_stated: |options| options.header != Header::Auto,
+    };
+    pub(crate) const DELIMITER: Self = Self {
+        name: "delimiter",
+        of: "CSV",
+        lack: "has no delimiter",
+        is_stated: |options| options.table.delimiter.is_some(),
+    };
+    pub(crate) const SHEET: Self = Self {
+        name: "sheet",
+        of: "XLSX",
+        lack: "has no sheets",
+        is_stated: |options| options.table.sheet.is_some(),
+    };
+    pub(crate) const LABELS: Self = Self {
+        name: "labels",
+        of: "tables",
+        lack: "marks its labels",
+        is_stated: |options| options.labels.is_some(),
+    };
+    pub(crate) const BIT_ORDER: Self = Self {
+        name: "bit_order",
+        of: "octets",
+        lack: "has no packed bits",
+        is_stated: |options| options.bit_order.is_some(),
+    };
 }

@@ -8,7 +8,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::catalogue;
 use halfspace_core::learners::engine::parameters::insert_nested;
-use halfspace_core::samples::{M_MAX, N_MAX, SAMPLES, Sample, SampleParameters, SampleTable};
+use halfspace_core::samples::{self, M_MAX, N_MAX, SAMPLES, Sample, SampleParameters, SampleTable};
 use halfspace_formats::{Format, Options, parse, push_csv_line};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -118,7 +118,7 @@ pub async fn get_sample(
     PathText(name): PathText,
     Query(query): Query<SampleQuery>,
 ) -> Result<Response, Problem> {
-    let sample = Sample::find(&name).ok_or_else(no_sample)?;
+    let sample = samples::find(&name).ok_or_else(no_sample)?;
     let given = SampleParameters {
         n: query.n,
         m: query.m,

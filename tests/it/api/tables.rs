@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use halfspace_core::samples::{Sample, SampleParameters};
+use halfspace_core::samples::{self, SampleParameters};
 use serde_json::{Value, json};
 
 use crate::service::Service;
@@ -108,7 +108,7 @@ fn votes() -> Table {
 
 /// Nine squares with x, o or b. The class tells whether x has a row, a column or a diagonal.
 fn tic_tac_toe() -> Table {
-    let sample = Sample::find("tic-tac-toe").unwrap();
+    let sample = samples::find("tic-tac-toe").unwrap();
     let table = sample.table(&SampleParameters::default()).unwrap();
     Table {
         query: "",

@@ -7,7 +7,9 @@ use num_bigint::BigUint;
 use super::conjunctions::{
     CountedVectors, Heaviest, LITERALS_MAX, Rank, SearchLimits, VectorLiteral, heaviest,
 };
-use super::{Explanation, ExplanationRequest, Literal, Power, Share, Term, TermWeight, squares};
+use super::explanation::{
+    Explanation, ExplanationRequest, Literal, Power, Share, Term, TermWeight, squares,
+};
 use crate::bits::{BitMatrix, BitVector};
 use crate::learners::arithmetic::power_sum::Base;
 use crate::learners::arithmetic::unit::Unit;

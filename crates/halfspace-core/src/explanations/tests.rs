@@ -28,7 +28,7 @@ use crate::learners::linear::linear_weights::{
 };
 use crate::learners::sample::data::{Data, Features, Labels};
 use crate::learners::winnow::winnow_weights::WinnowWeights;
-use crate::samples::{Sample, SampleParameters};
+use crate::samples::{self, SampleParameters};
 
 const PLENTY: u64 = 1 << 40;
 
@@ -83,7 +83,7 @@ const LINES: [[usize; 3]; 8] = [
 
 #[test]
 fn the_lines_of_x_explain_the_ends_of_tic_tac_toe() {
-    let sample = Sample::find("tic-tac-toe").expect("a sample");
+    let sample = samples::find("tic-tac-toe").expect("a sample");
     let boards = sample
         .table(&SampleParameters::default())
         .expect("no limit");

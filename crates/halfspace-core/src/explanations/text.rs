@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Explanation, Literal, Power, Term, TermWeight};
+use super::explanation::{Explanation, Literal, Power, Term, TermWeight};
 use crate::experiments::plot::bars::{Bar, BarChart};
 use crate::experiments::plot::words::{number, wrapped};
 

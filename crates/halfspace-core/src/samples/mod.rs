@@ -5,25 +5,12 @@
 
 mod monks;
 mod random;
+mod sample;
 mod tic_tac_toe;
 
-use std::ops::RangeInclusive;
-
-use crate::learners::engine::random::{Purpose, SEED_MAX, Seed};
-use crate::learners::sample::generate::is_noisy;
-use crate::theory::OutOfRange;
-
-/// Largest number of features `n`.
-pub const N_MAX: u64 = 50;
-/// Largest number of rows `m`.
-pub const M_MAX: u64 = 10_000;
-/// Largest number of terms of a DNF.
-pub const TERMS_MAX: u64 = 100;
-/// Largest noise. With more noise the labels would follow the negated concept.
-pub const NOISE_MAX: f64 = 0.5;
-
-/// The names of the classes -1 and +1.
-pub const CLASSES: [&str; 2] = ["negative", "positive"];
+pub use sample::{
+    CLASSES, M_MAX, N_MAX, NOISE_MAX, Sample, SampleParameters, SampleTable, TERMS_MAX,
+};
 
 /// All samples.
 pub static SAMPLES: [Sample; 7] = [
@@ -36,121 +23,9 @@ pub static SAMPLES: [Sample; 7] = [
     random::DNF,
 ];
 
-/// A table and its definition.
-#[derive(Debug)]
-pub struct Sample {
-    /// Name in requests.
-    pub name: &'static str,
-    /// Name for people.
-    pub title: &'static str,
-    /// The rows and the rule of the class.
-    pub description: &'static str,
-    /// The origin of the definition.
-    pub source: &'static str,
-    /// Names of the parameters.
-    pub parameters: &'static [&'static str],
-    /// A learner that classifies the table without errors.
-    pub learner: &'static str,
-    /// Parameters of the learner.
-    pub learner_parameters: &'static [(&'static str, &'static str)],
-    /// Makes the rows without noise.
-    rows: fn(&Settings) -> Rows,
-}
-
-/// The parameters of a request. An absent parameter takes the default.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SampleParameters {
-    /// Features of a drawn table.
-    pub n: Option<u64>,
-    /// Rows of a drawn table.
-    pub m: Option<u64>,
-    /// Terms of a drawn DNF.
-    pub terms: Option<u64>,
-    /// Probability that a class is flipped.
-    pub noise: Option<f64>,
-    /// Seed of every random choice.
-    pub seed: Option<u64>,
-}
-
-/// Columns and rows of text. The last column is `class`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SampleTable {
-    /// Names of the columns.
-    pub columns: Vec<String>,
-    /// One value per column in each row.
-    pub rows: Vec<Vec<&'static str>>,
-}
-
-/// Checked parameters.
-#[derive(Debug)]
-struct Settings {
-    n: usize,
-    m: u64,
-    terms: usize,
-    seed: Seed,
-}
-
-/// The features and the class of each row.
-struct Rows {
-    columns: Vec<String>,
-    rows: Vec<(Vec<&'static str>, bool)>,
-}
-
-impl Sample {
-    /// The sample of this name.
-    pub fn find(name: &str) -> Option<&'static Self> {
-        SAMPLES.iter().find(|sample| sample.name == name)
-    }
-
-    /// Makes the table. Equal parameters make equal tables.
-    ///
-    /// # Errors
-    /// A parameter out of range, or one that the sample does not have.
-    pub fn table(&self, given: &SampleParameters) -> Result<SampleTable, OutOfRange> {
-        let settings = Settings {
-            n: self.checked("n", given.n, 1..=N_MAX, 11)? as usize,
-            m: self.checked("m", given.m, 1..=M_MAX, 500)?,
-            terms: self.checked("terms", given.terms, 1..=TERMS_MAX, 3)? as usize,
-            seed: Seed(self.checked("seed", given.seed, 0..=SEED_MAX, 1)?),
-        };
-        let noise = self.checked("noise", given.noise, 0.0..=NOISE_MAX, 0.0)?;
-        let Rows { mut columns, rows } = (self.rows)(&settings);
-        columns.push("class".to_owned());
-        let mut random = settings.seed.generator(Purpose::Noise);
-        let rows = rows.into_iter().map(|(mut cells, is_positive)| {
-            let is_positive = is_positive ^ is_noisy(noise, &mut random);
-            cells.push(CLASSES[usize::from(is_positive)]);
-            cells
-        });
-        Ok(SampleTable {
-            rows: rows.collect(),
-            columns,
-        })
-    }
-
-    fn checked<T: PartialOrd + std::fmt::Display>(
-        &self,
-        parameter: &'static str,
-        given: Option<T>,
-        range: RangeInclusive<T>,
-        default: T,
-    ) -> Result<T, OutOfRange> {
-        let Some(value) = given else {
-            return Ok(default);
-        };
-        let detail = if !self.parameters.contains(&parameter) {
-            format!(
-                "the sample {} has no such parameter; the parameters are: {}",
-                self.name,
-                self.parameters.join(", ")
-            )
-        } else if !range.contains(&value) {
-            format!("{value} is not from {} to {}", range.start(), range.end())
-        } else {
-            return Ok(value);
-        };
-        Err(OutOfRange { parameter, detail })
-    }
+/// The sample of this name.
+pub fn find(name: &str) -> Option<&'static Sample> {
+    SAMPLES.iter().find(|sample| sample.name == name)
 }
 
 #[cfg(test)]
@@ -158,7 +33,7 @@ mod tests {
     use super::*;
 
     fn table(name: &str, given: SampleParameters) -> SampleTable {
-        let sample = Sample::find(name).expect(name);
+        let sample = find(name).expect(name);
         sample.table(&given).expect(name)
     }
 
@@ -283,7 +158,7 @@ mod tests {
     #[test]
     fn parameters_out_of_range_are_refused_by_name() {
         let refused = |name, given| {
-            let sample = Sample::find(name).expect(name);
+            let sample = find(name).expect(name);
             sample.table(&given).expect_err("out of range").to_string()
         };
         let mut given = SampleParameters {

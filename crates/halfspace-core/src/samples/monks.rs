@@ -3,7 +3,7 @@
 //! S. B. Thrun et al., "The MONK's problems: a performance comparison of different learning algorithms" (1991),
 //! report CMU-CS-91-197.
 
-use super::{Rows, Sample, Settings};
+use super::sample::{Rows, Sample, Settings};
 use crate::learners::kernel::kernel_perceptron;
 
 pub(super) const FIRST: Sample = problem(

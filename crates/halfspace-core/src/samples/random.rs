@@ -2,7 +2,7 @@
 //!
 //! The rows equal those of the generator of examples for the same target and the same seed.
 
-use super::{Rows, Sample, Settings};
+use super::sample::{Rows, Sample, Settings};
 use crate::bits::{self, BitVector};
 use crate::learners::engine::run::Run;
 use crate::learners::engine::stopping::Sampling;

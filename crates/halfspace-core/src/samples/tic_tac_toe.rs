@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Rows, Sample};
+use super::sample::{Rows, Sample};
 use crate::learners::kernel::kernel_perceptron;
 
 pub(super) const SAMPLE: Sample = Sample {

@@ -30,8 +30,6 @@ pub(crate) fn parse(
     spool: Option<Spool>,
     _: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    options.refuse_header(".npy")?;
-    options.refuse_bit_order(".npy")?;
     let header = npy_header::read(reader)?;
     parse_values(reader, &header, options, spool)
 }
@@ -43,18 +41,8 @@ pub(crate) fn parse_values(
     options: &Options,
     spool: Option<Spool>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    let label = match &options.labels {
-        None | Some(LabelsColumn::Last) => Label::Last,
-        Some(LabelsColumn::First) => Label::First,
-        Some(LabelsColumn::None) => Label::None,
-        Some(LabelsColumn::Appended | LabelsColumn::Named(_)) => {
-            let detail = "The columns of .npy have no names; the option `labels` must be `first`, `last` \
-                          or `none`.";
-            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
-        }
-    };
-    let table = NpyLayout::new(header, label, options)?;
-    let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
+    let table = NpyLayout::new(header, options)?;
+    let builder = SampleBuilder::new(&options.limits, Some(table.features.len()), spool)?;
     let builder = builder.of_rows(header.rows, options.unlabelled);
     let builder = builder.of_kind(options.values)?;
     let mut builder = builder.of_labels(&options.label_rule);
@@ -86,13 +74,6 @@ pub(crate) fn parse_values(
     Ok(builder.finish(options.unlabelled)?)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Label {
-    First,
-    Last,
-    None,
-}
-
 /// Structure of a row.
 struct NpyLayout {
     kind: ValueKind,
@@ -104,12 +85,13 @@ struct NpyLayout {
 }
 
 impl NpyLayout {
-    fn new(header: &NpyHeader, label: Label, options: &Options) -> Result<Self, Fault> {
+    fn new(header: &NpyHeader, options: &Options) -> Result<Self, Fault> {
         let empty = |detail: &str| Err(Fault::new(FormatErrorKind::EmptyData, detail));
         if header.rows == 0 || header.columns == 0 {
             return empty("The array is empty; data need at least one example and one feature.");
         }
-        let columns_max = options.limits.n_max + usize::from(label != Label::None);
+        let labels = options.labels.as_ref().unwrap_or(&LabelsColumn::Last);
+        let columns_max = options.limits.n_max + usize::from(*labels != LabelsColumn::None);
         let columns = usize::try_from(header.columns).unwrap_or(usize::MAX);
         if columns > columns_max {
             let what = format!("The array has {columns} columns");
@@ -119,10 +101,11 @@ impl NpyLayout {
                 options.limits.n_max as u64,
             ));
         }
-        let (label, features) = match label {
-            Label::First => (Some(0), 1..columns),
-            Label::Last => (Some(columns - 1), 0..columns - 1),
-            Label::None => (None, 0..columns),
+        let (label, features) = match labels {
+            LabelsColumn::First => (Some(0), 1..columns),
+            LabelsColumn::None => (None, 0..columns),
+            // The list of formats refuses the other values.
+            _ => (Some(columns - 1), 0..columns - 1),
         };
         if features.is_empty() {
             return empty(

@@ -23,22 +23,13 @@ pub(crate) fn parse(
     spool: Option<Spool>,
     _: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    options.refuse_header("a body of octets")?;
-    let labelled = match &options.labels {
-        None | Some(LabelsColumn::None) => false,
-        Some(LabelsColumn::Appended) => true,
-        Some(_) => {
-            let detail =
-                "Octets have no columns; the option `labels` must be `none` or `appended`.";
-            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
-        }
-    };
+    let labelled = options.labels == Some(LabelsColumn::Appended);
     let Some(n) = options.n else {
         let detail =
             "The option `n` is missing; octets need the number of bits per row, as in `n=64`.";
         return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
     };
-    let mut builder = SampleBuilder::dense(&options.limits, Some(n), spool)?;
+    let mut builder = SampleBuilder::new(&options.limits, Some(n), spool)?;
     let bits = n + usize::from(labelled);
     let order = options.bit_order.unwrap_or_default();
     let mut rows = RowReader::new(reader, bits.div_ceil(8), 0);

@@ -8,7 +8,7 @@ use halfspace_core::learners::sample::data::{Data, Labels};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Fault, FormatErrorKind, excerpt};
-use crate::tables::cell::{Cell, DecimalMark};
+use crate::tables::cell::{Content as Cell, DecimalMark};
 
 /// The names of the labels -1 and +1. In JSON they are a list of two, whose first item is null if every value but the
 /// second means -1.

@@ -22,7 +22,7 @@ use crate::json::fields::AssumeOf;
 use crate::json::generated::GeneratedSpec;
 use crate::json::rows::JsonRows;
 use crate::json::scope;
-use crate::options::{LabelsColumn, Options, UnlabelledMeans};
+use crate::options::{FormatOption, LabelsColumn, Options, UnlabelledMeans};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::preview::Preview;
@@ -53,9 +53,8 @@ pub enum DataForm {
 /// Reads a body that is one [`DataForm`]. An option that contradicts the form is refused. The options
 /// `values` and `unlabelled` are ignored.
 pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm, FormatError> {
-    options.refuse_bit_order("JSON")?;
     if options.labels == Some(LabelsColumn::Appended) {
-        options.refuse_labels("JSON")?;
+        options.refuse("JSON", &[FormatOption::LABELS])?;
     }
     let mut form = json::from_reader_of_any(reader, &options.limits, &options.label_rule)?;
     if let DataForm::Rows(rows) = &form {
@@ -77,8 +76,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     }
     // An encoding is for rows, and so are the options beside the encoding.
     if options.table.encoding.is_none() {
-        options.refuse_header("JSON")?;
-        options.refuse_labels("JSON")?;
+        options.refuse("JSON", &[FormatOption::HEADER, FormatOption::LABELS])?;
     }
     let n = match &mut form {
         DataForm::Sample { parsed, assume } => {
@@ -244,7 +242,7 @@ impl<'de> Visitor<'de> for ExampleKind {
                     return Err(de::Error::duplicate_field("assume"));
                 }
                 ListField::Examples => {
-                    let started = SampleBuilder::dense(&scope::limits(), None, None);
+                    let started = SampleBuilder::new(&scope::limits(), None, None);
                     let started = started.map_err(scope::raise)?;
                     let started = started.of_labels(&scope::label_rule());
                     builder = Some(map.next_value_seed(ExamplesReader {

@@ -3,8 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::computation::{Cells, Computation, Input, Score, Word};
-use super::section;
-use super::sink::{Sink, Stop};
+use super::sink::{Sink, Stop, section};
 
 /// The code of a program.
 const TEMPLATE: &str = include_str!("templates/program.c");

@@ -15,9 +15,8 @@ use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
 use halfspace_core::memory;
 use num_bigint::{BigInt, BigUint};
 
-use super::sink::Stop;
-use super::{Program, SOURCE_BYTES_MAX, too_long};
-use crate::tables::cell::{Cell, DecimalMark};
+use super::sink::{SOURCE_BYTES_MAX, Stop, too_long};
+use crate::tables::cell::{Content, DecimalMark};
 use crate::tables::encoding::{ColumnEncoding, ColumnKind, TableEncoding};
 
 /// Bytes that every language needs for a column.
@@ -25,6 +24,21 @@ const COLUMN_BYTES_MIN: usize = 64;
 
 /// Bytes of a number in a list in every language, with the comma.
 const NUMBER_BYTES_MIN: usize = 3;
+
+/// A hypothesis with everything that a program says about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    /// One line of text for the head of the program.
+    pub title: &'a str,
+    /// The hypothesis.
+    pub hypothesis: &'a Hypothesis,
+    /// The encoding of raw rows. Without an encoding a row has one number per feature.
+    pub table: Option<&'a TableEncoding>,
+    /// The names of the features, for rows without an encoding.
+    pub features: Option<&'a [String]>,
+    /// The names of the labels -1 and +1.
+    pub classes: Option<&'a [String; 2]>,
+}
 
 /// A prediction as a program computes it.
 pub(super) struct Computation<'a> {
@@ -341,10 +355,10 @@ fn numbers(hypothesis: &Hypothesis) -> Cells<'static> {
 }
 
 fn word(text: &str) -> Word<'_> {
-    match Cell::of(text.as_bytes(), DecimalMark::Point) {
-        Cell::Number(number) => Word::Number(number),
-        Cell::Flag(..) => Word::AnyCase(text.to_lowercase()),
-        Cell::Missing | Cell::Text => Word::Exact(text),
+    match Content::of(text.as_bytes(), DecimalMark::Point) {
+        Content::Number(number) => Word::Number(number),
+        Content::Flag(..) => Word::AnyCase(text.to_lowercase()),
+        Content::Missing | Content::Text => Word::Exact(text),
     }
 }
 

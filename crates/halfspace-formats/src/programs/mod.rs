@@ -44,15 +44,13 @@ mod sql;
 #[cfg(test)]
 mod tests;
 
-use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::memory::NoMemory;
 
-use crate::TableEncoding;
 use computation::Computation;
-use sink::{Sink, Stop};
+use sink::{Sink, Stop, too_long};
 
-/// The longest program in bytes.
-pub const SOURCE_BYTES_MAX: usize = 16 << 20;
+pub use computation::Program;
+pub use sink::SOURCE_BYTES_MAX;
 
 /// A language of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,21 +67,6 @@ pub enum Language {
     Postgresql,
     /// A formula of Excel 2010.
     Excel,
-}
-
-/// A hypothesis with everything that a program says about it.
-#[derive(Clone, Copy, Debug)]
-pub struct Program<'a> {
-    /// One line of text for the head of the program.
-    pub title: &'a str,
-    /// The hypothesis.
-    pub hypothesis: &'a Hypothesis,
-    /// The encoding of raw rows. Without an encoding a row has one number per feature.
-    pub table: Option<&'a TableEncoding>,
-    /// The names of the features, for rows without an encoding.
-    pub features: Option<&'a [String]>,
-    /// The names of the labels -1 and +1.
-    pub classes: Option<&'a [String; 2]>,
 }
 
 /// The reason why a language cannot state a hypothesis exactly.
@@ -199,17 +182,4 @@ impl Program<'_> {
             .into(),
         })
     }
-}
-
-/// Returns a section of a template. Each section begins after a line of `@@` and the name.
-fn section<'t>(template: &'t str, name: &str) -> &'t str {
-    let mut sections = template
-        .split("@@ ")
-        .filter_map(|section| section.split_once('\n'));
-    let found = sections.find(|(own, _)| *own == name);
-    found.map_or("", |(_, text)| text)
-}
-
-fn too_long() -> String {
-    format!("a program has at most {SOURCE_BYTES_MAX} bytes")
 }

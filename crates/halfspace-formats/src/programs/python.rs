@@ -6,8 +6,7 @@ use num_bigint::{BigInt, BigUint};
 use serde_json::json;
 
 use super::computation::{Cells, Computation, Input, Score, Support, Word};
-use super::section;
-use super::sink::{Sink, Stop};
+use super::sink::{Sink, Stop, section};
 
 /// The code of a program.
 const TEMPLATE: &str = include_str!("templates/program.py");

@@ -5,7 +5,8 @@ use std::fmt::{self, Display, Write};
 
 use halfspace_core::memory::{self, NoMemory};
 
-use super::{SOURCE_BYTES_MAX, too_long};
+/// The longest program in bytes.
+pub const SOURCE_BYTES_MAX: usize = 16 << 20;
 
 /// The text so far.
 pub(super) struct Sink {
@@ -94,4 +95,17 @@ impl Write for Sink {
         self.text.push_str(text);
         Ok(())
     }
+}
+
+/// Returns a section of a template. Each section begins after a line of `@@` and the name.
+pub(super) fn section<'t>(template: &'t str, name: &str) -> &'t str {
+    let mut sections = template
+        .split("@@ ")
+        .filter_map(|section| section.split_once('\n'));
+    let found = sections.find(|(own, _)| *own == name);
+    found.map_or("", |(_, text)| text)
+}
+
+pub(super) fn too_long() -> String {
+    format!("a program has at most {SOURCE_BYTES_MAX} bytes")
 }

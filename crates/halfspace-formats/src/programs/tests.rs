@@ -16,6 +16,7 @@ use std::sync::Arc;
 use halfspace_core::bits::BitVector;
 use halfspace_core::learners::arithmetic::decimal::Decimal;
 use halfspace_core::learners::arithmetic::power_sum::Base;
+use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::kernel::conjunction_kernel::{Conjunctions, Kernel};
 use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
 use halfspace_core::learners::kernel::kernel_winnow_weights::KernelWinnowWeights;
@@ -30,7 +31,8 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::{
-    ColumnKind, Format, LabelsColumn, Numbers, Options, Parsed, StatedColumn, TableOptions,
+    ColumnKind, Format, LabelsColumn, Numbers, Options, Parsed, StatedColumn, TableEncoding,
+    TableOptions,
 };
 
 mod generated;

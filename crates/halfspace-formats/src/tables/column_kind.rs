@@ -1,6 +1,6 @@
 //! The kind of a column, as its values and the request tell.
 
-use super::cell::Cell;
+use super::cell::Content;
 use super::column_scan::{ColumnScan, ColumnValue};
 use super::encoding::{ColumnKind, KindName};
 use super::options::Numbers;
@@ -19,7 +19,7 @@ pub(crate) fn column_kind(
     let present = || {
         scan.values
             .iter()
-            .filter(|value| value.cell != Cell::Missing)
+            .filter(|value| value.content != Content::Missing)
     };
     let wrong = |detail: String| Err(Fault::new(FormatErrorKind::TableOption, detail));
     if stated != Some(KindName::Nominal)
@@ -37,7 +37,7 @@ pub(crate) fn column_kind(
             "is not boolean, because it has the value {shown}; `kinds=` can state another kind"
         ));
     }
-    let word = present().find(|value| !matches!(value.cell, Cell::Number(_)));
+    let word = present().find(|value| !matches!(value.content, Content::Number(_)));
     let is_number = stated != Some(KindName::Nominal)
         && word.is_none()
         && (scan.is_numbers || present().next().is_some());
@@ -84,24 +84,24 @@ fn boolean(scan: &ColumnScan, stated: Option<KindName>) -> Option<[String; 2]> {
     let present: Vec<_> = scan
         .values
         .iter()
-        .filter(|value| value.cell != Cell::Missing)
+        .filter(|value| value.content != Content::Missing)
         .collect();
     let words = |zero: &str, one: &str| Some([zero.to_owned(), one.to_owned()]);
     let is_in = |allowed: [f64; 2]| {
         let allowed = |number| allowed.contains(&number);
         present
             .iter()
-            .all(|value| matches!(value.cell, Cell::Number(number) if allowed(number)))
+            .all(|value| matches!(value.content, Content::Number(number) if allowed(number)))
     };
     let first = present.first()?;
-    match first.cell {
-        Cell::Number(_) if is_in([0.0, 1.0]) => words("0", "1"),
-        Cell::Number(_) if is_in([-1.0, 1.0]) => words("-1", "1"),
-        Cell::Flag(family, flag) => {
-            let same = |value: &&ColumnValue| matches!(value.cell, Cell::Flag(other, _) if other == family);
+    match first.content {
+        Content::Number(_) if is_in([0.0, 1.0]) => words("0", "1"),
+        Content::Number(_) if is_in([-1.0, 1.0]) => words("-1", "1"),
+        Content::Flag(family, flag) => {
+            let same = |value: &&ColumnValue| matches!(value.content, Content::Flag(other, _) if other == family);
             let both = present
                 .iter()
-                .any(|value| value.cell == Cell::Flag(family, !flag));
+                .any(|value| value.content == Content::Flag(family, !flag));
             let is_boolean = present.iter().all(same)
                 && (both || family.is_told_by_one() || stated == Some(KindName::Boolean));
             let [zero, one] = family.words();

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use halfspace_core::memory;
 
-use super::cell::{Cell, DecimalMark, is_code, is_missing};
+use super::cell::{Cell, Content, DecimalMark, is_code, is_missing};
 use super::encoding::KindName;
 use crate::error::{Fault, FormatErrorKind, excerpt, not_utf8};
 use crate::text::numbers::{NumberFault, parse_number};
@@ -31,7 +31,7 @@ const NO_CODE: u16 = u16::MAX;
 /// A value of a column.
 pub(crate) struct ColumnValue {
     pub(crate) text: Box<str>,
-    pub(crate) cell: Cell,
+    pub(crate) content: Content,
     /// The number of cells. Bare letters are counted at the end, if the counts matter.
     pub(crate) cells: u64,
     /// The first row with the value, from 1.
@@ -124,10 +124,17 @@ impl ColumnScan {
     ///
     /// # Errors
     /// When the column has too many values, or the cell is ambiguous. The fault does not name the column.
-    pub(crate) fn push(&mut self, text: &[u8], row: u64) -> Result<KeptCell, Fault> {
-        match self.push_known(text) {
+    pub(crate) fn push(&mut self, cell: &Cell<&[u8]>, row: u64) -> Result<KeptCell, Fault> {
+        if let Cell::Number(number, _) = cell
+            && self.is_numbers
+        {
+            memory::check()?;
+            return Ok(KeptCell::Number(*number));
+        }
+        let text = cell.spelling();
+        match self.push_known(&text) {
             Some(code) => Ok(KeptCell::Code(code)),
-            None => self.push_new(text, row),
+            None => self.push_new(cell, &text, row),
         }
     }
 
@@ -140,7 +147,7 @@ impl ColumnScan {
         values: impl Iterator<Item = &'v [u8]>,
     ) -> Result<(), Fault> {
         for text in values {
-            self.push(text, u64::MAX)?;
+            self.push(&Cell::Text(text), u64::MAX)?;
         }
         self.values.iter_mut().for_each(|value| value.cells = 0);
         self.is_declared = true;
@@ -161,32 +168,32 @@ impl ColumnScan {
         self.is_respelled |= is_respelled;
         match self.is_numbers {
             true => Ok(KeptCell::Number(number)),
-            false => self.push(number.to_string().as_bytes(), row),
+            false => self.push(&Cell::Text(number.to_string().as_bytes()), row),
         }
     }
 
-    fn push_new(&mut self, text: &[u8], row: u64) -> Result<KeptCell, Fault> {
+    fn push_new(&mut self, cell: &Cell<&[u8]>, text: &[u8], row: u64) -> Result<KeptCell, Fault> {
         // Of a short row every cell may be a new value.
         memory::check()?;
-        let cell = self.read(text)?;
-        if self.is_declared && cell != Cell::Missing {
+        let content = self.read(cell)?;
+        if self.is_declared && content != Content::Missing {
             let detail = format!("does not declare the value {}", excerpt(text));
             return Err(Fault::new(FormatErrorKind::BadValue, detail));
         }
         if !self.is_numbers && self.values.len() == VALUES_MAX {
-            self.become_numbers(cell)?;
+            self.become_numbers(content)?;
         }
         if self.is_numbers {
-            return match cell {
-                Cell::Number(number) => Ok(KeptCell::Number(number)),
-                Cell::Missing => {
+            return match content {
+                Content::Number(number) => Ok(KeptCell::Number(number)),
+                Content::Missing => {
                     if self.missing_numbers == 0 && self.missing().1 == 0 {
                         self.missing_row = row;
                     }
                     self.missing_numbers += 1;
                     Ok(KeptCell::Number(f64::NAN))
                 }
-                Cell::Flag(..) | Cell::Text => Err(too_many(text)),
+                Content::Flag(..) | Content::Text => Err(too_many(text)),
             };
         }
         let code = self.values.len() as u8;
@@ -211,35 +218,38 @@ impl ColumnScan {
         }
         self.values.push(ColumnValue {
             text: spelling.into(),
-            cell,
+            content,
             cells: 1,
             first_row: row,
         });
         Ok(KeptCell::Code(code))
     }
 
-    /// Reads the spelling of a cell under the stated kind and decimal mark.
-    fn read(&self, text: &[u8]) -> Result<Cell, Fault> {
-        let cell = Cell::of(text, self.decimal.unwrap_or_default());
+    /// Reads a cell under the stated kind and decimal mark.
+    fn read(&self, cell: &Cell<&[u8]>) -> Result<Content, Fault> {
+        let content = cell.content(self.decimal.unwrap_or_default());
         if self.kind == Some(KindName::Nominal) {
-            return Ok(match cell {
-                Cell::Missing => Cell::Missing,
-                _ => Cell::Text,
+            return Ok(match content {
+                Content::Missing => Content::Missing,
+                _ => Content::Text,
             });
         }
+        let Cell::Text(text) = cell else {
+            return Ok(content);
+        };
         let comma = || decimal_comma(text).filter(|_| self.decimal.is_none());
         match comma().or_else(|| not_finite(text)) {
             Some(fault) if !self.is_lenient => Err(fault),
-            _ => Ok(cell),
+            _ => Ok(content),
         }
     }
 
     /// Whether the column has numbers and other texts, so that the numbers of cells matter.
     pub(crate) fn is_mixed(&self) -> bool {
-        let has = |is: fn(&Cell) -> bool| self.values.iter().any(|value| is(&value.cell));
+        let has = |is: fn(&Content) -> bool| self.values.iter().any(|value| is(&value.content));
         self.kind.is_none()
-            && has(|cell| matches!(cell, Cell::Number(_)))
-            && has(|cell| matches!(cell, Cell::Flag(..) | Cell::Text))
+            && has(|content| matches!(content, Content::Number(_)))
+            && has(|content| matches!(content, Content::Flag(..) | Content::Text))
     }
 
     /// Replaces the numbers of cells by `count` of each code, in rows that were not pushed as numbers.
@@ -247,7 +257,7 @@ impl ColumnScan {
         let mut plain = self.plain_numbers;
         for (value, &count) in self.values.iter_mut().zip(count) {
             value.cells = count;
-            if matches!(value.cell, Cell::Number(_)) {
+            if matches!(value.content, Content::Number(_)) {
                 value.cells += std::mem::take(&mut plain);
             }
         }
@@ -259,13 +269,16 @@ impl ColumnScan {
         if !self.is_mixed() {
             return None;
         }
-        let is_number = |value: &&ColumnValue| matches!(value.cell, Cell::Number(_));
-        let is_word = |value: &&ColumnValue| matches!(value.cell, Cell::Flag(..) | Cell::Text);
+        let is_number = |value: &&ColumnValue| matches!(value.content, Content::Number(_));
+        let is_word =
+            |value: &&ColumnValue| matches!(value.content, Content::Flag(..) | Content::Text);
         let cells = |values: &[&ColumnValue]| values.iter().map(|value| value.cells).sum::<u64>();
         let numbers: Vec<_> = self.values.iter().filter(is_number).collect();
         let words: Vec<_> = self.values.iter().filter(is_word).collect();
         let (number_cells, word_cells) = (cells(&numbers), cells(&words));
-        let is_fraction = |value: &&ColumnValue| matches!(value.cell, Cell::Number(number) if number.fract() != 0.0);
+        let is_fraction = |value: &&ColumnValue| {
+            matches!(value.content, Content::Number(number) if number.fract() != 0.0)
+        };
         let is_code = |value: &&ColumnValue| is_code(value.text.as_bytes());
         let is_respelled =
             self.is_respelled || self.plain_numbers > 0 && numbers.iter().any(is_fraction);
@@ -296,9 +309,9 @@ impl ColumnScan {
     }
 
     /// Keeps later cells as numbers, because the column has too many values for codes.
-    fn become_numbers(&mut self, next: Cell) -> Result<(), Fault> {
-        let number = |cell: &Cell| matches!(cell, Cell::Number(_) | Cell::Missing);
-        let words = self.values.iter().filter(|value| !number(&value.cell));
+    fn become_numbers(&mut self, next: Content) -> Result<(), Fault> {
+        let number = |content: &Content| matches!(content, Content::Number(_) | Content::Missing);
+        let words = self.values.iter().filter(|value| !number(&value.content));
         if let Some(word) = words.min_by_key(|value| value.first_row) {
             return Err(too_many(word.text.as_bytes()));
         }
@@ -321,7 +334,7 @@ impl ColumnScan {
         let coded = self
             .values
             .iter()
-            .filter(|value| value.cell == Cell::Missing);
+            .filter(|value| value.content == Content::Missing);
         let (cells, row) = coded.fold((0, 0), |(cells, row), value| {
             let first = if row == 0 {
                 value.first_row
@@ -338,7 +351,7 @@ impl ColumnScan {
 /// Returns the fault of a text that may be a number with a decimal comma, if the request names no decimal mark.
 pub(crate) fn decimal_comma(text: &[u8]) -> Option<Fault> {
     let is_number =
-        text.contains(&b',') && matches!(Cell::of(text, DecimalMark::Comma), Cell::Number(_));
+        text.contains(&b',') && matches!(Content::of(text, DecimalMark::Comma), Content::Number(_));
     is_number.then(|| {
         let detail = format!(
             "has the value {}, which may be a number with a decimal comma; say `decimal=,`, or \

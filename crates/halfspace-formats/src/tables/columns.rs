@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use halfspace_core::memory::{self, NoMemory};
 
 use super::bare_line::LabelPlace;
+use super::cell::Cell;
 use super::encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, KindName, LabelEncoding, MissingCells, TableEncoding,
 };
@@ -53,8 +54,8 @@ pub(crate) struct TableColumn {
 
 impl TableColumn {
     /// Reads the next cell of a column without a name.
-    pub(crate) fn watch(&mut self, text: &[u8]) {
-        self.unnamed = self.unnamed.after(text);
+    pub(crate) fn watch(&mut self, cell: &Cell<&[u8]>) {
+        self.unnamed = self.unnamed.after(cell);
     }
 
     /// Gives the column the kind that the request states.

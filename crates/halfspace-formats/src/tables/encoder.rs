@@ -65,7 +65,7 @@ impl Encoder {
             );
             return Err(Fault::new(FormatErrorKind::EmptyData, detail));
         }
-        let builder = SampleBuilder::dense(&options.limits, Some(n), spool)?;
+        let builder = SampleBuilder::new(&options.limits, Some(n), spool)?;
         memory::need_of::<f64>(if is_real { n } else { 0 })?;
         Ok(Self {
             values: vec![0.0; if is_real { n } else { 0 }],
@@ -112,28 +112,31 @@ impl Encoder {
         self.builder.end_set_row(label)
     }
 
-    /// Encodes a row of text. `places` has the column of the table for each column of the encoding.
+    /// Encodes a row of cells. `places` has the column of the table for each column of the encoding.
     ///
     /// # Errors
     /// The fault and its column.
-    pub(crate) fn text_row<'c>(
+    pub(crate) fn row<'c>(
         &mut self,
         table: &TableColumns,
         places: &[usize],
         options: &Options,
         number: u64,
-        cell: &impl Fn(usize) -> &'c [u8],
+        cell: &impl Fn(usize) -> Cell<&'c [u8]>,
         label: Option<bool>,
     ) -> Result<(), InColumn> {
         let decimal = options.table.decimal.unwrap_or_default();
         for (index, &at) in places.iter().enumerate() {
-            let text = cell(at);
+            let cell = cell(at);
             let column = &self.encoding.columns[index];
-            match column.encode(Cell::of(text, decimal), text) {
+            match column.encode(cell.content(decimal), &cell) {
                 Ok(features) => self.put(features),
                 Err(_) if options.table.unknown == Unknown::Zero => {}
                 Err(why) => {
-                    return Err((at, why.fault(&table.columns[at].name, number, text)));
+                    return Err((
+                        at,
+                        why.fault(&table.columns[at].name, number, &cell.spelling()),
+                    ));
                 }
             }
         }

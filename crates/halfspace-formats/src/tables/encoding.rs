@@ -9,7 +9,7 @@ use halfspace_core::memory::{self, NoMemory};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::cell::{Cell, DecimalMark};
+use super::cell::{Cell, Content, DecimalMark};
 use crate::building::classes::Classes;
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::text::numbers::parse_number;
@@ -524,13 +524,17 @@ impl ColumnEncoding {
         self.index as usize - 1
     }
 
-    /// Returns the features of a cell with this text.
+    /// Returns the features of a cell with this content.
     ///
     /// # Errors
     /// The reason why the cell has none.
-    pub(crate) fn encode(&self, cell: Cell, text: &[u8]) -> Result<CellFeatures, NoFeatures> {
+    pub(crate) fn encode(
+        &self,
+        content: Content,
+        cell: &Cell<&[u8]>,
+    ) -> Result<CellFeatures, NoFeatures> {
         let from = self.features[0];
-        if cell == Cell::Missing {
+        if content == Content::Missing {
             let at = from + self.values();
             return match self.missing {
                 true => Ok(CellFeatures::Ones { from: at, count: 1 }),
@@ -539,9 +543,10 @@ impl ColumnEncoding {
         }
         match &self.kind {
             ColumnKind::Boolean { values } => {
-                let same = |value: &String| match Cell::of(value.as_bytes(), DecimalMark::Point) {
-                    Cell::Text | Cell::Missing => value.as_bytes() == text,
-                    spelled => spelled == cell,
+                let same = |value: &String| match Content::of(value.as_bytes(), DecimalMark::Point)
+                {
+                    Content::Text | Content::Missing => value.as_bytes() == &*cell.spelling(),
+                    spelled => spelled == content,
                 };
                 match values {
                     [_, one] if same(one) => Ok(CellFeatures::Ones { from, count: 1 }),
@@ -550,15 +555,16 @@ impl ColumnEncoding {
                 }
             }
             ColumnKind::Nominal { values } => {
-                let at = values.iter().position(|value| value.as_bytes() == text);
+                let text = cell.spelling();
+                let at = values.iter().position(|value| value.as_bytes() == &*text);
                 let at = at.ok_or(NoFeatures::Unknown)? as u32;
                 Ok(CellFeatures::Ones {
                     from: from + at,
                     count: 1,
                 })
             }
-            ColumnKind::Number | ColumnKind::Thermometer { .. } => match cell {
-                Cell::Number(number) => Ok(self.encode_number(number)),
+            ColumnKind::Number | ColumnKind::Thermometer { .. } => match content {
+                Content::Number(number) => Ok(self.encode_number(number)),
                 _ => Err(NoFeatures::NotANumber),
             },
         }

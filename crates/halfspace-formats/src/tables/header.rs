@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use halfspace_core::memory;
 
+use super::cell::Cell;
 use super::columns::InColumn;
 use crate::error::{Fault, FormatErrorKind, name};
 use crate::options::{Header, LabelsColumn, Options};
-use crate::text::numbers::{NumberFault, parse_number};
+use crate::text::numbers::NumberFault;
 
 /// Returns the names of the columns if the first row holds names.
 ///
@@ -15,7 +16,7 @@ use crate::text::numbers::{NumberFault, parse_number};
 /// When a name is not UTF-8 or occurs twice, since one column could be mistaken for another.
 pub(crate) fn names<'c>(
     columns: usize,
-    cell: impl Fn(usize) -> &'c [u8],
+    cell: impl Fn(usize) -> Cell<&'c [u8]>,
     options: &Options,
 ) -> Result<Option<Vec<String>>, InColumn> {
     let has_header = has_header(columns, &cell, options).map_err(|fault| (0, fault))?;
@@ -24,11 +25,13 @@ pub(crate) fn names<'c>(
     }
     let mut seen = HashSet::new();
     let mut read = |index: usize| {
-        let name = name(cell(index)).map_err(|fault| {
+        let text = cell(index).spelling();
+        let name = name(&text).map_err(|fault| {
             let detail = format!("The name of column {}: {}", index + 1, fault.detail);
             (index, Fault { detail, ..fault })
         })?;
-        let is_new = memory::insert(&mut seen, name).map_err(|full| (index, full.into()))?;
+        let name = name.to_owned();
+        let is_new = memory::insert(&mut seen, text).map_err(|full| (index, full.into()))?;
         if !name.is_empty() && !is_new {
             let detail = format!(
                 "The name {name:?} occurs twice; rename one of the columns, or say `header=false` if the row is an \
@@ -36,7 +39,7 @@ pub(crate) fn names<'c>(
             );
             return Err((index, Fault::new(FormatErrorKind::Schema, detail)));
         }
-        Ok(name.to_owned())
+        Ok(name)
     };
     let mut names = Vec::new();
     for index in 0..columns {
@@ -48,28 +51,29 @@ pub(crate) fn names<'c>(
 /// Whether the first row holds the names of the columns: distinct texts, none of which is a number.
 fn has_header<'c>(
     columns: usize,
-    cell: &impl Fn(usize) -> &'c [u8],
+    cell: &impl Fn(usize) -> Cell<&'c [u8]>,
     options: &Options,
 ) -> Result<bool, Fault> {
-    let texts = || (0..columns).map(cell);
+    let texts = || (0..columns).map(|at| cell(at).spelling());
     match options.header {
         Header::True => Ok(true),
         Header::False => Ok(false),
         Header::Auto => {
             // A first row with some numbers is data instead of names, and must not vanish.
-            let is_number = |text| parse_number(text) != Err(NumberFault::NotANumber);
+            let is_number = |at| cell(at).number() != Err(NumberFault::NotANumber);
             let is_named = match &options.labels {
                 Some(LabelsColumn::Named(name)) if name.parse::<i64>().is_err() => {
-                    texts().any(|text| text == name.as_bytes())
+                    texts().any(|text| *text == *name.as_bytes())
                 }
                 _ => false,
             };
-            if is_named || texts().any(is_number) {
+            if is_named || (0..columns).any(is_number) {
                 return Ok(is_named);
             }
             let mut seen = HashSet::new();
             for text in texts() {
-                if !memory::insert(&mut seen, text)? && !text.is_empty() {
+                let is_named = !text.is_empty();
+                if !memory::insert(&mut seen, text)? && is_named {
                     return Ok(false);
                 }
             }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::cell::{Cell, Family};
+use super::cell::{Content, Family};
 use super::encoding::LabelEncoding;
 use crate::building::classes::{Classes, LabelRule, canonical};
 use crate::building::labels::mixed_labels;
@@ -33,7 +33,7 @@ pub(crate) struct LabelScan {
 struct LabelValue {
     /// The spelling; numbers in their shortest form.
     text: String,
-    cell: Cell,
+    content: Content,
     rows: u64,
     is_positive: bool,
 }
@@ -156,14 +156,14 @@ impl LabelScan {
     }
 
     fn push_spelling(&mut self, text: &[u8]) -> Result<usize, Fault> {
-        let (spelling, cell) = spelled(text)?;
-        if cell == Cell::Missing {
+        let (spelling, content) = spelled(text)?;
+        if content == Content::Missing {
             let detail = "The label is missing; `missing=drop` leaves such rows out.";
             return Err(Fault::new(FormatErrorKind::BadLabel, detail));
         }
         let code = match self.values.iter().position(|value| value.text == spelling) {
             Some(code) => code,
-            None => self.add(text, spelling, cell)?,
+            None => self.add(text, spelling, content)?,
         };
         if self.spellings.len() < SHOWN_MAX {
             self.spellings.push((text.into(), code));
@@ -171,7 +171,7 @@ impl LabelScan {
         Ok(code)
     }
 
-    fn add(&mut self, label: &[u8], text: String, cell: Cell) -> Result<usize, Fault> {
+    fn add(&mut self, label: &[u8], text: String, content: Content) -> Result<usize, Fault> {
         let is_positive = match &self.meaning {
             Meaning::Open => false,
             Meaning::Stated(positive) | Meaning::Sign(positive) => text == *positive,
@@ -192,7 +192,7 @@ impl LabelScan {
         }
         self.values.push(LabelValue {
             text,
-            cell,
+            content,
             rows: 0,
             is_positive,
         });
@@ -246,9 +246,9 @@ impl LabelScan {
         let named = |code: Option<usize>| code.map(|code| self.values[code].text.clone());
         let other = (0..self.values.len()).find(|&code| Some(code) != positive);
         // The label that does not occur has the other word of the family, or the other number.
-        let absent = |code: Option<usize>| match code.map(|code| self.values[code].cell) {
-            Some(Cell::Flag(family, flag)) => family.words()[usize::from(!flag)].to_owned(),
-            Some(Cell::Number(1.0)) => "-1".to_owned(),
+        let absent = |code: Option<usize>| match code.map(|code| self.values[code].content) {
+            Some(Content::Flag(family, flag)) => family.words()[usize::from(!flag)].to_owned(),
+            Some(Content::Number(1.0)) => "-1".to_owned(),
             _ => "1".to_owned(),
         };
         let classes = Classes::new(
@@ -264,9 +264,11 @@ impl LabelScan {
 
     /// Returns the code of +1 if the values tell it: `Some(None)` if all labels are -1.
     fn positive(&self) -> Option<Option<usize>> {
-        let rank = |value: &LabelValue| match value.cell {
-            Cell::Number(number) => Some(number),
-            Cell::Flag(Family::TrueFalse | Family::YesNo, flag) => Some(f64::from(u8::from(flag))),
+        let rank = |value: &LabelValue| match value.content {
+            Content::Number(number) => Some(number),
+            Content::Flag(Family::TrueFalse | Family::YesNo, flag) => {
+                Some(f64::from(u8::from(flag)))
+            }
             _ => None,
         };
         match self.values.as_slice() {
@@ -311,16 +313,16 @@ impl LabelScan {
 }
 
 /// Returns the spelling by which labels are compared. A class has a short name in UTF-8, or none.
-fn spelled(text: &[u8]) -> Result<(String, Cell), Fault> {
+fn spelled(text: &[u8]) -> Result<(String, Content), Fault> {
     if text.len() > LABEL_BYTES_MAX {
         let detail = format!(
             "The label has more than {LABEL_BYTES_MAX} bytes; name the label column with `labels`."
         );
         return Err(Fault::new(FormatErrorKind::BadLabel, detail));
     }
-    let (spelling, cell) = canonical(name(text)?.as_bytes());
+    let (spelling, content) = canonical(name(text)?.as_bytes());
     let spelling = String::from_utf8(spelling).expect("the spelling of a text is a text");
-    Ok((spelling, cell))
+    Ok((spelling, content))
 }
 
 #[cfg(test)]

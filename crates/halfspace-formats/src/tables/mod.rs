@@ -1,6 +1,7 @@
 //! A table becomes examples by an encoding, which is kept.
 //!
-//! A table has rows of cells, and a cell is text. One pass over the rows finds the values of each column
+//! A table has rows of [cells](cell), which its reader types as far as the format has types; a cell of CSV is text. One
+//! pass over the rows finds the values of each column
 //! (`column_scan`) and of the labels (`label_scan`). The values give the kind of each column and the encoding
 //! ([`encoding`]): one bit per boolean column and per nominal value, and a number or some thresholds per number column.
 //! A second pass encodes the kept cells (`scan`). A table of numbers alone needs no second pass.

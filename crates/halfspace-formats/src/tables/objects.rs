@@ -1,16 +1,19 @@
 //! Rows that are JSON objects: each member is a cell, and the first object names the columns.
 //!
-//! A member that a later object lacks is a missing cell. Numbers and truth values are read as their text.
+//! A member that a later object lacks is a missing cell. Numbers and truth values keep their text, which
+//! names them in a column of words.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 
 use halfspace_core::memory;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::cell::{Cell, DecimalMark};
 use super::preview::Preview;
 use super::table_builder::TableBuilder;
 use crate::building::parsed_rows::ParsedRows;
@@ -66,15 +69,9 @@ pub(crate) struct ObjectRows<'o> {
     preview: Option<&'o Preview>,
     table: Option<TableBuilder<'o>>,
     columns: HashMap<String, usize>,
-    /// The cells of the row being read.
-    cells: Vec<Cell>,
-}
-
-/// The text of a cell, and the place of the member in the row.
-#[derive(Clone, Default)]
-struct Cell {
-    text: String,
-    member: usize,
+    /// The cells of the row being read with their members in the row, and the texts of these cells.
+    cells: Vec<(Cell<Range<usize>>, usize)>,
+    text: Vec<u8>,
 }
 
 /// The options of a table whose names are certain.
@@ -103,6 +100,7 @@ impl<'o> ObjectRows<'o> {
             table: None,
             columns: HashMap::new(),
             cells: Vec::new(),
+            text: Vec::new(),
         })
     }
 
@@ -138,8 +136,8 @@ impl<'o> ObjectRows<'o> {
                 let bytes: usize = names.iter().map(String::len).sum();
                 memory::need(bytes as u64 + 4 * (count * size_of::<(String, usize, u8)>()) as u64)?;
                 self.columns = names.iter().cloned().zip(0..).collect();
-                memory::need_of::<Cell>(count)?;
-                self.cells.resize(count, Cell::default());
+                memory::need_of::<(Cell<Range<usize>>, usize)>(count)?;
+                self.cells.resize(count, (Cell::Missing, 0));
                 let names = Some(names);
                 let spool = self.spool.take();
                 let begun =
@@ -147,10 +145,9 @@ impl<'o> ObjectRows<'o> {
                 none.insert(begun)
             }
         };
-        for cell in &mut self.cells {
-            cell.text.clear();
-            cell.member = 0;
-        }
+        self.cells.fill((Cell::Missing, 0));
+        self.text.clear();
+        let decimal = self.options.table.decimal.unwrap_or_default();
         for (member, (name, value)) in row.0.iter().enumerate() {
             let Some(&at) = self.columns.get(&**name) else {
                 let detail = format!(
@@ -160,12 +157,14 @@ impl<'o> ObjectRows<'o> {
                 let fault = Fault::new(FormatErrorKind::TableOption, detail);
                 return Err(fault.placed(Some(place(member))));
             };
-            let text = text_of(value).map_err(|fault| fault.placed(Some(place(member))))?;
-            self.cells[at].text.push_str(text.trim_ascii());
-            self.cells[at].member = member;
+            let cell = push_cell(value, decimal, &mut self.text);
+            self.cells[at] = (
+                cell.map_err(|fault| fault.placed(Some(place(member))))?,
+                member,
+            );
         }
-        let cells = &self.cells;
-        table.row(|at| cells[at].text.as_bytes(), |at| place(cells[at].member))
+        let (cells, text) = (&self.cells, &self.text);
+        table.row(|at| cells[at].0.within(text), |at| place(cells[at].1))
     }
 
     /// Returns the sample of all rows.
@@ -183,10 +182,19 @@ impl<'o> ObjectRows<'o> {
     }
 }
 
-/// Returns the text of a cell. A null is a missing cell.
-fn text_of(value: &RawValue) -> Result<Cow<'_, str>, Fault> {
+/// Returns the cell of a member, and appends its text to the text of the row. A null is a missing cell.
+fn push_cell(
+    value: &RawValue,
+    decimal: DecimalMark,
+    row: &mut Vec<u8>,
+) -> Result<Cell<Range<usize>>, Fault> {
     let text = value.get();
-    match text.as_bytes() {
+    let mut push = |text: &str| {
+        let start = row.len();
+        row.extend_from_slice(text.trim_ascii().as_bytes());
+        start..row.len()
+    };
+    Ok(match text.as_bytes() {
         [b'"', ..] => {
             let Name(text) = serde_json::from_str(text).map_err(|error| {
                 Fault::new(
@@ -194,13 +202,17 @@ fn text_of(value: &RawValue) -> Result<Cow<'_, str>, Fault> {
                     format!("The text is not valid: {error}."),
                 )
             })?;
-            Ok(text)
+            Cell::Text(push(&text))
         }
         [b'[' | b'{', ..] => {
             let detail = "A cell is a text, a number, true, false or null.";
-            Err(Fault::new(FormatErrorKind::Schema, detail))
+            return Err(Fault::new(FormatErrorKind::Schema, detail));
         }
-        b"null" => Ok("".into()),
-        _ => Ok(text.into()),
-    }
+        b"null" => Cell::Missing,
+        b"true" | b"false" => Cell::Boolean(text == "true", push(text)),
+        number => match Cell::of_number(number, decimal) {
+            Cell::Number(number, _) => Cell::Number(number, Some(push(text))),
+            _ => Cell::Text(push(text)),
+        },
+    })
 }

@@ -8,14 +8,13 @@ use std::cell::RefCell;
 use halfspace_core::bits::BLOCK_ROWS;
 
 use super::bare_line::BareLine;
-use super::cell::is_code;
+use super::cell::Cell;
 use super::columns::InColumn;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::parsed::Parsed;
 use crate::stored::header::RowsKind;
-use crate::text::numbers::{is_respelled, parse_number};
 
 /// Rows whose cells are numbers, and the numbers are the features.
 pub(crate) struct PlainRows {
@@ -107,7 +106,7 @@ pub(crate) fn low_values(
 pub(crate) fn plain_row<'c>(
     plain: &mut PlainRows,
     given: Option<&[(usize, usize)]>,
-    cell: &impl Fn(usize) -> &'c [u8],
+    cell: &impl Fn(usize) -> Cell<&'c [u8]>,
     label: Option<u8>,
     place: &impl Fn(usize) -> Place,
 ) -> Result<Option<usize>, InColumn> {
@@ -116,15 +115,15 @@ pub(crate) fn plain_row<'c>(
     for index in 0..count {
         let (feature, at) =
             given.map_or_else(|| (index, plain.columns[index]), |given| given[index]);
-        let text = cell(at);
-        let value = match parse_number(text) {
+        let cell = cell(at);
+        let value = match cell.number() {
             Ok(value) if plain.allows(feature, value) => value,
             _ => return Ok(Some(feature)),
         };
-        if plain.is_open && is_code(text) {
+        if plain.is_open && cell.is_code() {
             return Ok(Some(feature));
         }
-        plain.is_respelled |= plain.is_open && is_respelled(text, value);
+        plain.is_respelled |= plain.is_open && cell.is_respelled(value);
         let (builder, columns) = (&mut plain.builder, &plain.columns);
         let in_column = |fault| (at, with_thermometer(fault));
         if builder.zeros(feature - next).map_err(in_column)? {

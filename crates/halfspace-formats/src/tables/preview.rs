@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
-use super::cell::is_missing;
+use super::cell::{Cell, is_missing};
 use super::column_kind::column_kind;
 use super::column_scan::{ColumnScan, ColumnValue, decimal_comma, not_finite};
 use super::columns::{TableColumn, TableColumns};
@@ -196,22 +196,25 @@ impl Preview {
     }
 
     /// Reads a row. The kinds of the columns do not depend on a row that is left out.
-    pub(crate) fn row<'c>(&self, cell: &impl Fn(usize) -> &'c [u8], is_left_out: bool) {
+    pub(crate) fn row<'c>(&self, cell: &impl Fn(usize) -> Cell<&'c [u8]>, is_left_out: bool) {
         let Seen { table, labels, .. } = &mut *self.seen();
         let Some(table) = table else { return };
         table.row_count += 1;
         if table.rows.len() < self.rows_max && table.rows_bytes < ROWS_BYTES_MAX {
-            let row = table.columns.iter().map(|column| shown(cell(column.at)));
+            let row = table
+                .columns
+                .iter()
+                .map(|column| shown(&cell(column.at).spelling()));
             let row: Vec<String> = row.collect();
             table.rows_bytes += row.iter().map(String::len).sum::<usize>();
             table.rows.push(row);
         }
         for column in &mut table.columns {
-            column.push(cell(column.at), table.row_count, is_left_out);
+            column.push(&cell(column.at), table.row_count, is_left_out);
         }
-        let label = table.label.map(cell).filter(|text| !is_missing(text));
-        if let (Some(text), Some(scan), false) = (label, labels.as_mut(), is_left_out)
-            && scan.push(text).is_err()
+        let label = table.label.map(cell).filter(|cell| !cell.is_missing());
+        if let (Some(cell), Some(scan), false) = (label, labels.as_mut(), is_left_out)
+            && scan.push(&cell.spelling()).is_err()
         {
             *labels = None;
         }
@@ -315,14 +318,14 @@ impl SeenTable {
 }
 
 impl SeenColumn {
-    fn push(&mut self, text: &[u8], row: u64, is_left_out: bool) {
-        self.missing += u64::from(is_missing(text));
-        self.column.watch(text);
+    fn push(&mut self, cell: &Cell<&[u8]>, row: u64, is_left_out: bool) {
+        self.missing += u64::from(cell.is_missing());
+        self.column.watch(cell);
         if is_left_out {
             return;
         }
         if self.fault.is_none() {
-            self.fault = self.cells.push(text, row).err();
+            self.fault = self.cells.push(cell, row).err();
         }
     }
 

@@ -3,7 +3,7 @@
 use halfspace_core::memory::{self, NoMemory};
 
 use super::bare_line::{BareLine, LabelPlace};
-use super::cell::Cell;
+use super::cell::{Cell, Content};
 use super::cell_buffer::{CellBuffer, Cells, KeptRow};
 use super::column_kind::column_kind;
 use super::column_scan::{ColumnScan, KeptCell};
@@ -100,7 +100,7 @@ impl TableScan {
         &mut self,
         table: &TableColumns,
         number: u64,
-        cell: &impl Fn(usize) -> &'c [u8],
+        cell: &impl Fn(usize) -> Cell<&'c [u8]>,
         label: Option<u8>,
     ) -> Result<(), InColumn> {
         self.row.clear();
@@ -110,12 +110,14 @@ impl TableScan {
                 self.row.push(KeptCell::Code(0));
                 continue;
             }
-            let text = cell(at);
-            if let Some(code) = scan.push_known(text) {
+            let cell = cell(at);
+            if let Cell::Text(text) = cell
+                && let Some(code) = scan.push_known(text)
+            {
                 self.row.push(KeptCell::Code(code));
                 continue;
             }
-            let kept = scan.push(text, number);
+            let kept = scan.push(&cell, number);
             self.row
                 .push(kept.map_err(|fault| (at, table.about(at, fault)))?);
         }
@@ -305,7 +307,10 @@ struct CodedColumn {
 impl CodedColumn {
     fn new(column: &ColumnEncoding, scans: &[ColumnScan]) -> Self {
         let values = scans[column.place()].values.iter();
-        let codes = values.map(|value| column.encode(value.cell, value.text.as_bytes()).ok());
+        let codes = values.map(|value| {
+            let text = Cell::Text(value.text.as_bytes());
+            column.encode(value.content, &text).ok()
+        });
         Self {
             codes: codes.collect(),
             column: column.clone(),
@@ -316,7 +321,7 @@ impl CodedColumn {
         match row.cell(self.column.place()) {
             KeptCell::Code(code) => self.codes[usize::from(code)],
             KeptCell::Number(number) if number.is_nan() => {
-                self.column.encode(Cell::Missing, b"").ok()
+                self.column.encode(Content::Missing, &Cell::Missing).ok()
             }
             KeptCell::Number(number) => match self.column.kind {
                 ColumnKind::Number | ColumnKind::Thermometer { .. } => {
@@ -324,7 +329,7 @@ impl CodedColumn {
                 }
                 _ => self
                     .column
-                    .encode(Cell::Number(number), number.to_string().as_bytes())
+                    .encode(Content::Number(number), &Cell::Number(number, None))
                     .ok(),
             },
         }
@@ -427,8 +432,8 @@ fn find_thresholds(
     let mut searches = memory::collect(kinds.iter().enumerate().filter_map(of))?;
     let number = |search: &Search, row: KeptRow<'_>| match row.cell(search.at) {
         KeptCell::Number(number) => Some(number).filter(|number| !number.is_nan()),
-        KeptCell::Code(code) => match scans[search.at].values[usize::from(code)].cell {
-            Cell::Number(number) => Some(number),
+        KeptCell::Code(code) => match scans[search.at].values[usize::from(code)].content {
+            Content::Number(number) => Some(number),
             _ => None,
         },
     };

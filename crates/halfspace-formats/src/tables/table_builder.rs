@@ -26,7 +26,7 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::options::{Header, LabelsColumn, Options};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
-use crate::text::numbers::{NumberFault, parse_number};
+use crate::text::numbers::NumberFault;
 
 /// A table under construction.
 pub(crate) struct TableBuilder<'o> {
@@ -73,7 +73,7 @@ impl<'o> TableBuilder<'o> {
                 "The option `bins` is for `numbers=thermometer` only. Set both, or omit `bins`.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail));
         }
-        SampleBuilder::dense(&options.limits, options.n, None).map(drop)
+        SampleBuilder::new(&options.limits, options.n, None).map(drop)
     }
 
     /// Starts a table of `columns` columns with these names, if it has names. `place` is the place of the first row.
@@ -220,9 +220,16 @@ impl<'o> TableBuilder<'o> {
     /// The fault with its place.
     pub(crate) fn row<'c>(
         &mut self,
-        cell: impl Fn(usize) -> &'c [u8],
+        cell: impl Fn(usize) -> Cell<&'c [u8]>,
         place: impl Fn(usize) -> Place,
     ) -> Result<(), FormatError> {
+        for at in 0..self.table.columns.len() {
+            if let Some(reason) = cell(at).refusal()
+                && self.reads(at)
+            {
+                self.refuse_cell(at, &reason, place(at))?;
+            }
+        }
         let read = self.read_row(None, cell, place);
         read.or_else(|error| self.refuse(error))
     }
@@ -281,7 +288,7 @@ impl<'o> TableBuilder<'o> {
     pub(crate) fn sparse_row<'c>(
         &mut self,
         given: &[usize],
-        cell: impl Fn(usize) -> &'c [u8],
+        cell: impl Fn(usize) -> Cell<&'c [u8]>,
         place: impl Fn(usize) -> Place,
     ) -> Result<(), FormatError> {
         // The columns of a given encoding need not ascend.
@@ -293,15 +300,16 @@ impl<'o> TableBuilder<'o> {
     fn read_row<'c>(
         &mut self,
         given: Option<&[usize]>,
-        cell: impl Fn(usize) -> &'c [u8],
+        cell: impl Fn(usize) -> Cell<&'c [u8]>,
         place: impl Fn(usize) -> Place,
     ) -> Result<(), FormatError> {
         let placed = |(at, fault): InColumn| fault.placed(Some(place(at)));
         memory::check()?;
         let words = Arc::clone(&self.missing_words);
+        let is_word = |text: &[u8]| words.iter().any(|word| word.as_bytes() == text);
         let cell = |at: usize| match cell(at) {
-            text if words.iter().any(|word| word.as_bytes() == text) => b"",
-            text => text,
+            cell if !words.is_empty() && is_word(&cell.spelling()) => Cell::Missing,
+            cell => cell,
         };
         self.rows += 1;
         self.watch(&cell).map_err(placed)?;
@@ -320,7 +328,10 @@ impl<'o> TableBuilder<'o> {
             .labels
             .as_mut()
             .zip(self.table.label)
-            .map(|(labels, at)| labels.push(cell(at)).map_err(|fault| placed((at, fault))));
+            .map(|(labels, at)| {
+                let read = labels.push(&cell(at).spelling());
+                read.map_err(|fault| placed((at, fault)))
+            });
         let label = label.transpose()?;
         if let Stage::Plain(plain) = &mut self.stage {
             let read = match given {
@@ -336,7 +347,7 @@ impl<'o> TableBuilder<'o> {
             };
             let at = plain.columns[feature];
             plain.builder.forget_row();
-            if let Some(fault) = self.no_number(feature, at, cell(at)) {
+            if let Some(fault) = self.no_number(feature, at, &cell(at)) {
                 return Err(placed((at, fault)));
             }
             self.scan()?;
@@ -346,7 +357,7 @@ impl<'o> TableBuilder<'o> {
             Stage::Scan(scan) => scan.row(table, number, &cell, label),
             Stage::Encoded(encoder, places) => {
                 let label = label.map(|code| code == 1);
-                encoder.text_row(table, places, self.options, number, &cell, label)
+                encoder.row(table, places, self.options, number, &cell, label)
             }
             Stage::Plain(_) | Stage::Refused => Ok(()),
         };
@@ -354,26 +365,27 @@ impl<'o> TableBuilder<'o> {
     }
 
     /// Returns the fault of a cell that must be a number of the given encoding, if there is one.
-    fn no_number(&self, feature: usize, at: usize, text: &[u8]) -> Option<Fault> {
+    fn no_number(&self, feature: usize, at: usize, cell: &Cell<&[u8]>) -> Option<Fault> {
+        let text = &cell.spelling();
         if self.options.table.numbers_only {
-            let fault = parse_number(text).err().unwrap_or(NumberFault::NotANumber);
+            let fault = cell.number().err().unwrap_or(NumberFault::NotANumber);
             return Some(fault.of_value(text));
         }
         let column = &self.options.table.encoding.as_ref()?.columns[feature];
-        let why = column.encode(Cell::of(text, DecimalMark::Point), text);
+        let why = column.encode(cell.content(DecimalMark::Point), cell);
         let why = why.err().unwrap_or(NoFeatures::NotANumber);
         Some(why.fault(&self.table.columns[at].name, self.rows, text))
     }
 
     /// Watches the columns without names that may be no features.
-    fn watch<'c>(&mut self, cell: &impl Fn(usize) -> &'c [u8]) -> Result<(), InColumn> {
+    fn watch<'c>(&mut self, cell: &impl Fn(usize) -> Cell<&'c [u8]>) -> Result<(), InColumn> {
         if self.open.is_empty() {
             return Ok(());
         }
         for &at in &self.open {
             let was_empty = self.table.columns[at].is_empty();
             let column = &mut self.table.columns[at];
-            column.watch(cell(at));
+            column.watch(&cell(at));
             if was_empty && !column.is_empty() && !self.decides.is_empty() {
                 let detail = format!("has no name, and no value before row {}", self.rows);
                 let fault = Fault::new(FormatErrorKind::TableOption, detail);
@@ -411,12 +423,7 @@ impl<'o> TableBuilder<'o> {
     ///
     /// # Errors
     /// As for [`Self::refuse`].
-    pub(crate) fn refuse_cell(
-        &mut self,
-        at: usize,
-        reason: &str,
-        place: Place,
-    ) -> Result<(), FormatError> {
+    fn refuse_cell(&mut self, at: usize, reason: &str, place: Place) -> Result<(), FormatError> {
         let fault = Fault::new(FormatErrorKind::BadValue, reason);
         if let Some(preview) = self.preview {
             preview.refuse_column(at, &fault);
@@ -426,11 +433,11 @@ impl<'o> TableBuilder<'o> {
     }
 
     /// Whether a missing cell leaves the row out.
-    fn leaves_out<'c>(&self, cell: &impl Fn(usize) -> &'c [u8]) -> Result<bool, InColumn> {
+    fn leaves_out<'c>(&self, cell: &impl Fn(usize) -> Cell<&'c [u8]>) -> Result<bool, InColumn> {
         let missing = self.options.table.missing;
         let counts = |&at: &usize| self.decides[at] && !self.table.columns[at].is_empty();
         let mut columns = (0..self.decides.len()).filter(counts);
-        match columns.find(|&at| is_missing(cell(at))) {
+        match columns.find(|&at| cell(at).is_missing()) {
             None => Ok(false),
             Some(_) if missing == Some(Missing::Drop) => Ok(true),
             Some(at) => {

@@ -1,7 +1,6 @@
 //! Columns without names that may be no features: one that counts the rows, or one without a value.
 
-use super::cell::is_missing;
-use crate::text::numbers::parse_number;
+use super::cell::Cell;
 
 /// The rows after which a first column counts them in a table without names. Of two rows the numbers 0 and 1 may be
 /// bits. A column without a name beside columns with names is no feature that someone meant, so one row is enough.
@@ -40,13 +39,13 @@ impl Unnamed {
     }
 
     /// Reads the next cell. The rows are counted from 0 or from 1.
-    pub(crate) fn after(self, text: &[u8]) -> Self {
+    pub(crate) fn after(self, cell: &Cell<&[u8]>) -> Self {
         let number = || {
-            let number = parse_number(text).ok();
+            let number = cell.number().ok();
             number.filter(|number| number.fract() == 0.0)
         };
         match self {
-            Self::Begins { .. } | Self::Empty if is_missing(text) => Self::Empty,
+            Self::Begins { .. } | Self::Empty if cell.is_missing() => Self::Empty,
             Self::Begins {
                 counts_from: Some(counts_from),
             } => match number() {

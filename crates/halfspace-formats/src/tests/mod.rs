@@ -100,6 +100,117 @@ fn media_types_name_formats() {
 }
 
 #[test]
+fn options_are_refused_by_the_formats_that_lack_them() {
+    let cases = [
+        (
+            Format::Ndjson,
+            "bit_order=big",
+            "octets only; NDJSON has no packed bits.",
+        ),
+        (
+            Format::Csv,
+            "bit_order=big",
+            "octets only; CSV has no packed bits.",
+        ),
+        (Format::Csv, "sheet=a", "XLSX only; CSV has no sheets."),
+        (Format::Tsv, "sheet=a", "XLSX only; CSV has no sheets."),
+        (
+            Format::Libsvm,
+            "header=true",
+            "CSV only; LIBSVM has no such header.",
+        ),
+        (
+            Format::Libsvm,
+            "bit_order=big",
+            "octets only; LIBSVM has no packed bits.",
+        ),
+        (
+            Format::Json,
+            "bit_order=big",
+            "octets only; JSON has no packed bits.",
+        ),
+        (
+            Format::Json,
+            "labels=appended",
+            "tables only; JSON marks its labels.",
+        ),
+        (
+            Format::Arff,
+            "header=false",
+            "CSV only; ARFF has no such header.",
+        ),
+        (
+            Format::Arff,
+            "bit_order=big",
+            "octets only; ARFF has no packed bits.",
+        ),
+        (
+            Format::Npy,
+            "header=true",
+            "CSV only; .npy has no such header.",
+        ),
+        (
+            Format::Npy,
+            "bit_order=big",
+            "octets only; .npy has no packed bits.",
+        ),
+        (
+            Format::Octets,
+            "header=true",
+            "CSV only; a body of octets has no such header.",
+        ),
+        (
+            Format::Xlsx,
+            "bit_order=big",
+            "octets only; XLSX has no packed bits.",
+        ),
+        (
+            Format::Xlsx,
+            "delimiter=;",
+            "CSV only; XLSX has no delimiter.",
+        ),
+    ];
+    let refusal = |format: Format, option: &str| {
+        let (name, text) = option.split_once('=').unwrap();
+        let mut options = Options::default();
+        assert_eq!(options.set(name, text), Ok(true));
+        let error = crate::parse(format, [].as_slice(), &options).expect_err(option);
+        assert_eq!(
+            (error.kind, error.place),
+            (FormatErrorKind::BadOption, None)
+        );
+        (name.to_owned(), error.detail)
+    };
+    for (format, option, reason) in cases {
+        let (name, detail) = refusal(format, option);
+        assert_eq!(
+            detail,
+            format!("The option `{name}` is for {reason} Omit the option.")
+        );
+    }
+    let labels = [
+        (
+            Format::Libsvm,
+            "last",
+            "LIBSVM labels come first; the option `labels` must be `first` or `none`.",
+        ),
+        (
+            Format::Npy,
+            "class",
+            "The columns of .npy have no names; the option `labels` must be `first`, `last` or `none`.",
+        ),
+        (
+            Format::Octets,
+            "first",
+            "Octets have no columns; the option `labels` must be `none` or `appended`.",
+        ),
+    ];
+    for (format, place, detail) in labels {
+        assert_eq!(refusal(format, &format!("labels={place}")).1, detail);
+    }
+}
+
+#[test]
 fn places_move_under_a_prefix() {
     let pointer = Place::Pointer("/labelled/examples/3".to_owned());
     let moved = Place::Pointer("/train/data/labelled/examples/3".to_owned());

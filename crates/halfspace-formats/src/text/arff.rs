@@ -17,6 +17,7 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::options::{LabelsColumn, Options};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
+use crate::tables::cell::{Cell, DecimalMark};
 use crate::tables::encoding::KindName;
 use crate::tables::preview::Preview;
 use crate::tables::table_builder::TableBuilder;
@@ -31,8 +32,6 @@ pub(crate) fn parse(
     spool: Option<Spool>,
     preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    options.refuse_header("ARFF")?;
-    options.refuse_bit_order("ARFF")?;
     TableBuilder::check(options)?;
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let attributes = arff_header::read(&mut lines, &options.limits)?;
@@ -42,9 +41,9 @@ pub(crate) fn parse(
     let names = Some(memory::collect(names)?);
     let mut table = TableBuilder::new(&options, names, attributes.len(), None, spool, preview)?;
     declare_values(&mut table, &attributes)?;
-    let class = table.label();
+    let (class, decimal) = (table.label(), options.table.decimal.unwrap_or_default());
     let may_label = |text: &[u8]| {
-        let is_declared = |class: usize| check_word(text, &attributes[class], true).is_ok();
+        let is_declared = |class: usize| read_word(text, &attributes[class], true, decimal).is_ok();
         !text.iter().copied().any(ends_plain_word) && class.is_none_or(is_declared)
     };
     for_each_line(&mut lines, |line, text| {
@@ -53,34 +52,35 @@ pub(crate) fn parse(
             return Ok(());
         }
         let row = ArffRow::read(text, attributes.len());
-        let Some(row) = row.map_err(|(offset, fault)| fault.at(line, offset))? else {
+        let Some(mut row) = row.map_err(|(offset, fault)| fault.at(line, offset))? else {
             return Ok(());
         };
-        for (at, word) in &row.given {
+        for GivenWord { at, word, number } in &mut row.given {
             let is_class = class == Some(*at);
-            if !table.declares_missing(&word.text)
-                && let Err(fault) = check_word(&word.text, &attributes[*at], is_class)
-            {
-                table.refuse(fault.at(line, word.start))?;
+            if table.declares_missing(&word.text) {
+                continue;
+            }
+            match read_word(&word.text, &attributes[*at], is_class, decimal) {
+                Ok(read) => *number = read,
+                Err(fault) => table.refuse(fault.at(line, word.start))?,
             }
         }
         let given = |at: usize| match row.is_sparse {
-            false => Some(&row.given[at].1),
+            false => Some(&row.given[at]),
             true => {
-                let found = row.given.binary_search_by_key(&at, |(at, _)| *at);
-                found.ok().map(|found| &row.given[found].1)
+                let found = row.given.binary_search_by_key(&at, |given| given.at);
+                found.ok().map(|found| &row.given[found])
             }
         };
-        let cell =
-            |at: usize| given(at).map_or_else(|| absent(&attributes[at]), |word| &*word.text);
+        let cell = |at: usize| given(at).map_or_else(|| absent(&attributes[at]), GivenWord::cell);
         let place = |at: usize| Place::Line {
             line,
-            column: given(at).map_or(row.start, |word| word.start) as u64 + 1,
+            column: given(at).map_or(row.start, |given| given.word.start) as u64 + 1,
         };
         match row.is_sparse {
             false => table.row(cell, place),
             true => {
-                let columns: Vec<usize> = row.given.iter().map(|(at, _)| *at).collect();
+                let columns: Vec<usize> = row.given.iter().map(|given| given.at).collect();
                 table.sparse_row(&columns, cell, place)
             }
         }
@@ -142,9 +142,36 @@ fn declared_labels(nominal: &Nominal) -> Option<[&[u8]; 2]> {
 struct ArffRow<'l> {
     /// Byte of the line at which the row begins.
     start: usize,
-    given: Vec<(usize, Word<'l>)>,
+    given: Vec<GivenWord<'l>>,
     /// Whether attributes may be omitted.
     is_sparse: bool,
+}
+
+/// A word of a row.
+struct GivenWord<'l> {
+    /// The attribute, from 0.
+    at: usize,
+    word: Word<'l>,
+    /// The number that the word is, if its attribute has numbers.
+    number: Option<f64>,
+}
+
+impl<'l> GivenWord<'l> {
+    fn new(at: usize, word: Word<'l>) -> Self {
+        Self {
+            at,
+            word,
+            number: None,
+        }
+    }
+
+    fn cell(&self) -> Cell<&[u8]> {
+        let text = &*self.word.text;
+        match self.number {
+            Some(number) => Cell::Number(number, Some(text)),
+            None => Cell::Text(text),
+        }
+    }
 }
 
 impl<'l> ArffRow<'l> {
@@ -188,7 +215,7 @@ impl<'l> ArffRow<'l> {
         scanner: &mut Scanner<'l>,
         attributes: usize,
     ) -> Result<(), Misplaced> {
-        let needed = memory::need_of::<(usize, Word<'_>)>(attributes);
+        let needed = memory::need_of::<GivenWord<'_>>(attributes);
         needed.map_err(|full| (scanner.place(), full.into()))?;
         self.given.reserve_exact(attributes);
         for at in 0..attributes {
@@ -205,7 +232,7 @@ impl<'l> ArffRow<'l> {
                 );
                 return Err((place, Fault::new(FormatErrorKind::UnequalLength, detail)));
             }
-            self.given.push((at, scanner.word()?));
+            self.given.push(GivenWord::new(at, scanner.word()?));
         }
         Ok(())
     }
@@ -221,9 +248,9 @@ impl<'l> ArffRow<'l> {
         }
         loop {
             let word = scanner.word()?;
-            let next = self.given.last().map_or(0, |(at, _)| at + 1);
+            let next = self.given.last().map_or(0, |given| given.at + 1);
             let at = read_index(&word, next, attributes).map_err(|fault| (word.start, fault))?;
-            let pushed = memory::push(&mut self.given, (at, scanner.word()?));
+            let pushed = memory::push(&mut self.given, GivenWord::new(at, scanner.word()?));
             pushed.map_err(|full| (scanner.place(), full.into()))?;
             if scanner.take(b'}') {
                 return Ok(());
@@ -273,20 +300,28 @@ fn for_each_line<R: Read>(
 }
 
 /// The value that a sparse row omits.
-fn absent(attribute: &Attribute) -> &[u8] {
+fn absent(attribute: &Attribute) -> Cell<&[u8]> {
     match &attribute.kind {
-        AttributeKind::Numeric => b"0",
-        AttributeKind::Nominal(nominal) => nominal.values().next().unwrap_or_default(),
+        AttributeKind::Numeric => Cell::Number(0.0, None),
+        AttributeKind::Nominal(nominal) => {
+            nominal.values().next().map_or(Cell::Missing, Cell::Text)
+        }
     }
 }
 
-/// Refuses a word in a column of numbers, and an undeclared class. The table knows the values of its nominal columns.
-/// A question mark is a missing value.
-fn check_word(text: &[u8], attribute: &Attribute, is_class: bool) -> Result<(), Fault> {
+/// Reads the number of a word in a column of numbers, and refuses another word there and an undeclared class. The table
+/// knows the values of its nominal columns. A question mark is a missing value.
+fn read_word(
+    text: &[u8],
+    attribute: &Attribute,
+    is_class: bool,
+    decimal: DecimalMark,
+) -> Result<Option<f64>, Fault> {
     match &attribute.kind {
-        _ if text == b"?" => Ok(()),
+        _ if text == b"?" => Ok(None),
         AttributeKind::Numeric => match parse_number(text) {
-            Ok(_) => Ok(()),
+            // With a decimal comma the table reads the text, as it does in CSV.
+            Ok(number) => Ok(Some(number).filter(|_| decimal == DecimalMark::Point)),
             Err(fault) => Err(fault.of_value(text)),
         },
         AttributeKind::Nominal(nominal) if is_class && nominal.find(text).is_none() => {
@@ -296,6 +331,6 @@ fn check_word(text: &[u8], attribute: &Attribute, is_class: bool) -> Result<(), 
             );
             Err(Fault::new(FormatErrorKind::BadValue, detail))
         }
-        AttributeKind::Nominal(_) => Ok(()),
+        AttributeKind::Nominal(_) => Ok(None),
     }
 }

@@ -14,6 +14,7 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::options::Options;
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
+use crate::tables::cell::Cell;
 use crate::tables::header;
 use crate::tables::preview::Preview;
 use crate::tables::table_builder::TableBuilder;
@@ -49,8 +50,6 @@ fn parse_delimited(
     spool: Option<Spool>,
     preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    options.refuse_bit_order("CSV")?;
-    options.refuse_sheet("CSV")?;
     TableBuilder::check(options)?;
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let mut spool = Some(spool);
@@ -80,7 +79,7 @@ fn parse_delimited(
             Some(table) => table,
             none => {
                 let columns = fields.len();
-                let names = header::names(columns, |at| fields.get(at), options)
+                let names = header::names(columns, |at| Cell::Text(fields.get(at)), options)
                     .map_err(|(at, fault)| placed((fields.start(at), fault)))?;
                 let is_header = names.is_some();
                 let spool = spool.take().flatten();
@@ -98,7 +97,7 @@ fn parse_delimited(
             line: line.number,
             column: fields.start(column) as u64 + 1,
         };
-        table.row(|column| fields.get(column), place)?;
+        table.row(|column| Cell::Text(fields.get(column)), place)?;
     }
     match table {
         Some((table, _)) => table.finish(),

@@ -16,7 +16,7 @@ use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::json;
 use crate::json::depth::{self, DepthCounter};
-use crate::options::{Options, ParseLimits, UnlabelledMeans};
+use crate::options::{FormatOption, Options, ParseLimits, UnlabelledMeans};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
@@ -72,7 +72,6 @@ pub(crate) fn parse(
     spool: Option<Spool>,
     preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    options.refuse_bit_order("NDJSON")?;
     let named = with_names(options);
     let mut spool = Some(spool);
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
@@ -188,10 +187,9 @@ impl ExampleLines {
     fn new(options: &Options, spool: Option<Spool>) -> Result<Self, FormatError> {
         // An encoding is for rows, and so are the options beside the encoding.
         if options.table.encoding.is_none() {
-            options.refuse_header("NDJSON")?;
-            options.refuse_labels("NDJSON")?;
+            options.refuse("NDJSON", &[FormatOption::HEADER, FormatOption::LABELS])?;
         }
-        let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
+        let builder = SampleBuilder::new(&options.limits, options.n, spool)?;
         Ok(Self {
             builder: builder
                 .of_kind(options.values)?
@@ -303,7 +301,7 @@ impl<R: Read> NdjsonPortions<R> {
     /// # Errors
     /// When the options do not fit NDJSON or exceed a limit.
     pub fn new(reader: R, options: &Options) -> Result<Self, FormatError> {
-        options.refuse_bit_order("NDJSON")?;
+        options.refuse("NDJSON", &[FormatOption::BIT_ORDER])?;
         let encoded = options
             .table
             .encoding

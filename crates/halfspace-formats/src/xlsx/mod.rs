@@ -5,12 +5,13 @@
 //!   Cells count if they have values. Formats of cells do not matter.
 //! - The first two rows with values determine the columns, so a column of row numbers needs no name. A value outside
 //!   these columns is refused.
-//! - Numbers, truth values and texts are cells as CSV has them: `0.5`, `TRUE`, and text without blanks around. A
-//!   formula is the value that the workbook stores with the formula.
+//! - In a column of words a number is named by its shortest text and a truth value by `TRUE` or `FALSE`. Texts have no
+//!   blanks around. A formula is the value that the workbook stores with the formula.
 //! - Dates, errors, formulas without a stored value and merged cells are refused, unless the option `ignore` names the
 //!   column. Hidden rows and columns are read.
 //!
-//! A row counts as many bytes as a line of CSV has, against the limits of lines and of the body.
+//! A row counts as many bytes as a line of CSV would have with the numbers as the workbook writes them, against the
+//! limits of lines and of the body.
 
 mod cell_name;
 mod package;
@@ -43,8 +44,6 @@ pub(crate) fn parse(
     mut spool: Option<Spool>,
     preview: Option<&Preview>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
-    options.refuse_bit_order("XLSX")?;
-    options.refuse_delimiter("XLSX")?;
     TableBuilder::check(options)?;
     let open = spool.as_ref().map(Spool::workbook_opener);
     let mut package = Package::new(reader, &options.limits, open.clone())?;

@@ -2,7 +2,6 @@
 //!
 //! A cell without a value is passed over, so a gap in a sheet costs nothing. The module does not know tables.
 
-use std::io::Write;
 use std::ops::Range;
 
 use super::cell_name::{COLUMNS_MAX, parse, parse_range};
@@ -11,7 +10,7 @@ use super::styles::Styles;
 use super::xml::{XmlPart, too_long};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::options::Options;
-use crate::tables::cell::DecimalMark;
+use crate::tables::cell::{Cell, DecimalMark};
 use crate::text::numbers::parse_number;
 
 /// Reader of the rows with values.
@@ -32,25 +31,19 @@ pub(super) struct SheetReader<'a, 'p, 'o> {
 pub(super) struct SheetRow {
     /// The number of the row, from 1.
     pub(super) number: u64,
-    pub(super) cells: Vec<SheetCell>,
+    /// The cells with a value and their columns, from 1.
+    pub(super) cells: Vec<(usize, Cell<Range<usize>>)>,
     /// The texts of all cells.
     pub(super) text: Vec<u8>,
-}
-
-/// A cell with a value.
-pub(super) struct SheetCell {
-    /// The column, from 1.
-    pub(super) column: usize,
-    pub(super) text: Range<usize>,
-    /// The reason why a table cannot hold the value.
-    pub(super) refused: Option<String>,
+    /// The bytes of the row as a line of CSV, without the commas. A number counts as the workbook writes it.
+    pub(super) bytes: usize,
 }
 
 impl SheetRow {
     /// Returns the columns between the first and the last value, from 1.
     pub(super) fn columns(&self) -> Range<usize> {
-        let column = |cell: Option<&SheetCell>| cell.map_or(1, |cell| cell.column);
-        column(self.cells.first())..column(self.cells.last()) + 1
+        let columns = || self.cells.iter().map(|(column, _)| *column);
+        columns().next().unwrap_or(1)..columns().next_back().unwrap_or(1) + 1
     }
 }
 
@@ -172,6 +165,7 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
         };
         row.cells.clear();
         row.text.clear();
+        row.bytes = 0;
         row.number = number.map_or(after + 1, u64::from);
         // A row without a number has the number of the first cell with a name.
         let mut is_numbered = number.is_some();
@@ -205,18 +199,20 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
                 has_value: false,
             };
             self.read_cell(&mut cell)?;
-            let start = row.text.len();
+            let number = row.number;
             let placed =
-                |fault: Fault| fault.placed(Some(Place::in_sheet(self.name, row.number, column)));
-            let refused = self.append(&cell, &mut row.text).map_err(placed)?;
-            if refused.is_some() || row.text.len() > start {
-                row.cells.push(SheetCell {
-                    column,
-                    text: start..row.text.len(),
-                    refused,
-                });
+                |fault: Fault| fault.placed(Some(Place::in_sheet(self.name, number, column)));
+            let start = row.text.len();
+            let cell = self.append(&cell, &mut row.text).map_err(placed)?;
+            row.bytes += match &cell {
+                Cell::Number(..) => self.value.len(),
+                Cell::Refused(_) => 0,
+                _ => row.text.len() - start,
+            };
+            if cell != Cell::Missing {
+                row.cells.push((column, cell));
             }
-            if row.text.len() + row.cells.len() > self.line_bytes_max {
+            if row.bytes + row.cells.len() > self.line_bytes_max {
                 return Err(placed(too_long(self.line_bytes_max)));
             }
         }
@@ -246,64 +242,62 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
         Ok(())
     }
 
-    /// Appends the text of the cell that was read last, or returns the reason why a table cannot hold the value.
-    fn append(&mut self, cell: &RawCell, text: &mut Vec<u8>) -> Result<Option<String>, Fault> {
+    /// Returns the cell that was read last, and appends its text to the text of the row.
+    fn append(&mut self, cell: &RawCell, text: &mut Vec<u8>) -> Result<Cell<Range<usize>>, Fault> {
         let value = self.value.trim_ascii();
         let wrong = |detail: String| Err(Fault::new(FormatErrorKind::Syntax, detail));
-        let refused = match cell.kind {
+        let start = text.len();
+        match cell.kind {
             // The stored value of a formula may be an empty text.
             CellKind::Text if cell.has_value || !value.is_empty() => {
                 text.extend_from_slice(unescaped(&mut self.value));
-                return Ok(None);
             }
             _ if value.is_empty() && cell.has_formula => {
-                "has a formula without a stored value, which a spreadsheet program adds to the file"
+                let reason = "has a formula without a stored value, which a spreadsheet program adds to the file";
+                text.extend_from_slice(reason.as_bytes());
+                return Ok(Cell::Refused(start..text.len()));
             }
-            _ if value.is_empty() => return Ok(None),
+            _ if value.is_empty() => {}
             CellKind::Number if !self.styles.is_date(cell.style) => {
-                return append_number(value, self.decimal, text).map(|()| None);
+                let number = parse_number(value).map_err(|fault| fault.of_value(value))?;
+                if self.decimal == DecimalMark::Point || number.fract() == 0.0 {
+                    return Ok(Cell::Number(number, None));
+                }
+                // The table reads texts with a comma and numbers alike.
+                text.extend(number.to_string().replace('.', ",").bytes());
             }
-            CellKind::Number | CellKind::Date => {
-                "has a date, which needs the format of a number or of text"
+            CellKind::Number | CellKind::Date => return Ok(Cell::Date),
+            CellKind::Error => {
+                text.extend(format!("has the error {}", excerpt(value)).bytes());
+                return Ok(Cell::Refused(start..text.len()));
             }
-            CellKind::Error => return Ok(Some(format!("has the error {}", excerpt(value)))),
             CellKind::Shared => {
                 let index = str::from_utf8(value)
                     .ok()
                     .and_then(|index| index.parse().ok());
-                if self.strings.append(index.unwrap_or(u64::MAX), text)? {
-                    return Ok(None);
+                if !self.strings.append(index.unwrap_or(u64::MAX), text)? {
+                    let (shown, count) = (excerpt(value), self.strings.count);
+                    return wrong(format!(
+                        "The workbook has no shared string {shown}, but {count} strings from 0."
+                    ));
                 }
-                let (shown, count) = (excerpt(value), self.strings.count);
-                return wrong(format!(
-                    "The workbook has no shared string {shown}, but {count} strings from 0."
-                ));
             }
             CellKind::Boolean => {
-                text.extend_from_slice(match value {
-                    b"1" | b"true" => b"TRUE".as_slice(),
-                    b"0" | b"false" => b"FALSE",
+                let (is_true, word): (_, &[u8]) = match value {
+                    b"1" | b"true" => (true, b"TRUE"),
+                    b"0" | b"false" => (false, b"FALSE"),
                     _ => return wrong(format!("{} is no truth value.", excerpt(value))),
-                });
-                return Ok(None);
+                };
+                text.extend_from_slice(word);
+                return Ok(Cell::Boolean(is_true, start..text.len()));
             }
             CellKind::Text | CellKind::Unknown => {
                 return wrong("The type of the cell is unknown.".to_owned());
             }
-        };
-        Ok(Some(refused.to_owned()))
+        }
+        Ok(match text.len() > start {
+            true => Cell::Text(start..text.len()),
+            false => Cell::Missing,
+        })
     }
-}
-
-/// Appends a number as the shortest text with the same double, so that `10.0` is `10`.
-fn append_number(value: &[u8], decimal: DecimalMark, text: &mut Vec<u8>) -> Result<(), Fault> {
-    let number = parse_number(value).map_err(|fault| fault.of_value(value))?;
-    let start = text.len();
-    write!(text, "{number}").map_err(Fault::unspooled)?;
-    if decimal == DecimalMark::Comma
-        && let Some(point) = memchr::memchr(b'.', &text[start..])
-    {
-        text[start + point] = b',';
-    }
-    Ok(())
 }

@@ -11,6 +11,7 @@ use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::options::Options;
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
+use crate::tables::cell::Cell;
 use crate::tables::header;
 use crate::tables::preview::Preview;
 use crate::tables::table_builder::TableBuilder;
@@ -83,16 +84,17 @@ fn begin<'o>(
         return Err(fault.placed(start));
     }
     cells.fill(first)?;
-    let names = header::names(width, |at| cells.text(first, at), options)
+    let names = header::names(width, |at| cells.cell(first, at), options)
         .map_err(|(at, fault)| fault.placed(Some(cells.place(first, at))))?;
     let is_header = names.is_some();
     let mut table = TableBuilder::new(options, names, width, start, spool, preview)?;
     if !is_header {
         cells.push(first, &mut table)?;
-    } else if let Some(cell) = first.cells.iter().find(|cell| cell.refused.is_some()) {
-        let reason = cell.refused.as_deref().unwrap_or_default();
+        return Ok(table);
+    }
+    let reason = |at| Some((at, cells.cell(first, at).refusal()?));
+    if let Some((at, reason)) = (0..width).find_map(reason) {
         let detail = format!("The name of the column {reason}.");
-        let at = cell.column - cells.columns.start;
         let fault = Fault::new(FormatErrorKind::BadValue, detail);
         return Err(fault.placed(Some(cells.place(first, at))));
     }
@@ -104,8 +106,8 @@ struct RowCells<'a, 'o> {
     sheet: &'a str,
     /// The columns of the sheet, from 1.
     columns: Range<usize>,
-    /// The ranges of the texts, empty for a cell without a value.
-    texts: Vec<Range<usize>>,
+    /// The cells of a row. Their texts stand in the text of the row.
+    cells: Vec<Cell<Range<usize>>>,
     line_bytes_max: usize,
     expansion: Expansion<'o>,
 }
@@ -120,7 +122,7 @@ impl<'a, 'o> RowCells<'a, 'o> {
         Self {
             sheet,
             columns,
-            texts: Vec::new(),
+            cells: Vec::new(),
             line_bytes_max: options.limits.line_bytes_max,
             expansion,
         }
@@ -131,23 +133,23 @@ impl<'a, 'o> RowCells<'a, 'o> {
         Place::in_sheet(self.sheet, row.number, self.columns.start + at)
     }
 
-    fn text<'r>(&self, row: &'r SheetRow, at: usize) -> &'r [u8] {
-        &row.text[self.texts[at].clone()]
+    fn cell<'r>(&self, row: &'r SheetRow, at: usize) -> Cell<&'r [u8]> {
+        self.cells[at].within(&row.text)
     }
 
     /// Places the cells of a row, and counts the bytes of the row as a line.
     fn fill(&mut self, row: &SheetRow) -> Result<(), FormatError> {
         let width = self.columns.len();
-        let bytes = row.text.len() + width;
+        let bytes = row.bytes + width;
         let counted = match bytes > self.line_bytes_max {
             true => Err(too_long(self.line_bytes_max)),
             false => self.expansion.add(bytes as u64),
         };
         counted.map_err(|fault| fault.placed(Some(self.place(row, 0))))?;
-        self.texts.clear();
-        self.texts.resize(width, 0..0);
-        for cell in &row.cells {
-            if !self.columns.contains(&cell.column) {
+        self.cells.clear();
+        self.cells.resize(width, Cell::Missing);
+        for (column, cell) in &row.cells {
+            if !self.columns.contains(column) {
                 let detail = format!(
                     "The cell is outside the columns {} to {}, in which the first two rows of the table have values; \
                      name the column in the first row or empty the cell.",
@@ -155,10 +157,10 @@ impl<'a, 'o> RowCells<'a, 'o> {
                     letters(self.columns.end - 1)
                 );
                 let fault = Fault::new(FormatErrorKind::UnequalLength, detail);
-                let place = Place::in_sheet(self.sheet, row.number, cell.column);
+                let place = Place::in_sheet(self.sheet, row.number, *column);
                 return Err(fault.placed(Some(place)));
             }
-            self.texts[cell.column - self.columns.start] = cell.text.clone();
+            self.cells[column - self.columns.start] = cell.clone();
         }
         Ok(())
     }
@@ -166,12 +168,6 @@ impl<'a, 'o> RowCells<'a, 'o> {
     /// Reads a row of the table.
     fn push(&mut self, row: &SheetRow, table: &mut TableBuilder<'_>) -> Result<(), FormatError> {
         self.fill(row)?;
-        for cell in &row.cells {
-            let at = cell.column - self.columns.start;
-            if let Some(reason) = cell.refused.as_deref().filter(|_| table.reads(at)) {
-                table.refuse_cell(at, reason, self.place(row, at))?;
-            }
-        }
-        table.row(|at| self.text(row, at), |at| self.place(row, at))
+        table.row(|at| self.cell(row, at), |at| self.place(row, at))
     }
 }

@@ -34,6 +34,7 @@ use super::error::{
 };
 use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
 use super::{Design, Observation, PointPlan, PointTally, RUNS_MAX};
+pub use population::Distribution;
 use population::{Population, Target};
 
 /// The name in requests.
@@ -90,30 +91,6 @@ impl CoveredClaim {
             Self::Progressive => entry.on_line,
             Self::Compression => entry.is_compressed,
             Self::Unique => distribution == Distribution::Uniform && noise == 0.0,
-        }
-    }
-}
-
-/// The distribution of the examples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", schema(as = CoverageDistribution))]
-pub enum Distribution {
-    /// All examples are equally likely.
-    Uniform,
-    /// Each bit is 1 with probability 0.2.
-    Biased,
-    /// One random example has the probability 0.7 beside a uniform rest.
-    Skewed,
-}
-
-impl Distribution {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Uniform => "uniform",
-            Self::Biased => "biased",
-            Self::Skewed => "skewed",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A finite population of labelled Boolean examples with known probabilities, so that true errors are exact sums.
 
 use rand::RngExt;
+use serde::{Deserialize, Serialize};
 
 use crate::bits::{BitMatrix, BitVector};
 use crate::learners::engine::random::{Purpose, Seed};
@@ -9,7 +10,29 @@ use crate::learners::hypothesis::Hypothesis;
 use crate::learners::sample::data::{Data, Features, Labels};
 use crate::learners::sample::source::{Presentation, Presented, Stream};
 
-use super::Distribution;
+/// The distribution of the examples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", schema(as = CoverageDistribution))]
+pub enum Distribution {
+    /// All examples are equally likely.
+    Uniform,
+    /// Each bit is 1 with probability 0.2.
+    Biased,
+    /// One random example has the probability 0.7 beside a uniform rest.
+    Skewed,
+}
+
+impl Distribution {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Biased => "biased",
+            Self::Skewed => "skewed",
+        }
+    }
+}
 
 /// The probability of a 1 bit of biased examples.
 const BIASED_DENSITY: f64 = 0.2;

@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 use super::super::decimals::Bound;
 use super::*;
 use crate::ColumnEncoding;
-use crate::tables::cell::{Cell, DecimalMark};
+use crate::tables::cell::{Cell, Content, DecimalMark};
 
 /// Rows of the short form, and of the long one.
 const SHORT_ROWS: usize = 300;
@@ -380,15 +380,15 @@ impl Table {
                     .collect()
             }
         };
-        let cell = |(at, cell): (usize, &String)| match Cell::of(
+        let cell = |(at, cell): (usize, &String)| match Content::of(
             cell.trim_ascii().as_bytes(),
             DecimalMark::Point,
         ) {
-            Cell::Number(number) if is_typed && columns[at].1 => match cell.parse::<i64>() {
+            Content::Number(number) if is_typed && columns[at].1 => match cell.parse::<i64>() {
                 Ok(whole) => json!(whole),
                 Err(_) => json!(number),
             },
-            Cell::Missing if is_typed => Value::Null,
+            Content::Missing if is_typed => Value::Null,
             _ => json!(cell),
         };
         let rows: Vec<Value> = rows
@@ -739,9 +739,9 @@ fn odd_cells(language: Language) {
     let has_label = |row: &[String]| {
         let cells = encoding.columns.iter().zip(row);
         cells.into_iter().all(|(column, cell)| {
-            let cell = cell.trim_ascii().as_bytes();
+            let cell = Cell::Text(cell.trim_ascii().as_bytes());
             column
-                .encode(Cell::of(cell, DecimalMark::Point), cell)
+                .encode(cell.content(DecimalMark::Point), &cell)
                 .is_ok()
         })
     };

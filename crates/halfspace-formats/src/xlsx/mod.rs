@@ -5,8 +5,8 @@
 //!   Cells count if they have values. Formats of cells do not matter.
 //! - The first two rows with values determine the columns, so a column of row numbers needs no name. A value outside
 //!   these columns is refused.
-//! - Where a column has words, a number is named by its shortest text and a truth value by `TRUE` or `FALSE`. Texts have
-//!   no blanks around. A formula is the value that the workbook stores with the formula.
+//! - In a column of words a number is named by its shortest text and a truth value by `TRUE` or `FALSE`. Texts have no
+//!   blanks around. A formula is the value that the workbook stores with the formula.
 //! - Dates, errors, formulas without a stored value and merged cells are refused, unless the option `ignore` names the
 //!   column. Hidden rows and columns are read.
 //!

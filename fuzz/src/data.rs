@@ -162,8 +162,13 @@ fn under_a_preview(format: Format, input: &Input<'_>, whole: &Result<Parsed, For
     let preview = Preview::new(3);
     let read = gather_shown(format, input.body, &input.options, None, &preview);
     let read = read.map_err(|error| preview.explained(error).unwrap_or_else(|error| error));
-    let whole = whole.clone().map(Parsed::<ParsedRows>::from);
-    assert_eq!(whole, read, "a preview matters");
+    assert_eq!(whole.as_ref().err(), read.as_ref().err(), "a preview matters");
+    if let (Ok(whole), Ok(read)) = (whole, &read) {
+        let is_same = matches!(&read.data, ParsedRows::Memory(data) if *data == whole.data);
+        assert!(is_same, "a preview matters");
+        let facts = (&read.first_real, &read.feature_names, &read.classes, &read.table);
+        assert_eq!(facts, (&whole.first_real, &whole.feature_names, &whole.classes, &whole.table));
+    }
     let shown = preview.finish(read.ok().as_mut()).expect("rows in memory");
     assert!(shown.rows.len() <= 3);
     assert!(shown.rows.iter().all(|row| row.len() == shown.names.len()));

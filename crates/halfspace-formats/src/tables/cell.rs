@@ -26,8 +26,8 @@ pub(crate) enum Cell<T> {
 }
 
 impl<'a> Cell<&'a [u8]> {
-    /// Reads a number of a format that has numbers. A number beyond the range of doubles is text. With a decimal comma so
-    /// is a number with a point, as it is in CSV.
+    /// Reads a number of a format that has numbers. A number beyond the range of doubles is text. With a decimal comma
+    /// so is a number with a point, as it is in CSV.
     pub(crate) fn of_number(text: &'a [u8], decimal: DecimalMark) -> Self {
         match number(text, decimal) {
             Ok(value) => Self::Number(value, Some(text)),

@@ -14,8 +14,8 @@ use crate::tables::encoding::TableEncoding;
 pub struct Parsed<D = Data> {
     /// The examples.
     pub data: D,
-    /// Place of the first value that made the data real instead of Boolean. Inside a [`DataForm`](crate::DataForm) the pointer
-    /// begins at the form: see [`Place::under`].
+    /// Place of the first value that made the data real instead of Boolean. Inside a [`DataForm`](crate::DataForm) the
+    /// pointer begins at the form: see [`Place::under`].
     pub first_real: Option<Place>,
     /// Value that a 0 bit of Boolean data had in the body: 0 or -1. A conversion of the bits to real numbers
     /// must use this value.

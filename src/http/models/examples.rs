@@ -94,7 +94,7 @@ pub fn options(
 /// The source of the examples of a request.
 pub enum RequestExamples {
     /// The examples and their declared origin.
-    Sent(Parsed, Option<Assume>),
+    Sent(Box<Parsed>, Option<Assume>),
     /// The id of a dataset, which is not checked yet, and the origin declared in place of that of the dataset.
     Stored(String, Option<Assume>),
 }
@@ -113,7 +113,7 @@ pub fn examples(form: DataForm, purpose: ExamplesUse) -> Result<RequestExamples,
                 "`assume` is for trainings and evaluations; remove `assume` from this request.";
             Err(Problem::new(Code::BAD_OPTION, detail))
         }
-        DataForm::Sample { parsed, assume } => Ok(RequestExamples::Sent(parsed, assume)),
+        DataForm::Sample { parsed, assume } => Ok(RequestExamples::Sent(Box::new(parsed), assume)),
         DataForm::Dataset { id, assume } => Ok(RequestExamples::Stored(id, assume)),
         DataForm::Rows(_) | DataForm::Generated(_) => {
             let detail =

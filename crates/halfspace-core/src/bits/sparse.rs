@@ -75,8 +75,8 @@ impl SparseMatrix {
         );
     }
 
-    /// Appends an active feature to the row that is not ended yet. The features of a row ascend. A Boolean row takes only
-    /// the value 1.
+    /// Appends an active feature to the row that is not ended yet. The features of a row ascend. A Boolean row takes
+    /// only the value 1.
     #[inline]
     pub fn push(&mut self, id: u32, value: f64) {
         debug_assert!((id as usize) < self.n, "features below n");

@@ -1,8 +1,8 @@
 //! Builder of a sample of sparse rows, one active feature at a time.
 //!
 //! The rows stay Boolean until the first value that is not two-valued. The layout of the sample is the one that takes
-//! fewer bytes, and is chosen at the end. Rows beyond the memory budget go to the spool, if there is one. The builder does
-//! not know the places of values, so readers add the place to a fault.
+//! fewer bytes, and is chosen at the end. Rows beyond the memory budget go to the spool, if there is one. The builder
+//! does not know the places of values, so readers add the place to a fault.
 
 use halfspace_core::bits::{BLOCK_ROWS, SparseMatrix};
 use halfspace_core::learners::sample::data::{Data, Features};
@@ -85,8 +85,8 @@ impl SparseBuilder {
         })
     }
 
-    /// Adds the value 1 at an index from 0, after all smaller indices of the row. Returns false, and adds nothing, if the
-    /// index is not allowed.
+    /// Adds the value 1 at an index from 0, after all smaller indices of the row. Returns false, and adds nothing, if
+    /// the index is not allowed.
     #[inline]
     pub(crate) fn set_one(&mut self, index: usize) -> bool {
         if index >= self.fixed_n.unwrap_or(self.limits.n_max) {

@@ -3,11 +3,11 @@
 //! The content alone chooses one of two forms, the shorter one. A form begins with a byte:
 //!
 //! - 0, dense: `ceil(n / 64)` packed words of 8 bytes, or n doubles;
-//! - 1, sparse: the number of active features in 4 bytes, then each active feature in ascending order: its number from 0
-//!   in 4 bytes and, in a real row, its double.
+//! - 1, sparse: the number of active features in 4 bytes, then each active feature in ascending order: its number from
+//!   0 in 4 bytes and, in a real row, its double.
 //!
-//! A feature is active if it is not 0 (in a Boolean row: if its bit is 1). All numbers are little-endian. Coordinate `j`
-//! of packed words is bit `j % 64` of word `j / 64`. Doubles are IEEE 754 bits, and -0.0 counts as 0.0.
+//! A feature is active if it is not 0 (in a Boolean row: if its bit is 1). All numbers are little-endian. Coordinate
+//! `j` of packed words is bit `j % 64` of word `j / 64`. Doubles are IEEE 754 bits, and -0.0 counts as 0.0.
 
 use halfspace_core::bits::{SparseRow, WORD_BITS, words_for};
 

@@ -8,8 +8,8 @@
 //! 3. n and the number of rows, 8 bytes each;
 //! 4. each row in order and, in labelled data, one byte after each row: 1 for +1, 0 for -1 or 0.
 //!
-//! [`crate::stored::canonical`] gives the bytes of a row, which do not depend on its layout. Bit 1 of a Boolean row is the
-//! value 1, and bit 0 is the value 0 or -1.
+//! [`crate::stored::canonical`] gives the bytes of a row, which do not depend on its layout. Bit 1 of a Boolean row is
+//! the value 1, and bit 0 is the value 0 or -1.
 
 use std::convert::Infallible;
 use std::panic;

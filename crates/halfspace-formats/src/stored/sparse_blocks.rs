@@ -9,8 +9,8 @@
 //! - in real rows a double per entry;
 //! - in labelled data one word of labels, as in dense blocks.
 //!
-//! The blocks have different sizes. An index therefore follows the last block: the byte offset of the end of each block,
-//! in a unit of its own.
+//! The blocks have different sizes. An index therefore follows the last block: the byte offset of the end of each
+//! block, in a unit of its own.
 //!
 //! The numbers are written byte by byte rather than by a library of packed integers, because such libraries pack fixed
 //! blocks of 128 or 256 integers, while a row of a text has a few dozen.
@@ -90,8 +90,8 @@ pub(crate) struct SparseWords {
 }
 
 impl SparseWords {
-    /// Reads the words of a block of `rows` rows before its labels. Memory grows only with the bytes that arrive. None if
-    /// the sizes are impossible, or differ from the number of words, if `count` has it.
+    /// Reads the words of a block of `rows` rows before its labels. Memory grows only with the bytes that arrive. None
+    /// if the sizes are impossible, or differ from the number of words, if `count` has it.
     ///
     /// # Errors
     /// When the source fails or ends.

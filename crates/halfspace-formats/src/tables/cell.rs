@@ -96,7 +96,7 @@ impl<'a> Cell<&'a [u8]> {
     pub(crate) fn refusal(&self) -> Option<Cow<'a, str>> {
         match self {
             Self::Date => Some("has a date, which needs the format of a number or of text".into()),
-            Self::Refused(reason) => Some(String::from_utf8_lossy(reason)),
+            Self::Refused(reason) => Some(str::from_utf8(reason).unwrap_or("has no text").into()),
             _ => None,
         }
     }

@@ -1,11 +1,11 @@
 //! A learner is a rule: how examples change a hypothesis.
 //!
-//! Every [`Rule`] has a hypothesis and a state. How it learns is its [`Kind`]: an [`OnlineRule`] learns from one example
-//! at a time, a [`BatchRule`] asks for further examples after a mistake, and a [`SearchRule`] reads the whole sample
-//! under one hypothesis before it makes the next.
+//! Every [`Rule`] has a hypothesis and a state. How it learns is its [`Kind`]: an [`OnlineRule`] learns from one
+//! example at a time, a [`BatchRule`] asks for further examples after a mistake, and a [`SearchRule`] reads the whole
+//! sample under one hypothesis before it makes the next.
 //!
-//! The train loop ([`crate::learners::engine::train_loop`]) owns passes, stopping, tracing, progress and cancellation. A
-//! rule knows nothing about them, so the same rule serves batch jobs and on-line sessions.
+//! The train loop ([`crate::learners::engine::train_loop`]) owns passes, stopping, tracing, progress and cancellation.
+//! A rule knows nothing about them, so the same rule serves batch jobs and on-line sessions.
 
 use std::ops::Range;
 

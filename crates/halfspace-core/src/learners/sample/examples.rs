@@ -100,8 +100,8 @@ pub enum LabelKind {
 /// Reader of the rows of one sample.
 pub trait ReadRows: fmt::Debug + Send {
     /// Reads row `first`, which must exist, in the sample's own order. The result may contain later rows of
-    /// the same block of 64. Boolean rows are read in whole blocks unless they are sparse, so `first` must be a multiple
-    /// of 64 for them.
+    /// the same block of 64. Boolean rows are read in whole blocks unless they are sparse, so `first` must be a
+    /// multiple of 64 for them.
     ///
     /// # Errors
     /// Returns [`Interrupt::Unreadable`] if the rows cannot be read. Returns [`Interrupt::Suspended`] if the

@@ -1,7 +1,7 @@
 //! Builder of a sample of sparse rows, one active feature at a time.
 //!
-//! The rows stay Boolean until the first value that is not two-valued. The layout of the sample is the one that takes
-//! fewer bytes, and is chosen at the end. Rows beyond the memory budget go to the spool, if there is one. The builder
+//! The rows stay Boolean until the first value that is not two-valued. The number of active features decides the layout
+//! of the sample at the end. Rows beyond the memory budget go to the spool, if there is one. The builder
 //! does not know the places of values, so readers add the place to a fault.
 
 use halfspace_core::bits::{BLOCK_ROWS, SparseMatrix};
@@ -208,7 +208,7 @@ impl SparseBuilder {
         self.first + self.held.rows()
     }
 
-    /// The sample so far, in the layout that takes fewer bytes.
+    /// The features so far, in the layout for so many active ones.
     fn shape(&self) -> Shape {
         // An explicit -1 of Boolean data is a bit 0, as an absent value is.
         let entries = self.ones + if self.is_real { self.others } else { 0 };
@@ -217,10 +217,8 @@ impl SparseBuilder {
             examples: self.rows(),
             is_real: self.is_real,
             entries: None,
-            labels: match self.labels.is_labelled() {
-                true => LabelKind::Labelled,
-                false => LabelKind::Unlabelled,
-            },
+            // The limit on bytes is about the features.
+            labels: LabelKind::Unlabelled,
         };
         shape.of_entries(entries)
     }

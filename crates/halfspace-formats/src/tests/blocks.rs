@@ -101,7 +101,8 @@ fn damaged_headers_are_refused() {
     for (at, byte) in [
         (12, 9),
         (13, 9),
-        (14, 1),
+        (14, 2),
+        (15, 1),
         (16, 0),
         (24, 0),
         (32, 0),

@@ -151,10 +151,10 @@ async fn ended_job(jobs: &Jobs) -> Result<(Job, Model), Box<dyn Error>> {
     let owner = Owner::anonymous();
     let page = Page::<JobKind>::new(1, None);
     let filter = JobFilter::default();
-    let stored = jobs.store().jobs(&owner, &filter, &page, |_| ()).await?;
+    let stored = jobs.store.jobs(&owner, &filter, &page, |_| ()).await?;
     let job = stored.items.into_iter().next().ok_or("no job")?;
     let model = jobs
-        .store()
+        .store
         .find(&owner, job.model.ok_or("no model")?)
         .await?;
     Ok((job, model.ok_or("no model")?))
@@ -168,8 +168,8 @@ async fn commit(
     model: &Model,
 ) -> Result<(), Box<dyn Error>> {
     let (mut job, mut model) = (job.clone(), model.clone());
-    job.id = jobs.ids().id();
-    model.id = jobs.ids().id();
+    job.id = jobs.ids.id();
+    model.id = jobs.ids.id();
     (job.model, model.job) = (Some(model.id), Some(job.id));
     Ok(store
         .insert_ended_job(&job, Some(&model), None, None)

@@ -8,7 +8,9 @@ mod check;
 pub mod logging;
 mod metrics;
 mod operations;
+pub mod start_error;
 mod stores;
+mod system;
 pub mod terminal;
 mod watchdog;
 
@@ -20,8 +22,6 @@ use std::time::Duration;
 
 use axum::Router;
 use halfspace_core::memory::MemoryBudget;
-use rand::rngs::{StdRng, SysRng};
-use rand::{SeedableRng, TryRng};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -34,18 +34,19 @@ use crate::http::{
     self, App, AppState, Authenticator, InFlight, Origins, Permits, RuntimeWatch, ServeLimits,
     StallLimits,
 };
-use crate::jobs::{Ids, Jobs, JobsConfig};
+use crate::jobs::{Jobs, JobsConfig};
 use crate::memory::{self, Machine};
+use crate::records::Role;
 use crate::records::schedule::SECONDS_DEFAULT;
-use crate::records::{Clock, Role, Timestamp};
 use crate::storage::backup::{self, Backup, BackupError};
-use crate::storage::blobs::opening::OpeningError;
-use crate::storage::{BlobLocation, DataDir, DatabaseLocation, KeyLookup, StoreError};
+use crate::storage::{BlobLocation, DataDir, DatabaseLocation, KeyLookup};
 
 pub use api_keys::{create_key, keys, revoke_key};
 pub use check::check;
 pub use operations::Operations;
+use start_error::StartError;
 use stores::{open_beside, open_stores};
+use system::ids;
 
 /// Time limit for the return of running jobs to the queue at shutdown.
 pub const JOBS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -62,72 +63,6 @@ const SEND_BUFFER_BYTES: u32 = 256 * 1024;
 /// Memory of the process in bytes if the system does not report the memory of the machine.
 const UNKNOWN_MEMORY_BYTES: u64 = 2 << 30;
 
-/// The reason why the service does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The data directory or the embedded database in it cannot be opened.
-    #[error("--data-dir {directory}: {source}")]
-    DataDir {
-        directory: String,
-        source: StoreError,
-    },
-    /// The data directory contains no embedded database.
-    #[error("--data-dir {directory}: the directory has no store")]
-    NoStore { directory: String },
-    /// The setting is not the URL of a database.
-    #[error("--database-url: {0}")]
-    DatabaseUrl(String),
-    /// The shared database cannot be used.
-    #[error("--database-url {shown}: {source}")]
-    Database {
-        /// The URL without its secret parts.
-        shown: String,
-        source: StoreError,
-    },
-    /// The setting is not a place for blobs, or the access to the place is incomplete.
-    #[error("--blob-url: {0}")]
-    BlobUrl(String),
-    /// The place of the blobs cannot be used.
-    #[error("--blob-url {shown}: {source}")]
-    Blobs { shown: String, source: OpeningError },
-    /// The cache is smaller than the largest blob, so such a blob could be stored but not read.
-    #[error(
-        "--blob-cache-bytes-max: {cache_bytes_max} bytes are too few for one blob, because \
-         --dataset-bytes-max and --state-bytes-max allow {blob_bytes_max} bytes"
-    )]
-    BlobCache {
-        cache_bytes_max: u64,
-        blob_bytes_max: u64,
-    },
-    /// The address of the service cannot be bound.
-    #[error("--listen {address}: {source}")]
-    Listen {
-        address: String,
-        source: std::io::Error,
-    },
-    /// The address of the operations routes cannot be bound.
-    #[error("--ops-listen {address}: {source}")]
-    OpsListen {
-        address: String,
-        source: std::io::Error,
-    },
-    /// The setting is not a list of origins.
-    #[error("--cors-origins: {0}")]
-    CorsOrigins(String),
-    /// The memory is too small, or the setting exceeds the memory of the machine.
-    #[error("--memory-bytes-max: {0}")]
-    Memory(String),
-    /// The system returns no random numbers.
-    #[error("the system gives no random numbers: {0}")]
-    Random(String),
-    /// The store cannot read or write API keys.
-    #[error("keys: {0}")]
-    Keys(StoreError),
-    /// The metrics recorder cannot be installed.
-    #[error("metrics: {0}")]
-    Metrics(String),
-}
-
 /// A service that is ready to answer requests.
 pub struct Service {
     jobs: Arc<Jobs>,
@@ -139,33 +74,6 @@ pub struct Service {
     watch: Arc<RuntimeWatch>,
     // The service holds this directory for its whole life. Other processes see that the directory is in use.
     _data_dir: DataDir,
-}
-
-/// The clock of the system.
-#[derive(Debug)]
-struct SystemClock {
-    begun: tokio::time::Instant,
-}
-
-impl SystemClock {
-    fn start() -> Self {
-        let begun = tokio::time::Instant::now();
-        Self { begun }
-    }
-}
-
-impl Clock for SystemClock {
-    // Only this function reads the time of day.
-    #[expect(clippy::disallowed_methods)]
-    fn now(&self) -> Timestamp {
-        let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let milliseconds = since_epoch.map_or(0, |since| since.as_millis());
-        Timestamp::from_milliseconds(i64::try_from(milliseconds).unwrap_or(i64::MAX))
-    }
-
-    fn elapsed(&self) -> Duration {
-        self.begun.elapsed()
-    }
 }
 
 impl Service {
@@ -207,7 +115,7 @@ impl Service {
             watch: Arc::clone(&watch),
             jobs: Arc::clone(&jobs),
             permits: Permits::new(&limits),
-            authenticator: Authenticator::new(Arc::clone(jobs.store())),
+            authenticator: Authenticator::new(Arc::clone(&jobs.store)),
             in_flight: InFlight::default(),
             limits: Arc::new(limits),
             scratch: data_dir.scratch(),
@@ -244,7 +152,7 @@ impl Service {
 
     /// Memory for requests and jobs, in bytes.
     pub fn memory_bytes(&self) -> u64 {
-        self.jobs.config().memory.bytes_max()
+        self.jobs.config.memory.bytes_max()
     }
 
     /// The jobs of this service.
@@ -269,7 +177,7 @@ impl Service {
         stop: CancellationToken,
     ) -> io::Result<()> {
         // Clients learn why a job waits, so the process is known before the first request.
-        if let Err(error) = self.jobs.report().await {
+        if let Err(error) = self.jobs.processes.report().await {
             tracing::warn!(%error, "the process could not report to the store; the report is repeated");
         }
         self.jobs.start();
@@ -306,7 +214,7 @@ impl Service {
         };
         operations_stop.cancel();
         upkeep.abort();
-        self.jobs.store().close().await;
+        self.jobs.store.close().await;
         begun
     }
 }
@@ -350,19 +258,6 @@ pub async fn backup(settings: &Settings, target: &Path) -> Result<Backup, Backup
         }
         Err(detail) => Err(BackupError::NotEmbedded(detail)),
     }
-}
-
-fn ids() -> Result<Ids, StartError> {
-    let generator = StdRng::from_seed(entropy()?);
-    Ok(Ids::new(Arc::new(SystemClock::start()), generator))
-}
-
-/// Draws 256 unpredictable bits. Only this function asks the system for random numbers.
-fn entropy() -> Result<[u8; 32], StartError> {
-    let mut drawn = [0; 32];
-    let filled = SysRng.try_fill_bytes(&mut drawn);
-    filled.map_err(|error| StartError::Random(error.to_string()))?;
-    Ok(drawn)
 }
 
 /// The memory for requests and jobs.

@@ -24,9 +24,11 @@ use tokio_util::sync::CancellationToken;
 use crate::app::logging::{log_to_stderr, tell_fatal};
 use crate::app::terminal::Shown;
 use crate::app::{self, Service};
+use crate::config::given::{
+    command_line, early_log_format, given_settings, names_listen, unknown_variable, with_sources,
+};
 use crate::config::{
     Command, CommandLine, KernelsChoice, KeysCommand, LogFormat, ServeCommand, Settings,
-    command_line, early_log_format, given_settings, names_listen, unknown_variable, with_sources,
 };
 use crate::jobs::CheckNews;
 use crate::memory::return_free_memory;

@@ -4,17 +4,17 @@
 //! Doc comments of settings are the help text of the command line and the table in
 //! `docs/reference/settings.md`.
 
-mod given;
+pub mod given;
 mod learning;
 mod secret_files;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use halfspace_formats::Format;
 use ipnet::IpNet;
 
@@ -30,8 +30,6 @@ pub use learning::{
     TheoryCommand, TrainCommand, known_format,
 };
 
-pub use given::{early_log_format, given_settings, names_listen, unknown_variable, with_sources};
-
 /// Learning as a service: named learners run as durable jobs over HTTP.
 #[derive(Debug, Parser)]
 #[command(name = "halfspace", version, max_term_width = 100)]
@@ -42,43 +40,6 @@ pub struct CommandLine {
     /// The settings, which are the same for all commands.
     #[command(flatten)]
     pub settings: Settings,
-}
-
-/// The command line with the secrets of files, for these arguments. `variable` reads the environment. A setting that
-/// the arguments give reads neither its variable nor its file, whatever they hold. The help of a command other than
-/// `serve` shows the options of this command only.
-///
-/// # Errors
-/// The fault of a file with a secret, and the variable that names the file.
-pub fn command_line(
-    arguments: &[String],
-    variable: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<clap::Command, String> {
-    let mut command = CommandLine::command();
-    let first = given::without_variables(command.clone(), &|_| true).ignore_errors(true);
-    if let Ok(given) = first.try_get_matches_from(arguments) {
-        let flags = given::flags(&given);
-        command = given::without_variables(command, &|id| flags.contains(id));
-        if !matches!(given.subcommand_name(), Some("healthcheck" | "openapi")) {
-            command = secret_files::with_secret_files(command, &given, &flags, variable)?;
-        }
-    }
-    // The settings become arguments of the commands.
-    command.build();
-    Ok(command.mut_subcommands(|command| match command.get_name() {
-        "serve" => command,
-        _ => with_own_options(command),
-    }))
-}
-
-fn with_own_options(command: clap::Command) -> clap::Command {
-    command
-        .mut_args(|argument| match argument.is_global_set() {
-            true => argument.hide(true),
-            false => argument,
-        })
-        .mut_subcommands(with_own_options)
-        .after_help("The settings of the service apply too: see halfspace --help.")
 }
 
 /// The commands of the program.
@@ -741,7 +702,7 @@ mod tests {
     fn an_unknown_variable_is_found() {
         let named = |name: &str| {
             let names = ["PATH", "HALFSPACE_WORKERS", "HALFSPACE_KEY_FILE", name];
-            unknown_variable(names.map(str::to_owned))
+            given::unknown_variable(names.map(str::to_owned))
         };
         for name in ["HALFSPACE_WRKERS", "HALFSPACE_WRKERS_FILE"] {
             let told = named(name).expect("unknown");

@@ -9,9 +9,9 @@
 
 use std::sync::Arc;
 
-use halfspace::jobs::tasks::{self, Given, Task as _, Train};
+use halfspace::jobs::tasks::{self, Task as _, Train};
 use halfspace::jobs::{Allowance, Inputs, JobSample, LoadedModel};
-use halfspace::records::task::{DataSpec, JobSpec, TaskSpec};
+use halfspace::records::task::DataSpec;
 use halfspace::records::train::{TrainSpec, WarmStartSpec};
 use halfspace::records::{Lineage, ModelId, Timestamp};
 use halfspace_core::bits::{BitMatrix, BitVector};
@@ -135,10 +135,6 @@ impl Training {
             among: None,
             warm_start,
         };
-        let spec = JobSpec {
-            task: TaskSpec::Train(train.clone()),
-            data: self.data,
-        };
         let allowance = Allowance {
             is_accepted: false,
             ..Allowance::UNLIMITED
@@ -146,10 +142,9 @@ impl Training {
         let inputs = Inputs {
             sample: self.sample.map(JobSample::from),
             model: self.model,
-            ..Inputs::default()
+            ..Inputs::of(self.seed)
         };
-        let given = Given::new(&spec, self.seed, inputs);
-        let train: Train = tasks::check(&train, given, &allowance).unwrap();
+        let train: Train = tasks::check(&train, &self.data, inputs, &allowance).unwrap();
         train.run(None, &Run::default()).unwrap()
     }
 }

@@ -9,7 +9,7 @@ use halfspace_core::constructions::kernel_perceptron_adversary as adversary;
 use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::run::{Run, RunLimits};
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
-use halfspace_core::samples::{CLASSES, Sample, SampleParameters};
+use halfspace_core::samples::{self, CLASSES, SampleParameters};
 use serde_json::json;
 
 use super::{Read, compare, run_with};
@@ -19,7 +19,7 @@ const LEARNER: &str = "kernel-perceptron";
 /// Learns all conjunctions over the 958 end boards until a clean pass. The library's run also counts the errors
 /// of the hypothesis and computes the bound. Each of these visits all pairs once more.
 pub fn tic_tac_toe() {
-    let sample = Sample::find("tic-tac-toe").expect("a sample");
+    let sample = samples::find("tic-tac-toe").expect("a sample");
     let boards = sample
         .table(&SampleParameters::default())
         .expect("defaults");

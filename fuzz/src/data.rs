@@ -10,6 +10,7 @@ use halfspace_formats::{
     json as documents, parse, read_blocks, write_blocks, write_examples,
 };
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
+use halfspace_core::learners::sample::examples::Examples;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -176,14 +177,11 @@ fn under_a_preview(format: Format, input: &Input<'_>, whole: &Result<Parsed, For
 fn stays_within_limits(data: &Data, options: &Options) {
     assert!((1..=options.limits.n_max).contains(&data.n()));
     assert!(data.examples() > 0);
-    let bytes = match data.features() {
-        Features::Boolean(_) => data.n().div_ceil(64) * data.examples().next_multiple_of(64) * 8,
-        Features::Real(matrix) => {
-            assert!(matrix.values().iter().all(|value| value.is_finite()));
-            data.n() * data.examples() * 8
-        }
-    };
-    assert!(bytes as u64 <= options.limits.state_bytes_max, "{bytes}");
+    if let Features::Real(matrix) = data.features() {
+        assert!(matrix.values().iter().all(|value| value.is_finite()));
+    }
+    let bytes = data.shape().memory_bytes();
+    assert!(bytes <= options.limits.state_bytes_max, "{bytes}");
 }
 
 /// The place of an error lies in the body or right after the body.
@@ -252,9 +250,9 @@ fn survives_being_written(parsed: &Parsed) {
 }
 
 fn kind(data: &Data) -> RowsKind {
-    match data.features() {
-        Features::Boolean(_) => RowsKind::Boolean,
-        Features::Real(_) => RowsKind::Real,
+    match data.features().is_real() {
+        false => RowsKind::Boolean,
+        true => RowsKind::Real,
     }
 }
 

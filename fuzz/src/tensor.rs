@@ -2,7 +2,7 @@
 
 use halfspace_formats::{Datatype, ParseLimits, Parsed};
 use halfspace::http::fuzzing;
-use halfspace_core::learners::sample::data::Features;
+use halfspace_core::learners::sample::data::DenseFeatures;
 use serde_json::{Value, json};
 
 /// Three bytes, n and the length of the JSON (0 for all of it), and the body.
@@ -36,9 +36,9 @@ fn as_octets(body: &[u8], parsed: &Parsed, n: usize, limits: &ParseLimits) {
     };
     let input = &mut request["inputs"][0];
     let datatype: Datatype = serde_json::from_value(input["datatype"].clone()).expect("read");
-    let values: Vec<f64> = match parsed.data.features() {
-        Features::Real(matrix) => matrix.values().to_vec(),
-        Features::Boolean(matrix) => {
+    let values: Vec<f64> = match parsed.data.features().packed() {
+        DenseFeatures::Real(matrix) => matrix.values().to_vec(),
+        DenseFeatures::Boolean(matrix) => {
             let bit = |row: usize, j: usize| match matrix.row(row).get(j) {
                 true => 1.0,
                 false => parsed.zero_bit_value,

@@ -6,8 +6,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::config::{NewKey, Settings};
 use crate::records::{ApiKey, ApiKeyId, Clock, KeyQuotas, SecretDigest};
 
+use super::start_error::StartError;
 use super::stores::{open_beside, open_existing};
-use super::{StartError, SystemClock, entropy, ids};
+use super::system::{SystemClock, entropy, ids};
 
 /// Creates an API key and returns the key with its secret. The secret is not stored.
 ///

@@ -6,7 +6,7 @@ use crate::storage::{
     BlobLocation, Blobs, DataDir, DatabaseLocation, ScratchDir, StoreError, postgres, sqlite,
 };
 
-use super::StartError;
+use super::start_error::StartError;
 use super::stores::{no_store, of_data_dir, place, unusable_blobs};
 
 /// Compares every record and every blob with the stored digests and changes nothing. `tell` receives each

@@ -26,7 +26,9 @@ pub fn log_to_stderr(settings: &Settings) -> Result<Option<SpanExport>, String> 
         lines.set_ansi(false);
     }
     let export = span_export(settings)?;
-    let subscriber = tracing_subscriber::registry().with(export.as_ref().map(SpanExport::layer));
+    let spans = Targets::new().with_target(traces::TARGET, LevelFilter::INFO);
+    let exported = export.as_ref().map(SpanExport::layer);
+    let subscriber = tracing_subscriber::registry().with(exported.with_filter(spans));
     match settings.log_format {
         LogFormat::Text => subscriber.with(lines.with_filter(filter)).init(),
         LogFormat::Json => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use metrics::{describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
-use super::StartError;
+use super::start_error::StartError;
 use crate::records::process::REVISION;
 
 /// Interval of the upkeep of metrics. Without upkeep their memory grows.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Settings;
-use crate::jobs::{Ids, Jobs};
+use crate::jobs::{Ids, release_terms};
 use crate::records::{Owner, Role};
 use crate::storage::blobs::opening::OpeningError;
 use crate::storage::blobs::unfinished;
@@ -14,7 +14,7 @@ use crate::storage::{
     BlobLocation, Blobs, DataDir, DatabaseLocation, Store, StoreError, postgres, sqlite,
 };
 
-use super::StartError;
+use super::start_error::StartError;
 
 /// Time limit for the checks of the place of the blobs.
 const BLOBS_TIMEOUT: Duration = Duration::from_secs(40);
@@ -87,7 +87,7 @@ async fn open_store(settings: &Settings, ids: &Ids) -> Result<(Arc<Store>, DataD
     // belong to a dead process. With PostgreSQL, other processes may use other directories, or this directory
     // from other machines. Their leases stay valid until they expire, and their blobs may still be in work.
     if data_dir.alone() && matches!(place, DatabaseLocation::Sqlite) {
-        let terms = Jobs::release_terms(settings.limits.attempts_max);
+        let terms = release_terms(settings.limits.attempts_max);
         let released = store.release_all_leases(&terms, ids.now()).await;
         let released = released.map_err(named)?;
         if released > 0 {

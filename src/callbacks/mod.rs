@@ -5,6 +5,7 @@
 //! the next attempt. The store keeps the pending callbacks, and `jobs` decides which worker delivers them.
 //! This module knows nothing of the request that asked for the callback.
 //!
+//! - [`document`] is the body of the request.
 //! - [`client`] delivers one callback and connects only to permitted addresses.
 //! - [`address`] decides which addresses are permitted.
 //! - [`url`] checks the callback URL of a client.
@@ -13,6 +14,7 @@
 
 pub mod address;
 pub mod client;
+pub mod document;
 pub mod schedule;
 pub mod signature;
 #[cfg(test)]

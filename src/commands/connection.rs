@@ -181,7 +181,7 @@ impl Connection {
     pub async fn close(self) {
         if let Self::Inside { service, .. } = self {
             service.jobs().stop(app::JOBS_TIMEOUT).await;
-            service.jobs().store().close().await;
+            service.jobs().store.close().await;
         }
     }
 }

@@ -1,15 +1,52 @@
-//! The settings that an operator has set, as opposed to defaults: where each value comes from, and a check for unknown
-//! variables.
+//! The command line as an operator gives it: flags before variables and files of secrets, where each value comes from,
+//! and a check for unknown variables.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use clap::builder::Resettable;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, Id};
 
-use super::secret_files::{file_of, names_secret_file, not_a_secret};
+use super::secret_files::{file_of, names_secret_file, not_a_secret, with_secret_files};
 use super::{CommandLine, LogFormat};
+
+/// The command line with the secrets of files, for these arguments. `variable` reads the environment. A setting that
+/// the arguments give reads neither its variable nor its file, whatever they hold. The help of a command other than
+/// `serve` shows the options of this command only.
+///
+/// # Errors
+/// The fault of a file with a secret, and the variable that names the file.
+pub fn command_line(
+    arguments: &[String],
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Command, String> {
+    let mut command = CommandLine::command();
+    let first = without_variables(command.clone(), &|_| true).ignore_errors(true);
+    if let Ok(given) = first.try_get_matches_from(arguments) {
+        let flags = self::flags(&given);
+        command = without_variables(command, &|id| flags.contains(id));
+        if !matches!(given.subcommand_name(), Some("healthcheck" | "openapi")) {
+            command = with_secret_files(command, &given, &flags, variable)?;
+        }
+    }
+    // The settings become arguments of the commands.
+    command.build();
+    Ok(command.mut_subcommands(|command| match command.get_name() {
+        "serve" => command,
+        _ => with_own_options(command),
+    }))
+}
+
+fn with_own_options(command: Command) -> Command {
+    command
+        .mut_args(|argument| match argument.is_global_set() {
+            true => argument.hide(true),
+            false => argument,
+        })
+        .mut_subcommands(with_own_options)
+        .after_help("The settings of the service apply too: see halfspace --help.")
+}
 
 /// The settings from the command line, the environment and the files of secrets, as `--flag=value`. A secret setting
 /// appears without its value.
@@ -32,7 +69,7 @@ pub fn given_settings(command: &Command, matches: &ArgMatches) -> Vec<String> {
 }
 
 /// The settings and options that the command line gives as flags, at any place of the line.
-pub fn flags(matches: &ArgMatches) -> HashSet<Id> {
+fn flags(matches: &ArgMatches) -> HashSet<Id> {
     let is_flag = |id: &&Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
     let mut flags: HashSet<_> = matches.ids().filter(is_flag).cloned().collect();
     if let Some((_, matches)) = matches.subcommand() {
@@ -43,7 +80,7 @@ pub fn flags(matches: &ArgMatches) -> HashSet<Id> {
 
 /// The command line without the variables of some settings. clap would parse the variable of a setting although a flag
 /// stands on the other side of the command.
-pub fn without_variables(command: Command, is_without: &dyn Fn(&Id) -> bool) -> Command {
+fn without_variables(command: Command, is_without: &dyn Fn(&Id) -> bool) -> Command {
     let command = command.mut_args(|argument| match is_without(argument.get_id()) {
         true => argument.env(Resettable::Reset),
         false => argument,

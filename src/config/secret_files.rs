@@ -109,7 +109,8 @@ mod tests {
     use clap::FromArgMatches;
 
     use super::*;
-    use crate::config::{CommandLine, Settings, command_line, given_settings};
+    use crate::config::given::{command_line, given_settings};
+    use crate::config::{CommandLine, Settings};
 
     fn read(line: &[&str], variables: &[(&str, &Path)]) -> Result<(Settings, Vec<String>), String> {
         let variable = |name: &str| {

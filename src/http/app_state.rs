@@ -66,11 +66,11 @@ pub struct AppState {
 impl AppState {
     /// Returns the memory budget for requests and jobs.
     pub fn memory(&self) -> &MemoryBudget {
-        &self.jobs.config().memory
+        &self.jobs.config.memory
     }
 
     /// Returns the seed of the request, or draws one.
     pub fn seed(&self, given: Option<SeedNumber>) -> u64 {
-        given.map_or_else(|| self.jobs.ids().seed(), SeedNumber::get)
+        given.map_or_else(|| self.jobs.ids.seed(), SeedNumber::get)
     }
 }

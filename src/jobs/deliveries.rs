@@ -10,17 +10,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tracing::field::Empty;
 
+use crate::callbacks::document::CallbackDocument;
 use crate::callbacks::schedule::retry_delay;
 use crate::callbacks::{CallbackClient, CallbackUrlError, DeliveryError};
-use crate::records::{CallbackDocument, Job};
-use crate::storage::{CallbackClaim, CallbackLease, DeliveryOutcome};
-
+use crate::records::Job;
+use crate::storage::{CallbackClaim, CallbackLease, DeliveryOutcome, Store, WorkerId};
 use crate::traces;
 
 use super::delivery_shares::{Deliveries, Receiver};
-use super::service::Jobs;
+use super::hub::Hub;
+use super::ids::Ids;
 
 /// Approximate interval at which an idle process polls for due callbacks.
 const POLL: Duration = Duration::from_secs(1);
@@ -43,17 +46,24 @@ struct DeliveryFailure {
     retry_after: Option<Duration>,
 }
 
-impl Jobs {
-    /// Delivers due callbacks until the process stops. Returns at once without a callback client or without
-    /// workers.
-    pub(super) async fn deliver_callbacks(self: Arc<Self>) {
-        let Some(client) = self.callbacks.clone().filter(|_| self.config.workers > 0) else {
-            return;
-        };
+/// The delivery of callbacks by one process.
+pub(super) struct CallbackDelivery {
+    pub(super) client: Arc<CallbackClient>,
+    pub(super) store: Arc<Store>,
+    pub(super) ids: Arc<Ids>,
+    pub(super) hub: Arc<Hub>,
+    pub(super) worker: WorkerId,
+    pub(super) stopping: CancellationToken,
+}
+
+impl CallbackDelivery {
+    /// Delivers due callbacks until the process stops. A worker may be silent for `silence_seconds`.
+    pub(super) async fn run(self: Arc<Self>, silence_seconds: u32, tasks: TaskTracker) {
         // The time limit of a delivery, plus the time for which a worker may be silent.
-        let delivery_seconds = u32::try_from(client.limit().as_secs()).unwrap_or(u32::MAX);
-        let lease_seconds = delivery_seconds.saturating_add(self.config.lease_seconds);
-        let deliveries = Deliveries::new(client.limit());
+        let limit = self.client.limit();
+        let delivery_seconds = u32::try_from(limit.as_secs()).unwrap_or(u32::MAX);
+        let lease_seconds = delivery_seconds.saturating_add(silence_seconds);
+        let deliveries = Deliveries::new(limit);
         while !self.stopping.is_cancelled() {
             let claimed = match deliveries.busy() {
                 Some(busy) => {
@@ -66,10 +76,10 @@ impl Jobs {
             };
             match claimed {
                 Ok(Some(claim)) => {
-                    let (this, client) = (Arc::clone(&self), Arc::clone(&client));
+                    let this = Arc::clone(&self);
                     let delivery = deliveries.take(Receiver::of(&claim));
-                    self.tasks.spawn(async move {
-                        if let Some(has_timed_out) = this.deliver(&client, claim).await {
+                    tasks.spawn(async move {
+                        if let Some(has_timed_out) = this.deliver(claim).await {
                             delivery.ended(has_timed_out);
                         }
                     });
@@ -89,7 +99,7 @@ impl Jobs {
 
     /// Delivers a callback and stores the outcome. Returns whether the delivery timed out; `None` if the process
     /// stopped meanwhile.
-    async fn deliver(&self, client: &CallbackClient, claim: CallbackClaim) -> Option<bool> {
+    async fn deliver(&self, claim: CallbackClaim) -> Option<bool> {
         let span = tracing::info_span!(
             target: traces::TARGET,
             "callback",
@@ -106,7 +116,7 @@ impl Jobs {
             lease,
         } = claim;
         let attempted = tokio::select! {
-            attempted = traces::within(context, self.attempt(client, &job, &url)) => attempted,
+            attempted = traces::within(context, self.attempt(&job, &url)) => attempted,
             () = self.stopped_for(STOPPING_TIMEOUT) => return None,
         };
         let has_timed_out = attempted
@@ -131,17 +141,13 @@ impl Jobs {
         Some(has_timed_out)
     }
 
-    async fn attempt(
-        &self,
-        client: &CallbackClient,
-        job: &Job,
-        url: &str,
-    ) -> Result<(), DeliveryFailure> {
+    async fn attempt(&self, job: &Job, url: &str) -> Result<(), DeliveryFailure> {
         // The URL is checked again, because the allowed hosts may have changed since the job was accepted.
-        let url = client.accept(url)?;
+        let url = self.client.accept(url)?;
         let document = CallbackDocument::of(job).ok_or_else(DeliveryFailure::of_unended)?;
         let body = Bytes::from(document.to_json());
-        let delivered = client.deliver(&url, job.id, body, self.ids.now()).await;
+        let now = self.ids.now();
+        let delivered = self.client.deliver(&url, job.id, body, now).await;
         delivered.map_err(|error| {
             tracing::info!(job = %job.id, %error, "the delivery of the callback failed");
             error.into()

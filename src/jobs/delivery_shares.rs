@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::records::Owner;
 use crate::storage::{BusyReceivers, CallbackClaim};
 
-use super::queue::shares::Shares;
+use super::shares::Shares;
 
 /// Concurrent deliveries of a process. A receiver that does not answer occupies one of them for the full time
 /// limit.

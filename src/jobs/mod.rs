@@ -6,42 +6,55 @@
 //! - A lease gives one worker the right to a job until the lease ends. Every write of the worker is fenced by
 //!   the lease, so a worker that has lost its lease changes nothing.
 //!
-//! The module also owns datasets, stored models, on-line sessions, callback deliveries, the sweep of old
-//! records and the check of a store. The module uses the store and the learners, and must not know HTTP.
+//! The parts are [`queue::Queue`], [`worker::Worker`], [`sessions::Sessions`], [`datasets::Datasets`] and
+//! [`models::Models`]. Each has its own state, and [`Jobs`] holds them. Beside them stand the tasks, the delivery of
+//! callbacks, the sweep of old records and the check of a store. The module uses the store and the learners, and
+//! must not know HTTP.
 
 mod check;
-mod data;
+mod completion;
+mod config;
+mod datasets;
 mod deliveries;
 mod delivery_shares;
+mod error;
+mod hub;
 mod ids;
+mod json_text;
 mod models;
 mod processes;
 mod queue;
 mod service;
 mod service_clock;
 mod sessions;
+mod shares;
 mod sweep;
 pub mod tasks;
 #[cfg(test)]
 mod tests;
+mod worker;
 
 pub use check::check_store;
 pub use check::report::{CheckNews, CheckSummary, Damage};
-pub use data::begun_dataset::BegunDataset;
-pub use data::datasets::NewDataset;
-pub use data::reservations::Reservation;
-pub use data::stored::ReadError;
+pub use config::JobsConfig;
+pub use datasets::begun_dataset::BegunDataset;
+pub use datasets::reservations::Reservation;
+pub use datasets::store::NewDataset;
+pub use datasets::stored::ReadError;
+pub use error::JobsError;
 pub use ids::Ids;
-pub use models::LoadedModel;
+pub use json_text::is_shown_inline;
 pub use models::import::{ImportError, check_import};
-pub use queue::completion::is_shown_inline;
-pub use queue::compute::raise_after;
-pub use queue::shares::Shares;
-pub use queue::submit::JobDraft;
-pub use service::{Jobs, JobsConfig, JobsError};
-pub use sessions::SessionError;
+pub use models::loaded::LoadedModel;
+pub use queue::new_job::NewJob;
+pub use queue::upkeep::release_terms;
+pub use service::Jobs;
+pub use sessions::error::SessionError;
 pub use sessions::writer::{Learnt, SessionWriter, WhenNotAll};
+pub use shares::Shares;
+pub use tasks::checked::CheckedTask;
 pub use tasks::{
-    Allowance, CheckedTask, Inputs, JobSample, ResolveError, TestData, check_labels, draw, learner,
+    Allowance, Inputs, JobSample, ResolveError, TestData, check_labels, draw, learner,
     outcome_so_far, resolve, unfit_learners, unfit_reason,
 };
+pub use worker::compute::raise_after;

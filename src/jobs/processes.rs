@@ -1,22 +1,50 @@
 //! The report of this process to the other processes, and the list of all processes.
 
+use std::sync::Arc;
+
+use halfspace_core::memory::MemoryBudget;
+
+use crate::records::Role;
 use crate::records::process::{Process, ProcessMemory};
-use crate::storage::{ProcessReport, StoreError};
+use crate::storage::{ProcessReport, Store, StoreError, WorkerId};
 
-use super::service::Jobs;
+use super::config::JobsConfig;
+use super::ids::Ids;
 
-impl Jobs {
+/// The processes over a store, as this one sees and tells them.
+pub struct Processes {
+    store: Arc<Store>,
+    ids: Arc<Ids>,
+    /// The name of this process in leases, drawn at each start.
+    pub(super) id: WorkerId,
+    role: Role,
+    workers: usize,
+    memory: MemoryBudget,
+}
+
+impl Processes {
+    pub(super) fn new(store: Arc<Store>, ids: Arc<Ids>, config: &JobsConfig) -> Self {
+        Self {
+            id: WorkerId::new(ids.name("worker")),
+            role: config.role,
+            workers: config.workers,
+            memory: config.memory.clone(),
+            store,
+            ids,
+        }
+    }
+
     /// Tells all processes that this process is alive. The process reports before its start, and then regularly
-    /// with the maintenance of the queue.
+    /// with the upkeep of the queue.
     ///
     /// # Errors
     /// Errors of the store.
     pub async fn report(&self) -> Result<(), StoreError> {
         let report = ProcessReport {
-            worker: &self.worker,
-            role: self.config.role,
-            workers: u32::try_from(self.config.workers).unwrap_or(u32::MAX),
-            memory: self.process_memory(),
+            worker: &self.id,
+            role: self.role,
+            workers: u32::try_from(self.workers).unwrap_or(u32::MAX),
+            memory: self.own_memory(),
             elapsed: self.ids.elapsed(),
         };
         self.store.report_process(&report).await
@@ -26,24 +54,28 @@ impl Jobs {
     ///
     /// # Errors
     /// Errors of the store.
-    pub async fn processes(&self) -> Result<Vec<Process>, StoreError> {
+    pub async fn list(&self) -> Result<Vec<Process>, StoreError> {
         let mut processes = self.store.processes().await?;
         let own = processes
             .iter_mut()
-            .find(|process| process.id == self.worker.as_str());
+            .find(|process| process.id == self.id.as_str());
         if let Some(own) = own {
-            own.memory = self.process_memory();
+            own.memory = self.own_memory();
             own.is_prompt = true;
         }
         Ok(processes)
     }
 
-    fn process_memory(&self) -> ProcessMemory {
-        let memory = &self.config.memory;
+    /// Removes this process from the list.
+    pub(super) async fn forget(&self) -> Result<(), StoreError> {
+        self.store.forget_process(&self.id).await
+    }
+
+    fn own_memory(&self) -> ProcessMemory {
         ProcessMemory {
-            memory_bytes_max: memory.bytes_max(),
-            memory_bytes_taken: memory.taken(),
-            memory_bytes_free: memory.available(),
+            memory_bytes_max: self.memory.bytes_max(),
+            memory_bytes_taken: self.memory.taken(),
+            memory_bytes_free: self.memory.available(),
         }
     }
 }

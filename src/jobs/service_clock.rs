@@ -10,12 +10,13 @@
 //! No record ages while no process runs: a service that was off keeps records longer. A record that
 //! a fast clock dated into the future stays until the clocks arrive there.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::records::Timestamp;
-use crate::storage::{StoreError, TimeNote};
+use crate::storage::{Store, StoreError, TimeNote};
 
-use super::service::Jobs;
+use super::ids::Ids;
 
 /// Smaller jumps are not logged.
 const TOLERANCE_MS: i64 = 60_000;
@@ -23,9 +24,14 @@ const TOLERANCE_MS: i64 = 60_000;
 /// Clock readings are kept for two days beyond the longest retention.
 const REMEMBERED_MS: u64 = 2 * 86_400_000;
 
-/// The clock readings of the last note.
-#[derive(Debug, Default)]
-pub(super) struct ServiceClock(tokio::sync::Mutex<Option<ClockReading>>);
+/// The clock of a process, compared with the readings that are stored.
+pub(super) struct ServiceClock {
+    store: Arc<Store>,
+    ids: Arc<Ids>,
+    retention_days: u32,
+    /// The clock readings of the last note.
+    last: tokio::sync::Mutex<Option<ClockReading>>,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct ClockReading {
@@ -37,10 +43,19 @@ struct ClockReading {
     reading: Timestamp,
 }
 
-impl Jobs {
+impl ServiceClock {
+    pub(super) fn new(store: Arc<Store>, ids: Arc<Ids>, retention_days: u32) -> Self {
+        Self {
+            store,
+            ids,
+            retention_days,
+            last: tokio::sync::Mutex::default(),
+        }
+    }
+
     /// Whether the clock has jumped since the last note.
-    pub(super) async fn clock_jumped(&self) -> bool {
-        let seen = *self.service_clock.0.lock().await;
+    pub(super) async fn has_jumped(&self) -> bool {
+        let seen = *self.last.lock().await;
         seen.is_some_and(|seen| self.jump_since(&seen).abs() > TOLERANCE_MS)
     }
 
@@ -56,8 +71,8 @@ impl Jobs {
     ///
     /// # Errors
     /// Those of the store. The next note then includes the reading.
-    pub(super) async fn note_time(&self) -> Result<(), StoreError> {
-        let mut last = self.service_clock.0.lock().await;
+    pub(super) async fn note(&self) -> Result<(), StoreError> {
+        let mut last = self.last.lock().await;
         let (elapsed, reading) = (self.ids.elapsed(), self.ids.now());
         let observed_ms = match &*last {
             Some(seen) => {
@@ -75,7 +90,7 @@ impl Jobs {
             }
         };
         let earliest = self.ids.take_earliest();
-        let kept_ms = u64::from(self.config.retention_days) * 86_400_000 + REMEMBERED_MS;
+        let kept_ms = u64::from(self.retention_days) * 86_400_000 + REMEMBERED_MS;
         let note = TimeNote {
             observed_ms,
             earliest,
@@ -101,7 +116,7 @@ impl Jobs {
         let seconds = (now.milliseconds() - last.milliseconds()) / 1_000;
         if seconds < -TOLERANCE_MS / 1_000 {
             tracing::warn!(was = %last, %now, "the clock is behind its last stored reading; retention is not affected");
-        } else if seconds / 86_400 > i64::from(self.config.retention_days) {
+        } else if seconds / 86_400 > i64::from(self.retention_days) {
             tracing::warn!(
                 was = %last, %now,
                 "the clock is ahead of its last stored reading by more than --retention-days: if the service \
@@ -109,14 +124,5 @@ impl Jobs {
             );
         }
         Ok(())
-    }
-
-    /// Records with an earlier time are older than `kept_ms` of service. `None` if the service has
-    /// not run for so long.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub(super) async fn horizon(&self, kept_ms: u64) -> Result<Option<Timestamp>, StoreError> {
-        self.store.earliest_reading(kept_ms).await
     }
 }

@@ -7,13 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::records::Timestamp;
 use crate::records::idempotency::KEPT_MS;
-use crate::storage::StoreError;
 use crate::storage::blobs::opening::PROBES;
+use crate::storage::{Blobs, Store, StoreError};
 
-use super::service::Jobs;
+use super::config::JobsConfig;
+use super::datasets::stored::forget_data;
+use super::ids::Ids;
+use super::service_clock::ServiceClock;
 
 /// Time between two sweeps.
 const INTERVAL: Duration = Duration::from_secs(600);
@@ -60,20 +64,44 @@ impl Orphans {
     }
 }
 
-impl Jobs {
+/// The sweep of a store by one process.
+pub struct Sweep {
+    store: Arc<Store>,
+    blobs: Blobs,
+    ids: Arc<Ids>,
+    clock: ServiceClock,
+    orphans: Orphans,
+    lease_seconds: u32,
+    retention_days: u32,
+}
+
+impl Sweep {
+    pub(super) fn new(store: Arc<Store>, blobs: Blobs, ids: Arc<Ids>, config: &JobsConfig) -> Self {
+        let retention_days = config.retention_days;
+        Self {
+            clock: ServiceClock::new(Arc::clone(&store), Arc::clone(&ids), retention_days),
+            orphans: Orphans::default(),
+            lease_seconds: config.lease_seconds,
+            retention_days,
+            store,
+            blobs,
+            ids,
+        }
+    }
+
     /// Sweeps at regular intervals, and after a jump of the clock, until the process stops.
-    pub(super) async fn sweep_regularly(self: Arc<Self>) {
+    pub(super) async fn run(self: Arc<Self>, stopping: CancellationToken) {
         let mut due = Instant::now();
         loop {
-            if Instant::now() >= due || self.clock_jumped().await {
-                if let Err(error) = self.sweep().await {
+            if Instant::now() >= due || self.clock.has_jumped().await {
+                if let Err(error) = self.once().await {
                     tracing::warn!(%error, "the sweep failed and is postponed");
                 }
                 due = Instant::now() + INTERVAL;
             }
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
-                () = self.stopping.cancelled() => return,
+                () = stopping.cancelled() => return,
             }
         }
     }
@@ -82,9 +110,9 @@ impl Jobs {
     ///
     /// # Errors
     /// Errors of the store. The next sweep continues.
-    pub async fn sweep(&self) -> Result<(), StoreError> {
-        self.note_time().await?;
-        let lengthened = self.store.shorten_leases(self.config.lease_seconds).await?;
+    pub async fn once(&self) -> Result<(), StoreError> {
+        self.clock.note().await?;
+        let lengthened = self.store.shorten_leases(self.lease_seconds).await?;
         if lengthened > 0 {
             tracing::warn!(
                 lengthened,
@@ -92,14 +120,15 @@ impl Jobs {
                  now due soon"
             );
         }
-        let kept_ms = u64::from(self.config.retention_days) * 86_400_000;
-        if let Some(before) = self.horizon(kept_ms).await? {
+        // Records with an earlier time are older than the retention.
+        let kept_ms = u64::from(self.retention_days) * 86_400_000;
+        if let Some(before) = self.store.earliest_reading(kept_ms).await? {
             self.sweep_jobs(before).await?;
         }
-        if let Some(before) = self.horizon(KEPT_MS).await? {
+        if let Some(before) = self.store.earliest_reading(KEPT_MS).await? {
             self.sweep_idempotency_keys(before).await?;
         }
-        let before = self.horizon(UNFINISHED_AGE_MS).await?;
+        let before = self.store.earliest_reading(UNFINISHED_AGE_MS).await?;
         self.sweep_orphans(before).await?;
         let removed = match before {
             Some(before) => self.blobs.remove_unfinished(before).await?,
@@ -115,7 +144,7 @@ impl Jobs {
         loop {
             let swept = self.store.sweep_jobs(before, BATCH).await?;
             for key in &swept.data_keys {
-                self.forget_data(Some(key)).await;
+                forget_data(&self.blobs, Some(key)).await;
             }
             if swept.jobs < u64::from(BATCH) {
                 return Ok(());
@@ -151,7 +180,7 @@ impl Jobs {
         let unnamed = blobs.into_iter().filter(|blob| !used.contains(&blob.key));
         let unnamed = unnamed.map(|blob| (blob.key, blob.modified_at)).collect();
         for key in self.orphans.to_remove(unnamed, before, self.ids.elapsed()) {
-            self.forget_data(Some(&key)).await;
+            forget_data(&self.blobs, Some(&key)).await;
         }
         Ok(())
     }

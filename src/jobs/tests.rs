@@ -10,6 +10,7 @@ mod yielding;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use halfspace_core::bits::{BitMatrix, BitVector};
@@ -20,16 +21,16 @@ use rand::SeedableRng;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::queue::checkpoints::{Checkpoint, StartState};
-use super::queue::compute::{Computation, Computed};
-use super::queue::parking::PermitSlot;
+use super::worker::checkpoints::{Checkpoint, StartState};
+use super::worker::compute::{Computation, Computed};
+use super::worker::parking::PermitSlot;
 use super::{
-    Allowance, CheckedTask, Ids, Inputs, JobDraft, JobSample, Jobs, JobsConfig, JobsError,
-    LoadedModel, ResolveError, resolve,
+    Allowance, CheckedTask, Ids, Inputs, JobSample, Jobs, JobsConfig, JobsError, LoadedModel,
+    NewJob, ResolveError, resolve,
 };
 use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
-use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Priority, Status, Timestamp};
+use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Status, Timestamp};
 use crate::storage::sql::faults::{self, InjectedFault};
 use crate::storage::{Blobs, Claim, ClaimTerms, ReleaseTerms, Requeue, Store, sqlite};
 
@@ -71,13 +72,21 @@ impl Rig {
     /// A queued job with data of its own.
     async fn queued(&self) -> Job {
         let new = new_train(json!({"max_passes": 3}));
-        self.jobs.submit(new, Duration::ZERO, || {}).await.unwrap()
+        self.jobs
+            .worker
+            .submit(new, Duration::ZERO, || {})
+            .await
+            .unwrap()
     }
 
     /// A queued job that computes until it is stopped.
     async fn queued_endless(&self) -> Job {
         let new = new_train(endless(3_600.0));
-        self.jobs.submit(new, Duration::ZERO, || {}).await.unwrap()
+        self.jobs
+            .worker
+            .submit(new, Duration::ZERO, || {})
+            .await
+            .unwrap()
     }
 
     /// Claims the next job in the queue for this process, as a worker does.
@@ -86,28 +95,31 @@ impl Rig {
             lease_seconds,
             memory_bytes_max: u64::MAX,
         };
-        let now = self.jobs.ids().now();
+        let now = self.jobs.ids.now();
         let release = ReleaseTerms {
             deaths_max: 5,
             pause_seconds: 0.0,
         };
         self.store.release_expired(&release, now).await.unwrap();
-        let claim = self.store.claim_job(&self.jobs.worker, &terms, now).await;
+        let claim = self
+            .store
+            .claim_job(&self.jobs.processes.id, &terms, now)
+            .await;
         claim.unwrap().unwrap()
     }
 
     async fn until_running(&self, id: JobId) {
-        let mut changes = self.jobs.subscribe();
+        let mut changes = self.jobs.queue.subscribe();
         let running = async {
             while self.job(id).await.status != Status::Running {
-                self.jobs.changed(&mut changes, id).await;
+                self.jobs.queue.changed(&mut changes, id).await;
             }
         };
         tokio::time::timeout(TIMEOUT, running).await.unwrap();
     }
 
     async fn job(&self, id: JobId) -> Job {
-        self.jobs.job(&Owner::anonymous(), id).await.unwrap()
+        self.jobs.queue.job(&Owner::anonymous(), id).await.unwrap()
     }
 
     fn blob(&self, job: &Job) -> PathBuf {
@@ -117,7 +129,7 @@ impl Rig {
 
     async fn ended(&self, id: JobId) -> Job {
         let owner = Owner::anonymous();
-        let job = self.jobs.wait(&owner, id, TIMEOUT).await.unwrap();
+        let job = self.jobs.queue.wait(&owner, id, TIMEOUT).await.unwrap();
         assert!(job.status.is_ended(), "{job:?}");
         job
     }
@@ -164,17 +176,16 @@ fn resolved(
         seconds: config.seconds_default,
         ..Allowance::UNLIMITED
     };
-    let subjobs = Vec::new();
     let inputs = Inputs {
         sample,
         model,
-        subjobs,
+        ..Inputs::of(seed)
     };
-    resolve(spec, seed, inputs, &allowance)
+    resolve(spec, inputs, &allowance)
 }
 
 /// A training on the exclusive or of two features. No hyperplane classifies XOR correctly.
-fn new_train(stop: Value) -> JobDraft {
+fn new_train(stop: Value) -> NewJob {
     let mut matrix = BitMatrix::new(2);
     let mut labels = BitVector::zeros(16);
     for row in 0..16 {
@@ -189,18 +200,25 @@ fn new_train(stop: Value) -> JobDraft {
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = Some(hex::encode(halfspace_formats::digest(&data)));
     let work = resolved(&spec, 1, Some(data.into()), None).unwrap();
-    JobDraft {
-        key: None,
-        owner: Owner::anonymous(),
-        name: None,
-        spec,
-        seed: 1,
-        work: Arc::new(work),
-        data_sha256,
-        dataset: None,
-        callback: None,
-        priority: Priority::default(),
-    }
+    let mut new = new_job(&spec, 1, work);
+    new.job.data_sha256 = data_sha256;
+    new
+}
+
+/// A job of the anonymous owner. The ids are in the order of the calls.
+fn new_job(spec: &JobSpec, seed: u64, work: CheckedTask) -> NewJob {
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let at = Timestamp::from_milliseconds(1);
+    let ids = Ids::new(
+        Arc::new(ManualClock::new(at)),
+        rand::rngs::StdRng::seed_from_u64(number),
+    );
+    let mut new = NewJob::new(&ids, Owner::anonymous(), spec, seed, work);
+    let mut random = [0; 10];
+    random[..8].copy_from_slice(&number.to_be_bytes());
+    new.job.id = JobId::new(at, random);
+    new
 }
 
 #[cfg(unix)]
@@ -221,7 +239,7 @@ async fn a_job_whose_data_cannot_be_read_holds_up_nobody_and_is_charged() {
     assert_eq!(rig.ended(good.id).await.status, Status::Succeeded);
     // Three events: queued, running and queued again.
     let given_back = async {
-        let mut changes = rig.jobs.subscribe();
+        let mut changes = rig.jobs.queue.subscribe();
         while rig
             .store
             .events(None, unreadable.id, 0, 9)
@@ -230,7 +248,7 @@ async fn a_job_whose_data_cannot_be_read_holds_up_nobody_and_is_charged() {
             .len()
             < 3
         {
-            rig.jobs.changed(&mut changes, unreadable.id).await;
+            rig.jobs.queue.changed(&mut changes, unreadable.id).await;
         }
     };
     tokio::time::timeout(TIMEOUT, given_back).await.unwrap();
@@ -286,13 +304,13 @@ async fn an_insert_whose_answer_is_missing_is_repeated() {
     assert!(rig.jobs.stop(TIMEOUT).await);
 }
 
-fn keyed(fingerprint: &str) -> JobDraft {
+fn keyed(fingerprint: &str) -> NewJob {
     let claim = KeyClaim {
         key: "k".to_owned(),
         fingerprint: fingerprint.to_owned(),
         answer: None,
     };
-    JobDraft {
+    NewJob {
         key: Some(claim),
         ..new_train(json!({"max_passes": 3}))
     }
@@ -304,18 +322,19 @@ async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
     faults::plan(INSERT_JOB, &[InjectedFault::LostAnswer]);
     let job = rig
         .jobs
+        .worker
         .submit(keyed("a"), Duration::ZERO, || {})
         .await
         .unwrap();
     // A later request under the same key is refused, whether it is queued or computed at once, and its data are
     // deleted.
     for timeout in [Duration::ZERO, TIMEOUT] {
-        match rig.jobs.submit(keyed("a"), timeout, || {}).await {
+        match rig.jobs.worker.submit(keyed("a"), timeout, || {}).await {
             Err(JobsError::KeyTaken(record)) => assert_eq!(record.thing, job.id.to_string()),
             other => panic!("{other:?}"),
         }
     }
-    let blobs = rig.jobs.blobs.list("jobs").await.unwrap();
+    let blobs = rig.jobs.datasets.blobs.list("jobs").await.unwrap();
     assert_eq!(blobs.len(), 1);
     assert!(rig.blob(&job).exists());
 }
@@ -323,14 +342,15 @@ async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
 #[tokio::test]
 async fn a_key_is_kept_for_a_day() {
     let rig = Rig::new(JobsConfig::default()).await;
-    rig.jobs.sweep().await.unwrap();
+    rig.jobs.sweep.once().await.unwrap();
     rig.jobs
+        .worker
         .submit(keyed("a"), Duration::ZERO, || {})
         .await
         .unwrap();
     let mut hours = 0;
     loop {
-        rig.jobs.sweep().await.unwrap();
+        rig.jobs.sweep.once().await.unwrap();
         let key = rig.store.idempotency_key(&Owner::anonymous(), "k").await;
         if key.unwrap().is_none() {
             break;
@@ -341,6 +361,7 @@ async fn a_key_is_kept_for_a_day() {
     // Times are remembered by the hour.
     assert_eq!(hours, KEPT_MS / HOUR_MS + 1);
     rig.jobs
+        .worker
         .submit(keyed("b"), Duration::ZERO, || {})
         .await
         .unwrap();
@@ -354,7 +375,13 @@ async fn the_data_of_a_job_that_may_be_stored_stay() {
         &[InjectedFault::LostAnswer, InjectedFault::Unavailable],
     );
     let new = new_train(json!({"max_passes": 3}));
-    assert!(rig.jobs.submit(new, Duration::ZERO, || {}).await.is_err());
+    assert!(
+        rig.jobs
+            .worker
+            .submit(new, Duration::ZERO, || {})
+            .await
+            .is_err()
+    );
     let job = rig.claim(0).await.job;
     assert!(rig.blob(&job).exists());
     rig.jobs.start();
@@ -400,11 +427,13 @@ async fn a_cancel_while_the_data_are_read_is_obeyed() {
     let id = rig.queued_endless().await.id;
     let leased_at = tokio::time::Instant::now();
     let claim = rig.claim(3_600).await;
-    let permit = Arc::clone(&rig.jobs.permits).try_acquire_owned().unwrap();
-    let run = rig.jobs.run_claim(claim, leased_at, permit);
+    let permit = Arc::clone(&rig.jobs.worker.permits)
+        .try_acquire_owned()
+        .unwrap();
+    let run = rig.jobs.worker.run_claim(claim, leased_at, permit);
     let owner = Owner::anonymous();
     // The run is polled first and reaches the reading of its data.
-    let both = async { tokio::join!(biased; run, rig.jobs.cancel(&owner, id)) };
+    let both = async { tokio::join!(biased; run, rig.jobs.queue.cancel(&owner, id)) };
     let ((), cancelled) = tokio::time::timeout(TIMEOUT, both).await.unwrap();
     assert!(cancelled.unwrap().1);
     assert_eq!(rig.job(id).await.status, Status::Cancelled);
@@ -420,7 +449,11 @@ async fn the_time_limit_acts_though_nobody_waits_for_the_computation() {
     let rig = Rig::new(JobsConfig::default()).await;
     let job = rig.queued().await;
     let start_state = StartState::default();
-    let computation = Computation::start(&rig.jobs, &job, work, start_state, permit, memory);
+    let computation = rig
+        .jobs
+        .worker
+        .threads
+        .compute(&job, work, start_state, permit, memory);
     let computation = IsolatedComputation(computation);
     let ended = tokio::time::timeout(TIMEOUT, permits.acquire()).await;
     assert!(ended.is_ok());

@@ -18,7 +18,9 @@ use halfspace_core::learners::linear::linear_weights::{LinearWeights, Reading};
 use halfspace_core::learners::winnow;
 use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
 
-use super::hypothesis_parts::{add_example, bounded, factor, linear, threshold};
+use super::hypothesis_parts::{
+    CountedExample, HypothesisError, add_example, bounded, factor, linear, threshold,
+};
 use super::kernel_document::{self, KernelDocument, SupportVector};
 
 /// A hypothesis. The member `kind` determines the other members.
@@ -108,22 +110,6 @@ pub enum HypothesisDocument {
     },
 }
 
-/// An example that changed the hypothesis.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct CountedExample {
-    /// The example, one character per feature.
-    pub x: String,
-    /// 1 if the example was promoted more often than demoted, otherwise -1.
-    pub y: i8,
-    /// The difference between promotions and demotions; 1 when absent.
-    #[serde(default = "one")]
-    pub count: u32,
-}
-
-fn one() -> u32 {
-    1
-}
-
 /// A number, or a decimal string in place of a number that readers would round.
 #[derive(ToSchema)]
 #[serde(untagged)]
@@ -131,11 +117,6 @@ pub enum NumberOrDecimal {
     Number(f64),
     Decimal(String),
 }
-
-/// The reason why a document is not a hypothesis.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct HypothesisError(pub(super) String);
 
 impl HypothesisDocument {
     /// The name of the kind, as in the member `kind`.

@@ -1,6 +1,8 @@
-//! Conversion of the parts of a hypothesis from a document, with all checks.
+//! The parts of the document of a hypothesis, and their conversion with all checks.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
+use utoipa::ToSchema;
 
 use halfspace_core::bits::BitVector;
 use halfspace_core::learners::arithmetic::decimal::Decimal;
@@ -15,7 +17,26 @@ use halfspace_core::learners::linear::linear_weights::{
     IntegerWeights, LinearWeights, Reading, RealWeights,
 };
 
-use super::hypothesis::{CountedExample, HypothesisError};
+/// An example that changed the hypothesis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CountedExample {
+    /// The example, one character per feature.
+    pub x: String,
+    /// 1 if the example was promoted more often than demoted, otherwise -1.
+    pub y: i8,
+    /// The difference between promotions and demotions; 1 when absent.
+    #[serde(default = "one")]
+    pub count: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// The reason why a document is not a hypothesis.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HypothesisError(pub(super) String);
 
 /// Reads the base of the weights. A number means a double, and a string means a decimal.
 pub(super) fn factor(alpha: &Value) -> Option<Base> {

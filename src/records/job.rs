@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use halfspace_core::learners::engine::run::Counts;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -271,6 +272,21 @@ pub struct Progress {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0)]
     pub seconds_left: Option<f64>,
+}
+
+impl Progress {
+    /// The progress of a run with these counts that is to read `planned` examples.
+    #[must_use]
+    pub fn of(counts: &Counts, planned: Option<u64>) -> Self {
+        let fraction = planned.map(|planned| counts.examples as f64 / planned.max(1) as f64);
+        Self {
+            examples: counts.examples,
+            mistakes: counts.mistakes,
+            passes: counts.passes,
+            fraction: fraction.map(|fraction| fraction.min(1.0)),
+            seconds_left: None,
+        }
+    }
 }
 
 /// The reason why a job failed.

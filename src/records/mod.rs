@@ -44,7 +44,7 @@ pub mod train_result;
 pub mod written;
 
 pub use api_key::{ApiKey, KeyQuotas, SecretDigest};
-pub use callback::{Callback, CallbackDocument, CallbackState};
+pub use callback::{Callback, CallbackState};
 pub use dataset::{DataFacts, Dataset, DatasetSummary};
 pub use event::{Event, EventKind};
 pub use id::{ApiKeyId, DatasetId, Id, JobId, ModelId, ParseIdError, SessionId};

@@ -18,7 +18,6 @@ use tokio::time::Instant;
 use tracing::{Span, Subscriber};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::Layer;
-use tracing_subscriber::filter::Targets;
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::records::TraceParent;
@@ -63,7 +62,7 @@ impl SpanExport {
         Ok(Self(provider.build()))
     }
 
-    /// The layer that hands the spans of [`super::TARGET`] to the export.
+    /// The layer that hands spans to the export.
     pub fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'span> LookupSpan<'span>,
@@ -74,7 +73,6 @@ impl SpanExport {
             .with_threads(false)
             .with_target(false)
             .with_tracked_inactivity(false)
-            .with_filter(Targets::new().with_target(super::TARGET, tracing::Level::INFO))
     }
 }
 

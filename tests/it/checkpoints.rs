@@ -16,7 +16,9 @@ use halfspace_core::learners::engine::input::Input;
 use halfspace_core::learners::engine::parameters::{ParameterError, ParameterKind, Parameters};
 use halfspace_core::learners::engine::random::{Generator, Seed};
 use halfspace_core::learners::engine::reason::Reason;
-use halfspace_core::learners::engine::rule::{Order, Rule};
+use halfspace_core::learners::engine::rule::{
+    BatchRule, Kind, OnlineRule, Order, Rule, SearchRule,
+};
 use halfspace_core::learners::engine::run::{
     Checkpoints, Counts, Interrupt, Run, RunLimits, StopFlag,
 };
@@ -29,7 +31,7 @@ use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::sample::block::Block;
 use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
 use halfspace_core::learners::sample::generate::{Generated, Plan};
-use halfspace_core::learners::sample::source::Stream;
+use halfspace_core::learners::sample::source::{SharedSample, Stream};
 use halfspace_formats::{Buffers, StoredExamples, digest, write_blocks};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -46,7 +48,28 @@ thread_local! {
 }
 
 /// A rule that suspends the process after a number of calls.
-struct Disturbed(Box<dyn Rule>);
+struct Disturbed {
+    rule: Box<dyn Rule>,
+    order: Order,
+    may_break_off: bool,
+    batch_remaining: u64,
+}
+
+impl Disturbed {
+    fn online(&mut self) -> &mut dyn OnlineRule {
+        match self.rule.kind() {
+            Kind::Online(rule) => rule,
+            Kind::Search(_) => panic!("a search"),
+        }
+    }
+
+    fn searching(&mut self) -> &mut dyn SearchRule {
+        match self.rule.kind() {
+            Kind::Search(rule) => rule,
+            Kind::Online(_) => panic!("an on-line rule"),
+        }
+    }
+}
 
 fn called() {
     LEFT.set(LEFT.get().saturating_sub(1));
@@ -56,73 +79,51 @@ fn called() {
 }
 
 impl Rule for Disturbed {
-    fn order(&self) -> Order {
-        self.0.order()
+    fn kind(&mut self) -> Kind<'_> {
+        let Kind::Online(rule) = self.rule.kind() else {
+            return Kind::Search(self);
+        };
+        self.order = rule.order();
+        self.may_break_off = rule.may_break_off();
+        Kind::Online(self)
     }
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
-        self.0.start_from(hypothesis)
-    }
-    fn first_mistake(
-        &mut self,
-        block: &Block<'_>,
-        rows: Range<usize>,
-        stop: &StopFlag,
-    ) -> Option<usize> {
-        called();
-        self.0.first_mistake(block, rows, stop)
-    }
-    fn may_break_off(&self) -> bool {
-        self.0.may_break_off()
-    }
-    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
-        called();
-        self.0.update(block, row, random)
-    }
-    fn batch_remaining(&self) -> u64 {
-        self.0.batch_remaining()
-    }
-    fn consume(&mut self, block: &Block<'_>, rows: Range<usize>, random: &mut Generator) -> Update {
-        called();
-        self.0.consume(block, rows, random)
+        self.rule.start_from(hypothesis)
     }
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         called();
-        self.0.mistakes(block, stop)
+        self.rule.mistakes(block, stop)
     }
     fn evaluated(&mut self, errors: u64) {
-        self.0.evaluated(errors);
-    }
-    fn search(&mut self, random: &mut Generator) -> Update {
-        called();
-        self.0.search(random)
+        self.rule.evaluated(errors);
     }
     fn next_pass(&mut self, random: &mut Generator) {
         called();
-        self.0.next_pass(random);
+        self.rule.next_pass(random);
     }
     fn clean_pass(&mut self) -> Reason {
-        self.0.clean_pass()
+        self.rule.clean_pass()
     }
     fn remark(&self, reason: Reason, examples: u64) -> Option<String> {
-        self.0.remark(reason, examples)
+        self.rule.remark(reason, examples)
     }
     fn bytes_an_example(&self) -> u64 {
-        self.0.bytes_an_example()
+        self.rule.bytes_an_example()
     }
     fn hypothesis(&self) -> Hypothesis {
-        self.0.hypothesis()
+        self.rule.hypothesis()
     }
     fn keeps_best(&self) -> bool {
-        self.0.keeps_best()
+        self.rule.keeps_best()
     }
     fn why_no_bound(&self) -> &'static str {
-        self.0.why_no_bound()
+        self.rule.why_no_bound()
     }
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
-        self.0.snapshot(snapshot);
+        self.rule.snapshot(snapshot);
     }
     fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
-        self.0.restore(snapshot)
+        self.rule.restore(snapshot)
     }
     fn bound(
         &self,
@@ -133,13 +134,65 @@ impl Rule for Disturbed {
     ) -> Result<Option<Bound>, Interrupt> {
         // The report of the bound can be interrupted too. A resumed training makes the report again.
         called();
-        self.0.bound(stream, counts, reason, run)
+        self.rule.bound(stream, counts, reason, run)
+    }
+}
+
+impl OnlineRule for Disturbed {
+    fn order(&self) -> Order {
+        self.order
+    }
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        called();
+        self.online().first_mistake(block, rows, stop)
+    }
+    fn may_break_off(&self) -> bool {
+        self.may_break_off
+    }
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
+        called();
+        self.online().update(block, row, random)
+    }
+    fn as_batch(&mut self) -> Option<&mut dyn BatchRule> {
+        self.batch_remaining = self.online().as_batch()?.batch_remaining();
+        Some(self)
+    }
+}
+
+impl BatchRule for Disturbed {
+    fn batch_remaining(&self) -> u64 {
+        self.batch_remaining
+    }
+    fn consume(&mut self, block: &Block<'_>, rows: Range<usize>, random: &mut Generator) -> Update {
+        called();
+        let batch = self.online().as_batch().expect("asked for before");
+        batch.consume(block, rows, random)
+    }
+}
+
+impl SearchRule for Disturbed {
+    fn mistakes_ahead(&mut self, _: &SharedSample<'_>, _: &StopFlag) -> Vec<u64> {
+        Vec::new()
+    }
+    fn search(&mut self, random: &mut Generator) -> Update {
+        called();
+        self.searching().search(random)
     }
 }
 
 fn disturbed(setup: &mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError> {
     let build = BUILD.get().expect("set by who disturbs");
-    Ok(Box::new(Disturbed(build(setup)?)))
+    Ok(Box::new(Disturbed {
+        rule: build(setup)?,
+        order: Order::Cyclic,
+        may_break_off: false,
+        batch_remaining: 0,
+    }))
 }
 
 /// A copy of the catalogue entry with the disturbed rule.

@@ -54,19 +54,19 @@ impl Rig {
             ..JobsConfig::default()
         };
         let jobs = Jobs::new(Arc::clone(&store), blobs, Arc::new(ids), config, None);
-        jobs.sweep().await.unwrap();
+        jobs.sweep.once().await.unwrap();
         (store, jobs)
     }
 }
 
 /// Stores an ended job with an idempotency key and an orphan blob.
 async fn leave_things(store: &Store, jobs: &Jobs, directory: &TempDir, number: u32) -> Job {
-    let now = jobs.ids().now();
+    let now = jobs.ids.now();
     let job = Job {
         status: Status::Cancelled,
         finished_at: Some(now),
         ..Job::queued(
-            jobs.ids().id(),
+            jobs.ids.id(),
             Owner::anonymous(),
             "train",
             json!({}),
@@ -120,9 +120,9 @@ async fn nothing_goes_by_a_jump(mut rig: Rig) {
         ));
         number += 1;
         rig.clock.jump_milliseconds(jump);
-        jobs.sweep().await.unwrap();
+        jobs.sweep.once().await.unwrap();
         rig.clock.advance_milliseconds(HOUR_MS);
-        jobs.sweep().await.unwrap();
+        jobs.sweep.once().await.unwrap();
     }
     for jump in [TEN_YEARS_MS, -2 * TEN_YEARS_MS, TEN_YEARS_MS] {
         let (store, jobs) = rig.process().await;
@@ -135,7 +135,7 @@ async fn nothing_goes_by_a_jump(mut rig: Rig) {
         rig.clock.jump_milliseconds(jump);
         let (store, jobs) = rig.process().await;
         rig.clock.advance_milliseconds(HOUR_MS);
-        jobs.sweep().await.unwrap();
+        jobs.sweep.once().await.unwrap();
         for (job, number) in &left {
             let found = there(&store, &rig.directory, job, *number).await;
             assert_eq!(found, [true; 3], "{number} after {jump}");
@@ -146,7 +146,7 @@ async fn nothing_goes_by_a_jump(mut rig: Rig) {
     let (store, jobs) = rig.process().await;
     for hour in 0..60 {
         rig.clock.advance_milliseconds(HOUR_MS);
-        jobs.sweep().await.unwrap();
+        jobs.sweep.once().await.unwrap();
         let mut kept = Vec::new();
         for (job, number) in &left {
             kept.push(there(&store, &rig.directory, job, *number).await);
@@ -171,10 +171,10 @@ async fn processes_are_listed_by_the_clock_of_the_database(mut rig: Rig) {
     for jump in [0, TEN_YEARS_MS, -2 * TEN_YEARS_MS] {
         rig.clock.jump_milliseconds(jump);
         let (store, jobs) = rig.process().await;
-        jobs.report().await.unwrap();
+        jobs.processes.report().await.unwrap();
         all.push((store, jobs));
         for (_, jobs) in &all {
-            let listed = jobs.processes().await.unwrap();
+            let listed = jobs.processes.list().await.unwrap();
             assert_eq!(listed.len(), all.len(), "{listed:?}");
             let seen = listed.iter().map(|process| process.seen_at.milliseconds());
             let (first, last) = (seen.clone().min().unwrap(), seen.max().unwrap());
@@ -187,7 +187,7 @@ async fn processes_are_listed_by_the_clock_of_the_database(mut rig: Rig) {
         store.close().await;
     }
     let (store, jobs) = rig.process().await;
-    assert_eq!(jobs.processes().await.unwrap(), []);
+    assert_eq!(jobs.processes.list().await.unwrap(), []);
     store.close().await;
 }
 

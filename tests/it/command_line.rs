@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use clap::Parser;
-use halfspace::config::{CommandLine, command_line};
+use halfspace::config::CommandLine;
+use halfspace::config::given::command_line;
 use serde_json::{Value, json};
 
 use crate::service::{Program, program};

@@ -75,7 +75,7 @@ async fn sigterm_leaves_a_job_queued_with_no_attempt() {
         .unwrap();
     let owner = halfspace::records::Owner::anonymous();
     let id = path.rsplit('/').next().unwrap().parse().unwrap();
-    let job = store.jobs().job(&owner, id).await.unwrap();
+    let job = store.jobs().queue.job(&owner, id).await.unwrap();
     assert_eq!(job.status, halfspace::records::Status::Queued);
     assert_eq!(job.attempt, 0);
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use halfspace::jobs::tasks::{self, Given, Task as _, Train};
+use halfspace::jobs::tasks::{self, Task as _, Train};
 use halfspace::jobs::{Allowance, Inputs};
 use halfspace::records::hypothesis::HypothesisDocument;
 use halfspace::records::task::{JobSpec, TaskSpec};
@@ -24,7 +24,7 @@ use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::{Generator, Purpose, Seed};
 use halfspace_core::learners::engine::reason::Reason;
-use halfspace_core::learners::engine::rule::{Order, Rule};
+use halfspace_core::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use halfspace_core::learners::engine::run::{Counts, Interrupt, Run, RunLimits, StopFlag};
 use halfspace_core::learners::engine::run_state::RunState;
 use halfspace_core::learners::engine::session::{Session, SessionPlan};
@@ -87,7 +87,7 @@ fn task(entry: &'static LearnerEntry, params: &Value, seed: u64) -> Task {
 
 /// Whether the catalogue entry says that the learner takes this data.
 fn is_taken(entry: &LearnerEntry, data: &Data) -> bool {
-    let is_real = matches!(data.features(), Features::Real(_));
+    let is_real = data.features().is_real();
     let kind = match data.labels() {
         Labels::HalfSpace => entry.data.half_space,
         Labels::Labelled(_) => entry.data.labelled,
@@ -248,11 +248,11 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
         let mut rule = (entry.build)(&mut Setup {
             parameters: &task.parameters,
             n: data.n(),
-            real: matches!(data.features(), Features::Real(_)),
+            real: data.features().is_real(),
             random: &mut random,
         })
         .unwrap();
-        if rule.order() != Order::Cyclic {
+        if rule.kind().order() != Some(Order::Cyclic) {
             return;
         }
         let run = Run::default();
@@ -289,7 +289,7 @@ fn session_plan(entry: &'static LearnerEntry, data: &Data) -> SessionPlan {
             ..task
         },
         n: data.n(),
-        real: matches!(data.features(), Features::Real(_)),
+        real: data.features().is_real(),
         assume: None,
     }
 }
@@ -401,30 +401,17 @@ struct Disturbed {
 }
 
 impl Rule for Disturbed {
-    fn order(&self) -> Order {
-        self.order
+    fn kind(&mut self) -> Kind<'_> {
+        Kind::Online(self)
     }
 
     fn start_from(&mut self, _: &Hypothesis) -> Result<(), String> {
         Ok(())
     }
 
-    fn first_mistake(&mut self, _: &Block<'_>, _: Range<usize>, stop: &StopFlag) -> Option<usize> {
-        stop.raise(self.by);
-        None
-    }
-
     fn mistakes(&mut self, _: &Block<'_>, stop: &StopFlag) -> u64 {
         stop.raise(self.by);
         0
-    }
-
-    fn may_break_off(&self) -> bool {
-        true
-    }
-
-    fn update(&mut self, _: &Block<'_>, _: usize, _: &mut Generator) -> Update {
-        Update::Changed
     }
 
     fn hypothesis(&self) -> Hypothesis {
@@ -435,6 +422,25 @@ impl Rule for Disturbed {
 
     fn restore(&mut self, _: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
         Ok(())
+    }
+}
+
+impl OnlineRule for Disturbed {
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn first_mistake(&mut self, _: &Block<'_>, _: Range<usize>, stop: &StopFlag) -> Option<usize> {
+        stop.raise(self.by);
+        None
+    }
+
+    fn may_break_off(&self) -> bool {
+        true
+    }
+
+    fn update(&mut self, _: &Block<'_>, _: usize, _: &mut Generator) -> Update {
+        Update::Changed
     }
 }
 
@@ -603,13 +609,12 @@ fn come_to(entry: &LearnerEntry, case: &Value) -> Value {
     let seed = case["seed"].as_u64().unwrap_or(0);
     let inputs = Inputs {
         sample: data.map(Into::into),
-        ..Inputs::default()
+        ..Inputs::of(seed)
     };
     let TaskSpec::Train(train) = &spec.task else {
         panic!("a training");
     };
-    let given = Given::new(&spec, seed, inputs);
-    let train: Train = tasks::check(train, given, &Allowance::UNLIMITED)
+    let train: Train = tasks::check(train, &spec.data, inputs, &Allowance::UNLIMITED)
         .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
     let outcome = train.run(None, &Run::default()).unwrap();
     let hypothesis = HypothesisDocument::from(&outcome.hypothesis);

@@ -21,7 +21,7 @@ use halfspace_core::learners::engine::run::{Interrupt, Run, RunLimits, StopFlag}
 use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::engine::train::train;
-use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
+use halfspace_core::learners::sample::data::{Data, DenseFeatures, Features, Labels, RealMatrix};
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::learners::sample::generate::{Generated, Plan};
 use halfspace_core::learners::sample::target::Target;
@@ -189,8 +189,8 @@ fn the_stages_of_auto_learn_the_same_block_by_block() {
 }
 
 fn part(data: &Data, rows: &[u32]) -> Data {
-    let features = match data.features() {
-        Features::Boolean(matrix) => {
+    let features = match data.features().packed() {
+        DenseFeatures::Boolean(matrix) => {
             let mut part = BitMatrix::new(data.n());
             let mut words = vec![0; words_for(data.n())];
             for &row in rows {
@@ -199,7 +199,7 @@ fn part(data: &Data, rows: &[u32]) -> Data {
             }
             Features::Boolean(part)
         }
-        Features::Real(matrix) => {
+        DenseFeatures::Real(matrix) => {
             let values = rows.iter().flat_map(|&row| matrix.row(row as usize));
             Features::Real(RealMatrix::from_values(data.n(), values.copied().collect()))
         }

@@ -124,7 +124,7 @@ impl Service {
 
     /// Drops the cached sessions.
     pub fn forget_sessions(&self) {
-        self.service.jobs().forget_sessions();
+        self.service.jobs().sessions.forget_all();
     }
 
     /// Sends a request whose answer ends, and checks both against the contract.

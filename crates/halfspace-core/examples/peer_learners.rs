@@ -120,7 +120,7 @@ fn learnt(learner: &str, request: &Request, data: &Data) -> Value {
 fn bits(data: &Data) -> &BitMatrix {
     match data.features() {
         Features::Boolean(matrix) => matrix,
-        Features::Real(_) => panic!("the work needs Boolean data"),
+        Features::Real(_) | Features::Sparse(_) => panic!("the work needs packed bits"),
     }
 }
 
@@ -163,6 +163,7 @@ fn read_memory(data: &Data) -> Value {
             black_box(fold_reals(matrix.values()));
             matrix.values().len() * 8
         }
+        Features::Sparse(_) => panic!("the work needs dense rows"),
     };
     json!({"bytes": bytes})
 }

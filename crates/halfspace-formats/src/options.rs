@@ -82,6 +82,15 @@ pub struct ParseLimits {
 }
 
 impl ParseLimits {
+    /// Checks a number of features per example.
+    pub(crate) fn check_n(&self, n: usize) -> Result<(), Fault> {
+        if n <= self.n_max {
+            return Ok(());
+        }
+        let what = "An example has too many features";
+        Err(Fault::too_large(what, "n_max", self.n_max as u64))
+    }
+
     /// The default limits.
     pub const DEFAULT: Self = Self {
         n_max: 1 << 20,

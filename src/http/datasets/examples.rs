@@ -103,7 +103,7 @@ pub async fn list_dataset_examples(
     let Dataset {
         summary: dataset,
         names,
-    } = app.jobs.dataset(&owner, id).await.map_err(in_path)?;
+    } = app.jobs.datasets.find(&owner, id).await.map_err(in_path)?;
     let offset = query.offset.unwrap_or(0);
     let limit = page_limit(&app, &dataset, query.limit)?;
     // Reading a row reads the whole block of the row.
@@ -114,7 +114,10 @@ pub async fn list_dataset_examples(
     };
     // An offset that does not fit the address range lies beyond the end.
     let first = usize::try_from(offset).unwrap_or(usize::MAX);
-    let read = app.jobs.read_examples(&dataset, first, limit as usize);
+    let read = app
+        .jobs
+        .datasets
+        .read_examples(&dataset, first, limit as usize);
     let data = read.await.map_err(in_path)?;
     let bytes_max = app.limits.examples_page_bytes_max;
     let zero = dataset.facts.zero_bit_value;

@@ -193,9 +193,14 @@ pub async fn create_dataset(
 
 async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Response, NotMade> {
     let body = DataBody::new(&app, request)?;
-    let reserved = app.jobs.reserve(&owner, body.stored_least()).await?;
+    let reserved = app
+        .jobs
+        .datasets
+        .reservations
+        .reserve(&owner, body.stored_least())
+        .await?;
     let query = query_pairs(body.parts.uri.query())?;
-    let begun = app.jobs.begin_dataset()?;
+    let begun = app.jobs.datasets.begin()?;
     let purpose = Purpose::Store(&begun);
     let upload = match upload::read(&app, &owner, body, query, &reserved, purpose).await {
         Ok(upload) => upload,
@@ -217,7 +222,7 @@ async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Re
     let held = (upload.permit, upload.memory);
     // A complete upload is stored to the end under its permit, even if the client leaves.
     let stored = tokio::spawn(async move {
-        let stored = app.jobs.store_dataset(new).await;
+        let stored = app.jobs.datasets.store(new).await;
         drop(held);
         stored
     });
@@ -233,7 +238,7 @@ async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Re
 async fn replay(app: App, owner: Owner, record: KeyRecord) -> Result<Option<Response>, Problem> {
     let dataset = app
         .jobs
-        .store()
+        .store
         .find(&owner, made_id::<DatasetKind>(&record)?);
     Ok(dataset.await?.map(created))
 }
@@ -256,7 +261,7 @@ pub async fn list_datasets(
     Query(query): Query<PageQuery>,
 ) -> Result<Json<DatasetList>, Problem> {
     let page = page::<DatasetKind>(query.limit, query.cursor.as_deref())?;
-    let slice = app.jobs.store().list(&owner, &page).await?;
+    let slice = app.jobs.store.list(&owner, &page).await?;
     Ok(Json(DatasetList {
         items: slice.items.into_iter().map(DatasetItem::from).collect(),
         next_cursor: slice.next.map(|cursor| cursor.to_string()),
@@ -277,7 +282,7 @@ pub async fn get_dataset(
     _: NoQuery,
     PathId(id): PathId<DatasetKind>,
 ) -> Result<Json<DatasetAnswer>, Problem> {
-    let dataset = app.jobs.dataset(&owner, id).await.map_err(in_path)?;
+    let dataset = app.jobs.datasets.find(&owner, id).await.map_err(in_path)?;
     Ok(Json(dataset.into()))
 }
 
@@ -294,7 +299,11 @@ pub async fn delete_dataset(
     _: NoQuery,
     PathId(id): PathId<DatasetKind>,
 ) -> Result<StatusCode, Problem> {
-    app.jobs.delete_dataset(&owner, id).await.map_err(in_path)?;
+    app.jobs
+        .datasets
+        .delete(&owner, id)
+        .await
+        .map_err(in_path)?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -127,13 +127,13 @@ pub async fn preview_data(
     let mut query = query_pairs(body.parts.uri.query())?;
     let preview = Preview::new(row_count(&mut query)?);
     // Spooled rows count against the quota until the answer. Other rows need no quota.
-    let reserved = app.jobs.reserve(&owner, 0).await?;
+    let reserved = app.jobs.datasets.reservations.reserve(&owner, 0).await?;
     let purpose = Purpose::Preview(&preview);
     let upload = upload::read(&app, &owner, body, query, &reserved, purpose).await?;
     let _held = (upload.permit, upload.memory);
     let (mut parsed, facts, refusal) = match upload.parsed {
         Ok(parsed) => {
-            let (parsed, facts) = app.jobs.describe_data(parsed, upload.assume).await?;
+            let (parsed, facts) = app.jobs.datasets.describe(parsed, upload.assume).await?;
             (Some(parsed), Some(facts), None)
         }
         Err(problem) => (None, None, Some(Refusal::from(problem))),

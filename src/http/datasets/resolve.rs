@@ -241,7 +241,7 @@ pub async fn stored_examples(
     let opened = match id.parse::<DatasetId>() {
         Ok(id) => {
             let stop = StopFlag::default();
-            app.jobs.open_dataset(owner, id, stop).await
+            app.jobs.datasets.open(owner, id, stop).await
         }
         Err(_) => Err(JobsError::DatasetMissing),
     };

@@ -163,7 +163,7 @@ async fn read_lines(
         FieldError::at_parameter("name", detail)
     })?;
     // Checked before spooling, so that one upload does not take the rest of a full disk from others.
-    app.jobs.store().ensure_space().await?;
+    app.jobs.store.ensure_space().await?;
     let options = data.resolve(app, owner).await?;
     let preview = purpose.preview();
     let (format, effort, assume) = (body.format, body.effort(options.n), options.assume);
@@ -343,7 +343,7 @@ async fn drawn(
         Some(permit) => permit,
         None => app.permits.uploads.take(owner).await?,
     };
-    let fresh = app.jobs.ids().seed();
+    let fresh = app.jobs.ids.seed();
     let seed = request.seed.map_or(fresh, SeedNumber::get);
     let state_bytes_max = app.limits.state_bytes_max;
     let draw = move || {

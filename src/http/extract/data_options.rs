@@ -193,12 +193,14 @@ impl EncodingSource {
         let names = match self {
             Self::Model(id) => app
                 .jobs
-                .load_model(owner, id)
+                .models
+                .load(owner, id)
                 .await
                 .map(|model| model.names),
             Self::Dataset(id) => app
                 .jobs
-                .dataset(owner, id)
+                .datasets
+                .find(owner, id)
                 .await
                 .map(|dataset| dataset.names),
         };

@@ -69,7 +69,7 @@ where
         return make(request, Keyed(None)).await.map_err(Problem::from);
     };
     let digest = RequestDigest::of(&request);
-    if let Some(record) = app.jobs.store().idempotency_key(owner, &key).await? {
+    if let Some(record) = app.jobs.store.idempotency_key(owner, &key).await? {
         digest_body(app, request, digest.clone()).await?;
         return replayed(record, &digest.fingerprint(), replay).await;
     }

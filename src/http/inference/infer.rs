@@ -104,7 +104,7 @@ async fn answer(
         words_each: model.hypothesis.words_of_work(),
     });
     let checks = app.clone();
-    let cancel_on_drop = CancelOnDrop::new(app.jobs.helped_stop_flag());
+    let cancel_on_drop = CancelOnDrop::new(app.jobs.worker.helped_stop_flag());
     let stop = cancel_on_drop.flag();
     let read = body.read(app, effort, move |reader| {
         let mut reader = InferenceReader {

@@ -48,7 +48,12 @@ pub async fn replay(
     wait: Wait,
     record: KeyRecord,
 ) -> Result<Option<Response>, Problem> {
-    let job = match app.jobs.wait(&owner, made_id(&record)?, wait.timeout).await {
+    let job = match app
+        .jobs
+        .queue
+        .wait(&owner, made_id(&record)?, wait.timeout)
+        .await
+    {
         Ok(job) => job,
         Err(JobsError::NotFound) => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -86,7 +91,12 @@ pub async fn located(app: &App, job: Job) -> Response {
 /// The place of a job, if the job is queued.
 pub async fn place(app: &App, job: &Job) -> Result<Option<QueuePlace>, StoreError> {
     match job.status {
-        Status::Queued => app.jobs.queue_place(job).await.map(Some),
+        Status::Queued => app
+            .jobs
+            .queue
+            .place(job, &app.jobs.processes)
+            .await
+            .map(Some),
         _ => Ok(None),
     }
 }

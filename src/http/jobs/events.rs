@@ -46,8 +46,8 @@ pub async fn follow_job(
     let last = last_event_id(&headers)?;
     let permit = app.permits.event_streams.try_take(&owner)?;
     // Subscribing comes before the first read, so that no change in between is missed.
-    let changes = app.jobs.subscribe();
-    let task = app.jobs.job(&owner, id).await?.task;
+    let changes = app.jobs.queue.subscribe();
+    let task = app.jobs.queue.job(&owner, id).await?.task;
     let follower = Follower {
         app,
         owner,
@@ -109,10 +109,10 @@ impl Follower {
                 self.is_over = event.kind == EventKind::Result;
                 return Some(event);
             }
-            if self.is_over || self.app.jobs.stopping().is_cancelled() {
+            if self.is_over || self.app.jobs.stopping.is_cancelled() {
                 return None;
             }
-            let store = self.app.jobs.store();
+            let store = &self.app.jobs.store;
             match store
                 .events(Some(&self.owner), self.id, self.last, BATCH)
                 .await
@@ -121,7 +121,11 @@ impl Follower {
                     if self.has_ended().await {
                         return None;
                     }
-                    self.app.jobs.changed(&mut self.changes, self.id).await;
+                    self.app
+                        .jobs
+                        .queue
+                        .changed(&mut self.changes, self.id)
+                        .await;
                 }
                 Ok(events) => self.ready.extend(events),
                 // The client reconnects and resumes after the last event that arrived.
@@ -136,9 +140,9 @@ impl Follower {
 
     /// Whether no further event can follow: the client has all events, or the job was deleted.
     async fn has_ended(&self) -> bool {
-        match self.app.jobs.job(&self.owner, self.id).await {
+        match self.app.jobs.queue.job(&self.owner, self.id).await {
             Ok(job) if job.status.is_ended() => {
-                let store = self.app.jobs.store();
+                let store = &self.app.jobs.store;
                 let more = store.events(Some(&self.owner), self.id, self.last, 1).await;
                 more.is_ok_and(|events| events.is_empty())
             }

@@ -45,14 +45,14 @@ pub async fn get_job_figure(
 ) -> Result<Response, Problem> {
     let media_types = ["image/svg+xml", "text/csv", "application/json"];
     let media_type = chosen(query.format.as_deref(), &headers, &media_types)?;
-    let job = app.jobs.job(&owner, id).await?;
+    let job = app.jobs.queue.job(&owner, id).await?;
     let task = JobSpec::deserialize(&*job.spec).map(|spec| spec.task);
     let Ok(task @ (TaskSpec::Experiment(_) | TaskSpec::Compare(_))) = task else {
         let detail =
             "This job has no figure, because the job is neither an experiment nor a comparison.";
         return Err(Problem::new(Code::NOT_FOUND, detail));
     };
-    let subjobs = app.jobs.subjobs(job.id).await?;
+    let subjobs = app.jobs.queue.subjobs(job.id).await?;
     let draw = move |_: &_| figure(media_type, &task, &subjobs, job.result);
     let permit = app.permits.uploads.take(&job.owner).await?;
     compute(&app, Some(permit), draw).await

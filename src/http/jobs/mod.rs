@@ -153,11 +153,7 @@ pub async fn list_jobs(
         learner: query.learner,
         parent: query.parent,
     };
-    let slice = app
-        .jobs
-        .store()
-        .jobs(&owner, &filter, &page, shorten)
-        .await?;
+    let slice = app.jobs.store.jobs(&owner, &filter, &page, shorten).await?;
     Ok(Json(JobList {
         items: slice.items.into_iter().map(JobDocument::from).collect(),
         next_cursor: slice.next.map(|cursor| cursor.to_string()),
@@ -208,8 +204,8 @@ pub async fn get_job(
     prefer: Option<PreferWait>,
 ) -> Result<Response, Problem> {
     let job = match prefer {
-        None => app.jobs.job(&owner, id).await?,
-        Some(wait) => app.jobs.wait(&owner, id, wait.0).await?,
+        None => app.jobs.queue.job(&owner, id).await?,
+        Some(wait) => app.jobs.queue.wait(&owner, id, wait.0).await?,
     };
     let queue = place(&app, &job).await?;
     let document = alone(job, queue);
@@ -231,7 +227,7 @@ pub async fn cancel_job(
     _: NoQuery,
     PathId(id): PathId<JobKind>,
 ) -> Result<Response, Problem> {
-    let (job, is_first) = app.jobs.cancel(&owner, id).await?;
+    let (job, is_first) = app.jobs.queue.cancel(&owner, id).await?;
     let mut response = located(&app, job).await;
     if is_first {
         accept(&mut response);
@@ -252,6 +248,6 @@ pub async fn delete_job(
     _: NoQuery,
     PathId(id): PathId<JobKind>,
 ) -> Result<StatusCode, Problem> {
-    app.jobs.delete(&owner, id).await?;
+    app.jobs.queue.delete(&owner, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -73,9 +73,9 @@ pub async fn get_queue(
     Caller(owner): Caller,
     _: NoQuery,
 ) -> Result<Json<Queue>, Problem> {
-    let load = app.jobs.store().queue_load(&owner, OWNERS_MAX).await?;
+    let load = app.jobs.store.queue_load(&owner, OWNERS_MAX).await?;
     let age = |oldest: JobId| {
-        let age_ms = app.jobs.ids().now().milliseconds() - oldest.made_at().milliseconds();
+        let age_ms = app.jobs.ids.now().milliseconds() - oldest.made_at().milliseconds();
         age_ms.max(0) as f64 / 1_000.0
     };
     let owners = load.owners.into_iter();

@@ -111,10 +111,10 @@ async fn each(
         }
         let outcome = match act {
             Act::Cancel => {
-                let cancelled = app.jobs.cancel(owner, id).await;
+                let cancelled = app.jobs.queue.cancel(owner, id).await;
                 cancelled.map(|(job, _)| Some(job.status))
             }
-            Act::Delete => app.jobs.delete(owner, id).await.map(|()| None),
+            Act::Delete => app.jobs.queue.delete(owner, id).await.map(|()| None),
         };
         outcomes.add(id, outcome);
     }

@@ -13,12 +13,12 @@ use halfspace_formats::{Format, Options, StoredExamples};
 
 use crate::callbacks::CallbackUrl;
 use crate::jobs::{
-    self, Allowance, CheckedTask, Inputs, JobDraft, JobSample, JobsError, LoadedModel, ReadError,
+    self, Allowance, CheckedTask, Inputs, JobSample, JobsError, LoadedModel, NewJob, ReadError,
     ResolveError, resolve, unfit_reason,
 };
 use crate::records::grid::GridCell;
 use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::{DatasetId, ModelId, Owner, Priority};
+use crate::records::{Callback, DatasetId, Job, ModelId, Owner, Priority};
 
 use crate::http::app_state::App;
 use crate::http::computing::compute;
@@ -58,20 +58,20 @@ pub async fn submit(
     key: Keyed,
 ) -> Result<Response, NotMade> {
     let memory = job.memory.clone();
-    let draft = draft(app, owner, job, at, key).await?;
+    let new = checked_job(app, owner, job, at, key).await?;
     let stored = || memory.release();
-    let job = app.jobs.submit(draft, wait.timeout, stored).await?;
+    let job = app.jobs.worker.submit(new, wait.timeout, stored).await?;
     Ok(answer(app, job, wait.prefer).await)
 }
 
 /// Checks a requested job as far as possible before the job exists.
-async fn draft(
+async fn checked_job(
     app: &App,
     owner: Owner,
     job: RequestedJob,
     at: &impl FieldPaths,
     key: Keyed,
-) -> Result<JobDraft, Problem> {
+) -> Result<NewJob, Problem> {
     let RequestedTask { task, data, seed } = job.asked;
     let model = find_model(app, &owner, &task, at).await?;
     let label_rule = model.as_ref().map(|model| model.names.label_rule());
@@ -101,24 +101,23 @@ async fn draft(
     let inputs = Inputs {
         sample: found.sample,
         model,
-        subjobs: Vec::new(),
+        ..Inputs::of(seed)
     };
-    let mut work = resolved(app, &owner, &spec, seed, inputs, at).await?;
+    let mut work = resolved(app, &owner, &spec, inputs, at).await?;
     if let Some(settled) = work.settled.take() {
         spec.task = settled;
     }
-    Ok(JobDraft {
-        owner,
+    let mut new = NewJob::new(&app.jobs.ids, owner, &spec, seed, work);
+    new.job = Job {
         name: job.name,
-        spec,
-        seed,
-        work: Arc::new(work),
         data_sha256: found.sha256,
         dataset: found.dataset,
-        callback,
-        priority: job.priority.unwrap_or_default(),
-        key: key.claim(),
-    })
+        callback: callback.map(|url| Callback::new(url.as_str())),
+        priority: job.priority.unwrap_or_default().get(),
+        ..new.job
+    };
+    new.key = key.claim();
+    Ok(new)
 }
 
 /// Gives the data the labels of the model that reads them. A sample of the request is then digested once more, which
@@ -152,7 +151,7 @@ pub async fn read_for_model(
     format: Format,
     options: &mut Options,
 ) -> Result<(), Problem> {
-    let model = match app.jobs.load_model(owner, model).await {
+    let model = match app.jobs.models.load(owner, model).await {
         Ok(model) => model,
         Err(JobsError::ModelMissing) => return Ok(()),
         Err(error) => return Err(error.into()),
@@ -174,7 +173,7 @@ async fn find_model(
     let Some((field, id)) = task.model() else {
         return Ok(None);
     };
-    match app.jobs.load_model(owner, id).await {
+    match app.jobs.models.load(owner, id).await {
         Ok(model) => Ok(Some(model)),
         Err(error @ JobsError::ModelMissing) => {
             let detail = "There is no such model; GET /v1/models lists them.";
@@ -189,7 +188,6 @@ async fn resolved(
     app: &App,
     owner: &Owner,
     spec: &JobSpec,
-    seed: u64,
     inputs: Inputs,
     at: &impl FieldPaths,
 ) -> Result<CheckedTask, Problem> {
@@ -203,7 +201,7 @@ async fn resolved(
             TaskSpec::Experiment(_) | TaskSpec::Grid(_) | TaskSpec::Compare(_)
         );
     let spec = spec.clone();
-    let check = move |allowance: &_| resolve(&spec, seed, inputs, allowance);
+    let check = move |allowance: &_| resolve(&spec, inputs, allowance);
     let checked = checked(app, owner, is_long, stored, check).await?;
     checked.map_err(|error| unresolvable(error, at))
 }
@@ -219,7 +217,7 @@ async fn checked<T: Send + 'static>(
     stored: Option<Arc<StoredExamples>>,
     check: impl FnOnce(&Allowance) -> Result<T, ResolveError> + Send + 'static,
 ) -> Result<Result<T, ResolveError>, Problem> {
-    let config = app.jobs.config();
+    let config = &app.jobs.config;
     let allowance = Allowance {
         state_bytes: app.limits.state_bytes_max,
         resident_bytes: config.resident_bytes_max,
@@ -250,7 +248,7 @@ pub async fn unfit_learners(
     owner: &Owner,
     dataset: DatasetId,
 ) -> Result<Vec<Option<String>>, Problem> {
-    let opened = app.jobs.open_dataset(owner, dataset, StopFlag::default());
+    let opened = app.jobs.datasets.open(owner, dataset, StopFlag::default());
     let (dataset, examples) = opened.await.map_err(|error| match error {
         JobsError::DatasetMissing => {
             let detail = "there is no such dataset; GET /v1/datasets lists them";
@@ -281,7 +279,7 @@ fn accepted_callback(
         let field = at.job("callback", detail.clone());
         Problem::new(code, detail).with(field)
     };
-    let Some(client) = app.jobs.callbacks() else {
+    let Some(client) = &app.jobs.callbacks else {
         let detail = "This service sends no callbacks, because the operator has not set \
                       --callback-secret.";
         return Err(refused(Code::CALLBACK_NOT_CONFIGURED, detail.to_owned()));

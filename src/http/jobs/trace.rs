@@ -39,8 +39,8 @@ pub async fn get_job_trace(
 ) -> Result<Response, Problem> {
     let media_types = ["application/json", "text/csv", "image/svg+xml"];
     let media_type = chosen(query.format.as_deref(), &headers, &media_types)?;
-    let job = app.jobs.job(&owner, id).await?;
-    let trace = app.jobs.store().trace(&owner, id).await?;
+    let job = app.jobs.queue.job(&owner, id).await?;
+    let trace = app.jobs.store.trace(&owner, id).await?;
     let trace = trace.ok_or_else(|| {
         let detail = "This job has no trace. The job has not ended, or its request did not set \
                       `trace`.";

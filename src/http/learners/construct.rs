@@ -136,9 +136,9 @@ impl Keep {
                 seed: None,
                 key,
                 reserved: None,
-                begun: self.app.jobs.begin_dataset()?,
+                begun: self.app.jobs.datasets.begin()?,
             };
-            let id = self.app.jobs.store_dataset(new).await?.summary.id;
+            let id = self.app.jobs.datasets.store(new).await?.summary.id;
             let answer = told(raw(dataset_form(id).to_string())?);
             return Ok(created(id, answer));
         }
@@ -163,7 +163,7 @@ pub async fn replay(
     record: KeyRecord,
 ) -> Result<Option<Response>, Problem> {
     let id = made_id(&record)?;
-    if app.jobs.store().find(&owner, id).await?.is_none() {
+    if app.jobs.store.find(&owner, id).await?.is_none() {
         return Ok(None);
     }
     let mut answer = record.answer.unwrap_or_default();

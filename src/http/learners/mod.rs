@@ -190,7 +190,7 @@ pub async fn list_learners(
     Caller(owner): Caller,
     Query(query): Query<LearnersQuery>,
 ) -> Result<Json<LearnerList>, Problem> {
-    let seconds = app.jobs.config().seconds_default;
+    let seconds = app.jobs.config.seconds_default;
     let learner = |entry: &&LearnerEntry| Learner::new(entry, seconds);
     let mut items: Vec<Learner> = CATALOGUE.iter().map(learner).collect();
     if let Some(dataset) = query.dataset {
@@ -219,6 +219,6 @@ pub async fn get_learner(
     _: NoQuery,
 ) -> Result<Json<Learner>, Problem> {
     let entry = catalogue::find(&name).ok_or_else(|| Problem::no_learner(&name))?;
-    let seconds = app.jobs.config().seconds_default;
+    let seconds = app.jobs.config.seconds_default;
     Ok(Json(Learner::new(entry, seconds)))
 }

@@ -99,7 +99,7 @@ fn request_id(app: &App, request: &Request) -> String {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         !id.is_empty() && id.len() <= REQUEST_ID_LENGTH_MAX && id.bytes().all(is_plain)
     });
-    given.map_or_else(|| app.jobs.ids().name("req"), str::to_owned)
+    given.map_or_else(|| app.jobs.ids.name("req"), str::to_owned)
 }
 
 /// Puts the problem document into the response. The status and headers such as Allow stay.

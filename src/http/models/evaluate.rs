@@ -74,7 +74,7 @@ pub async fn evaluate_model(
         n: Some(n),
         words_each: model.hypothesis.words_of_work(),
     });
-    let cancel_on_drop = CancelOnDrop::new(app.jobs.helped_stop_flag());
+    let cancel_on_drop = CancelOnDrop::new(app.jobs.worker.helped_stop_flag());
     let held = PendingEvaluation {
         id,
         model,

@@ -44,7 +44,7 @@ pub enum Origin {
 /// # Errors
 /// 404 if the owner has no such model. Errors of the store pass through.
 pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<LoadedModel, Problem> {
-    let found = app.jobs.load_model(owner, id).await;
+    let found = app.jobs.models.load(owner, id).await;
     found.map_err(|error| match error {
         JobsError::ModelMissing => Problem::not_found("model"),
         error => error.into(),

@@ -67,14 +67,15 @@ async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Re
     let key = key.claim();
     let stored = app
         .jobs
-        .store_model(owner, name, learner, &document, key.as_ref());
+        .models
+        .store(owner, name, learner, &document, key.as_ref());
     Ok(created(&app, stored.await?, document).await?)
 }
 
 async fn replay(app: App, owner: Owner, record: KeyRecord) -> Result<Option<Response>, Problem> {
     let model = app
         .jobs
-        .store()
+        .store
         .find(&owner, made_id::<ModelKind>(&record)?)
         .await?;
     let Some(model) = model else {

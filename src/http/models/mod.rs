@@ -136,7 +136,7 @@ pub async fn list_models(
         learner: query.learner,
         kind: query.kind,
     };
-    let slice = app.jobs.store().models(&owner, &filter, &page).await?;
+    let slice = app.jobs.store.models(&owner, &filter, &page).await?;
     Ok(Json(ModelList {
         items: slice.items.into_iter().map(ModelItem::from).collect(),
         next_cursor: slice.next.map(|cursor| cursor.to_string()),
@@ -175,7 +175,7 @@ async fn of_document<T: Serialize + Send + Sync + 'static>(
     id: ModelId,
     make: impl FnOnce(Model) -> Result<T, Problem> + Send + 'static,
 ) -> Result<Response, Problem> {
-    let model = app.jobs.store().find(owner, id).await?;
+    let model = app.jobs.store.find(owner, id).await?;
     let model = model.ok_or_else(|| Problem::not_found("model"))?;
     if model.document.len() <= SMALL_DOCUMENT_BYTES {
         return Ok(Json(make(model)?).into_response());
@@ -213,7 +213,7 @@ pub async fn delete_model(
     _: NoQuery,
     PathId(id): PathId<ModelKind>,
 ) -> Result<StatusCode, Problem> {
-    match app.jobs.delete_model(&owner, id).await {
+    match app.jobs.models.delete(&owner, id).await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
         Err(JobsError::ModelMissing) => Err(Problem::not_found("model")),
         Err(error) => Err(error.into()),

@@ -123,7 +123,7 @@ pub async fn answer(
         owner: owner.clone(),
         options,
     };
-    let cancel_on_drop = CancelOnDrop::new(app.jobs.helped_stop_flag());
+    let cancel_on_drop = CancelOnDrop::new(app.jobs.worker.helped_stop_flag());
     if media_type == Format::Ndjson.media_type() {
         return asked.lines(model, body, cancel_on_drop).await;
     }
@@ -156,7 +156,7 @@ impl PredictRequest {
         let occurrence = body.parts.extensions.get::<Occurrence>();
         let occurrence = occurrence.cloned().unwrap_or_default();
         tokio::spawn(async move {
-            let stopping = self.app.jobs.stopping().clone();
+            let stopping = self.app.jobs.stopping.clone();
             let predicted = tokio::select! {
                 predicted = self.predict(answering, body) => predicted.map(drop),
                 () = stopping.cancelled() => Err(JobsError::Stopping.into()),

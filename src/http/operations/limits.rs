@@ -48,7 +48,7 @@ pub async fn get_limits(
     Caller(owner): Caller,
     _: NoQuery,
 ) -> Result<Json<LimitsAnswer>, Problem> {
-    let standing = app.jobs.usage(&owner).await?;
+    let standing = app.jobs.store.usage(&owner).await?;
     let (own, own_max) = (standing.own, standing.own_max);
     let of = |used, max| Use { used, max };
     Ok(Json(LimitsAnswer {

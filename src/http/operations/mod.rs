@@ -79,14 +79,14 @@ fn liveness(stalled: Duration, limits: StallLimits) -> Result<Health, Problem> {
 #[utoipa::path(get, path = "/readyz", tag = "service",
     responses((status = 200, description = "The service is ready", body = Health)))]
 pub async fn check_readiness(State(app): State<App>) -> Result<Json<Health>, Problem> {
-    if app.jobs.stopping().is_cancelled() {
+    if app.jobs.stopping.is_cancelled() {
         return Err(Problem::new(
             Code::STOPPING,
             "The service is stopping. Retry after the seconds in Retry-After.",
         ));
     }
     let jobs = Arc::clone(&app.jobs);
-    let asked = app.runtime.spawn(async move { jobs.store().ping().await });
+    let asked = app.runtime.spawn(async move { jobs.store.ping().await });
     let defect = |_| {
         Problem::new(
             Code::INTERNAL,

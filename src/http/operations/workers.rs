@@ -30,7 +30,7 @@ pub struct WorkerList {
     responses((status = 200, description = "Every live process", body = WorkerList)))]
 pub async fn list_workers(State(app): State<App>, _: NoQuery) -> Result<Json<WorkerList>, Problem> {
     Ok(Json(WorkerList {
-        items: app.jobs.processes().await?,
+        items: app.jobs.processes.list().await?,
         next_cursor: None,
     }))
 }

@@ -89,7 +89,7 @@ pub async fn learn_session_examples(
 ) -> Result<Response, Problem> {
     let position = if_match(request.headers())?;
     let body = DataBody::new(&app, request)?;
-    let session = app.jobs.session(&owner, id).await?;
+    let session = app.jobs.sessions.find(&owner, id).await?;
     let label_rule = session.label_rule();
     let spec = session.spec;
     let n = usize::try_from(spec.n).unwrap_or(usize::MAX);
@@ -107,7 +107,7 @@ pub async fn learn_session_examples(
     match body.format {
         Format::Json => {
             let (parsed, _permit) = read(&app, body, options).await?;
-            let mut writer = app.jobs.write_session(&owner, id).await?;
+            let mut writer = app.jobs.sessions.write(&owner, id).await?;
             let learnt = writer
                 .learn(parsed, position, WhenNotAll::LearnNone)
                 .await?;
@@ -116,7 +116,7 @@ pub async fn learn_session_examples(
         }
         Format::Ndjson => {
             options.n = Some(own_n(&options, n)?);
-            let writer = app.jobs.write_session(&owner, id).await?;
+            let writer = app.jobs.sessions.write(&owner, id).await?;
             // Checks the session first, so that a refusal has its own status.
             let stands = writer.check(position).await?;
             let answers = Answers::new(spec.names.class_names());
@@ -131,7 +131,7 @@ pub async fn learn_session_examples(
         _ => {
             options.n = Some(own_n(&options, n)?);
             let (parsed, permit) = read(&app, body, options).await?;
-            let mut writer = app.jobs.write_session(&owner, id).await?;
+            let mut writer = app.jobs.sessions.write(&owner, id).await?;
             let when_not_all = WhenNotAll::LearnFirst;
             let mut learnt = writer.learn(parsed, position, when_not_all).await?;
             drop(permit);

@@ -236,9 +236,9 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
         stop: asked.stop,
     };
     let key = key.claim();
-    let created = app.jobs.create_session(&owner, spec, key.as_ref());
+    let created = app.jobs.sessions.create(&owner, spec, key.as_ref());
     let id = created.await?.id;
-    let answer = app.jobs.look_at_session(&owner, id, answer).await?;
+    let answer = app.jobs.sessions.look(&owner, id, answer).await?;
     Ok(created_session(answer))
 }
 
@@ -271,7 +271,8 @@ async fn names(app: &App, owner: &Owner, encoding: SessionEncoding) -> Result<Na
 async fn reopened(app: App, owner: Owner, record: KeyRecord) -> Result<Option<Response>, Problem> {
     let looked = app
         .jobs
-        .look_at_session(&owner, made_id(&record)?, answer)
+        .sessions
+        .look(&owner, made_id(&record)?, answer)
         .await;
     match looked {
         Ok(answer) => Ok(Some(created_session(answer))),
@@ -299,7 +300,7 @@ pub async fn list_sessions(
     Query(query): Query<PageQuery>,
 ) -> Result<Json<SessionList>, Problem> {
     let page = page::<SessionKind>(query.limit, query.cursor.as_deref())?;
-    let slice = app.jobs.sessions(&owner, &page).await?;
+    let slice = app.jobs.sessions.list(&owner, &page).await?;
     Ok(Json(SessionList {
         items: slice.items.into_iter().map(SessionItem::from).collect(),
         next_cursor: slice.next.map(|cursor| cursor.to_string()),
@@ -319,7 +320,7 @@ pub async fn get_session(
     _: NoQuery,
     PathId(id): PathId<SessionKind>,
 ) -> Result<([(header::HeaderName, String); 1], Json<SessionAnswer>), Problem> {
-    let answer = app.jobs.look_at_session(&owner, id, answer).await?;
+    let answer = app.jobs.sessions.look(&owner, id, answer).await?;
     Ok(([(header::ETAG, etag(answer.position))], Json(answer)))
 }
 
@@ -336,7 +337,7 @@ pub async fn delete_session(
     _: NoQuery,
     PathId(id): PathId<SessionKind>,
 ) -> Result<StatusCode, Problem> {
-    app.jobs.delete_session(&owner, id).await?;
+    app.jobs.sessions.delete(&owner, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -360,13 +361,13 @@ pub async fn save_session_model(
     let make = async |request, key: Keyed| {
         key.pass_over_body(&app, request).await?;
         let key = key.claim();
-        let saved = app.jobs.save_session(&owner, id, query.name, key.as_ref());
+        let saved = app.jobs.sessions.save(&owner, id, query.name, key.as_ref());
         Ok(created_model(saved.await?))
     };
     let replay = async |record| {
         let model = app
             .jobs
-            .store()
+            .store
             .find(&owner, made_id::<ModelKind>(&record)?)
             .await?;
         Ok(model.map(created_model))
@@ -398,6 +399,6 @@ pub async fn predict_session(
     PathId(id): PathId<SessionKind>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let model = app.jobs.session_model(&owner, id).await?;
+    let model = app.jobs.sessions.model(&owner, id).await?;
     crate::http::models::predict::answer(&app, &owner, model, request).await
 }

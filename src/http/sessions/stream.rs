@@ -172,7 +172,7 @@ impl Feed {
 
     /// Waits for the next frame of the body.
     async fn frame(&mut self) -> Result<Option<Result<Bytes, axum::Error>>, Problem> {
-        let stopping = self.app.jobs.stopping().clone();
+        let stopping = self.app.jobs.stopping.clone();
         let idle_seconds = self.app.limits.session_idle_seconds;
         let idle = Duration::from_secs(idle_seconds);
         let frame = tokio::select! {

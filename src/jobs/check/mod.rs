@@ -18,7 +18,7 @@ use crate::records::JobId;
 use crate::storage::blobs::opening::MARK;
 use crate::storage::{Blob, Blobs, CheckedStore, StoreError, StoredTable};
 
-use crate::jobs::queue::checkpoints::Checkpoint;
+use crate::jobs::worker::checkpoints::Checkpoint;
 use report::{CheckNews, CheckSummary, Damage};
 
 /// Bytes of a blob read at once.

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::records::{Model, ModelId, Owner};
 
-use super::LoadedModel;
+use super::loaded::LoadedModel;
 
 /// How long a cached model is used without asking the store.
 const TRUST: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! Imported models: the checks of a model file, and the storing of a checked model.
+//! Imported models: the checks of a model file.
 //!
 //! A model file states a digest of the content, so an altered file is refused.
 
@@ -15,13 +15,9 @@ use crate::records::hypothesis::HypothesisDocument;
 use crate::records::model_file::digest;
 use crate::records::separability::MaximumMarginParams;
 use crate::records::train::ModelDocument;
-use crate::records::{KeyClaim, Model, Owner};
-use crate::storage::StoreError;
 
-use crate::jobs::queue::completion::json_text;
-use crate::jobs::service::{Jobs, JobsError};
-use crate::jobs::tasks::ResolveError;
-use crate::jobs::tasks::{learner, told};
+use crate::jobs::tasks::error::{ResolveError, told};
+use crate::jobs::tasks::train::learner;
 
 /// The task whose answer is a model that no learner of the catalogue made.
 const MAXIMUM_MARGIN: &str = "maximum_margin";
@@ -123,39 +119,4 @@ fn margin_params(
     })?;
     let value = serde_json::to_value(read).expect("a flag and a name");
     Ok(value.as_object().cloned().unwrap_or_default())
-}
-
-impl Jobs {
-    /// Stores a checked model under a new id. The model is on disk when this returns.
-    ///
-    /// # Errors
-    /// [`JobsError::OverQuota`], [`JobsError::KeyTaken`], or errors of the store. After an error no model
-    /// exists, with one exception. After [`StoreError::Unavailable`] a model with an unknown id may exist.
-    pub async fn store_model(
-        &self,
-        owner: Owner,
-        name: Option<String>,
-        learner: String,
-        document: &ModelDocument,
-        key: Option<&KeyClaim>,
-    ) -> Result<Model, JobsError> {
-        let model = Model {
-            id: self.ids.id(),
-            owner,
-            job: None,
-            name,
-            learner,
-            kind: document.hypothesis.kind().to_owned(),
-            n: document.hypothesis.n() as u64,
-            document: json_text(document),
-            created_at: self.ids.now(),
-        };
-        let mut stored = self.store.insert(&model, key).await;
-        if let Err(StoreError::Unavailable(_)) = stored {
-            // Perhaps only the answer is missing. The store leaves a model that is already stored unchanged.
-            stored = self.store.insert(&model, key).await;
-        }
-        stored?;
-        Ok(model)
-    }
 }

@@ -1,7 +1,8 @@
-//! Stored models: how they are loaded for predictions, cached and deleted.
+//! [`Models`]: stored models, how they are loaded for predictions, cached, stored and deleted.
 
-pub(super) mod cache;
+mod cache;
 pub(super) mod import;
+pub(super) mod loaded;
 
 use std::sync::Arc;
 
@@ -9,32 +10,14 @@ use halfspace_core::learners::hypothesis::Hypothesis;
 use tokio::time::Instant;
 
 use crate::records::train::ModelDocument;
-use crate::records::{Lineage, Model, ModelId, Names, Owner};
-use crate::storage::StoreError;
+use crate::records::{KeyClaim, Lineage, Model, ModelId, Names, Owner};
+use crate::storage::{Store, StoreError};
 
-use crate::jobs::service::{Jobs, JobsError};
-
-/// A parsed model, ready for predictions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LoadedModel {
-    /// The hypothesis that predicts.
-    pub hypothesis: Arc<Hypothesis>,
-    /// The names of features and classes, if the model has them.
-    pub names: Names,
-    /// The data that the model and its ancestors learnt from.
-    pub lineage: Arc<Lineage>,
-}
-
-impl From<Hypothesis> for LoadedModel {
-    /// A hypothesis without names, of unknown origin.
-    fn from(hypothesis: Hypothesis) -> Self {
-        Self {
-            hypothesis: Arc::new(hypothesis),
-            names: Names::default(),
-            lineage: Arc::default(),
-        }
-    }
-}
+use super::error::JobsError;
+use super::ids::Ids;
+use super::json_text::json_text;
+use cache::ModelCache;
+use loaded::LoadedModel;
 
 /// The lineage of a stored model. A file vouches for nothing.
 fn lineage(record: &Model, document: &ModelDocument) -> Lineage {
@@ -43,22 +26,34 @@ fn lineage(record: &Model, document: &ModelDocument) -> Lineage {
     lineage
 }
 
-impl Jobs {
-    /// Loads the owner's model, perhaps from the cache. `model_cache.rs` states how soon a deletion by another
+/// The stored models of a process.
+pub struct Models {
+    store: Arc<Store>,
+    ids: Arc<Ids>,
+    cache: ModelCache,
+}
+
+impl Models {
+    pub(super) fn new(store: Arc<Store>, ids: Arc<Ids>) -> Self {
+        let cache = ModelCache::default();
+        Self { store, ids, cache }
+    }
+
+    /// Loads the owner's model, perhaps from the cache. `cache.rs` states how soon a deletion by another
     /// process takes effect.
     ///
     /// # Errors
     /// [`JobsError::ModelMissing`], or errors of the store.
-    pub async fn load_model(&self, owner: &Owner, id: ModelId) -> Result<LoadedModel, JobsError> {
+    pub async fn load(&self, owner: &Owner, id: ModelId) -> Result<LoadedModel, JobsError> {
         let asked = Instant::now();
-        if let Some(model) = self.models.trusted(owner, id, asked) {
+        if let Some(model) = self.cache.trusted(owner, id, asked) {
             return Ok(model);
         }
-        let before = self.models.before_asking();
+        let before = self.cache.before_asking();
         let Some(record) = self.store.find(owner, id).await? else {
             return Err(JobsError::ModelMissing);
         };
-        if let Some(model) = self.models.still_there(owner, id, asked) {
+        if let Some(model) = self.cache.still_there(owner, id, asked) {
             return Ok(model);
         }
         let document = serde_json::from_str::<ModelDocument>(&record.document);
@@ -76,7 +71,7 @@ impl Jobs {
             },
             lineage,
         };
-        self.models.keep(&record, &model, asked, before);
+        self.cache.keep(&record, &model, asked, before);
         Ok(model)
     }
 
@@ -84,12 +79,45 @@ impl Jobs {
     ///
     /// # Errors
     /// [`JobsError::ModelMissing`], or errors of the store.
-    pub async fn delete_model(&self, owner: &Owner, id: ModelId) -> Result<(), JobsError> {
+    pub async fn delete(&self, owner: &Owner, id: ModelId) -> Result<(), JobsError> {
         let is_deleted = self.store.delete(owner, id).await?;
         if !is_deleted {
             return Err(JobsError::ModelMissing);
         }
-        self.models.forget(id);
+        self.cache.forget(id);
         Ok(())
+    }
+
+    /// Stores a checked model under a new id. The model is on disk when this returns.
+    ///
+    /// # Errors
+    /// [`JobsError::OverQuota`], [`JobsError::KeyTaken`], or errors of the store. After an error no model
+    /// exists, with one exception. After [`StoreError::Unavailable`] a model with an unknown id may exist.
+    pub async fn store(
+        &self,
+        owner: Owner,
+        name: Option<String>,
+        learner: String,
+        document: &ModelDocument,
+        key: Option<&KeyClaim>,
+    ) -> Result<Model, JobsError> {
+        let model = Model {
+            id: self.ids.id(),
+            owner,
+            job: None,
+            name,
+            learner,
+            kind: document.hypothesis.kind().to_owned(),
+            n: document.hypothesis.n() as u64,
+            document: json_text(document),
+            created_at: self.ids.now(),
+        };
+        let mut stored = self.store.insert(&model, key).await;
+        if let Err(StoreError::Unavailable(_)) = stored {
+            // Perhaps only the answer is missing. The store leaves a model that is already stored unchanged.
+            stored = self.store.insert(&model, key).await;
+        }
+        stored?;
+        Ok(model)
     }
 }

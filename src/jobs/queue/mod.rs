@@ -1,26 +1,247 @@
-//! The queue: from a submitted job to its stored end.
+//! [`Queue`]: the jobs of a store, from the record of a new job to the answer about its end.
 //!
-//! - [`submit`] stores a job, or computes the job at once for a waiting client. [`subjobs`] stores a job with subjobs.
-//! - [`scheduler`] claims jobs for free permits, and [`worker`] computes a claimed job under a lease, which
-//!   [`lease_renewer`] renews.
-//! - [`compute`] is one computation in a thread of low priority, and [`completion`] the form of its end in the store.
-//! - [`checkpoints`] stores states of running jobs. [`yielding`] and [`parking`] hand a permit to another job and
-//!   back. [`shares`] counts the seconds of owners.
-//! - [`free_permits`] lends free permits to threads that help a computation.
-//! - [`hub`] wakes those who wait for a job in this process.
+//! - [`new_job`] is a checked job that is not stored yet. [`subjobs`] stores a job with subjobs.
+//! - [`upkeep`] frees the jobs of dead workers, charges owners and measures the queue.
 //! - [`place`] explains to clients why a job waits.
 
-pub(super) mod checkpoints;
-pub(super) mod completion;
-pub(super) mod compute;
-pub(super) mod free_permits;
-pub(super) mod hub;
-pub(super) mod lease_renewer;
-pub(super) mod parking;
-pub(super) mod place;
-pub(super) mod scheduler;
-pub(super) mod shares;
+pub(super) mod new_job;
+mod place;
 pub(super) mod subjobs;
-pub(super) mod submit;
-pub(super) mod worker;
-pub(super) mod yielding;
+pub(super) mod upkeep;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use halfspace_core::learners::engine::run::Interrupt;
+use tokio::sync::broadcast;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::records::{Job, JobId, Owner};
+use crate::storage::{CancelOutcome, DeleteOutcome, Store, StoreError, Usage};
+
+use super::datasets::Datasets;
+use super::datasets::stored::forget_data;
+use super::error::JobsError;
+use super::hub::{self, Hub};
+use super::ids::Ids;
+use new_job::NewJob;
+
+/// Interval at which a waiter polls the store, because other processes change the store too.
+const POLL: Duration = Duration::from_millis(500);
+
+/// A failed insert is repeated only if the store failed within this time. A slow failure is not repeated, because
+/// the client must get an answer within two seconds.
+const ASKED_AGAIN_WITHIN: Duration = Duration::from_millis(500);
+
+/// The queue of jobs, as one process sees it.
+pub struct Queue {
+    pub(super) store: Arc<Store>,
+    pub(super) ids: Arc<Ids>,
+    pub(super) hub: Arc<Hub>,
+    datasets: Arc<Datasets>,
+    pub(super) stopping: CancellationToken,
+    /// Computed seconds of waited jobs, by owner, that the shares have not paid yet.
+    unpaid: Mutex<HashMap<Owner, f64>>,
+}
+
+impl Queue {
+    pub(super) fn new(
+        store: Arc<Store>,
+        ids: Arc<Ids>,
+        hub: Arc<Hub>,
+        datasets: Arc<Datasets>,
+        stopping: CancellationToken,
+    ) -> Self {
+        Self {
+            store,
+            ids,
+            hub,
+            datasets,
+            stopping,
+            unpaid: Mutex::default(),
+        }
+    }
+
+    /// The owner's job.
+    ///
+    /// # Errors
+    /// [`JobsError::NotFound`], or errors of the store.
+    pub async fn job(&self, owner: &Owner, id: JobId) -> Result<Job, JobsError> {
+        let job = self.store.find(owner, id).await?;
+        job.ok_or(JobsError::NotFound)
+    }
+
+    /// Waits until the owner's job has ended, at most for `timeout`. Returns the job as it is then.
+    ///
+    /// # Errors
+    /// [`JobsError::NotFound`], or errors of the store.
+    pub async fn wait(
+        &self,
+        owner: &Owner,
+        id: JobId,
+        timeout: Duration,
+    ) -> Result<Job, JobsError> {
+        // Subscribing before the first look ensures that no change between look and wait is missed.
+        let mut changes = self.hub.subscribe();
+        let deadline = Instant::now() + timeout;
+        loop {
+            let job = self.job(owner, id).await?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            if job.status.is_ended() || left.is_zero() || self.stopping.is_cancelled() {
+                return Ok(job);
+            }
+            // A waiting request holds no memory of the job, whose table and result may be megabytes.
+            drop(job);
+            tokio::select! {
+                () = hub::changed(&mut changes, id) => {}
+                () = tokio::time::sleep(left.min(POLL)) => {}
+                () = self.stopping.cancelled() => {}
+            }
+        }
+    }
+
+    /// Waits until the job may have changed, or for one polling interval.
+    pub async fn changed(&self, changes: &mut broadcast::Receiver<JobId>, id: JobId) {
+        tokio::select! {
+            () = hub::changed(changes, id) => {}
+            () = tokio::time::sleep(POLL) => {}
+            () = self.stopping.cancelled() => {}
+        }
+    }
+
+    /// Subscribes to changes of jobs from now on, for [`Self::changed`].
+    pub fn subscribe(&self) -> broadcast::Receiver<JobId> {
+        self.hub.subscribe()
+    }
+
+    /// Requests the cancellation of the owner's job. Returns the job, and whether this was the first request.
+    ///
+    /// # Errors
+    /// [`JobsError::NotFound`], [`JobsError::Ended`], [`JobsError::SubjobOf`], or errors of the store.
+    pub async fn cancel(&self, owner: &Owner, id: JobId) -> Result<(Job, bool), JobsError> {
+        let outcome = self.store.cancel_job(owner, id, self.ids.now()).await?;
+        // The run is stopped at once, not at the next heartbeat. Other outcomes stop nothing, because the id
+        // may belong to another owner.
+        if let CancelOutcome::Requested(_) | CancelOutcome::AlreadyRequested(_) = &outcome {
+            self.hub.stop(id, Interrupt::Cancelled);
+        }
+        self.hub.changed(id);
+        match outcome {
+            CancelOutcome::Cancelled(job) => {
+                self.has_ended(&job);
+                forget_data(&self.datasets.blobs, job.data_key.as_deref()).await;
+                Ok((job, true))
+            }
+            CancelOutcome::Requested(job) => Ok((job, true)),
+            CancelOutcome::AlreadyRequested(job) => Ok((job, false)),
+            CancelOutcome::SubjobOf { parent } => Err(JobsError::SubjobOf { parent }),
+            CancelOutcome::Ended(job) => Err(JobsError::Ended(Box::new(job))),
+            CancelOutcome::NotFound => Err(JobsError::NotFound),
+        }
+    }
+
+    /// Deletes the owner's ended job.
+    ///
+    /// # Errors
+    /// [`JobsError::NotFound`], [`JobsError::NotEnded`], [`JobsError::SubjobOf`], or errors of the store.
+    pub async fn delete(&self, owner: &Owner, id: JobId) -> Result<(), JobsError> {
+        match self.store.delete_job(owner, id).await? {
+            DeleteOutcome::Deleted { data_key } => {
+                forget_data(&self.datasets.blobs, data_key.as_deref()).await;
+                Ok(())
+            }
+            DeleteOutcome::SubjobOf { parent } => Err(JobsError::SubjobOf { parent }),
+            DeleteOutcome::NotEnded => Err(JobsError::NotEnded),
+            DeleteOutcome::NotFound => Err(JobsError::NotFound),
+        }
+    }
+
+    /// Checks early whether the quota of the owner leaves room for so many queued jobs, so that no data are
+    /// written only to be refused. The store checks again when the rows are written.
+    async fn check_quota(&self, owner: &Owner, jobs_queued: u64) -> Result<(), JobsError> {
+        let asked = Usage {
+            jobs_queued,
+            ..Usage::default()
+        };
+        let standing = self.store.usage(owner).await?;
+        standing.admits(&asked).map_err(JobsError::OverQuota)
+    }
+
+    /// Stores a queued job after its data.
+    pub(super) async fn enqueue(&self, mut new: NewJob) -> Result<Job, JobsError> {
+        self.check_quota(&new.job.owner, 1).await?;
+        self.keep_data(&mut new).await?;
+        // The store leaves a job that is already stored unchanged.
+        let insert = || self.store.insert_job(&new.job, new.key.as_ref());
+        self.insert(&new.job, insert).await?;
+        self.hub.work.notify_one();
+        Ok(new.job)
+    }
+
+    /// Stores the sample that a request brought, and names the blob in the record of the job.
+    pub(super) async fn keep_data(&self, new: &mut NewJob) -> Result<(), JobsError> {
+        let job = &mut new.job;
+        if job.dataset.is_none()
+            && let Some(data) = new.work.data()
+        {
+            let kept = self.datasets.keep(&job.owner, job.id, Arc::clone(data));
+            let (key, bytes) = kept.await?;
+            (job.data_key, job.data_bytes) = (Some(key), bytes);
+        }
+        Ok(())
+    }
+
+    /// Inserts a job, and once more if only the answer may be missing. Deletes the data of a job that is certainly
+    /// not stored.
+    ///
+    /// This is certain if another job has the key, or if the first and only insert was refused for lack of
+    /// space or quota. After any other error the job may exist and need the data, and the sweep removes the
+    /// data of a missing job.
+    pub(super) async fn insert<T, F: Future<Output = Result<T, StoreError>>>(
+        &self,
+        record: &Job,
+        insert: impl Fn() -> F,
+    ) -> Result<T, StoreError> {
+        let asked_at = Instant::now();
+        let mut stored = insert().await;
+        let is_repeated = matches!(stored, Err(StoreError::Unavailable(_)))
+            && asked_at.elapsed() < ASKED_AGAIN_WITHIN;
+        if is_repeated {
+            stored = insert().await;
+        }
+        let is_missing = match &stored {
+            Err(StoreError::KeyTaken(_)) => true,
+            Err(StoreError::Full(_) | StoreError::OverQuota(_)) => !is_repeated,
+            _ => false,
+        };
+        if is_missing {
+            forget_data(&self.datasets.blobs, record.data_key.as_deref()).await;
+        }
+        stored
+    }
+
+    /// Counts a job that this process saw end, and triggers the delivery of the callback.
+    pub(super) fn has_ended(&self, job: &Job) {
+        let learner = job.learner.clone().unwrap_or_default();
+        let labels = [
+            ("status", job.status.as_str().to_owned()),
+            ("learner", learner),
+        ];
+        metrics::counter!("halfspace_jobs_ended_total", &labels).increment(1);
+        tracing::Span::current().record("halfspace.job.status", job.status.as_str());
+        if job.callback.is_some() {
+            self.hub.callbacks.notify_one();
+        }
+    }
+
+    /// Records the computed seconds of a waited job that never had a lease.
+    pub(super) fn owe(&self, owner: &Owner, seconds: f64) {
+        *self.unpaid().entry(owner.clone()).or_default() += seconds;
+    }
+
+    fn unpaid(&self) -> MutexGuard<'_, HashMap<Owner, f64>> {
+        self.unpaid.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -7,17 +7,18 @@ use crate::records::process::Process;
 use crate::records::queue::{QueuePlace, WaitingJob, WaitsFor};
 use crate::storage::StoreError;
 
-use crate::jobs::service::Jobs;
+use super::Queue;
+use crate::jobs::processes::Processes;
 
 /// Jobs ahead of a queued job are counted up to this number.
 const AHEAD_MAX: u32 = 1_000;
 
-impl Jobs {
+impl Queue {
     /// The place of a queued job. A job that a worker has taken meanwhile is about to start.
     ///
     /// # Errors
     /// Errors of the store.
-    pub async fn queue_place(&self, job: &Job) -> Result<QueuePlace, StoreError> {
+    pub async fn place(&self, job: &Job, processes: &Processes) -> Result<QueuePlace, StoreError> {
         let Some(waiting) = self.store.waiting(job.id).await? else {
             return Ok(QueuePlace {
                 ahead: 0,
@@ -27,16 +28,21 @@ impl Jobs {
         };
         Ok(QueuePlace {
             ahead: self.store.jobs_ahead(job, AHEAD_MAX).await?,
-            waits_for: self.reason(job, &waiting).await?,
+            waits_for: self.reason(job, &waiting, processes).await?,
             not_before: waiting.not_before,
         })
     }
 
-    async fn reason(&self, job: &Job, waiting: &WaitingJob) -> Result<WaitsFor, StoreError> {
+    async fn reason(
+        &self,
+        job: &Job,
+        waiting: &WaitingJob,
+        processes: &Processes,
+    ) -> Result<WaitsFor, StoreError> {
         if self.store.is_too_full_for_claims().await? {
             return Ok(WaitsFor::StorageFull);
         }
-        let processes = self.processes().await?;
+        let processes = processes.list().await?;
         let free = waiting.memory_bytes_free(&processes);
         let first = self.store.first_claimable(&job.owner, free).await?;
         let reason = waiting.reason(&processes, first);
@@ -49,7 +55,7 @@ impl Jobs {
         Ok(reason)
     }
 
-    /// Whether every idle process keeps its memory for a larger job. See [`Jobs::claimable_bytes`].
+    /// Whether every idle process keeps its memory for a larger job. See `claimable_bytes` of the scheduler.
     async fn is_held_up(
         &self,
         waiting: &WaitingJob,

@@ -5,35 +5,33 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
-use tokio::time::Instant;
 
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, JobTree, Progress, Status, SubjobOutcome};
-use crate::storage::{Blobs, JobEnd, StoreError, Usage};
+use crate::storage::{Blobs, JobEnd, StoreError};
 
-use super::submit::{JobDraft, is_asked_again};
+use super::Queue;
+use super::new_job::NewJob;
+use crate::jobs::datasets::stored::forget_data;
+use crate::jobs::error::JobsError;
 use crate::jobs::ids::Ids;
-use crate::jobs::service::{Jobs, JobsError};
 
 /// Subjobs per page when subjobs are read from the store.
 const PAGE: u32 = 100;
 
-impl Jobs {
+impl Queue {
     /// Stores a parent with its subjobs, all queued. The parent holds no permit even for a waiting client,
     /// because its subjobs may need every permit.
     pub(crate) async fn enqueue_subjobs(
         &self,
-        new: JobDraft,
+        mut new: NewJob,
         count: u32,
     ) -> Result<Job, JobsError> {
-        let all = Usage {
-            jobs_queued: 1 + u64::from(count),
-            ..Usage::default()
-        };
-        self.check_quota(&new.owner, &all).await?;
-        let mut record = self.record(&new);
-        self.keep_data(&mut record, &new.work).await?;
+        self.check_quota(&new.job.owner, 1 + u64::from(count))
+            .await?;
+        self.keep_data(&mut new).await?;
         let parent = Job {
             lineage: JobTree::Parent {
                 subjobs: count,
@@ -43,25 +41,18 @@ impl Jobs {
                 fraction: Some(0.0),
                 ..Progress::default()
             },
-            ..record
+            ..new.job
         };
-        let (ids, spec, whole) = (Arc::clone(&self.ids), new.spec.clone(), parent.clone());
-        let subjobs = tokio::task::spawn_blocking(move || subjobs_of(&ids, &spec, &whole, count));
+        let (ids, whole) = (Arc::clone(&self.ids), parent.clone());
+        let subjobs = tokio::task::spawn_blocking(move || subjobs_of(&ids, &whole, count));
         let subjobs = subjobs.await.map_err(|_| JobsError::Stopping)?;
+        let subjobs = subjobs.map_err(StoreError::other)?;
         let insert = || {
             self.store
                 .insert_subjobs(&parent, &subjobs, new.key.as_ref())
         };
-        let asked_at = Instant::now();
-        let mut stored = insert().await;
-        let is_repeated = is_asked_again(&stored, asked_at);
-        if is_repeated {
-            // The store leaves a job that is already stored unchanged.
-            stored = insert().await;
-        }
-        self.forget_unless_stored(&stored, is_repeated, &parent)
-            .await;
-        stored?;
+        // The store leaves a job that is already stored unchanged.
+        self.insert(&parent, insert).await?;
         self.hub.work.notify_one();
         Ok(parent)
     }
@@ -95,19 +86,6 @@ impl Jobs {
         }
     }
 
-    /// The key of the blob with the data that a client sent. A subjob without a dataset reads the blob of the
-    /// parent.
-    pub(crate) fn data_key_of(job: &Job) -> Option<String> {
-        match job.lineage {
-            JobTree::Subjob { parent, .. }
-                if job.data_sha256.is_some() && job.dataset.is_none() =>
-            {
-                Some(Blobs::data_key(parent, 0))
-            }
-            _ => job.data_key.clone(),
-        }
-    }
-
     /// Wakes the scheduler and the waiters of the parent after a subjob has ended here. The last subjob makes the
     /// parent claimable.
     pub(crate) async fn after_subjob(&self, subjob: &Job) {
@@ -124,7 +102,7 @@ impl Jobs {
         match self.store.find(&subjob.owner, parent).await {
             Ok(Some(parent)) if parent.status == Status::Failed => {
                 self.has_ended(&parent);
-                self.forget_data(parent.data_key.as_deref()).await;
+                forget_data(&self.datasets.blobs, parent.data_key.as_deref()).await;
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(job = %parent, %error, "the failure is reported later"),
@@ -132,8 +110,20 @@ impl Jobs {
     }
 }
 
+/// The key of the blob with the data that a client sent. A subjob without a dataset reads the blob of the
+/// parent.
+pub(crate) fn data_key_of(job: &Job) -> Option<String> {
+    match job.lineage {
+        JobTree::Subjob { parent, .. } if job.data_sha256.is_some() && job.dataset.is_none() => {
+            Some(Blobs::data_key(parent, 0))
+        }
+        _ => job.data_key.clone(),
+    }
+}
+
 /// The subjobs of a job, in the order of their ids.
-fn subjobs_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> {
+fn subjobs_of(ids: &Ids, parent: &Job, count: u32) -> Result<Vec<Job>, serde_json::Error> {
+    let whole = JobSpec::deserialize(&*parent.spec)?;
     let mut numbered: Vec<JobId> = (0..count).map(|_| ids.id()).collect();
     numbered.sort_unstable();
     // A subjob inherits the fields of its parent except the request. The request of the parent can be as long as
@@ -162,7 +152,7 @@ fn subjobs_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> 
             ..shared.clone()
         })
     };
-    numbered.into_iter().zip(0..).filter_map(subjob).collect()
+    Ok(numbered.into_iter().zip(0..).filter_map(subjob).collect())
 }
 
 /// Drops the hypothesis of a subjob. A hypothesis can be long and is not gathered.

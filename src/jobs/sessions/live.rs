@@ -7,7 +7,7 @@ use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{LearnError, Session, SessionPlan};
 use halfspace_core::learners::predict::to_dense;
-use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
+use halfspace_core::learners::sample::data::{Data, DenseFeatures, Features, RealMatrix};
 use halfspace_core::memory::Grant;
 use halfspace_formats::RowsKind;
 
@@ -17,9 +17,9 @@ use crate::records::session::{
 };
 use crate::records::train::TrainSpec;
 
-use crate::jobs::queue::completion::json_text;
-use crate::jobs::tasks;
-use crate::jobs::tasks::ResolveError;
+use crate::jobs::json_text::json_text;
+use crate::jobs::tasks::error::ResolveError;
+use crate::jobs::tasks::train::task_of;
 
 /// A snapshot is due when the log since the last snapshot reaches this number of examples or [`LOG_BYTES_MAX`].
 /// The log must also have a quarter of the snapshot's bytes or [`LOG_EXAMPLES_IN_ANY_CASE`] examples.
@@ -83,7 +83,7 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         warm_start: None,
     };
     Ok(SessionPlan {
-        task: tasks::task_of(&train, Seed(spec.seed))?,
+        task: task_of(&train, Seed(spec.seed))?,
         n: usize::try_from(spec.n).unwrap_or(usize::MAX),
         real: spec.values == RowsKind::Real,
         assume: spec.assume,
@@ -170,12 +170,12 @@ fn learnt_again(
 
 /// The examples in the value type of the session. Boolean examples are converted for a session of real values.
 pub(crate) fn as_values(data: &Data, zero: f64, values: RowsKind) -> Cow<'_, Data> {
-    let Features::Boolean(matrix) = data.features() else {
-        return Cow::Borrowed(data);
-    };
-    if values == RowsKind::Boolean {
+    if data.features().is_real() || values == RowsKind::Boolean {
         return Cow::Borrowed(data);
     }
+    let DenseFeatures::Boolean(matrix) = data.features().packed() else {
+        return Cow::Borrowed(data);
+    };
     let (mut all, mut row_values) = (Vec::new(), Vec::new());
     for row in 0..matrix.rows() {
         let (block, place) = (matrix.block(row / BLOCK_ROWS), row % BLOCK_ROWS);

@@ -15,9 +15,10 @@ use crate::records::session::{LogEntry, SessionAppend, SessionTally};
 use crate::records::{Names, Owner, SessionId};
 use crate::storage::AppendOutcome;
 
+use super::Sessions;
+use super::error::SessionError;
 use super::live::{Live, as_values};
-use super::{SessionError, Slot};
-use crate::jobs::service::Jobs;
+use super::slots::Slot;
 
 /// How long a request waits for the write lock.
 const SESSION_LOCK_TIMEOUT: Duration = Duration::from_secs(35);
@@ -57,7 +58,7 @@ pub enum WhenNotAll {
 
 /// The write lock on a session, held by one request.
 pub struct SessionWriter {
-    jobs: Arc<Jobs>,
+    sessions: Arc<Sessions>,
     owner: Owner,
     id: SessionId,
     slot: Arc<Slot>,
@@ -66,22 +67,22 @@ pub struct SessionWriter {
     _lock: OwnedMutexGuard<()>,
 }
 
-impl Jobs {
+impl Sessions {
     /// Waits for the write lock on the owner's session, until all earlier requests have written.
     ///
     /// # Errors
     /// [`SessionError::NotFound`], [`SessionError::Busy`] after a timeout, or errors of the store.
-    pub async fn write_session(
+    pub async fn write(
         self: &Arc<Self>,
         owner: &Owner,
         id: SessionId,
     ) -> Result<SessionWriter, SessionError> {
-        self.session(owner, id).await?;
-        let slot = self.sessions.slot(id);
+        self.find(owner, id).await?;
+        let slot = self.slots.slot(id);
         let lock = Arc::clone(&slot.lock).lock_owned();
         let lock = tokio::time::timeout(SESSION_LOCK_TIMEOUT, lock).await;
         Ok(SessionWriter {
-            jobs: Arc::clone(self),
+            sessions: Arc::clone(self),
             owner: owner.clone(),
             id,
             slot,
@@ -98,7 +99,10 @@ impl SessionWriter {
     /// # Errors
     /// [`SessionError::Elsewhere`], [`SessionError::Ended`], or errors of the store.
     pub async fn check(&self, position: Option<u64>) -> Result<u64, SessionError> {
-        let place = self.jobs.fresh(&self.slot, &self.owner, self.id).await?;
+        let place = self
+            .sessions
+            .fresh(&self.slot, &self.owner, self.id)
+            .await?;
         let live = place.as_ref().ok_or(SessionError::Broken)?;
         can_learn(live, position)?;
         Ok(live.position())
@@ -120,7 +124,10 @@ impl SessionWriter {
         position: Option<u64>,
         when_not_all: WhenNotAll,
     ) -> Result<Learnt, SessionError> {
-        let mut place = self.jobs.fresh(&self.slot, &self.owner, self.id).await?;
+        let mut place = self
+            .sessions
+            .fresh(&self.slot, &self.owner, self.id)
+            .await?;
         let parsed = Arc::new(parsed);
         for _ in 0..TRIES_MAX {
             let live = place.as_ref().ok_or(SessionError::Broken)?;
@@ -133,7 +140,10 @@ impl SessionWriter {
                 // The position comes from the stored session, whose digest is compared.
                 Err(_) => {
                     drop(place);
-                    place = self.jobs.fresh(&self.slot, &self.owner, self.id).await?;
+                    place = self
+                        .sessions
+                        .fresh(&self.slot, &self.owner, self.id)
+                        .await?;
                 }
             }
         }
@@ -154,11 +164,15 @@ impl SessionWriter {
         let (position, parsed) = (live.position(), Arc::clone(parsed));
         let memory = live.memory.clone();
         let is_digested = !self.has_learnt;
-        let computed = self.jobs.compute(&memory, move |memory, run| {
-            let learnt = memory
-                .resettled(|| learn_in_memory(&mut live, &parsed, when_not_all, is_digested, run));
-            (live, learnt)
-        });
+        let computed = self
+            .sessions
+            .computing
+            .compute(&memory, move |memory, run| {
+                let learnt = memory.resettled(|| {
+                    learn_in_memory(&mut live, &parsed, when_not_all, is_digested, run)
+                });
+                (live, learnt)
+            });
         let (mut live, learnt) = computed.await?;
         let (learnt, entry) = match learnt {
             Ok(learnt) => learnt,
@@ -167,13 +181,13 @@ impl SessionWriter {
                 return Err(error.into());
             }
             Err(NotLearnt::EndsWithin { last }) => return Err(SessionError::EndsWithin { last }),
-            Err(NotLearnt::Interrupted) => return Err(self.jobs.interrupted()),
+            Err(NotLearnt::Interrupted) => return Err(self.sessions.computing.interrupted()),
         };
         let tally = SessionTally {
             position: learnt.stands(),
             mistakes: live.session.counts().mistakes,
             terminated: live.session.end().is_some(),
-            written_at: Some(self.jobs.ids.now()),
+            written_at: Some(self.sessions.ids.now()),
             classes: live.record.spec.names.classes.clone(),
         };
         let append = SessionAppend {
@@ -182,7 +196,7 @@ impl SessionWriter {
             tally: tally.clone(),
             entry,
         };
-        let (owner, journal) = (self.owner.clone(), &self.jobs.sessions.journal);
+        let (owner, journal) = (self.owner.clone(), &self.sessions.journal);
         match journal.append(owner, append).await? {
             AppendOutcome::Done => {
                 live.record.position = live.position();

@@ -12,17 +12,19 @@ use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::sample::examples::{LabelKind, for_each_rows};
 
-use crate::records::SubjobOutcome;
 use crate::records::compare::{BestTraining, CompareResult, CompareSpec, SplitSpec};
 use crate::records::task::{DataSpec, TaskSpec};
 use crate::records::train::TrainSpec;
+use crate::records::{Status, SubjobOutcome};
+use crate::storage::JobEnd;
 
 use super::data::{JobSample, TaskData};
 use super::error::ResolveError;
 use super::error::unfit_reason;
 use super::grid;
+use super::memory_bound;
+use super::task::{About, Allowance, Inputs, Task};
 use super::train::Train;
-use super::{About, Allowance, Completion, Given, Task, TaskEnd, memory_bound};
 
 /// A comparison of learners on common data.
 #[derive(Debug)]
@@ -48,13 +50,17 @@ impl Task for Compare {
 
     const HAS_STATE: bool = true;
 
-    fn new(spec: &CompareSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
+    fn new(
+        spec: &CompareSpec,
+        described: &DataSpec,
+        mut inputs: Inputs,
+    ) -> Result<Self, ResolveError> {
         Ok(Self {
             spec: spec.clone(),
-            seed: given.seed,
-            described: given.spec.clone(),
-            data: given.data()?,
-            outcomes: given.inputs.subjobs,
+            seed: inputs.seed,
+            described: described.clone(),
+            data: inputs.data(described)?,
+            outcomes: inputs.subjobs,
         })
     }
 
@@ -110,23 +116,20 @@ impl Task for Compare {
         })
     }
 
-    fn complete(&self, compared: Compared, about: &About<'_>) -> Completion {
+    fn complete(&self, compared: Compared, about: &About<'_>) -> JobEnd {
         let Compared { mut result, best } = compared;
         let Some((train, outcome)) = best else {
-            return Completion::of(&result, true);
+            return about.end(&result, true);
         };
         let trained = train.complete(outcome, about);
-        let (training, is_cancelled) = match &trained.end {
-            TaskEnd::Succeeded(training) => (Some(training.clone()), false),
-            TaskEnd::Cancelled(training) => (training.clone(), true),
-            TaskEnd::Failed(_) => (None, false),
-        };
+        let is_cancelled = trained.status == Status::Cancelled;
         result.model = trained.model.as_ref().map(|model| model.id);
+        let training = trained.result.clone();
         let training = training.and_then(|training| serde_json::from_value(training).ok());
         result.training = training.map(|training| BestTraining::Train(Box::new(training)));
-        Completion {
+        JobEnd {
             model: trained.model,
-            ..Completion::of(&result, is_cancelled)
+            ..about.end(&result, is_cancelled)
         }
     }
 

@@ -14,11 +14,15 @@ use halfspace_core::learners::sample::examples::{Examples, LabelKind};
 
 use crate::records::ModelId;
 use crate::records::evaluation::{EvaluateResult, EvaluateSpec};
+use crate::records::task::DataSpec;
 use crate::records::train::Share;
+use crate::storage::JobEnd;
 
 use super::data::TaskData;
 use super::error::ResolveError;
-use super::{About, Allowance, Completion, Given, LoadedModel, Task, memory_bound};
+use super::memory_bound;
+use super::task::{About, Allowance, Inputs, Task};
+use crate::jobs::models::loaded::LoadedModel;
 
 /// The known facts about the origin of the examples of an evaluation.
 #[derive(Clone, Debug, Default)]
@@ -91,23 +95,27 @@ impl Task for Evaluate {
     type Spec = EvaluateSpec;
     type Output = (Evaluation, Option<Evidence>);
 
-    fn new(spec: &EvaluateSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
-        let data = given.data()?;
-        let described = given.spec;
+    fn new(
+        spec: &EvaluateSpec,
+        described: &DataSpec,
+        mut inputs: Inputs,
+    ) -> Result<Self, ResolveError> {
+        let data = inputs.data(described)?;
+        let described = described;
         let origin = TestData {
             assume: described.assume,
             is_declared_fresh: spec.fresh,
-            seed: described.data_seed(given.seed.0),
+            seed: described.data_seed(inputs.seed.0),
             is_seed_drawn: described.is_seed_drawn && described.generated.is_some(),
             ..TestData::default()
         };
         Ok(Self {
             id: spec.model,
-            model: given.inputs.model.ok_or(ResolveError::NoModel)?,
+            model: inputs.model.ok_or(ResolveError::NoModel)?,
             origin,
             confidence: spec.confidence.map_or(certificates::CONFIDENCE, Share::get),
-            zero_bit_value: given.spec.zero_bit_value.into(),
-            seed: given.seed,
+            zero_bit_value: described.zero_bit_value.into(),
+            seed: inputs.seed,
             data,
         })
     }
@@ -147,7 +155,7 @@ impl Task for Evaluate {
         &self,
         (evaluation, evidence): (Evaluation, Option<Evidence>),
         about: &About<'_>,
-    ) -> Completion {
+    ) -> JobEnd {
         let origin = TestData {
             sha256: about.job.data_sha256.clone(),
             evidence,
@@ -156,10 +164,8 @@ impl Task for Evaluate {
         let origin = origin.fresh_for(&self.model);
         let result = EvaluateResult::new(self.id, &evaluation, origin, self.confidence);
         let is_cancelled = evaluation.interrupted == Some(Interrupt::Cancelled);
-        Completion {
-            counts: Some(evaluate::counts(&evaluation.confusion)),
-            ..Completion::of(&result, is_cancelled)
-        }
+        let counts = evaluate::counts(&evaluation.confusion);
+        about.counted_end(&result, is_cancelled, &counts, self.examples_planned())
     }
 
     fn memory_bytes(&self, resident_bytes_max: u64) -> u64 {

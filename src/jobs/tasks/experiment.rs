@@ -8,9 +8,12 @@ use serde::Deserialize;
 use crate::records::SubjobOutcome;
 use crate::records::experiment::{ExperimentResult, ExperimentSpec};
 use crate::records::experiment_part::ExperimentPartResult;
+use crate::records::task::DataSpec;
+use crate::storage::JobEnd;
 
 use super::error::ResolveError;
-use super::{About, Allowance, Completion, Given, Task, memory_bound};
+use super::memory_bound;
+use super::task::{About, Allowance, Inputs, Task};
 
 /// A whole experiment.
 #[derive(Debug)]
@@ -24,10 +27,10 @@ impl Task for WholeExperiment {
     type Spec = ExperimentSpec;
     type Output = ExperimentOutcome;
 
-    fn new(spec: &ExperimentSpec, given: Given<'_>) -> Result<Self, ResolveError> {
+    fn new(spec: &ExperimentSpec, _: &DataSpec, inputs: Inputs) -> Result<Self, ResolveError> {
         Ok(Self {
             experiment: spec.check()?,
-            tallies: tallies_of(&given.inputs.subjobs)?,
+            tallies: tallies_of(&inputs.subjobs)?,
         })
     }
 
@@ -40,9 +43,9 @@ impl Task for WholeExperiment {
         Ok(self.experiment.gather(&self.tallies))
     }
 
-    fn complete(&self, outcome: ExperimentOutcome, _: &About<'_>) -> Completion {
+    fn complete(&self, outcome: ExperimentOutcome, about: &About<'_>) -> JobEnd {
         // One failed subjob fails the whole experiment, so a missing subjob was cancelled.
-        Completion::of(&ExperimentResult::from(&outcome), outcome.is_partial())
+        about.end(&ExperimentResult::from(&outcome), outcome.is_partial())
     }
 
     fn memory_bytes(&self, _: u64) -> u64 {

@@ -6,9 +6,13 @@ use halfspace_core::learners::engine::run::{Interrupt, Run};
 
 use crate::records::JobError;
 use crate::records::experiment_part::{ExperimentPartResult, ExperimentPartSpec};
+use crate::records::task::DataSpec;
+use crate::storage::JobEnd;
 
 use super::error::ResolveError;
-use super::{About, Allowance, Completion, Given, Task, TaskEnd, memory_bound};
+use super::memory_bound;
+use super::task::{About, Allowance, Inputs, Task};
+use crate::jobs::completion::failure;
 
 /// A part of an experiment that was accepted before.
 #[derive(Debug)]
@@ -23,7 +27,7 @@ impl Task for ExperimentPart {
     /// A part that does not end has no result.
     type Output = Result<PartTally, Unfinished>;
 
-    fn new(spec: &ExperimentPartSpec, given: Given<'_>) -> Result<Self, ResolveError> {
+    fn new(spec: &ExperimentPartSpec, _: &DataSpec, inputs: Inputs) -> Result<Self, ResolveError> {
         let experiment = spec.experiment.check()?;
         let parts = experiment.parts();
         if parts != spec.parts || spec.part >= parts {
@@ -35,7 +39,7 @@ impl Task for ExperimentPart {
         Ok(Self {
             experiment,
             part: spec.part,
-            seed: given.seed,
+            seed: inputs.seed,
         })
     }
 
@@ -53,11 +57,14 @@ impl Task for ExperimentPart {
         }
     }
 
-    fn complete(&self, output: Self::Output, _: &About<'_>) -> Completion {
+    fn complete(&self, output: Self::Output, about: &About<'_>) -> JobEnd {
         match output {
-            Ok(tally) => Completion::of(&ExperimentPartResult { tally }, false),
-            Err(Unfinished::Cancelled) => TaskEnd::Cancelled(None).into(),
-            Err(Unfinished::TimeLimit) => TaskEnd::Failed(too_slow()).into(),
+            Ok(tally) => about.end(&ExperimentPartResult { tally }, false),
+            Err(Unfinished::Cancelled) => JobEnd {
+                result: None,
+                ..about.end(&(), true)
+            },
+            Err(Unfinished::TimeLimit) => failure(about.ids.now(), too_slow(), about.job),
         }
     }
 

@@ -12,11 +12,13 @@ use crate::records::job::PARTS_REQUEST_BYTES_MAX;
 use crate::records::task::DataSpec;
 use crate::records::train::Seconds;
 use crate::records::{Status, SubjobOutcome};
+use crate::storage::JobEnd;
 
 use super::data::TaskData;
 use super::error::ResolveError;
+use super::memory_bound;
+use super::task::{About, Allowance, Inputs, Task};
 use super::train::Train;
-use super::{About, Allowance, Completion, Given, Task, memory_bound};
 
 /// A grid of trainings on common data.
 #[derive(Debug)]
@@ -36,15 +38,19 @@ impl Task for Grid {
     type Spec = GridSpec;
     type Output = GridResult;
 
-    fn new(spec: &GridSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
+    fn new(
+        spec: &GridSpec,
+        described: &DataSpec,
+        mut inputs: Inputs,
+    ) -> Result<Self, ResolveError> {
         Ok(Self {
             trainings: spec.trainings()?,
             seconds: 0.0,
             spec: spec.clone(),
-            seed: given.seed,
-            described: given.spec.clone(),
-            data: given.data()?,
-            outcomes: given.inputs.subjobs,
+            seed: inputs.seed,
+            described: described.clone(),
+            data: inputs.data(described)?,
+            outcomes: inputs.subjobs,
         })
     }
 
@@ -95,11 +101,11 @@ impl Task for Grid {
         Ok(gathered.expect("the grid was checked when it was accepted, and again at the claim"))
     }
 
-    fn complete(&self, result: GridResult, _: &About<'_>) -> Completion {
+    fn complete(&self, result: GridResult, about: &About<'_>) -> JobEnd {
         let mut trainings = result.trainings.iter();
         // One failed training fails the whole grid, so a missing training was cancelled.
         let is_whole = trainings.all(|training| training.status == Status::Succeeded);
-        Completion::of(&result, !is_whole)
+        about.end(&result, !is_whole)
     }
 
     fn memory_bytes(&self, resident_bytes_max: u64) -> u64 {

@@ -18,14 +18,17 @@ use halfspace_core::separability::undecided::Undecided;
 
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::separability::{MaximumMarginParams, MaximumMarginResult, MaximumMarginSpec};
+use crate::records::task::DataSpec;
 use crate::records::train::{BoundDocument, ModelDocument, Share};
 use crate::records::{Lineage, Model, Names};
+use crate::storage::JobEnd;
 
 use super::data::TaskData;
 use super::error::ResolveError;
+use super::memory_bound;
 use super::separability::{alternative, check_examples, expected_seconds, shown};
-use super::{About, Allowance, Completion, Given, Task, memory_bound};
-use crate::jobs::queue::completion::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
+use super::task::{About, Allowance, Inputs, Task};
+use crate::jobs::json_text::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json_text, json_value};
 
 /// Longest list of examples at the margin. A longer list is only counted.
 const SUPPORT_MAX: usize = 100_000;
@@ -46,13 +49,17 @@ impl Task for MaximumMarginTask {
     type Spec = MaximumMarginSpec;
     type Output = (MarginOutcome, Option<Evidence>);
 
-    fn new(spec: &MaximumMarginSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
+    fn new(
+        spec: &MaximumMarginSpec,
+        described: &DataSpec,
+        mut inputs: Inputs,
+    ) -> Result<Self, ResolveError> {
         Ok(Self {
             spec: spec.clone(),
-            seed: given.seed,
-            data_seed: given.spec.data_seed(given.seed.0),
-            data: given.data()?,
-            names: given.spec.names.clone(),
+            seed: inputs.seed,
+            data_seed: described.data_seed(inputs.seed.0),
+            data: inputs.data(described)?,
+            names: described.names.clone(),
         })
     }
 
@@ -73,7 +80,7 @@ impl Task for MaximumMarginTask {
         }
     }
 
-    fn complete(&self, (outcome, evidence): Self::Output, about: &About<'_>) -> Completion {
+    fn complete(&self, (outcome, evidence): Self::Output, about: &About<'_>) -> JobEnd {
         let is_real = self.data.is_real();
         let reading = (!is_real).then(|| self.spec.reading.unwrap_or_default());
         let mut result = MaximumMarginResult {
@@ -135,9 +142,9 @@ impl Task for MaximumMarginTask {
                 undecided = Some(why);
             }
         }
-        Completion {
+        JobEnd {
             model,
-            ..Completion::of(&result, undecided == Some(&Undecided::Cancelled))
+            ..about.end(&result, undecided == Some(&Undecided::Cancelled))
         }
     }
 
@@ -179,7 +186,7 @@ impl MaximumMarginTask {
         let mut learnt_from = Lineage::nothing();
         learnt_from.add(self.data_seed, job.data_sha256.as_deref());
         let document = ModelDocument {
-            params: json(&params).as_object().cloned().unwrap_or_default(),
+            params: json_value(&params).as_object().cloned().unwrap_or_default(),
             seed: job.seed,
             data_sha256: job.data_sha256.clone(),
             examples: 0,

@@ -7,7 +7,7 @@ use halfspace_core::learners::engine::task::Task;
 use halfspace_formats::GeneratedSpec;
 use halfspace_verify::{DataSource, GENERATOR, Receipt, VERSION, document_sha256};
 
-use crate::jobs::queue::completion::json;
+use crate::jobs::json_text::json_value;
 use crate::records::hypothesis::HypothesisDocument;
 
 /// Largest number of examples that a receipt names.
@@ -64,13 +64,13 @@ pub(super) fn receipt(
         training_errors: training.map(|counted| counted.errors),
         data: match generated {
             Some(generated) => DataSource::Generated {
-                spec: json(generated),
+                spec: json_value(generated),
             },
             None => DataSource::Rows {
                 sha256: data_sha256?.to_owned(),
             },
         },
-        hypothesis_sha256: document_sha256(&json(hypothesis)),
+        hypothesis_sha256: document_sha256(&json_value(hypothesis)),
         kept: (0..mistaken.n())
             .filter(|&row| mistaken.get(row))
             .map(|row| row as u64)

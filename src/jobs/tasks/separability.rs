@@ -15,11 +15,14 @@ use halfspace_core::separability::undecided::Undecided;
 use crate::records::separability::{
     CertificateDocument, MultiplierDocument, SeparabilityResult, SeparabilitySpec, whole_number,
 };
+use crate::records::task::DataSpec;
+use crate::storage::JobEnd;
 
 use super::data::TaskData;
 use super::error::ResolveError;
-use super::{About, Allowance, Completion, Given, Task, memory_bound};
-use crate::jobs::queue::completion::is_within;
+use super::memory_bound;
+use super::task::{About, Allowance, Inputs, Task};
+use crate::jobs::json_text::is_within;
 
 /// Longest certificate that is kept, as JSON.
 const CERTIFICATE_BYTES_MAX: usize = 4 << 20;
@@ -36,11 +39,15 @@ impl Task for Separability {
     type Spec = SeparabilitySpec;
     type Output = Verdict;
 
-    fn new(spec: &SeparabilitySpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
+    fn new(
+        spec: &SeparabilitySpec,
+        described: &DataSpec,
+        mut inputs: Inputs,
+    ) -> Result<Self, ResolveError> {
         Ok(Self {
             spec: spec.clone(),
-            seed: given.seed,
-            data: given.data()?,
+            seed: inputs.seed,
+            data: inputs.data(described)?,
         })
     }
 
@@ -62,7 +69,7 @@ impl Task for Separability {
         decided.or_else(|why| Ok(Verdict::Undecided(why.try_into()?)))
     }
 
-    fn complete(&self, verdict: Verdict, about: &About<'_>) -> Completion {
+    fn complete(&self, verdict: Verdict, about: &About<'_>) -> JobEnd {
         let convention = self.spec.convention;
         let (separable, certificate, undecided) = match &verdict {
             Verdict::Separable(separator) => {
@@ -83,7 +90,7 @@ impl Task for Separability {
             detail: undecided.map(Undecided::to_string).or(too_long),
             seconds: about.seconds,
         };
-        Completion::of(&result, undecided == Some(&Undecided::Cancelled))
+        about.end(&result, undecided == Some(&Undecided::Cancelled))
     }
 
     fn memory_bytes(&self, _: u64) -> u64 {

@@ -28,12 +28,15 @@ use crate::records::hypothesis::HypothesisDocument;
 use crate::records::task::DataSpec;
 use crate::records::train::{ModelDocument, StoredModel, TrainResult, TrainSpec};
 use crate::records::{Lineage, Model, ModelId, Names};
+use crate::storage::JobEnd;
 
 use super::data::TaskData;
 use super::error::ResolveError;
+use super::memory_bound;
 use super::receipt::{KEPT_MAX, receipt};
-use super::{About, Allowance, Completion, Given, LoadedModel, memory_bound};
-use crate::jobs::queue::completion::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json_text};
+use super::task::{About, Allowance, Inputs};
+use crate::jobs::json_text::{INLINE_HYPOTHESIS_BYTES_MAX, is_within, json_text};
+use crate::jobs::models::loaded::LoadedModel;
 
 /// Characters of an unknown name that an error repeats.
 const NAME_SHOWN_MAX: usize = 256;
@@ -118,15 +121,19 @@ pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, Res
     })
 }
 
-impl super::Task for Train {
+impl super::task::Task for Train {
     type Spec = TrainSpec;
     type Output = RunOutcome;
 
     const HAS_STATE: bool = true;
 
-    fn new(spec: &TrainSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
-        let data = given.data()?;
-        Self::with_data(spec, given.seed, given.spec, data, given.inputs.model)
+    fn new(
+        spec: &TrainSpec,
+        described: &DataSpec,
+        mut inputs: Inputs,
+    ) -> Result<Self, ResolveError> {
+        let data = inputs.data(described)?;
+        Self::with_data(spec, inputs.seed, described, data, inputs.model)
     }
 
     fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError> {
@@ -150,7 +157,7 @@ impl super::Task for Train {
         train_from(&task, input, state, run)
     }
 
-    fn complete(&self, outcome: RunOutcome, about: &About<'_>) -> Completion {
+    fn complete(&self, outcome: RunOutcome, about: &About<'_>) -> JobEnd {
         let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
         let is_shown = |found: &_| is_within(found, INLINE_HYPOTHESIS_BYTES_MAX);
         let inline = is_shown(&hypothesis).then(|| hypothesis.clone());
@@ -166,11 +173,12 @@ impl super::Task for Train {
             best.hypothesis = best.hypothesis.take().filter(is_shown);
         }
         let is_cancelled = outcome.termination.reason == Reason::Cancelled;
-        Completion {
-            counts: Some(outcome.counts),
+        let trace = outcome.trace.as_ref();
+        let planned = self.examples_planned();
+        JobEnd {
             model: Some(model),
-            trace: outcome.trace.clone(),
-            ..Completion::of(&result, is_cancelled)
+            trace: trace.and_then(|trace| serde_json::to_vec(trace).ok()),
+            ..about.counted_end(&result, is_cancelled, &outcome.counts, planned)
         }
     }
 

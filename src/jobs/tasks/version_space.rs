@@ -9,11 +9,14 @@ use halfspace_core::separability::undecided::Undecided;
 use halfspace_core::separability::version_space::{self, Enumeration, VersionSpaceError};
 
 use crate::records::separability::{ExclusionDocument, VersionSpaceResult, VersionSpaceSpec};
+use crate::records::task::DataSpec;
+use crate::storage::JobEnd;
 
 use super::data::TaskData;
 use super::error::ResolveError;
+use super::memory_bound;
 use super::separability::{documents, expected_seconds};
-use super::{About, Allowance, Completion, Given, Task, memory_bound};
+use super::task::{About, Allowance, Inputs, Task};
 
 /// The search for all binary weights that agree with the examples.
 #[derive(Debug)]
@@ -28,11 +31,15 @@ impl Task for VersionSpaceTask {
     type Spec = VersionSpaceSpec;
     type Output = Enumeration;
 
-    fn new(spec: &VersionSpaceSpec, mut given: Given<'_>) -> Result<Self, ResolveError> {
+    fn new(
+        spec: &VersionSpaceSpec,
+        described: &DataSpec,
+        mut inputs: Inputs,
+    ) -> Result<Self, ResolveError> {
         Ok(Self {
             list: spec.list.unwrap_or_default().get(),
-            seed: given.seed,
-            data: given.data()?,
+            seed: inputs.seed,
+            data: inputs.data(described)?,
         })
     }
 
@@ -55,7 +62,7 @@ impl Task for VersionSpaceTask {
         found.or_else(|why| Ok(Enumeration::Undecided(why.try_into()?)))
     }
 
-    fn complete(&self, enumeration: Enumeration, about: &About<'_>) -> Completion {
+    fn complete(&self, enumeration: Enumeration, about: &About<'_>) -> JobEnd {
         let mut result = VersionSpaceResult {
             count: None,
             unique: None,
@@ -82,7 +89,7 @@ impl Task for VersionSpaceTask {
             Enumeration::Undecided(why) => result.detail = Some(why.to_string()),
         }
         let is_cancelled = matches!(enumeration, Enumeration::Undecided(Undecided::Cancelled));
-        Completion::of(&result, is_cancelled)
+        about.end(&result, is_cancelled)
     }
 
     fn memory_bytes(&self, _: u64) -> u64 {

@@ -52,7 +52,7 @@ async fn a_damaged_checkpoint_makes_a_job_begin_from_the_beginning() {
     let id = rig.queued().await.id;
     let lease = rig.claim(3_600).await.lease;
     rig.store.save_checkpoint(&lease, b"damaged").await.unwrap();
-    let now = rig.jobs.ids().now();
+    let now = rig.jobs.ids.now();
     rig.store
         .requeue_job(&lease, &Requeue::default(), now)
         .await
@@ -70,7 +70,7 @@ async fn a_job_whose_checkpoint_cannot_be_read_now_is_tried_again_later() {
     let id = rig.queued().await.id;
     let lease = rig.claim(3_600).await.lease;
     rig.store.save_checkpoint(&lease, b"state").await.unwrap();
-    let now = rig.jobs.ids().now();
+    let now = rig.jobs.ids.now();
     let requeue = Requeue::default();
     rig.store.requeue_job(&lease, &requeue, now).await.unwrap();
     faults::plan(
@@ -79,9 +79,9 @@ async fn a_job_whose_checkpoint_cannot_be_read_now_is_tried_again_later() {
     );
     rig.jobs.start();
     let given_back = async {
-        let mut changes = rig.jobs.subscribe();
+        let mut changes = rig.jobs.queue.subscribe();
         while rig.store.events(None, id, 0, 9).await.unwrap().len() < 5 {
-            rig.jobs.changed(&mut changes, id).await;
+            rig.jobs.queue.changed(&mut changes, id).await;
         }
     };
     tokio::time::timeout(TIMEOUT, given_back).await.unwrap();
@@ -99,13 +99,15 @@ async fn max_seconds_counts_over_all_attempts() {
     assert!(rig.jobs.stop(TIMEOUT).await);
     let mut left = Checkpoint::open(&job, &sealed).unwrap();
     left.seconds = 3_600.0;
-    let mut start_state = StartState::of(job.id, rig.jobs.helped_stop_flag());
+    let mut start_state = StartState::of(job.id, rig.jobs.worker.helped_stop_flag());
     let counts = left.counts;
     start_state.resume(left);
-    let permit = Arc::clone(&rig.jobs.permits).acquire_owned().await.unwrap();
+    let permit = Arc::clone(&rig.jobs.worker.permits)
+        .acquire_owned()
+        .await
+        .unwrap();
     let work = new_train(endless(3_600.0)).work;
-    let mut computation = IsolatedComputation(Computation::start(
-        &rig.jobs,
+    let mut computation = IsolatedComputation(rig.jobs.worker.threads.compute(
         &job,
         work,
         start_state,

@@ -24,7 +24,7 @@ fn new_dataset(jobs: &Jobs) -> NewDataset {
         parsed: Parsed::of(data()).into(),
         assume: None,
         reserved: None,
-        begun: jobs.begin_dataset().unwrap(),
+        begun: jobs.datasets.begin().unwrap(),
         seed: None,
     }
 }
@@ -32,7 +32,8 @@ fn new_dataset(jobs: &Jobs) -> NewDataset {
 impl Rig {
     async fn dataset(&self) -> Dataset {
         self.jobs
-            .store_dataset(new_dataset(&self.jobs))
+            .datasets
+            .store(new_dataset(&self.jobs))
             .await
             .unwrap()
     }
@@ -63,12 +64,11 @@ impl Rig {
     }
 }
 
-fn reader(dataset: &Dataset) -> JobDraft {
-    JobDraft {
-        dataset: Some(dataset.summary.id),
-        data_sha256: Some(dataset.summary.facts.sha256.clone()),
-        ..new_train(json!({"max_passes": 3}))
-    }
+fn reader(dataset: &Dataset) -> NewJob {
+    let mut new = new_train(json!({"max_passes": 3}));
+    new.job.dataset = Some(dataset.summary.id);
+    new.job.data_sha256 = Some(dataset.summary.facts.sha256.clone());
+    new
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
     assert!(rig.is_listed(dataset.summary.id).await);
     // Both answers are missing, so the outcome is unknown.
     faults::plan("INSERT INTO datasets", &[InjectedFault::LostAnswer; 2]);
-    let stored = rig.jobs.store_dataset(new_dataset(&rig.jobs)).await;
+    let stored = rig.jobs.datasets.store(new_dataset(&rig.jobs)).await;
     assert!(matches!(
         stored,
         Err(JobsError::Store(StoreError::Unavailable(_)))
@@ -90,7 +90,7 @@ async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
         "INSERT INTO datasets",
         &[InjectedFault::LostAnswer, InjectedFault::Full],
     );
-    let stored = rig.jobs.store_dataset(new_dataset(&rig.jobs)).await;
+    let stored = rig.jobs.datasets.store(new_dataset(&rig.jobs)).await;
     assert!(matches!(stored, Err(JobsError::Store(StoreError::Full(_)))));
     let page = crate::records::Page::<crate::records::id::DatasetKind>::default();
     let listed = rig.store.list(&Owner::anonymous(), &page).await.unwrap();
@@ -98,7 +98,7 @@ async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
     for summary in listed.items {
         let stop = StopFlag::default();
         let owner = Owner::anonymous();
-        let opened = rig.jobs.open_dataset(&owner, summary.id, stop.clone());
+        let opened = rig.jobs.datasets.open(&owner, summary.id, stop.clone());
         let (_, examples) = opened.await.unwrap();
         assert_eq!(examples.whole(&stop), Ok(&data()));
     }
@@ -112,23 +112,24 @@ async fn the_row_goes_before_the_blob_and_the_sweep_takes_the_blob() {
     let owner = Owner::anonymous();
     // The row is deleted without an answer, as if the process had been killed then.
     faults::plan("DELETE FROM datasets", &[InjectedFault::LostAnswer]);
-    let deleted = rig.jobs.delete_dataset(&owner, gone.summary.id).await;
+    let deleted = rig.jobs.datasets.delete(&owner, gone.summary.id).await;
     assert!(deleted.is_err());
     assert!(!rig.is_listed(gone.summary.id).await);
     assert!(rig.blob_of(&gone).exists());
     // A young blob may belong to a dataset that is being stored.
-    rig.jobs.sweep().await.unwrap();
+    rig.jobs.sweep.once().await.unwrap();
     assert!(rig.blob_of(&gone).exists());
     // The modification time of a blob is not trusted either, because the clock may have been wrong.
     rig.age_blobs();
-    rig.jobs.sweep().await.unwrap();
+    rig.jobs.sweep.once().await.unwrap();
     assert!(rig.blob_of(&gone).exists());
     rig.clock.advance_milliseconds(48 * HOUR_MS);
-    rig.jobs.sweep().await.unwrap();
+    rig.jobs.sweep.once().await.unwrap();
     assert!(!rig.blob_of(&gone).exists());
     assert!(rig.blob_of(&kept).exists());
     rig.jobs
-        .delete_dataset(&owner, kept.summary.id)
+        .datasets
+        .delete(&owner, kept.summary.id)
         .await
         .unwrap();
     assert!(!rig.blob_of(&kept).exists());
@@ -141,22 +142,23 @@ async fn a_job_reads_its_dataset_and_leaves_it() {
     let id = dataset.summary.id;
     let job = rig
         .jobs
+        .worker
         .submit(reader(&dataset), Duration::ZERO, || {})
         .await
         .unwrap();
     // The job has no copy of the data.
     assert_eq!((job.data_key.as_ref(), job.dataset), (None, Some(id)));
     let owner = Owner::anonymous();
-    let pinned = rig.jobs.delete_dataset(&owner, id).await;
+    let pinned = rig.jobs.datasets.delete(&owner, id).await;
     assert!(matches!(pinned, Err(JobsError::DatasetPinned { job: by }) if by == job.id));
     rig.jobs.start();
     assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
     assert!(rig.jobs.stop(TIMEOUT).await);
-    rig.jobs.delete(&owner, job.id).await.unwrap();
+    rig.jobs.queue.delete(&owner, job.id).await.unwrap();
     rig.age_blobs();
-    rig.jobs.sweep().await.unwrap();
+    rig.jobs.sweep.once().await.unwrap();
     rig.clock.advance_milliseconds(48 * HOUR_MS);
-    rig.jobs.sweep().await.unwrap();
+    rig.jobs.sweep.once().await.unwrap();
     assert!(rig.blob_of(&dataset).exists());
 }
 
@@ -168,10 +170,11 @@ async fn a_job_whose_dataset_is_gone_is_not_stored() {
     let new = reader(&dataset);
     let owner = Owner::anonymous();
     rig.jobs
-        .delete_dataset(&owner, dataset.summary.id)
+        .datasets
+        .delete(&owner, dataset.summary.id)
         .await
         .unwrap();
-    let refused = rig.jobs.submit(new, Duration::ZERO, || {}).await;
+    let refused = rig.jobs.worker.submit(new, Duration::ZERO, || {}).await;
     assert!(
         matches!(refused, Err(JobsError::DatasetMissing)),
         "{refused:?}"
@@ -193,6 +196,7 @@ async fn a_damaged_dataset_fails_its_jobs_and_is_not_read() {
     let dataset = rig.dataset().await;
     let job = rig
         .jobs
+        .worker
         .submit(reader(&dataset), Duration::ZERO, || {})
         .await
         .unwrap();
@@ -205,7 +209,8 @@ async fn a_damaged_dataset_fails_its_jobs_and_is_not_read() {
     let stop = StopFlag::default();
     let open = || {
         rig.jobs
-            .open_dataset(&owner, dataset.summary.id, stop.clone())
+            .datasets
+            .open(&owner, dataset.summary.id, stop.clone())
     };
     let (_, examples) = open().await.unwrap();
     assert_eq!(examples.verify(&stop), Err(Interrupt::Unreadable));

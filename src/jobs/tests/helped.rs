@@ -21,7 +21,7 @@ async fn kernel_model(rig: &Rig) -> (crate::records::ModelId, LoadedModel) {
     let trained = job_of(json!({"train": training}), Some(sample(40, 3_000)), None);
     let trained = rig.end_of(&rig.submit(trained).await).await;
     let model = trained.model.unwrap();
-    let loaded = rig.jobs.load_model(&Owner::new("a"), model).await.unwrap();
+    let loaded = rig.jobs.models.load(&Owner::new("a"), model).await.unwrap();
     (model, loaded)
 }
 
@@ -64,7 +64,7 @@ async fn results(workers: usize) -> Vec<(String, Value, Option<LoadedModel>)> {
         let ended = rig.end_of(&job).await;
         assert_eq!(ended.status, Status::Succeeded, "{name}: {:?}", ended.error);
         let stored = match ended.model {
-            Some(model) => Some(rig.jobs.load_model(&ended.owner, model).await.unwrap()),
+            Some(model) => Some(rig.jobs.models.load(&ended.owner, model).await.unwrap()),
             None => None,
         };
         let trace = rig.store.trace(&ended.owner, ended.id).await.unwrap();
@@ -92,18 +92,18 @@ async fn a_small_job_of_another_owner_starts_while_helpers_compute() {
         "stop": {"max_seconds": 3_600}}});
     let long = job_of(long, Some(sample(40, 3_000)), None);
     let long = rig.submit(long).await;
-    let helps = async || rig.jobs.free_permits.helpers() == 1;
+    let helps = async || rig.jobs.worker.free_permits.helpers() == 1;
     for _ in 0..3 {
         rig.until("a helper", helps).await;
         let small = of_owner("b", new_train(json!({"max_passes": 1})));
         let ended = rig.end_of(&rig.submit(small).await).await;
         assert_eq!((ended.status, ended.attempt), (Status::Succeeded, 1));
         // Neither job waited for the other, and the long job has not yielded.
-        let long = rig.jobs.job(&long.owner, long.id).await.unwrap();
+        let long = rig.jobs.queue.job(&long.owner, long.id).await.unwrap();
         assert_eq!((long.status, long.attempt), (Status::Running, 1));
     }
-    rig.jobs.cancel(&long.owner, long.id).await.unwrap();
+    rig.jobs.queue.cancel(&long.owner, long.id).await.unwrap();
     assert_eq!(rig.end_of(&long).await.status, Status::Cancelled);
-    assert_eq!(rig.jobs.free_permits.helpers(), 0);
+    assert_eq!(rig.jobs.worker.free_permits.helpers(), 0);
     assert!(rig.jobs.stop(TIMEOUT).await);
 }

@@ -9,7 +9,8 @@ use halfspace_formats::{Buffers, StoredExamples};
 
 use super::yielding::job_of;
 use super::*;
-use crate::jobs::tasks::{self, About, Given, Task as _, Train};
+use crate::jobs::tasks::task::About;
+use crate::jobs::tasks::{self, Task as _, Train};
 use crate::records::queue::WaitsFor;
 use crate::records::task::TaskSpec;
 
@@ -70,11 +71,10 @@ fn no_data() -> Value {
 }
 
 /// A job of the anonymous owner.
-fn job(task: &Value, sample: Data) -> JobDraft {
-    JobDraft {
-        owner: Owner::anonymous(),
-        ..job_of(task.clone(), Some(sample), None)
-    }
+fn job(task: &Value, sample: Data) -> NewJob {
+    let mut new = job_of(task.clone(), Some(sample), None);
+    new.job.owner = Owner::anonymous();
+    new
 }
 
 /// Checked work that holds data up to `resident_bytes` as a whole.
@@ -91,9 +91,9 @@ fn work(
     let inputs = Inputs {
         sample: Some(sample),
         model,
-        ..Inputs::default()
+        ..Inputs::of(7)
     };
-    resolve(spec, 7, inputs, &allowance)
+    resolve(spec, inputs, &allowance)
 }
 
 /// Computes within the bound alone, and returns the peak before the documents.
@@ -119,7 +119,7 @@ fn peak(work: &CheckedTask, bound: u64, run: &Run) -> u64 {
             seconds: 0.0,
         }
     };
-    let computed = grant.within(|| work.compute(None, run, &mut about));
+    let computed = grant.within(|| work.task.compute(None, run, &mut about));
     computed.unwrap();
     peak
 }
@@ -220,10 +220,9 @@ fn evaluation_keeps_to_its_bound(learner: &str) {
     };
     let inputs = Inputs {
         sample: Some(boolean(200, 2_000).into()),
-        ..Inputs::default()
+        ..Inputs::of(7)
     };
-    let given = Given::new(&spec, 7, inputs);
-    let train: Train = tasks::check(train, given, &Allowance::UNLIMITED).unwrap();
+    let train: Train = tasks::check(train, &spec.data, inputs, &Allowance::UNLIMITED).unwrap();
     let outcome = train.run(None, &Run::default()).unwrap();
     let model = LoadedModel::from(outcome.hypothesis);
     let id = crate::records::ModelId::new(Timestamp::from_milliseconds(1), [1; 10]);
@@ -244,10 +243,15 @@ async fn a_job_that_can_never_fit_is_refused() {
         let sample = boolean(640, rows);
         job(&task, sample)
     };
-    let refused = rig.jobs.submit(new(100_000), Duration::ZERO, || {}).await;
+    let refused = rig
+        .jobs
+        .worker
+        .submit(new(100_000), Duration::ZERO, || {})
+        .await;
     assert!(matches!(refused, Err(JobsError::NoMemory(full)) if full.is_final()));
     assert!(
         rig.jobs
+            .worker
             .submit(new(10_000), Duration::ZERO, || {})
             .await
             .is_ok()
@@ -270,7 +274,7 @@ async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
             ..with_memory(64 * MIB)
         };
         let rig = Rig::new(config).await;
-        let memory = rig.jobs.config().memory.clone();
+        let memory = rig.jobs.config.memory.clone();
         let other = memory.try_take(40 * MIB).unwrap();
         let task = json!({"train": {"learner": {"name": "perceptron"}, "stop": {"max_passes": 1}, "trace": false}});
         let mut ids = Vec::new();
@@ -279,7 +283,7 @@ async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
             let new = job(&task, sample);
             ids.push(rig.submit(new).await.id);
         }
-        rig.jobs.report().await.unwrap();
+        rig.jobs.processes.report().await.unwrap();
         rig.jobs.start();
         assert_eq!(rig.ended(ids[2]).await.status, Status::Succeeded);
         // This large job waits behind the job that was passed over for too long.
@@ -302,7 +306,12 @@ async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
 async fn assert_waits_for_memory(rig: &Rig, id: JobId) {
     let job = rig.job(id).await;
     assert_eq!(job.status, Status::Queued);
-    let place = rig.jobs.queue_place(&job).await.unwrap();
+    let place = rig
+        .jobs
+        .queue
+        .place(&job, &rig.jobs.processes)
+        .await
+        .unwrap();
     assert_eq!(place.waits_for, WaitsFor::Memory);
 }
 
@@ -320,5 +329,5 @@ async fn a_job_that_grows_beyond_the_memory_fails_as_memory() {
     let id = rig.submit(new).await.id;
     rig.jobs.start();
     assert_eq!(rig.error_code(id).await, "memory");
-    assert_eq!(rig.jobs.config().memory.taken(), 0);
+    assert_eq!(rig.jobs.config.memory.taken(), 0);
 }

@@ -5,7 +5,12 @@ use crate::records::queue::WaitsFor;
 
 async fn reason(rig: &Rig, id: JobId) -> WaitsFor {
     let job = rig.job(id).await;
-    rig.jobs.queue_place(&job).await.unwrap().waits_for
+    rig.jobs
+        .queue
+        .place(&job, &rig.jobs.processes)
+        .await
+        .unwrap()
+        .waits_for
 }
 
 #[tokio::test]
@@ -13,7 +18,7 @@ async fn a_job_waits_for_its_process_its_pause_and_its_disk() {
     let rig = Rig::new(JobsConfig::default()).await;
     let id = rig.queued().await.id;
     assert_eq!(reason(&rig, id).await, WaitsFor::NoWorker);
-    rig.jobs.report().await.unwrap();
+    rig.jobs.processes.report().await.unwrap();
     assert_eq!(reason(&rig, id).await, WaitsFor::AboutToStart);
     // The process dies while it computes the job.
     rig.claim(0).await;
@@ -21,9 +26,14 @@ async fn a_job_waits_for_its_process_its_pause_and_its_disk() {
         deaths_max: 5,
         pause_seconds: 3_600.0,
     };
-    let now = rig.jobs.ids().now();
+    let now = rig.jobs.ids.now();
     assert_eq!(rig.store.release_expired(&release, now).await.unwrap(), 1);
-    let place = rig.jobs.queue_place(&rig.job(id).await).await.unwrap();
+    let place = rig
+        .jobs
+        .queue
+        .place(&rig.job(id).await, &rig.jobs.processes)
+        .await
+        .unwrap();
     assert_eq!(place.waits_for, WaitsFor::BackOff);
     assert!(place.not_before.is_some());
     // Another process releases the reserve of the full disk. Its lock keeps others from restoring the file.
@@ -39,10 +49,15 @@ async fn a_job_that_a_worker_has_taken_is_about_to_start() {
     let rig = Rig::new(JobsConfig::default()).await;
     let queued = rig.queued().await;
     rig.claim(3_600).await;
-    let place = rig.jobs.queue_place(&queued).await.unwrap();
+    let place = rig
+        .jobs
+        .queue
+        .place(&queued, &rig.jobs.processes)
+        .await
+        .unwrap();
     assert_eq!((place.ahead, place.waits_for), (0, WaitsFor::AboutToStart));
     // The worker is busy now.
-    rig.jobs.report().await.unwrap();
+    rig.jobs.processes.report().await.unwrap();
     let next = rig.queued().await.id;
     assert_eq!(reason(&rig, next).await, WaitsFor::Worker);
     let last = rig.queued().await.id;

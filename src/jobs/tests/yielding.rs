@@ -1,12 +1,10 @@
 //! Preemption: running jobs yield to others, and preempted jobs end as if undisturbed.
 
-use std::sync::atomic::Ordering;
-
 use halfspace_core::learners::catalogue::CATALOGUE;
 use serde_json::Map;
 
 use super::*;
-use crate::jobs::queue::yielding::Solitude;
+use crate::jobs::worker::solitude::Solitude;
 use crate::records::{Event, EventKind};
 use crate::storage::Alone;
 
@@ -22,7 +20,7 @@ fn hasty(workers: usize) -> JobsConfig {
 }
 
 /// A job of owner a.
-pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedModel>) -> JobDraft {
+pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedModel>) -> NewJob {
     let spec = json!({"task": task, "data": {"assume": null, "generated": null}});
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = sample
@@ -30,26 +28,24 @@ pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedMode
         .map(|data| hex::encode(halfspace_formats::digest(data)));
     let sample = sample.map(Into::into);
     let work = resolved(&spec, 7, sample, model).unwrap();
-    JobDraft {
-        owner: Owner::new("a"),
-        spec,
-        seed: 7,
-        work: Arc::new(work),
-        data_sha256,
-        ..new_train(json!({}))
-    }
+    let mut new = new_job(&spec, 7, work);
+    new.job.owner = Owner::new("a");
+    new.job.data_sha256 = data_sha256;
+    new
 }
 
-pub(super) fn of_owner(owner: &str, new: JobDraft) -> JobDraft {
-    JobDraft {
-        owner: Owner::new(owner),
-        ..new
-    }
+pub(super) fn of_owner(owner: &str, mut new: NewJob) -> NewJob {
+    new.job.owner = Owner::new(owner);
+    new
 }
 
 impl Rig {
-    pub(super) async fn submit(&self, new: JobDraft) -> Job {
-        self.jobs.submit(new, Duration::ZERO, || {}).await.unwrap()
+    pub(super) async fn submit(&self, new: NewJob) -> Job {
+        self.jobs
+            .worker
+            .submit(new, Duration::ZERO, || {})
+            .await
+            .unwrap()
     }
 
     async fn events_of(&self, job: &Job) -> Vec<Event> {
@@ -57,7 +53,12 @@ impl Rig {
     }
 
     pub(super) async fn end_of(&self, job: &Job) -> Job {
-        let ended = self.jobs.wait(&job.owner, job.id, TIMEOUT).await.unwrap();
+        let ended = self
+            .jobs
+            .queue
+            .wait(&job.owner, job.id, TIMEOUT)
+            .await
+            .unwrap();
         assert!(ended.status.is_ended(), "{ended:?}");
         ended
     }
@@ -83,7 +84,7 @@ async fn short_jobs_go_before_long_ones_of_the_same_owner_and_of_others() {
             long.push(rig.submit(of_owner("a", new_train(endless(3_600.0)))).await);
         }
         rig.until("the permits to be taken", async || {
-            rig.jobs.permits.available_permits() == 0
+            rig.jobs.worker.permits.available_permits() == 0
         })
         .await;
         // Owner a then leads any other owner by more than `LEAD_SECONDS_MAX`.
@@ -96,7 +97,7 @@ async fn short_jobs_go_before_long_ones_of_the_same_owner_and_of_others() {
         let stopped = rig.jobs.stop(TIMEOUT).await;
         assert!(stopped);
         for job in &long {
-            let job = rig.jobs.job(&job.owner, job.id).await.unwrap();
+            let job = rig.jobs.queue.job(&job.owner, job.id).await.unwrap();
             assert_eq!(
                 (job.status, job.attempt),
                 (Status::Queued, 0),
@@ -139,7 +140,7 @@ async fn suspects_of_one_death_run_one_after_the_other() {
             for _ in &suspects {
                 rig.claim(60).await;
             }
-            let now = rig.jobs.ids().now();
+            let now = rig.jobs.ids.now();
             let released = rig.store.release_all_leases(&terms, now).await;
             assert_eq!(released.unwrap(), workers as u64);
         }
@@ -154,8 +155,8 @@ async fn suspects_of_one_death_run_one_after_the_other() {
 #[tokio::test]
 async fn a_refused_suspect_leaves_the_solitude_of_the_other_one() {
     let rig = Rig::new(hasty(2)).await;
-    let begin = || Solitude::begin(&rig.jobs, Alone { death_seconds: 0.0 });
-    let has_suspect = || rig.jobs.has_suspect.load(Ordering::Relaxed);
+    let begin = || Solitude::begin(&rig.jobs.worker, Alone { death_seconds: 0.0 });
+    let has_suspect = || rig.jobs.worker.has_suspect.load(Ordering::Relaxed);
     let first = begin().unwrap();
     assert!(begin().is_none() && has_suspect());
     drop(first);
@@ -210,7 +211,7 @@ struct Preempted {
 
 impl Preempted {
     /// Runs a job alone, and then beside short jobs of its owner on the only worker.
-    async fn compare(&mut self, name: &str, rig: &Rig, new: impl Fn() -> JobDraft) {
+    async fn compare(&mut self, name: &str, rig: &Rig, new: impl Fn() -> NewJob) {
         let undisturbed = rig.submit(new()).await;
         let undisturbed = rig.end_of(&undisturbed).await;
         let disturbed = rig.submit(new()).await;
@@ -267,7 +268,7 @@ async fn a_preempted_job_of_every_other_task_ends_as_if_undisturbed() {
     let trained = rig.end_of(&rig.submit(trained).await).await;
     let model = trained.model.unwrap();
     let owner = Owner::new("a");
-    let loaded = rig.jobs.load_model(&owner, model).await.unwrap();
+    let loaded = rig.jobs.models.load(&owner, model).await.unwrap();
     let slow = json!({"learner": {"name": "kernel-perceptron"}, "trace": false,
         "stop": {"max_examples": 3_000, "max_passes": 1_u64 << 40}});
     let mut preempted = Preempted::default();
@@ -310,6 +311,6 @@ async fn a_preempted_job_of_every_other_task_ends_as_if_undisturbed() {
 
 impl Rig {
     async fn job_of(&self, job: &Job) -> Job {
-        self.jobs.job(&job.owner, job.id).await.unwrap()
+        self.jobs.queue.job(&job.owner, job.id).await.unwrap()
     }
 }

@@ -207,7 +207,7 @@ impl DamagedStore {
         for _ in 0..5 {
             let id = self.interrupted_once(passes).await;
             let kept = self.open().await;
-            let checkpoint = kept.jobs().store().checkpoint(id.parse().unwrap()).await;
+            let checkpoint = kept.jobs().store.checkpoint(id.parse().unwrap()).await;
             self.close(&kept).await;
             if checkpoint.unwrap().is_some() {
                 return id;
@@ -406,7 +406,7 @@ impl DamagedStore {
     }
 
     async fn close(&self, service: &app::Service) {
-        service.jobs().store().close().await;
+        service.jobs().store.close().await;
     }
 
     /// The answers of a new service, which has nothing in its cache.

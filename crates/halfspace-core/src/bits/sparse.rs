@@ -75,6 +75,62 @@ impl SparseMatrix {
         );
     }
 
+    /// Appends an active feature to the row that is not ended yet. The features of a row ascend. A Boolean row takes only
+    /// the value 1.
+    #[inline]
+    pub fn push(&mut self, id: u32, value: f64) {
+        debug_assert!((id as usize) < self.n, "features below n");
+        self.ids.push(id);
+        match &mut self.values {
+            Some(values) => values.push(value),
+            None => debug_assert!(value == 1.0, "a bit"),
+        }
+    }
+
+    /// Ends a row of the features since the last end.
+    pub fn end_row(&mut self) {
+        self.starts.push(self.ids.len());
+    }
+
+    /// Gives Boolean rows values.
+    pub fn become_real(&mut self) {
+        let entries = self.ids.len();
+        self.values.get_or_insert_with(|| vec![1.0; entries]);
+    }
+
+    /// The same rows with `n` features, as Boolean rows of the values 1 unless `is_real`.
+    ///
+    /// # Panics
+    /// Panics if a feature is not below `n`.
+    #[must_use]
+    pub fn with(mut self, n: usize, is_real: bool) -> Self {
+        assert!(
+            self.ids.iter().all(|&id| (id as usize) < n),
+            "features below n"
+        );
+        self.n = n;
+        match (&self.values, is_real) {
+            (None, true) => self.become_real(),
+            (Some(_), false) => {
+                let mut bits = Self::new(n, false);
+                for row in 0..self.rows() {
+                    let ones = self.row(row).entries().filter(|(_, value)| *value == 1.0);
+                    ones.for_each(|(id, _)| bits.push(id as u32, 1.0));
+                    bits.end_row();
+                }
+                return bits;
+            }
+            (None, false) | (Some(_), true) => {}
+        }
+        self
+    }
+
+    /// Bytes of the rows in memory.
+    pub fn bytes(&self) -> u64 {
+        let values = self.values.as_ref().map_or(0, Vec::len);
+        (size_of_val(&*self.starts) + size_of_val(&*self.ids) + values * size_of::<f64>()) as u64
+    }
+
     /// Number of features.
     pub fn n(&self) -> usize {
         self.n

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     fn table(name: &str, given: SampleParameters) -> SampleTable {
-        let sample = Sample::find(name).expect(name);
+        let sample = find(name).expect(name);
         sample.table(&given).expect(name)
     }
 
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn parameters_out_of_range_are_refused_by_name() {
         let refused = |name, given| {
-            let sample = Sample::find(name).expect(name);
+            let sample = find(name).expect(name);
             sample.table(&given).expect_err("out of range").to_string()
         };
         let mut given = SampleParameters {

@@ -135,7 +135,7 @@ fn hash(examples: &SignedExamples<'_>, index: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
-    use crate::learners::sample::data::{Data, Labels};
+    use crate::learners::sample::data::{Data, Features, Labels};
 
     /// Returns two copies of twelve distinct rows. The second copy of row `opposite` has the opposite label.
     fn copies(opposite: Option<usize>) -> Data {

@@ -42,7 +42,7 @@ pub(crate) fn parse_values(
     spool: Option<Spool>,
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     let table = NpyLayout::new(header, options)?;
-    let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
+    let builder = SampleBuilder::new(&options.limits, Some(table.features.len()), spool)?;
     let builder = builder.of_rows(header.rows, options.unlabelled);
     let builder = builder.of_kind(options.values)?;
     let mut builder = builder.of_labels(&options.label_rule);

@@ -29,7 +29,7 @@ pub(crate) fn parse(
             "The option `n` is missing; octets need the number of bits per row, as in `n=64`.";
         return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
     };
-    let mut builder = SampleBuilder::dense(&options.limits, Some(n), spool)?;
+    let mut builder = SampleBuilder::new(&options.limits, Some(n), spool)?;
     let bits = n + usize::from(labelled);
     let order = options.bit_order.unwrap_or_default();
     let mut rows = RowReader::new(reader, bits.div_ceil(8), 0);

@@ -91,7 +91,7 @@ fn read_rows(
     order: BitOrder,
     limits: &ParseLimits,
 ) -> Result<Parsed, Fault> {
-    let mut builder = SampleBuilder::dense(limits, Some(n), None)?;
+    let mut builder = SampleBuilder::new(limits, Some(n), None)?;
     let mut words = Vec::new();
     for (row, bytes) in bytes.chunks_exact(n.div_ceil(8)).enumerate() {
         unpack(bytes, n, order, &mut words).map_err(|fault| {

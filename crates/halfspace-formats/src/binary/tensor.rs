@@ -53,7 +53,7 @@ struct DatatypeMismatch {
 impl TensorList {
     fn new(limits: &ParseLimits, n: usize) -> Result<Self, Fault> {
         Ok(Self {
-            builder: SampleBuilder::dense(limits, Some(n), None)?,
+            builder: SampleBuilder::new(limits, Some(n), None)?,
             n,
             values: 0,
             rows: None,

@@ -6,6 +6,7 @@ use halfspace_core::learners::sample::data::Labels;
 use crate::building::classes::LabelRule;
 use crate::building::classes::{Classes, bad_label, canonical};
 use crate::error::{Fault, FormatErrorKind, excerpt};
+use crate::options::UnlabelledMeans;
 use crate::stored::header::LabelsKind;
 use crate::text::numbers::parse_number;
 
@@ -168,6 +169,15 @@ impl LabelBits {
     /// Whether rows have labels.
     pub(crate) fn is_labelled(&self) -> bool {
         self.labelled
+    }
+
+    /// Returns the kind of the labels. `unlabelled` says what rows without labels mean.
+    pub(crate) fn kind(&self, unlabelled: UnlabelledMeans) -> LabelsKind {
+        match (self.labelled, unlabelled) {
+            (true, _) => LabelsKind::Labelled,
+            (false, UnlabelledMeans::HalfSpace) => LabelsKind::HalfSpace,
+            (false, UnlabelledMeans::Nothing) => LabelsKind::Unlabelled,
+        }
     }
 
     /// Returns the labels of `count` rows, at most 64, from row `first` on. The lowest bit is the label of

@@ -6,22 +6,21 @@
 
 use std::io::{self, Write};
 
-use halfspace_core::bits::{BLOCK_ROWS, WORD_BITS};
+use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::memory;
 
 use crate::building::labels::LabelBits;
 use crate::building::parsed_rows::ParsedRows;
-use crate::building::rows::{FinishedRows, RealRow, RowBuilder, packed_bytes, real_bytes};
+use crate::building::rows::{FinishedRows, RowBuilder, packed_bytes, real_bytes};
 use crate::building::store_pass::{StorePass, storing_bytes};
 use crate::error::Fault;
 use crate::options::UnlabelledMeans;
-use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
+use crate::stored::header::{BlocksError, BlocksHeader, RowsKind};
 use crate::stored::parts::RowsPart;
 use crate::stored::spool::{DirectTarget, NotReserved, Spool};
 
-/// Real rows of different lengths share a piece of the spool only up to this number of values, including
-/// zeros that fill short rows.
+/// Values in a piece of the spool, unless one row alone has more.
 const PIECE_VALUES_MAX: usize = 8 * 1024;
 
 /// The rows so far.
@@ -32,8 +31,6 @@ pub(crate) struct RowBuffer {
     /// Number of all rows.
     rows: usize,
     pub(crate) labels: LabelBits,
-    /// Whether rows end at their last value and absent values are 0.
-    sparse: bool,
     spool: Option<Spool>,
     /// Number of rows that the body states, and the meaning of rows without labels.
     expected: Option<(usize, UnlabelledMeans)>,
@@ -43,13 +40,12 @@ pub(crate) struct RowBuffer {
 
 impl RowBuffer {
     /// Makes a store for packed rows of `n` values. A later value may turn the rows real.
-    pub(crate) fn new(n: usize, sparse: bool, spool: Option<Spool>) -> Self {
+    pub(crate) fn new(n: usize, spool: Option<Spool>) -> Self {
         Self {
             held: FinishedRows::packed(n),
             first: 0,
             rows: 0,
             labels: LabelBits::default(),
-            sparse,
             spool,
             expected: None,
             pass: None,
@@ -58,7 +54,7 @@ impl RowBuffer {
 
     /// Prepares for `rows` dense rows, before the first row. Their labels must not be flipped.
     pub(crate) fn expect_rows(&mut self, rows: usize, unlabelled: UnlabelledMeans) {
-        debug_assert!(self.rows == 0 && !self.sparse);
+        debug_assert!(self.rows == 0);
         self.expected = Some((rows, unlabelled));
     }
 
@@ -74,7 +70,7 @@ impl RowBuffer {
 
     /// Whether all rows so far are packed.
     pub(crate) fn is_packed(&self) -> bool {
-        matches!(self.held, FinishedRows::Packed { .. })
+        matches!(self.held, FinishedRows::Packed(_))
     }
 
     /// Fixes the length of rows, before the first row.
@@ -89,24 +85,17 @@ impl RowBuffer {
     /// memory.
     pub(crate) fn bytes(&self, rows: usize, n: usize) -> u64 {
         match &self.held {
-            FinishedRows::Packed { minus: Some(_), .. } if self.spool.is_none() => {
-                2 * packed_bytes(rows, n)
-            }
-            FinishedRows::Packed { .. } => packed_bytes(rows, n),
-            FinishedRows::Real { .. } => real_bytes(rows, n),
+            FinishedRows::Packed(_) => packed_bytes(rows, n),
+            FinishedRows::Real(_) => real_bytes(rows, n),
         }
     }
 
     /// Returns the bytes that may be allocated at once while rows grow to `bytes` bytes. A growing vector
-    /// takes twice the bytes that it holds. Absent values of sparse rows take no memory.
+    /// takes twice the bytes that it holds.
     pub(crate) fn bytes_to_grow(&self, bytes: u64) -> u64 {
-        let held = match (&self.held, self.sparse) {
-            (FinishedRows::Real { .. }, true) => self.held.bytes(),
-            _ => bytes,
-        };
         match &self.spool {
-            Some(spool) => 2 * held.min(spool.memory_bytes_max),
-            None => 2 * held,
+            Some(spool) => 2 * bytes.min(spool.memory_bytes_max),
+            None => 2 * bytes,
         }
     }
 
@@ -132,7 +121,7 @@ impl RowBuffer {
     /// # Errors
     /// When the spool cannot be written.
     pub(crate) fn push(&mut self, row: &mut RowBuilder, label: Option<bool>) -> io::Result<()> {
-        self.held.push(row, self.sparse);
+        self.held.push(row);
         self.labels.push(self.rows, label);
         self.rows += 1;
         let ends_block = self.rows.is_multiple_of(BLOCK_ROWS);
@@ -143,21 +132,7 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// Widens packed rows to `width` words.
-    ///
-    /// # Errors
-    /// When the spool cannot be written.
-    pub(crate) fn widen(&mut self, width: usize) -> io::Result<()> {
-        let widened = self.held.packed_bytes(width * WORD_BITS);
-        if self.exceeds_memory(widened) {
-            self.spill()?;
-        }
-        self.held.widen(width);
-        Ok(())
-    }
-
-    /// Converts packed rows of `n` values to doubles. `low` is the value of a bit that is set in neither
-    /// plane.
+    /// Converts packed rows of `n` values to doubles. `low` is the value of a 0 bit.
     ///
     /// # Errors
     /// When the spool cannot be written.
@@ -166,7 +141,7 @@ impl RowBuffer {
             // The last packed block may be short. It is spooled too, since all later rows are real.
             self.spill_all()?;
         }
-        self.held.become_real(n, self.sparse, low);
+        self.held.become_real(n, low);
         Ok(())
     }
 
@@ -180,7 +155,6 @@ impl RowBuffer {
         low: f64,
         unlabelled: UnlabelledMeans,
     ) -> io::Result<ParsedRows> {
-        // Sparse rows may exceed the memory budget only now, when each row gets the length of the longest.
         let is_spooled = self.spool.as_ref().is_some_and(|spool| !spool.is_empty());
         let has_left = is_spooled || self.pass.is_some();
         if has_left || self.exceeds_memory(self.bytes(self.rows, n)) {
@@ -206,14 +180,10 @@ impl RowBuffer {
     fn header(&self, rows: usize, n: usize, unlabelled: UnlabelledMeans) -> BlocksHeader {
         BlocksHeader {
             kind: match &self.held {
-                FinishedRows::Packed { .. } => RowsKind::Boolean,
-                FinishedRows::Real { .. } => RowsKind::Real,
+                FinishedRows::Packed(_) => RowsKind::Boolean,
+                FinishedRows::Real(_) => RowsKind::Real,
             },
-            labels: match (self.labels.is_labelled(), unlabelled) {
-                (true, _) => LabelsKind::Labelled,
-                (false, UnlabelledMeans::HalfSpace) => LabelsKind::HalfSpace,
-                (false, UnlabelledMeans::Nothing) => LabelsKind::Unlabelled,
-            },
+            labels: self.labels.kind(unlabelled),
             n,
             rows,
             entries: None,
@@ -223,7 +193,7 @@ impl RowBuffer {
     /// Begins the stored form if its header is known and no row has left memory. The header is known if the body states
     /// the number of rows and the rows are real. `count` rows are in memory.
     fn begin_pass(&mut self, count: usize) -> io::Result<()> {
-        let FinishedRows::Real { values, .. } = &self.held else {
+        let FinishedRows::Real(values) = &self.held else {
             return Ok(());
         };
         let Some((rows, unlabelled)) = self.expected.filter(|_| self.first == 0) else {
@@ -274,7 +244,7 @@ impl RowBuffer {
 
     /// Writes the first `count` rows in the stored form.
     fn write_rows(&mut self, count: usize) -> io::Result<()> {
-        let (Some(pass), FinishedRows::Real { values, .. }) = (&mut self.pass, &self.held) else {
+        let (Some(pass), FinishedRows::Real(values)) = (&mut self.pass, &self.held) else {
             return Ok(());
         };
         for (row, values) in values.chunks_exact(values.len() / count).enumerate() {
@@ -291,39 +261,22 @@ impl RowBuffer {
         let Some(spool) = &mut self.spool else {
             return Ok(());
         };
-        match &mut self.held {
-            FinishedRows::Packed { ones, minus } => {
+        match &self.held {
+            FinishedRows::Packed(ones) => {
                 for (index, block) in ones.blocks().take(count.div_ceil(BLOCK_ROWS)).enumerate() {
-                    let minus = minus.as_ref().map(|minus| minus.block(index));
                     let labels = self
                         .labels
                         .bits(self.first + index * BLOCK_ROWS, block.rows());
-                    spool.push_packed(block, minus, labels)?;
+                    spool.push_packed(block, labels)?;
                 }
             }
-            FinishedRows::Real {
-                values,
-                indices,
-                ends,
-            } => {
-                let start = |row: usize| match (row, self.sparse) {
-                    (0, _) => 0,
-                    (_, true) => ends[row - 1],
-                    (_, false) => values.len() / count * row,
-                };
-                let row = |row| {
-                    let range = start(row)..start(row + 1);
-                    match self.sparse {
-                        true => RealRow::sparse(&values[range.clone()], &indices[range]),
-                        false => RealRow::dense(&values[range]),
-                    }
-                };
-                let mut from = 0;
-                while from < count {
-                    let rows = piece((from..count).map(row));
-                    let labels = self.labels.bits(self.first + from, rows.len());
-                    spool.push_real(&rows, labels)?;
-                    from += rows.len();
+            FinishedRows::Real(values) => {
+                let n = values.len() / count;
+                let rows_max = (PIECE_VALUES_MAX / n).clamp(1, BLOCK_ROWS);
+                for (index, piece) in values.chunks(rows_max * n).enumerate() {
+                    let rows = piece.len() / n;
+                    let labels = self.labels.bits(self.first + index * rows_max, rows);
+                    spool.push_real(piece, rows, labels)?;
                 }
             }
         }
@@ -334,18 +287,4 @@ impl RowBuffer {
         let budget = self.spool.as_ref().map(|spool| spool.memory_bytes_max);
         budget.is_some_and(|budget| bytes > budget)
     }
-}
-
-/// Returns the first rows that share one piece of the spool.
-fn piece<'a>(rows: impl Iterator<Item = RealRow<'a>>) -> Vec<RealRow<'a>> {
-    let mut piece = Vec::with_capacity(BLOCK_ROWS);
-    let mut width = 0;
-    for row in rows.take(BLOCK_ROWS) {
-        width = row.width().max(width);
-        if !piece.is_empty() && width * (piece.len() + 1) > PIECE_VALUES_MAX {
-            break;
-        }
-        piece.push(row);
-    }
-    piece
 }

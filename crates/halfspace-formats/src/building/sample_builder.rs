@@ -25,10 +25,9 @@ pub(crate) struct SampleBuilder {
     limits: ParseLimits,
     /// Features per example, if the caller fixed the number.
     fixed_n: Option<usize>,
-    sparse: bool,
     /// Kind of the features, if the caller fixed the kind.
     kind: Option<RowsKind>,
-    /// Features per row (dense), or the largest index so far (sparse).
+    /// Features per row.
     n: usize,
     /// Low values that occurred explicitly. Data that contain both are real.
     zero_seen: bool,
@@ -44,30 +43,9 @@ impl SampleBuilder {
     ///
     /// # Errors
     /// When a fixed `n` is 0 or over the limit.
-    pub(crate) fn dense(
+    pub(crate) fn new(
         limits: &ParseLimits,
         fixed_n: Option<usize>,
-        spool: Option<Spool>,
-    ) -> Result<Self, Fault> {
-        Self::new(limits, fixed_n, false, spool)
-    }
-
-    /// Makes a builder for rows whose values come by index. The spool is as in [`Self::dense`].
-    ///
-    /// # Errors
-    /// When a fixed `n` is 0 or over the limit.
-    pub(crate) fn sparse(
-        limits: &ParseLimits,
-        fixed_n: Option<usize>,
-        spool: Option<Spool>,
-    ) -> Result<Self, Fault> {
-        Self::new(limits, fixed_n, true, spool)
-    }
-
-    fn new(
-        limits: &ParseLimits,
-        fixed_n: Option<usize>,
-        sparse: bool,
         spool: Option<Spool>,
     ) -> Result<Self, Fault> {
         let n = fixed_n.unwrap_or(0);
@@ -75,22 +53,16 @@ impl SampleBuilder {
             let detail = "The option n is 0; an example has at least one feature.";
             return Err(Fault::new(FormatErrorKind::EmptyData, detail));
         }
-        check_n(n, limits)?;
-        let mut row = RowBuilder::default();
-        if sparse {
-            row.ones = vec![0; words_for(n)];
-            row.settable = n;
-        }
+        limits.check_n(n)?;
         Ok(Self {
             limits: limits.clone(),
             fixed_n,
-            sparse,
             kind: None,
             n,
             zero_seen: false,
             minus_seen: false,
-            store: RowBuffer::new(n, sparse, spool),
-            row,
+            store: RowBuffer::new(n, spool),
+            row: RowBuilder::default(),
             first_real: None,
         })
     }
@@ -119,7 +91,7 @@ impl SampleBuilder {
     /// # Errors
     /// When a limit is exceeded.
     pub(crate) fn for_the_rest(&self) -> Result<Self, Fault> {
-        let rest = Self::new(&self.limits, self.fixed_n, self.sparse, None)?;
+        let rest = Self::new(&self.limits, self.fixed_n, None)?;
         let mut rest = rest.of_kind(self.kind)?;
         (rest.zero_seen, rest.minus_seen) = (self.zero_seen, self.minus_seen);
         rest.store.labels = self.store.labels.for_the_rest();
@@ -131,9 +103,8 @@ impl SampleBuilder {
     /// # Errors
     /// When the value is not finite or must not make the data real, or when a limit is exceeded.
     pub(crate) fn value(&mut self, value: f64) -> Result<bool, Fault> {
-        debug_assert!(!self.sparse);
         let index = self.row.filled;
-        check_n(index + 1, &self.limits)?;
+        self.limits.check_n(index + 1)?;
         self.row.filled += 1;
         let n = self.expected_n().unwrap_or(index + 1);
         if index >= n {
@@ -142,37 +113,6 @@ impl SampleBuilder {
         }
         if self.row.ones.len() < words_for(n) && self.packed() {
             self.row.ones.resize(words_for(n), 0);
-        }
-        self.put(index, value)
-    }
-
-    /// Writes 1 at an index (from 0) of a sparse row, if the row buffer already has that bit. Returns whether
-    /// the bit was written.
-    #[inline]
-    pub(crate) fn set_one(&mut self, index: usize) -> bool {
-        debug_assert!(self.sparse);
-        if index >= self.row.settable {
-            return false;
-        }
-        self.row.ones[index / WORD_BITS] |= 1 << (index % WORD_BITS);
-        true
-    }
-
-    /// Writes a value at an index (from 0) of a sparse row, after all smaller indices. Returns whether the
-    /// value made the data real.
-    ///
-    /// # Errors
-    /// When the value is not finite or must not make the data real, when the index is not below a fixed n, or
-    /// when a limit is exceeded.
-    pub(crate) fn sparse_value(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
-        debug_assert!(self.sparse);
-        if let Some(n) = self.fixed_n.filter(|&n| index >= n) {
-            let detail = format!("Index {} is above n = {n}.", index + 1);
-            return Err(Fault::new(FormatErrorKind::BadIndex, detail));
-        }
-        check_n(index + 1, &self.limits)?;
-        if self.packed() && index / WORD_BITS >= self.row.ones.len() {
-            self.widen(index)?;
         }
         self.put(index, value)
     }
@@ -260,15 +200,6 @@ impl SampleBuilder {
         self.store.spool()
     }
 
-    /// Ends a sparse row. `last` is its largest index from 1, or 0 for a row without values.
-    ///
-    /// # Errors
-    /// When a limit is exceeded.
-    pub(crate) fn end_sparse_row(&mut self, last: usize, label: Option<bool>) -> Result<(), Fault> {
-        self.n = self.n.max(last);
-        self.commit(label)
-    }
-
     /// Records the place of the value that made the data real.
     pub(crate) fn note_first_real(&mut self, place: Place) {
         self.first_real = Some(place);
@@ -312,14 +243,9 @@ impl SampleBuilder {
         self.store.is_packed()
     }
 
-    /// Returns the value that a 0 bit had in the body. A 0 bit is -1 in dense data with a -1, else 0. Absent
-    /// values of sparse data are 0.
+    /// Returns the value that a 0 bit had in the body: -1 in data with a -1, else 0.
     fn low(&self) -> f64 {
-        if self.minus_seen && !self.sparse {
-            -1.0
-        } else {
-            0.0
-        }
+        if self.minus_seen { -1.0 } else { 0.0 }
     }
 
     /// Returns the length that a dense row must have, if n or an earlier row fixes the length.
@@ -365,10 +291,6 @@ impl SampleBuilder {
             self.zero_seen = true;
         } else if value == -1.0 && !self.zero_seen {
             self.minus_seen = true;
-            if self.sparse {
-                self.row.minus.resize(self.row.ones.len(), 0);
-                self.row.minus[word] |= bit;
-            }
         } else {
             self.become_real(index)?;
             self.put_real(index, value);
@@ -378,10 +300,7 @@ impl SampleBuilder {
     }
 
     fn put_real(&mut self, index: usize, value: f64) {
-        match self.sparse {
-            true => self.row.indices.push(index as u32),
-            false => self.row.real.resize(index, 0.0),
-        }
+        self.row.real.resize(index, 0.0);
         // Adding 0.0 turns -0.0 into 0.0.
         self.row.real.push(value + 0.0);
     }
@@ -399,19 +318,7 @@ impl SampleBuilder {
         self.store
             .become_real(self.n, low)
             .map_err(Fault::unspooled)?;
-        self.row.become_real(filled, self.sparse, low);
-        Ok(())
-    }
-
-    /// Widens every packed row up to bit `index`, within the limit. A long sparse row may follow many short
-    /// ones.
-    fn widen(&mut self, index: usize) -> Result<(), Fault> {
-        let width = words_for(index + 1);
-        let rows = self.rows() + 1;
-        self.check_bytes(rows, index + 1, self.store.bytes(rows, index + 1))?;
-        self.store.widen(width).map_err(Fault::unspooled)?;
-        self.row.ones.resize(width, 0);
-        self.row.settable = (width * WORD_BITS).min(self.limits.n_max);
+        self.row.become_real(filled, low);
         Ok(())
     }
 
@@ -436,16 +343,4 @@ impl SampleBuilder {
         let what = format!("{rows} examples of {n} features take {bytes} bytes");
         Err(Fault::too_large(&what, self.limits.state_limit_name, limit))
     }
-}
-
-fn check_n(n: usize, limits: &ParseLimits) -> Result<(), Fault> {
-    if n <= limits.n_max {
-        return Ok(());
-    }
-    let limit = limits.n_max as u64;
-    Err(Fault::too_large(
-        "An example has too many features",
-        "n_max",
-        limit,
-    ))
 }

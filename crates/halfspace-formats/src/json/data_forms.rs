@@ -242,7 +242,7 @@ impl<'de> Visitor<'de> for ExampleKind {
                     return Err(de::Error::duplicate_field("assume"));
                 }
                 ListField::Examples => {
-                    let started = SampleBuilder::dense(&scope::limits(), None, None);
+                    let started = SampleBuilder::new(&scope::limits(), None, None);
                     let started = started.map_err(scope::raise)?;
                     let started = started.of_labels(&scope::label_rule());
                     builder = Some(map.next_value_seed(ExamplesReader {

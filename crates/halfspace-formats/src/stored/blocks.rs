@@ -178,7 +178,7 @@ pub(crate) fn read_rows(
         match header.kind {
             _ if header.entries.is_some() => {
                 let count = layout.words_of_sparse(block);
-                let read = SparseWords::read(header.kind, held, count, words)?;
+                let read = SparseWords::read(is_real, held, count, words)?;
                 let read = read.ok_or_else(|| layout.damage_of(layout.unit(block, 0)));
                 packed = Some(read?);
             }
@@ -208,7 +208,7 @@ pub(crate) fn read_rows(
             end_unit(layout, layout.unit(block, 0), words)?;
         }
         if let (Some(packed), Some(sparse)) = (packed, &mut sparse) {
-            packed.unpack(header, held, sparse)?;
+            packed.unpack(held, sparse)?;
         }
     }
     let features = match sparse {

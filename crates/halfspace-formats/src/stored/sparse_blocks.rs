@@ -19,7 +19,7 @@ use std::io::{self, ErrorKind, Read, Write};
 
 use halfspace_core::bits::{SparseBlock, SparseMatrix, SparseRow};
 
-use crate::stored::header::{BlocksError, BlocksHeader, RowsKind};
+use crate::stored::header::BlocksError;
 use crate::stored::words::{WordReader, WordWriter};
 
 const WORD_BYTES: usize = size_of::<u64>();
@@ -96,14 +96,14 @@ impl SparseWords {
     /// # Errors
     /// When the source fails or ends.
     pub(crate) fn read(
-        kind: RowsKind,
+        has_values: bool,
         rows: usize,
         count: Option<usize>,
         words: &mut WordReader<impl Read>,
     ) -> io::Result<Option<Self>> {
         let head = words.word()?;
         let (length, entries) = (head as u32 as usize, (head >> u32::BITS) as usize);
-        let values_count = if kind == RowsKind::Real { entries } else { 0 };
+        let values_count = if has_values { entries } else { 0 };
         let own = 1 + length.div_ceil(WORD_BYTES) + values_count;
         // Each number takes a byte or more.
         if entries + rows > length || count.is_some_and(|count| count != own) {
@@ -120,16 +120,11 @@ impl SparseWords {
         }))
     }
 
-    /// Appends the `rows` rows of the block.
+    /// Appends the `rows` rows of the block to rows of the same kind.
     ///
     /// # Errors
     /// When the words are not those of such a block.
-    pub(crate) fn unpack(
-        self,
-        header: &BlocksHeader,
-        rows: usize,
-        to: &mut SparseMatrix,
-    ) -> Result<(), BlocksError> {
+    pub(crate) fn unpack(self, rows: usize, to: &mut SparseMatrix) -> Result<(), BlocksError> {
         let (bytes, fill) = self.packed.as_flattened().split_at(self.length);
         if fill.iter().any(|byte| *byte != 0) {
             return Err(BlocksError::StrayBits);
@@ -137,14 +132,13 @@ impl SparseWords {
         if !self.values.iter().all(|value| value.is_finite()) {
             return Err(BlocksError::NotFinite);
         }
-        let read = unpack(header, rows, self.entries, bytes, &self.values, to);
+        let read = unpack(rows, self.entries, bytes, &self.values, to);
         read.ok_or(BlocksError::Header("a sparse block"))
     }
 }
 
 /// None if the bytes are not the rows of a block.
 fn unpack(
-    header: &BlocksHeader,
     rows: usize,
     entries: usize,
     mut bytes: &[u8],
@@ -163,7 +157,7 @@ fn unpack(
         let mut next = 0_u32;
         for _ in 0..count {
             let id = next.checked_add(take_number(&mut bytes)?)?;
-            if id as usize >= header.n {
+            if id as usize >= to.n() {
                 return None;
             }
             ids.push(id);
@@ -171,7 +165,7 @@ fn unpack(
         }
         let own;
         (own, values) = values.split_at(ids.len().min(values.len()));
-        let values = (header.kind == RowsKind::Real).then_some(own);
+        let values = to.is_real().then_some(own);
         to.push_row(SparseRow { ids: &ids, values });
     }
     bytes.is_empty().then_some(())

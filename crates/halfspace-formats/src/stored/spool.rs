@@ -11,17 +11,20 @@
 //! 2. the width;
 //! 3. the labels, with row `r` in bit `r`.
 //!
-//! Packed rows follow in the block layout with `width` words each: the plane of the ones, then the plane of
-//! the explicit -1s if the piece has any. Real rows follow one after the other with `width` doubles each.
+//! Packed rows follow in the block layout with `width` words each. Real rows follow one after the other with `width`
+//! doubles each. Sparse rows follow as in [`crate::stored::sparse_blocks`], and have no width.
 
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use halfspace_core::bits::{BLOCK_ROWS, BitBlock, words_for};
+use halfspace_core::bits::{BLOCK_ROWS, BitBlock, SparseBlock, SparseMatrix, WORD_BITS, words_for};
+use halfspace_core::learners::sample::block::BlockFeatures;
+use halfspace_core::learners::sample::packer::Packer;
 
-use crate::building::rows::{RealRow, real_value};
+use crate::building::rows::real_value;
 use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
 use crate::stored::parts::RowsPart;
+use crate::stored::sparse_blocks::{self, SparseWords};
 use crate::stored::words::{WordReader, WordWriter};
 
 /// Bytes per read of the file, because a row may be short.
@@ -155,35 +158,31 @@ impl Spool {
     ///
     /// # Errors
     /// When the file cannot be opened or written.
-    pub(crate) fn push_packed(
-        &mut self,
-        ones: BitBlock<'_>,
-        minus: Option<BitBlock<'_>>,
-        labels: u64,
-    ) -> io::Result<()> {
-        let kind = match minus {
-            None => PieceKind::Packed,
-            Some(_) => PieceKind::PackedSigned,
-        };
-        let words = self.begin(kind, ones.rows(), ones.words_per_row(), labels)?;
-        words.write_slice(ones.words(), |word| word)?;
-        words.write_slice(minus.map_or(&[], |minus| minus.words()), |word| word)
+    pub(crate) fn push_packed(&mut self, ones: BitBlock<'_>, labels: u64) -> io::Result<()> {
+        let words = self.begin(PieceKind::Packed, ones.rows(), ones.words_per_row(), labels)?;
+        words.write_slice(ones.words(), |word| word)
     }
 
-    /// Appends at most 64 real rows. Shorter rows are filled with zeros up to the longest.
+    /// Appends sparse rows: 64 rows, or fewer if no rows follow.
     ///
     /// # Errors
     /// When the file cannot be opened or written.
-    pub(crate) fn push_real(&mut self, rows: &[RealRow<'_>], labels: u64) -> io::Result<()> {
-        let width = rows.iter().map(RealRow::width).max().unwrap_or(0);
-        let words = self.begin(PieceKind::Real, rows.len(), width, labels)?;
-        for row in rows {
-            match row.whole(width) {
-                Some(values) => words.write_slice(values, f64::to_bits)?,
-                None => words.write(row.written(width).map(f64::to_bits))?,
-            }
-        }
-        Ok(())
+    pub(crate) fn push_sparse(&mut self, rows: SparseBlock<'_>, labels: u64) -> io::Result<()> {
+        let kind = match rows.is_real() {
+            true => PieceKind::SparseReal,
+            false => PieceKind::Sparse,
+        };
+        let words = self.begin(kind, rows.rows(), 0, labels)?;
+        sparse_blocks::write(rows, &mut Vec::new(), words)
+    }
+
+    /// Appends at most 64 real rows of equal length.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or written.
+    pub(crate) fn push_real(&mut self, values: &[f64], rows: usize, labels: u64) -> io::Result<()> {
+        let words = self.begin(PieceKind::Real, rows, values.len() / rows, labels)?;
+        words.write_slice(values, f64::to_bits)
     }
 
     fn begin(
@@ -206,7 +205,7 @@ impl Spool {
     }
 
     /// Returns the written rows under this header, or `None` if no rows were written. In real data `low` is
-    /// the value of a packed bit that is set in neither plane.
+    /// the value of a packed bit that is 0.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -234,10 +233,12 @@ impl Spool {
 enum PieceKind {
     /// Packed bits.
     Packed = 0,
-    /// Packed bits with a second plane for the explicit -1s.
-    PackedSigned = 1,
     /// Doubles.
-    Real = 2,
+    Real = 1,
+    /// Active features.
+    Sparse = 2,
+    /// Active features with values.
+    SparseReal = 3,
 }
 
 /// Rows in a spool.
@@ -265,25 +266,28 @@ impl SpooledRows {
             low: self.low,
             labels_are_flipped: self.labels_are_flipped,
             ones: Vec::new(),
-            minus: Vec::new(),
             values: Vec::new(),
+            packer: None,
         };
         let mut left = self.header.rows;
         while left > 0 {
             let piece = reader.begin(left)?;
             left -= piece.rows;
             match (piece.kind, self.header.kind) {
+                (PieceKind::Sparse | PieceKind::SparseReal, _) => {
+                    reader.sparse(&piece, &mut see)?
+                }
                 (PieceKind::Real, _) => reader.real(&piece, &mut see)?,
-                (_, RowsKind::Boolean) => {
-                    reader.planes(&piece)?;
+                (PieceKind::Packed, RowsKind::Boolean) => {
+                    reader.ones(&piece)?;
                     let block = BitBlock::new(&reader.ones, piece.rows);
                     see(RowsPart::Block(
                         block,
                         reader.is_labelled().then_some(piece.labels),
                     ))?;
                 }
-                (_, RowsKind::Real) => {
-                    reader.planes(&piece)?;
+                (PieceKind::Packed, RowsKind::Real) => {
+                    reader.ones(&piece)?;
                     reader.packed_as_real(&piece, &mut see)?;
                 }
             }
@@ -307,8 +311,8 @@ struct PieceReader<R> {
     low: f64,
     labels_are_flipped: bool,
     ones: Vec<u64>,
-    minus: Vec<u64>,
     values: Vec<f64>,
+    packer: Option<Packer>,
 }
 
 impl<R: Read> PieceReader<R> {
@@ -318,14 +322,16 @@ impl<R: Read> PieceReader<R> {
         self.words.read(3, &mut head, |word| word)?;
         let kind = match (head[0] as u8, self.header.kind) {
             (0, _) => PieceKind::Packed,
-            (1, _) => PieceKind::PackedSigned,
-            (2, RowsKind::Real) => PieceKind::Real,
+            (1, RowsKind::Real) => PieceKind::Real,
+            (2, _) => PieceKind::Sparse,
+            (3, _) => PieceKind::SparseReal,
             _ => return Err(BlocksError::Header("the kind of spooled rows")),
         };
         let (rows, width) = ((head[0] >> u8::BITS) as usize, head[1] as usize);
         let width_max = match kind {
             PieceKind::Real => self.header.n,
-            PieceKind::Packed | PieceKind::PackedSigned => words_for(self.header.n),
+            PieceKind::Packed => words_for(self.header.n),
+            PieceKind::Sparse | PieceKind::SparseReal => 0,
         };
         if !(1..=left.min(BLOCK_ROWS)).contains(&rows) || width > width_max {
             return Err(BlocksError::Header("the size of spooled rows"));
@@ -343,16 +349,47 @@ impl<R: Read> PieceReader<R> {
     }
 
     /// Reads packed rows and widens them to the final width.
-    fn planes(&mut self, piece: &PieceHeader) -> Result<(), BlocksError> {
-        let words = piece.width * BLOCK_ROWS;
-        let whole = words_for(self.header.n) * BLOCK_ROWS;
+    fn ones(&mut self, piece: &PieceHeader) -> Result<(), BlocksError> {
         self.ones.clear();
-        self.words.read(words, &mut self.ones, |word| word)?;
-        self.ones.resize(whole, 0);
-        self.minus.clear();
-        if piece.kind == PieceKind::PackedSigned {
-            self.words.read(words, &mut self.minus, |word| word)?;
-            self.minus.resize(whole, 0);
+        self.words
+            .read(piece.width * BLOCK_ROWS, &mut self.ones, |word| word)?;
+        self.ones.resize(words_for(self.header.n) * BLOCK_ROWS, 0);
+        Ok(())
+    }
+
+    /// Reads sparse rows, and shows them in the layout of the header.
+    fn sparse(
+        &mut self,
+        piece: &PieceHeader,
+        see: &mut impl FnMut(RowsPart<'_>) -> Result<(), BlocksError>,
+    ) -> Result<(), BlocksError> {
+        let (n, is_real) = (self.header.n, self.header.kind == RowsKind::Real);
+        let has_values = piece.kind == PieceKind::SparseReal;
+        let read = SparseWords::read(has_values, piece.rows, None, &mut self.words)?;
+        let read = read.ok_or(BlocksError::Header("the size of spooled rows"))?;
+        let mut rows = SparseMatrix::new(n, has_values);
+        read.unpack(piece.rows, &mut rows)?;
+        let rows = rows.with(n, is_real);
+        let labels = self.is_labelled().then_some(piece.labels);
+        if self.header.entries.is_some() {
+            return see(RowsPart::Sparse(rows.block(0), labels));
+        }
+        let packer = self.packer.get_or_insert_with(|| Packer::new(n, is_real));
+        let mut first = 0;
+        while first < piece.rows {
+            let features = packer.pack(rows.block(0), first..piece.rows);
+            let count = features.rows();
+            match features {
+                BlockFeatures::Boolean(block) => see(RowsPart::Block(block, labels))?,
+                BlockFeatures::Real { n, values } => {
+                    for (row, values) in values.chunks(n).enumerate() {
+                        let label = labels.map(|labels| labels >> (first + row) & 1 == 1);
+                        see(RowsPart::Row(values, label))?;
+                    }
+                }
+                BlockFeatures::Sparse(_) => unreachable!("packed rows"),
+            }
+            first += count;
         }
         Ok(())
     }
@@ -363,16 +400,11 @@ impl<R: Read> PieceReader<R> {
         see: &mut impl FnMut(RowsPart<'_>) -> Result<(), BlocksError>,
     ) -> Result<(), BlocksError> {
         for row in 0..piece.rows {
-            let word = |plane: &[u64], word: usize| {
-                let at = word * BLOCK_ROWS + row;
-                plane.get(at).copied().unwrap_or(0)
-            };
             self.values.clear();
-            let (ones, minus, low) = (&self.ones, &self.minus, self.low);
-            self.values.extend((0..self.header.n).map(|j| {
-                let at = j / BLOCK_ROWS;
-                real_value(word(ones, at), word(minus, at), j, low)
-            }));
+            let (ones, low) = (&self.ones, self.low);
+            let word = |j: usize| ones[j / WORD_BITS * BLOCK_ROWS + row];
+            let values = (0..self.header.n).map(|j| real_value(word(j), j, low));
+            self.values.extend(values);
             see(RowsPart::Row(&self.values, self.label(piece, row)))?;
         }
         Ok(())

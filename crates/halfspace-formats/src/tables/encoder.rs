@@ -65,7 +65,7 @@ impl Encoder {
             );
             return Err(Fault::new(FormatErrorKind::EmptyData, detail));
         }
-        let builder = SampleBuilder::dense(&options.limits, Some(n), spool)?;
+        let builder = SampleBuilder::new(&options.limits, Some(n), spool)?;
         memory::need_of::<f64>(if is_real { n } else { 0 })?;
         Ok(Self {
             values: vec![0.0; if is_real { n } else { 0 }],

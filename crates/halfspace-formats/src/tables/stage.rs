@@ -38,7 +38,7 @@ impl Stage {
         let request = &options.table;
         let plain = |columns: Vec<usize>, lows: Option<Vec<_>>, spool| {
             let n = options.n.or(Some(columns.len()).filter(|&n| n > 0));
-            let builder = SampleBuilder::dense(&options.limits, n, spool)?;
+            let builder = SampleBuilder::new(&options.limits, n, spool)?;
             Ok(Self::Plain(Box::new(PlainRows {
                 builder: builder.of_kind(options.values)?,
                 columns,

@@ -73,7 +73,7 @@ impl<'o> TableBuilder<'o> {
                 "The option `bins` is for `numbers=thermometer` only. Set both, or omit `bins`.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail));
         }
-        SampleBuilder::dense(&options.limits, options.n, None).map(drop)
+        SampleBuilder::new(&options.limits, options.n, None).map(drop)
     }
 
     /// Starts a table of `columns` columns with these names, if it has names. `place` is the place of the first row.

@@ -15,7 +15,8 @@ fn stored(data: &Data) -> Vec<u8> {
 fn labelled(rows: usize) -> Data {
     let line = |row: usize| format!("{} {}:1\n", row % 2, row % 70 + 1);
     let body: String = (0..rows).map(line).collect();
-    read(Format::Libsvm, &body).expect("good").data
+    let data = read(Format::Libsvm, &body).expect("good").data;
+    Data::new(data.features().packed().into(), data.labels().clone())
 }
 
 fn real(rows: usize) -> Data {

@@ -1,6 +1,7 @@
 //! Tests of NDJSON, CSV and LIBSVM.
 
 use super::*;
+use halfspace_core::learners::sample::examples::Examples;
 
 /// A body and its content: rows, labels, place of the first real value.
 type Good = (
@@ -600,7 +601,7 @@ fn every_limit_is_named_where_it_is_passed() {
         value: 40,
     };
     assert_eq!((error.kind, error.place), (line_bytes_max, Some(at(1, 41))));
-    // 64 packed rows of one word take 512 bytes; 22 rows of 3 doubles take 528.
+    // 64 packed rows of one word take 512 bytes; 25 sparse rows of one double take 516.
     let state = FormatErrorKind::TooLarge {
         limit: "state_bytes_max",
         value: 512,
@@ -608,10 +609,10 @@ fn every_limit_is_named_where_it_is_passed() {
     let error = parse(Format::Ndjson, "101\n".repeat(65).as_bytes(), &options).expect_err("rows");
     assert_eq!((error.kind, error.place), (state, Some(at(65, 1))));
     let real = |rows: usize| format!("1 3:0.5\n{}", "1 1:1\n".repeat(rows - 1));
-    assert!(parse(Format::Libsvm, real(21).as_bytes(), &options).is_ok());
-    let error = parse(Format::Libsvm, real(22).as_bytes(), &options).expect_err("rows");
-    assert_eq!((error.kind, error.place), (state, Some(at(22, 1))));
-    let turned = format!("{}1 1:2\n", "1 3:1\n".repeat(22));
+    assert!(parse(Format::Libsvm, real(24).as_bytes(), &options).is_ok());
+    let error = parse(Format::Libsvm, real(25).as_bytes(), &options).expect_err("rows");
+    assert_eq!((error.kind, error.place), (state, Some(at(25, 1))));
+    let turned = format!("{}1 1:2\n", "1 3:1\n".repeat(24));
     let error = parse(Format::Libsvm, turned.as_bytes(), &options).expect_err("rows");
     assert_eq!(error.kind, state);
     let fixed = Options {
@@ -622,16 +623,22 @@ fn every_limit_is_named_where_it_is_passed() {
 }
 
 #[test]
-fn a_long_sparse_row_after_short_ones_is_refused_before_room_is_made_for_it() {
+fn a_long_sparse_row_takes_room_for_its_active_features_only() {
     let mut options = Options::default();
-    // Memory for a single row of so many features would be refused.
     options.limits.n_max = 1 << 44;
     options.limits.state_bytes_max = 1 << 20;
-    let body = "1 1:1\n".repeat(1000) + "1 17592186044416:1\n";
-    let error = parse(Format::Libsvm, body.as_bytes(), &options).expect_err("too large");
+    let body = |index: u64| "1 1:1\n".repeat(1000) + &format!("1 {index}:1\n");
+    let read = |index| crate::parse(Format::Libsvm, body(index).as_bytes(), &options);
+    let data = read(u32::MAX.into()).expect("sparse").data;
+    assert_eq!(
+        (data.n(), data.shape().entries),
+        (u32::MAX as usize, Some(1001))
+    );
+    // The number of a feature has 32 bits.
+    let error = read(1 << 32).expect_err("too large");
     let kind = FormatErrorKind::TooLarge {
-        limit: "state_bytes_max",
-        value: 1 << 20,
+        limit: "n_max",
+        value: u32::MAX.into(),
     };
     assert_eq!((error.kind, error.place), (kind, Some(at(1001, 3))));
 }

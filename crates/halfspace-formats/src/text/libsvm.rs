@@ -7,7 +7,7 @@
 use std::io::Read;
 
 use crate::building::parsed_rows::ParsedRows;
-use crate::building::sample_builder::SampleBuilder;
+use crate::building::sparse_builder::SparseBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::options::{LabelsColumn, Options};
 use crate::parsed::Parsed;
@@ -31,8 +31,7 @@ pub(crate) fn parse(
 ) -> Result<Parsed<ParsedRows>, FormatError> {
     let labelled = options.labels != Some(LabelsColumn::None);
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
-    let builder = SampleBuilder::sparse(&options.limits, options.n, spool)?;
-    let mut builder = builder.of_kind(options.values)?;
+    let mut builder = SparseBuilder::new(&options.limits, options.n, options.values, spool)?;
     let scan = labelled
         .then(|| LabelScan::new(options, None))
         .transpose()?;
@@ -84,7 +83,7 @@ fn read_row(
     start: usize,
     labelled: bool,
     labels: Option<&mut LabelScan>,
-    builder: &mut SampleBuilder,
+    builder: &mut SparseBuilder,
 ) -> Result<(), Misplaced> {
     let text = line.text;
     let (label, after) = match labelled {
@@ -96,7 +95,7 @@ fn read_row(
         false => (None, start),
     };
     let last = read_pairs(text, after, line.number, builder)?;
-    let ended = builder.end_sparse_row(last, label);
+    let ended = builder.end_row(last, label);
     ended.map_err(|fault| (start, fault))
 }
 
@@ -128,7 +127,7 @@ fn read_pairs(
     text: &[u8],
     mut at: usize,
     line: u64,
-    builder: &mut SampleBuilder,
+    builder: &mut SparseBuilder,
 ) -> Result<usize, Misplaced> {
     let mut previous = 0;
     loop {
@@ -203,12 +202,12 @@ fn read_value(
     start: usize,
     index: usize,
     line: u64,
-    builder: &mut SampleBuilder,
+    builder: &mut SparseBuilder,
 ) -> Result<usize, Misplaced> {
     let end = token_end(text, start);
     let token = &text[start..end];
     let value = parse_number(token).map_err(|fault| (start, fault.of_value(token)))?;
-    let became_real = builder.sparse_value(index - 1, value).map_err(|fault| {
+    let became_real = builder.value(index - 1, value).map_err(|fault| {
         // All faults but a bad value are about the index, which stands before the colon.
         let of_value = fault.kind == FormatErrorKind::BadValue;
         let back = text[..start - 1]

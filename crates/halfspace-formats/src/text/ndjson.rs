@@ -189,7 +189,7 @@ impl ExampleLines {
         if options.table.encoding.is_none() {
             options.refuse("NDJSON", &[FormatOption::HEADER, FormatOption::LABELS])?;
         }
-        let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
+        let builder = SampleBuilder::new(&options.limits, options.n, spool)?;
         Ok(Self {
             builder: builder
                 .of_kind(options.values)?

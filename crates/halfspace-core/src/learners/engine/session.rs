@@ -23,7 +23,7 @@ use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::{Sampling, Watch, confidence_detail};
 use crate::learners::engine::task::{self, Task};
 use crate::learners::hypothesis::Hypothesis;
-use crate::learners::sample::data::{Data, Features, Labels};
+use crate::learners::sample::data::{Data, DenseFeatures, Labels};
 use crate::learners::sample::source::{Presented, Stream};
 
 /// The first number of a snapshot: the version of its format.
@@ -268,7 +268,7 @@ impl Session {
         if self.fresh().is_err() {
             return;
         }
-        let Features::Boolean(matrix) = data.features() else {
+        let DenseFeatures::Boolean(matrix) = data.features().packed() else {
             return;
         };
         for row in rows {
@@ -307,7 +307,7 @@ impl Session {
         }
         let assume = plan.assume;
         let input = Input::Sample { data, assume };
-        let is_real = matches!(data.features(), Features::Real(_));
+        let is_real = data.features().is_real();
         if is_real && !plan.real {
             let detail = "the session accepts Boolean examples only: values all 0/1 or all -1/1";
             return Err(TaskError::WrongData(detail.to_owned()));

@@ -43,8 +43,8 @@ impl RealMatrix {
     }
 }
 
-/// Features of all examples.
-#[derive(Clone, Debug, PartialEq)]
+/// Features of all examples. Equal features are equal in every layout.
+#[derive(Clone, Debug)]
 pub enum Features {
     /// Two-valued features. Bit 1 means +1 or 1 and bit 0 means -1 or 0.
     Boolean(BitMatrix),
@@ -107,12 +107,30 @@ impl Features {
 }
 
 /// Features in a dense form.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum DenseFeatures<'a> {
     /// Two-valued features.
     Boolean(Cow<'a, BitMatrix>),
     /// Features that are real by definition.
     Real(Cow<'a, RealMatrix>),
+}
+
+impl PartialEq for Features {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Sparse(one), Self::Sparse(other)) => one == other,
+            _ => self.packed() == other.packed(),
+        }
+    }
+}
+
+impl From<DenseFeatures<'_>> for Features {
+    fn from(features: DenseFeatures<'_>) -> Self {
+        match features {
+            DenseFeatures::Boolean(matrix) => Self::Boolean(matrix.into_owned()),
+            DenseFeatures::Real(matrix) => Self::Real(matrix.into_owned()),
+        }
+    }
 }
 
 /// Labels of all examples.

@@ -41,6 +41,23 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Chooses the layout that takes fewer bytes for examples of so many active features.
+    #[must_use]
+    pub fn of_entries(self, entries: usize) -> Self {
+        let sparse = Self {
+            entries: Some(entries),
+            ..self
+        };
+        let dense = Self {
+            entries: None,
+            ..self
+        };
+        match sparse.memory_bytes() < dense.memory_bytes() {
+            true => sparse,
+            false => dense,
+        }
+    }
+
     /// Approximate number of bytes that the examples need in memory.
     pub fn memory_bytes(&self) -> u64 {
         if let Some(entries) = self.entries {

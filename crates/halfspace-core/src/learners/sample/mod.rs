@@ -5,7 +5,7 @@ pub mod block;
 pub mod data;
 pub mod examples;
 pub mod generate;
-mod packer;
+pub mod packer;
 pub mod parts;
 pub mod repetitions;
 pub mod source;

@@ -122,9 +122,9 @@ fn a_raised_flag_leaves_the_margin_undecided() {
 /// Returns the mistakes of the perceptron from w = 0 until a pass without mistakes.
 fn mistakes(data: &Data, bias: bool, reading: Reading) -> u64 {
     let entry = catalogue::find("perceptron").unwrap();
-    let parameters = match data.features() {
-        Features::Boolean(_) => serde_json::json!({"reading": reading.name(), "bias": bias}),
-        Features::Real(_) => serde_json::json!({"bias": bias}),
+    let parameters = match data.features().is_real() {
+        false => serde_json::json!({"reading": reading.name(), "bias": bias}),
+        true => serde_json::json!({"bias": bias}),
     };
     let parameters = Parameters::from_json(entry.parameters, parameters.as_object().unwrap());
     let task = Task {

@@ -8,7 +8,7 @@ use crate::bits::BitVector;
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::linear::linear_weights::Reading;
-use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
+use crate::learners::sample::data::{Data, DenseFeatures, Features, Labels, RealMatrix};
 use crate::separability::alternative::exclude_separators;
 use crate::separability::attempt::attempt;
 use crate::separability::decision::{
@@ -48,13 +48,13 @@ fn all_questions() -> impl Iterator<Item = SeparabilityQuestion> {
 fn rows(data: &Data, question: &SeparabilityQuestion) -> Vec<(Vec<i128>, bool)> {
     let row = |index: usize| {
         let is_negative = matches!(data.labels(), Labels::Labelled(labels) if !labels.get(index));
-        let mut row: Vec<i128> = match data.features() {
-            Features::Boolean(matrix) => {
+        let mut row: Vec<i128> = match data.features().packed() {
+            DenseFeatures::Boolean(matrix) => {
                 let bits: BitVector = matrix.row(index);
                 let value = |j| 4 * question.reading.value(bits.get(j)) as i128;
                 (0..bits.n()).map(value).collect()
             }
-            Features::Real(matrix) => {
+            DenseFeatures::Real(matrix) => {
                 let values = matrix
                     .row(index)
                     .iter()

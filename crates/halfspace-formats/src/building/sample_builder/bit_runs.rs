@@ -6,7 +6,7 @@ use halfspace_core::bits::{WORD_BITS, pack_ascii, words_for};
 
 use crate::error::Fault;
 
-use super::{SampleBuilder, check_n};
+use super::SampleBuilder;
 
 impl SampleBuilder {
     /// Sets the whole row from a bit string.
@@ -16,7 +16,9 @@ impl SampleBuilder {
     /// # Errors
     /// The fault and its position (from 0) in the text.
     pub(crate) fn bits(&mut self, text: &[u8]) -> Result<Option<usize>, (usize, Fault)> {
-        check_n(text.len(), &self.limits).map_err(|fault| (self.limits.n_max, fault))?;
+        self.limits
+            .check_n(text.len())
+            .map_err(|fault| (self.limits.n_max, fault))?;
         self.row.filled = text.len();
         self.check_length().map_err(|fault| (0, fault))?;
         if self.packed() {
@@ -44,7 +46,7 @@ impl SampleBuilder {
     /// # Errors
     /// When a limit is exceeded.
     pub(crate) fn packed_row(&mut self, words: &[u64], label: Option<bool>) -> Result<(), Fault> {
-        debug_assert!(!self.sparse && self.packed() && words.len() == words_for(self.n));
+        debug_assert!(self.packed() && words.len() == words_for(self.n));
         self.row.ones.clear();
         self.row.ones.extend_from_slice(words);
         self.row.filled = self.n;
@@ -53,7 +55,7 @@ impl SampleBuilder {
 
     /// Whether whole rows of `n` features can be set before they are known to fit.
     pub(crate) fn takes_rows(&self, n: usize) -> bool {
-        !self.sparse && self.expected_n() == Some(n)
+        self.expected_n() == Some(n)
     }
 
     /// Whether bits are not converted to doubles.
@@ -124,7 +126,6 @@ impl SampleBuilder {
     /// # Errors
     /// When the zeros must not make the data real, or when a limit is exceeded.
     pub(crate) fn zeros(&mut self, count: usize) -> Result<bool, Fault> {
-        debug_assert!(!self.sparse);
         let index = self.row.filled;
         if count == 0 || index + count > self.n {
             // Zeros of a row that is too long are only counted for the message at its end.

@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use crate::records::Owner;
 use crate::storage::{OverQuota, QuotaStanding, Store, Usage};
 
-use crate::jobs::service::{Jobs, JobsError};
+use crate::jobs::error::JobsError;
 
 /// Reservations grow in steps of this size, so that most rows need no call.
 const STEP_BYTES: u64 = 64 << 10;
@@ -22,8 +22,10 @@ const STEP_BYTES: u64 = 64 << 10;
 const STANDING_BYTES: u64 = 16 << 20;
 
 /// All reservations of a process.
-#[derive(Default)]
-pub(crate) struct Reservations(Mutex<Reserved>);
+pub struct Reservations {
+    store: Arc<Store>,
+    reserved: Mutex<Reserved>,
+}
 
 #[derive(Default)]
 struct Reserved {
@@ -37,7 +39,6 @@ pub struct Reservation(Arc<Mutex<ReservedBytes>>);
 
 struct ReservedBytes {
     reservations: Arc<Reservations>,
-    store: Arc<Store>,
     owner: Owner,
     bytes: u64,
     /// Usage and limits as last read from the store, without this reservation.
@@ -47,18 +48,26 @@ struct ReservedBytes {
     refusal: Option<OverQuota>,
 }
 
-impl Jobs {
+impl Reservations {
+    pub(super) fn new(store: Arc<Store>) -> Self {
+        let reserved = Mutex::default();
+        Self { store, reserved }
+    }
+
     /// Reserves bytes of the owner's quota and of the quota of all owners.
     ///
     /// # Errors
     /// [`JobsError::OverQuota`], or errors of the store.
-    pub async fn reserve(&self, owner: &Owner, bytes: u64) -> Result<Reservation, JobsError> {
+    pub async fn reserve(
+        self: &Arc<Self>,
+        owner: &Owner,
+        bytes: u64,
+    ) -> Result<Reservation, JobsError> {
         let held = ReservedBytes {
-            reservations: Arc::clone(&self.reservations),
-            store: Arc::clone(&self.store),
+            reservations: Arc::clone(self),
             owner: owner.clone(),
             bytes: 0,
-            standing: Arc::new(Mutex::new(self.usage(owner).await?)),
+            standing: Arc::new(Mutex::new(self.store.usage(owner).await?)),
             standing_bytes: 0,
             refusal: None,
         };
@@ -111,7 +120,7 @@ impl ReservedBytes {
             ..Usage::default()
         };
         let reservations = Arc::clone(&self.reservations);
-        let mut reserved = lock(&reservations.0);
+        let mut reserved = lock(&reservations.reserved);
         let of_owner = reserved.of_owner.get(&self.owner).copied().unwrap_or(0);
         let mut standing = *lock(&self.standing);
         standing.own.stored_bytes += of_owner - self.bytes;
@@ -130,7 +139,7 @@ impl ReservedBytes {
     }
 
     fn become_exactly(&mut self, bytes: u64) {
-        let mut reserved = lock(&self.reservations.0);
+        let mut reserved = lock(&self.reservations.reserved);
         reserved.change(&self.owner, self.bytes, bytes);
         self.bytes = bytes;
     }
@@ -140,10 +149,10 @@ impl ReservedBytes {
         let Ok(runtime) = Handle::try_current() else {
             return;
         };
-        let (store, owner) = (Arc::clone(&self.store), self.owner.clone());
+        let (reservations, owner) = (Arc::clone(&self.reservations), self.owner.clone());
         let standing = Arc::clone(&self.standing);
         runtime.spawn(async move {
-            if let Ok(found) = store.usage(&owner).await {
+            if let Ok(found) = reservations.store.usage(&owner).await {
                 *lock(&standing) = found;
             }
         });

@@ -10,23 +10,21 @@ use std::time::Duration;
 use halfspace_core::learners::engine::run::{Counts, Interrupt, Run};
 use tokio::time::{Instant, Interval, MissedTickBehavior, sleep_until, timeout_at};
 
-use crate::records::{Job, JobTree, Progress};
-use crate::storage::{Beat, Heartbeat, Lease, Spent, StoreError};
+use crate::records::{JobTree, Progress};
+use crate::storage::{Beat, Heartbeat, Spent, StoreError};
 
 use super::checkpoints::{Checkpointing, StateCell};
+use super::held::HeldJob;
 use super::parking::Stance;
-use super::yielding::Solitude;
-use crate::jobs::service::Jobs;
-use crate::jobs::tasks::CheckedTask;
+use super::solitude::Solitude;
+use crate::jobs::tasks::checked::CheckedTask;
 
 /// Longest interval between two renewals, even for a long lease. The answer to a renewal tells whether another
 /// process has cancelled the job.
 const RENEWAL_MAX: Duration = Duration::from_secs(1);
 
 pub(crate) struct LeaseRenewer<'a> {
-    pub(crate) jobs: &'a Jobs,
-    pub(crate) job: &'a Job,
-    pub(crate) lease: &'a Lease,
+    pub(super) held: HeldJob<'a>,
     pub(crate) planned: Option<u64>,
     /// The counts stored last, or `None` before the first heartbeat. `None` makes the first heartbeat due at
     /// once, so the lease renewer learns of a cancellation that arrived while the job was prepared.
@@ -64,20 +62,12 @@ pub(crate) struct LeasedComputation {
 
 impl<'a> LeaseRenewer<'a> {
     /// Creates the lease renewer of a lease that began at `leased_at` or later.
-    pub(crate) fn new(
-        jobs: &'a Jobs,
-        job: &'a Job,
-        lease: &'a Lease,
-        leased_at: Instant,
-        stance: Stance,
-    ) -> Self {
-        let interval = jobs.config.progress_interval;
+    pub(super) fn new(held: HeldJob<'a>, leased_at: Instant, stance: Stance) -> Self {
+        let interval = held.worker.config.progress_interval;
         let mut tick = tokio::time::interval_at(Instant::now() + interval, interval);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         Self {
-            jobs,
-            job,
-            lease,
+            held,
             planned: None,
             shown: None,
             renewed: leased_at,
@@ -93,7 +83,7 @@ impl<'a> LeaseRenewer<'a> {
     pub(crate) fn show(&mut self, work: &CheckedTask, states: &Arc<StateCell>) {
         self.planned = work.examples_planned;
         self.shown = None;
-        let every = self.jobs.config.checkpoint_every;
+        let every = self.held.worker.config.checkpoint_every;
         self.computing = Some(LeasedComputation {
             checkpointing: Checkpointing::new(Arc::clone(states), every),
             has_state: work.has_state,
@@ -128,7 +118,7 @@ impl<'a> LeaseRenewer<'a> {
     }
 
     fn lease_length(&self) -> Duration {
-        Duration::from_secs(self.jobs.config.lease_seconds.into())
+        Duration::from_secs(self.held.worker.config.lease_seconds.into())
     }
 
     /// Takes a checkpoint if one is due. The time limit of the write leaves time for the next heartbeats and
@@ -138,13 +128,13 @@ impl<'a> LeaseRenewer<'a> {
             && self.hold == Hold::Held
             && !self.stance.is_parked()
         {
-            let (jobs, job, lease) = (self.jobs, self.job, self.lease);
-            let length = Duration::from_secs(jobs.config.lease_seconds.into());
+            let HeldJob { worker, job, lease } = self.held;
+            let length = Duration::from_secs(worker.config.lease_seconds.into());
             let left = (self.renewed + length).saturating_duration_since(Instant::now());
             let timeout = left.min(length / 3);
             computing
                 .checkpointing
-                .tick(jobs, job, lease, timeout)
+                .tick(&worker.store, job, lease, timeout)
                 .await;
         }
     }
@@ -157,7 +147,7 @@ impl<'a> LeaseRenewer<'a> {
                 Spent {
                     seconds,
                     unpaid_seconds: (seconds - computing.paid_seconds).max(0.0),
-                    level: self.job.demand.level(seconds),
+                    level: self.held.job.demand.level(seconds),
                 }
             }
             _ => Spent::default(),
@@ -165,7 +155,7 @@ impl<'a> LeaseRenewer<'a> {
     }
 
     fn gathers(&self) -> bool {
-        matches!(self.job.lineage, JobTree::Parent { .. })
+        matches!(self.held.job.lineage, JobTree::Parent { .. })
     }
 
     /// Stores new progress and renews the lease in time. Returns the reason to stop the computation, if there
@@ -192,18 +182,19 @@ impl<'a> LeaseRenewer<'a> {
         }
         // A job with subjobs shows no counts of its own, because the subjobs count them.
         let moved = self.shown != Some(counts) && !self.gathers();
-        let progress = moved.then(|| progress(&counts, self.planned));
+        let progress = moved.then(|| Progress::of(&counts, self.planned));
         let spent = self.spent();
         let beat = Beat {
-            lease_seconds: self.jobs.config.lease_seconds,
+            lease_seconds: self.held.worker.config.lease_seconds,
             progress: progress.as_ref(),
             spent,
             is_parked: self.stance.is_parked(),
             is_acquitted,
         };
-        let now = self.jobs.ids.now();
+        let HeldJob { worker, job, lease } = self.held;
+        let now = worker.ids.now();
         let asked_at = Instant::now();
-        let beat = self.jobs.store.heartbeat(self.lease, &beat, now);
+        let beat = worker.store.heartbeat(lease, &beat, now);
         // The heartbeat is not awaited beyond the end of the lease, because another worker may have the job by
         // then.
         let beat = timeout_at(self.renewed + self.lease_length(), beat).await;
@@ -217,7 +208,7 @@ impl<'a> LeaseRenewer<'a> {
                 if is_acquitted {
                     self.solitude = None;
                 }
-                self.jobs.hub.changed(self.job.id);
+                worker.hub.changed(job.id);
                 cancel_requested.then_some(Interrupt::Cancelled)
             }
             Ok(Heartbeat::Lost) => {
@@ -225,22 +216,10 @@ impl<'a> LeaseRenewer<'a> {
                 Some(Interrupt::Suspended)
             }
             Err(error) => {
-                tracing::warn!(job = %self.job.id, %error, "the lease cannot be renewed at the \
+                tracing::warn!(job = %job.id, %error, "the lease cannot be renewed at the \
                                                             moment");
                 None
             }
         }
-    }
-}
-
-/// The progress that clients see.
-pub(crate) fn progress(counts: &Counts, planned: Option<u64>) -> Progress {
-    let fraction = planned.map(|planned| counts.examples as f64 / planned.max(1) as f64);
-    Progress {
-        examples: counts.examples,
-        mistakes: counts.mistakes,
-        passes: counts.passes,
-        fraction: fraction.map(|fraction| fraction.min(1.0)),
-        seconds_left: None,
     }
 }

@@ -16,15 +16,16 @@ use tracing::field::Empty;
 
 use crate::memory::return_after;
 use crate::records::Job;
-use crate::storage::JobEnd;
+use crate::storage::{JobEnd, StoreError};
 use crate::traces;
 
 use super::checkpoints::{StartState, StateCell};
-use super::completion;
 use super::parking::PermitSlot;
-use crate::jobs::data::stored::ReadError;
-use crate::jobs::service::Jobs;
-use crate::jobs::tasks::{About, CheckedTask};
+use crate::jobs::completion::{defect, failure, no_memory, unreadable};
+use crate::jobs::datasets::stored::ReadError;
+use crate::jobs::ids::Ids;
+use crate::jobs::tasks::checked::CheckedTask;
+use crate::jobs::tasks::task::About;
 
 /// The shortest pause between two looks at the computed seconds.
 const LOOK: Duration = Duration::from_millis(5);
@@ -53,31 +54,17 @@ pub(crate) fn computing_span(job: &Job) -> Span {
 /// The outcome of a computation.
 #[derive(Debug)]
 pub enum Computed {
-    /// The computation ended, perhaps because of a limit or a cancellation.
+    /// The computation ended, perhaps because of a limit, a cancellation or a failure that is not tried again.
     Ended {
         /// The result and the documents to store.
         end: Box<JobEnd>,
         /// The memory of these documents. The grant is held until they are stored.
-        memory: Grant,
+        memory: Option<Grant>,
     },
     /// The computation was suspended. Another attempt resumes from its state or starts again.
     Suspended,
-    /// The data could not be read to their end.
-    Unreadable(ReadError),
-    /// The computation needed more memory than was free.
-    NoMemory,
-    /// The computation panicked, which is a defect of this program.
-    Panicked,
-}
-
-impl Computed {
-    /// The end of a job that is not tried again, and the memory of its documents.
-    pub(crate) fn into_end(self, jobs: &Jobs, job: &Job) -> (JobEnd, Option<Grant>) {
-        match self {
-            Self::Ended { end, memory } => (*end, Some(memory)),
-            failed => (completion::of_failed(jobs, job, failed), None),
-        }
-    }
+    /// The data cannot be read to their end now.
+    Unread(StoreError),
 }
 
 /// Raises a flag with [`Interrupt::TimeLimit`] after some seconds. Dropping the returned handle cancels the
@@ -121,25 +108,83 @@ impl Drop for RunningGauge {
 
 /// The threads that compute jobs. Their priority is lower than that of all other threads, so computations delay
 /// neither answers nor heartbeats.
-pub(crate) struct ComputeThreads(Option<Runtime>);
-
-impl Default for ComputeThreads {
-    fn default() -> Self {
-        let runtime = Builder::new_current_thread()
-            .on_thread_start(lower_priority)
-            .build();
-        Self(Some(
-            runtime.expect("a runtime without drivers opens nothing"),
-        ))
-    }
+pub(crate) struct ComputeThreads {
+    runtime: Option<Runtime>,
+    ids: Arc<Ids>,
+    /// Time limit, in seconds of computing, for a job that names none.
+    seconds_default: f64,
 }
 
 impl ComputeThreads {
+    pub(super) fn new(ids: Arc<Ids>, seconds_default: f64) -> Self {
+        let runtime = Builder::new_current_thread()
+            .on_thread_start(lower_priority)
+            .build();
+        Self {
+            runtime: Some(runtime.expect("a runtime without drivers opens nothing")),
+            ids,
+            seconds_default,
+        }
+    }
+
+    /// Starts to compute a job within its memory. The closure shares the permit, because a blocking task does
+    /// not end when its caller leaves. When the job resumes from a checkpoint, the seconds of earlier attempts
+    /// count against the time limit.
+    pub(in crate::jobs) fn compute(
+        &self,
+        job: &Job,
+        work: Arc<CheckedTask>,
+        start_state: StartState,
+        permit: Arc<PermitSlot>,
+        memory: Grant,
+    ) -> Computation {
+        let StartState {
+            run,
+            checkpoints,
+            state,
+        } = start_state;
+        let seconds_max = work.seconds_max.unwrap_or(self.seconds_default);
+        let (outside, computed) = (Arc::clone(&run), Arc::clone(&work));
+        let (cell, ids) = (Arc::clone(&checkpoints), Arc::clone(&self.ids));
+        let job = Arc::new(job.clone());
+        let computed_job = Arc::clone(&job);
+        let handle = self.spawn(move || {
+            let _counted = RunningGauge::begin();
+            let end = memory.settled(|| {
+                cell.stopwatch.start();
+                let mut about = || {
+                    cell.stopwatch.stop();
+                    About {
+                        ids: &ids,
+                        job: &computed_job,
+                        seconds: cell.stopwatch.seconds(),
+                    }
+                };
+                let end = computed.task.compute(state, &outside, &mut about);
+                cell.stopwatch.stop();
+                end.map(Box::new)
+            });
+            return_after(&memory);
+            drop(permit.take());
+            (end, memory)
+        });
+        let timer = end_after(run.stop.clone(), Arc::clone(&checkpoints), seconds_max);
+        Computation {
+            _timer: AbortOnDropHandle::new(tokio::spawn(timer)),
+            run,
+            checkpoints,
+            ids: Arc::clone(&self.ids),
+            job,
+            work,
+            handle,
+        }
+    }
+
     fn spawn<T: Send + 'static>(
         &self,
         computation: impl FnOnce() -> T + Send + 'static,
     ) -> JoinHandle<T> {
-        let runtime = self.0.as_ref().expect("the runtime until the drop");
+        let runtime = self.runtime.as_ref().expect("the runtime until the drop");
         runtime.spawn_blocking(computation)
     }
 }
@@ -147,7 +192,7 @@ impl ComputeThreads {
 impl Drop for ComputeThreads {
     fn drop(&mut self) {
         // A runtime cannot wait for its threads within another runtime.
-        if let Some(runtime) = self.0.take() {
+        if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
@@ -167,6 +212,8 @@ pub struct Computation {
     pub run: Arc<Run>,
     /// Receives the states of the run.
     pub(crate) checkpoints: Arc<StateCell>,
+    ids: Arc<Ids>,
+    job: Arc<Job>,
     work: Arc<CheckedTask>,
     handle: JoinHandle<(Result<Box<JobEnd>, Interrupt>, Grant)>,
     /// Raises the flag at the time limit even while nothing awaits the computation.
@@ -174,65 +221,23 @@ pub struct Computation {
 }
 
 impl Computation {
-    /// Starts to compute a job within its memory. The closure shares the permit, because a blocking task does
-    /// not end when its caller leaves. When the job resumes from a checkpoint, the seconds of earlier attempts
-    /// count against the time limit.
-    pub fn start(
-        jobs: &Jobs,
-        job: &Job,
-        work: Arc<CheckedTask>,
-        start_state: StartState,
-        permit: Arc<PermitSlot>,
-        memory: Grant,
-    ) -> Self {
-        let StartState {
-            run,
-            checkpoints,
-            state,
-        } = start_state;
-        let seconds_max = work.seconds_max.unwrap_or(jobs.config.seconds_default);
-        let (outside, computed) = (Arc::clone(&run), Arc::clone(&work));
-        let (cell, ids, job) = (Arc::clone(&checkpoints), Arc::clone(&jobs.ids), job.clone());
-        let handle = jobs.compute_threads.spawn(move || {
-            let _counted = RunningGauge::begin();
-            let end = memory.settled(|| {
-                cell.stopwatch.start();
-                let mut about = || {
-                    cell.stopwatch.stop();
-                    About {
-                        ids: &ids,
-                        job: &job,
-                        seconds: cell.stopwatch.seconds(),
-                    }
-                };
-                let completion = computed.compute(state, &outside, &mut about);
-                cell.stopwatch.stop();
-                let planned = computed.examples_planned;
-                completion.map(|completion| completion::of(&ids, &job, planned, completion))
-            });
-            return_after(&memory);
-            drop(permit.take());
-            (end.map(Box::new), memory)
-        });
-        let timer = end_after(run.stop.clone(), Arc::clone(&checkpoints), seconds_max);
-        Self {
-            _timer: AbortOnDropHandle::new(tokio::spawn(timer)),
-            run,
-            checkpoints,
-            work,
-            handle,
-        }
-    }
-
     /// Waits for the end. The future may be dropped and the method called again.
     pub async fn ended(&mut self) -> Computed {
-        match (&mut self.handle).await {
-            Ok((Ok(end), memory)) => Computed::Ended { end, memory },
-            Ok((Err(Interrupt::Memory), _)) => Computed::NoMemory,
-            Ok((Err(Interrupt::Unreadable), _)) => Computed::Unreadable(self.work.read_error()),
-            Ok((Err(_), _)) => Computed::Suspended,
-            Err(_) => Computed::Panicked,
-        }
+        let error = match (&mut self.handle).await {
+            Ok((Ok(end), memory)) => {
+                let memory = Some(memory);
+                return Computed::Ended { end, memory };
+            }
+            Ok((Err(Interrupt::Memory), _)) => no_memory(),
+            Ok((Err(Interrupt::Unreadable), _)) => match self.work.read_error() {
+                ReadError::Store(error) => return Computed::Unread(error),
+                error => unreadable(error),
+            },
+            Ok((Err(_), _)) => return Computed::Suspended,
+            Err(_) => defect(),
+        };
+        let end = Box::new(failure(self.ids.now(), error, &self.job));
+        Computed::Ended { end, memory: None }
     }
 }
 
@@ -241,11 +246,15 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn only_computing_threads_have_the_lower_priority() {
-        use super::{COMPUTE_NICE, ComputeThreads};
+        use super::{Arc, COMPUTE_NICE, ComputeThreads, Ids};
+        use crate::records::{ManualClock, Timestamp};
+        use rand::SeedableRng;
         use rustix::process::getpriority_process;
 
         let before = getpriority_process(None).unwrap();
-        let threads = ComputeThreads::default();
+        let clock = ManualClock::new(Timestamp::from_milliseconds(1));
+        let ids = Ids::new(Arc::new(clock), rand::rngs::StdRng::seed_from_u64(1));
+        let threads = ComputeThreads::new(Arc::new(ids), 1.0);
         let nice = threads.spawn(|| getpriority_process(None).unwrap());
         assert_eq!(nice.await.unwrap(), before.max(COMPUTE_NICE));
         assert_eq!(getpriority_process(None).unwrap(), before);

@@ -18,9 +18,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use crate::records::{Job, JobId};
-use crate::storage::{Fenced, Lease, StoreError};
-
-use crate::jobs::service::Jobs;
+use crate::storage::{Fenced, Lease, Store, StoreError};
 
 /// Version of the states' format: of the train loop and of all rules. The version grows whenever bytes change their
 /// meaning. A state of another version is not opened.
@@ -297,11 +295,17 @@ impl Checkpointing {
 
     /// Writes a state that was handed over, within `timeout`. Otherwise requests the next state when one is
     /// due.
-    pub(crate) async fn tick(&mut self, jobs: &Jobs, job: &Job, lease: &Lease, timeout: Duration) {
+    pub(crate) async fn tick(
+        &mut self,
+        store: &Store,
+        job: &Job,
+        lease: &Lease,
+        timeout: Duration,
+    ) {
         if let Some(taken) = self.cell.take_out() {
             let begun = Instant::now();
             let handed_over_in = taken.cost;
-            self.write(jobs, job, lease, taken, timeout).await;
+            self.write(store, job, lease, taken, timeout).await;
             let cost = handed_over_in + begun.elapsed();
             self.due = Instant::now() + pause(self.every, cost);
         } else if Instant::now() >= self.due {
@@ -354,13 +358,13 @@ impl Checkpointing {
 
     async fn write(
         &mut self,
-        jobs: &Jobs,
+        store: &Store,
         job: &Job,
         lease: &Lease,
         taken: TimedState,
         timeout: Duration,
     ) {
-        let written = tokio::time::timeout(timeout, write(jobs, job, lease, taken.left));
+        let written = tokio::time::timeout(timeout, write(store, job, lease, taken.left));
         let written = written.await;
         let failed = match written.unwrap_or_else(|late| Err(StoreError::unavailable(late))) {
             // A lost lease is reported by the next heartbeat.
@@ -376,7 +380,7 @@ impl Checkpointing {
 }
 
 async fn write(
-    jobs: &Jobs,
+    store: &Store,
     job: &Job,
     lease: &Lease,
     left: Option<Checkpoint>,
@@ -386,7 +390,7 @@ async fn write(
         return Err(StoreError::other(detail));
     };
     let sealed = sealed(job, left).await?;
-    if jobs.store.save_checkpoint(lease, &sealed).await? == Fenced::Done {
+    if store.save_checkpoint(lease, &sealed).await? == Fenced::Done {
         metrics::counter!("halfspace_checkpoints_total").increment(1);
         metrics::counter!("halfspace_checkpoint_bytes_total").increment(sealed.len() as u64);
     }
@@ -399,52 +403,50 @@ async fn sealed(job: &Job, left: Checkpoint) -> Result<Vec<u8>, StoreError> {
     sealed.map_err(StoreError::other)
 }
 
-impl Jobs {
-    /// The state of an earlier attempt, if the job was claimed before and left a valid state. A job with a
-    /// damaged state starts from the start_state.
-    ///
-    /// # Errors
-    /// Errors of the store.
-    pub(crate) async fn left(
-        &self,
-        job: &Job,
-        lease: &Lease,
-    ) -> Result<Option<Checkpoint>, StoreError> {
-        if lease.claim == 1 {
+/// The state of an earlier attempt, if the job was claimed before and left a valid state. A job with a
+/// damaged state starts from the start_state.
+///
+/// # Errors
+/// Errors of the store.
+pub(crate) async fn left(
+    store: &Store,
+    job: &Job,
+    lease: &Lease,
+) -> Result<Option<Checkpoint>, StoreError> {
+    if lease.claim == 1 {
+        return Ok(None);
+    }
+    let sealed = match store.checkpoint(job.id).await {
+        Ok(Some(sealed)) => sealed,
+        Ok(None) => return Ok(None),
+        Err(StoreError::Corrupt(damage)) => {
+            tracing::warn!(
+                job = %job.id, %damage,
+                "the checkpoint cannot be read; the job restarts from the beginning"
+            );
             return Ok(None);
         }
-        let sealed = match self.store.checkpoint(job.id).await {
-            Ok(Some(sealed)) => sealed,
-            Ok(None) => return Ok(None),
-            Err(StoreError::Corrupt(damage)) => {
-                tracing::warn!(
-                    job = %job.id, %damage,
-                    "the checkpoint cannot be read; the job restarts from the beginning"
-                );
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
-        let of = job.clone();
-        let left = tokio::task::spawn_blocking(move || Checkpoint::open(&of, &sealed)).await;
-        let left = left.map_err(StoreError::other)?;
-        match &left {
-            Some(left) => {
-                let Checkpoint {
-                    seconds, counts, ..
-                } = left;
-                let examples = counts.examples;
-                tracing::info!(job = %job.id, examples, seconds, "the job resumes from its \
-                                                                  checkpoint");
-            }
-            None => tracing::warn!(
-                job = %job.id,
-                "the checkpoint is damaged or has another format; the job restarts from the \
-                 beginning"
-            ),
+        Err(error) => return Err(error),
+    };
+    let of = job.clone();
+    let left = tokio::task::spawn_blocking(move || Checkpoint::open(&of, &sealed)).await;
+    let left = left.map_err(StoreError::other)?;
+    match &left {
+        Some(left) => {
+            let Checkpoint {
+                seconds, counts, ..
+            } = left;
+            let examples = counts.examples;
+            tracing::info!(job = %job.id, examples, seconds, "the job resumes from its \
+                                                              checkpoint");
         }
-        Ok(left)
+        None => tracing::warn!(
+            job = %job.id,
+            "the checkpoint is damaged or has another format; the job restarts from the \
+             beginning"
+        ),
     }
+    Ok(left)
 }
 
 #[cfg(test)]

@@ -1,28 +1,25 @@
-//! Stored datasets: how they are written, read and deleted.
-//!
-//! The blob is written before its row and deleted after its row. A crash therefore leaves at worst a blob
-//! without a row, and the sweep removes such blobs.
+//! How a dataset is written, with the facts about its examples. The blob is written before its row.
 
 use std::io::{self, Write};
-use std::ops::Range;
+use std::sync::Arc;
 
-use bytes::Bytes;
 use halfspace_core::learners::sample::data::Data;
-use halfspace_core::learners::sample::repetitions::RepetitionCounter;
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    self, Assume, BlocksError, LabelsKind, Layout, Parsed, ParsedRows, RowRange, RowsKind, Stored,
+    self, Assume, BlocksError, BlocksHeader, LabelsKind, Parsed, ParsedRows, RowsKind, Stored,
 };
 use tokio::task::JoinError;
 
 use crate::records::dataset::Repetitions;
-use crate::records::{DataFacts, Dataset, DatasetId, DatasetSummary, KeyClaim, Names, Owner};
+use crate::records::{DataFacts, Dataset, DatasetSummary, JobId, KeyClaim, Names, Owner};
 use crate::storage::blobs::writer::BlobWriter;
-use crate::storage::{Blobs, DeleteDatasetOutcome, StoreError};
+use crate::storage::{Blobs, StoreError};
 
+use super::Datasets;
 use super::begun_dataset::BegunDataset;
 use super::reservations::Reservation;
-use crate::jobs::service::{Jobs, JobsError};
+use super::stored::forget_data;
+use crate::jobs::error::JobsError;
 
 /// Parsed examples to be stored, and the client's description of them.
 pub struct NewDataset {
@@ -44,20 +41,20 @@ pub struct NewDataset {
     pub begun: BegunDataset,
 }
 
-impl Jobs {
+impl Datasets {
     /// Stores a dataset. The dataset is on disk when this returns.
     ///
     /// # Errors
     /// [`JobsError::OverQuota`], [`JobsError::NoMemory`], [`JobsError::KeyTaken`], or errors of the store.
     /// After an error no dataset exists, with one exception. If the store gave no answer at first, a dataset
     /// with an unknown id may exist.
-    pub async fn store_dataset(&self, new: NewDataset) -> Result<Dataset, JobsError> {
+    pub async fn store(&self, new: NewDataset) -> Result<Dataset, JobsError> {
         self.store.ensure_space().await?;
         let bytes = new.parsed.data.header().stored_bytes();
         let bytes = bytes.unwrap_or(u64::MAX);
         let reserved = match &new.reserved {
             Some(reserved) => reserved.clone(),
-            None => self.reserve(&new.owner, bytes).await?,
+            None => self.reservations.reserve(&new.owner, bytes).await?,
         };
         reserved.set(bytes).map_err(JobsError::OverQuota)?;
         let (id, created_at) = (new.begun.id, new.begun.created_at);
@@ -92,7 +89,7 @@ impl Jobs {
                 self.store.insert(&dataset, claim).await?;
             }
             Err(error) => {
-                self.forget_data(Some(&key)).await;
+                forget_data(&self.blobs, Some(&key)).await;
                 return Err(error.into());
             }
         }
@@ -133,7 +130,7 @@ impl Jobs {
     ///
     /// # Errors
     /// [`JobsError::NoMemory`], or a spool that cannot be read.
-    pub async fn describe_data(
+    pub async fn describe(
         &self,
         mut parsed: Parsed<ParsedRows>,
         assume: Option<Assume>,
@@ -153,101 +150,38 @@ impl Jobs {
         let rows = parsed.data.header().rows;
         let compared_max = self.compared_max();
         let bytes = halfspace_formats::storing_bytes(rows, compared_max);
-        let taken = self.config.memory.try_take(bytes);
+        let taken = self.memory.try_take(bytes);
         Ok((compared_max, taken.map_err(JobsError::NoMemory)?))
     }
 
-    /// The largest number of examples that are compared for duplicates.
-    pub(super) fn compared_max(&self) -> usize {
-        let fitting = self.config.memory.bytes_max() / 2 / RepetitionCounter::ROW_BYTES as u64;
-        usize::try_from(fitting).map_or(halfspace_formats::EXAMPLES_MAX, |fitting| {
-            fitting.min(halfspace_formats::EXAMPLES_MAX)
-        })
-    }
-
-    /// The owner's dataset.
-    ///
-    /// # Errors
-    /// [`JobsError::DatasetMissing`], or errors of the store.
-    pub async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Dataset, JobsError> {
-        let dataset = self.store.find(owner, id).await?;
-        dataset.ok_or(JobsError::DatasetMissing)
-    }
-
-    /// At most `count` examples of a dataset from example `first` on, counted from 0. `None` if there are no
-    /// such examples.
-    ///
-    /// Only the needed ranges of the blob are read, and the checks of the ranges are compared.
-    ///
-    /// # Errors
-    /// [`JobsError::DatasetMissing`], or errors of the store.
-    pub async fn read_examples(
+    /// Stores the sample that a request brought for a job. Returns the key and the length of the blob. The bytes
+    /// are reserved until the blob is written. Afterwards the row of the job counts them.
+    pub(crate) async fn keep(
         &self,
-        dataset: &DatasetSummary,
-        first: usize,
-        count: usize,
-    ) -> Result<Option<Data>, JobsError> {
-        let corrupt = |error: BlocksError| StoreError::corrupt(error);
-        let at_first = [Range {
-            start: 0,
-            end: Layout::CHECKED_HEAD_BYTES as u64,
-        }];
-        let head = self.dataset_bytes(dataset, &at_first).await?;
-        let layout = Layout::read(head.concat().as_slice()).map_err(corrupt)?;
-        let Some(range) = RowRange::new(layout, first, count) else {
-            return Ok(None);
-        };
-        let pieces = range.pieces().ok_or(BlocksError::Truncated);
-        let pieces = self
-            .dataset_bytes(dataset, &pieces.map_err(corrupt)?)
-            .await?;
-        let read = tokio::task::spawn_blocking(move || range.read(&pieces));
-        let defect = |error: JoinError| StoreError::Other(error.into());
-        let read = read.await.map_err(defect)?;
-        Ok(Some(read.map_err(corrupt)?))
-    }
-
-    async fn dataset_bytes(
-        &self,
-        dataset: &DatasetSummary,
-        ranges: &[Range<u64>],
-    ) -> Result<Vec<Bytes>, JobsError> {
-        match self.blobs.get_ranges(&dataset.data_key, ranges).await? {
-            Some(found) => Ok(found),
-            None => Err(self.without_blob(dataset).await?),
+        owner: &Owner,
+        job: JobId,
+        data: Arc<Data>,
+    ) -> Result<(String, u64), JobsError> {
+        self.store.ensure_space().await?;
+        let key = Blobs::data_key(job, 0);
+        let length = BlocksHeader::of(&data).stored_bytes().unwrap_or(u64::MAX);
+        let _reserved = self.reservations.reserve(owner, length).await?;
+        let mut blob = self.store.blob_writer(&self.blobs, &key)?;
+        let written = tokio::task::spawn_blocking(move || {
+            let written = halfspace_formats::write_blocks(&data, &mut blob);
+            (blob, written)
+        });
+        let (blob, written) = written.await.map_err(|_| JobsError::Stopping)?;
+        if let Err(error) = written {
+            blob.abort().await;
+            return Err(unwritten(error).into());
         }
-    }
-
-    /// The reason why a dataset has no blob: the dataset was deleted after its row was read, or the blob is
-    /// lost.
-    async fn without_blob(&self, dataset: &DatasetSummary) -> Result<JobsError, JobsError> {
-        Ok(match self.store.find(&dataset.owner, dataset.id).await? {
-            None => JobsError::DatasetMissing,
-            Some(_) => {
-                let key = &dataset.data_key;
-                StoreError::corrupt(format!("the stored data {key} are missing")).into()
-            }
-        })
-    }
-
-    /// Deletes the owner's dataset.
-    ///
-    /// # Errors
-    /// [`JobsError::DatasetMissing`], [`JobsError::DatasetPinned`], or errors of the store.
-    pub async fn delete_dataset(&self, owner: &Owner, id: DatasetId) -> Result<(), JobsError> {
-        match self.store.delete_dataset(owner, id).await? {
-            DeleteDatasetOutcome::Deleted { data_key } => {
-                self.forget_data(Some(&data_key)).await;
-                Ok(())
-            }
-            DeleteDatasetOutcome::Pinned { job } => Err(JobsError::DatasetPinned { job }),
-            DeleteDatasetOutcome::NotFound => Err(JobsError::DatasetMissing),
-        }
+        Ok((key, blob.finish().await?))
     }
 }
 
 /// The store error for a blob that could not be written.
-pub(crate) fn unwritten(error: BlocksError) -> StoreError {
+fn unwritten(error: BlocksError) -> StoreError {
     match error {
         BlocksError::Io(error) => error.into(),
         error => StoreError::other(error),

@@ -10,7 +10,8 @@ use crate::records::{DatasetId, Timestamp};
 use crate::storage::Blobs;
 use crate::storage::blobs::writer::BlobWriter;
 
-use crate::jobs::service::{Jobs, JobsError};
+use super::Datasets;
+use crate::jobs::error::JobsError;
 
 /// A dataset before its examples are read.
 pub struct BegunDataset {
@@ -24,12 +25,12 @@ pub struct BegunDataset {
 /// The blob of a begun dataset as the target of a reader.
 pub struct BlobTarget(Arc<Mutex<BlobWriter>>);
 
-impl Jobs {
+impl Datasets {
     /// Begins a dataset. Nothing is written yet.
     ///
     /// # Errors
     /// When the key of the blob is invalid.
-    pub fn begin_dataset(&self) -> Result<BegunDataset, JobsError> {
+    pub fn begin(&self) -> Result<BegunDataset, JobsError> {
         let id = self.ids.id::<DatasetKind>();
         let blob = self
             .store

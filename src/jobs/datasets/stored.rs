@@ -1,19 +1,25 @@
-//! The stored data of a job or a dataset, opened for reading on demand.
+//! The stored data of a job or a dataset: how they are opened for reading on demand, and forgotten.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::{BlocksError, Buffers, StoredExamples};
 use hex::FromHex;
 
 use crate::records::{Dataset, DatasetId, Owner};
-use crate::storage::StoreError;
+use crate::storage::{Blobs, DeleteDatasetOutcome, StoreError};
 
-use crate::jobs::service::{Jobs, JobsError};
+use super::Datasets;
+use crate::jobs::error::JobsError;
 
 /// Bytes read at once of data that are not held as a whole. The window is small enough to stay in the
 /// processor's cache while it is learnt from, and large enough for fast disk reads.
 const WINDOW_BYTES_MAX: u64 = 1 << 20;
+
+/// Time limit for deleting a blob after its record. A client waits for the deletion, and the sweep removes a
+/// blob that stays.
+const FORGET_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The reason why stored data could not be read.
 #[derive(Debug)]
@@ -60,7 +66,7 @@ impl ReadError {
     }
 }
 
-impl Jobs {
+impl Datasets {
     /// Opens the data under a key and reads only the header. Reads end early when `stop` reports a suspension.
     pub(crate) async fn open_data(
         &self,
@@ -77,7 +83,7 @@ impl Jobs {
         let source = found.ok_or_else(missing)?;
         let sha256 = <[u8; 32]>::from_hex(sha256)
             .map_err(|_| ReadError::Corrupt("the recorded digest is invalid".to_owned()))?;
-        let whole_bytes_max = self.config.resident_bytes_max;
+        let whole_bytes_max = self.resident_bytes_max;
         let buffers = Buffers {
             whole_bytes_max,
             window_bytes: whole_bytes_max.min(WINDOW_BYTES_MAX),
@@ -95,13 +101,13 @@ impl Jobs {
     ///
     /// # Errors
     /// [`JobsError::DatasetMissing`], or errors of the store.
-    pub async fn open_dataset(
+    pub async fn open(
         &self,
         owner: &Owner,
         id: DatasetId,
         stop: StopFlag,
     ) -> Result<(Dataset, Arc<StoredExamples>), JobsError> {
-        let dataset = self.dataset(owner, id).await?;
+        let dataset = self.find(owner, id).await?;
         let summary = &dataset.summary;
         match self
             .open_data(&summary.data_key, &summary.facts.sha256, stop)
@@ -115,5 +121,30 @@ impl Jobs {
             },
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Deletes the owner's dataset.
+    ///
+    /// # Errors
+    /// [`JobsError::DatasetMissing`], [`JobsError::DatasetPinned`], or errors of the store.
+    pub async fn delete(&self, owner: &Owner, id: DatasetId) -> Result<(), JobsError> {
+        match self.store.delete_dataset(owner, id).await? {
+            DeleteDatasetOutcome::Deleted { data_key } => {
+                forget_data(&self.blobs, Some(&data_key)).await;
+                Ok(())
+            }
+            DeleteDatasetOutcome::Pinned { job } => Err(JobsError::DatasetPinned { job }),
+            DeleteDatasetOutcome::NotFound => Err(JobsError::DatasetMissing),
+        }
+    }
+}
+
+/// Deletes data that are no longer needed, if there are any. The sweep removes a blob that stays.
+pub(crate) async fn forget_data(blobs: &Blobs, key: Option<&str>) {
+    let Some(key) = key else { return };
+    let deleted = tokio::time::timeout(FORGET_TIMEOUT, blobs.delete(key)).await;
+    let silent = |_| StoreError::unavailable("the store does not respond");
+    if let Err(error) = deleted.map_err(silent).flatten() {
+        tracing::warn!(key, %error, "unused data remain until the next sweep");
     }
 }

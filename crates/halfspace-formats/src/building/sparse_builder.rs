@@ -1,0 +1,296 @@
+//! Builder of a sample of sparse rows, one active feature at a time.
+//!
+//! The rows stay Boolean until the first value that is not two-valued. The layout of the sample is the one that takes
+//! fewer bytes, and is chosen at the end. Rows beyond the memory budget go to the spool, if there is one. The builder does
+//! not know the places of values, so readers add the place to a fault.
+
+use halfspace_core::bits::{BLOCK_ROWS, SparseMatrix};
+use halfspace_core::learners::sample::data::{Data, Features};
+use halfspace_core::learners::sample::examples::{LabelKind, Shape};
+use halfspace_core::memory;
+
+use crate::building::classes::Classes;
+use crate::building::labels::LabelBits;
+use crate::building::parsed_rows::ParsedRows;
+use crate::error::{Fault, FormatErrorKind, Place};
+use crate::options::{ParseLimits, UnlabelledMeans};
+use crate::parsed::Parsed;
+use crate::stored::header::{BlocksHeader, RowsKind};
+use crate::stored::spool::Spool;
+
+/// The most features whose numbers fit into 32 bits.
+const N_MAX: usize = u32::MAX as usize;
+
+/// Sparse rows on the way to a [`ParsedRows`].
+pub(crate) struct SparseBuilder {
+    limits: ParseLimits,
+    /// Features per example, if the caller fixed the number.
+    fixed_n: Option<usize>,
+    /// Kind of the features, if the caller fixed the kind.
+    kind: Option<RowsKind>,
+    /// The largest index so far.
+    n: usize,
+    is_real: bool,
+    /// Low values that occurred explicitly. Data that contain both are real.
+    zero_seen: bool,
+    minus_seen: bool,
+    /// The rows in memory. They have values from the first value on that is not 1.
+    held: SparseMatrix,
+    /// Number of rows before them, a multiple of 64.
+    first: usize,
+    /// Active features of all rows: with the value 1, and with another one.
+    ones: usize,
+    others: usize,
+    labels: LabelBits,
+    spool: Option<Spool>,
+    first_real: Option<Place>,
+}
+
+impl SparseBuilder {
+    /// Makes a builder of rows of `fixed_n` features, or as many as the largest index. `kind` fixes the kind of the
+    /// features.
+    ///
+    /// # Errors
+    /// When a fixed `n` is 0 or over the limit.
+    pub(crate) fn new(
+        limits: &ParseLimits,
+        fixed_n: Option<usize>,
+        kind: Option<RowsKind>,
+        spool: Option<Spool>,
+    ) -> Result<Self, Fault> {
+        let n = fixed_n.unwrap_or(0);
+        let mut limits = limits.clone();
+        limits.n_max = limits.n_max.min(N_MAX);
+        limits.check_n(n)?;
+        if fixed_n == Some(0) {
+            let detail = "The option n is 0; an example has at least one feature.";
+            return Err(Fault::new(FormatErrorKind::EmptyData, detail));
+        }
+        let is_real = kind == Some(RowsKind::Real);
+        Ok(Self {
+            held: SparseMatrix::new(limits.n_max, is_real),
+            limits,
+            fixed_n,
+            kind,
+            n,
+            is_real,
+            zero_seen: false,
+            minus_seen: false,
+            first: 0,
+            ones: 0,
+            others: 0,
+            labels: LabelBits::default(),
+            spool,
+            first_real: None,
+        })
+    }
+
+    /// Adds the value 1 at an index from 0, after all smaller indices of the row. Returns false, and adds nothing, if the
+    /// index is not allowed.
+    #[inline]
+    pub(crate) fn set_one(&mut self, index: usize) -> bool {
+        if index >= self.fixed_n.unwrap_or(self.limits.n_max) {
+            return false;
+        }
+        self.ones += 1;
+        self.held.push(index as u32, 1.0);
+        true
+    }
+
+    /// Adds a value at an index from 0, after all smaller indices of the row. Returns whether the value made the data
+    /// real.
+    ///
+    /// # Errors
+    /// When the value is not finite or must not make the data real, when the index is not below a fixed n, or
+    /// when a limit is exceeded.
+    pub(crate) fn value(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
+        if let Some(n) = self.fixed_n.filter(|&n| index >= n) {
+            let detail = format!("Index {} is above n = {n}.", index + 1);
+            return Err(Fault::new(FormatErrorKind::BadIndex, detail));
+        }
+        self.limits.check_n(index + 1)?;
+        if !value.is_finite() {
+            let detail = format!("{value} is not finite; a value is a finite number.");
+            return Err(Fault::new(FormatErrorKind::BadValue, detail));
+        }
+        let was_real = self.is_real;
+        if value == 0.0 {
+            self.zero_seen = true;
+        } else if value == -1.0 {
+            self.minus_seen = true;
+        } else if value != 1.0 {
+            self.is_real = true;
+        }
+        self.is_real |= self.zero_seen && self.minus_seen;
+        if self.is_real && self.kind == Some(RowsKind::Boolean) {
+            let detail = "The value is not Boolean; the values of all examples must be 0/1, or all \
+                          must be -1/1.";
+            return Err(Fault::new(FormatErrorKind::NotBoolean, detail));
+        }
+        if value == 1.0 {
+            self.set_one(index);
+        } else if value != 0.0 {
+            self.others += 1;
+            self.held.become_real();
+            self.held.push(index as u32, value);
+        }
+        Ok(self.is_real && !was_real)
+    }
+
+    /// Ends a row. `last` is its largest index from 1, or 0 for a row without values.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn end_row(&mut self, last: usize, label: Option<bool>) -> Result<(), Fault> {
+        self.n = self.n.max(last);
+        self.labels.push(self.rows(), label);
+        self.held.end_row();
+        let shape = self.shape();
+        let (bytes, limit) = (shape.memory_bytes(), self.limits.state_bytes_max);
+        if bytes > limit {
+            let (rows, n) = (shape.examples, self.n);
+            let what = format!("{rows} examples of {n} features take {bytes} bytes");
+            return Err(Fault::too_large(&what, self.limits.state_limit_name, limit));
+        }
+        let held = self.held.bytes();
+        let budget = self
+            .spool
+            .as_ref()
+            .map_or(u64::MAX, |spool| spool.memory_bytes_max);
+        memory::need(2 * held.min(budget))?;
+        if let Some(spool) = &self.spool {
+            let stored = self.header(UnlabelledMeans::Nothing).stored_bytes();
+            let reserved = spool.reserve(stored.unwrap_or(u64::MAX));
+            let detail = "The examples exceed the storage quota.";
+            reserved.map_err(|_| Fault::new(FormatErrorKind::NotReserved, detail))?;
+        }
+        if held > budget && self.rows().is_multiple_of(BLOCK_ROWS) {
+            self.spill().map_err(Fault::unspooled)?;
+        }
+        Ok(())
+    }
+
+    /// Moves all rows out of memory. Only the last rows of all may be no whole block.
+    fn spill(&mut self) -> std::io::Result<()> {
+        let Some(spool) = &mut self.spool else {
+            return Ok(());
+        };
+        for block in 0..self.held.rows().div_ceil(BLOCK_ROWS) {
+            let rows = self.held.block(block);
+            let labels = self
+                .labels
+                .bits(self.first + block * BLOCK_ROWS, rows.rows());
+            spool.push_sparse(rows, labels)?;
+        }
+        self.first += self.held.rows();
+        self.held.clear();
+        self.labels.forget_before(self.first);
+        Ok(())
+    }
+
+    /// Exchanges the labels of all rows.
+    pub(crate) fn flip_labels(&mut self) {
+        self.labels.flip();
+    }
+
+    /// States the classes of labels that were read elsewhere.
+    pub(crate) fn name_labels(&mut self, classes: Option<Classes>) {
+        self.labels.name(classes);
+    }
+
+    /// Records the place of the value that made the data real.
+    pub(crate) fn note_first_real(&mut self, place: Place) {
+        self.first_real = Some(place);
+    }
+
+    /// Returns the number of rows so far.
+    pub(crate) fn rows(&self) -> usize {
+        self.first + self.held.rows()
+    }
+
+    /// The sample so far, in the layout that takes fewer bytes.
+    fn shape(&self) -> Shape {
+        // An explicit -1 of Boolean data is a bit 0, as an absent value is.
+        let entries = self.ones + if self.is_real { self.others } else { 0 };
+        let shape = Shape {
+            n: self.n,
+            examples: self.rows(),
+            is_real: self.is_real,
+            entries: None,
+            labels: match self.labels.is_labelled() {
+                true => LabelKind::Labelled,
+                false => LabelKind::Unlabelled,
+            },
+        };
+        shape.of_entries(entries)
+    }
+
+    fn header(&self, unlabelled: UnlabelledMeans) -> BlocksHeader {
+        let shape = self.shape();
+        BlocksHeader {
+            kind: match shape.is_real {
+                true => RowsKind::Real,
+                false => RowsKind::Boolean,
+            },
+            labels: self.labels.kind(unlabelled),
+            n: shape.n,
+            rows: shape.examples,
+            entries: shape.entries,
+        }
+    }
+
+    /// Returns the sample of all rows.
+    ///
+    /// # Errors
+    /// When there is no example or no feature, or when memory or the spool fails.
+    pub(crate) fn finish(
+        mut self,
+        unlabelled: UnlabelledMeans,
+    ) -> Result<Parsed<ParsedRows>, Fault> {
+        let empty = |detail: &str| Err(Fault::new(FormatErrorKind::EmptyData, detail));
+        if self.rows() == 0 {
+            return empty("The data have no examples; send at least one.");
+        }
+        if self.n == 0 {
+            return empty(
+                "No example has a feature; send at least one feature, or set the option n.",
+            );
+        }
+        let classes = self.labels.classes();
+        let first_real = self.first_real.take();
+        Ok(Parsed {
+            data: self.into_rows(unlabelled)?,
+            first_real,
+            zero_bit_value: 0.0,
+            feature_names: None,
+            classes,
+            foreign: None,
+            table: None,
+        })
+    }
+
+    fn into_rows(mut self, unlabelled: UnlabelledMeans) -> Result<ParsedRows, Fault> {
+        let (shape, header) = (self.shape(), self.header(unlabelled));
+        let budget = self
+            .spool
+            .as_ref()
+            .map_or(u64::MAX, |spool| spool.memory_bytes_max);
+        if self.first > 0 || shape.memory_bytes() > budget {
+            self.spill().map_err(Fault::unspooled)?;
+        }
+        if let Some(spool) = self.spool {
+            let spooled = spool.into_rows(header, 0.0, self.labels.is_flipped());
+            if let Some(rows) = spooled.map_err(Fault::unspooled)? {
+                return Ok(ParsedRows::Spooled(rows));
+            }
+        }
+        memory::need(shape.memory_bytes())?;
+        let features = Features::Sparse(self.held.with(header.n, self.is_real));
+        let features = match header.entries {
+            Some(_) => features,
+            None => features.packed().into(),
+        };
+        let labels = self.labels.into_labels(header.labels, header.rows);
+        Ok(ParsedRows::Memory(Data::new(features, labels)))
+    }
+}

@@ -1,0 +1,70 @@
+//! The settings of the jobs of a process, with the defaults that `config.rs` shows to operators.
+
+use std::time::Duration;
+
+use halfspace_core::learners::engine::helpers::WORDS_MIN;
+use halfspace_core::memory::MemoryBudget;
+
+use crate::records::Role;
+use crate::records::schedule::{ANSWER_SECONDS_DEFAULT, SECONDS_DEFAULT, SLICE_SECONDS_MIN};
+
+/// The settings of the jobs of a process.
+#[derive(Clone, Debug)]
+pub struct JobsConfig {
+    /// The role of the process.
+    pub role: Role,
+    /// Jobs computed at once. 0 if other processes compute.
+    pub workers: usize,
+    /// Seconds without a heartbeat after which another worker may take a job.
+    pub lease_seconds: u32,
+    /// A job fails as `poisoned` after this number of deaths of processes in which it ran alone. A job fails as
+    /// `data-missing` after this number of attempts to read its data.
+    pub attempts_max: u32,
+    /// Time limit, in seconds of computing, for a job that names none.
+    pub seconds_default: f64,
+    /// Time limit, in seconds, for the examples of one request to a session.
+    pub answer_seconds_max: f64,
+    /// Largest stored data, in bytes, that a job holds in memory as a whole. Larger data are read in parts.
+    pub resident_bytes_max: u64,
+    /// How long ended jobs are kept.
+    pub retention_days: u32,
+    /// Time between two checkpoints of a job while checkpoints are cheap.
+    pub checkpoint_every: Duration,
+    /// A waited job that takes longer than this is stored while it runs.
+    pub adopt_after: Duration,
+    /// Time between two stored progress events of a job.
+    pub progress_interval: Duration,
+    /// Pause in the queue of a job whose data could not be read.
+    pub unread_pause: Duration,
+    /// The shortest time that a job computes before it yields to another job.
+    pub slice: Duration,
+    /// The memory for jobs and requests.
+    pub memory: MemoryBudget,
+    /// How long other jobs may precede a job that needs more memory than is free.
+    pub passed_over_max: Duration,
+    /// Words of work from which free workers help a running job.
+    pub helped_words_min: u64,
+}
+
+impl Default for JobsConfig {
+    fn default() -> Self {
+        Self {
+            role: Role::All,
+            workers: 1,
+            lease_seconds: 15,
+            attempts_max: 5,
+            seconds_default: SECONDS_DEFAULT,
+            answer_seconds_max: ANSWER_SECONDS_DEFAULT,
+            resident_bytes_max: 64 << 20,
+            retention_days: 30,
+            checkpoint_every: Duration::from_secs(30),
+            adopt_after: Duration::from_millis(200),
+            progress_interval: Duration::from_millis(500),
+            unread_pause: Duration::from_secs(30),
+            slice: Duration::from_secs_f64(SLICE_SECONDS_MIN),
+            memory: MemoryBudget::unlimited(),
+            passed_over_max: Duration::from_secs(5),
+            helped_words_min: WORDS_MIN,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! A checked task of any kind, ready to run.
+
+use std::fmt;
+use std::sync::Arc;
+
+use halfspace_core::learners::engine::run::{Interrupt, Run};
+use halfspace_core::learners::sample::data::Data;
+use halfspace_core::memory;
+
+use crate::records::Demand;
+use crate::records::task::{DataSpec, TaskSpec};
+use crate::storage::JobEnd;
+
+use super::data::TaskData;
+use super::error::ResolveError;
+use super::task::{About, Allowance, Inputs, Task, check};
+use crate::jobs::datasets::stored::ReadError;
+
+/// A checked task, ready to run.
+#[derive(Debug)]
+pub struct CheckedTask {
+    /// Seconds of computing after which the run ends, if the client set a limit.
+    pub seconds_max: Option<f64>,
+    /// The expected time of one core, and an upper bound of the memory.
+    pub demand: Demand,
+    /// See [`Task::subjobs`].
+    pub subjobs: Option<u32>,
+    /// See [`Task::examples_planned`].
+    pub examples_planned: Option<u64>,
+    /// See [`Task::HAS_STATE`].
+    pub has_state: bool,
+    /// See [`Task::settled`].
+    pub settled: Option<TaskSpec>,
+    data: Option<Arc<TaskData>>,
+    pub(in crate::jobs) task: Box<dyn Compute>,
+}
+
+/// The run of a task of any kind.
+pub(in crate::jobs) trait Compute: fmt::Debug + Send + Sync {
+    /// Runs the task and makes its documents. `about` is called between the two.
+    ///
+    /// # Errors
+    /// As for [`Task::run`]. [`Interrupt::Memory`] also if there is no memory for the documents.
+    fn compute<'a>(
+        &self,
+        state: Option<Vec<u8>>,
+        run: &Run,
+        about: &mut dyn FnMut() -> About<'a>,
+    ) -> Result<JobEnd, Interrupt>;
+}
+
+impl<T: Task> Compute for T {
+    fn compute<'a>(
+        &self,
+        state: Option<Vec<u8>>,
+        run: &Run,
+        about: &mut dyn FnMut() -> About<'a>,
+    ) -> Result<JobEnd, Interrupt> {
+        let output = self.run(state.as_deref(), run)?;
+        drop(state);
+        let about = about();
+        memory::need(self.document_bytes(&output)).map_err(|_| Interrupt::Memory)?;
+        Ok(self.complete(output, &about))
+    }
+}
+
+impl CheckedTask {
+    /// Checks a task. `seconds_max` is the limit that the client set.
+    pub(super) fn of<T: Task>(
+        spec: &T::Spec,
+        described: &DataSpec,
+        inputs: Inputs,
+        seconds_max: Option<f64>,
+        allowance: &Allowance,
+    ) -> Result<Self, ResolveError> {
+        let task: T = check(spec, described, inputs, allowance)?;
+        let subjobs = task.subjobs();
+        Ok(Self {
+            // The limit of a job with subjobs is the limit of each subjob. Gathering alone has no limit.
+            seconds_max: seconds_max.filter(|_| subjobs.is_none() || T::HAS_STATE),
+            demand: Demand {
+                seconds: task.expected_seconds(seconds_max.unwrap_or(allowance.seconds)),
+                memory_bytes: task.memory_bytes(allowance.resident_bytes),
+            },
+            subjobs,
+            examples_planned: task.examples_planned(),
+            has_state: T::HAS_STATE,
+            settled: task.settled(),
+            data: task.data().cloned(),
+            task: Box::new(task),
+        })
+    }
+
+    /// The sample, if the request brought the sample and no store holds it.
+    pub fn data(&self) -> Option<&Arc<Data>> {
+        self.data.as_ref()?.in_request()
+    }
+
+    /// The reason why the data could not be read, after a run has returned [`Interrupt::Unreadable`].
+    pub(in crate::jobs) fn read_error(&self) -> ReadError {
+        let stored = self.data.as_ref().and_then(|data| data.stored());
+        stored.map_or_else(
+            || ReadError::Broken("data in memory could not be read".to_owned()),
+            |examples| ReadError::of(examples),
+        )
+    }
+}

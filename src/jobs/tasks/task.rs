@@ -1,0 +1,210 @@
+//! The contract of a task: what it is given, what it does, and how its job ends.
+
+use std::fmt;
+use std::sync::Arc;
+
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Counts, Interrupt, Run};
+use serde::Serialize;
+
+use crate::records::task::{DataSpec, TaskSpec};
+use crate::records::{Job, Progress, Status, SubjobOutcome};
+use crate::storage::{JobEnd, Spent};
+
+use super::data::{JobSample, TaskData};
+use super::error::ResolveError;
+use crate::jobs::ids::Ids;
+use crate::jobs::json_text::json_value;
+use crate::jobs::models::loaded::LoadedModel;
+
+/// One kind of work with its data.
+///
+/// `new` reads the request and `check` compares the request with the data, both before a job is accepted. A
+/// worker repeats them, then calls `run` and `complete`.
+pub trait Task: fmt::Debug + Send + Sync + Sized + 'static {
+    /// The request.
+    type Spec;
+    /// The output of a run.
+    type Output;
+
+    /// Whether the state of a run can be stored, so that another worker can resume the run.
+    const HAS_STATE: bool = false;
+
+    /// Reads a request with the description of its data.
+    ///
+    /// # Errors
+    /// Faults that can be found without the examples.
+    fn new(spec: &Self::Spec, described: &DataSpec, inputs: Inputs) -> Result<Self, ResolveError>;
+
+    /// Checks the task against the examples and settles the open parts of the request: see [`Self::settled`].
+    ///
+    /// # Errors
+    /// Every other fault that can be found before the run.
+    fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError>;
+
+    /// Runs to the end. A task with [`Self::HAS_STATE`] resumes from `state` if an earlier run handed over a
+    /// state.
+    ///
+    /// Stored data are read through first and their digest is compared, so that no result rests on damaged
+    /// data.
+    ///
+    /// # Errors
+    /// [`Interrupt::Suspended`] if the run was suspended, [`Interrupt::Memory`] if memory ran out, and
+    /// [`Interrupt::Unreadable`] if the data could not be read.
+    fn run(&self, state: Option<&[u8]>, run: &Run) -> Result<Self::Output, Interrupt>;
+
+    /// The end of the job with the documents of an output.
+    fn complete(&self, output: Self::Output, about: &About<'_>) -> JobEnd;
+
+    /// An upper bound of the bytes that `complete` takes beyond [`Self::memory_bytes`].
+    fn document_bytes(&self, _output: &Self::Output) -> u64 {
+        0
+    }
+
+    /// An upper bound of the memory of a run. Data up to `resident_bytes_max` are held as a whole. A run that
+    /// needs more memory grows only while memory is free.
+    fn memory_bytes(&self, resident_bytes_max: u64) -> u64;
+
+    /// Expected seconds of one core. `limit` is the time limit of the run.
+    fn expected_seconds(&self, limit: f64) -> f64;
+
+    /// The most examples that the whole run reads, if the number is known.
+    fn examples_planned(&self) -> Option<u64> {
+        None
+    }
+
+    /// The number of subjobs, which are computed before this job. `None` for a job without subjobs.
+    fn subjobs(&self) -> Option<u32> {
+        None
+    }
+
+    /// The request to store, if the check settles a part of it.
+    fn settled(&self) -> Option<TaskSpec> {
+        None
+    }
+
+    /// The data, unless the task has none.
+    fn data(&self) -> Option<&Arc<TaskData>> {
+        None
+    }
+}
+
+/// The inputs of a job that its request only names.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// The seed of all random choices.
+    pub seed: Seed,
+    /// The sample, unless the data are generated.
+    pub sample: Option<JobSample>,
+    /// The model that the request names.
+    pub model: Option<LoadedModel>,
+    /// The outcomes of the subjobs, once they have ended.
+    pub subjobs: Vec<SubjobOutcome>,
+}
+
+impl Inputs {
+    /// A seed alone.
+    pub fn of(seed: u64) -> Self {
+        Self {
+            seed: Seed(seed),
+            sample: None,
+            model: None,
+            subjobs: Vec::new(),
+        }
+    }
+
+    /// The data of a task, which takes the sample.
+    pub(super) fn data(&mut self, described: &DataSpec) -> Result<Arc<TaskData>, ResolveError> {
+        TaskData::new(described, self.seed, self.sample.take()).map(Arc::new)
+    }
+}
+
+/// The job of an output.
+pub struct About<'a> {
+    pub(in crate::jobs) ids: &'a Ids,
+    pub(in crate::jobs) job: &'a Job,
+    /// Seconds of computing.
+    pub(in crate::jobs) seconds: f64,
+}
+
+impl About<'_> {
+    /// The end of a job with a result. A client may have cancelled the job; the result is then the result so far.
+    pub(super) fn end(&self, result: &impl Serialize, is_cancelled: bool) -> JobEnd {
+        let mut progress = self.job.progress;
+        if !is_cancelled {
+            progress.fraction = Some(1.0);
+        }
+        JobEnd {
+            status: match is_cancelled {
+                true => Status::Cancelled,
+                false => Status::Succeeded,
+            },
+            result: Some(json_value(result)),
+            error: None,
+            finished_at: self.ids.now(),
+            progress,
+            spent: Spent::default(),
+            model: None,
+            trace: None,
+        }
+    }
+
+    /// The end of a job that counts examples, and was to read `planned` of them.
+    pub(super) fn counted_end(
+        &self,
+        result: &impl Serialize,
+        is_cancelled: bool,
+        counts: &Counts,
+        planned: Option<u64>,
+    ) -> JobEnd {
+        let mut progress = Progress::of(counts, planned);
+        if !is_cancelled {
+            progress.fraction = Some(1.0);
+        }
+        JobEnd {
+            progress,
+            ..self.end(result, is_cancelled)
+        }
+    }
+}
+
+/// The limits that a request is checked against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Allowance {
+    /// Bytes of state.
+    pub state_bytes: u64,
+    /// Data up to this size are held in memory as a whole.
+    pub resident_bytes: u64,
+    /// Seconds of computing for a request without a limit.
+    pub seconds: f64,
+    /// Estimated seconds of one core for a task with all its parts.
+    pub parts_seconds: f64,
+    /// Whether the job was accepted before.
+    pub is_accepted: bool,
+}
+
+impl Allowance {
+    /// The allowance of a job that was accepted before.
+    pub const UNLIMITED: Self = Self {
+        state_bytes: u64::MAX,
+        resident_bytes: u64::MAX,
+        seconds: f64::INFINITY,
+        parts_seconds: f64::INFINITY,
+        is_accepted: true,
+    };
+}
+
+/// Checks a task of one kind.
+///
+/// # Errors
+/// Every error that can be known before the run.
+pub fn check<T: Task>(
+    spec: &T::Spec,
+    described: &DataSpec,
+    inputs: Inputs,
+    allowance: &Allowance,
+) -> Result<T, ResolveError> {
+    let mut task = T::new(spec, described, inputs)?;
+    task.check(allowance)?;
+    Ok(task)
+}

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use halfspace::jobs::tasks::{self, Task as _, Train};
+use halfspace::jobs::tasks::{Task as _, Train};
 use halfspace::jobs::{Allowance, Inputs, JobSample, LoadedModel};
 use halfspace::records::task::DataSpec;
 use halfspace::records::train::{TrainSpec, WarmStartSpec};
@@ -144,7 +144,8 @@ impl Training {
             model: self.model,
             ..Inputs::of(self.seed)
         };
-        let train: Train = tasks::check(&train, &self.data, inputs, &allowance).unwrap();
+        let mut train = Train::new(&train, &self.data, inputs).unwrap();
+        train.check(&allowance).unwrap();
         train.run(None, &Run::default()).unwrap()
     }
 }

@@ -1,5 +1,5 @@
-//! The requests with an idempotency key that this process is answering, so that it never does the same work twice. What a
-//! second request under the key is told stands elsewhere.
+//! The requests with an idempotency key that this process is answering, so that it never does the same work twice.
+//! What a second request under the key is told stands elsewhere.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

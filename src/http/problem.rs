@@ -199,7 +199,8 @@ impl Problem {
 
     /// Creates the problem of a request whose idempotency key another request holds.
     pub fn in_flight() -> Self {
-        let detail = "A request with this Idempotency-Key is still in progress. Retry after the seconds in Retry-After.";
+        let detail = "A request with this Idempotency-Key is still in progress. Retry after the \
+                      seconds in Retry-After.";
         Self::parameter(Code::IDEMPOTENCY_IN_FLIGHT, IDEMPOTENCY_KEY, detail)
     }
 

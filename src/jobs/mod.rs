@@ -46,7 +46,7 @@ pub use ids::Ids;
 pub use json_text::is_shown_inline;
 pub use models::import::{ImportError, check_import};
 pub use models::loaded::LoadedModel;
-pub use queue::new_job::NewJob;
+pub use queue::NewJob;
 pub use queue::upkeep::release_terms;
 pub use service::Jobs;
 pub use sessions::error::SessionError;

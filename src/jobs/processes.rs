@@ -23,14 +23,14 @@ pub struct Processes {
 }
 
 impl Processes {
-    pub(super) fn new(store: Arc<Store>, ids: Arc<Ids>, config: &JobsConfig) -> Self {
+    pub(super) fn new(store: &Arc<Store>, ids: &Arc<Ids>, config: &JobsConfig) -> Self {
         Self {
             id: WorkerId::new(ids.name("worker")),
             role: config.role,
             workers: config.workers,
             memory: config.memory.clone(),
-            store,
-            ids,
+            store: Arc::clone(store),
+            ids: Arc::clone(ids),
         }
     }
 

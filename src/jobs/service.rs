@@ -61,40 +61,16 @@ impl Jobs {
     ) -> Arc<Self> {
         let (hub, stopping) = (Arc::<Hub>::default(), CancellationToken::new());
         let tasks = TaskTracker::new();
-        let processes = Arc::new(Processes::new(
-            Arc::clone(&store),
-            Arc::clone(&ids),
-            &config,
-        ));
-        let datasets = Datasets::new(Arc::clone(&store), blobs.clone(), Arc::clone(&ids), &config);
-        let datasets = Arc::new(datasets);
-        let models = Arc::new(Models::new(Arc::clone(&store), Arc::clone(&ids)));
-        let sessions = Sessions::new(
-            Arc::clone(&store),
-            Arc::clone(&ids),
-            &config,
-            stopping.clone(),
-        );
-        let queue = Arc::new(Queue::new(
-            Arc::clone(&store),
-            Arc::clone(&ids),
-            Arc::clone(&hub),
-            Arc::clone(&datasets),
-            stopping.clone(),
-        ));
-        let worker = Worker::new(
-            Arc::clone(&queue),
-            Arc::clone(&datasets),
-            Arc::clone(&models),
-            processes.id.clone(),
-            config.clone(),
-            tasks.clone(),
-        );
-        let sweep = Sweep::new(Arc::clone(&store), blobs.clone(), Arc::clone(&ids), &config);
+        let processes = Arc::new(Processes::new(&store, &ids, &config));
+        let datasets = Arc::new(Datasets::new(&store, &blobs, &ids, &config));
+        let models = Arc::new(Models::new(&store, &ids));
+        let queue = Arc::new(Queue::new(&store, &ids, &hub, &datasets, &stopping));
+        let (name, settings) = (processes.id.clone(), config.clone());
+        let worker = Worker::new(&queue, &datasets, &models, name, settings, tasks.clone());
         Arc::new(Self {
             worker: Arc::new(worker),
-            sessions: Arc::new(sessions),
-            sweep: Arc::new(sweep),
+            sessions: Arc::new(Sessions::new(&store, &ids, &config, &stopping)),
+            sweep: Arc::new(Sweep::new(&store, blobs, &ids, &config)),
             callbacks: callbacks.map(Arc::new),
             store,
             ids,

@@ -76,16 +76,21 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    pub(super) fn new(store: Arc<Store>, blobs: Blobs, ids: Arc<Ids>, config: &JobsConfig) -> Self {
+    pub(super) fn new(
+        store: &Arc<Store>,
+        blobs: Blobs,
+        ids: &Arc<Ids>,
+        config: &JobsConfig,
+    ) -> Self {
         let retention_days = config.retention_days;
         Self {
-            clock: ServiceClock::new(Arc::clone(&store), Arc::clone(&ids), retention_days),
+            clock: ServiceClock::new(Arc::clone(store), Arc::clone(ids), retention_days),
             orphans: Orphans::default(),
             lease_seconds: config.lease_seconds,
             retention_days,
-            store,
+            store: Arc::clone(store),
             blobs,
-            ids,
+            ids: Arc::clone(ids),
         }
     }
 

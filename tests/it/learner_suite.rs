@@ -9,7 +9,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use halfspace::jobs::tasks::{self, Task as _, Train};
+use halfspace::jobs::tasks::{Task as _, Train};
 use halfspace::jobs::{Allowance, Inputs};
 use halfspace::records::hypothesis::HypothesisDocument;
 use halfspace::records::task::{JobSpec, TaskSpec};
@@ -614,8 +614,11 @@ fn come_to(entry: &LearnerEntry, case: &Value) -> Value {
     let TaskSpec::Train(train) = &spec.task else {
         panic!("a training");
     };
-    let train: Train = tasks::check(train, &spec.data, inputs, &Allowance::UNLIMITED)
-        .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
+    let checked = Train::new(train, &spec.data, inputs).and_then(|mut train| {
+        train.check(&Allowance::UNLIMITED)?;
+        Ok(train)
+    });
+    let train = checked.unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
     let outcome = train.run(None, &Run::default()).unwrap();
     let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
     let model = ModelId::new(Timestamp::from_milliseconds(0), [0; 10]);

@@ -1,5 +1,5 @@
-//! Authentication: finds the owner of a request by its API key, and ends the request when the key is revoked. Every path
-//! below `/v1` and `/v2` needs a key once there is one.
+//! Authentication: finds the owner of a request by its API key, and ends the request when the key is revoked. Every
+//! path below `/v1` and `/v2` needs a key once there is one.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;

@@ -39,14 +39,19 @@ pub struct Datasets {
 }
 
 impl Datasets {
-    pub(super) fn new(store: Arc<Store>, blobs: Blobs, ids: Arc<Ids>, config: &JobsConfig) -> Self {
+    pub(super) fn new(
+        store: &Arc<Store>,
+        blobs: &Blobs,
+        ids: &Arc<Ids>,
+        config: &JobsConfig,
+    ) -> Self {
         Self {
             memory: config.memory.clone(),
             resident_bytes_max: config.resident_bytes_max,
-            reservations: Arc::new(Reservations::new(Arc::clone(&store))),
-            store,
-            blobs,
-            ids,
+            reservations: Arc::new(Reservations::new(Arc::clone(store))),
+            store: Arc::clone(store),
+            blobs: blobs.clone(),
+            ids: Arc::clone(ids),
         }
     }
 

@@ -34,9 +34,12 @@ pub struct Models {
 }
 
 impl Models {
-    pub(super) fn new(store: Arc<Store>, ids: Arc<Ids>) -> Self {
-        let cache = ModelCache::default();
-        Self { store, ids, cache }
+    pub(super) fn new(store: &Arc<Store>, ids: &Arc<Ids>) -> Self {
+        Self {
+            store: Arc::clone(store),
+            ids: Arc::clone(ids),
+            cache: ModelCache::default(),
+        }
     }
 
     /// Loads the owner's model, perhaps from the cache. `cache.rs` states how soon a deletion by another

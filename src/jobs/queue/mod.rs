@@ -1,10 +1,9 @@
 //! [`Queue`]: the jobs of a store, from the record of a new job to the answer about its end.
 //!
-//! - [`new_job`] is a checked job that is not stored yet. [`subjobs`] stores a job with subjobs.
+//! - [`subjobs`] stores a job with subjobs.
 //! - [`upkeep`] frees the jobs of dead workers, charges owners and measures the queue.
 //! - [`place`] explains to clients why a job waits.
 
-pub(super) mod new_job;
 mod place;
 pub(super) mod subjobs;
 pub(super) mod upkeep;
@@ -18,15 +17,17 @@ use tokio::sync::broadcast;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::records::{Job, JobId, Owner};
+use crate::records::task::JobSpec;
+use crate::records::{Job, JobId, KeyClaim, Owner};
 use crate::storage::{CancelOutcome, DeleteOutcome, Store, StoreError, Usage};
+use crate::traces;
 
 use super::datasets::Datasets;
 use super::datasets::stored::forget_data;
 use super::error::JobsError;
 use super::hub::{self, Hub};
 use super::ids::Ids;
-use new_job::NewJob;
+use super::tasks::checked::CheckedTask;
 
 /// Interval at which a waiter polls the store, because other processes change the store too.
 const POLL: Duration = Duration::from_millis(500);
@@ -34,6 +35,35 @@ const POLL: Duration = Duration::from_millis(500);
 /// A failed insert is repeated only if the store failed within this time. A slow failure is not repeated, because
 /// the client must get an answer within two seconds.
 const ASKED_AGAIN_WITHIN: Duration = Duration::from_millis(500);
+
+/// A job before it is stored.
+#[derive(Clone, Debug)]
+pub struct NewJob {
+    /// The record of the queued job.
+    pub job: Job,
+    /// The work itself.
+    pub work: Arc<CheckedTask>,
+    /// The idempotency key of the request.
+    pub key: Option<KeyClaim>,
+}
+
+impl NewJob {
+    /// A job without name, data, callback and key. The request that is being answered is its origin.
+    pub fn new(ids: &Ids, owner: Owner, spec: &JobSpec, seed: u64, work: CheckedTask) -> Self {
+        let task = spec.task.name();
+        let job = Job {
+            learner: spec.task.learner().map(str::to_owned),
+            demand: work.demand,
+            trace_parent: traces::current(),
+            ..Job::queued(ids.id(), owner, task, spec.to_json(), seed, ids.now())
+        };
+        Self {
+            job,
+            work: Arc::new(work),
+            key: None,
+        }
+    }
+}
 
 /// The queue of jobs, as one process sees it.
 pub struct Queue {
@@ -48,18 +78,18 @@ pub struct Queue {
 
 impl Queue {
     pub(super) fn new(
-        store: Arc<Store>,
-        ids: Arc<Ids>,
-        hub: Arc<Hub>,
-        datasets: Arc<Datasets>,
-        stopping: CancellationToken,
+        store: &Arc<Store>,
+        ids: &Arc<Ids>,
+        hub: &Arc<Hub>,
+        datasets: &Arc<Datasets>,
+        stopping: &CancellationToken,
     ) -> Self {
         Self {
-            store,
-            ids,
-            hub,
-            datasets,
-            stopping,
+            store: Arc::clone(store),
+            ids: Arc::clone(ids),
+            hub: Arc::clone(hub),
+            datasets: Arc::clone(datasets),
+            stopping: stopping.clone(),
             unpaid: Mutex::default(),
         }
     }

@@ -12,8 +12,7 @@ use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, JobTree, Progress, Status, SubjobOutcome};
 use crate::storage::{Blobs, JobEnd, StoreError};
 
-use super::Queue;
-use super::new_job::NewJob;
+use super::{NewJob, Queue};
 use crate::jobs::datasets::stored::forget_data;
 use crate::jobs::error::JobsError;
 use crate::jobs::ids::Ids;

@@ -66,21 +66,21 @@ impl Sessions {
     /// Creates the service of sessions. A session on which no request computes leaves the memory when other work
     /// needs it.
     pub(super) fn new(
-        store: Arc<Store>,
-        ids: Arc<Ids>,
+        store: &Arc<Store>,
+        ids: &Arc<Ids>,
         config: &JobsConfig,
-        stopping: CancellationToken,
+        stopping: &CancellationToken,
     ) -> Self {
         let slots = Arc::<Slots>::default();
         let spare: Weak<Slots> = Arc::downgrade(&slots);
         config.memory.take_back_from(spare);
         Self {
             memory: config.memory.clone(),
-            journal: Journal::new(Arc::clone(&store)),
-            computing: Computing::new(config.workers, config.answer_seconds_max, stopping),
+            journal: Journal::new(Arc::clone(store)),
+            computing: Computing::new(config.workers, config.answer_seconds_max, stopping.clone()),
             slots,
-            store,
-            ids,
+            store: Arc::clone(store),
+            ids: Arc::clone(ids),
         }
     }
 

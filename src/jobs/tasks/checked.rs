@@ -8,12 +8,12 @@ use halfspace_core::learners::sample::data::Data;
 use halfspace_core::memory;
 
 use crate::records::Demand;
-use crate::records::task::{DataSpec, TaskSpec};
+use crate::records::task::{JobSpec, TaskSpec};
 use crate::storage::JobEnd;
 
 use super::data::TaskData;
 use super::error::ResolveError;
-use super::task::{About, Allowance, Inputs, Task, check};
+use super::task::{About, Allowance, Inputs, Task};
 use crate::jobs::datasets::stored::ReadError;
 
 /// A checked task, ready to run.
@@ -65,15 +65,16 @@ impl<T: Task> Compute for T {
 }
 
 impl CheckedTask {
-    /// Checks a task. `seconds_max` is the limit that the client set.
+    /// Checks a task of the request of a job.
     pub(super) fn of<T: Task>(
-        spec: &T::Spec,
-        described: &DataSpec,
+        task: &T::Spec,
+        spec: &JobSpec,
         inputs: Inputs,
-        seconds_max: Option<f64>,
         allowance: &Allowance,
     ) -> Result<Self, ResolveError> {
-        let task: T = check(spec, described, inputs, allowance)?;
+        let seconds_max = spec.task.seconds_max();
+        let mut task = T::new(task, &spec.data, inputs)?;
+        task.check(allowance)?;
         let subjobs = task.subjobs();
         Ok(Self {
             // The limit of a job with subjobs is the limit of each subjob. Gathering alone has no limit.

@@ -101,7 +101,6 @@ impl Task for Evaluate {
         mut inputs: Inputs,
     ) -> Result<Self, ResolveError> {
         let data = inputs.data(described)?;
-        let described = described;
         let origin = TestData {
             assume: described.assume,
             is_declared_fresh: spec.fresh,

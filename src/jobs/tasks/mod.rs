@@ -28,7 +28,7 @@ pub use drawing::draw;
 pub use error::{ResolveError, unfit_reason};
 pub use evaluate::{TestData, check_labels};
 pub use experiment::outcome_so_far;
-pub use task::{Allowance, Inputs, Task, check};
+pub use task::{Allowance, Inputs, Task};
 pub use train::{Train, learner};
 
 use checked::CheckedTask;
@@ -50,31 +50,26 @@ pub fn resolve(
     inputs: Inputs,
     allowance: &Allowance,
 ) -> Result<CheckedTask, ResolveError> {
-    let (data, seconds) = (&spec.data, spec.task.seconds_max());
     let checked = match &spec.task {
-        TaskSpec::Train(task) => CheckedTask::of::<Train>(task, data, inputs, seconds, allowance),
+        TaskSpec::Train(task) => CheckedTask::of::<Train>(task, spec, inputs, allowance),
         TaskSpec::Separability(task) => {
-            CheckedTask::of::<Separability>(task, data, inputs, seconds, allowance)
+            CheckedTask::of::<Separability>(task, spec, inputs, allowance)
         }
         TaskSpec::MaximumMargin(task) => {
-            CheckedTask::of::<MaximumMarginTask>(task, data, inputs, seconds, allowance)
+            CheckedTask::of::<MaximumMarginTask>(task, spec, inputs, allowance)
         }
         TaskSpec::VersionSpace(task) => {
-            CheckedTask::of::<VersionSpaceTask>(task, data, inputs, seconds, allowance)
+            CheckedTask::of::<VersionSpaceTask>(task, spec, inputs, allowance)
         }
-        TaskSpec::Evaluate(task) => {
-            CheckedTask::of::<Evaluate>(task, data, inputs, seconds, allowance)
-        }
+        TaskSpec::Evaluate(task) => CheckedTask::of::<Evaluate>(task, spec, inputs, allowance),
         TaskSpec::Experiment(task) => {
-            CheckedTask::of::<WholeExperiment>(task, data, inputs, seconds, allowance)
+            CheckedTask::of::<WholeExperiment>(task, spec, inputs, allowance)
         }
         TaskSpec::ExperimentPart(task) => {
-            CheckedTask::of::<ExperimentPart>(task, data, inputs, seconds, allowance)
+            CheckedTask::of::<ExperimentPart>(task, spec, inputs, allowance)
         }
-        TaskSpec::Grid(task) => CheckedTask::of::<Grid>(task, data, inputs, seconds, allowance),
-        TaskSpec::Compare(task) => {
-            CheckedTask::of::<Compare>(task, data, inputs, seconds, allowance)
-        }
+        TaskSpec::Grid(task) => CheckedTask::of::<Grid>(task, spec, inputs, allowance),
+        TaskSpec::Compare(task) => CheckedTask::of::<Compare>(task, spec, inputs, allowance),
     }?;
     let (seconds, limit) = (checked.demand.seconds, allowance.parts_seconds);
     if checked.subjobs.is_some() && seconds > limit {

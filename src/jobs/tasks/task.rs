@@ -193,18 +193,3 @@ impl Allowance {
         is_accepted: true,
     };
 }
-
-/// Checks a task of one kind.
-///
-/// # Errors
-/// Every error that can be known before the run.
-pub fn check<T: Task>(
-    spec: &T::Spec,
-    described: &DataSpec,
-    inputs: Inputs,
-    allowance: &Allowance,
-) -> Result<T, ResolveError> {
-    let mut task = T::new(spec, described, inputs)?;
-    task.check(allowance)?;
-    Ok(task)
-}

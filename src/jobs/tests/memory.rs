@@ -10,7 +10,7 @@ use halfspace_formats::{Buffers, StoredExamples};
 use super::yielding::job_of;
 use super::*;
 use crate::jobs::tasks::task::About;
-use crate::jobs::tasks::{self, Task as _, Train};
+use crate::jobs::tasks::{Task as _, Train};
 use crate::records::queue::WaitsFor;
 use crate::records::task::TaskSpec;
 
@@ -222,7 +222,8 @@ fn evaluation_keeps_to_its_bound(learner: &str) {
         sample: Some(boolean(200, 2_000).into()),
         ..Inputs::of(7)
     };
-    let train: Train = tasks::check(train, &spec.data, inputs, &Allowance::UNLIMITED).unwrap();
+    let mut train = Train::new(train, &spec.data, inputs).unwrap();
+    train.check(&Allowance::UNLIMITED).unwrap();
     let outcome = train.run(None, &Run::default()).unwrap();
     let model = LoadedModel::from(outcome.hypothesis);
     let id = crate::records::ModelId::new(Timestamp::from_milliseconds(1), [1; 10]);

@@ -69,9 +69,9 @@ pub struct Worker {
 
 impl Worker {
     pub(super) fn new(
-        queue: Arc<Queue>,
-        datasets: Arc<Datasets>,
-        models: Arc<Models>,
+        queue: &Arc<Queue>,
+        datasets: &Arc<Datasets>,
+        models: &Arc<Models>,
         id: WorkerId,
         config: JobsConfig,
         tasks: TaskTracker,
@@ -87,9 +87,9 @@ impl Worker {
             parked: ParkedJobs::default(),
             has_suspect: AtomicBool::new(false),
             ids,
-            queue,
-            datasets,
-            models,
+            queue: Arc::clone(queue),
+            datasets: Arc::clone(datasets),
+            models: Arc::clone(models),
             id,
             permits,
             config,

@@ -24,7 +24,7 @@ use super::held::HeldJob;
 use super::lease_renewer::LeaseRenewer;
 use super::parking::{PermitSlot, Stance};
 use crate::jobs::error::JobsError;
-use crate::jobs::queue::new_job::NewJob;
+use crate::jobs::queue::NewJob;
 
 /// Longest expected time of a waited job that is computed before it is stored.
 const WAITED_SECONDS_MAX: f64 = 0.2;

@@ -95,11 +95,15 @@ impl Store {
     }
 }
 
+/// The tables of the kinds, and those of rows that belong to a thing and have an owner too.
+pub(super) fn adopted() -> impl Iterator<Item = &'static str> {
+    let others = ["events", "traces", "callbacks", "idempotency_keys"];
+    KINDS.iter().map(|kind| kind.table).chain(others)
+}
+
 /// Makes a key the owner of all things of the anonymous owner. Triggers update the usage.
 async fn adopt(transaction: &mut Transaction, owner: &Owner) -> Result<()> {
-    // Beside the things of all kinds, the rows that have an owner of their own.
-    let others = ["events", "traces", "callbacks", "idempotency_keys"];
-    for table in KINDS.iter().map(|kind| kind.table).chain(others) {
+    for table in adopted() {
         let update = statement("UPDATE {table} SET owner = $1 WHERE owner = $2")
             .with("{table}", table)
             .bind(owner.as_str())

@@ -81,7 +81,8 @@ pub(super) fn fenced(text: &'static str, lease: &Lease) -> Statement {
         .bind(lease.claim)
 }
 
-/// The schema of the requests that this program stores, and the newest that it reads. The condition of a claim repeats the number.
+/// The schema of the requests that this program stores, and the newest that it reads. The condition of a claim repeats
+/// the number.
 pub(super) const SPEC_SCHEMA: i64 = 1;
 
 /// The columns of a job that [`job`] reads. A macro because statements must be literals, so that the compiler

@@ -18,8 +18,8 @@ use super::rows;
 /// Every write is one transaction, which is on disk when the method returns. The writes of a worker are
 /// fenced by their [`Lease`](crate::storage::Lease). Other writes may be repeated after
 /// [`StoreError::Unavailable`], with two exceptions: a repeated `pay` may add seconds twice, and a repeated
-/// `insert_api_key` fails if the first call has stored the row. Leases use the clock of the database, which all replicas
-/// share. The times in records (`now`) come from the caller.
+/// `insert_api_key` fails if the first call has stored the row. Leases use the clock of the database, which all
+/// replicas share. The times in records (`now`) come from the caller.
 ///
 /// An insert may carry an idempotency key, which the same transaction stores. If the owner has created
 /// another thing under that key, nothing is stored and the error is [`StoreError::KeyTaken`]. A key that

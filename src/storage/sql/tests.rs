@@ -2,7 +2,9 @@
 
 use super::database::{Row, statement};
 use super::store::Store;
-use super::{callbacks, claims, datasets, jobs, processes, subjobs, usage, waiting};
+use super::{
+    KINDS, api_keys, callbacks, claims, datasets, jobs, processes, subjobs, usage, waiting,
+};
 use crate::storage::sqlite;
 
 /// The steps of SQLite's plan for a statement.
@@ -105,4 +107,37 @@ async fn counts_of_jobs_read_indexes() {
         let steps = steps(&store, text).await;
         assert!(steps.iter().any(|found| found == step), "{steps:?}");
     }
+}
+
+/// A table that no list names would keep the things of nobody, or never be checked.
+#[tokio::test]
+async fn every_table_with_an_owner_is_adopted_and_every_digest_is_checked() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = sqlite::open(&directory.path().join("db")).await.unwrap();
+    let with = async |column: &str| -> Vec<String> {
+        let select = statement(
+            "SELECT t.name AS name FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c \
+             WHERE t.type = 'table' AND c.name = $1 ORDER BY t.name",
+        );
+        let rows = store.database.all(select.bind(column)).await.unwrap();
+        rows.iter().map(|row| row.get("name").unwrap()).collect()
+    };
+    // What is counted of an owner follows the things.
+    let counts = ["owner_shares", "usage"];
+    let mut owned: Vec<_> = api_keys::adopted().chain(counts).collect();
+    owned.sort_unstable();
+    assert_eq!(with("owner").await, owned);
+    // Beside the checked tables, those of which the check reads a row with its thing. The digest of an API key is that
+    // of its secret.
+    let read_with = [
+        "dataset_digests",
+        "model_digests",
+        "session_log",
+        "session_snapshots",
+        "traces",
+    ];
+    let kinds = KINDS.iter().map(|kind| kind.table);
+    let mut checked: Vec<_> = kinds.chain(read_with).chain(["api_keys"]).collect();
+    checked.sort_unstable();
+    assert_eq!(with("digest").await, checked);
 }

@@ -113,7 +113,7 @@ impl RowBuffer {
     /// When the reservation is refused.
     pub(crate) fn reserve(&mut self, bytes: u64) -> Result<(), NotReserved> {
         let spool = self.spool.as_mut();
-        spool.map_or(Ok(()), |spool| spool.reserve(bytes))
+        spool.map_or(Ok(()), |spool| spool.reserve(bytes, bytes))
     }
 
     /// Appends the row and clears the row buffers.

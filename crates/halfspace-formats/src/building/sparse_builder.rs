@@ -160,7 +160,7 @@ impl SparseBuilder {
         memory::need(2 * held.min(budget))?;
         if let Some(spool) = &self.spool {
             let stored = self.header(UnlabelledMeans::Nothing).stored_bytes();
-            let reserved = spool.reserve(stored.unwrap_or(u64::MAX));
+            let reserved = spool.reserve(stored.unwrap_or(u64::MAX), held);
             let detail = "The examples exceed the storage quota.";
             reserved.map_err(|_| Fault::new(FormatErrorKind::NotReserved, detail))?;
         }

@@ -133,13 +133,13 @@ impl Spool {
         (self.memory_bytes_max / 4, Arc::clone(&self.open))
     }
 
-    /// Reserves bytes for the stored form if rows of that size may be spooled.
+    /// Reserves bytes for the stored form of rows, if rows that take `held` bytes in memory may be spooled.
     ///
     /// # Errors
     /// When the reservation is refused.
-    pub(crate) fn reserve(&self, bytes: u64) -> Result<(), NotReserved> {
+    pub(crate) fn reserve(&self, bytes: u64, held: u64) -> Result<(), NotReserved> {
         // Rows may take up to twice as many bytes in memory as in the stored form.
-        let may_spill = bytes > self.memory_bytes_max / 2;
+        let may_spill = held > self.memory_bytes_max / 2;
         if let Some(reservation) = self.reservation.as_ref().filter(|_| may_spill) {
             let mut reservation = reservation.lock().unwrap_or_else(PoisonError::into_inner);
             if bytes > reservation.reserved {

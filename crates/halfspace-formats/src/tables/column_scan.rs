@@ -276,7 +276,10 @@ impl ColumnScan {
         let numbers: Vec<_> = self.values.iter().filter(is_number).collect();
         let words: Vec<_> = self.values.iter().filter(is_word).collect();
         let (number_cells, word_cells) = (cells(&numbers), cells(&words));
-        let is_fraction = |value: &&ColumnValue| matches!(value.content, Content::Number(number) if number.fract() != 0.0);
+        let is_fraction = |value: &&ColumnValue| match value.content {
+            Content::Number(number) => number.fract() != 0.0,
+            _ => false,
+        };
         let is_code = |value: &&ColumnValue| is_code(value.text.as_bytes());
         let is_respelled =
             self.is_respelled || self.plain_numbers > 0 && numbers.iter().any(is_fraction);

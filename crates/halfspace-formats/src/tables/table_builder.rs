@@ -234,6 +234,19 @@ impl<'o> TableBuilder<'o> {
         read.or_else(|error| self.refuse(error))
     }
 
+    /// Reads a row of a format without types, whose cells need no look for values that a table cannot hold.
+    ///
+    /// # Errors
+    /// The fault with its place.
+    pub(crate) fn text_row<'c>(
+        &mut self,
+        text: impl Fn(usize) -> &'c [u8],
+        place: impl Fn(usize) -> Place,
+    ) -> Result<(), FormatError> {
+        let read = self.read_row(None, |at| Cell::Text(text(at)), place);
+        read.or_else(|error| self.refuse(error))
+    }
+
     /// Reads a line of bare cells as a row. Returns false without a change if the line must be read cell by cell.
     /// `may_label` tells whether a text can be a label.
     ///

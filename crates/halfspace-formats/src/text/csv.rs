@@ -97,7 +97,7 @@ fn parse_delimited(
             line: line.number,
             column: fields.start(column) as u64 + 1,
         };
-        table.row(|column| Cell::Text(fields.get(column)), place)?;
+        table.text_row(|column| fields.get(column), place)?;
     }
     match table {
         Some((table, _)) => table.finish(),

@@ -160,6 +160,8 @@ impl SparseBuilder {
         memory::need(2 * held.min(budget))?;
         if let Some(spool) = &self.spool {
             let stored = self.header(UnlabelledMeans::Nothing).stored_bytes();
+            // Rows that left memory are held no more.
+            let held = if self.first > 0 { u64::MAX } else { held };
             let reserved = spool.reserve(stored.unwrap_or(u64::MAX), held);
             let detail = "The examples exceed the storage quota.";
             reserved.map_err(|_| Fault::new(FormatErrorKind::NotReserved, detail))?;

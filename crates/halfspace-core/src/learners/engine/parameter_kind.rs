@@ -36,8 +36,8 @@ pub enum ParameterKind {
     /// absent one.
     Decimal { default: &'static str },
     /// An exact decimal above 1 and at most [`BASE_MAX`], as a string or as a number. A number in a request
-    /// is read as the written decimal. A stored number stands for its double, because earlier releases read
-    /// every number as a double.
+    /// is read as the written decimal. A stored number stands for its double; [`written_number`] stores any other
+    /// value as a string.
     Factor { default: f64 },
     /// A bit string of the length of the data. An absent one is drawn at random.
     Bits,

@@ -489,6 +489,12 @@ def test_two_tabs_on_one_session_learn_nothing_twice(page, service):
     other.close()
 
 
+LATE = """(place) => { const real = window.fetch;
+window.fetch = async (...given) => { const answer = await real(...given);
+  if (String(given[0]).includes(place)) await new Promise((done) => setTimeout(done, 1500));
+  return answer; }; }"""
+
+
 @pytest.mark.faults
 @pytest.mark.parametrize("gone", [0, 1])
 def test_one_of_two_deleted_sessions_gives_one_notice(page, service, gone):
@@ -496,6 +502,8 @@ def test_one_of_two_deleted_sessions_gives_one_notice(page, service, gone):
     go_to(page, 6)
     sessions = page.locator("dl.facts > div", has_text="Session").locator("code").all_inner_texts()
     service.send("DELETE", f"/v1/sessions/{sessions[gone]}")
+    # The answer of the other session is late, and must not meet the replay.
+    page.evaluate(LATE, f"{sessions[1 - gone]}/examples")
     page.get_by_role("button", name="Step", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("The session is gone.")
     expect(page.locator(".notice")).to_have_count(1)

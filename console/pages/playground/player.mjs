@@ -89,7 +89,11 @@ export class Player {
   open(position, pass) {
     return this.act("opening", async () => {
       const kept = recall(this.name, position);
-      const reached = kept?.runs.length === this.runs.length ? await Promise.all(this.runs.map((run, index) => run.resume(/** @type {import("./memory.mjs").KeptRun} */ (kept.runs[index])))) : [];
+      /** @type {number[]} */
+      const reached = [];
+      if (kept?.runs.length === this.runs.length) {
+        await this.inEach(this.runs, async (run, index) => void reached.push(await run.resume(kept.runs[index])));
+      }
       forgetOthers(this.name);
       await this.replayThose((run) => run.session === null, Math.max(this.within(position, pass), ...reached));
       await this.advance(0);
@@ -198,8 +202,9 @@ export class Player {
       await this.predict();
     } catch (error) {
       if (this.leaving.signal.aborted) return;
-      // A stopped action may end in the middle of an attempt. Its error tells nothing.
-      if (!until.aborted) this.fault = /** @type {Error} */ (error);
+      // A stop by a person may end an attempt in the middle, which tells nothing.
+      const isStop = error instanceof DOMException && error.name === "AbortError";
+      if (!isStop) this.fault = /** @type {Error} */ (error);
     }
     this.mode = "paused";
     this.action = null;
@@ -207,14 +212,28 @@ export class Player {
     this.changed();
   }
 
+  /**
+   * Does the same in several sessions. It ends after all of them have ended, so that no late answer meets the next
+   * action. An error in one session stops the others, and this throws what stopped them first.
+   * @param {Run[]} runs  @param {(run: Run, index: number) => Promise<void>} work
+   */
+  async inEach(runs, work) {
+    const { signal: stop } = this.stopping;
+    const ends = await Promise.allSettled(runs.map((run, index) => work(run, index).catch((error) => {
+      this.stopping.abort(error);
+      throw error;
+    })));
+    if (ends.some((end) => end.status === "rejected")) throw stop.reason;
+  }
+
   /** Teaches all sessions the next examples, or brings the one that is behind up to the other. @param {number} count */
   async advance(count) {
     const isLevel = this.runs.every((run) => run.position === this.position || run.hasEnded);
     const goal = Math.min(POSITION_MAX, this.position + (isLevel ? count : 0));
     if (count > 1) this.report(this.position, goal);
-    await Promise.all(this.runs.map((run) => this.bring(run, goal)));
+    await this.inEach(this.runs, (run) => this.bring(run, goal));
     // A session that someone else taught is ahead now. The other session follows.
-    await Promise.all(this.runs.map((run) => this.bring(run, this.position)));
+    await this.inEach(this.runs, (run) => this.bring(run, this.position));
   }
 
   /** @param {Run} run  @param {number} goal */
@@ -229,7 +248,7 @@ export class Player {
   /** @param {(run: Run) => boolean} isMeant  @param {number} position */
   async replayThose(isMeant, position) {
     if (position > 1) this.report(0, position);
-    await Promise.all(this.runs.filter(isMeant).map((run) => run.replay(position, (done) => this.report(done, position))));
+    await this.inEach(this.runs.filter(isMeant), (run) => run.replay(position, (done) => this.report(done, position)));
   }
 
   /** @param {number} done  @param {number} goal */
@@ -240,7 +259,7 @@ export class Player {
 
   async predict() {
     if (!this.isOpen) return;
-    await Promise.all(this.runs.map((run) => run.predict()));
+    await this.inEach(this.runs, (run) => run.predict());
   }
 
   /** Stores the runs for a reload. @param {number} at  The position in the URL. */

@@ -92,7 +92,8 @@ export class Player {
       /** @type {number[]} */
       const reached = [];
       if (kept?.runs.length === this.runs.length) {
-        await this.inEach(this.runs, async (run, index) => void reached.push(await run.resume(kept.runs[index])));
+        const keptOf = (/** @type {number} */ index) => /** @type {import("./memory.mjs").KeptRun} */ (kept.runs[index]);
+        await this.inEach(this.runs, async (run, index) => void reached.push(await run.resume(keptOf(index))));
       }
       forgetOthers(this.name);
       await this.replayThose((run) => run.session === null, Math.max(this.within(position, pass), ...reached));

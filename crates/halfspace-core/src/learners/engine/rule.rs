@@ -170,7 +170,7 @@ pub trait OnlineRule: Rule {
     ) -> Option<usize>;
 
     /// Whether the rule polls the stop flag that it receives. If so, a look at examples must not change
-    /// anything that [`Self::snapshot`] writes, so that the state after an interrupted look equals the
+    /// anything that [`Rule::snapshot`] writes, so that the state after an interrupted look equals the
     /// state before. The answers of other rules are right at any time.
     fn may_break_off(&self) -> bool {
         false

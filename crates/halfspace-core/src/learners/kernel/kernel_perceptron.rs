@@ -25,7 +25,8 @@
 //! use halfspace_core::learners::sample::data::{Data, Features, Labels};
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
-//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::input::Input;
+//! use halfspace_core::learners::engine::task::Task;
 //! use halfspace_core::learners::catalogue;
 //! use halfspace_core::learners::engine::train;
 //!

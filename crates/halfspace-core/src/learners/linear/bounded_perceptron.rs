@@ -31,7 +31,8 @@
 //! use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
-//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::input::Input;
+//! use halfspace_core::learners::engine::task::Task;
 //! use halfspace_core::learners::engine::train::train;
 //!
 //! // The first feature is for, the second against.

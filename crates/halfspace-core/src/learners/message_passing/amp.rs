@@ -21,7 +21,8 @@
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
 //! use halfspace_core::learners::engine::stopping::Sampling;
-//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::input::Input;
+//! use halfspace_core::learners::engine::task::Task;
 //! use halfspace_core::learners::engine::train::train;
 //!
 //! let target = Plan::random_target(301, Seed(1));

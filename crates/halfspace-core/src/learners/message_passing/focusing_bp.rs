@@ -16,7 +16,8 @@
 //! use halfspace_core::learners::sample::data::{Data, Features, Labels};
 //! use halfspace_core::learners::engine::random::{Purpose, Seed};
 //! use halfspace_core::learners::engine::run::Run;
-//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::input::Input;
+//! use halfspace_core::learners::engine::task::Task;
 //! use halfspace_core::learners::engine::train::train;
 //! use rand::RngExt;
 //!

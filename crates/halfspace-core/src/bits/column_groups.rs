@@ -89,7 +89,7 @@ impl<'a> RowWords<'a> {
     }
 }
 
-/// The rows that [`IntegerColumn::learn`] reads.
+/// The rows that [`IntegerColumn::learn`](super::IntegerColumn::learn) reads.
 pub(super) struct NarrowRows<'a> {
     pub(super) block: BitBlock<'a>,
     pub(super) rows: Range<usize>,

@@ -3,7 +3,8 @@
 /// The sums of a row that confirm its label.
 #[derive(Clone, Copy, Debug)]
 pub struct SmallBounds {
-    /// The least sum of the selected numbers that confirms a positive label. At most [`SMALL_SUM_MAX`](crate::bits::SMALL_SUM_MAX).
+    /// The least sum of the selected numbers that confirms a positive label. At most
+    /// [`SMALL_SUM_MAX`](crate::bits::SMALL_SUM_MAX).
     pub positive: i64,
     /// The largest sum that confirms a negative label if each selected number counts 1 more. Below
     /// [`SMALL_SUM_MAX`](crate::bits::SMALL_SUM_MAX).

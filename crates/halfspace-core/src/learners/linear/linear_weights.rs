@@ -470,7 +470,8 @@ impl LinearWeights {
         }
     }
 
-    /// Learns from `rows` as a perceptron does: see [`OnlineRule::learn`](crate::learners::engine::rule::OnlineRule::learn).
+    /// Learns from `rows` as a perceptron does: see
+    /// [`OnlineRule::learn`](crate::learners::engine::rule::OnlineRule::learn).
     /// The amount and the factor are those of [`Self::add`] for a positive row. None if the examples are no
     /// direct operands of the weights.
     pub fn learn(

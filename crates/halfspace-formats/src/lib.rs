@@ -1,10 +1,10 @@
 //! Readers and writers of examples: bytes in, packed data out, errors with their place in the body.
 //!
-//! A body of examples arrives as a stream of bytes in one of several formats. This crate turns the stream into
-//! the [`Data`] that the learners of [`halfspace_core`] read. The crate owns the line formats (NDJSON, CSV,
-//! LIBSVM, ARFF), XLSX workbooks, the JSON forms of data, the binary formats (`.npy`, octets, tensors), the
-//! content codings, the stored form with its digest, and the spool for rows beyond the memory budget. The crate
-//! does not know the source of the bytes or the request that sent them.
+//! A body of examples arrives as a stream of bytes in one of several formats. This crate turns the stream into the
+//! [`Data`](halfspace_core::learners::sample::data::Data) that the learners of [`halfspace_core`] read. The crate owns
+//! the line formats (NDJSON, CSV, LIBSVM, ARFF), XLSX workbooks, the JSON forms of data, the binary formats (`.npy`,
+//! octets, tensors), the content codings, the stored form with its digest, and the spool for rows beyond the memory
+//! budget. The crate does not know the source of the bytes or the request that sent them.
 //!
 //! Every reader takes a synchronous [`std::io::Read`]. Memory holds the packed examples, one read buffer and
 //! one line or row, but not the whole body. A JSON document below 512 KiB, the strings of the JSON form `packed`

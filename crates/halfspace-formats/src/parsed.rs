@@ -24,8 +24,8 @@ pub struct Parsed<D = Data> {
     pub feature_names: Option<Vec<String>>,
     /// Names of the labels -1 and +1. Absent if there are no labels, or if they are bits that no value stood for.
     pub classes: Option<Classes>,
-    /// The error for labels that only a model can read, and their place. The rule [`LabelRule::Later`] alone admits
-    /// them.
+    /// The error for labels that only a model can read, and their place. The rule
+    /// [`LabelRule::Later`](crate::LabelRule::Later) alone admits them.
     pub foreign: Option<Box<FormatError>>,
     /// The encoding of a table.
     pub table: Option<Arc<TableEncoding>>,

@@ -44,7 +44,7 @@ impl Worker {
     /// - [`JobsError::KeyTaken`] if another request has used the idempotency key.
     /// - Errors of the store.
     ///
-    /// After an error no job exists, with one exception. After [`StoreError::Unavailable`] a job with an
+    /// After an error no job exists, with one exception. After [`Unavailable`](crate::storage::StoreError::Unavailable) a job with an
     /// unknown id may exist and run.
     pub async fn submit(
         self: &Arc<Self>,

@@ -5,8 +5,8 @@
 //! Generics over the databases of the driver would put bounds on every function, while a choice between two
 //! variants at a few places needs no bounds.
 //!
-//! The methods of [`Store`](store::Store) stand in the files of their subjects, beside their statements. [`KINDS`]
-//! lists the kinds of stored things, which [`stored`] treats alike.
+//! The methods of [`Store`](store::Store) stand in the files of their subjects, beside their statements. `KINDS`
+//! lists the kinds of stored things, which `stored` treats alike.
 
 mod api_keys;
 mod callbacks;

@@ -219,6 +219,7 @@ def test_a_position_in_the_url_stays_while_the_run_follows(page):
 def test_a_far_jump_shows_its_progress_and_stops_at_once(page):
     page.goto(drawn(at=900_000, **{"pass": 900}))
     expect(page.get_by_role("progressbar", name="Progress to the position")).to_be_visible()
+    expect(page.locator("[data-position]")).not_to_have_attribute("data-position", "0")
     page.get_by_role("button", name="Pause", exact=True).click()
     ready(page)
     position = int(page.locator("[data-position]").get_attribute("data-position") or 0)

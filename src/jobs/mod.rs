@@ -6,8 +6,8 @@
 //! - A lease gives one worker the right to a job until the lease ends. Every write of the worker is fenced by
 //!   the lease, so a worker that has lost its lease changes nothing.
 //!
-//! The parts are `queue::Queue`, `worker::Worker`, `sessions::Sessions`, `datasets::Datasets` and `models::Models`. Each
-//! has its own state, and [`Jobs`] holds them. Beside them stand the tasks, the delivery of
+//! The parts are `queue::Queue`, `worker::Worker`, `sessions::Sessions`, `datasets::Datasets` and `models::Models`.
+//! Each has its own state, and [`Jobs`] holds them. Beside them stand the tasks, the delivery of
 //! callbacks, the sweep of old records and the check of a store. The module uses the store and the learners, and
 //! must not know HTTP.
 

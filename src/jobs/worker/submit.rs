@@ -44,8 +44,8 @@ impl Worker {
     /// - [`JobsError::KeyTaken`] if another request has used the idempotency key.
     /// - Errors of the store.
     ///
-    /// After an error no job exists, with one exception. After [`Unavailable`](crate::storage::StoreError::Unavailable) a job with an
-    /// unknown id may exist and run.
+    /// After an error no job exists, with one exception. After
+    /// [`Unavailable`](crate::storage::StoreError::Unavailable) a job with an unknown id may exist and run.
     pub async fn submit(
         self: &Arc<Self>,
         new: NewJob,

@@ -321,8 +321,7 @@ fn unbalanced(seed: u64) -> Claim {
 /// A sample that is declared free of noise, in which one row has both labels.
 fn contradicted(seed: u64) -> Claim {
     let (data, target) = sample(21, Sampling::Uniform, seed, 3_000);
-    let (Features::Boolean(rows), Labels::Labelled(labels)) = (data.features(), data.labels())
-    else {
+    let (Features::Boolean(rows), Some(labels)) = (data.features(), data.labels().signs()) else {
         panic!("labelled Boolean examples");
     };
     let (mut matrix, mut all) = (BitMatrix::new(21), BitVector::zeros(3_001));
@@ -330,7 +329,7 @@ fn contradicted(seed: u64) -> Claim {
         matrix.push_row(rows.row(row % 3_000).words());
         all.set(row, labels.get(row % 3_000) != (row == 3_000));
     }
-    let data = Data::new(Features::Boolean(matrix), Labels::Labelled(all));
+    let data = Data::new(Features::Boolean(matrix), Labels::of_signs(all));
     let spec = declared(Assume::Uniform);
     claim(
         &Training::on("directed-drift-sync", spec, Some(data), seed).run(),

@@ -259,7 +259,7 @@ pub fn sample(sample: Sample) -> Data {
     for (row, &label) in labels.iter().enumerate() {
         packed.set(row, label ^ random.random_bool(noise));
     }
-    Data::new(features, Labels::Labelled(packed))
+    Data::new(features, Labels::of_signs(packed))
 }
 
 /// Trains a learner for some passes. Returns the number of mistakes.
@@ -303,6 +303,6 @@ pub fn products(data: &Data) -> Vec<i64> {
 /// Writes the stored form of data. Returns the bytes.
 pub fn store(data: &Data) -> Vec<u8> {
     let mut stored = Vec::new();
-    write_blocks(data, io::Cursor::new(&mut stored)).expect("memory");
+    write_blocks(data, None, io::Cursor::new(&mut stored)).expect("memory");
     stored
 }

@@ -40,7 +40,7 @@ pub fn tic_tac_toe() {
     let rows: Vec<(u64, bool)> = (0..boards.rows.len())
         .map(|row| (matrix.row(row).words()[0], labels.get(row)))
         .collect();
-    let data = Data::new(Features::Boolean(matrix), Labels::Labelled(labels));
+    let data = Data::new(Features::Boolean(matrix), Labels::of_signs(labels));
     let (none, limits) = (serde_json::Map::new(), RunLimits::default());
     let input = Input::Sample {
         data: &data,

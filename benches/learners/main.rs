@@ -166,7 +166,7 @@ fn perceptron() {
         .iter()
         .enumerate()
         .for_each(|(row, &label)| packed.set(row, label));
-    let data = Data::new(Features::Boolean(matrix), Labels::Labelled(packed));
+    let data = Data::new(Features::Boolean(matrix), Labels::of_signs(packed));
     let limits = RunLimits {
         max_passes: Some(PERCEPTRON_PASSES),
         ..RunLimits::default()

@@ -119,6 +119,46 @@ def perceptrons(table, ours, folder):
         table.compare(work, "Vowpal Wabbit", None, vowpal_wabbit(folder, bits, passes), mine, "pass")
 
 
+class Texts(Sample):
+    """Rows of so many words each. A file holds the numbers of the words of each row in ascending order."""
+
+    def __init__(self, folder, name, words, n, y):
+        self.name, self.y, self.is_real, self.entries = name, y, False, words.shape[1]
+        ones = np.ones(words.size)
+        starts = np.arange(0, words.size + 1, words.shape[1])
+        self.x = sparse.csr_matrix((ones, words.ravel(), starts), shape=(len(words), n))
+        words.astype(np.uint32).tofile(Path(folder, f"{name}.x"))
+        y.astype(np.uint8).tofile(Path(folder, f"{name}.y"))
+
+
+def texts(folder, m, n, active, noise, seed=5):
+    """Texts whose words have Zipf's frequencies, labelled by random weights. A share of the labels is wrong."""
+    random = np.random.default_rng(seed)
+    shares = 1 / np.arange(1, n + 1)
+    ends = np.cumsum(shares / shares.sum())
+    words = np.empty((m, active), dtype=np.int64)
+    for row in words:
+        found = np.unique(np.searchsorted(ends, random.random(8 * active)))
+        row[:] = np.sort(random.choice(found, active, replace=False))
+    y = (random.standard_normal(n)[words].sum(axis=1) >= 0) ^ (random.random(m) < noise)
+    return Texts(folder, f"texts{n}", words, n, y)
+
+
+def sparse_perceptrons(table, ours, folder):
+    """Sparse rows, of which the unsigned reading costs the active words only."""
+    passes = 20
+    for n in (50_000, 1_000_000):
+        sample = texts(folder, 20_000, n, 60, 0.05)
+        for reading in ("unsigned", "signed"):
+            mine = ours.seconds(
+                "perceptron", sample, per=passes, passes=passes, entries=sample.entries, params={"reading": reading},
+            )
+            table.compare(
+                f"perceptron, 20,000 texts of 60 of {n:,} words, {reading}", "scikit-learn, csr",
+                3 if reading == "unsigned" else None, scikit_perceptron(sample.x, sample.y, passes), mine, "pass",
+            )
+
+
 def winnow(table, ours, folder):
     """Winnow on a disjunction of 20 of 1,000 features, against a loop over the examples in NumPy."""
     random = np.random.default_rng(2)
@@ -209,7 +249,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         ours = Ours(example("peer_learners"), folder)
         table = Table("learners: one thread, processor time, medians of alternating pairs")
-        for area in (perceptrons, winnow, kernel_perceptron, exact_answers, products):
+        for area in (perceptrons, sparse_perceptrons, winnow, kernel_perceptron, exact_answers, products):
             area(table, ours, folder)
     return table.missed
 

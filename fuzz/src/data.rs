@@ -206,13 +206,13 @@ fn stands_in(error: &FormatError, body: &[u8]) {
 
 fn survives_the_store(data: &Data) {
     let mut stored = Vec::new();
-    write_blocks(data, &mut stored).expect("memory");
-    assert_eq!(&read_blocks(stored.as_slice()).expect("own"), data);
+    write_blocks(data, None, &mut stored).expect("memory");
+    assert_eq!(&read_blocks(stored.as_slice()).expect("own").0, data);
 }
 
 /// Data that are written in a text format and read again are the same data.
 fn survives_being_written(parsed: &Parsed) {
-    let labelled = matches!(parsed.data.labels(), Labels::Labelled(_));
+    let labelled = parsed.data.labels().are_given();
     let formats = [
         (TextFormat::Ndjson, Format::Ndjson),
         (TextFormat::Csv, Format::Csv),
@@ -220,7 +220,7 @@ fn survives_being_written(parsed: &Parsed) {
     ];
     for (written, format) in formats {
         let zero = parsed.zero_bit_value as i8;
-        let Some(text) = write_examples(&parsed.data, zero, written, TEXT_BYTES_MAX) else {
+        let Some(text) = write_examples(&parsed.data, None, zero, written, TEXT_BYTES_MAX) else {
             panic!("too long");
         };
         let options = Options {
@@ -245,7 +245,7 @@ fn survives_being_written(parsed: &Parsed) {
         let again = parse(format, text.as_bytes(), &options);
         let again = again.unwrap_or_else(|error| panic!("{format:?}: {error}\n{text}"));
         assert_eq!(again.data, parsed.data, "{format:?}\n{text}");
-        assert_eq!(digest(&again.data), digest(&parsed.data));
+        assert_eq!(digest(&again.data, None), digest(&parsed.data, None));
     }
 }
 
@@ -264,10 +264,10 @@ fn through_a_spool(format: Format, input: &Input<'_>, whole: &Result<Parsed, For
     match (whole, gathered) {
         (Ok(whole), Ok(mut gathered)) => {
             let mut spooled = Vec::new();
-            let of_spool = gathered.data.store(&mut spooled, 1000).expect("memory");
+            let of_spool = gathered.data.store(None, &mut spooled, 1000).expect("memory");
             let mut held = Vec::new();
             let mut data = ParsedRows::from(whole.data.clone());
-            let of_memory = data.store(&mut held, 1000).expect("memory");
+            let of_memory = data.store(None, &mut held, 1000).expect("memory");
             assert_eq!(of_spool, of_memory, "what is known of spooled rows");
             assert!(spooled == held, "spooled rows");
             assert_eq!(gathered.zero_bit_value, whole.zero_bit_value);
@@ -313,7 +313,7 @@ fn in_portions(input: &Input<'_>, whole: &Parsed) {
 }
 
 fn ndjson_of(data: &Data) -> String {
-    write_examples(data, 0, TextFormat::Ndjson, TEXT_BYTES_MAX).expect("short")
+    write_examples(data, None, 0, TextFormat::Ndjson, TEXT_BYTES_MAX).expect("short")
 }
 
 /// The examples of a stream, each parsed alone, and the end of the stream.

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::{GeneratedSpec, Options, ParseLimits, parse};
+use halfspace_formats::{Classes, GeneratedSpec, Options, ParseLimits, parse};
 use halfspace_verify::{Check, DataSource, Receipt, verify as checks_of};
 
 use crate::app::terminal::on_one_line;
@@ -61,12 +61,12 @@ fn replayed(replay: &Replay) -> Result<Vec<Check>, Box<dyn Error>> {
     let text = fs::read(&replay.receipt).map_err(|error| format!("{name}: {error}"))?;
     let receipt: Receipt =
         serde_json::from_slice(&text).map_err(|error| format!("{name} is no receipt: {error}"))?;
-    let data = data(&receipt, replay)?;
-    Ok(checks_of(&receipt, &data))
+    let (data, classes) = data(&receipt, replay)?;
+    Ok(checks_of(&receipt, &data, classes.as_ref()))
 }
 
 /// The examples of the training, from the file or drawn again.
-fn data(receipt: &Receipt, replay: &Replay) -> Result<Data, Box<dyn Error>> {
+fn data(receipt: &Receipt, replay: &Replay) -> Result<(Data, Option<Classes>), Box<dyn Error>> {
     match (&receipt.data, &replay.data) {
         (DataSource::Rows { .. }, Some(path)) => read(path, replay),
         (DataSource::Rows { .. }, None) => Err("name the file with the examples".into()),
@@ -79,12 +79,12 @@ fn data(receipt: &Receipt, replay: &Replay) -> Result<Data, Box<dyn Error>> {
             // A stream without an end was read up to this example.
             spec.count = spec.count.or(Some(receipt.examples));
             let bytes_max = ParseLimits::DEFAULT.state_bytes_max;
-            Ok(draw(&spec, receipt.seed, bytes_max)?.0)
+            Ok((draw(&spec, receipt.seed, bytes_max)?.0, None))
         }
     }
 }
 
-fn read(path: &Path, replay: &Replay) -> Result<Data, Box<dyn Error>> {
+fn read(path: &Path, replay: &Replay) -> Result<(Data, Option<Classes>), Box<dyn Error>> {
     let name = path.display();
     let format = known_format(path, replay.format)?;
     let mut options = Options::default();
@@ -96,5 +96,6 @@ fn read(path: &Path, replay: &Replay) -> Result<Data, Box<dyn Error>> {
     }
     let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
     let parsed = parse(format, BufReader::new(file), &options);
-    Ok(parsed.map_err(|error| format!("{name}: {error}"))?.data)
+    let parsed = parsed.map_err(|error| format!("{name}: {error}"))?;
+    Ok((parsed.data, parsed.classes))
 }

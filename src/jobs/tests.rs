@@ -192,13 +192,13 @@ fn new_train(stop: Value) -> NewJob {
         matrix.push_row(&[row % 4]);
         labels.set(row as usize, row % 4 == 1 || row % 4 == 2);
     }
-    let data = Data::new(Features::Boolean(matrix), Labels::Labelled(labels));
+    let data = Data::new(Features::Boolean(matrix), Labels::of_signs(labels));
     let spec = json!({
         "task": {"train": {"learner": {"name": "perceptron"}, "stop": stop, "trace": false}},
         "data": {"assume": null, "generated": null}
     });
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
-    let data_sha256 = Some(hex::encode(halfspace_formats::digest(&data)));
+    let data_sha256 = Some(hex::encode(halfspace_formats::digest(&data, None)));
     let work = resolved(&spec, 1, Some(data.into()), None).unwrap();
     let mut new = new_job(&spec, 1, work);
     new.job.data_sha256 = data_sha256;

@@ -62,7 +62,7 @@ pub struct DataFacts {
 }
 
 impl DataFacts {
-    /// Which of the labels -1 and +1 occur.
+    /// Which of the codes of two classes occur.
     #[must_use]
     pub fn occurring(&self) -> [bool; 2] {
         [self.negatives(), self.positives].map(|count| count.is_some_and(|count| count > 0))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halfspace_formats::{Classes, LabelRule, Parsed, Relabelling, TableEncoding};
+use halfspace_formats::{Classes, LabelRule, Parsed, Recoding, TableEncoding};
 use serde::{Deserialize, Serialize};
 
 /// The largest size of all names of features that a job and its model keep, in bytes.
@@ -17,7 +17,7 @@ pub struct Names {
     /// One name per feature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<Vec<String>>,
-    /// The names of the labels -1 and +1. Labels of a model without names are 1 and -1, or 1 and 0.
+    /// The names of the classes. Labels of a model without names are 1 and -1, or 1 and 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Classes>,
     /// The encoding of the table that the features came from.
@@ -46,8 +46,8 @@ impl Names {
         }
     }
 
-    /// The names of the labels -1 and +1 as an answer shows them.
-    pub fn class_names(&self) -> Option<[String; 2]> {
+    /// The names of the classes as an answer shows them. Plain labels have none.
+    pub fn class_names(&self) -> Option<Vec<String>> {
         self.classes.as_ref().and_then(Classes::names)
     }
 
@@ -61,29 +61,29 @@ impl Names {
         LabelRule::of(self.classes.as_ref())
     }
 
-    /// Checks whether labelled data with the names `given` fit a model with these names, and returns the labels that
-    /// the model gives to the data. `occur` tells which of the labels -1 and +1 the data have.
+    /// Checks whether labelled data with the names `given` fit a model with these names, and returns the class codes
+    /// that the model gives to the data. `occurs` tells which codes the data have.
     ///
     /// # Errors
     /// The first feature with another name, another encoding, or a label that the model does not know.
-    pub fn fit(&self, given: &Self, occur: [bool; 2]) -> Result<Relabelling, String> {
+    pub fn fit(&self, given: &Self, occurs: &[bool]) -> Result<Recoding, String> {
         self.check_encoding(given)?;
         self.check_features(given.features.as_deref())?;
-        self.relabel(given, occur)
+        self.recoding(given, occurs)
     }
 
-    /// The labels that a model with these names gives to data with the names `given`. Labels without values always
-    /// fit.
+    /// The class codes that a model with these names gives to data with the names `given`. Labels without values
+    /// always fit.
     ///
     /// # Errors
     /// A label that the model does not know.
-    pub fn relabel(&self, given: &Self, occur: [bool; 2]) -> Result<Relabelling, String> {
+    pub fn recoding(&self, given: &Self, occurs: &[bool]) -> Result<Recoding, String> {
         let Some(given) = &given.classes else {
-            return Ok(Relabelling::IDENTITY);
+            return Ok(Recoding::default());
         };
         let plain = Classes::plain();
         let own = self.classes.as_ref().unwrap_or(&plain);
-        own.relabel(given, occur)
+        own.recoding(given, |code| occurs.get(code as usize) == Some(&true))
     }
 
     /// These names of data, with the classes of the model that reads their labels.
@@ -184,18 +184,18 @@ mod tests {
             Classes::new(Some(negative.to_owned()), positive.to_owned())
         };
         let own = of(None, Some(pair(["no", "yes"])));
-        let fit = |given| own.fit(&of(None, given), [true; 2]);
-        assert_eq!(fit(Some(pair(["no", "yes"]))), Ok(Relabelling::IDENTITY));
+        let fit = |given| own.fit(&of(None, given), &[true; 2]);
+        assert!(fit(Some(pair(["no", "yes"]))).unwrap().is_identity());
         assert!(!fit(Some(pair(["yes", "no"]))).unwrap().is_identity());
-        assert_eq!(fit(None), Ok(Relabelling::IDENTITY));
+        assert!(fit(None).unwrap().is_identity());
         let error = fit(Some(pair(["no", "maybe"]))).unwrap_err();
         assert!(
             error.contains("`maybe`") && error.contains("`yes`"),
             "{error}"
         );
         let plain = Names::default();
-        assert!(plain.fit(&own, [true; 2]).is_err());
-        assert_eq!(plain.fit(&own, [false; 2]), Ok(Relabelling::IDENTITY));
+        assert!(plain.fit(&own, &[true; 2]).is_err());
+        assert!(plain.fit(&own, &[false; 2]).unwrap().is_identity());
     }
 
     #[test]

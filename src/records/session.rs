@@ -132,7 +132,7 @@ const DIGEST: u8 = 4;
 /// labels (1 bit each) and the rows. Rows are bits in bytes or doubles. All numbers are little-endian.
 #[must_use]
 pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>) -> Vec<u8> {
-    let is_labelled = matches!(data.labels(), Labels::Labelled(_));
+    let is_labelled = data.labels().are_given();
     let is_real = data.features().is_real();
     let kinds = [
         (is_labelled, LABELLED),
@@ -147,7 +147,7 @@ pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>) -> Vec<u8> {
     ];
     bytes.extend_from_slice(&(rows as u32).to_le_bytes());
     bytes.extend(sent.into_iter().flatten());
-    if let Labels::Labelled(labels) = data.labels() {
+    if let Some(labels) = data.labels().signs() {
         let mut kept = BitVector::zeros(rows);
         (0..rows).for_each(|row| kept.set(row, labels.get(row)));
         push_bits(&mut bytes, &kept);
@@ -198,7 +198,7 @@ pub fn unpack(n: usize, bytes: &[u8]) -> Option<(Data, Option<SentDigest>)> {
     };
     let labels = match kind & LABELLED {
         0 => Labels::HalfSpace,
-        _ => Labels::Labelled(take_bits(&mut rest, rows)?),
+        _ => Labels::of_signs(take_bits(&mut rest, rows)?),
     };
     let features = if kind & REAL == 0 {
         let mut matrix = BitMatrix::new(n);
@@ -245,7 +245,7 @@ mod tests {
             let labels = BitVector::from_words(rows, vec![0b101_1001_0110]);
             let real = RealMatrix::from_values(n, values);
             for features in [Features::Boolean(matrix.clone()), Features::Real(real)] {
-                for labels in [Labels::HalfSpace, Labels::Labelled(labels.clone())] {
+                for labels in [Labels::HalfSpace, Labels::of_signs(labels.clone())] {
                     let data = Data::new(features.clone(), labels);
                     for sent in [None, Some([7; 32])] {
                         let bytes = pack(&data, rows, sent.as_ref());

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use halfspace_formats::{Assume, GeneratedSpec, Relabelling};
+use halfspace_formats::{Assume, GeneratedSpec, Recoding};
 
 use super::compare::CompareSpec;
 use super::evaluation::EvaluateSpec;
@@ -40,9 +40,9 @@ pub struct DataSpec {
     /// The names of features and classes.
     #[serde(default)]
     pub names: Names,
-    /// The labels that a dataset gets from the model that reads it.
-    #[serde(default, skip_serializing_if = "Relabelling::is_identity")]
-    pub labels: Relabelling,
+    /// The class codes that a dataset gets from the model that reads it.
+    #[serde(default, skip_serializing_if = "Recoding::is_identity")]
+    pub recoding: Recoding,
     /// Whether the service drew the seed of generated data for this run alone.
     #[serde(default)]
     pub is_seed_drawn: bool,

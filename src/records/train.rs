@@ -303,7 +303,7 @@ pub struct ModelDocument {
     /// The names of the labels -1 and +1, if the training data had names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Vec<String>, min_items = 2, max_items = 2)]
-    pub classes: Option<[String; 2]>,
+    pub classes: Option<Vec<String>>,
     /// Whether every label but the name of +1 has the label -1.
     #[serde(default, skip_serializing_if = "is_false")]
     #[schema(default = false)]
@@ -324,9 +324,11 @@ fn is_false(value: &bool) -> bool {
 impl ModelDocument {
     /// The classes by which the model reads labels. A model without names has the labels 1 and -1, or 1 and 0.
     pub fn label_classes(&self) -> Option<Classes> {
-        let [negative, positive] = self.classes.clone()?;
-        let negative = Some(negative).filter(|_| !self.one_against_rest);
-        Some(Classes::new(negative, positive))
+        let mut names: Vec<Option<String>> = self.classes.clone()?.into_iter().map(Some).collect();
+        if let Some(rest) = names.first_mut().filter(|_| self.one_against_rest) {
+            *rest = None;
+        }
+        Classes::try_from(names).ok()
     }
 }
 

@@ -327,13 +327,13 @@ fn plan(entry: &LearnerEntry, n: usize, count: Option<u64>, noise: f64) -> Plan 
 
 fn stored(data: &Data) -> StoredExamples {
     let mut bytes = Vec::new();
-    write_blocks(data, &mut bytes).unwrap();
+    write_blocks(data, None, &mut bytes).unwrap();
     let least = Buffers {
         whole_bytes_max: 0,
         window_bytes: 1,
     };
     let source = Box::new(Bytes::from(bytes));
-    StoredExamples::open(source, digest(data), least, StopFlag::default()).unwrap()
+    StoredExamples::open(source, digest(data, None), least, StopFlag::default()).unwrap()
 }
 
 /// Whether the task can run on this input. Each learner must run on some input.
@@ -434,7 +434,7 @@ fn on_real_examples_whatever_is_read_at_once() {
     let mut labels = halfspace_core::bits::BitVector::zeros(rows);
     (0..rows).for_each(|row| labels.set(row, random.random()));
     let features = Features::Real(RealMatrix::from_values(n, values));
-    let labels = halfspace_core::learners::sample::data::Labels::Labelled(labels);
+    let labels = halfspace_core::learners::sample::data::Labels::of_signs(labels);
     let data = Data::new(features, labels);
     let stored = stored(&data);
     let inputs: [Input<'_>; 2] = [

@@ -168,7 +168,7 @@ fn errors(hypothesis: &Hypothesis, data: &Data) -> u64 {
     for_each_decisions(hypothesis, data, 0.0, |decisions| {
         for decision in decisions {
             let label = match data.labels() {
-                Labels::Labelled(labels) => labels.get(at),
+                Labels::Labelled(labels) => labels.get(at) == 1,
                 Labels::HalfSpace | Labels::Unlabelled => true,
             };
             wrong += u64::from(decision.is_positive != label);

@@ -158,7 +158,7 @@ async fn replay_all(cases: u64) -> (f64, f64) {
         let receipt = receipt(&service, &model).await;
         let data = data(&case, &receipt);
         let begin = tokio::time::Instant::now();
-        let checks = verify(&receipt, &data);
+        let checks = verify(&receipt, &data, None);
         replayed += begin.elapsed().as_secs_f64();
         assert_eq!(
             difference(&checks),
@@ -238,7 +238,7 @@ async fn a_receipt_with_any_digit_altered_is_refused() {
         let text = serde_json::to_string(&receipt).unwrap();
         for (at, altered) in altered(&text) {
             assert!(
-                difference(&verify(&altered, &data)).is_some(),
+                difference(&verify(&altered, &data, None)).is_some(),
                 "{at} of {text}"
             );
         }
@@ -276,7 +276,7 @@ async fn a_false_fact_under_a_new_digest_is_refused() {
     for (name, alter) in cases {
         let mut receipt = own.clone();
         alter(&mut receipt);
-        let found = difference(&verify(&receipt.sealed(), &data));
+        let found = difference(&verify(&receipt.sealed(), &data, None));
         assert_eq!(found, Some(name));
     }
 }
@@ -410,7 +410,8 @@ fn contradiction(directory: &Path, mistakes: u64) -> Receipt {
     let table = "1,1\n-1,1\n";
     fs::write(directory.join("data.csv"), table).unwrap();
     let parsed = parse(Format::Csv, table.as_bytes(), &labels_first());
-    let digest = halfspace_formats::digest(&parsed.unwrap().data);
+    let parsed = parsed.unwrap();
+    let digest = halfspace_formats::digest(&parsed.data, parsed.classes.as_ref());
     let params =
         json!({"order": "cyclic", "bias": true, "eta": 1, "initial": 0, "reading": "signed"});
     let receipt = json!({"version": 1, "learner": "perceptron", "params": params, "seed": 1,

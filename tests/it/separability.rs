@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::linear::linear_weights::Reading;
-use halfspace_core::learners::sample::data::{Data, Features, Labels};
+use halfspace_core::learners::sample::data::{Data, Features};
 use halfspace_core::separability::decision::{
     Convention, SeparabilityQuestion, Separator, Verdict, decide,
 };
@@ -44,8 +44,7 @@ fn kr_vs_kp() -> Option<Data> {
 
 /// Coordinates of an example with the bias, and the label as a sign.
 fn example(data: &Data, index: usize, question: &SeparabilityQuestion) -> (Vec<i64>, i64) {
-    let (Features::Boolean(matrix), Labels::Labelled(labels)) = (data.features(), data.labels())
-    else {
+    let (Features::Boolean(matrix), Some(labels)) = (data.features(), data.labels().signs()) else {
         panic!("labelled bits")
     };
     let row = matrix.row(index);

@@ -40,13 +40,13 @@ const TINY: Buffers = Buffers {
 
 fn blob(data: &Data) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_blocks(data, &mut bytes).unwrap();
+    write_blocks(data, None, &mut bytes).unwrap();
     bytes
 }
 
 fn opened(source: impl ReadAt + 'static, data: &Data, buffers: Buffers) -> StoredExamples {
     let stop = StopFlag::default();
-    StoredExamples::open(Box::new(source), digest(data), buffers, stop).unwrap()
+    StoredExamples::open(Box::new(source), digest(data, None), buffers, stop).unwrap()
 }
 
 fn stored(data: &Data, buffers: Buffers) -> StoredExamples {
@@ -69,7 +69,7 @@ fn boolean(rows: usize, n: usize, density: f64, labelled: bool) -> Data {
         matrix.push_row(bits.words());
     }
     let labels = match labelled {
-        true => Labels::Labelled(labels),
+        true => Labels::of_signs(labels),
         false => Labels::HalfSpace,
     };
     Data::new(Features::Boolean(matrix), labels)
@@ -84,7 +84,7 @@ fn real(rows: usize, n: usize) -> Data {
         labels.set(row, sum >= n as f64 / 2.0);
     }
     let features = Features::Real(RealMatrix::from_values(n, values));
-    Data::new(features, Labels::Labelled(labels))
+    Data::new(features, Labels::of_signs(labels))
 }
 
 /// Samples of every kind. Most do not fill their last block.
@@ -208,9 +208,9 @@ fn part(data: &Data, rows: &[u32]) -> Data {
         Labels::Labelled(labels) => {
             let mut part = BitVector::zeros(rows.len());
             for (at, &row) in rows.iter().enumerate() {
-                part.set(at, labels.get(row as usize));
+                part.set(at, labels.get(row as usize) == 1);
             }
-            Labels::Labelled(part)
+            Labels::of_signs(part)
         }
         labels => labels.clone(),
     };
@@ -435,7 +435,7 @@ fn every_flipped_bit_is_found() {
         let verified = |bytes: Vec<u8>, buffers| {
             let stop = StopFlag::default();
             let source = Box::new(Bytes::from(bytes));
-            let stored = StoredExamples::open(source, digest(&data), buffers, stop);
+            let stored = StoredExamples::open(source, digest(&data, None), buffers, stop);
             stored.is_ok_and(|stored| stored.verify(&StopFlag::default()).is_ok())
         };
         for buffers in [
@@ -520,7 +520,7 @@ fn a_suspended_reading_is_given_up() {
     let data = boolean(333, 70, 0.1, true);
     let stop = StopFlag::default();
     let source = Box::new(Bytes::from(blob(&data)));
-    let stored = StoredExamples::open(source, digest(&data), TINY, stop.clone()).unwrap();
+    let stored = StoredExamples::open(source, digest(&data, None), TINY, stop.clone()).unwrap();
     stop.raise(Interrupt::Suspended);
     let winnow = task(find("kernel-winnow").unwrap(), &json!({}));
     let input = Input::Sample {

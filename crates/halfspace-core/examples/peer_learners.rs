@@ -1,8 +1,9 @@
 //! The learners of this library as one side of `benches/peers/learners.py`, which drives the other side.
 //!
-//! The argument is a folder of data. A file `NAME.x` holds rows of doubles, or rows of one byte per bit. A file
-//! `NAME.y` holds one byte per label. Each line of the input is a request, and each line of the output is its
-//! answer in JSON. `seconds` in an answer is the processor time of the work without the reading of the data.
+//! The argument is a folder of data. A file `NAME.x` holds rows of doubles, rows of one byte per bit, or the ascending
+//! numbers of the active features of each row, 4 bytes each. A file `NAME.y` holds one byte per label. Each line of the
+//! input is a request, and each line of the output is its answer in JSON. `seconds` in an answer is the processor time
+//! of the work without the reading of the data.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,7 +12,8 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use halfspace_core::bits::{
-    BLOCK_ROWS, BitMatrix, BitVector, ColumnWeights, add_column_sums, row_sums, words_for,
+    BLOCK_ROWS, BitMatrix, BitVector, ColumnWeights, SparseMatrix, SparseRow, add_column_sums,
+    row_sums, words_for,
 };
 use halfspace_core::learners::catalogue::find;
 use halfspace_core::learners::engine::input::Input;
@@ -36,6 +38,9 @@ struct Request {
     n: usize,
     #[serde(default)]
     real: bool,
+    /// The active features of each row, if the rows are sparse.
+    #[serde(default)]
+    entries: Option<usize>,
     #[serde(default)]
     passes: Option<u64>,
     #[serde(default)]
@@ -183,7 +188,19 @@ fn read(folder: &Path, request: &Request) -> io::Result<Data> {
     let n = request.n;
     let (x, y) = (format!("{}.x", request.data), format!("{}.y", request.data));
     let bytes = fs::read(folder.join(x))?;
-    let features = if request.real {
+    let features = if let Some(entries) = request.entries {
+        let ids = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|&four| u32::from_le_bytes(four));
+        let ids: Vec<u32> = ids.collect();
+        let mut matrix = SparseMatrix::new(n, false);
+        for ids in ids.chunks_exact(entries) {
+            matrix.push_row(SparseRow { ids, values: None });
+        }
+        Features::Sparse(matrix)
+    } else if request.real {
         let values = bytes
             .as_chunks()
             .0
@@ -199,7 +216,7 @@ fn read(folder: &Path, request: &Request) -> io::Result<Data> {
     };
     Ok(Data::new(
         features,
-        Labels::Labelled(packed(&fs::read(folder.join(y))?)),
+        Labels::of_signs(packed(&fs::read(folder.join(y))?)),
     ))
 }
 

@@ -47,7 +47,7 @@
 //!     matrix.push_row(&[example]);
 //!     labels.set(example as usize, example == 0b11);
 //! }
-//! let data = Data::new(Features::Boolean(matrix), Labels::Labelled(labels));
+//! let data = Data::new(Features::Boolean(matrix), Labels::of_signs(labels));
 //!
 //! let entry = catalogue::find("perceptron").expect("a learner of the catalogue");
 //! let task = Task::of(entry, Seed(1));

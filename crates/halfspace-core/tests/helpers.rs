@@ -59,7 +59,7 @@ fn labelled(n: usize, examples: usize) -> Data {
         labels.set(row, majority != (row % 9 == 0));
         matrix.push_row(vector.words());
     }
-    Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
 }
 
 fn real(n: usize, examples: usize) -> Data {
@@ -71,7 +71,7 @@ fn real(n: usize, examples: usize) -> Data {
     (0..examples).for_each(|row| labels.set(row, values[row * n] > 0.4));
     Data::new(
         Features::Real(RealMatrix::from_values(n, values)),
-        Labels::Labelled(labels),
+        Labels::of_signs(labels),
     )
 }
 
@@ -235,7 +235,7 @@ fn sparse(n: usize, examples: usize) -> Data {
         labels.set(row, row % 97 != 0);
         matrix.push_row(vector.words());
     }
-    Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
 }
 
 /// Around 16,384 features, the rows that helpers score ahead stop being the most of them, and are no power of two.

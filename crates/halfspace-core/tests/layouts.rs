@@ -66,7 +66,7 @@ impl Twins {
             true => Features::Real(RealMatrix::from_values(n, values)),
             false => Features::Boolean(bits),
         };
-        let labels = Labels::Labelled(labels);
+        let labels = Labels::of_signs(labels);
         Self {
             sparse: Data::new(Features::Sparse(sparse), labels.clone()),
             dense: Data::new(dense, labels),

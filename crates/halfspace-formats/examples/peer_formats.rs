@@ -105,7 +105,9 @@ fn store(request: &Request) -> Result<usize, Failure> {
     let file = File::open(&request.file)?;
     let mut parsed = gather(format(request)?, file, &Options::default(), spool)?;
     if !matches!(parsed.data, ParsedRows::Stored(_)) {
-        parsed.data.store(&to, EXAMPLES_MAX)?;
+        parsed
+            .data
+            .store(parsed.classes.as_ref(), &to, EXAMPLES_MAX)?;
     }
     to.sync_all()?;
     fs::remove_file(stored)?;

@@ -54,7 +54,8 @@ mod xlsx;
 pub use binary::npy_header::npy_header;
 pub use binary::tensor::{TensorList, read_tensor_octets};
 pub use binary::tensor_datatype::Datatype;
-pub use building::classes::{Classes, LabelRule, Relabelling, occurring};
+pub use building::classes::{Classes, LabelRule, Recoding, occurring};
+pub use building::label_names::LabelCount;
 pub use building::parsed_rows::ParsedRows;
 pub use building::store_pass::{Stored, storing_bytes};
 pub use content_coding::{ContentCoding, Decoder, decoder};
@@ -84,7 +85,6 @@ pub use tables::encoding::{
     ColumnEncoding, ColumnKind, IgnoredColumn, KindName, LabelEncoding, Missing, MissingCells,
     StatedColumn, StatedLabel, TableEncoding,
 };
-pub use tables::label_scan::LabelCount;
 pub use tables::options::{BINS_DEFAULT, BINS_MAX, Numbers, TableOptions, Unknown};
 pub use tables::preview::{ColumnRole, PREVIEW_COLUMNS_MAX, Preview, PreviewColumn, Previewed};
 pub use text::line_steps::{LineStep, LineSteps};

@@ -22,7 +22,7 @@ pub struct Parsed<D = Data> {
     pub zero_bit_value: f64,
     /// Names of the features, if the body has names.
     pub feature_names: Option<Vec<String>>,
-    /// Names of the labels -1 and +1. Absent if there are no labels, or if they are bits that no value stood for.
+    /// Names of the classes. Absent if there are no labels, or if they are bits that no value stood for.
     pub classes: Option<Classes>,
     /// The error for labels that only a model can read, and their place. The rule
     /// [`LabelRule::Later`](crate::LabelRule::Later) alone admits them.
@@ -65,8 +65,8 @@ impl From<Parsed> for Parsed<ParsedRows> {
 }
 
 impl<D> Parsed<D> {
-    /// Returns the names of the labels -1 and +1, unless the labels are 1 and -1, or 1 and 0.
-    pub fn class_names(&self) -> Option<[String; 2]> {
+    /// Returns the names of the classes, unless the labels are 1 and -1, or 1 and 0.
+    pub fn class_names(&self) -> Option<Vec<String>> {
         self.classes.as_ref().and_then(Classes::names)
     }
 

@@ -57,7 +57,7 @@ pub fn example(data: &Data, row: u64) -> Example {
 /// Whether the label of an example is +1. A half-space example is positive.
 pub fn is_positive(data: &Data, row: u64) -> bool {
     match data.labels() {
-        Labels::Labelled(labels) => labels.get(row as usize),
+        Labels::Labelled(labels) => labels.get(row as usize) == 1,
         Labels::HalfSpace | Labels::Unlabelled => true,
     }
 }

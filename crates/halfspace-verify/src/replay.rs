@@ -1,7 +1,7 @@
 //! The replay of a receipt, and the comparison of the results with the receipt.
 
 use halfspace_core::learners::sample::data::Data;
-use halfspace_formats::digest;
+use halfspace_formats::{Classes, digest};
 
 use crate::examples::{Example, example, is_positive, is_real};
 use crate::learner::{Learner, Setup};
@@ -18,18 +18,23 @@ pub struct Check {
     pub outcome: Result<String, String>,
 }
 
-/// Replays a receipt on the examples of the training and compares all results. The checks end with the first
-/// difference.
-pub fn verify(receipt: &Receipt, data: &Data) -> Vec<Check> {
+/// Replays a receipt on the examples of the training and compares all results. `classes` names their classes, unless
+/// the labels are 1 and -1, or 1 and 0. The checks end with the first difference.
+pub fn verify(receipt: &Receipt, data: &Data, classes: Option<&Classes>) -> Vec<Check> {
     let mut checks = Vec::new();
-    let _ = compare(receipt, data, &mut checks);
+    let _ = compare(receipt, data, classes, &mut checks);
     checks
 }
 
 /// The kept examples, by their rows.
 struct Kept(Vec<(u64, Example, bool)>);
 
-fn compare(receipt: &Receipt, data: &Data, checks: &mut Vec<Check>) -> Option<()> {
+fn compare(
+    receipt: &Receipt,
+    data: &Data,
+    classes: Option<&Classes>,
+    checks: &mut Vec<Check>,
+) -> Option<()> {
     let mut check = |name, outcome: Result<String, String>| {
         let is_equal = outcome.is_ok();
         checks.push(Check { name, outcome });
@@ -47,7 +52,7 @@ fn compare(receipt: &Receipt, data: &Data, checks: &mut Vec<Check>) -> Option<()
     check("order", order(receipt))?;
     check("examples", same(data.examples() as u64, receipt.examples))?;
     if let DataSource::Rows { sha256: stated } = &receipt.data {
-        let found: String = digest(data)
+        let found: String = digest(data, classes)
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();

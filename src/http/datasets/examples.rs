@@ -123,9 +123,11 @@ pub async fn list_dataset_examples(
     let zero = dataset.facts.zero_bit_value;
     let text = match data {
         None => String::new(),
-        Some(data) => {
+        Some((data, classes)) => {
             compute(&app, permit, move |_| {
-                let text = halfspace_formats::write_examples(&data, zero, format, bytes_max);
+                let classes = classes.as_ref();
+                let text =
+                    halfspace_formats::write_examples(&data, classes, zero, format, bytes_max);
                 text.ok_or_else(|| too_large("would be longer", bytes_max))
             })
             .await?

@@ -96,7 +96,7 @@ pub struct DatasetAnswer {
     features: Option<Vec<String>>,
     /// Names of the labels -1 and +1, if the labels came with names.
     #[schema(value_type = Option<Vec<String>>, min_items = 2, max_items = 2)]
-    classes: Option<[String; 2]>,
+    classes: Option<Vec<String>>,
     /// Encoding of the table, if the data came as a table whose description takes at most 4 MiB.
     #[schema(value_type = Option<TableEncoding>)]
     table: Option<Arc<TableEncoding>>,

@@ -51,7 +51,7 @@ pub struct PreviewData {
     features: Option<Vec<String>>,
     /// Names of the labels -1 and +1, if the labels come with names.
     #[schema(value_type = Option<Vec<String>>, min_items = 2, max_items = 2)]
-    classes: Option<[String; 2]>,
+    classes: Option<Vec<String>>,
     /// SHA-256 digest of the columns of the encoding. Tables with the same digest are encoded alike.
     encoding_sha256: Option<String>,
 }

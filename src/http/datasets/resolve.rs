@@ -22,7 +22,9 @@ use crate::http::problem::{Code, FieldError, Problem, placed};
 /// Returns the digest of a sample in hexadecimal. Generated data and datasets have none here.
 pub fn sha256(form: &DataForm) -> Option<String> {
     match form {
-        DataForm::Sample { parsed, .. } => Some(hex::encode(digest(&parsed.data))),
+        DataForm::Sample { parsed, .. } => {
+            Some(hex::encode(digest(&parsed.data, parsed.classes.as_ref())))
+        }
         DataForm::Rows(_) | DataForm::Generated(_) | DataForm::Dataset { .. } => None,
     }
 }
@@ -46,8 +48,8 @@ pub struct JobData {
     pub sha256: Option<String>,
     /// Id of the dataset, if the sample is a dataset.
     pub dataset: Option<DatasetId>,
-    /// Which of the labels -1 and +1 the sample has.
-    occurring: [bool; 2],
+    /// Which class codes the sample has.
+    occurring: Vec<bool>,
     /// The error for labels that only a model can read.
     foreign: Option<Box<FormatError>>,
 }
@@ -76,7 +78,7 @@ impl JobData {
                 ..DataSpec::default()
             },
             sample: Some(JobSample::Stored(examples)),
-            occurring: summary.facts.occurring(),
+            occurring: summary.facts.occurring().to_vec(),
             sha256: Some(summary.facts.sha256),
             dataset: Some(summary.id),
             foreign: None,
@@ -116,23 +118,23 @@ impl JobData {
     /// The feature, the encoding or the label that the model does not know.
     pub fn read_by(&mut self, model: &Names) -> Result<(), String> {
         let names = std::mem::take(&mut self.spec.names);
-        let labels = model.fit(&names, self.occurring)?;
+        let codes = model.fit(&names, &self.occurring)?;
         self.spec.names = names.read_by(model);
-        if labels.is_identity() {
+        if codes.is_identity() {
             return Ok(());
         }
-        if !labels.is_one_to_one() {
+        if !codes.is_one_to_one() {
             self.spec.repetitions = None;
         }
         match self.sample.take() {
-            // The job stores the rows of the request with the labels of the model.
+            // The job stores the rows of the request with the class codes of the model.
             Some(JobSample::Memory(data)) => {
-                let data = labels.of(Arc::unwrap_or_clone(data));
-                self.sha256 = Some(hex::encode(digest(&data)));
+                let data = codes.of(Arc::unwrap_or_clone(data));
+                self.sha256 = Some(hex::encode(digest(&data, model.classes.as_ref())));
                 self.sample = Some(data.into());
             }
             stored => {
-                self.spec.labels = labels;
+                self.spec.recoding = codes;
                 self.sample = stored;
             }
         }
@@ -195,7 +197,7 @@ async fn read_rows(
         let parsed = rows
             .parse(&options, None)
             .map_err(|error| error.under(&pointer))?;
-        let sha256 = hex::encode(digest(&parsed.data));
+        let sha256 = hex::encode(digest(&parsed.data, parsed.classes.as_ref()));
         Ok((parsed, sha256))
     };
     body::make_examples(app, parse).await

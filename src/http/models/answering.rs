@@ -55,7 +55,7 @@ enum PredictionSink {
 impl Answering {
     /// Predictions as one document, computed in limited time.
     pub fn document(model: LoadedModel, limits: &Limits, stop: StopFlag) -> Self {
-        let classes = model.names.class_names().as_ref().map(class_texts);
+        let classes = model.names.class_names().as_deref().map(class_texts);
         let document = PredictionsText::new(limits.prediction_bytes_max, classes);
         let timer = None;
         Self::new(
@@ -75,7 +75,7 @@ impl Answering {
     ) -> Self {
         let sink = PredictionSink::Lines {
             text: Vec::new(),
-            classes: model.names.class_names().as_ref().map(class_texts),
+            classes: model.names.class_names().as_deref().map(class_texts),
             writer,
         };
         Self::new(model, limits, stop, sink)

@@ -106,7 +106,7 @@ pub async fn get_model_code(
             hypothesis: &model.hypothesis,
             table: model.names.table.as_deref(),
             features: model.names.features.as_deref(),
-            classes: classes.as_ref(),
+            classes: classes.as_deref().and_then(|names| names.try_into().ok()),
         };
         let source = memory.settled(|| program.source(language));
         source.map_err(|refusal| match refusal {

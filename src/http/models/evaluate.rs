@@ -9,8 +9,8 @@ use halfspace_core::learners::engine::evaluate::evaluate;
 use halfspace_core::learners::engine::evidence::Evidence;
 use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
-use halfspace_core::learners::sample::examples::{Examples, LabelKind};
-use halfspace_formats::{self, Assume, Parsed, Relabelling, StoredExamples, digest, occurring};
+use halfspace_core::learners::sample::examples::Examples;
+use halfspace_formats::{self, Assume, Parsed, StoredExamples, digest, occurring};
 use serde_json::json;
 use utoipa::IntoParams;
 
@@ -195,10 +195,10 @@ impl PendingEvaluation {
     ) -> Result<EvaluateResult, Problem> {
         fit(&self.model, parsed, Origin::Whole)?;
         let (own, given) = (&self.model.names, Names::of(parsed));
-        let labels = own.relabel(&given, occurring(&parsed.data));
-        let data = match labels.map_err(misnamed)? {
-            Relabelling::IDENTITY => Cow::Borrowed(&parsed.data),
-            labels => Cow::Owned(labels.of(parsed.data.clone())),
+        let codes = own.recoding(&given, &occurring(&parsed.data));
+        let data = match codes.map_err(misnamed)? {
+            same if same.is_identity() => Cow::Borrowed(&parsed.data),
+            codes => Cow::Owned(codes.of(parsed.data.clone())),
         };
         let _timer = limit(&self.limits, &self.run.stop);
         let origin = TestData {
@@ -206,7 +206,7 @@ impl PendingEvaluation {
             sha256: self
                 .origin
                 .is_declared_fresh
-                .then(|| hex::encode(digest(&data))),
+                .then(|| hex::encode(digest(&data, own.classes.as_ref()))),
             ..self.origin.clone()
         };
         let result = self.against(&*data, parsed.zero_bit_value, origin)?;
@@ -224,8 +224,8 @@ impl PendingEvaluation {
         stored: &StoredExamples,
     ) -> Result<EvaluateResult, Problem> {
         let (own, occurring) = (&self.model.names, dataset.summary.facts.occurring());
-        let labels = own.fit(&dataset.names, occurring).map_err(misnamed)?;
-        stored.relabel(labels);
+        let codes = own.fit(&dataset.names, &occurring).map_err(misnamed)?;
+        stored.recode(codes);
         let _timer = limit(&self.limits, &self.run.stop);
         fit_stored(&self.model, stored, &self.limits, &self.run.stop)?;
         let origin = TestData {
@@ -247,7 +247,7 @@ impl PendingEvaluation {
     ) -> Result<Result<EvaluateResult, Interrupt>, Problem> {
         check_labels(examples).map_err(|detail| Problem::new(Code::WRONG_DATA, detail))?;
         let shape = examples.shape();
-        let is_labelled = shape.labels == LabelKind::Labelled;
+        let is_labelled = shape.labels.is_labelled();
         if !origin
             .assume
             .is_none_or(|assume| assume.fits(is_labelled, shape.is_real))

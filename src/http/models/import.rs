@@ -159,7 +159,7 @@ pub fn checked(
         learnt_from: file.learnt_from,
         warm_start: file.warm_start,
         features: file.features,
-        classes: file.classes,
+        classes: file.classes.map(Vec::from),
         one_against_rest: file.one_against_rest,
         table: file.table,
         hypothesis,

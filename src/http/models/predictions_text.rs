@@ -12,14 +12,15 @@ const SCORES: &str = ",\"scores\":";
 const TABLE: &str = ",\"table\":";
 const END: &str = "}";
 
-/// The names of the labels -1 and +1 as JSON.
-pub type ClassTexts = [String; 2];
+/// The names of the classes as JSON.
+pub type ClassTexts = Vec<String>;
 
-/// Returns the names of the labels -1 and +1 as JSON.
-pub fn class_texts(names: &[String; 2]) -> ClassTexts {
+/// Returns the names of the classes as JSON.
+pub fn class_texts(names: &[String]) -> ClassTexts {
+    let names = names.iter();
     names
-        .each_ref()
         .map(|name| serde_json::Value::from(name.as_str()).to_string())
+        .collect()
 }
 
 /// A JSON document of predictions under construction. The scores and then the table are left out if the document would

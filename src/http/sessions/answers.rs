@@ -45,7 +45,7 @@ pub struct ExampleAnswer<'a> {
 
 impl<'a> ExampleAnswer<'a> {
     /// Creates the result of the example that brought the session to `position`, with the names of the classes.
-    pub fn new(position: u64, answered: &Answered, classes: Option<&'a [String; 2]>) -> Self {
+    pub fn new(position: u64, answered: &Answered, classes: Option<&'a [String]>) -> Self {
         let class = |is_positive| classes.map(|names| names[usize::from(is_positive)].as_str());
         let sign = |is_positive| if is_positive { 1 } else { -1 };
         Self {
@@ -64,8 +64,8 @@ impl<'a> ExampleAnswer<'a> {
 pub struct Answers(Arc<AnswerQueue>);
 
 struct AnswerQueue {
-    /// The names of the labels -1 and +1.
-    classes: Option<[String; 2]>,
+    /// The names of the classes.
+    classes: Option<Vec<String>>,
     waiting: Mutex<WaitingAnswers>,
     changed: Notify,
 }
@@ -85,7 +85,7 @@ struct WaitingAnswers {
 
 impl Answers {
     /// Creates an empty list of answers with these names of the labels -1 and +1.
-    pub fn new(classes: Option<[String; 2]>) -> Self {
+    pub fn new(classes: Option<Vec<String>>) -> Self {
         Self(Arc::new(AnswerQueue {
             classes,
             waiting: Mutex::default(),
@@ -160,7 +160,7 @@ impl Answers {
             {
                 let mut waiting = self.waiting();
                 if !waiting.answers.is_empty() {
-                    return Some(waiting.piece(self.0.classes.as_ref()));
+                    return Some(waiting.piece(self.0.classes.as_deref()));
                 }
                 if let Some(last) = waiting.last.take() {
                     return Some(last);
@@ -180,7 +180,7 @@ impl Answers {
 }
 
 impl WaitingAnswers {
-    fn piece(&mut self, classes: Option<&[String; 2]>) -> Bytes {
+    fn piece(&mut self, classes: Option<&[String]>) -> Bytes {
         let count = self.answers.len().min(PIECE_MAX);
         let mut text = Vec::with_capacity(count * ANSWER_BYTES);
         for answered in self.answers.drain(..count) {

@@ -53,7 +53,7 @@ struct LearntAnswers {
 
 fn each_answer<S: Serializer>(learnt: &Learnt, serializer: S) -> Result<S::Ok, S::Error> {
     let answers = (learnt.position + 1..).zip(&learnt.answers);
-    let classes = learnt.classes.as_ref();
+    let classes = learnt.classes.as_deref();
     serializer.collect_seq(answers.map(|(at, one)| ExampleAnswer::new(at, one, classes)))
 }
 

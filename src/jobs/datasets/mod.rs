@@ -15,7 +15,7 @@ use bytes::Bytes;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::repetitions::RepetitionCounter;
 use halfspace_core::memory::MemoryBudget;
-use halfspace_formats::{BlocksError, Layout, RowRange};
+use halfspace_formats::{BlocksError, Classes, Layout, RowRange};
 use tokio::task::JoinError;
 
 use crate::records::{Dataset, DatasetId, DatasetSummary, Owner};
@@ -64,8 +64,8 @@ impl Datasets {
         dataset.ok_or(JobsError::DatasetMissing)
     }
 
-    /// At most `count` examples of a dataset from example `first` on, counted from 0. `None` if there are no
-    /// such examples.
+    /// At most `count` examples of a dataset from example `first` on, counted from 0, and the classes of labelled ones.
+    /// `None` if there are no such examples.
     ///
     /// Only the needed ranges of the blob are read, and the checks of the ranges are compared.
     ///
@@ -76,7 +76,7 @@ impl Datasets {
         dataset: &DatasetSummary,
         first: usize,
         count: usize,
-    ) -> Result<Option<Data>, JobsError> {
+    ) -> Result<Option<(Data, Option<Classes>)>, JobsError> {
         let corrupt = |error: BlocksError| StoreError::corrupt(error);
         let at_first = [Range {
             start: 0,
@@ -97,14 +97,20 @@ impl Datasets {
                 layout.with_index(&index.concat()).map_err(corrupt)?
             }
         };
-        let Some(range) = RowRange::new(layout, first, count) else {
+        let Some(range) = RowRange::new(layout.clone(), first, count) else {
             return Ok(None);
         };
         let pieces = range.pieces().ok_or(BlocksError::Truncated);
-        let pieces = self
-            .dataset_bytes(dataset, &pieces.map_err(corrupt)?)
-            .await?;
-        let read = tokio::task::spawn_blocking(move || range.read(&pieces));
+        let mut pieces = pieces.map_err(corrupt)?;
+        let classes = layout.classes_place(dataset.bytes);
+        pieces.extend(classes.clone());
+        let mut pieces = self.dataset_bytes(dataset, &pieces).await?;
+        let read = tokio::task::spawn_blocking(move || {
+            let classes = classes.and_then(|_| pieces.pop());
+            let classes = classes.map(|unit| layout.with_classes(&unit)).transpose()?;
+            let classes = classes.and_then(|layout| layout.classes().cloned());
+            Ok::<_, BlocksError>((range.read(&pieces)?, classes))
+        });
         let defect = |error: JoinError| StoreError::Other(error.into());
         let read = read.await.map_err(defect)?;
         Ok(Some(read.map_err(corrupt)?))

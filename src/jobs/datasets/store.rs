@@ -6,7 +6,8 @@ use std::sync::Arc;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    self, Assume, BlocksError, BlocksHeader, LabelsKind, Parsed, ParsedRows, RowsKind, Stored,
+    self, Assume, BlocksError, BlocksHeader, Classes, LabelsKind, Parsed, ParsedRows, RowsKind,
+    Stored,
 };
 use tokio::task::JoinError;
 
@@ -161,6 +162,7 @@ impl Datasets {
         owner: &Owner,
         job: JobId,
         data: Arc<Data>,
+        classes: Option<Classes>,
     ) -> Result<(String, u64), JobsError> {
         self.store.ensure_space().await?;
         let key = Blobs::data_key(job, 0);
@@ -168,7 +170,7 @@ impl Datasets {
         let _reserved = self.reservations.reserve(owner, length).await?;
         let mut blob = self.store.blob_writer(&self.blobs, &key)?;
         let written = tokio::task::spawn_blocking(move || {
-            let written = halfspace_formats::write_blocks(&data, &mut blob);
+            let written = halfspace_formats::write_blocks(&data, classes.as_ref(), &mut blob);
             (blob, written)
         });
         let (blob, written) = written.await.map_err(|_| JobsError::Stopping)?;
@@ -195,7 +197,7 @@ fn write(
     to: impl Write,
     (compared_max, memory): (usize, Grant),
 ) -> Result<DataFacts, BlocksError> {
-    let stored = memory.within(|| parsed.data.store(to, compared_max))?;
+    let stored = memory.within(|| parsed.data.store(parsed.classes.as_ref(), to, compared_max))?;
     Ok(facts(parsed, &stored, assume, compared_max))
 }
 
@@ -216,7 +218,7 @@ fn facts(
         assume,
         examples,
         positives: match header.labels {
-            LabelsKind::Labelled => Some(stored.labelled_positive),
+            LabelsKind::Labelled => Some(stored.class_examples.get(1).copied().unwrap_or(0)),
             LabelsKind::HalfSpace => Some(examples),
             LabelsKind::Unlabelled => None,
         },

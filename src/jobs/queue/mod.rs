@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use halfspace_core::learners::engine::run::Interrupt;
+use halfspace_formats::Classes;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -43,6 +44,8 @@ pub struct NewJob {
     pub job: Job,
     /// The work itself.
     pub work: Arc<CheckedTask>,
+    /// The classes of the data, which are stored with a sample of the request.
+    pub classes: Option<Classes>,
     /// The idempotency key of the request.
     pub key: Option<KeyClaim>,
 }
@@ -60,6 +63,7 @@ impl NewJob {
         Self {
             job,
             work: Arc::new(work),
+            classes: spec.data.names.classes.clone(),
             key: None,
         }
     }
@@ -216,7 +220,10 @@ impl Queue {
         if job.dataset.is_none()
             && let Some(data) = new.work.data()
         {
-            let kept = self.datasets.keep(&job.owner, job.id, Arc::clone(data));
+            let classes = new.classes.clone();
+            let kept = self
+                .datasets
+                .keep(&job.owner, job.id, Arc::clone(data), classes);
             let (key, bytes) = kept.await?;
             (job.data_key, job.data_bytes) = (Some(key), bytes);
         }

@@ -36,7 +36,7 @@ pub struct Learnt {
     /// The reason why the remaining examples were not learnt.
     pub rest: Option<SessionError>,
     /// The names of the labels -1 and +1 of the session.
-    pub classes: Option<[String; 2]>,
+    pub classes: Option<Vec<String>>,
 }
 
 impl Learnt {
@@ -225,11 +225,11 @@ fn named<'a>(
         true => &given,
         false => &live.record.spec.names,
     };
-    let labels = names.relabel(&given, occurring(&parsed.data));
-    let labels = labels.map_err(TaskError::WrongData)?;
-    let data = match labels.is_identity() {
+    let codes = names.recoding(&given, &occurring(&parsed.data));
+    let codes = codes.map_err(TaskError::WrongData)?;
+    let data = match codes.is_identity() {
         true => Cow::Borrowed(&parsed.data),
-        false => Cow::Owned(labels.of(parsed.data.clone())),
+        false => Cow::Owned(codes.of(parsed.data.clone())),
     };
     Ok((data, names.classes.clone()))
 }
@@ -278,7 +278,7 @@ fn learn_in_memory(
     }
     // A data set of one example is not worth 32 bytes. The steps of a stream are parts of data, at bounds that the
     // network gives, so their digests would recognise nothing.
-    let sent = (is_digested && data.examples() > 1).then(|| digest(&named));
+    let sent = (is_digested && data.examples() > 1).then(|| digest(&named, classes.as_ref()));
     let entry = live.log_entry(data, last, sent);
     let names = &mut live.record.spec.names;
     names.classes = classes;

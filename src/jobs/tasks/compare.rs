@@ -10,7 +10,7 @@ use halfspace_core::learners::engine::input::{Input, TaskError};
 use halfspace_core::learners::engine::outcome::RunOutcome;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
-use halfspace_core::learners::sample::examples::{LabelKind, for_each_rows};
+use halfspace_core::learners::sample::examples::for_each_rows;
 
 use crate::records::compare::{BestTraining, CompareResult, CompareSpec, SplitSpec};
 use crate::records::task::{DataSpec, TaskSpec};
@@ -244,13 +244,13 @@ impl Compare {
         let Input::Sample { data, .. } = self.data.input() else {
             return Ok(());
         };
-        if data.shape().labels != LabelKind::Labelled {
+        if !data.shape().labels.is_labelled() {
             return Ok(());
         }
         let (mut seen, mut positives) = (0, 0);
         let read = for_each_rows(data, |_, rows| {
             seen += rows.count() as u64;
-            positives += u64::from(rows.positives.count_ones());
+            positives += u64::from(rows.positives().count_ones());
             match (1..seen).contains(&positives) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),

@@ -9,7 +9,7 @@ use halfspace_core::learners::engine::run::{Interrupt, Run, StopFlag};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::learners::sample::generate::{Generated, Plan};
-use halfspace_formats::{Assume, Relabelling, StoredExamples};
+use halfspace_formats::{Assume, Recoding, StoredExamples};
 
 use crate::records::task::DataSpec;
 
@@ -51,7 +51,7 @@ impl TaskData {
     ) -> Result<Self, ResolveError> {
         match (sample, &spec.generated) {
             (Some(sample), None) => Ok(Self::Sample {
-                sample: sample.relabelled(spec.labels),
+                sample: sample.recoded(&spec.recoding),
                 // The service drew the examples of a dataset with a seed.
                 assume: spec.assume.or(spec.seed.map(|_| Assume::Independent)),
                 repetitions: spec.repetitions,
@@ -218,10 +218,10 @@ impl TaskData {
 }
 
 impl JobSample {
-    /// The sample with other labels. A sample of the request has its labels from the model already.
-    fn relabelled(self, labels: Relabelling) -> Self {
+    /// The sample with the class codes of the model that reads it. A sample of the request has them already.
+    fn recoded(self, codes: &Recoding) -> Self {
         if let Self::Stored(examples) = &self {
-            examples.relabel(labels);
+            examples.recode(codes.clone());
         }
         self
     }

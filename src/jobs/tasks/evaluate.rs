@@ -10,7 +10,7 @@ use halfspace_core::learners::engine::input::TaskError;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::predict::{Misfit, check_fit};
-use halfspace_core::learners::sample::examples::{Examples, LabelKind};
+use halfspace_core::learners::sample::examples::{Examples, LabelKind, MANY_CLASSES};
 
 use crate::records::ModelId;
 use crate::records::evaluation::{EvaluateResult, EvaluateSpec};
@@ -191,7 +191,8 @@ impl Task for Evaluate {
 /// The reason why the examples cannot be used.
 pub fn check_labels(examples: &dyn Examples) -> Result<(), &'static str> {
     match examples.shape().labels {
-        LabelKind::HalfSpace | LabelKind::Labelled => Ok(()),
+        labels if labels.has_many_classes() => Err(MANY_CLASSES),
+        LabelKind::HalfSpace | LabelKind::Labelled { .. } => Ok(()),
         LabelKind::Unlabelled => Err(
             "an evaluation needs labelled or half-space examples; unlabelled examples are only for \
              predictions",

@@ -81,7 +81,7 @@ fn whole_bytes(input: Input<'_>) -> u64 {
                     .unwrap_or(0),
                 is_real: false,
                 entries: None,
-                labels: LabelKind::Labelled,
+                labels: LabelKind::SIGNS,
             };
             shape.memory_bytes()
         }

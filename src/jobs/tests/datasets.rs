@@ -13,7 +13,7 @@ fn data() -> Data {
     let mut matrix = BitMatrix::new(2);
     (0..4).for_each(|row| matrix.push_row(&[row]));
     let labels = BitVector::from_words(4, vec![0b1000]);
-    Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
 }
 
 fn new_dataset(jobs: &Jobs) -> NewDataset {
@@ -202,7 +202,8 @@ async fn a_damaged_dataset_fails_its_jobs_and_is_not_read() {
         .unwrap();
     let path = rig.blob_of(&dataset);
     let mut bytes = std::fs::read(&path).unwrap();
-    let last = bytes.len() - 8;
+    // Before the names of the classes, which take 32 bytes.
+    let last = bytes.len() - 32 - 8;
     bytes[last] ^= 1;
     std::fs::write(&path, bytes).unwrap();
     let owner = Owner::anonymous();

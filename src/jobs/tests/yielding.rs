@@ -25,7 +25,7 @@ pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedMode
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = sample
         .as_ref()
-        .map(|data| hex::encode(halfspace_formats::digest(data)));
+        .map(|data| hex::encode(halfspace_formats::digest(data, None)));
     let sample = sample.map(Into::into);
     let work = resolved(&spec, 7, sample, model).unwrap();
     let mut new = new_job(&spec, 7, work);
@@ -175,7 +175,7 @@ pub(super) fn sample(n: usize, examples: usize) -> Data {
         // Every ninth label is wrong, so that no learner converges early.
         labels.set(row, majority != (row % 9 == 0));
     }
-    Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
 }
 
 /// The fields of a result that do not depend on time.

@@ -73,7 +73,7 @@ pub fn build(n: usize, size: u64, seed: u64, run: &Run) -> Result<Data, Adversar
     labels.set(1, true);
     Ok(Data::new(
         Features::Boolean(examples),
-        Labels::Labelled(labels),
+        Labels::of_signs(labels),
     ))
 }
 
@@ -220,7 +220,7 @@ mod tests {
         let rows = rows(&data);
         let ones = |row: &BitVector| (0..160).filter(|&j| row.get(j)).count();
         assert_eq!((ones(&rows[0]), ones(&rows[1])), (0, 160));
-        let Labels::Labelled(labels) = data.labels() else {
+        let Some(labels) = data.labels().signs() else {
             unreachable!("labels")
         };
         for (row, x) in rows.iter().enumerate() {

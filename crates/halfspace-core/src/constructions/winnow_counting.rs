@@ -339,7 +339,7 @@ impl Sequence<'_> {
         for (at, &label) in self.labels.iter().enumerate() {
             labels.set(at, label);
         }
-        Data::new(Features::Boolean(self.matrix), Labels::Labelled(labels))
+        Data::new(Features::Boolean(self.matrix), Labels::of_signs(labels))
     }
 }
 
@@ -525,8 +525,8 @@ mod tests {
         let counting = plan(1, &[[1, 1]], 1, 1 << 20)
             .build(&Run::default())
             .expect("no stop");
-        let (Features::Boolean(matrix), Labels::Labelled(labels)) =
-            (counting.data.features(), counting.data.labels())
+        let (Features::Boolean(matrix), Some(labels)) =
+            (counting.data.features(), counting.data.labels().signs())
         else {
             unreachable!()
         };

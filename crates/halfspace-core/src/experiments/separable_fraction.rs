@@ -116,7 +116,7 @@ fn draw(points: usize, dimension: usize, kind: Points, random: &mut Generator) -
         }
     };
     let sides: BitVector = random_vector(points, random);
-    Data::new(features, Labels::Labelled(sides))
+    Data::new(features, Labels::of_signs(sides))
 }
 
 /// Draws a number from the normal distribution by the method of Box and Muller and rounds the number to

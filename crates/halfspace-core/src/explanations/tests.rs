@@ -49,7 +49,7 @@ fn kernel_perceptron(examples: &[(BitVector, bool)], params: &Value) -> (Hypothe
         matrix.push_row(example.words());
         labels.set(row, *is_positive);
     }
-    let data = Data::new(Features::Boolean(matrix), Labels::Labelled(labels));
+    let data = Data::new(Features::Boolean(matrix), Labels::of_signs(labels));
     let entry = catalogue::find("kernel-perceptron").expect("a learner");
     let params = params.as_object().expect("an object");
     let task = Task {

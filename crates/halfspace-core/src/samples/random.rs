@@ -8,7 +8,7 @@ use crate::learners::engine::run::Run;
 use crate::learners::engine::stopping::Sampling;
 use crate::learners::kernel::kernel_perceptron;
 use crate::learners::linear::perceptron;
-use crate::learners::sample::data::{Features, Labels};
+use crate::learners::sample::data::Features;
 use crate::learners::sample::generate::{Generated, Plan};
 use crate::learners::sample::target::{Draw, Literals, Target};
 
@@ -77,8 +77,7 @@ fn drawn(settings: &Settings, target: Target) -> Rows {
         ..Plan::endless(target, Sampling::Uniform)
     };
     let data = Generated::materialise(plan, settings.seed, &Run::default());
-    let (Features::Boolean(matrix), Labels::Labelled(labels)) = (data.features(), data.labels())
-    else {
+    let (Features::Boolean(matrix), Some(labels)) = (data.features(), data.labels().signs()) else {
         unreachable!("the sampling draws labelled bits");
     };
     let row = |row| {

@@ -28,7 +28,7 @@ use num_traits::{One, Zero};
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::Data;
-use crate::learners::sample::examples::{Examples, LabelKind};
+use crate::learners::sample::examples::{Examples, LabelKind, MANY_CLASSES};
 
 pub use super::alternative::{Convention, Multiplier};
 use super::alternative::{exclude_separators, wrong_examples};
@@ -96,16 +96,20 @@ pub enum SampleError {
     /// The examples have no labels.
     #[error("the examples are unlabelled; send labelled or half-space examples")]
     Unlabelled,
+    /// The examples have more than two classes.
+    #[error("{MANY_CLASSES}")]
+    ManyClasses,
 }
 
 /// Checks that the sample is valid for [`decide`].
 ///
 /// # Errors
-/// Returns an error if the examples are unlabelled.
+/// Returns an error if the examples are unlabelled or have more than two classes.
 pub fn check(examples: &dyn Examples) -> Result<(), SampleError> {
     match examples.shape().labels {
         LabelKind::Unlabelled => Err(SampleError::Unlabelled),
-        LabelKind::HalfSpace | LabelKind::Labelled => Ok(()),
+        labels if labels.has_many_classes() => Err(SampleError::ManyClasses),
+        LabelKind::HalfSpace | LabelKind::Labelled { .. } => Ok(()),
     }
 }
 

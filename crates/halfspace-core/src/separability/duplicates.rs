@@ -148,7 +148,7 @@ mod tests {
                 (row % 3 == 0) != (index >= 12 && opposite == Some(row)),
             );
         }
-        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+        Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::bits::words_for;
 use crate::learners::arithmetic::unit::INTEGER_WEIGHT_MAX;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::linear::linear_weights::{IntegerWeights, Reading};
-use crate::learners::sample::data::{Data, DenseFeatures, Labels};
+use crate::learners::sample::data::{Data, DenseFeatures};
 
 /// A sample as vectors a = y (x, 1) or a = y x.
 pub struct SignedExamples<'a> {
@@ -99,7 +99,7 @@ impl<'a> SignedExamples<'a> {
 
     /// Returns whether example `index` has the label -1.
     pub fn is_negative(&self, index: usize) -> bool {
-        matches!(self.data.labels(), Labels::Labelled(labels) if !labels.get(index))
+        matches!(self.data.labels().signs(), Some(labels) if !labels.get(index))
     }
 
     /// Replaces the contents of `out` by the unscaled vector of example `index`.

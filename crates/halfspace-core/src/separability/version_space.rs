@@ -13,7 +13,7 @@
 use crate::bits::BitVector;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::sample::block::half_space_limits;
-use crate::learners::sample::data::{Data, DenseFeatures, Labels};
+use crate::learners::sample::data::{Data, DenseFeatures};
 use crate::learners::sample::examples::{Examples, LabelKind};
 
 use super::box_certificate::{self, Exclusion, exclude_binary_weights};
@@ -150,7 +150,7 @@ fn constraints(data: &Data, run: &Run) -> Result<Vec<CodedExample>, Interrupt> {
     for row in 0..matrix.rows() {
         look(run)?;
         let code = (matrix.row(row).words()[0].reverse_bits() >> unused) as u32;
-        let reflected = matches!(data.labels(), Labels::Labelled(labels) if !labels.get(row));
+        let reflected = matches!(data.labels().signs(), Some(labels) if !labels.get(row));
         let (limit, ties) = half_space_limits(n, u64::from(reflected));
         constraints.push(CodedExample {
             code: if reflected { !code & used } else { code },

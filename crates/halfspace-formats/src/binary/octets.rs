@@ -38,7 +38,7 @@ pub(crate) fn parse(
         let at = |fault: Fault, byte: usize| fault.placed(Some(Place::Byte(offset + byte as u64)));
         // The last byte contains the padding.
         unpack(bytes, bits, order, &mut words).map_err(|fault| at(fault, bytes.len() - 1))?;
-        let label = labelled.then(|| take_label(&mut words, n));
+        let label = labelled.then(|| u32::from(take_label(&mut words, n)));
         let ended = builder.packed_row(&words, label);
         ended.map_err(|fault| at(fault, 0))?;
     }

@@ -98,7 +98,7 @@ fn read_rows(
             let detail = format!("Row {}: {}", row + 1, fault.detail);
             Fault::new(fault.kind, detail)
         })?;
-        let label = labels.map(|labels| labels[row / WORD_BITS] >> (row % WORD_BITS) & 1 == 1);
+        let label = labels.map(|labels| (labels[row / WORD_BITS] >> (row % WORD_BITS) & 1) as u32);
         builder.packed_row(&words, label)?;
     }
     Ok(builder.finish(UnlabelledMeans::HalfSpace)?.in_memory())

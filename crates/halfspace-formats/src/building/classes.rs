@@ -1,22 +1,26 @@
-//! The names of the two classes, and the one rule by which they read a label.
+//! The names of classes, and the one rule by which they read a label.
 //!
-//! New data name their classes themselves, see `tables/label_scan.rs`. Wherever a model, a session or an encoding meets
-//! labels, its own names decide: no reader gives a label to a value by its order among the values of a body.
+//! New data name their classes themselves, see `building/label_names.rs`. Wherever a model, a session or an encoding
+//! meets labels, its own names decide: no reader gives a label to a value by its order among the values of a body.
 
-use halfspace_core::bits::BitVector;
+use halfspace_core::bits::BLOCK_ROWS;
+use halfspace_core::learners::sample::classes::planes_for;
 use halfspace_core::learners::sample::data::{Data, Labels};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::tables::cell::{Content as Cell, DecimalMark};
 
-/// The names of the labels -1 and +1. In JSON they are a list of two, whose first item is null if every value but the
-/// second means -1.
+/// The names of two or more classes in the order of their codes. Of two classes the first has the label -1 and the
+/// second the label +1. In JSON the names are a list, whose first item is null if every value but the others means this
+/// class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "[Option<String>; 2]", into = "[Option<String>; 2]")]
+#[serde(try_from = "Vec<Option<String>>", into = "Vec<Option<String>>")]
 pub struct Classes {
-    negative: Option<String>,
-    positive: String,
+    /// The name of code 0. None for every value that is no other name.
+    first: Option<String>,
+    /// The names of the other codes, of which there is at least one.
+    others: Vec<String>,
 }
 
 /// Who says what the labels of a body mean.
@@ -38,35 +42,43 @@ impl LabelRule {
     pub fn of(classes: Option<&Classes>) -> Self {
         Self::Of(classes.cloned().unwrap_or_else(Classes::plain))
     }
-
-    /// Returns the classes that are known before the body.
-    pub(crate) fn known(&self) -> Option<&Classes> {
-        match self {
-            Self::Of(classes) => Some(classes),
-            Self::New | Self::Later | Self::Ignored => None,
-        }
-    }
 }
 
-impl From<Classes> for [Option<String>; 2] {
+impl From<Classes> for Vec<Option<String>> {
     fn from(classes: Classes) -> Self {
-        [classes.negative, Some(classes.positive)]
+        let others = classes.others.into_iter().map(Some);
+        [classes.first].into_iter().chain(others).collect()
     }
 }
 
-impl TryFrom<[Option<String>; 2]> for Classes {
+impl TryFrom<Vec<Option<String>>> for Classes {
     type Error = &'static str;
 
-    fn try_from([negative, positive]: [Option<String>; 2]) -> Result<Self, Self::Error> {
-        let positive = positive.ok_or("the label +1 has no name")?;
-        Ok(Self { negative, positive })
+    fn try_from(names: Vec<Option<String>>) -> Result<Self, Self::Error> {
+        let mut names = names.into_iter();
+        let first = names.next().ok_or("there are no classes")?;
+        let others = names
+            .collect::<Option<Vec<_>>>()
+            .ok_or("a class after the first has no name")?;
+        if others.is_empty() {
+            return Err("there is only one class");
+        }
+        Ok(Self { first, others })
     }
 }
 
 impl Classes {
     /// Two classes. Without a negative one, every value but the positive one means -1.
     pub fn new(negative: Option<String>, positive: String) -> Self {
-        Self { negative, positive }
+        Self {
+            first: negative,
+            others: vec![positive],
+        }
+    }
+
+    /// The classes of these codes. None for fewer than two.
+    pub fn of_names(names: impl IntoIterator<Item = String>) -> Option<Self> {
+        Self::try_from(names.into_iter().map(Some).collect::<Vec<_>>()).ok()
     }
 
     /// The labels 1 and -1 or 0, which are their own names.
@@ -74,172 +86,253 @@ impl Classes {
         Self::new(Some("-1".to_owned()), "1".to_owned())
     }
 
-    /// The name of the label +1.
-    pub fn positive(&self) -> &str {
-        &self.positive
+    /// The number of classes.
+    pub fn count(&self) -> usize {
+        1 + self.others.len()
     }
 
-    /// The name of the label -1, unless every other value has this label.
+    /// The name of each code. The first may stand for every value that is no other name.
+    pub fn each(&self) -> impl Iterator<Item = Option<&str>> {
+        let others = self.others.iter().map(|name| Some(name.as_str()));
+        [self.first.as_deref()].into_iter().chain(others)
+    }
+
+    /// The bytes that the digest and the stored form have for the classes: the number of classes, 4 bytes, and in the
+    /// order of their codes the name of each class: the number of its bytes, 4 bytes, and the bytes. Without names, or
+    /// for plain labels, the names are `-1` and `1`. A class of all other values has 2^32 - 1 and no bytes. All numbers
+    /// are little-endian.
+    pub(crate) fn bytes_of(classes: Option<&Self>) -> Vec<u8> {
+        let plain = Self::plain();
+        let named = classes
+            .filter(|classes| !classes.is_plain())
+            .unwrap_or(&plain);
+        let mut bytes = (named.count() as u32).to_le_bytes().to_vec();
+        for name in named.each() {
+            let length = name.map_or(u32::MAX, |name| name.len() as u32);
+            bytes.extend_from_slice(&length.to_le_bytes());
+            bytes.extend_from_slice(name.unwrap_or_default().as_bytes());
+        }
+        bytes
+    }
+
+    /// Reads the bytes of [`Self::bytes_of`].
+    pub(crate) fn from_bytes(mut bytes: &[u8]) -> Option<Self> {
+        let take = |bytes: &mut &[u8], count: usize| {
+            let (taken, rest) = bytes.split_at_checked(count)?;
+            *bytes = rest;
+            Some(taken.to_vec())
+        };
+        let number = |bytes: &mut &[u8]| Some(u32::from_le_bytes(take(bytes, 4)?.try_into().ok()?));
+        let count = number(&mut bytes)?;
+        let mut names = Vec::new();
+        for _ in 0..count {
+            names.push(match number(&mut bytes)? {
+                u32::MAX => None,
+                length => Some(String::from_utf8(take(&mut bytes, length as usize)?).ok()?),
+            });
+        }
+        Self::try_from(names).ok().filter(|_| bytes.is_empty())
+    }
+
+    /// The name of the label +1 of two classes, which is the last class.
+    pub fn positive(&self) -> &str {
+        self.others.last().map_or("", String::as_str)
+    }
+
+    /// The name of the label -1 of two classes, unless every other value has this label.
     pub fn negative(&self) -> Option<&str> {
-        self.negative.as_deref()
+        self.first.as_deref()
     }
 
     /// Whether every value but one means -1.
     pub fn is_against_rest(&self) -> bool {
-        self.negative.is_none()
+        self.first.is_none()
     }
 
     /// Whether the labels are 1 and -1, or 1 and 0.
     pub fn is_plain(&self) -> bool {
-        self.positive == "1" && matches!(self.negative(), Some("0" | "-1"))
+        self.others == ["1"] && matches!(self.negative(), Some("0" | "-1"))
     }
 
-    /// The names of the labels -1 and +1 as an answer shows them. Plain labels have none.
-    pub fn names(&self) -> Option<[String; 2]> {
-        let negative = || match self.negative() {
-            Some(negative) => negative.to_owned(),
-            None => format!("not {}", self.positive),
+    /// The names of the classes as an answer shows them. Plain labels have none.
+    pub fn names(&self) -> Option<Vec<String>> {
+        let first = || match self.negative() {
+            Some(first) => first.to_owned(),
+            None => format!("not {}", self.others.join(", ")),
         };
-        (!self.is_plain()).then(|| [negative(), self.positive.clone()])
+        (!self.is_plain()).then(|| {
+            [first()]
+                .into_iter()
+                .chain(self.others.iter().cloned())
+                .collect()
+        })
     }
 
-    /// Whether 1, 0 and -1 can only mean the labels themselves, because no class is named by a number.
+    /// Whether 1, 0 and -1 can only mean the labels themselves, because there are two classes and none is named by a
+    /// number.
     pub(crate) fn reads_signs(&self) -> bool {
-        self.is_plain() || !self.names_a_number()
+        self.is_plain() || self.count() == 2 && !self.names_a_number()
     }
 
     fn names_a_number(&self) -> bool {
-        let mut names = self.negative().into_iter().chain([self.positive()]);
+        let mut names = self.each().flatten();
         names.any(|name| matches!(canonical(name.as_bytes()).1, Cell::Number(_)))
     }
 
-    /// Reads a label by its name.
+    /// Reads a label by its name, and returns the code of its class.
     ///
     /// # Errors
     /// A label that the classes do not have.
-    pub(crate) fn read(&self, label: &[u8]) -> Result<bool, Fault> {
+    pub(crate) fn read(&self, label: &[u8]) -> Result<u32, Fault> {
         let (spelling, _) = canonical(label);
-        let is = |name: &str| canonical(name.as_bytes()).0 == spelling;
+        let is =
+            |name: Option<&str>| name.is_some_and(|name| canonical(name.as_bytes()).0 == spelling);
         let sign = match &*spelling {
-            b"1" => Some(true),
-            b"0" | b"-1" => Some(false),
+            b"1" => Some(1),
+            b"0" | b"-1" => Some(0),
             _ => None,
         };
-        let read = match self.negative() {
-            _ if is(&self.positive) => Some(true),
-            Some(negative) if is(negative) => Some(false),
+        let named = self.each().position(is).map(|code| code as u32);
+        let read = named.or_else(|| match self.first {
             Some(_) => sign.filter(|_| self.reads_signs()),
             // A 1 beside a class with another word could be either label.
-            None => Some(false).filter(|_| sign != Some(true) || self.names_a_number()),
-        };
+            None => Some(0).filter(|_| sign != Some(1) || self.names_a_number()),
+        });
         read.ok_or_else(|| self.unknown(label))
     }
 
     /// Makes the fault of a label that no class has.
     fn unknown(&self, label: &[u8]) -> Fault {
-        let (shown, positive) = (excerpt(label), excerpt(self.positive.as_bytes()));
+        let (shown, positive) = (excerpt(label), excerpt(self.positive().as_bytes()));
         let detail = match self.negative() {
             _ if self.is_plain() => {
                 return bad_label(label);
             }
-            Some(negative) => format!(
-                "{shown} is not a label; the labels are {positive} (+1) and {} (-1). Correct the label, leave the \
-                 example out, or train on examples of all classes.",
-                excerpt(negative.as_bytes())
-            ),
             None => format!(
                 "{shown} could mean the label +1 or a value other than {positive}; write {positive} for +1, and any \
                  other word or -1 for the rest."
+            ),
+            Some(_) => format!(
+                "{shown} is not a label; the labels are {}. Correct the label, leave the example out, or train on \
+                 examples of all classes.",
+                self.listed()
             ),
         };
         Fault::new(FormatErrorKind::BadLabel, detail)
     }
 
-    /// Finds the labels that the classes give to the examples of other data, whose classes are `given`. `occur` tells
-    /// which of the labels -1 and +1 the examples have.
+    /// Lists the names in an error.
+    fn listed(&self) -> String {
+        let quoted = |name: &str| excerpt(name.as_bytes()).to_string();
+        if let ([positive], Some(negative)) = (self.others.as_slice(), self.negative()) {
+            return format!("{} (+1) and {} (-1)", quoted(positive), quoted(negative));
+        }
+        let mut names: Vec<String> = self.each().flatten().take(LISTED_MAX).map(quoted).collect();
+        if self.count() > LISTED_MAX {
+            names.push("...".to_owned());
+        }
+        names.join(", ")
+    }
+
+    /// Finds the codes that these classes give to the examples of other data, whose classes are `given`. `occurs` tells
+    /// whether examples have a code.
     ///
     /// # Errors
     /// A value that is not a label here, with the labels that are.
-    pub fn relabel(&self, given: &Self, occur: [bool; 2]) -> Result<Relabelling, String> {
+    pub fn recoding(&self, given: &Self, occurs: impl Fn(u32) -> bool) -> Result<Recoding, String> {
+        let is_same_rest =
+            self.is_against_rest() && self.canonical_others() == given.canonical_others();
         let read = |name: Option<&str>| match name {
             Some(name) => self.read(name.as_bytes()).map_err(|fault| fault.detail),
-            None if self.is_against_rest() && canonical_name(self) == canonical_name(given) => {
-                Ok(false)
-            }
+            None if is_same_rest => Ok(0),
             None => Err(format!(
                 "The data have {} against the rest, and the names of the rest are lost. Upload the data again with \
                  the option `encoding` and the id of the model.",
-                excerpt(given.positive.as_bytes())
+                excerpt(given.positive().as_bytes())
             )),
         };
-        let sides = [given.negative(), Some(given.positive())];
-        let [negative, positive] = [0, 1].map(|side| occur[side].then(|| read(sides[side])));
-        Ok(match (negative.transpose()?, positive.transpose()?) {
-            (None, None) => Relabelling::IDENTITY,
-            (Some(negative), None) => Relabelling([negative, !negative]),
-            (None, Some(positive)) => Relabelling([!positive, positive]),
-            (Some(negative), Some(positive)) => Relabelling([negative, positive]),
+        let codes = given
+            .each()
+            .zip(0..)
+            .map(|(name, code)| match occurs(code) {
+                true => read(name).map(Some),
+                false => Ok(None),
+            });
+        Ok(Recoding {
+            codes: codes.collect::<Result<_, _>>()?,
+            classes: self.count(),
         })
     }
-}
 
-/// Returns which of the labels -1 and +1 occur. Examples without labels have neither.
-pub fn occurring(data: &Data) -> [bool; 2] {
-    match data.labels() {
-        Labels::Labelled(labels) => {
-            let positives = labels.ones();
-            [positives < labels.n() as u64, positives > 0]
-        }
-        Labels::HalfSpace | Labels::Unlabelled => [false; 2],
+    fn canonical_others(&self) -> Vec<Vec<u8>> {
+        let names = self.others.iter();
+        names.map(|name| canonical(name.as_bytes()).0).collect()
     }
 }
 
-fn canonical_name(classes: &Classes) -> Vec<u8> {
-    canonical(classes.positive.as_bytes()).0
+/// The largest number of names that an error lists.
+const LISTED_MAX: usize = 12;
+
+/// The codes that examples get in place of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recoding {
+    /// The new code of each code. None if no example has the code.
+    codes: Vec<Option<u32>>,
+    /// The number of classes of the new codes.
+    classes: usize,
 }
 
-/// The labels that examples with the labels -1 and +1 get.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Relabelling([bool; 2]);
-
-impl Relabelling {
-    /// Each example keeps its label.
-    pub const IDENTITY: Self = Self([false, true]);
-
-    /// Whether each example keeps its label.
+impl Recoding {
+    /// Whether each example keeps its code.
     pub fn is_identity(&self) -> bool {
-        *self == Self::IDENTITY
+        let mut codes = self.codes.iter().zip(0..);
+        planes_for(self.codes.len()) == planes_for(self.classes)
+            && codes.all(|(code, own)| code.is_none_or(|code| code == own))
     }
 
-    /// Whether examples with different labels keep different labels.
-    pub fn is_one_to_one(self) -> bool {
-        self.0[0] != self.0[1]
-    }
-
-    /// Returns the examples with their new labels. Examples without labels stay as they are.
-    pub fn of(self, data: Data) -> Data {
-        let Labels::Labelled(labels) = data.labels() else {
-            return data;
-        };
-        if self.is_identity() {
-            return data;
+    /// The bit planes of examples whose codes had so many.
+    pub(crate) fn planes(&self, before: usize) -> usize {
+        match self.is_identity() {
+            true => before,
+            false => planes_for(self.classes),
         }
-        let words = labels.words().iter().map(|&word| self.of_word(word));
-        let labels = BitVector::from_words(labels.n(), words.collect());
-        data.with_labels(Labels::Labelled(labels))
     }
 
-    /// Returns the new labels of 64 examples.
-    fn of_word(self, labels: u64) -> u64 {
-        let [negative, positive] = self.0.map(|is_positive| if is_positive { !0 } else { 0 });
-        labels & positive | !labels & negative
+    /// Whether examples with different codes keep different codes.
+    pub fn is_one_to_one(&self) -> bool {
+        let mut codes: Vec<u32> = self.codes.iter().flatten().copied().collect();
+        codes.sort_unstable();
+        codes.windows(2).all(|pair| pair[0] != pair[1])
+    }
+
+    /// Returns the examples with their new codes. Examples without labels stay as they are.
+    pub fn of(&self, data: Data) -> Data {
+        match data.labels() {
+            Labels::Labelled(codes) if !self.is_identity() => {
+                let new: Vec<u32> = self.codes.iter().map(|code| code.unwrap_or(0)).collect();
+                let codes = codes.recoded(&new, planes_for(self.classes));
+                data.with_labels(Labels::Labelled(codes))
+            }
+            _ => data,
+        }
     }
 }
 
-impl Default for Relabelling {
-    fn default() -> Self {
-        Self::IDENTITY
+/// Tells which codes the examples have.
+pub fn occurring(data: &Data) -> Vec<bool> {
+    let Labels::Labelled(codes) = data.labels() else {
+        return Vec::new();
+    };
+    let mut occurs = Vec::new();
+    for first in (0..codes.rows()).step_by(BLOCK_ROWS) {
+        let rows = BLOCK_ROWS.min(codes.rows() - first);
+        codes.block(first).count(rows, |code, count| {
+            let code = code as usize;
+            occurs.resize(occurs.len().max(code + 1), false);
+            occurs[code] |= count > 0;
+        });
     }
+    occurs
 }
 
 /// Makes the fault of a label that is neither 1 nor -1 nor 0.
@@ -270,7 +363,7 @@ mod tests {
     }
 
     fn read(classes: &Classes, label: &str) -> Option<bool> {
-        classes.read(label.as_bytes()).ok()
+        classes.read(label.as_bytes()).ok().map(|code| code == 1)
     }
 
     #[test]
@@ -320,35 +413,65 @@ mod tests {
     #[test]
     fn data_of_other_classes_are_mapped_by_name_or_refused() {
         let own = two("1", "2");
-        let of = |given: &Classes, occur| own.relabel(given, occur).map(|found| found.0);
-        assert_eq!(of(&two("1", "2"), [true; 2]), Ok([false, true]));
-        assert_eq!(of(&two("2", "1"), [true; 2]), Ok([true, false]));
-        assert_eq!(of(&two("0", "1"), [false, true]), Ok([true, false]));
-        assert!(
-            of(&two("0", "1"), [true, true])
-                .unwrap_err()
-                .contains("`0`")
+        let of = |own: &Classes, given: &Classes, occur: [bool; 2]| {
+            let found = own.recoding(given, |code| occur[code as usize])?;
+            Ok([0, 1].map(|code| found.codes[code].map(|code: u32| code == 1)))
+        };
+        let both = |codes: [bool; 2]| Ok::<_, String>(codes.map(Some));
+        assert_eq!(of(&own, &two("1", "2"), [true; 2]), both([false, true]));
+        assert_eq!(of(&own, &two("2", "1"), [true; 2]), both([true, false]));
+        assert_eq!(
+            of(&own, &two("0", "1"), [false, true]),
+            Ok([None, Some(false)])
         );
-        assert!(
-            of(&two("2", "3"), [false, true])
-                .unwrap_err()
-                .contains("`3`")
-        );
-        assert!(of(&Classes::new(None, "2".to_owned()), [true, true]).is_err());
+        let unknown = |given: &Classes, occur| of(&own, given, occur).unwrap_err();
+        assert!(unknown(&two("0", "1"), [true, true]).contains("`0`"));
+        assert!(unknown(&two("2", "3"), [false, true]).contains("`3`"));
+        assert!(of(&own, &Classes::new(None, "2".to_owned()), [true, true]).is_err());
         let rest = Classes::new(None, "c".to_owned());
-        let of = |given: &Classes, occur| rest.relabel(given, occur).map(|found| found.0);
-        assert_eq!(of(&two("a", "b"), [true; 2]), Ok([false, false]));
-        assert_eq!(of(&two("c", "d"), [true; 2]), Ok([true, false]));
-        assert_eq!(of(&rest, [true; 2]), Ok([false, true]));
-        assert!(of(&Classes::new(None, "d".to_owned()), [true; 2]).is_err());
+        assert_eq!(of(&rest, &two("a", "b"), [true; 2]), both([false, false]));
+        assert_eq!(of(&rest, &two("c", "d"), [true; 2]), both([true, false]));
+        assert_eq!(of(&rest, &rest, [true; 2]), both([false, true]));
+        assert!(of(&rest, &Classes::new(None, "d".to_owned()), [true; 2]).is_err());
     }
 
     #[test]
-    fn relabelled_words_have_the_new_labels() {
-        for map in [[false, true], [true, false], [false, false], [true, true]] {
-            let word = Relabelling(map).of_word(0b01);
-            assert_eq!([word >> 1 & 1 == 1, word & 1 == 1], map);
+    fn many_classes_are_read_by_their_names() {
+        let names = ["a", "2", "c"].map(str::to_owned);
+        let own = Classes::of_names(names).unwrap();
+        assert_eq!(
+            ["c", "2.0", "a"].map(|label| own.read(label.as_bytes()).unwrap()),
+            [2, 1, 0]
+        );
+        let unknown = own.read(b"1").unwrap_err().detail;
+        assert!(
+            unknown.contains("the labels are `a`, `2`, `c`"),
+            "{unknown}"
+        );
+        let given = Classes::of_names(["c", "x", "a"].map(str::to_owned)).unwrap();
+        assert_eq!(
+            own.recoding(&given, |code| code != 1),
+            Ok(Recoding {
+                codes: vec![Some(2), None, Some(0)],
+                classes: 3,
+            })
+        );
+        assert!(own.recoding(&given, |_| true).unwrap_err().contains("`x`"));
+        assert!(Classes::of_names(["a".to_owned()]).is_none());
+    }
+
+    #[test]
+    fn classes_keep_their_bytes() {
+        let many = Classes::of_names(["a", "", "c"].map(str::to_owned)).unwrap();
+        for classes in [two("no", "yes"), Classes::new(None, "3".to_owned()), many] {
+            let bytes = Classes::bytes_of(Some(&classes));
+            assert_eq!(Classes::from_bytes(&bytes), Some(classes));
+            assert!((0..bytes.len()).all(|end| Classes::from_bytes(&bytes[..end]).is_none()));
+            assert_eq!(Classes::from_bytes(&[&bytes[..], &[0]].concat()), None);
         }
+        let plain = Classes::bytes_of(Some(&two("0", "1")));
+        assert_eq!(Classes::bytes_of(None), plain);
+        assert_eq!(Classes::from_bytes(&plain), Some(Classes::plain()));
     }
 
     #[test]
@@ -360,6 +483,8 @@ mod tests {
             assert_eq!(serde_json::to_string(&classes).unwrap(), text);
             assert_eq!(serde_json::from_str::<Classes>(text).unwrap(), classes);
         }
-        assert!(serde_json::from_str::<Classes>(r#"["3",null]"#).is_err());
+        for text in [r#"["3",null]"#, r#"["3"]"#, "[]"] {
+            assert!(serde_json::from_str::<Classes>(text).is_err(), "{text}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Building of a sample, value by value: labels, rows in memory and rows beyond the memory budget.
 
 pub(crate) mod classes;
+pub(crate) mod label_names;
 pub(crate) mod labels;
 pub(crate) mod parsed_rows;
 pub(crate) mod row_buffer;

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::sample::data::Data;
 
+use crate::building::classes::Classes;
 use crate::building::store_pass::{StorePass, Stored};
 use crate::error::{Fault, FormatError};
 use crate::stored::header::{BlocksError, BlocksHeader};
@@ -36,10 +37,15 @@ impl ParsedRows {
     ///
     /// # Errors
     /// When the target cannot be written, the spool cannot be read, or the examples were written already.
-    pub fn store(&mut self, to: impl Write, examples_max: usize) -> Result<Stored, BlocksError> {
+    pub fn store(
+        &mut self,
+        classes: Option<&Classes>,
+        to: impl Write,
+        examples_max: usize,
+    ) -> Result<Stored, BlocksError> {
         let mut pass = StorePass::new(self.header(), to, examples_max)?;
         self.for_each_part(|part| pass.push(&part))?;
-        pass.finish()
+        pass.finish(classes)
     }
 
     /// Passes the values and the label of each row to `see`. A bit is 0 or 1, or -1 or 1 as `low` says. The call may be
@@ -50,7 +56,7 @@ impl ParsedRows {
     pub(crate) fn for_each_row(
         &mut self,
         low: f64,
-        mut see: impl FnMut(&[f64], Option<bool>) -> Result<(), FormatError>,
+        mut see: impl FnMut(&[f64], Option<u32>) -> Result<(), FormatError>,
     ) -> Result<(), FormatError> {
         let n = self.header().n;
         let mut values = Vec::with_capacity(n);
@@ -64,7 +70,7 @@ impl ParsedRows {
                     for (id, value) in block.row(row).entries() {
                         values[id] = value;
                     }
-                    see(&values, labels.map(|labels| labels >> row & 1 == 1))
+                    see(&values, labels.as_ref().map(|codes| codes.get(row)))
                 }),
                 RowsPart::Block(block, labels) => (0..block.rows()).try_for_each(|row| {
                     values.clear();
@@ -72,7 +78,7 @@ impl ParsedRows {
                         let bit = block.word(at / BLOCK_ROWS, row) >> (at % BLOCK_ROWS) & 1;
                         if bit == 1 { 1.0 } else { low }
                     }));
-                    see(&values, labels.map(|labels| labels >> row & 1 == 1))
+                    see(&values, labels.as_ref().map(|codes| codes.get(row)))
                 }),
             };
             seen.map_err(|error| {
@@ -96,7 +102,7 @@ impl ParsedRows {
         &mut self,
         low: f64,
         count: usize,
-        read: impl Fn(&[f64], Option<bool>) -> T,
+        read: impl Fn(&[f64], Option<u32>) -> T,
     ) -> Result<Vec<T>, FormatError> {
         let mut rows = Vec::new();
         let passed = self.for_each_row(low, |values, label| {

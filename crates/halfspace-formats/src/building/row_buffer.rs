@@ -10,7 +10,7 @@ use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::memory;
 
-use crate::building::labels::LabelBits;
+use crate::building::labels::LabelCodes;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::rows::{FinishedRows, RowBuilder, packed_bytes, real_bytes};
 use crate::building::store_pass::{StorePass, storing_bytes};
@@ -30,7 +30,7 @@ pub(crate) struct RowBuffer {
     first: usize,
     /// Number of all rows.
     rows: usize,
-    pub(crate) labels: LabelBits,
+    pub(crate) labels: LabelCodes,
     spool: Option<Spool>,
     /// Number of rows that the body states, and the meaning of rows without labels.
     expected: Option<(usize, UnlabelledMeans)>,
@@ -45,14 +45,14 @@ impl RowBuffer {
             held: FinishedRows::packed(n),
             first: 0,
             rows: 0,
-            labels: LabelBits::default(),
+            labels: LabelCodes::default(),
             spool,
             expected: None,
             pass: None,
         }
     }
 
-    /// Prepares for `rows` dense rows, before the first row. Their labels must not be flipped.
+    /// Prepares for `rows` dense rows, before the first row. Their labels must not be recoded.
     pub(crate) fn expect_rows(&mut self, rows: usize, unlabelled: UnlabelledMeans) {
         debug_assert!(self.rows == 0);
         self.expected = Some((rows, unlabelled));
@@ -120,7 +120,7 @@ impl RowBuffer {
     ///
     /// # Errors
     /// When the spool cannot be written.
-    pub(crate) fn push(&mut self, row: &mut RowBuilder, label: Option<bool>) -> io::Result<()> {
+    pub(crate) fn push(&mut self, row: &mut RowBuilder, label: Option<u32>) -> io::Result<()> {
         self.held.push(row);
         self.labels.push(self.rows, label);
         self.rows += 1;
@@ -161,12 +161,13 @@ impl RowBuffer {
             self.spill_all()?;
         }
         if let Some(pass) = self.pass {
-            let stored = pass.finish().map_err(BlocksError::into_io)?;
+            // Labels that arrive with their rows are 1 and -1, or 1 and 0.
+            let stored = pass.finish(None).map_err(BlocksError::into_io)?;
             return Ok(ParsedRows::Stored(Box::new(stored)));
         }
         let header = self.header(self.rows, n, unlabelled);
         if let Some(spool) = self.spool
-            && let Some(rows) = spool.into_rows(header, low, self.labels.is_flipped())?
+            && let Some(rows) = spool.into_rows(header, low, self.labels.recoding())?
         {
             return Ok(ParsedRows::Spooled(rows));
         }
@@ -184,6 +185,7 @@ impl RowBuffer {
                 FinishedRows::Real(_) => RowsKind::Real,
             },
             labels: self.labels.kind(unlabelled),
+            planes: self.labels.planes(),
             n,
             rows,
             entries: None,
@@ -248,8 +250,10 @@ impl RowBuffer {
             return Ok(());
         };
         for (row, values) in values.chunks_exact(values.len() / count).enumerate() {
-            let is_labelled = self.labels.is_labelled();
-            let label = is_labelled.then(|| self.labels.bits(self.first + row, 1) == 1);
+            let label = self
+                .labels
+                .block(self.first + row, 1)
+                .map(|codes| codes.get(0));
             pass.push(&RowsPart::Row(values, label))
                 .map_err(BlocksError::into_io)?;
         }
@@ -264,10 +268,8 @@ impl RowBuffer {
         match &self.held {
             FinishedRows::Packed(ones) => {
                 for (index, block) in ones.blocks().take(count.div_ceil(BLOCK_ROWS)).enumerate() {
-                    let labels = self
-                        .labels
-                        .bits(self.first + index * BLOCK_ROWS, block.rows());
-                    spool.push_packed(block, labels)?;
+                    let first = self.first + index * BLOCK_ROWS;
+                    spool.push_packed(block, self.labels.block(first, block.rows()))?;
                 }
             }
             FinishedRows::Real(values) => {
@@ -275,7 +277,7 @@ impl RowBuffer {
                 let rows_max = (PIECE_VALUES_MAX / n).clamp(1, BLOCK_ROWS);
                 for (index, piece) in values.chunks(rows_max * n).enumerate() {
                     let rows = piece.len() / n;
-                    let labels = self.labels.bits(self.first + index * rows_max, rows);
+                    let labels = self.labels.block(self.first + index * rows_max, rows);
                     spool.push_real(piece, rows, labels)?;
                 }
             }

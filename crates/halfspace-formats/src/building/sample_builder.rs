@@ -9,8 +9,8 @@ mod bit_runs;
 use halfspace_core::bits::{WORD_BITS, words_for};
 use halfspace_core::memory;
 
-use crate::building::classes::Classes;
-use crate::building::classes::LabelRule;
+use crate::building::classes::{Classes, LabelRule};
+use crate::building::label_names::LabelNames;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::row_buffer::RowBuffer;
 use crate::building::rows::{RowBuilder, real_bytes};
@@ -35,6 +35,10 @@ pub(crate) struct SampleBuilder {
     store: RowBuffer,
     row: RowBuilder,
     first_real: Option<Place>,
+    /// The names of labels that stand beside the examples. None if labels are ignored or have a column.
+    names: Option<LabelNames>,
+    /// Classes of labels that were read elsewhere.
+    classes: Option<Classes>,
 }
 
 impl SampleBuilder {
@@ -64,6 +68,8 @@ impl SampleBuilder {
             store: RowBuffer::new(n, spool),
             row: RowBuilder::default(),
             first_real: None,
+            names: LabelNames::beside(&LabelRule::New),
+            classes: None,
         })
     }
 
@@ -94,7 +100,7 @@ impl SampleBuilder {
         let rest = Self::new(&self.limits, self.fixed_n, None)?;
         let mut rest = rest.of_kind(self.kind)?;
         (rest.zero_seen, rest.minus_seen) = (self.zero_seen, self.minus_seen);
-        rest.store.labels = self.store.labels.for_the_rest();
+        rest.names.clone_from(&self.names);
         Ok(rest)
     }
 
@@ -119,33 +125,36 @@ impl SampleBuilder {
 
     /// Sets the rule for labels before the first row.
     pub(crate) fn of_labels(mut self, rule: &LabelRule) -> Self {
-        self.store.labels.set_rule(rule.clone());
+        self.names = LabelNames::beside(rule);
         self
     }
 
-    /// Reads a label that stands beside an example: see [`LabelBits::read`](super::labels::LabelBits::read).
+    /// Reads a label that stands beside an example. None if labels are ignored.
     ///
     /// # Errors
     /// When the label is none, or when the body mixes 0 and -1.
-    pub(crate) fn label(&mut self, label: &[u8]) -> Result<Option<bool>, Fault> {
-        self.store.labels.read(label)
+    pub(crate) fn label(&mut self, label: &[u8]) -> Result<Option<u32>, Fault> {
+        self.names
+            .as_mut()
+            .map(|names| names.push(label))
+            .transpose()
     }
 
     /// Whether only a model can read the labels.
     pub(crate) fn has_foreign_labels(&self) -> bool {
-        self.store.labels.is_foreign()
+        self.names.as_ref().is_some_and(LabelNames::is_foreign)
     }
 
     /// States the classes of labels that were read elsewhere.
     pub(crate) fn name_labels(&mut self, classes: Option<Classes>) {
-        self.store.labels.name(classes);
+        self.classes = classes;
     }
 
     /// Ends a dense row.
     ///
     /// # Errors
     /// When the row is empty, its length differs from earlier rows, or a limit is exceeded.
-    pub(crate) fn end_row(&mut self, label: Option<bool>) -> Result<(), Fault> {
+    pub(crate) fn end_row(&mut self, label: Option<u32>) -> Result<(), Fault> {
         self.check_length()?;
         if self.expected_n().is_none() {
             self.n = self.row.filled;
@@ -178,7 +187,7 @@ impl SampleBuilder {
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub(crate) fn end_set_row(&mut self, label: Option<bool>) -> Result<(), Fault> {
+    pub(crate) fn end_set_row(&mut self, label: Option<u32>) -> Result<(), Fault> {
         self.set_ones(0, 0);
         self.commit(label)
     }
@@ -190,9 +199,9 @@ impl SampleBuilder {
         self.row.filled = 0;
     }
 
-    /// Exchanges the labels of all rows.
-    pub(crate) fn flip_labels(&mut self) {
-        self.store.labels.flip();
+    /// Replaces the class code of each row by its entry in `codes`.
+    pub(crate) fn recode_labels(&mut self, codes: Vec<u32>) {
+        self.store.labels.recode(codes);
     }
 
     /// Returns the spool.
@@ -214,7 +223,10 @@ impl SampleBuilder {
     ///
     /// # Errors
     /// When there is no example or no feature, or when memory or the spool fails.
-    pub(crate) fn finish(self, unlabelled: UnlabelledMeans) -> Result<Parsed<ParsedRows>, Fault> {
+    pub(crate) fn finish(
+        mut self,
+        unlabelled: UnlabelledMeans,
+    ) -> Result<Parsed<ParsedRows>, Fault> {
         let empty = |detail: &str| Err(Fault::new(FormatErrorKind::EmptyData, detail));
         if self.rows() == 0 {
             return empty("The data have no examples; send at least one.");
@@ -225,7 +237,16 @@ impl SampleBuilder {
             );
         }
         let low = self.low();
-        let classes = self.store.labels.classes();
+        let names = self.names.take().filter(|names| !names.is_empty());
+        let classes = match names.map(LabelNames::finish).transpose()? {
+            Some(read) => {
+                if let Some(codes) = read.codes {
+                    self.recode_labels(codes);
+                }
+                Some(read.classes)
+            }
+            None => self.classes.take(),
+        };
         memory::need(self.store.bytes_to_finish(self.n))?;
         let data = self.store.finish(self.n, low, unlabelled);
         Ok(Parsed {
@@ -323,7 +344,7 @@ impl SampleBuilder {
     }
 
     /// Moves the row to the store.
-    fn commit(&mut self, label: Option<bool>) -> Result<(), Fault> {
+    fn commit(&mut self, label: Option<u32>) -> Result<(), Fault> {
         let rows = self.rows() + 1;
         self.check_bytes(rows, self.n, self.store.bytes(rows, self.n))?;
         self.store

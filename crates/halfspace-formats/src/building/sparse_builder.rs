@@ -10,7 +10,8 @@ use halfspace_core::learners::sample::examples::{LabelKind, Shape};
 use halfspace_core::memory;
 
 use crate::building::classes::Classes;
-use crate::building::labels::LabelBits;
+use crate::building::label_names::ReadLabels;
+use crate::building::labels::LabelCodes;
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatErrorKind, Place};
 use crate::options::{ParseLimits, UnlabelledMeans};
@@ -41,7 +42,9 @@ pub(crate) struct SparseBuilder {
     /// Active features of all rows: with the value 1, and with another one.
     ones: usize,
     others: usize,
-    labels: LabelBits,
+    labels: LabelCodes,
+    /// The classes of the labels.
+    classes: Option<Classes>,
     spool: Option<Spool>,
     first_real: Option<Place>,
 }
@@ -79,7 +82,8 @@ impl SparseBuilder {
             first: 0,
             ones: 0,
             others: 0,
-            labels: LabelBits::default(),
+            labels: LabelCodes::default(),
+            classes: None,
             spool,
             first_real: None,
         })
@@ -141,7 +145,7 @@ impl SparseBuilder {
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub(crate) fn end_row(&mut self, last: usize, label: Option<bool>) -> Result<(), Fault> {
+    pub(crate) fn end_row(&mut self, last: usize, label: Option<u32>) -> Result<(), Fault> {
         self.n = self.n.max(last);
         self.labels.push(self.rows(), label);
         self.held.end_row();
@@ -181,7 +185,7 @@ impl SparseBuilder {
             let rows = self.held.block(block);
             let labels = self
                 .labels
-                .bits(self.first + block * BLOCK_ROWS, rows.rows());
+                .block(self.first + block * BLOCK_ROWS, rows.rows());
             spool.push_sparse(rows, labels)?;
         }
         self.first += self.held.rows();
@@ -190,14 +194,12 @@ impl SparseBuilder {
         Ok(())
     }
 
-    /// Exchanges the labels of all rows.
-    pub(crate) fn flip_labels(&mut self) {
-        self.labels.flip();
-    }
-
-    /// States the classes of labels that were read elsewhere.
-    pub(crate) fn name_labels(&mut self, classes: Option<Classes>) {
-        self.labels.name(classes);
+    /// States the classes of the labels, and what their codes stand for, if not for themselves.
+    pub(crate) fn name_labels(&mut self, read: ReadLabels) {
+        if let Some(codes) = read.codes {
+            self.labels.recode(codes);
+        }
+        self.classes = Some(read.classes);
     }
 
     /// Records the place of the value that made the data real.
@@ -233,6 +235,7 @@ impl SparseBuilder {
                 false => RowsKind::Boolean,
             },
             labels: self.labels.kind(unlabelled),
+            planes: self.labels.planes(),
             n: shape.n,
             rows: shape.examples,
             entries: shape.entries,
@@ -256,7 +259,7 @@ impl SparseBuilder {
                 "No example has a feature; send at least one feature, or set the option n.",
             );
         }
-        let classes = self.labels.classes();
+        let classes = self.classes.take();
         let first_real = self.first_real.take();
         Ok(Parsed {
             data: self.into_rows(unlabelled)?,
@@ -279,7 +282,7 @@ impl SparseBuilder {
             self.spill().map_err(Fault::unspooled)?;
         }
         if let Some(spool) = self.spool {
-            let spooled = spool.into_rows(header, 0.0, self.labels.is_flipped());
+            let spooled = spool.into_rows(header, 0.0, self.labels.recoding());
             if let Some(rows) = spooled.map_err(Fault::unspooled)? {
                 return Ok(ParsedRows::Spooled(rows));
             }

@@ -1,4 +1,5 @@
-//! The pass that writes the stored form of rows, computes the digest and counts positive labels and repetitions.
+//! The pass that writes the stored form of rows, computes the digest and counts the examples of each class and
+//! repetitions.
 //!
 //! Only the count of repetitions takes memory per example, up to a limit.
 
@@ -6,6 +7,7 @@ use std::io::Write;
 
 use halfspace_core::learners::sample::repetitions::{RepetitionCounter, RepetitionCounts};
 
+use crate::building::classes::Classes;
 use crate::stored::blocks::BlockWriter;
 use crate::stored::digest::RowsDigest;
 use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind};
@@ -16,8 +18,8 @@ use crate::stored::parts::RowsPart;
 pub struct Stored {
     /// Kinds and sizes of the rows.
     pub header: BlocksHeader,
-    /// Number of examples labelled +1.
-    pub labelled_positive: u64,
+    /// Number of examples of each class. Empty without labels.
+    pub class_examples: Vec<u64>,
     /// Repetitions among the examples. `None` if there are too many examples to compare.
     pub repetitions: Option<RepetitionCounts>,
     /// Digest of the canonical rows: see [`crate::digest()`].
@@ -39,7 +41,7 @@ pub(crate) struct StorePass<W> {
     blocks: BlockWriter<W>,
     digest: RowsDigest,
     repetitions: RepetitionCounter,
-    labelled_positive: u64,
+    class_examples: Vec<u64>,
     /// Reused buffer for the canonical bytes of a row.
     bytes: Vec<u8>,
 }
@@ -61,7 +63,7 @@ impl<W: Write> StorePass<W> {
             blocks: BlockWriter::new(header, to)?,
             digest: RowsDigest::new(&header).on_a_thread(&header),
             repetitions: RepetitionCounter::new(header.rows, is_labelled, examples_max),
-            labelled_positive: 0,
+            class_examples: Vec::new(),
             bytes: Vec::new(),
         })
     }
@@ -71,7 +73,7 @@ impl<W: Write> StorePass<W> {
     /// # Errors
     /// When the target cannot be written.
     pub(crate) fn push(&mut self, part: &RowsPart<'_>) -> Result<(), BlocksError> {
-        self.labelled_positive += part.positives();
+        part.count_classes(&mut self.class_examples);
         part.for_each_row(&mut self.bytes, |row, label| {
             self.digest.push(row, label);
             self.repetitions.push(row, label);
@@ -79,17 +81,17 @@ impl<W: Write> StorePass<W> {
         self.blocks.push(part)
     }
 
-    /// Flushes the target and returns the facts about the examples.
+    /// Writes the classes of labelled rows, flushes the target and returns the facts about the examples.
     ///
     /// # Errors
     /// When the target cannot be written.
-    pub(crate) fn finish(self) -> Result<Stored, BlocksError> {
-        self.blocks.finish()?;
+    pub(crate) fn finish(self, classes: Option<&Classes>) -> Result<Stored, BlocksError> {
+        self.blocks.finish(classes)?;
         Ok(Stored {
             header: self.header,
-            labelled_positive: self.labelled_positive,
+            class_examples: self.class_examples,
             repetitions: self.repetitions.finish(),
-            digest: self.digest.finish(),
+            digest: self.digest.finish(classes),
         })
     }
 }

@@ -257,7 +257,7 @@ struct Y<'b> {
 }
 
 impl<'de> DeserializeSeed<'de> for Y<'_> {
-    type Value = Option<bool>;
+    type Value = Option<u32>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_any(self)
@@ -265,7 +265,7 @@ impl<'de> DeserializeSeed<'de> for Y<'_> {
 }
 
 impl<'de> Visitor<'de> for Y<'_> {
-    type Value = Option<bool>;
+    type Value = Option<u32>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a label: the name of a class as a number or text, or 1 or -1, or 1 or 0")

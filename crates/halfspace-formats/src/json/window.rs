@@ -26,10 +26,12 @@ pub(crate) struct Window {
     /// The line of the parser, from 1, and its bytes in the line.
     line: u64,
     column: u64,
-    /// Line feeds that the parser did not see, and bytes of the present line that the parser did not see. The number of
-    /// bytes is negative if the line of the parser is longer than the line of the document.
+    /// Line feeds that the parser did not see, and bytes of line `hidden_line` of the parser that the parser did not
+    /// see. The number of bytes is negative if the line of the parser is longer than the line of the document. After an
+    /// error the parser takes further bytes, perhaps line feeds, so the number outlives its line.
     lines_hidden: u64,
     columns_hidden: i64,
+    hidden_line: u64,
     /// Elements of the innermost list that the parser did not see.
     pub(crate) elements_hidden: usize,
 }
@@ -57,6 +59,9 @@ impl Window {
     /// Takes bytes that hold `elements` elements, so that the parser does not see them. `has_lines` tells whether line
     /// feeds may stand between the elements.
     pub(crate) fn hide(&mut self, bytes: usize, elements: usize, has_lines: bool) {
+        if self.hidden_line != self.line {
+            (self.hidden_line, self.columns_hidden) = (self.line, 0);
+        }
         let hidden = &self.buffer[self.start..self.start + bytes];
         match has_lines.then(|| memrchr(b'\n', hidden)).flatten() {
             Some(last) => {
@@ -71,7 +76,7 @@ impl Window {
 
     /// Returns the line and the column in the document of a place that the parser found after the last hidden byte.
     pub(crate) fn place(&self, line: u64, column: u64) -> (u64, u64) {
-        let column = match line == self.line {
+        let column = match line == self.hidden_line {
             true => column.saturating_add_signed(self.columns_hidden),
             false => column,
         };
@@ -85,7 +90,7 @@ impl Window {
         self.column += 1;
         if byte == b'\n' {
             self.line += 1;
-            (self.column, self.columns_hidden) = (0, 0);
+            self.column = 0;
         }
         Some(byte)
     }

@@ -469,7 +469,8 @@ fn predicts_every_row(language: Language, name: &str, is_real: bool) -> Vec<&'st
         .expect("a label")
         .classes()
         .names()
-        .expect("classes");
+        .and_then(|names| <[String; 2]>::try_from(names).ok())
+        .expect("two classes");
     let mut stated = Vec::new();
     for (kind, make) in KINDS
         .into_iter()

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use halfspace_core::bits::{BLOCK_ROWS, BitVector};
 use halfspace_core::learners::sample::block::row_mask;
+use halfspace_core::learners::sample::classes::ClassCodes;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 
 use crate::stored::blocks::{end_unit, read_rows};
@@ -53,9 +54,9 @@ impl RowRange {
             let start = layout.block_offset(block)?;
             let at = |row: usize| start + row as u64 * layout.row_bytes();
             pieces.push(at(rows.start)..at(rows.end));
-            if layout.header().labels == LabelsKind::Labelled {
+            if layout.header().planes > 0 {
                 let end = layout.block_end(block)?;
-                pieces.push(end - Layout::LABELS_BYTES..end);
+                pieces.push(end - layout.labels_bytes()..end);
             }
         }
         Some(pieces)
@@ -95,7 +96,8 @@ impl RowRange {
             piece.map(WordReader::with_crc)
         };
         let mut values = Vec::new();
-        let mut labels = BitVector::zeros(self.rows());
+        let planes = header.planes.max(1);
+        let mut labels = vec![BitVector::zeros(self.rows()); planes];
         let mut done = 0;
         for (block, rows) in self.blocks() {
             let mut words = next()?;
@@ -103,16 +105,18 @@ impl RowRange {
                 words.read(header.n, &mut values, f64::from_bits)?;
                 end_unit(layout, layout.unit(block, place), &mut words)?;
             }
-            if header.labels == LabelsKind::Labelled {
+            if header.planes > 0 {
                 let mut words = next()?;
-                let word = words.word()?;
+                for plane in &mut labels {
+                    let word = words.word()?;
+                    if word & !row_mask(layout.rows_of(block)) != 0 {
+                        return Err(BlocksError::StrayBits);
+                    }
+                    for row in rows.clone() {
+                        plane.set(done + row - rows.start, word >> row & 1 == 1);
+                    }
+                }
                 end_unit(layout, layout.labels_unit(block), &mut words)?;
-                if word & !row_mask(layout.rows_of(block)) != 0 {
-                    return Err(BlocksError::StrayBits);
-                }
-                for row in rows.clone() {
-                    labels.set(done + row - rows.start, word >> row & 1 == 1);
-                }
             }
             done += rows.len();
         }
@@ -121,7 +125,7 @@ impl RowRange {
         }
         let labels = match header.labels {
             LabelsKind::HalfSpace => Labels::HalfSpace,
-            LabelsKind::Labelled => Labels::Labelled(labels),
+            LabelsKind::Labelled => Labels::Labelled(ClassCodes::of_planes(labels)),
             LabelsKind::Unlabelled => Labels::Unlabelled,
         };
         let features = Features::Real(RealMatrix::from_values(header.n, values));
@@ -169,7 +173,7 @@ mod tests {
             LabelsKind::Labelled => {
                 let mut bits = BitVector::zeros(rows as usize);
                 (0..rows as usize).for_each(|row| bits.set(row, row % 3 == 1));
-                Labels::Labelled(bits)
+                Labels::of_signs(bits)
             }
         };
         Data::new(features, labels)
@@ -211,7 +215,10 @@ mod tests {
     #[test]
     fn sparse_and_dense_rows_have_one_digest() {
         for data in samples().into_iter().take(6) {
-            assert_eq!(crate::digest(&sparse(&data)), crate::digest(&data));
+            assert_eq!(
+                crate::digest(&sparse(&data), None),
+                crate::digest(&data, None)
+            );
         }
     }
 
@@ -228,11 +235,11 @@ mod tests {
         }
         let data = Data::new(Features::Sparse(matrix), Labels::Unlabelled);
         let mut stored = Vec::new();
-        write_blocks(&data, &mut stored).unwrap();
+        write_blocks(&data, None, &mut stored).unwrap();
         assert!(stored.len() < 60_000 * 5 / 2, "{}", stored.len());
         let most = BlocksHeader::of(&data).stored_bytes().unwrap();
         assert!(stored.len() as u64 <= most);
-        assert_eq!(crate::read_blocks(stored.as_slice()).unwrap(), data);
+        assert_eq!(crate::read_blocks(stored.as_slice()).unwrap().0, data);
     }
 
     /// One sample for each division into units.
@@ -252,14 +259,14 @@ mod tests {
     }
 
     /// Rows and labels one by one as text, to compare a part with the whole.
-    fn spelled(data: &Data) -> Vec<(String, Option<bool>)> {
+    fn spelled(data: &Data) -> Vec<(String, Option<u32>)> {
         let packed = data.features().packed();
         let row = |row: usize| match &packed {
             DenseFeatures::Boolean(matrix) => matrix.row(row).to_bit_string(),
             DenseFeatures::Real(matrix) => format!("{:?}", matrix.row(row)),
         };
         let label = |row: usize| match data.labels() {
-            Labels::Labelled(bits) => Some(bits.get(row)),
+            Labels::Labelled(codes) => Some(codes.get(row)),
             Labels::HalfSpace | Labels::Unlabelled => None,
         };
         (0..data.examples())
@@ -271,7 +278,7 @@ mod tests {
     fn every_range_is_the_part_of_the_whole() {
         for data in samples() {
             let mut stored = Vec::new();
-            write_blocks(&data, &mut stored).unwrap();
+            write_blocks(&data, None, &mut stored).unwrap();
             let header = layout(&stored);
             let whole = spelled(&data);
             for (first, count) in [(0, 150), (0, 1), (63, 2), (64, 64), (10, 130), (149, 9)] {
@@ -295,7 +302,7 @@ mod tests {
     fn a_flipped_bit_is_found_by_whoever_reads_its_rows() {
         for data in samples() {
             let mut stored = Vec::new();
-            write_blocks(&data, &mut stored).unwrap();
+            write_blocks(&data, None, &mut stored).unwrap();
             let layout = layout(&stored);
             let range = RowRange::new(layout.clone(), 70, 3).unwrap();
             for piece in range.pieces().unwrap() {
@@ -320,7 +327,7 @@ mod tests {
     fn blocks_in_each_others_places_are_found() {
         for data in samples() {
             let mut stored = Vec::new();
-            write_blocks(&data, &mut stored).unwrap();
+            write_blocks(&data, None, &mut stored).unwrap();
             let layout = layout(&stored);
             let start = layout.block_offset(0).unwrap() as usize;
             let bytes = layout.block_offset(1).unwrap() as usize - start;

@@ -6,23 +6,30 @@
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
-use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BitVector, SparseMatrix, words_for};
+use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, SparseMatrix, words_for};
+use halfspace_core::learners::sample::block::row_mask;
+use halfspace_core::learners::sample::classes::{BlockCodes, ClassCodes};
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 
+use crate::building::classes::Classes;
 use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
 use crate::stored::layout::Layout;
 use crate::stored::parts::{RowsPart, for_each_part};
 use crate::stored::sparse_blocks::{self, SparseWords};
 use crate::stored::words::{WordReader, WordWriter};
 
-/// Writes data in the stored form.
+/// Writes data in the stored form, with the names of their classes, which are 1 and -1 if there are none.
 ///
 /// # Errors
 /// When the target cannot be written, or the bytes of a block exceed 64 bits.
-pub fn write_blocks(data: &Data, to: impl Write) -> Result<(), BlocksError> {
+pub fn write_blocks(
+    data: &Data,
+    classes: Option<&Classes>,
+    to: impl Write,
+) -> Result<(), BlocksError> {
     let mut blocks = BlockWriter::new(BlocksHeader::of(data), to)?;
     for_each_part(data, |part| blocks.push(&part))?;
-    blocks.finish()
+    blocks.finish(classes)
 }
 
 /// Writer of the stored form, one part of the rows at a time. All stored data come from this writer.
@@ -30,7 +37,8 @@ pub(crate) struct BlockWriter<W> {
     layout: Layout,
     words: WordWriter<W>,
     rows_written: usize,
-    labels: u64,
+    /// The labels of the real rows of the present block so far.
+    labels: BlockCodes,
     /// The ends of the sparse blocks so far.
     ends: Vec<u64>,
     /// Reused buffer.
@@ -51,10 +59,10 @@ impl<W: Write> BlockWriter<W> {
             words.write_unchecked(u64::from_le_bytes(eight))?;
         }
         Ok(Self {
+            labels: BlockCodes::zeros(layout.header().planes.max(1)),
             layout,
             words,
             rows_written: 0,
-            labels: 0,
             ends: Vec::new(),
             packed: Vec::new(),
         })
@@ -69,14 +77,14 @@ impl<W: Write> BlockWriter<W> {
         match part {
             RowsPart::Block(rows, labels) => {
                 self.words.write_slice(rows.words(), |word| word)?;
-                self.words.write(*labels)?;
+                self.write_labels(labels.as_ref())?;
                 self.rows_written += rows.rows();
                 self.end_unit(self.layout.unit(block, 0))?;
             }
             RowsPart::Sparse(rows, labels) => {
                 let before = self.words.written();
                 sparse_blocks::write(*rows, &mut self.packed, &mut self.words)?;
-                self.words.write(*labels)?;
+                self.write_labels(labels.as_ref())?;
                 self.rows_written += rows.rows();
                 self.end_unit(self.layout.unit(block, 0))?;
                 let start = self.ends.last().copied();
@@ -87,8 +95,8 @@ impl<W: Write> BlockWriter<W> {
                 self.words.write_slice(values, f64::to_bits)?;
                 let place = self.rows_written % BLOCK_ROWS;
                 self.rows_written += 1;
-                if let Some(label) = label {
-                    self.labels |= u64::from(*label) << place;
+                if let Some(code) = label {
+                    self.labels.set(place, *code);
                 }
                 let is_by_rows = self.layout.is_by_rows();
                 if is_by_rows {
@@ -96,7 +104,9 @@ impl<W: Write> BlockWriter<W> {
                 }
                 if place + 1 == self.layout.rows_of(block) {
                     if label.is_some() {
-                        self.words.write([std::mem::take(&mut self.labels)])?;
+                        let empty = BlockCodes::zeros(self.layout.header().planes.max(1));
+                        let labels = std::mem::replace(&mut self.labels, empty);
+                        self.write_labels(Some(&labels))?;
                     }
                     match (is_by_rows, label) {
                         (false, _) => self.end_unit(self.layout.unit(block, 0))?,
@@ -109,16 +119,33 @@ impl<W: Write> BlockWriter<W> {
         Ok(())
     }
 
+    /// Writes the words of labels. Codes in fewer planes than the header has are the same codes.
+    fn write_labels(&mut self, codes: Option<&BlockCodes>) -> io::Result<()> {
+        let words = codes.map_or(&[][..], BlockCodes::words);
+        let planes = self.layout.header().planes;
+        self.words
+            .write((0..planes).map(|plane| words.get(plane).copied().unwrap_or(0)))
+    }
+
     fn end_unit(&mut self, unit: usize) -> io::Result<()> {
         let crc = self.words.take_crc();
         self.words.write_unchecked(self.layout.check_of(unit, crc))
     }
 
-    /// Flushes all words to the target.
+    /// Writes the classes of labelled rows, which are 1 and -1 if there are none, and flushes all words to the target.
     ///
     /// # Errors
     /// When the target cannot be written.
-    pub(crate) fn finish(mut self) -> Result<(), BlocksError> {
+    pub(crate) fn finish(mut self, classes: Option<&Classes>) -> Result<(), BlocksError> {
+        if self.layout.header().planes > 0 {
+            let mut names = Classes::bytes_of(classes);
+            self.words.write([names.len() as u64])?;
+            names.resize(names.len().next_multiple_of(size_of::<u64>()), 0);
+            self.words
+                .write_slice(names.as_chunks().0, u64::from_le_bytes)?;
+            let unit = self.layout.unit(self.layout.header().blocks() + 1, 0);
+            self.end_unit(unit)?;
+        }
         if self.layout.index_bytes().is_some() {
             self.words.write(std::mem::take(&mut self.ends))?;
             let blocks = self.layout.header().blocks();
@@ -129,16 +156,26 @@ impl<W: Write> BlockWriter<W> {
     }
 }
 
-/// Reads the output of [`write_blocks`] to the end of the source.
+/// Reads the output of [`write_blocks`] to the end of the source: the data and the names of their classes.
 ///
 /// # Errors
 /// When the source is not such output. Memory grows only with the bytes that arrive, even if the header
 /// claims more.
-pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
+pub fn read_blocks(mut from: impl Read) -> Result<(Data, Option<Classes>), BlocksError> {
     let layout = Layout::read(&mut from)?;
     let mut words = WordReader::with_crc(from);
     let rows = 0..layout.header().rows;
     let data = read_rows(&layout, rows, 0, &mut words)?;
+    let mut classes = None;
+    if layout.header().planes > 0 {
+        let length = words.word()?;
+        let count = usize::try_from(length.div_ceil(8)).map_err(|_| BlocksError::Truncated)?;
+        let mut unit = vec![length.to_le_bytes()];
+        words.read(count + 1, &mut unit, u64::to_le_bytes)?;
+        words.take_crc();
+        let read = layout.clone().with_classes(unit.as_flattened())?;
+        classes = read.classes().cloned();
+    }
     if layout.index_bytes().is_some() {
         let blocks = layout.header().blocks();
         words.read(blocks, &mut Vec::new(), |end| end)?;
@@ -147,7 +184,7 @@ pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
     if !words.ends()? {
         return Err(BlocksError::Trailing);
     }
-    Ok(data)
+    Ok((data, classes))
 }
 
 /// Reads whole blocks and checks each unit. The buffers are allocated for `capacity` rows at the start. `capacity`
@@ -169,7 +206,7 @@ pub(crate) fn read_rows(
     };
     let mut features: Vec<u64> = Vec::with_capacity(bits);
     let mut values: Vec<f64> = Vec::with_capacity(reals);
-    let mut labels = Vec::new();
+    let mut labels = vec![Vec::new(); header.planes];
     let is_real = header.kind == RowsKind::Real;
     let mut sparse = header.entries.map(|_| SparseMatrix::new(header.n, is_real));
     for block in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
@@ -194,15 +231,15 @@ pub(crate) fn read_rows(
             }
             RowsKind::Real => words.read(held * header.n, &mut values, f64::from_bits)?,
         }
-        if header.labels == LabelsKind::Labelled {
-            words.read(1, &mut labels, |word| word)?;
-            let stray = |word: &u64| held < BLOCK_ROWS && word >> held != 0;
-            if layout.is_by_rows() {
-                end_unit(layout, layout.labels_unit(block), words)?;
-            }
-            if labels.last().is_some_and(stray) {
-                return Err(BlocksError::StrayBits);
-            }
+        for plane in &mut labels {
+            words.read(1, plane, |word| word)?;
+        }
+        if layout.is_by_rows() && header.planes > 0 {
+            end_unit(layout, layout.labels_unit(block), words)?;
+        }
+        let last = labels.iter().filter_map(|plane| plane.last());
+        if last.fold(0, |all, word| all | word) & !row_mask(held) != 0 {
+            return Err(BlocksError::StrayBits);
         }
         if !layout.is_by_rows() {
             end_unit(layout, layout.unit(block, 0), words)?;
@@ -217,7 +254,7 @@ pub(crate) fn read_rows(
     };
     let labels = match header.labels {
         LabelsKind::HalfSpace => Labels::HalfSpace,
-        LabelsKind::Labelled => Labels::Labelled(BitVector::from_words(rows.len(), labels)),
+        LabelsKind::Labelled => Labels::Labelled(ClassCodes::from_planes(rows.len(), labels)),
         LabelsKind::Unlabelled => Labels::Unlabelled,
     };
     Ok(Data::new(features, labels))

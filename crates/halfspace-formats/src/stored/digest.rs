@@ -6,7 +6,10 @@
 //! 2. one byte for the kind of the rows (0 Boolean, 1 real) and one for the kind of the labels (0 half-space,
 //!    1 labelled, 2 unlabelled), which are the codes of [`crate::stored::blocks`];
 //! 3. n and the number of rows, 8 bytes each;
-//! 4. each row in order and, in labelled data, one byte after each row: 1 for +1, 0 for -1 or 0.
+//! 4. each row in order and, in labelled data, the code of its class after each row, 4 bytes;
+//! 5. in labelled data the number of classes, 4 bytes, and in the order of their codes the name of each class: the
+//!    number of its bytes, 4 bytes, and the bytes. The labels 1 and -1, or 1 and 0, are named `-1` and `1`. A class of
+//!    all other values has no name, and 2^32 - 1 in place of the number of bytes.
 //!
 //! [`crate::stored::canonical`] gives the bytes of a row, which do not depend on its layout. Bit 1 of a Boolean row is
 //! the value 1, and bit 0 is the value 0 or -1.
@@ -20,7 +23,8 @@ use sha2::{Digest, Sha256};
 
 use halfspace_core::learners::sample::data::Data;
 
-use crate::stored::header::BlocksHeader;
+use crate::building::classes::Classes;
+use crate::stored::header::{BlocksHeader, LabelsKind};
 use crate::stored::parts::{RowsPart, for_each_part};
 
 const TAG: &[u8; 16] = b"halfspace-data-2";
@@ -34,17 +38,18 @@ const CHUNKS_WAITING: usize = 8;
 /// Stored bytes from which a thread for the hash saves time.
 const THREAD_BYTES_MIN: u64 = 4 << 20;
 
-/// Returns the digest of the canonical rows.
-pub fn digest(data: &Data) -> [u8; 32] {
+/// Returns the digest of the canonical rows and the names of their classes, which are 1 and -1 if there are none.
+pub fn digest(data: &Data, classes: Option<&Classes>) -> [u8; 32] {
     let mut digest = RowsDigest::new(&BlocksHeader::of(data));
     digest.add(data);
-    digest.finish()
+    digest.finish(classes)
 }
 
 /// Digest of rows that arrive one after the other.
 pub(crate) struct RowsDigest {
     hash: Hash,
     chunk: Vec<u8>,
+    is_labelled: bool,
 }
 
 impl RowsDigest {
@@ -57,7 +62,11 @@ impl RowsDigest {
         hash.update((header.rows as u64).to_le_bytes());
         let chunk = Vec::with_capacity(CHUNK_BYTES);
         let hash = Hash::OnThisThread(hash);
-        Self { hash, chunk }
+        Self {
+            hash,
+            chunk,
+            is_labelled: header.labels == LabelsKind::Labelled,
+        }
     }
 
     /// Moves the hash of large data to another thread, so that the caller reads and writes rows meanwhile. The hash
@@ -85,11 +94,11 @@ impl RowsDigest {
         let Ok(()) = for_each_part(rows, see);
     }
 
-    /// Adds the canonical bytes of the next row, and the label if there is one.
-    pub(crate) fn push(&mut self, row: &[u8], label: Option<bool>) {
+    /// Adds the canonical bytes of the next row, and the code of its class if there is one.
+    pub(crate) fn push(&mut self, row: &[u8], label: Option<u32>) {
         self.push_bytes(row);
-        if let Some(label) = label {
-            self.push_bytes(&[u8::from(label)]);
+        if let Some(code) = label {
+            self.push_bytes(&code.to_le_bytes());
         }
     }
 
@@ -105,7 +114,11 @@ impl RowsDigest {
         }
     }
 
-    pub(crate) fn finish(mut self) -> [u8; 32] {
+    /// Adds the names of the classes, which are 1 and -1 if there are none.
+    pub(crate) fn finish(mut self, classes: Option<&Classes>) -> [u8; 32] {
+        if self.is_labelled {
+            self.push_bytes(&Classes::bytes_of(classes));
+        }
         self.hash.update(&mut self.chunk);
         match self.hash {
             Hash::OnThisThread(hash) => hash.finalize().into(),

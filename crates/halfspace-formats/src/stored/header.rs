@@ -45,7 +45,7 @@ impl RowsKind {
 pub enum LabelsKind {
     /// Half-space examples: each is positive by definition.
     HalfSpace,
-    /// Each example has a label, one bit.
+    /// Each example has a label: the code of its class.
     Labelled,
     /// The class of each example is unknown.
     Unlabelled,
@@ -139,6 +139,8 @@ pub struct BlocksHeader {
     pub kind: RowsKind,
     /// Kind of the labels.
     pub labels: LabelsKind,
+    /// Bit planes of the class codes, 0 unless the rows have labels.
+    pub planes: usize,
     /// Features per row.
     pub n: usize,
     /// Number of rows.
@@ -153,6 +155,10 @@ impl BlocksHeader {
         Self {
             kind: RowsKind::of(data.features()),
             labels: LabelsKind::of(data.labels()),
+            planes: match data.labels() {
+                Labels::Labelled(codes) => codes.planes(),
+                Labels::HalfSpace | Labels::Unlabelled => 0,
+            },
             n: data.n(),
             rows: data.examples(),
             entries: data.shape().entries,

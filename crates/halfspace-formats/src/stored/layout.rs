@@ -3,7 +3,8 @@
 //! All integers are little-endian. The header has 40 bytes:
 //!
 //! - the magic `halfspac` (8 bytes) and the version (4 bytes);
-//! - the kind of the rows and of the labels, and 1 for sparse rows or 0 (1 byte each), then a zero byte;
+//! - the kind of the rows and of the labels, 1 for sparse rows or 0, and the number of bit planes of the class codes,
+//!   which is 0 without labels (1 byte each);
 //! - n, the number of rows, and the bytes of a whole block or, of sparse rows, the number of active features of all
 //!   rows (8 bytes each).
 //!
@@ -12,28 +13,35 @@
 //!
 //! - Boolean rows as packed words, word-major, with zeros up to 64 rows even in the last block; or real rows
 //!   as doubles, row by row, without filling;
-//! - in labelled data one word whose bit `r` is the label of the block's row `r`.
+//! - in labelled data one word per bit plane `p`, whose bit `r` is bit `p` of the class code of the block's row `r`.
 //!
 //! Every such block but the last has the same size, so that data larger than memory can be read by position.
 //! [`crate::stored::sparse_blocks`] has the blocks of sparse rows, and the index of their positions.
 //!
+//! After the last block of labelled data come the names of the classes, as a unit: the number of their bytes (8 bytes),
+//! and the bytes of [`Classes::bytes_of`] with zeros up to a whole word. The index of sparse rows comes last.
+//!
 //! A *unit* is the least amount that is read at once. A unit is normally a block. If real rows have at least
-//! 64 features, each row is a unit, and so is the word of labels. A check follows each unit: the CRC-64/NVME of the
+//! 64 features, each row is a unit, and so are the words of labels. A check follows each unit: the CRC-64/NVME of the
 //! unit's bytes, combined with the header's check and the unit's number. The CRC finds every change within 64
 //! consecutive bits. The combination finds a unit in the place of another unit, or in data with another header.
 
 use std::io::{Read, Write};
+use std::ops::Range;
 use std::sync::Arc;
 
 use crc_fast::crc64_nvme;
 
 use halfspace_core::bits::{BLOCK_ROWS, words_for};
+use halfspace_core::learners::sample::classes::{PLANES_MAX, planes_for};
 
+use crate::building::classes::Classes;
 use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
+
+use crate::stored::sparse_blocks::NUMBER_BYTES_MAX;
 
 const MAGIC: &[u8; 8] = b"halfspac";
 const VERSION: u32 = 2;
-use crate::stored::sparse_blocks::NUMBER_BYTES_MAX;
 
 const WORD_BYTES: usize = size_of::<u64>();
 /// Words of a check.
@@ -52,6 +60,8 @@ pub struct Layout {
     check: u64,
     /// The index of sparse rows, if it was read: the byte offset of the end of each block.
     ends: Option<Arc<[u64]>>,
+    /// The classes of labelled rows, if they were read.
+    classes: Option<Arc<Classes>>,
 }
 
 impl Layout {
@@ -67,6 +77,7 @@ impl Layout {
             header,
             check: 0,
             ends: None,
+            classes: None,
         };
         layout.check = crc64_nvme(&layout.head()?);
         Ok(layout)
@@ -88,7 +99,13 @@ impl Layout {
         head[..8].copy_from_slice(MAGIC);
         head[8..12].copy_from_slice(&VERSION.to_le_bytes());
         let is_sparse = u8::from(header.entries.is_some());
-        head[12..15].copy_from_slice(&[header.kind.code(), header.labels.code(), is_sparse]);
+        let kinds = [
+            header.kind.code(),
+            header.labels.code(),
+            is_sparse,
+            header.planes as u8,
+        ];
+        head[12..16].copy_from_slice(&kinds);
         let longs = [header.n as u64, header.rows as u64, last];
         for (at, long) in longs.into_iter().enumerate() {
             head[16 + 8 * at..24 + 8 * at].copy_from_slice(&long.to_le_bytes());
@@ -131,6 +148,7 @@ impl Layout {
             header,
             check,
             ends: None,
+            classes: None,
         };
         let has_places = layout.block_offset(header.blocks()).is_some();
         let is_sparse = header.entries.is_some();
@@ -144,10 +162,6 @@ impl Layout {
     pub(crate) fn is_by_rows(&self) -> bool {
         let is_dense = self.header.entries.is_none();
         is_dense && self.header.kind == RowsKind::Real && self.header.n >= ROW_UNIT_N_MIN
-    }
-
-    fn is_labelled(&self) -> bool {
-        self.header.labels == LabelsKind::Labelled
     }
 
     /// Returns the number of rows in block `index`.
@@ -164,11 +178,11 @@ impl Layout {
     /// Returns the bytes of a block with `rows` rows.
     fn bytes_of_block(&self, rows: usize) -> Option<u64> {
         let n = self.header.n;
-        let labels = usize::from(self.is_labelled());
+        let labels = self.header.planes;
         let words = match self.header.kind {
             RowsKind::Real if self.is_by_rows() => {
                 let rows = n.checked_add(CHECK_WORDS)?.checked_mul(rows)?;
-                rows.checked_add(labels * (1 + CHECK_WORDS))?
+                rows.checked_add(self.label_unit_words())?
             }
             RowsKind::Real => n.checked_mul(rows)?.checked_add(labels + CHECK_WORDS)?,
             RowsKind::Boolean => {
@@ -184,8 +198,18 @@ impl Layout {
         ((self.header.n + CHECK_WORDS) * WORD_BYTES) as u64
     }
 
-    /// Bytes of a word of labels that is a unit, with its check.
-    pub(crate) const LABELS_BYTES: u64 = ((1 + CHECK_WORDS) * WORD_BYTES) as u64;
+    /// Returns the words of the labels of a block as a unit of their own, with its check.
+    fn label_unit_words(&self) -> usize {
+        match self.header.planes {
+            0 => 0,
+            planes => planes + CHECK_WORDS,
+        }
+    }
+
+    /// Returns the bytes of the labels of a block as a unit of their own, with its check.
+    pub(crate) fn labels_bytes(&self) -> u64 {
+        (self.label_unit_words() * WORD_BYTES) as u64
+    }
 
     /// Returns the bytes of the index after the last block of sparse rows. Dense rows have none.
     pub fn index_bytes(&self) -> Option<u64> {
@@ -222,6 +246,58 @@ impl Layout {
         Ok(self)
     }
 
+    /// Returns the classes of labelled rows, if they were read.
+    pub fn classes(&self) -> Option<&Classes> {
+        self.classes.as_deref()
+    }
+
+    /// Adds the classes of labelled rows. `bytes` are those of their unit.
+    ///
+    /// # Errors
+    /// When the bytes are not the classes of these rows.
+    pub fn with_classes(mut self, bytes: &[u8]) -> Result<Self, BlocksError> {
+        let (unit, damaged) = (
+            self.unit(self.header.blocks() + 1, 0),
+            BlocksError::Header("the classes"),
+        );
+        let Some((words, &[check])) = bytes.as_chunks().0.split_last_chunk() else {
+            return Err(BlocksError::Truncated);
+        };
+        let read = words.as_flattened();
+        if u64::from_le_bytes(check) != self.check_of(unit, crc64_nvme(read)) {
+            return Err(damaged);
+        }
+        let Some((length, names)) = read.split_first_chunk() else {
+            return Err(damaged);
+        };
+        let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
+        let Some((names, fill)) = names.split_at_checked(length) else {
+            return Err(damaged);
+        };
+        let classes = Classes::from_bytes(names).filter(|classes| {
+            planes_for(classes.count()) == self.header.planes
+                && fill.len() < WORD_BYTES
+                && fill.iter().all(|byte| *byte == 0)
+        });
+        self.classes = Some(Arc::new(classes.ok_or(damaged)?));
+        Ok(self)
+    }
+
+    /// Returns the bytes of the unit of classes whose names take so many bytes, or `None` above 64 bits.
+    pub(crate) fn classes_bytes(names: u64) -> Option<u64> {
+        let others = (1 + CHECK_WORDS) * WORD_BYTES;
+        names
+            .checked_next_multiple_of(WORD_BYTES as u64)?
+            .checked_add(others as u64)
+    }
+
+    /// Returns the place of the classes of labelled rows among so many stored bytes, if the index was read.
+    pub fn classes_place(&self, bytes: u64) -> Option<Range<u64>> {
+        let start = self.block_end(self.header.blocks() - 1)?;
+        let end = bytes.checked_sub(self.index_bytes().unwrap_or(0))?;
+        (self.header.planes > 0).then_some(start..end.max(start))
+    }
+
     /// Returns the number of blocks from block `first` on that have at most this many bytes, and at least 1.
     pub(crate) fn blocks_within(&self, first: usize, bytes: u64) -> usize {
         if let Some(ends) = &self.ends {
@@ -236,7 +312,7 @@ impl Layout {
     /// Returns the number of words of a sparse block before its labels and its check, if the index was read.
     pub(crate) fn words_of_sparse(&self, index: usize) -> Option<usize> {
         let bytes = self.block_end(index)? - self.block_offset(index)?;
-        let others = usize::from(self.is_labelled()) + CHECK_WORDS;
+        let others = self.header.planes + CHECK_WORDS;
         (bytes as usize / WORD_BYTES).checked_sub(others)
     }
 
@@ -262,9 +338,16 @@ impl Layout {
     }
 
     /// Returns the bytes of the stored data with the header, or `None` above 64 bits or if the index was not read.
+    /// Classes that were not read count as nothing.
     pub fn stored_bytes(&self) -> Option<u64> {
         let blocks = self.block_end(self.header.blocks() - 1)?;
-        blocks.checked_add(self.index_bytes().unwrap_or(0))
+        let names = self
+            .classes()
+            .map(|classes| Classes::bytes_of(Some(classes)).len() as u64);
+        let names = names.and_then(Self::classes_bytes).unwrap_or(0);
+        blocks
+            .checked_add(self.index_bytes().unwrap_or(0))?
+            .checked_add(names)
     }
 
     /// Returns the number of units in a whole block.
@@ -277,7 +360,7 @@ impl Layout {
         block * self.units_of_block() + place
     }
 
-    /// Returns the unit number of a block's word of labels.
+    /// Returns the unit number of a block's labels.
     pub(crate) fn labels_unit(&self, block: usize) -> usize {
         self.unit(block, BLOCK_ROWS)
     }
@@ -329,7 +412,7 @@ impl BlocksHeader {
         let of_entries = entries.checked_mul(NUMBER_BYTES_MAX + value)?;
         let of_rows = self.rows.checked_mul(NUMBER_BYTES_MAX)?;
         // Its head, the fill of the numbers, the labels, the check and the place in the index.
-        let of_blocks = self.blocks().checked_mul(5 * WORD_BYTES)?;
+        let of_blocks = self.blocks().checked_mul((4 + self.planes) * WORD_BYTES)?;
         let all = of_entries.checked_add(of_rows)?.checked_add(of_blocks)?;
         (all as u64).checked_add((Layout::CHECKED_HEAD_BYTES + WORD_BYTES) as u64)
     }
@@ -355,8 +438,12 @@ fn header_of(head: &[u8; HEAD_BYTES]) -> Result<BlocksHeader, BlocksError> {
         _ => return Err(BlocksError::Header("the kind of the labels")),
     };
     let is_sparse = head[14] == 1;
-    if head[14] > 1 || head[15] != 0 {
-        return Err(BlocksError::Header("the bytes kept zero"));
+    if head[14] > 1 {
+        return Err(BlocksError::Header("the layout of the rows"));
+    }
+    let planes = usize::from(head[15]);
+    if planes > PLANES_MAX || (planes > 0) != (labels == LabelsKind::Labelled) {
+        return Err(BlocksError::Header("the planes of the labels"));
     }
     let count = |at, what| match usize::try_from(long(head, at)) {
         Ok(count) if count > 0 => Ok(count),
@@ -365,6 +452,7 @@ fn header_of(head: &[u8; HEAD_BYTES]) -> Result<BlocksHeader, BlocksError> {
     Ok(BlocksHeader {
         kind,
         labels,
+        planes,
         n: count(16, "n")?,
         rows: count(24, "the number of rows")?,
         entries: match (is_sparse, usize::try_from(long(head, 32))) {

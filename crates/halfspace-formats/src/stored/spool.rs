@@ -9,20 +9,23 @@
 //!
 //! 1. the kind in the lowest byte and the number of rows, at most 64, above that byte;
 //! 2. the width;
-//! 3. the labels, with row `r` in bit `r`.
+//! 3. the number of bit planes of the class codes, 0 without labels.
 //!
-//! Packed rows follow in the block layout with `width` words each. Real rows follow one after the other with `width`
+//! The words of the planes follow, with row `r` in bit `r`.
+//!
+//! Packed rows come next in the block layout with `width` words each. Real rows follow one after the other with `width`
 //! doubles each. Sparse rows follow as in [`crate::stored::sparse_blocks`], and have no width.
 
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use halfspace_core::bits::{BLOCK_ROWS, BitBlock, SparseBlock, SparseMatrix, WORD_BITS, words_for};
-use halfspace_core::learners::sample::block::BlockFeatures;
+use halfspace_core::learners::sample::block::{BlockFeatures, row_mask};
+use halfspace_core::learners::sample::classes::{BlockCodes, PLANES_MAX};
 use halfspace_core::learners::sample::packer::Packer;
 
 use crate::building::rows::real_value;
-use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
+use crate::stored::header::{BlocksError, BlocksHeader, RowsKind};
 use crate::stored::parts::RowsPart;
 use crate::stored::sparse_blocks::{self, SparseWords};
 use crate::stored::words::{WordReader, WordWriter};
@@ -158,7 +161,11 @@ impl Spool {
     ///
     /// # Errors
     /// When the file cannot be opened or written.
-    pub(crate) fn push_packed(&mut self, ones: BitBlock<'_>, labels: u64) -> io::Result<()> {
+    pub(crate) fn push_packed(
+        &mut self,
+        ones: BitBlock<'_>,
+        labels: Option<BlockCodes>,
+    ) -> io::Result<()> {
         let words = self.begin(PieceKind::Packed, ones.rows(), ones.words_per_row(), labels)?;
         words.write_slice(ones.words(), |word| word)
     }
@@ -167,7 +174,11 @@ impl Spool {
     ///
     /// # Errors
     /// When the file cannot be opened or written.
-    pub(crate) fn push_sparse(&mut self, rows: SparseBlock<'_>, labels: u64) -> io::Result<()> {
+    pub(crate) fn push_sparse(
+        &mut self,
+        rows: SparseBlock<'_>,
+        labels: Option<BlockCodes>,
+    ) -> io::Result<()> {
         let kind = match rows.is_real() {
             true => PieceKind::SparseReal,
             false => PieceKind::Sparse,
@@ -180,7 +191,12 @@ impl Spool {
     ///
     /// # Errors
     /// When the file cannot be opened or written.
-    pub(crate) fn push_real(&mut self, values: &[f64], rows: usize, labels: u64) -> io::Result<()> {
+    pub(crate) fn push_real(
+        &mut self,
+        values: &[f64],
+        rows: usize,
+        labels: Option<BlockCodes>,
+    ) -> io::Result<()> {
         let words = self.begin(PieceKind::Real, rows, values.len() / rows, labels)?;
         words.write_slice(values, f64::to_bits)
     }
@@ -190,17 +206,16 @@ impl Spool {
         kind: PieceKind,
         rows: usize,
         width: usize,
-        labels: u64,
+        labels: Option<BlockCodes>,
     ) -> io::Result<&mut WordWriter<Box<dyn SpoolFile>>> {
         let words = match &mut self.words {
             Some(words) => words,
             none => none.insert(WordWriter::new((self.open)()?)),
         };
-        words.write([
-            kind as u64 | (rows as u64) << u8::BITS,
-            width as u64,
-            labels,
-        ])?;
+        let labels = labels.as_ref().map_or(&[][..], BlockCodes::words);
+        let kind = kind as u64 | (rows as u64) << u8::BITS;
+        words.write([kind, width as u64, labels.len() as u64])?;
+        words.write_slice(labels, |word| word)?;
         Ok(words)
     }
 
@@ -213,7 +228,7 @@ impl Spool {
         self,
         header: BlocksHeader,
         low: f64,
-        labels_are_flipped: bool,
+        recoding: Option<&[u32]>,
     ) -> io::Result<Option<SpooledRows>> {
         let Some(words) = self.words else {
             return Ok(None);
@@ -223,7 +238,7 @@ impl Spool {
             file,
             header,
             low,
-            labels_are_flipped,
+            recoding: recoding.map(<[u32]>::to_vec),
         }))
     }
 }
@@ -246,8 +261,8 @@ pub struct SpooledRows {
     file: Box<dyn SpoolFile>,
     pub(crate) header: BlocksHeader,
     low: f64,
-    /// Whether the labels are the opposite of the written ones.
-    labels_are_flipped: bool,
+    /// What the written class codes stand for, unless for themselves.
+    recoding: Option<Vec<u32>>,
 }
 
 impl SpooledRows {
@@ -264,7 +279,7 @@ impl SpooledRows {
             words: WordReader::new(BufReader::with_capacity(READ_BYTES, &mut self.file)),
             header: self.header,
             low: self.low,
-            labels_are_flipped: self.labels_are_flipped,
+            recoding: self.recoding.as_deref(),
             ones: Vec::new(),
             values: Vec::new(),
             packer: None,
@@ -281,10 +296,7 @@ impl SpooledRows {
                 (PieceKind::Packed, RowsKind::Boolean) => {
                     reader.ones(&piece)?;
                     let block = BitBlock::new(&reader.ones, piece.rows);
-                    see(RowsPart::Block(
-                        block,
-                        reader.is_labelled().then_some(piece.labels),
-                    ))?;
+                    see(RowsPart::Block(block, piece.labels))?;
                 }
                 (PieceKind::Packed, RowsKind::Real) => {
                     reader.ones(&piece)?;
@@ -296,26 +308,26 @@ impl SpooledRows {
     }
 }
 
-/// The three words at the start of a piece.
+/// The words at the start of a piece.
 struct PieceHeader {
     kind: PieceKind,
     rows: usize,
     width: usize,
-    labels: u64,
+    labels: Option<BlockCodes>,
 }
 
 /// Reader of the pieces of a spool. The buffers are reused and hold one block or one row.
-struct PieceReader<R> {
+struct PieceReader<'s, R> {
     words: WordReader<R>,
     header: BlocksHeader,
     low: f64,
-    labels_are_flipped: bool,
+    recoding: Option<&'s [u32]>,
     ones: Vec<u64>,
     values: Vec<f64>,
     packer: Option<Packer>,
 }
 
-impl<R: Read> PieceReader<R> {
+impl<R: Read> PieceReader<'_, R> {
     /// Reads the start of the next piece, which has at most `left` rows.
     fn begin(&mut self, left: usize) -> Result<PieceHeader, BlocksError> {
         let mut head = Vec::with_capacity(3);
@@ -336,16 +348,39 @@ impl<R: Read> PieceReader<R> {
         if !(1..=left.min(BLOCK_ROWS)).contains(&rows) || width > width_max {
             return Err(BlocksError::Header("the size of spooled rows"));
         }
-        let labels = match self.labels_are_flipped {
-            true => !head[2] & (u64::MAX >> (BLOCK_ROWS - rows)),
-            false => head[2],
-        };
+        let labels = self.labels(head[2], rows)?;
         Ok(PieceHeader {
             kind,
             rows,
             width,
             labels,
         })
+    }
+
+    /// Reads the class codes of the rows of a piece, in as many planes as the header has.
+    fn labels(&mut self, planes: u64, rows: usize) -> Result<Option<BlockCodes>, BlocksError> {
+        let planes = usize::try_from(planes)
+            .ok()
+            .filter(|&planes| planes <= PLANES_MAX);
+        let planes = planes.ok_or(BlocksError::Header("the labels of spooled rows"))?;
+        let mut words = Vec::with_capacity(planes);
+        self.words.read(planes, &mut words, |word| word)?;
+        if self.header.planes == 0 {
+            return Ok(None);
+        }
+        let mut codes = BlockCodes::zeros(planes.max(self.header.planes));
+        for (code, word) in codes.words_mut().iter_mut().zip(words) {
+            *code = word;
+        }
+        if let Some(recoding) = self.recoding {
+            codes = codes.recoded(recoding, self.header.planes);
+            // Rows that do not exist have code 0.
+            codes
+                .words_mut()
+                .iter_mut()
+                .for_each(|word| *word &= row_mask(rows));
+        }
+        Ok(Some(codes))
     }
 
     /// Reads packed rows and widens them to the final width.
@@ -370,7 +405,7 @@ impl<R: Read> PieceReader<R> {
         let mut rows = SparseMatrix::new(n, has_values);
         read.unpack(piece.rows, &mut rows)?;
         let rows = rows.with(n, is_real);
-        let labels = self.is_labelled().then_some(piece.labels);
+        let labels = piece.labels;
         if self.header.entries.is_some() {
             return see(RowsPart::Sparse(rows.block(0), labels));
         }
@@ -383,7 +418,7 @@ impl<R: Read> PieceReader<R> {
                 BlockFeatures::Boolean(block) => see(RowsPart::Block(block, labels))?,
                 BlockFeatures::Real { n, values } => {
                     for (row, values) in values.chunks(n).enumerate() {
-                        let label = labels.map(|labels| labels >> (first + row) & 1 == 1);
+                        let label = labels.as_ref().map(|codes| codes.get(first + row));
                         see(RowsPart::Row(values, label))?;
                     }
                 }
@@ -405,7 +440,7 @@ impl<R: Read> PieceReader<R> {
             let word = |j: usize| ones[j / WORD_BITS * BLOCK_ROWS + row];
             let values = (0..self.header.n).map(|j| real_value(word(j), j, low));
             self.values.extend(values);
-            see(RowsPart::Row(&self.values, self.label(piece, row)))?;
+            see(RowsPart::Row(&self.values, piece.label(row)))?;
         }
         Ok(())
     }
@@ -420,16 +455,14 @@ impl<R: Read> PieceReader<R> {
             self.words
                 .read(piece.width, &mut self.values, f64::from_bits)?;
             self.values.resize(self.header.n, 0.0);
-            see(RowsPart::Row(&self.values, self.label(piece, row)))?;
+            see(RowsPart::Row(&self.values, piece.label(row)))?;
         }
         Ok(())
     }
+}
 
-    fn is_labelled(&self) -> bool {
-        self.header.labels == LabelsKind::Labelled
-    }
-
-    fn label(&self, piece: &PieceHeader, row: usize) -> Option<bool> {
-        self.is_labelled().then_some(piece.labels >> row & 1 == 1)
+impl PieceHeader {
+    fn label(&self, row: usize) -> Option<u32> {
+        self.labels.as_ref().map(|codes| codes.get(row))
     }
 }

@@ -19,7 +19,7 @@ use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::examples::{Examples, LabelKind, ReadRows, Rows, Shape};
 
-use crate::building::classes::Relabelling;
+use crate::building::classes::{Classes, Recoding};
 use crate::stored::block_range::RowRange;
 use crate::stored::blocks::read_rows;
 use crate::stored::digest::RowsDigest;
@@ -51,8 +51,8 @@ pub struct StoredExamples {
     buffers: Buffers,
     stop: StopFlag,
     whole: OnceLock<Data>,
-    /// The labels that the examples have in place of the stored ones, set before the first read.
-    labels: OnceLock<Relabelling>,
+    /// The class codes that the examples have in place of the stored ones, set before the first read.
+    recoding: OnceLock<Recoding>,
     failure: OnceLock<BlocksError>,
 }
 
@@ -79,6 +79,16 @@ impl StoredExamples {
             source.read_exact_at(&mut index, start)?;
             layout = layout.with_index(&index)?;
         }
+        if let Some(place) = layout.classes_place(bytes) {
+            let mut length = [0; size_of::<u64>()];
+            source.read_exact_at(&mut length, place.start)?;
+            let length = Layout::classes_bytes(u64::from_le_bytes(length));
+            let length = length.filter(|length| *length <= place.end - place.start);
+            let length = length.and_then(|length| usize::try_from(length).ok());
+            let mut unit = vec![0; length.ok_or(BlocksError::Truncated)?];
+            source.read_exact_at(&mut unit, place.start)?;
+            layout = layout.with_classes(&unit)?;
+        }
         let expected = layout.stored_bytes().ok_or(BlocksError::Truncated)?;
         match bytes {
             found if found < expected => return Err(BlocksError::Truncated),
@@ -92,20 +102,39 @@ impl StoredExamples {
             buffers,
             stop,
             whole: OnceLock::new(),
-            labels: OnceLock::new(),
+            recoding: OnceLock::new(),
             failure: OnceLock::new(),
         })
     }
 
-    /// Gives the examples other labels. The digest stays that of the stored ones.
-    pub fn relabel(&self, labels: Relabelling) {
-        debug_assert!(self.whole.get().is_none() || labels == self.labels());
-        // The labels of a job are stated again for each of its tasks.
-        let _ = self.labels.set(labels);
+    /// Gives the examples other class codes. The digest stays that of the stored ones.
+    pub fn recode(&self, codes: Recoding) {
+        debug_assert!(
+            self.whole.get().is_none() || self.recoding.get().is_none_or(|own| *own == codes)
+        );
+        // The codes of a job are stated again for each of its tasks.
+        let _ = self.recoding.set(codes);
     }
 
-    fn labels(&self) -> Relabelling {
-        self.labels.get().copied().unwrap_or_default()
+    /// The examples with the codes that they have in place of the stored ones.
+    fn recoded(&self, data: Data) -> Data {
+        match self.recoding.get() {
+            Some(recoding) => recoding.of(data),
+            None => data,
+        }
+    }
+
+    /// The classes of labelled examples, in the order of the stored codes.
+    pub fn classes(&self) -> Option<&Classes> {
+        self.layout.classes()
+    }
+
+    /// The bit planes of the codes that the examples have.
+    fn planes(&self) -> usize {
+        let recoding = self.recoding.get();
+        recoding.map_or(self.header().planes, |codes| {
+            codes.planes(self.header().planes)
+        })
     }
 
     /// Returns kinds and sizes.
@@ -155,7 +184,7 @@ impl StoredExamples {
         let mut digest = RowsDigest::new(self.header());
         digest.add(&data);
         self.compare(digest)?;
-        Ok(self.whole.get_or_init(|| self.labels().of(data)))
+        Ok(self.whole.get_or_init(|| self.recoded(data)))
     }
 
     /// Returns the damage of every damaged block, at most `count_max` of them. The digest is compared if no
@@ -185,7 +214,7 @@ impl StoredExamples {
             see(end.zip(start).map_or(0, |(end, start)| end - start));
             row = rows.end;
         }
-        if damages.is_empty() && with_digest && digest.finish() != self.sha256 {
+        if damages.is_empty() && with_digest && digest.finish(self.classes()) != self.sha256 {
             damages.push(BlocksError::Digest);
         }
         damages
@@ -200,7 +229,7 @@ impl StoredExamples {
     }
 
     fn compare(&self, digest: RowsDigest) -> Result<(), Interrupt> {
-        if digest.finish() != self.sha256 {
+        if digest.finish(self.classes()) != self.sha256 {
             return Err(self.failed(BlocksError::Digest));
         }
         Ok(())
@@ -238,7 +267,7 @@ impl StoredExamples {
 
     /// Reads rows with the labels that the examples have: whole blocks, or some long real rows of one block.
     fn read(&self, rows: Range<usize>) -> Result<Data, Interrupt> {
-        self.read_stored(rows).map(|data| self.labels().of(data))
+        self.read_stored(rows).map(|data| self.recoded(data))
     }
 
     /// Reads rows with the stored labels.
@@ -298,7 +327,9 @@ impl Examples for StoredExamples {
             entries: header.entries,
             labels: match header.labels {
                 LabelsKind::HalfSpace => LabelKind::HalfSpace,
-                LabelsKind::Labelled => LabelKind::Labelled,
+                LabelsKind::Labelled => LabelKind::Labelled {
+                    planes: self.planes(),
+                },
                 LabelsKind::Unlabelled => LabelKind::Unlabelled,
             },
         }

@@ -102,7 +102,7 @@ impl Encoder {
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub(crate) fn end_row(&mut self, label: Option<bool>) -> Result<(), Fault> {
+    pub(crate) fn end_row(&mut self, label: Option<u32>) -> Result<(), Fault> {
         if self.is_real {
             for value in &mut self.values {
                 self.builder.value(std::mem::take(value))?;
@@ -123,7 +123,7 @@ impl Encoder {
         options: &Options,
         number: u64,
         cell: &impl Fn(usize) -> Cell<&'c [u8]>,
-        label: Option<bool>,
+        label: Option<u32>,
     ) -> Result<(), InColumn> {
         let decimal = options.table.decimal.unwrap_or_default();
         for (index, &at) in places.iter().enumerate() {

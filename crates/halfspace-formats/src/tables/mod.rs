@@ -1,10 +1,10 @@
 //! A table becomes examples by an encoding, which is kept.
 //!
 //! A table has rows of [cells](cell), which its reader types as far as the format has types; a cell of CSV is text. One
-//! pass over the rows finds the values of each column
-//! (`column_scan`) and of the labels (`label_scan`). The values give the kind of each column and the encoding
-//! ([`encoding`]): one bit per boolean column and per nominal value, and a number or some thresholds per number column.
-//! A second pass encodes the kept cells (`scan`). A table of numbers alone needs no second pass.
+//! pass over the rows finds the values of each column (`column_scan`) and of the labels (`building/label_names.rs`).
+//! The values give the kind of each column and the encoding ([`encoding`]): one bit per boolean column and per nominal
+//! value, and a number or some thresholds per number column. A second pass encodes the kept cells (`scan`). A table of
+//! numbers alone needs no second pass.
 //!
 //! Later rows are encoded by the same encoding in one pass (`encoder`). The reader of a format splits rows into cells
 //! and passes them to a `TableBuilder`, which alone knows columns and labels. A [`preview`] watches the rows and shows
@@ -19,7 +19,6 @@ mod columns;
 mod encoder;
 pub(crate) mod encoding;
 pub(crate) mod header;
-pub(crate) mod label_scan;
 pub(crate) mod objects;
 pub(crate) mod options;
 mod plain_rows;

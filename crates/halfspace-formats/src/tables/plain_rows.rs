@@ -107,7 +107,7 @@ pub(crate) fn plain_row<'c>(
     plain: &mut PlainRows,
     given: Option<&[(usize, usize)]>,
     cell: &impl Fn(usize) -> Cell<&'c [u8]>,
-    label: Option<u8>,
+    label: Option<u32>,
     place: &impl Fn(usize) -> Place,
 ) -> Result<Option<usize>, InColumn> {
     let mut next = 0;
@@ -139,9 +139,7 @@ pub(crate) fn plain_row<'c>(
     if builder.zeros(columns.len() - next).map_err(at_end)? {
         builder.note_first_real(place(columns[next]));
     }
-    builder
-        .end_row(label.map(|code| code == 1))
-        .map_err(at_end)?;
+    builder.end_row(label).map_err(at_end)?;
     Ok(None)
 }
 

@@ -14,8 +14,9 @@ use super::column_kind::column_kind;
 use super::column_scan::{ColumnScan, ColumnValue, decimal_comma, not_finite};
 use super::columns::{TableColumn, TableColumns};
 use super::encoding::KindName;
-use super::label_scan::{LabelCount, LabelScan};
+
 use super::options::{Numbers, TableOptions};
+use crate::building::label_names::{LabelCount, LabelNames};
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, legible};
 use crate::parsed::Parsed;
@@ -103,7 +104,7 @@ pub enum ColumnRole {
 #[derive(Default)]
 struct Seen {
     table: Option<SeenTable>,
-    labels: Option<LabelScan>,
+    labels: Option<LabelNames>,
     refused: Option<FormatError>,
 }
 
@@ -174,7 +175,7 @@ impl Preview {
         let first = 0..count.min(PREVIEW_COLUMNS_MAX);
         let label = table.label.filter(|at| !first.contains(at));
         let mut seen_now = self.seen();
-        seen_now.labels = table.label.map(|_| LabelScan::open());
+        seen_now.labels = table.label.map(|_| LabelNames::open());
         seen_now.table = Some(SeenTable {
             columns: first.chain(label).map(seen).collect(),
             column_count: count,
@@ -248,7 +249,7 @@ impl Preview {
     }
 
     /// Counts the labels of data that are no table.
-    pub(crate) fn count_labels(&self, labels: &LabelScan) {
+    pub(crate) fn count_labels(&self, labels: &LabelNames) {
         self.seen().labels = Some(labels.clone());
     }
 
@@ -431,7 +432,7 @@ fn examples(parsed: &mut Parsed<ParsedRows>, rows_max: usize) -> Result<Previewe
     let rows = parsed
         .data
         .first_rows(parsed.zero_bit_value, rows_max, |values, label| {
-            let label = label.map(|is_positive| if is_positive { "1" } else { "-1" });
+            let label = label.map(|code| if code == 1 { "1" } else { "-1" });
             let values = values[..count].iter().map(|&value| number(value));
             label.map(str::to_owned).into_iter().chain(values).collect()
         })?;

@@ -12,9 +12,9 @@ use super::encoder::Encoder;
 use super::encoding::{
     CellFeatures, ColumnEncoding, ColumnKind, LabelEncoding, MissingCells, TableEncoding,
 };
-use super::label_scan::ReadLabels;
 use super::options::{BINS_DEFAULT, Numbers};
 use super::thresholds::QuantileSearch;
+use crate::building::label_names::ReadLabels;
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::options::{Header, Options};
@@ -23,7 +23,7 @@ use crate::stored::spool::Spool;
 
 /// Rows whose encoding is open.
 pub(crate) struct TableScan {
-    /// The rows before the first cell that is no number. Their labels are the codes 0 and 1.
+    /// The rows before the first cell that is no number, with the codes of their labels.
     plain: Option<Parsed<ParsedRows>>,
     columns: Vec<ColumnScan>,
     cells: CellBuffer,
@@ -101,7 +101,7 @@ impl TableScan {
         table: &TableColumns,
         number: u64,
         cell: &impl Fn(usize) -> Cell<&'c [u8]>,
-        label: Option<u8>,
+        label: Option<u32>,
     ) -> Result<(), InColumn> {
         self.row.clear();
         for (at, scan) in self.columns.iter_mut().enumerate() {
@@ -121,7 +121,7 @@ impl TableScan {
             self.row
                 .push(kept.map_err(|fault| (at, table.about(at, fault)))?);
         }
-        self.row.push(KeptCell::Code(label.unwrap_or(0)));
+        self.row.push(KeptCell::Code(label.map_or(0, code_byte)));
         let pushed = self.cells.push(&self.row).map_err(Fault::unspooled);
         let pushed = pushed.and_then(|()| Ok(memory::check()?));
         pushed.map_err(|fault| (0, fault))
@@ -151,8 +151,8 @@ impl TableScan {
     ///
     /// # Errors
     /// When memory or the file fails.
-    pub(crate) fn end_letters(&mut self, label: Option<u8>) -> Result<(), Fault> {
-        self.codes.push(label.unwrap_or(0));
+    pub(crate) fn end_letters(&mut self, label: Option<u32>) -> Result<(), Fault> {
+        self.codes.push(label.map_or(0, code_byte));
         let pushed = self.cells.push_codes(&self.codes);
         pushed.map_err(Fault::unspooled)
     }
@@ -226,7 +226,10 @@ impl TableScan {
                     features.for_each(|features| encoder.put(features));
                 }
             }
-            let label = read.map(|read| read.is_positive.get(usize::from(label)) == Some(&true));
+            let label = read.map(|read| match &read.codes {
+                Some(codes) => codes.get(usize::from(label)).copied().unwrap_or(0),
+                None => u32::from(label),
+            });
             Ok(encoder.end_row(label)?)
         })?;
         Ok(encoder.finish(options)?)
@@ -256,6 +259,11 @@ fn count_mixed(columns: &mut [ColumnScan], cells: &mut Cells) -> Result<(), Form
         columns[at].recount(&counts);
     }
     Ok(())
+}
+
+/// Keeps the code of a label, of which a table has at most 256.
+fn code_byte(code: u32) -> u8 {
+    code as u8
 }
 
 /// All rows of a table in their order.
@@ -288,7 +296,7 @@ impl KeptRows {
                     for (at, &value) in features.zip(values) {
                         row[at] = KeptCell::Number(value);
                     }
-                    see(KeptRow::Cells(&row), u8::from(label == Some(true)))
+                    see(KeptRow::Cells(&row), label.map_or(0, code_byte))
                 })?;
         }
         self.cells.for_each_row(|row| match row.split_last() {

@@ -14,12 +14,13 @@ use super::encoder::decides_rows;
 use super::encoding::{
     DESCRIPTION_BYTES_MAX, LabelEncoding, Missing, MissingCells, NoFeatures, TableEncoding,
 };
-use super::label_scan::{LabelScan, ReadLabels};
+
 use super::options::{Numbers, Unknown};
 use super::plain_rows::{PlainRows, low_values, plain_row, set_row};
 use super::preview::Preview;
 use super::scan::TableScan;
 use super::stage::Stage;
+use crate::building::label_names::{LabelNames, ReadLabels};
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
@@ -34,7 +35,7 @@ pub(crate) struct TableBuilder<'o> {
     preview: Option<&'o Preview>,
     table: TableColumns,
     /// None if labels are ignored.
-    labels: Option<LabelScan>,
+    labels: Option<LabelNames>,
     rows: u64,
     rows_dropped: u64,
     stage: Stage,
@@ -110,7 +111,7 @@ impl<'o> TableBuilder<'o> {
             missing_words: missing_words.collect(),
             options,
             preview,
-            labels: LabelScan::new(options, like)?,
+            labels: LabelNames::new(options, like)?,
             table,
             rows: 0,
             rows_dropped: 0,
@@ -281,7 +282,7 @@ impl<'o> TableBuilder<'o> {
         let labelled = self.labels.as_mut().zip(line.label);
         let label = labelled.map(|(labels, text)| labels.push(text)).transpose();
         let ended = match (&mut self.stage, label) {
-            (Stage::Plain(plain), Ok(code)) => plain.builder.end_row(code.map(|code| code == 1)),
+            (Stage::Plain(plain), Ok(code)) => plain.builder.end_row(code),
             (Stage::Scan(scan), Ok(code)) => scan.end_letters(code),
             (Stage::Plain(plain), Err(_)) => {
                 plain.builder.forget_row();
@@ -369,7 +370,6 @@ impl<'o> TableBuilder<'o> {
         let read = match &mut self.stage {
             Stage::Scan(scan) => scan.row(table, number, &cell, label),
             Stage::Encoded(encoder, places) => {
-                let label = label.map(|code| code == 1);
                 encoder.row(table, places, self.options, number, &cell, label)
             }
             Stage::Plain(_) | Stage::Refused => Ok(()),
@@ -520,11 +520,8 @@ impl<'o> TableBuilder<'o> {
         let (mut parsed, encoding) = match self.stage {
             Stage::Plain(plain) => {
                 let mut builder = plain.builder;
-                if read
-                    .as_ref()
-                    .is_some_and(|read| read.is_positive.first() == Some(&true))
-                {
-                    builder.flip_labels();
+                if let Some(codes) = read.as_ref().and_then(|read| read.codes.clone()) {
+                    builder.recode_labels(codes);
                 }
                 let mut parsed = builder.finish(options.unlabelled)?;
                 let encoding = match &options.table.encoding {
@@ -572,7 +569,7 @@ impl<'o> TableBuilder<'o> {
 
 /// Decides the labels of the column `at`.
 fn decided(
-    labels: LabelScan,
+    labels: LabelNames,
     at: usize,
     table: &TableColumns,
     header: Header,

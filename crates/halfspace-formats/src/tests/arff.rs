@@ -158,7 +158,8 @@ fn the_first_declared_value_of_a_class_is_positive_unless_they_are_numbers() {
         let parsed = read(Format::Arff, &body).unwrap_or_else(|error| panic!("{values}: {error}"));
         (labels(&parsed.data), parsed.class_names())
     };
-    let named = |negative: &str, positive: &str| Some([negative.to_owned(), positive.to_owned()]);
+    let named =
+        |negative: &str, positive: &str| Some(vec![negative.to_owned(), positive.to_owned()]);
     assert_eq!(
         coded("won,nowin", "1,won\n1,nowin\n"),
         ("10".to_owned(), named("nowin", "won"))
@@ -189,7 +190,10 @@ fn the_class_is_the_attribute_that_the_options_name() {
         (rows(&named.data), labels(&named.data)),
         (vec!["01010".into(), "10001".into()], "01".into())
     );
-    assert_eq!(named.class_names(), Some(["v".to_owned(), "u".to_owned()]));
+    assert_eq!(
+        named.class_names(),
+        Some(vec!["v".to_owned(), "u".to_owned()])
+    );
     let none = parsed(LabelsColumn::None);
     assert_eq!(
         (rows(&none.data), labels(&none.data)),

@@ -4,11 +4,14 @@ use super::*;
 use crc_fast::crc64_nvme;
 
 use crate::stored::layout::HEAD_BYTES;
-use crate::{BlocksError, Layout, digest, read_blocks, write_blocks};
+use halfspace_core::learners::sample::classes::ClassCodes;
+use halfspace_core::learners::sample::data::RealMatrix;
+
+use crate::{BlocksError, Classes, Layout, digest, read_blocks, write_blocks};
 
 fn stored(data: &Data) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_blocks(data, &mut bytes).expect("memory");
+    write_blocks(data, None, &mut bytes).expect("memory");
     bytes
 }
 
@@ -38,7 +41,7 @@ fn stored_data_are_read_back() {
     ];
     for data in samples {
         let bytes = stored(&data);
-        assert_eq!(read_blocks(bytes.as_slice()).expect("own"), data);
+        assert_eq!(read_blocks(bytes.as_slice()).expect("own").0, data);
     }
 }
 
@@ -60,7 +63,7 @@ fn blocks_stand_where_the_header_says() {
         .map(|bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
         .collect();
     assert_eq!(words[..128], *matrix.block(2).words());
-    let Labels::Labelled(labels) = data.labels() else {
+    let Some(labels) = data.labels().signs() else {
         panic!("labelled");
     };
     assert_eq!(words[128], labels.words()[2]);
@@ -102,7 +105,8 @@ fn damaged_headers_are_refused() {
         (12, 9),
         (13, 9),
         (14, 2),
-        (15, 1),
+        (15, 0),
+        (15, 17),
         (16, 0),
         (24, 0),
         (32, 0),
@@ -129,7 +133,8 @@ fn damaged_blocks_are_refused() {
     for (at, byte) in [
         (48 + 64 * 8, 1 << 6),
         (second_block + 6 * 8, 1),
-        (good.len() - 16, 1 << 6),
+        // Before the check of the block, and the names: their length, 15 bytes and their check.
+        (good.len() - 32 - 16, 1 << 6),
     ] {
         assert!(matches!(refusal(&good, at, byte), BlocksError::StrayBits));
     }
@@ -174,7 +179,7 @@ fn the_digest_is_of_the_rows_and_not_of_their_text() {
             r#"{"packed":{"n":3,"rows":"oEA=","labels":"gA=="}}"#,
         ),
     ];
-    let digests = same.map(|(format, body)| digest(&read(format, body).expect(body).data));
+    let digests = same.map(|(format, body)| digest(&read(format, body).expect(body).data, None));
     assert!(digests.iter().all(|digest| *digest == digests[0]));
     let others = [
         (Format::Libsvm, "1 1:1 3:1\n1 2:1\n"),
@@ -186,11 +191,11 @@ fn the_digest_is_of_the_rows_and_not_of_their_text() {
     ];
     let mut seen = vec![digests[0]];
     for (format, body) in others {
-        let digest = digest(&read(format, body).expect(body).data);
+        let digest = digest(&read(format, body).expect(body).data, None);
         assert!(!seen.contains(&digest), "{body}");
         seen.push(digest);
     }
-    let real = |body| digest(&read(Format::Csv, body).expect(body).data);
+    let real = |body| digest(&read(Format::Csv, body).expect(body).data, None);
     assert_eq!(real("1,-0.0,2\n"), real("1,0,2.0\n"));
 }
 
@@ -207,8 +212,65 @@ fn the_digest_is_the_documented_one() {
         bytes.extend(u64::to_le_bytes(long));
     }
     // The first row has the features 0 and 65 and the label +1, the second row has feature 1.
-    bytes.extend([1, 2, 0, 0, 0, 0, 0, 0, 0, 65, 0, 0, 0, 1]);
-    bytes.extend([1, 1, 0, 0, 0, 1, 0, 0, 0, 0]);
-    let expected: [u8; 32] = Sha256::digest(&bytes).into();
-    assert_eq!(digest(&data), expected);
+    bytes.extend([1, 2, 0, 0, 0, 0, 0, 0, 0, 65, 0, 0, 0, 1, 0, 0, 0]);
+    bytes.extend([1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+    let expected = |names: &[u8]| -> [u8; 32] { Sha256::digest([&bytes, names].concat()).into() };
+    let plain = b"\x02\0\0\0\x02\0\0\0-1\x01\0\0\x001";
+    assert_eq!(digest(&data, None), expected(plain));
+    let zero = Classes::new(Some("0".to_owned()), "1".to_owned());
+    assert_eq!(digest(&data, Some(&zero)), expected(plain));
+    let rest = Classes::new(None, "yes".to_owned());
+    let named = b"\x02\0\0\0\xff\xff\xff\xff\x03\0\0\0yes";
+    assert_eq!(digest(&data, Some(&rest)), expected(named));
+}
+
+/// Rows of five classes, whose codes take three planes.
+fn many_classes(n: usize, is_real: bool) -> (Data, Classes) {
+    let codes = (0..150_u32).map(|row| row % 7 % 5);
+    let mut planes = vec![vec![0; 3]; 3];
+    for (row, code) in codes.enumerate() {
+        for (plane, words) in planes.iter_mut().enumerate() {
+            words[row / 64] |= u64::from(code >> plane & 1) << (row % 64);
+        }
+    }
+    let value = |at: usize| (at % 11) as f64;
+    let features = match is_real {
+        true => Features::Real(RealMatrix::from_values(
+            n,
+            (0..150 * n).map(value).collect(),
+        )),
+        false => labelled(150).features().clone(),
+    };
+    let labels = Labels::Labelled(ClassCodes::from_planes(150, planes));
+    let names = ["e", "d", "c", "b", "a"].map(str::to_owned);
+    (
+        Data::new(features, labels),
+        Classes::of_names(names).expect("several"),
+    )
+}
+
+#[test]
+fn many_classes_are_stored_with_their_names() {
+    for (n, is_real) in [(70, false), (3, true), (70, true)] {
+        let (data, classes) = many_classes(n, is_real);
+        let mut bytes = Vec::new();
+        write_blocks(&data, Some(&classes), &mut bytes).expect("memory");
+        let read = read_blocks(bytes.as_slice()).expect("own");
+        assert_eq!(read, (data.clone(), Some(classes.clone())));
+        let other = Classes::of_names(["d", "e", "c", "b", "a"].map(str::to_owned));
+        assert_ne!(digest(&data, Some(&classes)), digest(&data, other.as_ref()));
+        // Names for more or fewer planes are no names of these rows.
+        let few = Classes::new(None, "a".to_owned());
+        let mut bytes = Vec::new();
+        write_blocks(&data, Some(&few), &mut bytes).expect("memory");
+        assert!(matches!(
+            read_blocks(bytes.as_slice()),
+            Err(BlocksError::Header("the classes"))
+        ));
+        for bit in 0..8 * bytes.len() {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(read_blocks(bytes.as_slice()).is_err(), "bit {bit}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
 }

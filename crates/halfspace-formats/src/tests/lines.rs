@@ -164,7 +164,7 @@ fn libsvm_labels_are_two_numbers_or_one_against_the_rest() {
         assert_eq!(labels(&parsed.data), labels_read, "{text}");
         assert_eq!(
             parsed.class_names(),
-            names.map(|names| names.map(str::to_owned)),
+            names.map(|names| names.map(str::to_owned).to_vec()),
             "{text}"
         );
     }

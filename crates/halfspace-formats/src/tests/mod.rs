@@ -62,7 +62,7 @@ fn rows(data: &Data) -> Vec<String> {
 /// Labels as a bit string, or the kind of data without labels.
 fn labels(data: &Data) -> String {
     match data.labels() {
-        Labels::Labelled(bits) => bits.to_bit_string(),
+        Labels::Labelled(codes) => codes.signs().expect("two classes").to_bit_string(),
         Labels::HalfSpace => "half-space".to_owned(),
         Labels::Unlabelled => "unlabelled".to_owned(),
     }

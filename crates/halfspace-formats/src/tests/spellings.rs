@@ -183,9 +183,17 @@ fn every_spelling_has_one_digest() {
             let parsed = parse(*format, body.as_slice(), &read);
             let shown = String::from_utf8_lossy(body);
             let parsed = parsed.unwrap_or_else(|error| panic!("{options} {shown}: {error}"));
-            let found = (digest(&parsed.data), parsed.feature_names);
-            let expected = seen.get_or_insert_with(|| found.clone());
+            let named = digest(&parsed.data, parsed.classes.as_ref());
+            let found = (digest(&parsed.data, None), parsed.feature_names);
+            let (expected, name) = seen.get_or_insert_with(|| (found.clone(), named));
             assert_eq!(found, *expected, "{options} {shown}");
+            // The names of the classes belong to the digest.
+            let names = parsed
+                .classes
+                .as_ref()
+                .map(|classes| classes.each().collect::<Vec<_>>());
+            let is_same = names == Some(vec![Some("e"), Some("p")]);
+            assert_eq!(named == *name, is_same, "{options} {shown}");
         }
     }
 }

@@ -44,7 +44,10 @@ fn words_become_one_bit_per_value() {
     assert_eq!(names(&parsed), expected);
     assert_eq!(rows(&parsed.data), ["00111001", "10001100", "01001010"]);
     assert_eq!(labels(&parsed.data), "100");
-    assert_eq!(parsed.class_names(), Some(["e".to_owned(), "p".to_owned()]));
+    assert_eq!(
+        parsed.class_names(),
+        Some(vec!["e".to_owned(), "p".to_owned()])
+    );
     assert_eq!(
         table.columns[1].kind,
         ColumnKind::Boolean {
@@ -415,8 +418,13 @@ fn spooled_tables_equal_tables_in_memory() {
         let mut spooled = gather(Format::Csv, body.as_bytes(), &options, spool).expect("good");
         let mut expected = crate::ParsedRows::from(memory.data);
         let (mut bytes, mut expected_bytes) = (Vec::new(), Vec::new());
-        spooled.data.store(&mut bytes, 0).expect("memory");
-        expected.store(&mut expected_bytes, 0).expect("memory");
+        spooled
+            .data
+            .store(spooled.classes.as_ref(), &mut bytes, 0)
+            .expect("memory");
+        expected
+            .store(spooled.classes.as_ref(), &mut expected_bytes, 0)
+            .expect("memory");
         assert!(bytes == expected_bytes, "{numbers:?}");
         assert_eq!(*spooled.table.expect("a table"), table);
     }

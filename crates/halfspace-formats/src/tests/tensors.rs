@@ -100,6 +100,20 @@ fn deep_json_after_a_tensor_is_refused_at_its_place() {
     }
 }
 
+#[test]
+fn a_number_without_its_exponent_is_refused_at_its_place() {
+    for list in ["[[0,0], [0e,\n0,\n]]", "[0e,\n0]", "[0,0e ,1]"] {
+        let body = format!("{{\"inputs\": [{{\"data\":\n {list}}}]}}");
+        for n in 1..5 {
+            let by_parser = tensor_in_pieces(&body, n, Datatype::Fp64, 1);
+            for size in 2..40 {
+                let by_bytes = tensor_in_pieces(&body, n, Datatype::Fp64, size);
+                assert_eq!(by_bytes, by_parser, "{list} {n} {size}");
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn a_tensor_is_the_same_by_the_bytes_and_by_the_parser(

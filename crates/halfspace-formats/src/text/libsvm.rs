@@ -6,13 +6,13 @@
 
 use std::io::Read;
 
+use crate::building::label_names::LabelNames;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sparse_builder::SparseBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::options::{LabelsColumn, Options};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
-use crate::tables::label_scan::LabelScan;
 use crate::tables::preview::Preview;
 use crate::text::lines::{Line, LineReader};
 use crate::text::numbers::parse_number;
@@ -33,7 +33,7 @@ pub(crate) fn parse(
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let mut builder = SparseBuilder::new(&options.limits, options.n, options.values, spool)?;
     let scan = labelled
-        .then(|| LabelScan::new(options, None))
+        .then(|| LabelNames::new(options, None))
         .transpose()?;
     let mut labels = scan.flatten();
     let mut blank = None;
@@ -59,14 +59,9 @@ pub(crate) fn parse(
     if let (Some(preview), Some(labels)) = (preview, &labels) {
         preview.count_labels(labels);
     }
-    let labels = labels.map(LabelScan::finish).transpose()?;
-    if labels
-        .as_ref()
-        .is_some_and(|labels| labels.is_positive.first() == Some(&true))
-    {
-        builder.flip_labels();
+    if let Some(labels) = labels {
+        builder.name_labels(labels.finish()?);
     }
-    builder.name_labels(labels.map(|labels| labels.classes));
     Ok(builder.finish(options.unlabelled)?)
 }
 
@@ -82,7 +77,7 @@ fn read_row(
     line: Line<'_>,
     start: usize,
     labelled: bool,
-    labels: Option<&mut LabelScan>,
+    labels: Option<&mut LabelNames>,
     builder: &mut SparseBuilder,
 ) -> Result<(), Misplaced> {
     let text = line.text;
@@ -100,7 +95,7 @@ fn read_row(
 }
 
 /// Reads a label, unless labels are ignored. Whether the label of new data is +1 is known once all values are known.
-fn read_label(token: &[u8], labels: Option<&mut LabelScan>) -> Result<Option<bool>, Fault> {
+fn read_label(token: &[u8], labels: Option<&mut LabelNames>) -> Result<Option<u32>, Fault> {
     if token.contains(&b':') {
         let shown = excerpt(token);
         let detail = format!(
@@ -119,7 +114,7 @@ fn read_label(token: &[u8], labels: Option<&mut LabelScan>) -> Result<Option<boo
         );
         return Err(Fault::new(FormatErrorKind::BadLabel, detail));
     }
-    Ok(Some(labels.push(token)? == 1))
+    labels.push(token).map(Some)
 }
 
 /// Reads all pairs. Returns the largest index, or 0 without pairs.

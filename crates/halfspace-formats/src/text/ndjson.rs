@@ -508,7 +508,7 @@ fn read_item(item: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {
     builder.value(value)
 }
 
-fn read_y(y: &str, builder: &mut SampleBuilder) -> Result<Option<bool>, Fault> {
+fn read_y(y: &str, builder: &mut SampleBuilder) -> Result<Option<u32>, Fault> {
     // A failed parse would make an error for each number.
     let text = y
         .starts_with('"')

@@ -1,15 +1,19 @@
 //! Writer of examples as text. The readers of the line formats read this text back as the same data.
 //!
-//! NDJSON and JSON write Boolean rows as bit strings if a 0 bit means 0, and as lists of -1 and 1 if a 0 bit
-//! means -1. CSV and LIBSVM write the label first. Text without labels must be read with `labels=none`.
-//! LIBSVM leaves out zeros, so its reader may need the option `n`.
+//! NDJSON and JSON write Boolean rows as bit strings if a 0 bit means 0, and as lists of -1 and 1 if a 0 bit means -1.
+//! CSV and LIBSVM write the label first: CSV the name of the class, and LIBSVM 1 or -1, or the code of one of more
+//! classes. Text without labels must be read with `labels=none`. LIBSVM leaves out zeros, so its reader may need the
+//! option `n`.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use serde_json::Number;
 
 use halfspace_core::bits::{BitVector, SparseRow, words_for};
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
+
+use crate::building::classes::Classes;
 
 /// Format of written examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,17 +34,20 @@ impl TextFormat {
 }
 
 /// Writes examples as text. JSON text is the items of a list without its brackets. The result is `None` if
-/// the text would be longer than `bytes_max`.
+/// the text would be longer than `bytes_max`. Without `classes` the labels are 1 and -1.
 pub fn write_examples(
     data: &Data,
+    classes: Option<&Classes>,
     zero_bit_value: i8,
     format: TextFormat,
     bytes_max: u64,
 ) -> Option<String> {
     let mut text = String::new();
+    let labels = data.labels();
+    let names = label_texts(labels, classes, format);
     for row in 0..data.examples() {
-        let label = match data.labels() {
-            Labels::Labelled(bits) => Some(if bits.get(row) { 1 } else { -1 }),
+        let label = match labels {
+            Labels::Labelled(codes) => Some(names[codes.get(row) as usize].as_str()),
             Labels::HalfSpace | Labels::Unlabelled => None,
         };
         let values = match data.features() {
@@ -63,6 +70,27 @@ pub fn write_examples(
         }
     }
     Some(text)
+}
+
+/// Returns the text of the label of each code.
+fn label_texts(labels: &Labels, classes: Option<&Classes>, format: TextFormat) -> Vec<String> {
+    let signs = ["-1", "1"].map(str::to_owned).to_vec();
+    let names = classes.and_then(Classes::names);
+    match (format, names) {
+        (_, None) => signs,
+        (TextFormat::Csv, Some(names)) => names
+            .iter()
+            .map(|name| csv_cell(name).into_owned())
+            .collect(),
+        _ if labels.signs().is_some() => signs,
+        (TextFormat::Libsvm, Some(names)) => {
+            (0..names.len()).map(|code| code.to_string()).collect()
+        }
+        (_, Some(names)) => names
+            .into_iter()
+            .map(|name| serde_json::Value::from(name).to_string())
+            .collect(),
+    }
 }
 
 /// Returns the name of the label beside these features: `label`, or `label_1` and so on if a feature has that name.
@@ -88,12 +116,17 @@ pub fn push_csv_line<'t>(text: &mut String, cells: impl IntoIterator<Item = &'t 
         if at > 0 {
             text.push(',');
         }
-        match cell.contains([',', '"', '\n', '\r']) || cell.trim() != cell {
-            true => text.extend(["\"", &cell.replace('"', "\"\""), "\""]),
-            false => text.push_str(cell),
-        }
+        text.push_str(&csv_cell(cell));
     }
     text.push('\n');
+}
+
+/// Returns a cell of CSV, quoted where necessary.
+fn csv_cell(cell: &str) -> Cow<'_, str> {
+    match cell.contains([',', '"', '\n', '\r']) || cell.trim() != cell {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")).into(),
+        false => cell.into(),
+    }
 }
 
 /// The features of one example.
@@ -150,9 +183,12 @@ impl Values<'_> {
     }
 }
 
-type Label = Option<i32>;
-
-fn push_object(text: &mut String, values: &Values, label: Label, end: &str) -> std::fmt::Result {
+fn push_object(
+    text: &mut String,
+    values: &Values,
+    label: Option<&str>,
+    end: &str,
+) -> std::fmt::Result {
     text.push_str("{\"x\":");
     match values {
         Values::Bits(bits, 0) => write!(text, "\"{}\"", bits.to_bit_string())?,
@@ -176,7 +212,7 @@ fn push_object(text: &mut String, values: &Values, label: Label, end: &str) -> s
     write!(text, "}}{end}")
 }
 
-fn push_csv(text: &mut String, values: &Values, label: Label) -> std::fmt::Result {
+fn push_csv(text: &mut String, values: &Values, label: Option<&str>) -> std::fmt::Result {
     if let Some(label) = label {
         write!(text, "{label},")?;
     }
@@ -191,7 +227,7 @@ fn push_csv(text: &mut String, values: &Values, label: Label) -> std::fmt::Resul
 
 /// Writes one line. A line without label and values would be blank, and the reader does not take a blank line
 /// for an example. Such a line therefore names its first feature, a zero.
-fn push_libsvm(text: &mut String, values: &Values, label: Label) -> std::fmt::Result {
+fn push_libsvm(text: &mut String, values: &Values, label: Option<&str>) -> std::fmt::Result {
     let begun = text.len();
     if let Some(label) = label {
         write!(text, "{label}")?;
@@ -233,9 +269,9 @@ mod tests {
         for body in BODIES {
             let parsed = read(Format::Ndjson, body, &Options::default());
             let zero = parsed.zero_bit_value as i8;
-            let write = |format| write_examples(&parsed.data, zero, format, 1 << 20).unwrap();
+            let write = |format| write_examples(&parsed.data, None, zero, format, 1 << 20).unwrap();
             assert_eq!(write(TextFormat::Ndjson), body);
-            let labelled = matches!(parsed.data.labels(), Labels::Labelled(_));
+            let labelled = parsed.data.labels().are_given();
             let options = Options {
                 labels: Some(match labelled {
                     true => LabelsColumn::First,
@@ -267,7 +303,7 @@ mod tests {
             ..Options::default()
         };
         let parsed = read(Format::Ndjson, "\"10\"\n\"11\"\n", &options);
-        let write = |bytes_max| write_examples(&parsed.data, 0, TextFormat::Csv, bytes_max);
+        let write = |bytes_max| write_examples(&parsed.data, None, 0, TextFormat::Csv, bytes_max);
         assert_eq!(write(8).as_deref(), Some("1,0\n1,1\n"));
         assert_eq!(write(7), None);
     }

@@ -152,5 +152,5 @@ fn sample(n: usize, rows: impl Iterator<Item = (u64, bool)>) -> Data {
         .iter()
         .enumerate()
         .for_each(|(at, &label)| packed.set(at, label));
-    Data::new(Features::Boolean(matrix), Labels::Labelled(packed))
+    Data::new(Features::Boolean(matrix), Labels::of_signs(packed))
 }

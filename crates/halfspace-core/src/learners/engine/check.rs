@@ -7,7 +7,7 @@ use crate::learners::engine::rule::Order;
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::Sampling;
 use crate::learners::engine::task::{Task, build, holdout, state_bytes, task_order};
-use crate::learners::sample::examples::LabelKind;
+use crate::learners::sample::examples::{LabelKind, MANY_CLASSES};
 
 /// Checks everything that can be known before the run starts.
 ///
@@ -90,7 +90,10 @@ pub(crate) fn check_data(entry: &LearnerEntry, input: Input<'_>) -> Result<(), T
                               examples are only for predictions";
                 return Err(TaskError::WrongData(detail.to_owned()));
             }
-            labels => (labels == LabelKind::Labelled, data.shape().is_real),
+            labels if labels.has_many_classes() => {
+                return Err(TaskError::WrongData(MANY_CLASSES.to_owned()));
+            }
+            labels => (labels.is_labelled(), data.shape().is_real),
         },
     };
     let name = entry.name;

@@ -148,7 +148,7 @@ mod tests {
             matrix.push_row(bits(&format!("{:03b}", row % 8)).words());
         }
         let features = Features::Boolean(matrix);
-        let labels = Labels::Labelled(bits(&labels.repeat(rounds)));
+        let labels = Labels::of_signs(bits(&labels.repeat(rounds)));
         (
             Hypothesis::BinaryWeights(bits("111")),
             Data::new(features, labels),

@@ -29,7 +29,7 @@ use crate::learners::engine::even_draws::{RowOrder, ln_population_at_most, ln_so
 use crate::learners::engine::run::{Interrupt, StopFlag};
 use crate::learners::engine::stopping::Sampling;
 use crate::learners::sample::block::BlockFeatures;
-use crate::learners::sample::examples::{Examples, LabelKind, for_each_rows};
+use crate::learners::sample::examples::{Examples, for_each_rows};
 use crate::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounter};
 
 /// Largest probability with which one test refutes a true declaration.
@@ -245,7 +245,7 @@ fn compare(
 ) -> Result<Result<Findings, Broken>, Interrupt> {
     let shape = data.shape();
     let rows = shape.examples.min(most);
-    let is_labelled = shape.labels == LabelKind::Labelled;
+    let is_labelled = shape.labels.is_labelled();
     let mut counter = RepetitionCounter::new(rows, is_labelled, most);
     let (mut bytes, mut tally) = (Vec::new(), Tally::default());
     let walked = walk(data, rows, stop, |row, label| {
@@ -253,7 +253,7 @@ fn compare(
         bytes.clear();
         row.iter()
             .for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-        counter.push(&bytes, is_labelled.then_some(label));
+        counter.push(&bytes, is_labelled.then_some(label.into()));
     });
     if walked?.is_err() {
         return Ok(Err(Broken));
@@ -285,9 +285,10 @@ fn walk(
             return ControlFlow::Break(());
         }
         words.resize(bits.words_per_row(), 0);
+        let positives = block.positives();
         for row in 0..bits.rows().min(rows - first) {
             bits.copy_row(row, &mut words);
-            see(&words, block.positives >> row & 1 == 1);
+            see(&words, positives >> row & 1 == 1);
         }
         ControlFlow::Continue(())
     })?;

@@ -23,7 +23,7 @@ use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::{Sampling, Watch, confidence_detail};
 use crate::learners::engine::task::{self, Task};
 use crate::learners::hypothesis::Hypothesis;
-use crate::learners::sample::data::{Data, DenseFeatures, Labels};
+use crate::learners::sample::data::{Data, DenseFeatures};
 use crate::learners::sample::source::{Presented, Stream};
 
 /// The first number of a snapshot: the version of its format.
@@ -272,10 +272,7 @@ impl Session {
             return;
         };
         for row in rows {
-            let label = match data.labels() {
-                Labels::Labelled(labels) => labels.get(row),
-                Labels::HalfSpace | Labels::Unlabelled => true,
-            };
+            let label = data.labels().signs().is_none_or(|signs| signs.get(row));
             self.recurrences.note(matrix.row(row).words(), label);
         }
         self.refuted = self.recurrences.against(sampling, self.plan.n);
@@ -317,7 +314,7 @@ impl Session {
             "whoever reads spells Boolean values out"
         );
         check_data(plan.task.entry, input)?;
-        let is_labelled = matches!(data.labels(), Labels::Labelled(_));
+        let is_labelled = data.labels().are_given();
         if stop_conditions::check_assume(assume, is_labelled, is_real).is_err() {
             let detail = "the examples have the wrong kind for the session's `assume`: \
                           uniform-positive and reflected need half-space examples, uniform needs \

@@ -13,7 +13,6 @@ use crate::learners::engine::stopping::{
     Sampling, StopRule, Watch, anytime_run_length, smallest_error, too_small_an_error,
 };
 use crate::learners::engine::task::{Task, takes_stream, task_order};
-use crate::learners::sample::examples::LabelKind;
 
 /// The confidence of the rule `pac` if the request states none.
 const PAC_CONFIDENCE: f64 = 0.95;
@@ -28,7 +27,7 @@ pub(crate) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     check_pac(task, input)?;
     if let Input::Sample { data, assume } = input {
         let shape = data.shape();
-        return check_assume(assume, shape.labels == LabelKind::Labelled, shape.is_real);
+        return check_assume(assume, shape.labels.is_labelled(), shape.is_real);
     }
     if input.examples().is_some() {
         return Ok(());

@@ -386,7 +386,7 @@ mod tests {
             matrix.push_row(row.words());
             labels.set(at, *label);
         }
-        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+        Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
     }
 
     fn sample(data: &Data) -> Input<'_> {
@@ -614,7 +614,7 @@ mod tests {
         let features = Features::Real(RealMatrix::from_values(1, values));
         let mut labels = BitVector::zeros(2);
         labels.set(1, true);
-        let data = Data::new(features, Labels::Labelled(labels));
+        let data = Data::new(features, Labels::of_signs(labels));
         let params = json!({"eta": 1000});
         let outcome = run(&task("perceptron", &params, 1), sample(&data));
         let limit = "real weights must stay in the range of f64";
@@ -628,7 +628,7 @@ mod tests {
         let features = Features::Real(RealMatrix::from_values(1, values));
         let mut labels = BitVector::zeros(2);
         labels.set(1, true);
-        let data = Data::new(features, Labels::Labelled(labels));
+        let data = Data::new(features, Labels::of_signs(labels));
         let outcome = run(&task("perceptron", &json!({}), 1), sample(&data));
         assert_eq!(outcome.termination.reason, Reason::Converged);
         let bound = outcome.bound.expect("converged");

@@ -34,7 +34,7 @@
 //! for row in [0b00, 0b01, 0b10, 0b11] {
 //!     examples.push_row(&[row]);
 //! }
-//! let labels = Labels::Labelled(BitVector::from_words(4, vec![0b0110]));
+//! let labels = Labels::of_signs(BitVector::from_words(4, vec![0b0110]));
 //! let data = Data::new(Features::Boolean(examples), labels);
 //! let task = Task::of(catalogue::find("kernel-perceptron").unwrap(), Seed(1));
 //! let input = Input::Sample { data: &data, assume: None };
@@ -313,7 +313,7 @@ mod tests {
             matrix.push_row(bits.words());
             labels.set(row, *is_positive);
         }
-        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+        Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
     }
 
     /// `rows` random examples with random labels.
@@ -329,7 +329,7 @@ mod tests {
         lanes.fill(&mut labels);
         labels.truncate(words_for(rows));
         let labels = BitVector::from_words(rows, labels);
-        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+        Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
     }
 
     fn support(outcome: &RunOutcome) -> Vec<(String, bool)> {

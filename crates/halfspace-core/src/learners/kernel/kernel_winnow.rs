@@ -300,7 +300,7 @@ mod tests {
             matrix.push_row(row.words());
             labels.set(at, *label);
         }
-        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+        Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
     }
 
     fn task(params: &Value) -> Task {

@@ -38,7 +38,7 @@
 //! // The first feature is for, the second against.
 //! let examples = RealMatrix::from_values(2, vec![0.9, 0.1, 0.2, 0.8, 0.6, 0.3]);
 //! let labels = BitVector::from_bit_string(b"101").expect("bits");
-//! let data = Data::new(Features::Real(examples), Labels::Labelled(labels));
+//! let data = Data::new(Features::Real(examples), Labels::of_signs(labels));
 //! let input = Input::Sample { data: &data, assume: None };
 //! let task = Task::of(find("bounded-perceptron").expect("listed"), Seed(1));
 //! let outcome = train(&task, input, &Run::default()).expect("an end");
@@ -359,7 +359,7 @@ mod tests {
             matrix.push_row(bits.words());
             labels.set(row, *is_positive);
         }
-        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+        Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
     }
 
     fn weights(outcome: &RunOutcome) -> &[f64] {
@@ -385,7 +385,7 @@ mod tests {
                 matrix.push_row(&words);
             }
         }
-        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+        Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
     }
 
     /// Counts the samples of twelve on which the learner converges.
@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn real_features_weigh_as_they_are() {
         let values = vec![0.25, 1.0, 0.5, 0.125];
-        let labels = Labels::Labelled(BitVector::from_words(2, vec![0b10]));
+        let labels = Labels::of_signs(BitVector::from_words(2, vec![0b10]));
         let data = Data::new(Features::Real(RealMatrix::from_values(2, values)), labels);
         let outcome = run(&data, &json!({"initial": [1, 0.5]}), 100);
         assert_eq!(outcome.termination.reason, Reason::Converged);

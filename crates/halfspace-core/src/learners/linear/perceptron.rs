@@ -27,7 +27,7 @@
 //!     examples.push_row(&[row]);
 //! }
 //! let labels = BitVector::from_bit_string(b"0001").expect("bits");
-//! let data = Data::new(Features::Boolean(examples), Labels::Labelled(labels));
+//! let data = Data::new(Features::Boolean(examples), Labels::of_signs(labels));
 //! let input = Input::Sample { data: &data, assume: None };
 //! let task = Task::of(find("perceptron").expect("listed"), Seed(1));
 //! let outcome = train(&task, input, &Run::default()).expect("an end");

@@ -334,7 +334,7 @@ mod tests {
         let params = json!({"label_noise": 0.25, "margin": 0.5, "excess": 0.8, "bias": false});
         let rows = RealMatrix::from_values(2, vec![3.0, 4.0, 0.0, 5.0]);
         let labels = BitVector::from_bit_string(b"01").unwrap();
-        let data = Data::new(Features::Real(rows), Labels::Labelled(labels));
+        let data = Data::new(Features::Real(rows), Labels::of_signs(labels));
         let found = weights(&run("perspectron", &params, &data, 1));
         let first = [-0.15 / 2.5 * 3.0, -0.15 / 2.5 * 4.0];
         let second = 0.15 / (1.2 + 2.5) * 5.0;
@@ -344,7 +344,7 @@ mod tests {
         // A correct example strengthens its prediction.
         let rows = RealMatrix::from_values(1, vec![2.0]);
         let labels = BitVector::from_bit_string(b"1").unwrap();
-        let data = Data::new(Features::Real(rows), Labels::Labelled(labels));
+        let data = Data::new(Features::Real(rows), Labels::of_signs(labels));
         let found = weights(&run("perspectron", &params, &data, 1));
         assert!(
             (found[0] - 0.1 * 0.5 / (0.5 * 2.0) * 2.0).abs() < 1e-15,
@@ -363,7 +363,7 @@ mod tests {
             let is_wrong = random.random_bool(noise[(bits & 1) as usize]);
             labels.set(row, (bits.count_ones() as usize > n / 2) != is_wrong);
         }
-        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+        Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use crate::bits::{BitMatrix, BitVector, SparseMatrix, words_for};
 
+use crate::learners::sample::classes::ClassCodes;
+
 /// Real-valued examples in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RealMatrix {
@@ -138,10 +140,30 @@ impl From<DenseFeatures<'_>> for Features {
 pub enum Labels {
     /// Half-space examples without labels. Each example is positive by definition.
     HalfSpace,
-    /// One bit per example. Bit 1 means +1.
-    Labelled(BitVector),
+    /// One class code per example.
+    Labelled(ClassCodes),
     /// No labels. The examples are only for prediction.
     Unlabelled,
+}
+
+impl Labels {
+    /// The labels of two classes: bit 1 means +1.
+    pub fn of_signs(signs: BitVector) -> Self {
+        Self::Labelled(signs.into())
+    }
+
+    /// Whether each example has a label.
+    pub fn are_given(&self) -> bool {
+        matches!(self, Self::Labelled(_))
+    }
+
+    /// The signs of examples of two classes: bit 1 means +1. None for other examples.
+    pub fn signs(&self) -> Option<&BitVector> {
+        match self {
+            Self::Labelled(codes) => codes.signs(),
+            Self::HalfSpace | Self::Unlabelled => None,
+        }
+    }
 }
 
 /// A finite sample in memory.
@@ -160,8 +182,8 @@ impl Data {
     /// Panics if there is no example, no feature or not exactly one label per example.
     pub fn new(features: Features, labels: Labels) -> Self {
         assert!(features.rows() > 0 && features.n() > 0, "an empty sample");
-        if let Labels::Labelled(bits) = &labels {
-            assert_eq!(bits.n(), features.rows(), "one label an example");
+        if let Labels::Labelled(codes) = &labels {
+            assert_eq!(codes.rows(), features.rows(), "one label an example");
         }
         Self { features, labels }
     }
@@ -223,13 +245,7 @@ impl Data {
             }
         };
         let labels = match &self.labels {
-            Labels::Labelled(all) => {
-                let mut labels = BitVector::zeros(rows.len());
-                for (at, &row) in rows.iter().enumerate() {
-                    labels.set(at, all.get(row));
-                }
-                Labels::Labelled(labels)
-            }
+            Labels::Labelled(all) => Labels::Labelled(all.select(rows)),
             alike => alike.clone(),
         };
         Self::new(features, labels)

@@ -10,6 +10,7 @@ use crate::bits::{BLOCK_ROWS, words_for};
 
 use crate::learners::engine::run::Interrupt;
 use crate::learners::sample::block::{BlockFeatures, row_mask};
+use crate::learners::sample::classes::{BlockCodes, ClassCodes};
 use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use crate::learners::sample::packer::Packer;
 
@@ -88,21 +89,40 @@ impl Shape {
 
     fn label_bytes(&self) -> u64 {
         match self.labels {
-            LabelKind::Labelled => 8 * words_for(self.examples) as u64,
+            LabelKind::Labelled { planes } => (8 * words_for(self.examples) * planes) as u64,
             LabelKind::HalfSpace | LabelKind::Unlabelled => 0,
         }
     }
 }
+
+/// Why a task of two classes refuses examples of more.
+pub const MANY_CLASSES: &str =
+    "the examples have more than two classes; `positive` names the one to tell from the others";
 
 /// Kind of labels of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelKind {
     /// Half-space examples. Each example is positive by definition.
     HalfSpace,
-    /// One label per example.
-    Labelled,
+    /// One class code per example, in so many bit planes.
+    Labelled { planes: usize },
     /// No labels.
     Unlabelled,
+}
+
+impl LabelKind {
+    /// Labels of two classes.
+    pub const SIGNS: Self = Self::Labelled { planes: 1 };
+
+    /// Whether each example has a label.
+    pub fn is_labelled(self) -> bool {
+        matches!(self, Self::Labelled { .. })
+    }
+
+    /// Whether the examples have more classes than two.
+    pub fn has_many_classes(self) -> bool {
+        matches!(self, Self::Labelled { planes: 2.. })
+    }
 }
 
 /// Reader of the rows of one sample.
@@ -129,11 +149,35 @@ pub trait ReadRows: fmt::Debug + Send {
 pub struct Rows<'a> {
     /// Features of the rows.
     pub features: BlockFeatures<'a>,
-    /// Bit `r` is set if row `r` is positive. Rows without labels count as positive.
-    pub positives: u64,
+    labels: RowLabels<'a>,
+}
+
+/// Labels of up to 64 rows.
+#[derive(Clone, Copy, Debug)]
+enum RowLabels<'a> {
+    /// Rows without labels.
+    None,
+    /// The codes of all examples, and the example of the first row.
+    Codes(&'a ClassCodes, usize),
 }
 
 impl Rows<'_> {
+    /// Bit `r` is set if row `r` is positive: if it has no label or the code 1 of two classes.
+    pub fn positives(&self) -> u64 {
+        match self.labels {
+            RowLabels::None => row_mask(self.count()),
+            RowLabels::Codes(codes, first) => codes.positives(first),
+        }
+    }
+
+    /// The class codes of the rows. None if they have no labels.
+    pub fn codes(&self) -> Option<BlockCodes> {
+        match self.labels {
+            RowLabels::None => None,
+            RowLabels::Codes(codes, first) => Some(codes.block(first)),
+        }
+    }
+
     /// Number of rows, at least one.
     pub fn count(&self) -> usize {
         self.features.rows()
@@ -179,7 +223,9 @@ impl Examples for Data {
             },
             labels: match self.labels() {
                 Labels::HalfSpace => LabelKind::HalfSpace,
-                Labels::Labelled(_) => LabelKind::Labelled,
+                Labels::Labelled(codes) => LabelKind::Labelled {
+                    planes: codes.planes(),
+                },
                 Labels::Unlabelled => LabelKind::Unlabelled,
             },
         }
@@ -209,10 +255,6 @@ impl<'a> Rows<'a> {
     pub fn of(data: &'a Data, first: usize) -> Self {
         let block = first / BLOCK_ROWS;
         let end = ((block + 1) * BLOCK_ROWS).min(data.examples());
-        let positives = match data.labels() {
-            Labels::Labelled(labels) => labels.words()[block] >> (first % BLOCK_ROWS),
-            Labels::HalfSpace | Labels::Unlabelled => row_mask(end - first),
-        };
         let features = match data.features() {
             Features::Boolean(matrix) => {
                 debug_assert!(first.is_multiple_of(BLOCK_ROWS), "whole blocks");
@@ -223,7 +265,7 @@ impl<'a> Rows<'a> {
         };
         Self {
             features,
-            positives,
+            labels: RowLabels::of(data, first),
         }
     }
 
@@ -237,15 +279,20 @@ impl<'a> Rows<'a> {
             Features::Real(matrix) => real(matrix, row, row + 1),
             Features::Sparse(matrix) => BlockFeatures::Sparse(matrix.among(row..row + 1)),
         };
-        let is_positive = match data.labels() {
-            Labels::Labelled(labels) => labels.get(row),
-            Labels::HalfSpace | Labels::Unlabelled => true,
-        };
         let rows = Self {
             features,
-            positives: is_positive.into(),
+            labels: RowLabels::of(data, row),
         };
         (rows, 0)
+    }
+}
+
+impl<'a> RowLabels<'a> {
+    fn of(data: &'a Data, first: usize) -> Self {
+        match data.labels() {
+            Labels::Labelled(codes) => Self::Codes(codes, first),
+            Labels::HalfSpace | Labels::Unlabelled => Self::None,
+        }
     }
 }
 

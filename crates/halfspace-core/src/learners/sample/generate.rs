@@ -161,7 +161,7 @@ impl Generated {
             }
         }
         let labels = if is_labelled {
-            Labels::Labelled(BitVector::from_words(matrix.rows(), positives))
+            Labels::of_signs(BitVector::from_words(matrix.rows(), positives))
         } else {
             Labels::HalfSpace
         };
@@ -379,8 +379,7 @@ mod tests {
         let plan = plan(7, Sampling::Uniform, 5_000);
         let target = weights(&plan).clone();
         let data = Generated::materialise(plan, Seed(9), &Run::default());
-        let (Features::Boolean(matrix), Labels::Labelled(labels)) =
-            (data.features(), data.labels())
+        let (Features::Boolean(matrix), Some(labels)) = (data.features(), data.labels().signs())
         else {
             unreachable!()
         };

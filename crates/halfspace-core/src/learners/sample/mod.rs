@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod block;
+pub mod classes;
 pub mod data;
 pub mod examples;
 pub mod generate;

@@ -1,11 +1,14 @@
 //! Counts of examples that repeat or contradict each other, in bounded memory.
 //!
-//! A key of 127 bits identifies a row. The key is the value of a polynomial modulo the prime 2^127 - 1 (Carter and
-//! Wegman, 1979). The words of the row are its coefficients. Each counter evaluates the polynomial at a secret random
-//! point. Two different rows of `w` words have the same key at no more than `w` points, so nobody can construct such
-//! rows. The counter keeps 16 bytes per example for at most [`EXAMPLES_MAX`] examples.
+//! A key of 112 bits identifies a row. The key is the lower part of the value of a polynomial modulo the prime 2^127 -
+//! 1 (Carter and Wegman, 1979). The words of the row are its coefficients. Each counter evaluates the polynomial at a
+//! secret random point. Two different rows of `w` words have the same key at no more than `w * 2^15` points of 2^127,
+//! so nobody can construct such rows. The counter keeps 16 bytes per example, of which 2 are the code of the class, for
+//! at most [`EXAMPLES_MAX`] examples.
 
 use std::hash::{BuildHasher, RandomState};
+
+use crate::learners::sample::classes::PLANES_MAX;
 
 /// The largest number of compared examples: 64 MiB of digests.
 pub const EXAMPLES_MAX: usize = 1 << 22;
@@ -15,14 +18,14 @@ pub const EXAMPLES_MAX: usize = 1 << 22;
 pub struct RepetitionCounts {
     /// Examples that equal an earlier one, including the label.
     pub duplicates: u64,
-    /// Distinct rows that appear with both labels. None if there are no labels.
+    /// Distinct rows that appear with several labels. None if there are no labels.
     pub contradictions: Option<u64>,
 }
 
 /// Counts repetitions among rows that arrive one after another.
 pub struct RepetitionCounter {
-    /// The key of each row, with the label in the lowest bit. Sorting groups the examples by row and
-    /// within a row by label. None if there are too many rows.
+    /// The key of each row, with the class code in the lowest bits. Sorting groups the examples by row and
+    /// within a row by class. None if there are too many rows.
     keys: Option<Vec<u128>>,
     polynomial: RowPolynomial,
     is_labelled: bool,
@@ -42,10 +45,11 @@ impl RepetitionCounter {
         }
     }
 
-    /// Adds the canonical bytes of the next row, and the label if there are labels. All rows have the same length.
-    pub fn push(&mut self, row: &[u8], label: Option<bool>) {
+    /// Adds the canonical bytes of the next row, and the code of its class if there are labels. All rows have the same
+    /// length, or begin with it.
+    pub fn push(&mut self, row: &[u8], label: Option<u32>) {
         if let Some(keys) = &mut self.keys {
-            keys.push(self.polynomial.value(row) << 1 | u128::from(label == Some(true)));
+            keys.push(self.polynomial.value(row) << PLANES_MAX | u128::from(label.unwrap_or(0)));
         }
     }
 
@@ -53,13 +57,14 @@ impl RepetitionCounter {
     pub fn finish(self) -> Option<RepetitionCounts> {
         let mut keys = self.keys?;
         keys.sort_unstable();
-        let distinct = |same: fn(&u128, &u128) -> bool| keys.chunk_by(same).count() as u64;
-        let examples = distinct(|one, other| one == other);
-        let rows = distinct(|one, other| one >> 1 == other >> 1);
+        let examples = keys.chunk_by(|one, other| one == other).count();
+        let rows = keys.chunk_by(|one, other| one >> PLANES_MAX == other >> PLANES_MAX);
+        let contradictions = rows
+            .filter(|labels| labels.first() != labels.last())
+            .count();
         Some(RepetitionCounts {
-            duplicates: keys.len() as u64 - examples,
-            // A row with one label is one distinct example. A row with both labels is two.
-            contradictions: self.is_labelled.then(|| examples - rows),
+            duplicates: (keys.len() - examples) as u64,
+            contradictions: self.is_labelled.then_some(contradictions as u64),
         })
     }
 }
@@ -150,7 +155,10 @@ mod tests {
     fn counts(rows: &[(u8, bool)], is_labelled: bool, most: usize) -> Option<RepetitionCounts> {
         let mut counter = RepetitionCounter::new(rows.len(), is_labelled, most);
         for &(row, label) in rows {
-            counter.push(&u64::from(row).to_le_bytes(), is_labelled.then_some(label));
+            counter.push(
+                &u64::from(row).to_le_bytes(),
+                is_labelled.then_some(label.into()),
+            );
         }
         counter.finish()
     }

@@ -13,7 +13,7 @@ use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::sample::block::{Block, BlockFeatures, WholeBlocks, row_mask};
 use crate::learners::sample::data::Data;
-use crate::learners::sample::examples::{Examples, ReadRows, Rows};
+use crate::learners::sample::examples::{Examples, ReadRows};
 use crate::learners::sample::packer::Packer;
 
 /// Swaps of a shuffle between two looks at the stop flag. An interrupted shuffle leaves no order to resume
@@ -213,7 +213,7 @@ impl<'a> Presented<'a> {
         self.sparse.clear();
         for (at, &row) in rows.iter().enumerate() {
             let (found, place) = self.reader.row(row)?;
-            positives |= (found.positives >> place & 1) << at;
+            positives |= (found.positives() >> place & 1) << at;
             let (features, place) = match found.features {
                 BlockFeatures::Sparse(block)
                     if self.presentation != Presentation::LabelledSparse =>
@@ -283,11 +283,9 @@ impl Stream for Presented<'_> {
             self.next += count;
             return self.gather(&rows[..count]).map(Some);
         }
-        let Rows {
-            features,
-            positives,
-        } = self.reader.rows(first)?;
-        let features = match features {
+        let rows = self.reader.rows(first)?;
+        let positives = rows.positives();
+        let features = match rows.features {
             BlockFeatures::Sparse(block) if self.presentation != Presentation::LabelledSparse => {
                 self.packer.pack(block, 0..block.rows())
             }

@@ -286,7 +286,7 @@ mod tests {
             matrix.push_row(row.words());
             labels.set(at, *label);
         }
-        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+        Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
     }
 
     fn judge(data: &Data, examples: u64, complements: bool, literals: u64) -> DisjunctionVerdict {

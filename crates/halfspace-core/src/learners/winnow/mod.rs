@@ -365,7 +365,7 @@ mod tests {
             matrix.push_row(row.words());
             labels.set(at, *label);
         }
-        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+        Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
     }
 
     fn text(rows: &[(&str, bool)]) -> Data {

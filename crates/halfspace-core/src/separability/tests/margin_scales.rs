@@ -127,14 +127,13 @@ fn sample(family: Family, n: usize, rows: usize, generator: &mut Generator) -> D
         labels.set(row, label);
     }
     let matrix = RealMatrix::from_values(n, values.clone());
-    Data::new(Features::Real(matrix), Labels::Labelled(labels))
+    Data::new(Features::Real(matrix), Labels::of_signs(labels))
 }
 
 /// Returns half the distance between the hulls of the two labels, in one or two dimensions. If the hulls are
 /// disjoint, the nearest points are a corner of one hull and a point on a segment of the other.
 fn half_distance(data: &Data) -> f64 {
-    let (Features::Real(matrix), Labels::Labelled(labels)) = (data.features(), data.labels())
-    else {
+    let (Features::Real(matrix), Some(labels)) = (data.features(), data.labels().signs()) else {
         panic!("labelled real values");
     };
     let of_label = |label: bool| -> Vec<&[f64]> {

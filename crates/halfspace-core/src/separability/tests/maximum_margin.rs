@@ -179,7 +179,7 @@ fn separable(n: usize, rows: usize, bias: bool, is_real: bool, generator: &mut G
         }
         Features::Boolean(matrix)
     };
-    Data::new(features, Labels::Labelled(bits))
+    Data::new(features, Labels::of_signs(bits))
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub fn labelled(rows: &[(&str, bool)]) -> Data {
         matrix.push_row(BitVector::from_bit_string(bits.as_bytes()).unwrap().words());
         labels.set(index, *label);
     }
-    Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
 }
 
 /// Creates Boolean half-space examples from bit strings.
@@ -31,7 +31,7 @@ pub fn real(rows: &[(&[f64], bool)]) -> Data {
     rows.iter()
         .enumerate()
         .for_each(|(index, row)| labels.set(index, row.1));
-    Data::new(Features::Real(matrix), Labels::Labelled(labels))
+    Data::new(Features::Real(matrix), Labels::of_signs(labels))
 }
 
 /// Creates random labels with random bits or with random multiples of 1/4.
@@ -41,7 +41,7 @@ pub fn random(n: usize, rows: usize, is_real: bool, random: &mut Generator) -> D
     if is_real {
         let values = (0..n * rows).map(|_| f64::from(random.random_range(-6..=6)) / 4.0);
         let matrix = RealMatrix::from_values(n, values.collect());
-        return Data::new(Features::Real(matrix), Labels::Labelled(labels));
+        return Data::new(Features::Real(matrix), Labels::of_signs(labels));
     }
     let mut matrix = BitMatrix::new(n);
     for _ in 0..rows {
@@ -49,5 +49,5 @@ pub fn random(n: usize, rows: usize, is_real: bool, random: &mut Generator) -> D
         (0..n).for_each(|j| row.set(j, random.random_bool(0.5)));
         matrix.push_row(row.words());
     }
-    Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    Data::new(Features::Boolean(matrix), Labels::of_signs(labels))
 }

@@ -47,7 +47,7 @@ fn all_questions() -> impl Iterator<Item = SeparabilityQuestion> {
 /// Returns 4 y_i (x_i, 1) and whether the label is -1, computed independently of the code under test.
 fn rows(data: &Data, question: &SeparabilityQuestion) -> Vec<(Vec<i128>, bool)> {
     let row = |index: usize| {
-        let is_negative = matches!(data.labels(), Labels::Labelled(labels) if !labels.get(index));
+        let is_negative = matches!(data.labels().signs(), Some(labels) if !labels.get(index));
         let mut row: Vec<i128> = match data.features().packed() {
             DenseFeatures::Boolean(matrix) => {
                 let bits: BitVector = matrix.row(index);
@@ -341,7 +341,7 @@ fn noise_in_full_precision_is_decided_exactly() {
         let mut labels = BitVector::zeros(rows);
         (0..rows).for_each(|row| labels.set(row, generator.random_bool(0.5)));
         let features = Features::Real(RealMatrix::from_values(n, values));
-        let data = Data::new(features, Labels::Labelled(labels));
+        let data = Data::new(features, Labels::of_signs(labels));
         let strict = question(true, Reading::Signed, Convention::Strict);
         let verdict = decide(&data, &strict, &Run::default()).unwrap();
         let Verdict::NotSeparable(multipliers) = &verdict else {

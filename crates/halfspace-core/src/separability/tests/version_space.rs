@@ -38,7 +38,7 @@ fn plain(data: &Data) -> Vec<String> {
                 .map(|j| sign(weights.get(j)) * sign(row.get(j)))
                 .sum();
             let expected = match data.labels() {
-                Labels::Labelled(labels) => labels.get(index),
+                Labels::Labelled(labels) => labels.get(index) == 1,
                 _ => true,
             };
             (sum >= 0) == expected
@@ -127,7 +127,7 @@ fn assert_excludes(data: &Data, exclusion: &Exclusion) {
         let weight: i128 = (&multiplier.weight).try_into().expect("a small multiplier");
         assert!(weight > 0);
         let is_negative =
-            matches!(data.labels(), Labels::Labelled(labels) if !labels.get(multiplier.example));
+            matches!(data.labels().signs(), Some(labels) if !labels.get(multiplier.example));
         let row = matrix.row(multiplier.example);
         for (at, sum) in sum.iter_mut().enumerate() {
             *sum += if row.get(at) == is_negative {

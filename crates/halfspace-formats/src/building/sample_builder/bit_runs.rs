@@ -45,7 +45,7 @@ impl SampleBuilder {
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub(crate) fn packed_row(&mut self, words: &[u64], label: Option<bool>) -> Result<(), Fault> {
+    pub(crate) fn packed_row(&mut self, words: &[u64], label: Option<u32>) -> Result<(), Fault> {
         debug_assert!(self.packed() && words.len() == words_for(self.n));
         self.row.ones.clear();
         self.row.ones.extend_from_slice(words);

@@ -403,7 +403,7 @@ impl Table {
 fn hypotheses(table: &Table, rng: &mut StdRng) -> Vec<(&'static str, Hypothesis)> {
     let parsed = table.parsed(&table.rows);
     let (features, count) = (parsed.data.features().clone(), table.rows.len());
-    let labelled = Data::new(features.clone(), Labels::Labelled(bits(rng, count)));
+    let labelled = Data::new(features.clone(), Labels::of_signs(bits(rng, count)));
     let positive = Data::new(features, Labels::HalfSpace);
     let mut found = Vec::new();
     for entry in CATALOGUE {

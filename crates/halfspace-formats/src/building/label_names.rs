@@ -1,15 +1,16 @@
-//! The values of the label column, and the decision which of them means +1.
+//! The labels of a body by their names: the values of a label column or of the field `y`, their codes, and the decision
+//! which of them means +1.
 
 use serde::Serialize;
 
-use super::cell::{Content, Family};
-use super::encoding::LabelEncoding;
-use crate::building::classes::{Classes, LabelRule, canonical};
-use crate::building::labels::mixed_labels;
+use crate::building::classes::{Classes, LabelRule, bad_label, canonical};
 use crate::error::{Fault, FormatErrorKind, excerpt, name};
 use crate::options::Options;
+use crate::tables::cell::{Content, Family};
+use crate::tables::encoding::LabelEncoding;
+use crate::text::numbers::parse_number;
 
-/// The largest number of values of a label column.
+/// The largest number of values of the labels. Their places fit into a byte.
 const VALUES_MAX: usize = 256;
 
 /// The largest number of bytes of a label. Models keep the names of their classes.
@@ -20,10 +21,10 @@ const SHOWN_MAX: usize = 12;
 
 /// The labels so far.
 #[derive(Clone)]
-pub(crate) struct LabelScan {
-    /// The values in the order of their first rows. The index of a value is its code.
+pub(crate) struct LabelNames {
+    /// The values in the order of their first rows.
     values: Vec<LabelValue>,
-    /// The codes of the first spellings, so that most labels need no conversion.
+    /// The places of the values of the first spellings, so that most labels need no conversion.
     spellings: Vec<(Box<[u8]>, usize)>,
     /// The meaning that the request, a model or an encoding fixes.
     meaning: Meaning,
@@ -35,14 +36,19 @@ struct LabelValue {
     text: String,
     content: Content,
     rows: u64,
-    is_positive: bool,
+    /// The code of its class if the meaning is fixed, otherwise its place among the values.
+    code: u32,
 }
 
-/// The values that mean +1 and -1.
+/// The classes that the values mean.
 #[derive(Clone)]
 enum Meaning {
     /// The values decide.
     Open,
+    /// The labels are 1 and -1, or 1 and 0.
+    Signs,
+    /// A model that is not known yet will decide.
+    Later,
     /// The request says which value means +1. Every other value means -1.
     Stated(String),
     /// As above, for a model or a session whose labels have no names.
@@ -63,12 +69,12 @@ pub struct LabelCount {
 
 /// The decision about the label values.
 pub(crate) struct ReadLabels {
-    /// The label of each code.
-    pub(crate) is_positive: Vec<bool>,
     pub(crate) classes: Classes,
+    /// The code that each code of a row stands for, unless each stands for itself.
+    pub(crate) codes: Option<Vec<u32>>,
 }
 
-impl LabelScan {
+impl LabelNames {
     /// Starts the labels of a body. `like` has the labels of an encoding. None if labels are ignored.
     ///
     /// # Errors
@@ -85,7 +91,7 @@ impl LabelScan {
                 Meaning::Sign(stated(positive)?)
             }
             (LabelRule::Of(classes), Some(positive))
-                if !matches!(classes.read(positive.as_bytes()), Ok(true)) =>
+                if classes.read(positive.as_bytes()).ok() != Some(classes.count() as u32 - 1) =>
             {
                 let detail = format!(
                     "positive={positive} contradicts the model or session, whose class {} has the label +1; leave \
@@ -102,19 +108,42 @@ impl LabelScan {
                 like.map_or(Meaning::Open, |like| Meaning::Known(like.classes()))
             }
         };
-        Ok(Some(Self {
-            meaning,
-            ..Self::open()
+        Ok(Some(Self::with(meaning)))
+    }
+
+    /// Starts the labels beside examples that are no table: 1 and -1, or 1 and 0, unless a model decides. None if
+    /// labels are ignored.
+    pub(crate) fn beside(rule: &LabelRule) -> Option<Self> {
+        Some(Self::with(match rule {
+            LabelRule::Ignored => return None,
+            LabelRule::New => Meaning::Signs,
+            LabelRule::Later => Meaning::Later,
+            LabelRule::Of(classes) => Meaning::Known(classes.clone()),
         }))
     }
 
     /// Starts labels whose values decide.
     pub(crate) fn open() -> Self {
+        Self::with(Meaning::Open)
+    }
+
+    fn with(meaning: Meaning) -> Self {
         Self {
             values: Vec::new(),
             spellings: Vec::new(),
-            meaning: Meaning::Open,
+            meaning,
         }
+    }
+
+    /// Whether no label was read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Whether only a model can read the labels.
+    pub(crate) fn is_foreign(&self) -> bool {
+        let is_plain = |value: &LabelValue| matches!(&*value.text, "1" | "0" | "-1");
+        matches!(self.meaning, Meaning::Later) && !self.values.iter().all(is_plain)
     }
 
     /// Whether a model, a session or an encoding decides.
@@ -134,57 +163,70 @@ impl LabelScan {
         Ok(())
     }
 
-    /// Reads a label and returns its code. If the meaning is fixed, the code of +1 is 1 and all other codes are 0.
+    /// Reads a label and returns its code: that of its class if the meaning is fixed. Otherwise [`Self::finish`] tells
+    /// what the codes stand for.
     ///
     /// # Errors
     /// When the label is missing or unknown, or when there are too many values.
-    pub(crate) fn push(&mut self, text: &[u8]) -> Result<u8, Fault> {
-        let of_text = self
-            .spellings
-            .iter()
-            .find(|(spelling, _)| **spelling == *text);
-        let code = match of_text {
-            Some((_, code)) => *code,
-            None => self.push_spelling(text)?,
+    pub(crate) fn push(&mut self, text: &[u8]) -> Result<u32, Fault> {
+        let mut spellings = self.spellings.iter();
+        let of_text = spellings.find(|(spelling, _)| **spelling == *text);
+        let at = match of_text {
+            Some((_, at)) => *at,
+            None => {
+                // Classes against the rest read any number of other values, of which only the first are counted.
+                if let Meaning::Known(classes) = &self.meaning
+                    && self.values.len() == VALUES_MAX
+                {
+                    return classes.read(text);
+                }
+                self.push_spelling(text)?
+            }
         };
-        let value = &mut self.values[code];
+        let value = &mut self.values[at];
         value.rows += 1;
-        Ok(match &self.meaning {
-            Meaning::Open => code as u8,
-            _ => u8::from(value.is_positive),
-        })
+        Ok(value.code)
     }
 
+    /// Returns the place of the value of a spelling.
     fn push_spelling(&mut self, text: &[u8]) -> Result<usize, Fault> {
         let (spelling, content) = spelled(text)?;
         if content == Content::Missing {
-            let detail = "The label is missing; `missing=drop` leaves such rows out.";
-            return Err(Fault::new(FormatErrorKind::BadLabel, detail));
+            return Err(match self.meaning {
+                Meaning::Signs | Meaning::Later => bad_label(text),
+                _ => {
+                    let detail = "The label is missing; `missing=drop` leaves such rows out.";
+                    Fault::new(FormatErrorKind::BadLabel, detail)
+                }
+            });
         }
-        let code = match self.values.iter().position(|value| value.text == spelling) {
-            Some(code) => code,
+        let at = match self.values.iter().position(|value| value.text == spelling) {
+            Some(at) => at,
             None => self.add(text, spelling, content)?,
         };
         if self.spellings.len() < SHOWN_MAX {
-            self.spellings.push((text.into(), code));
+            self.spellings.push((text.into(), at));
         }
-        Ok(code)
+        Ok(at)
     }
 
     fn add(&mut self, label: &[u8], text: String, content: Content) -> Result<usize, Fault> {
-        let is_positive = match &self.meaning {
-            Meaning::Open => false,
-            Meaning::Stated(positive) | Meaning::Sign(positive) => text == *positive,
-            Meaning::Known(classes) => {
-                let is_positive = classes.read(label)?;
-                let has = |sign: &str| text == sign || self.values.iter().any(|v| v.text == sign);
-                if classes.reads_signs() && matches!(&*text, "0" | "-1") && has("0") && has("-1") {
-                    return Err(mixed_labels(label));
-                }
-                is_positive
+        let at = self.values.len();
+        let plain = || Classes::plain().read(label);
+        let (code, reads_signs) = match &self.meaning {
+            Meaning::Open => (at as u32, false),
+            Meaning::Later => (at as u32, plain().is_ok()),
+            Meaning::Signs => (plain()?, true),
+            Meaning::Stated(positive) | Meaning::Sign(positive) => {
+                (u32::from(text == *positive), false)
             }
+            Meaning::Known(classes) => (classes.read(label)?, classes.reads_signs()),
         };
-        if self.values.len() == VALUES_MAX {
+        let has = |sign: &str| text == sign || self.values.iter().any(|value| value.text == sign);
+        if reads_signs && matches!(&*text, "0" | "-1") && has("0") && has("-1") {
+            return Err(mixed_labels(label));
+        }
+        if at == VALUES_MAX {
             let detail = format!(
                 "The label column has more than {VALUES_MAX} different values; name the label column with `labels`."
             );
@@ -194,9 +236,9 @@ impl LabelScan {
             text,
             content,
             rows: 0,
-            is_positive,
+            code,
         });
-        Ok(self.values.len() - 1)
+        Ok(at)
     }
 
     /// Decides the label of each value.
@@ -205,15 +247,17 @@ impl LabelScan {
     /// When the values leave open which of them means +1. The detail has the values, their counts and the remedy.
     pub(crate) fn finish(mut self) -> Result<ReadLabels, Fault> {
         let of_code = |classes| ReadLabels {
-            is_positive: vec![false, true],
             classes,
+            codes: None,
         };
         match std::mem::replace(&mut self.meaning, Meaning::Open) {
             Meaning::Open => self.decided(),
             Meaning::Known(classes) => Ok(of_code(classes)),
             Meaning::Sign(_) => Ok(of_code(Classes::plain())),
+            Meaning::Signs => Ok(of_code(self.signs())),
+            Meaning::Later => Ok(self.into_read()),
             Meaning::Stated(positive) => {
-                let mut rest = self.values.iter().filter(|value| !value.is_positive);
+                let mut rest = self.values.iter().filter(|value| value.code == 0);
                 if rest.clone().count() == self.values.len() {
                     let shown = excerpt(positive.as_bytes());
                     let detail = format!("No label is {shown}: {}.", self.counted());
@@ -225,6 +269,43 @@ impl LabelScan {
                 };
                 Ok(of_code(Classes::new(negative, positive)))
             }
+        }
+    }
+
+    /// The classes of the labels 1 and -1, or 1 and 0.
+    fn signs(&self) -> Classes {
+        let has_zero = self.values.iter().any(|value| value.text == "0");
+        let negative = if has_zero { "0" } else { "-1" };
+        Classes::new(Some(negative.to_owned()), "1".to_owned())
+    }
+
+    /// The classes of labels that a model will read: the values in their order, or the signs.
+    fn into_read(self) -> ReadLabels {
+        let is_plain = self
+            .values
+            .iter()
+            .all(|value| matches!(&*value.text, "1" | "0" | "-1"));
+        if is_plain {
+            let codes = self.values.iter().map(|value| u32::from(value.text == "1"));
+            return ReadLabels {
+                codes: Some(codes.collect()),
+                classes: self.signs(),
+            };
+        }
+        let names: Vec<String> = self.values.into_iter().map(|value| value.text).collect();
+        let classes = match <[String; 1]>::try_from(names) {
+            // The other class of one value has no name.
+            Ok([only]) => {
+                return ReadLabels {
+                    classes: Classes::new(None, only),
+                    codes: Some(vec![1]),
+                };
+            }
+            Err(names) => Classes::of_names(names),
+        };
+        ReadLabels {
+            classes: classes.unwrap_or_else(Classes::plain),
+            codes: None,
         }
     }
 
@@ -240,13 +321,13 @@ impl LabelScan {
             );
             return Err(Fault::new(FormatErrorKind::TableOption, detail));
         };
-        let is_positive = (0..self.values.len())
-            .map(|code| Some(code) == positive)
+        let codes = (0..self.values.len())
+            .map(|at| u32::from(Some(at) == positive))
             .collect();
-        let named = |code: Option<usize>| code.map(|code| self.values[code].text.clone());
-        let other = (0..self.values.len()).find(|&code| Some(code) != positive);
+        let named = |at: Option<usize>| at.map(|at| self.values[at].text.clone());
+        let other = (0..self.values.len()).find(|&at| Some(at) != positive);
         // The label that does not occur has the other word of the family, or the other number.
-        let absent = |code: Option<usize>| match code.map(|code| self.values[code].content) {
+        let absent = |at: Option<usize>| match at.map(|at| self.values[at].content) {
             Some(Content::Flag(family, flag)) => family.words()[usize::from(!flag)].to_owned(),
             Some(Content::Number(1.0)) => "-1".to_owned(),
             _ => "1".to_owned(),
@@ -257,8 +338,8 @@ impl LabelScan {
         );
         self.values.clear();
         Ok(ReadLabels {
-            is_positive,
             classes,
+            codes: Some(codes),
         })
     }
 
@@ -312,6 +393,19 @@ impl LabelScan {
     }
 }
 
+/// Makes the fault of a body with both 0 and -1, of which this label came second.
+fn mixed_labels(label: &[u8]) -> Fault {
+    let (found, earlier) = match parse_number(label) {
+        Ok(0.0) => (0, -1),
+        _ => (-1, 0),
+    };
+    let detail = format!(
+        "The label {found} occurs in a body that also has the label {earlier}; use either \
+         1 and -1, or 1 and 0."
+    );
+    Fault::new(FormatErrorKind::MixedLabels, detail)
+}
+
 /// Returns the spelling by which labels are compared. A class has a short name in UTF-8, or none.
 fn spelled(text: &[u8]) -> Result<(String, Content), Fault> {
     if text.len() > LABEL_BYTES_MAX {
@@ -330,17 +424,17 @@ mod tests {
     use super::*;
 
     fn read(labels: &[&str]) -> Result<ReadLabels, Fault> {
-        let mut scan = LabelScan::open();
+        let mut scan = LabelNames::open();
         for label in labels {
             scan.push(label.as_bytes())?;
         }
         scan.finish()
     }
 
-    fn stated(positive: &str) -> LabelScan {
+    fn stated(positive: &str) -> LabelNames {
         let mut options = Options::default();
         options.table.positive = Some(positive.to_owned());
-        LabelScan::new(&options, None).unwrap().unwrap()
+        LabelNames::new(&options, None).unwrap().unwrap()
     }
 
     #[test]
@@ -362,24 +456,57 @@ mod tests {
                 (read.classes.positive(), read.classes.negative()),
                 (positive, Some(negative))
             );
-            let codes: Vec<bool> = labels
+            let codes: Vec<u32> = labels
                 .iter()
-                .map(|label| canonical(label.as_bytes()).0 == positive.as_bytes())
+                .map(|label| u32::from(canonical(label.as_bytes()).0 == positive.as_bytes()))
                 .collect();
-            assert_eq!(read.is_positive, codes, "{labels:?}");
+            assert_eq!(read.codes, Some(codes), "{labels:?}");
         }
     }
 
     #[test]
     fn one_value_or_three_need_the_option() {
-        assert_eq!(read(&["1", "1"]).unwrap().is_positive, [true]);
-        assert_eq!(read(&["0"]).unwrap().is_positive, [false]);
+        assert_eq!(read(&["1", "1"]).unwrap().codes, Some(vec![1]));
+        assert_eq!(read(&["0"]).unwrap().codes, Some(vec![0]));
         let three = read(&["a", "b", "a", "c"]).err().unwrap().detail;
         assert!(
             three.contains("3 values: `a` (2), `b` (1), `c` (1)") && three.contains("`positive=a`"),
             "{three}"
         );
         assert!(read(&["setosa"]).is_err());
+    }
+
+    #[test]
+    fn a_class_against_the_rest_reads_any_number_of_other_values() {
+        let rest = Classes::new(None, "b".to_owned());
+        let mut labels = LabelNames::beside(&LabelRule::Of(rest.clone())).unwrap();
+        for at in 0..2 * VALUES_MAX {
+            assert_eq!(labels.push(format!("v{at}").as_bytes()).unwrap(), 0);
+        }
+        assert_eq!(labels.push(b"b").unwrap(), 1);
+        assert_eq!(labels.finish().unwrap().classes, rest);
+    }
+
+    #[test]
+    fn labels_for_a_later_model_keep_all_their_names() {
+        let mut labels = LabelNames::beside(&LabelRule::Later).unwrap();
+        let codes = ["c", "a", "2.0", "c"].map(|label| labels.push(label.as_bytes()).unwrap());
+        assert!(labels.is_foreign() && codes == [0, 1, 2, 0]);
+        let read = labels.finish().unwrap();
+        let names: Vec<_> = read.classes.each().collect();
+        assert_eq!(
+            (names, read.codes),
+            (vec![Some("c"), Some("a"), Some("2")], None)
+        );
+        let mut signs = LabelNames::beside(&LabelRule::Later).unwrap();
+        assert_eq!(
+            ["1", "0"].map(|label| signs.push(label.as_bytes()).unwrap()),
+            [0, 1]
+        );
+        assert!(!signs.is_foreign() && signs.push(b"-1").is_err());
+        let read = signs.finish().unwrap();
+        assert!(read.classes.is_plain());
+        assert_eq!(read.codes, Some(vec![1, 0]));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::bits::{BLOCK_ROWS, words_for};
 
 use crate::learners::engine::run::Interrupt;
 use crate::learners::sample::block::{BlockFeatures, row_mask};
-use crate::learners::sample::classes::{BlockCodes, ClassCodes};
+use crate::learners::sample::classes::ClassCodes;
 use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use crate::learners::sample::packer::Packer;
 
@@ -149,32 +149,16 @@ pub trait ReadRows: fmt::Debug + Send {
 pub struct Rows<'a> {
     /// Features of the rows.
     pub features: BlockFeatures<'a>,
-    labels: RowLabels<'a>,
-}
-
-/// Labels of up to 64 rows.
-#[derive(Clone, Copy, Debug)]
-enum RowLabels<'a> {
-    /// Rows without labels.
-    None,
-    /// The codes of all examples, and the example of the first row.
-    Codes(&'a ClassCodes, usize),
+    /// The codes of all examples, and the example of the first row. None for rows without labels.
+    codes: Option<(&'a ClassCodes, usize)>,
 }
 
 impl Rows<'_> {
     /// Bit `r` is set if row `r` is positive: if it has no label or the code 1 of two classes.
     pub fn positives(&self) -> u64 {
-        match self.labels {
-            RowLabels::None => row_mask(self.count()),
-            RowLabels::Codes(codes, first) => codes.positives(first),
-        }
-    }
-
-    /// The class codes of the rows. None if they have no labels.
-    pub fn codes(&self) -> Option<BlockCodes> {
-        match self.labels {
-            RowLabels::None => None,
-            RowLabels::Codes(codes, first) => Some(codes.block(first)),
+        match self.codes {
+            None => row_mask(self.count()),
+            Some((codes, first)) => codes.positives(first),
         }
     }
 
@@ -265,7 +249,7 @@ impl<'a> Rows<'a> {
         };
         Self {
             features,
-            labels: RowLabels::of(data, first),
+            codes: codes(data, first),
         }
     }
 
@@ -281,18 +265,16 @@ impl<'a> Rows<'a> {
         };
         let rows = Self {
             features,
-            labels: RowLabels::of(data, row),
+            codes: codes(data, row),
         };
         (rows, 0)
     }
 }
 
-impl<'a> RowLabels<'a> {
-    fn of(data: &'a Data, first: usize) -> Self {
-        match data.labels() {
-            Labels::Labelled(codes) => Self::Codes(codes, first),
-            Labels::HalfSpace | Labels::Unlabelled => Self::None,
-        }
+fn codes(data: &Data, first: usize) -> Option<(&ClassCodes, usize)> {
+    match data.labels() {
+        Labels::Labelled(codes) => Some((codes, first)),
+        Labels::HalfSpace | Labels::Unlabelled => None,
     }
 }
 

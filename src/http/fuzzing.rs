@@ -11,7 +11,7 @@ use crate::records::train::ModelDocument;
 use super::datasets::upload::line_options;
 use super::extract;
 use super::inference::request::InferenceReader;
-use super::learners::train::TrainQuery;
+use super::learners::train::read_query;
 use super::models::examples::{ExamplesUse, options};
 use super::models::import;
 use super::problem::{Occurrence, Problem, ProblemDocument};
@@ -37,8 +37,8 @@ pub fn query_pairs(query: &str) -> Result<Vec<(String, String)>, Refused> {
 /// A query that is refused.
 pub fn train_query(name: &str, query: &str, limits: &ParseLimits) -> Result<Options, Refused> {
     let entry = learner(name).map_err(|_| refused(Problem::not_found("learner")))?;
-    let query = TrainQuery::read(Some(query), entry, limits).map_err(refused)?;
-    Ok(query.data.options)
+    let (_, data) = read_query(Some(query), entry, limits).map_err(refused)?;
+    Ok(data.options)
 }
 
 /// Parses the query of a dataset upload.

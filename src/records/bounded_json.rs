@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::fmt;
 
-use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
@@ -21,18 +21,20 @@ const TEXT_BYTES_MAX: usize = 4 << 20;
 /// # Errors
 /// The value is not an object or is larger.
 pub fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
-    object_of_decimals(deserializer, |_| None)
+    object_of_decimals(deserializer, false, |_| None)
 }
 
-/// Reads an object like [`object`], with some members as exact decimals.
+/// Reads an object like [`object`], with some members as exact decimals. `has_lists` says that every member must be a
+/// list.
 ///
 /// `is_factor` returns `None` for an ordinary member. For a decimal or a list of decimals it returns whether
 /// the member is a factor.
 ///
 /// # Errors
-/// As for [`object`].
+/// As for [`object`], and a member that is no list.
 pub fn object_of_decimals<'de, D: Deserializer<'de>>(
     deserializer: D,
+    has_lists: bool,
     is_factor: fn(&str) -> Option<bool>,
 ) -> Result<Map<String, Value>, D::Error> {
     let budget = JsonBudget {
@@ -40,7 +42,11 @@ pub fn object_of_decimals<'de, D: Deserializer<'de>>(
         text_bytes: Cell::new(TEXT_BYTES_MAX),
     };
     let budget = &budget;
-    deserializer.deserialize_map(ObjectVisitor { budget, is_factor })
+    deserializer.deserialize_map(ObjectVisitor {
+        budget,
+        has_lists,
+        is_factor,
+    })
 }
 
 /// The number of values and the bytes of text that may still be read.
@@ -72,10 +78,40 @@ impl JsonBudget {
 /// A visitor for an object.
 struct ObjectVisitor<'r> {
     budget: &'r JsonBudget,
+    has_lists: bool,
     is_factor: fn(&str) -> Option<bool>,
 }
 
-impl ObjectVisitor<'_> {
+/// A seed for one member of an object.
+struct Member<'r> {
+    budget: &'r JsonBudget,
+    /// Whether the member is a factor, if it is a decimal.
+    is_factor: Option<bool>,
+    is_list: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Member<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let value = match self.is_factor {
+            Some(is_factor) => {
+                let text = Box::<RawValue>::deserialize(deserializer)?;
+                self.decimals(text.get(), is_factor)?
+            }
+            None => {
+                let budget = self.budget;
+                Any { budget }.deserialize(deserializer)?
+            }
+        };
+        if self.is_list && !value.is_array() {
+            return Err(D::Error::custom("the value must be a list of values"));
+        }
+        Ok(value)
+    }
+}
+
+impl Member<'_> {
     /// Reads a decimal or a list of decimals from its text.
     fn decimals<E: Error>(&self, text: &str, is_factor: bool) -> Result<Value, E> {
         self.budget.take_value::<E>()?;
@@ -104,15 +140,11 @@ impl<'de> Visitor<'de> for ObjectVisitor<'_> {
         let mut object = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
             self.budget.take_text(&name)?;
-            let value = match (self.is_factor)(&name) {
-                Some(is_factor) => {
-                    let text: Box<RawValue> = entries.next_value()?;
-                    self.decimals(text.get(), is_factor)?
-                }
-                None => entries.next_value_seed(Any {
-                    budget: self.budget,
-                })?,
-            };
+            let value = entries.next_value_seed(Member {
+                budget: self.budget,
+                is_factor: (self.is_factor)(&name),
+                is_list: self.has_lists,
+            })?;
             object.insert(name, value);
         }
         Ok(object)
@@ -178,6 +210,7 @@ impl<'de> Visitor<'de> for Any<'_> {
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Value, A::Error> {
         let object = ObjectVisitor {
             budget: self.budget,
+            has_lists: false,
             is_factor: |_| None,
         };
         let object = object.visit_map(entries)?;

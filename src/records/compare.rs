@@ -1,11 +1,15 @@
 //! A comparison: several learners on the same splits of the same data, and the results of their trainings.
 
-use serde::{Deserialize, Serialize};
+use std::iter;
+
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use halfspace_core::certificates::{CONFIDENCE, CertificateKind, Certificates};
+use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::engine::outcome::Training;
+use halfspace_formats::json;
 
 use super::grid::{best, bytes};
 use super::id::{JobId, ModelId};
@@ -21,96 +25,124 @@ pub const FOLDS_MAX: u32 = 100;
 /// The largest number of learners of a comparison.
 pub const LEARNERS_MAX: usize = 100;
 
-/// The learners and the split of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The number of folds without `folds` and `holdout`.
+const FOLDS: u32 = 5;
+
+/// Trains several learners on the same splits of the data, and the best of them on all of the data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = CompareRequest)]
 pub struct CompareSpec {
-    /// The learners in the order of the result.
-    pub learners: Vec<ComparedSpec>,
-    /// The examples that judge the learners.
-    pub split: SplitSpec,
-    /// The stopping conditions of every training.
+    /// The learners. When absent, the service compares all learners that can learn from the data.
+    #[serde(default = "all_learners", deserialize_with = "learners")]
+    #[schema(value_type = Option<Vec<LearnerSpec>>, min_items = 1, max_items = 100)]
+    pub learners: Vec<LearnerSpec>,
+    /// Number of parts of a random division of the examples. Each part judges the trainings on the others. 5 when both
+    /// `folds` and `holdout` are absent.
+    #[schema(minimum = 2, maximum = 100)]
+    pub folds: Option<u32>,
+    /// Share of the examples that judges all trainings, between 0 and 1. Give either this field or `folds`.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
+    pub holdout: Option<Share>,
+    /// Stopping conditions of every training. Missing conditions take the defaults of each learner.
+    #[serde(default, deserialize_with = "json::object")]
+    #[schema(required = false)]
     pub stop: StopSpec,
 }
 
-/// A learner of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ComparedSpec {
-    /// The learner and its parameters.
-    pub learner: LearnerSpec,
-    /// The reason why the learner cannot learn from the data. The check of the comparison finds the reasons.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unfit: Option<String>,
+/// Every learner of the catalogue with its default parameters.
+fn all_learners() -> Vec<LearnerSpec> {
+    let names = CATALOGUE.iter().map(|entry| entry.name);
+    names.map(LearnerSpec::of_defaults).collect()
 }
 
-/// The examples that judge the learners.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SplitSpec {
-    /// One random subset of this share.
-    Holdout(Share),
-    /// Each part of a random division into this number of parts.
-    Folds(u32),
+/// Reads the learners of a comparison. Null means every learner.
+fn learners<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<LearnerSpec>, D::Error> {
+    let given = Option::<Vec<LearnerSpec>>::deserialize(list)?;
+    Ok(given.unwrap_or_else(all_learners))
 }
+
+/// The reason why each learner of a comparison cannot learn from the data, in the order of the learners. An empty list
+/// says that every learner can.
+pub type Unfit = [Option<String>];
 
 impl CompareSpec {
-    /// Trainings per learner.
-    pub fn rounds(&self) -> u32 {
-        match self.split {
-            SplitSpec::Holdout(_) => 1,
-            SplitSpec::Folds(folds) => folds,
+    /// The number of folds. None with a holdout.
+    pub fn folds(&self) -> Option<u32> {
+        match self.holdout {
+            Some(_) => None,
+            None => Some(self.folds.unwrap_or(FOLDS)),
         }
     }
 
+    /// Trainings per learner.
+    pub fn rounds(&self) -> u32 {
+        self.folds().unwrap_or(1)
+    }
+
     /// The learners that can learn from the data.
-    pub fn fit(&self) -> impl Iterator<Item = &ComparedSpec> {
-        self.learners
-            .iter()
-            .filter(|compared| compared.unfit.is_none())
+    pub fn fit<'s>(&'s self, unfit: &'s Unfit) -> impl Iterator<Item = &'s LearnerSpec> {
+        let reasons = unfit.iter().map(Option::is_none).chain(iter::repeat(true));
+        let learners = self.learners.iter().zip(reasons);
+        learners.filter_map(|(learner, is_fit)| is_fit.then_some(learner))
     }
 
     /// Number of trainings before the training of the best learner.
-    pub fn trainings(&self) -> u32 {
-        self.rounds() * self.fit().count() as u32
+    pub fn trainings(&self, unfit: &Unfit) -> u32 {
+        self.rounds() * self.fit(unfit).count() as u32
     }
 
-    /// The training with this index, from 0. Folds change first.
-    pub fn training(&self, index: u32) -> Option<TrainSpec> {
-        let compared = self.fit().nth((index / self.rounds()) as usize)?;
-        Some(self.training_of(&compared.learner, index % self.rounds()))
+    /// The training with this index, from 0, and its place in the comparison. Folds change first.
+    pub fn training(&self, unfit: &Unfit, index: u32) -> Option<(TrainSpec, AmongSpec)> {
+        let learner = self.fit(unfit).nth((index / self.rounds()) as usize)?;
+        let fold = |folds| FoldSpec {
+            index: index % self.rounds(),
+            folds,
+        };
+        let among = AmongSpec {
+            fold: self.folds().map(fold),
+            ..self.among(unfit)
+        };
+        Some((self.training_of(learner), among))
     }
 
     /// The largest size of the request of one training in bytes, without the description of the data.
-    pub fn training_bytes(&self) -> u64 {
-        let request = |compared: &ComparedSpec| bytes(&self.training_of(&compared.learner, 0));
-        self.fit().map(request).max().unwrap_or(0)
+    pub fn training_bytes(&self, unfit: &Unfit) -> u64 {
+        let request = |learner| bytes(&self.training_of(learner));
+        self.fit(unfit).map(request).max().unwrap_or(0)
     }
 
-    /// The training of a learner on all examples but those of a round.
-    pub fn training_of(&self, learner: &LearnerSpec, round: u32) -> TrainSpec {
-        let (holdout, fold) = match self.split {
-            SplitSpec::Holdout(share) => (Some(share), None),
-            SplitSpec::Folds(folds) => (
-                None,
-                Some(FoldSpec {
-                    index: round,
-                    folds,
-                }),
-            ),
-        };
+    /// The training of a learner on the examples that do not judge it.
+    pub fn training_of(&self, learner: &LearnerSpec) -> TrainSpec {
         TrainSpec {
-            holdout,
-            among: Some(AmongSpec {
-                trainings: self.fit().count().max(1) as u32,
-                fold,
-            }),
+            holdout: self.holdout,
             ..self.whole_training(learner)
         }
     }
 
+    /// The training of a learner on all examples.
+    pub fn whole_training(&self, learner: &LearnerSpec) -> TrainSpec {
+        TrainSpec {
+            learner: learner.clone(),
+            stop: self.stop.clone(),
+            trace: false,
+            holdout: None,
+            warm_start: None,
+        }
+    }
+
+    /// The place of a training on all examples. The certificates of the fit learners hold at once.
+    pub fn among(&self, unfit: &Unfit) -> AmongSpec {
+        AmongSpec {
+            trainings: self.fit(unfit).count().max(1) as u32,
+            fold: None,
+        }
+    }
+
     /// Gives each learner the interval of its error.
-    fn judge(&self, learners: &mut [ComparedLearner]) -> Option<ErrorIntervals> {
-        let candidates = self.fit().count() as u32;
-        if let SplitSpec::Folds(_) = self.split {
+    fn judge(&self, unfit: &Unfit, learners: &mut [ComparedLearner]) -> Option<ErrorIntervals> {
+        let candidates = self.fit(unfit).count() as u32;
+        if self.folds().is_some() {
             for learner in learners.iter_mut() {
                 learner.interval = ErrorInterval::of_folds(&learner.folds);
             }
@@ -126,21 +158,6 @@ impl CompareSpec {
             learner.interval = interval;
         }
         intervals.stated()
-    }
-
-    /// The training of a learner on all examples.
-    pub fn whole_training(&self, learner: &LearnerSpec) -> TrainSpec {
-        TrainSpec {
-            learner: learner.clone(),
-            stop: self.stop.clone(),
-            trace: false,
-            holdout: None,
-            among: Some(AmongSpec {
-                trainings: self.fit().count().max(1) as u32,
-                fold: None,
-            }),
-            warm_start: None,
-        }
     }
 }
 
@@ -206,17 +223,17 @@ pub struct ComparedLearner {
 
 impl CompareResult {
     /// Combines the results of the trainings in their order, before the best learner is trained on all of the data.
-    pub fn gather(spec: &CompareSpec, subjobs: &[SubjobOutcome]) -> Self {
+    pub fn gather(spec: &CompareSpec, unfit: &Unfit, subjobs: &[SubjobOutcome]) -> Self {
         let mut rounds = subjobs.chunks(spec.rounds() as usize);
-        let mut learners: Vec<_> = spec
-            .learners
-            .iter()
-            .map(|compared| match compared.unfit {
-                Some(_) => ComparedLearner::of(compared, &[]),
-                None => ComparedLearner::of(compared, rounds.next().unwrap_or(&[])),
+        let reasons = unfit.iter().cloned().chain(iter::repeat(None));
+        let compared = spec.learners.iter().zip(reasons);
+        let mut learners: Vec<_> = compared
+            .map(|(learner, unfit)| {
+                let own = if unfit.is_none() { rounds.next() } else { None };
+                ComparedLearner::of(learner, unfit, own.unwrap_or(&[]))
             })
             .collect();
-        let intervals = spec.judge(&mut learners);
+        let intervals = spec.judge(unfit, &mut learners);
         let is_whole = subjobs
             .iter()
             .all(|subjob| subjob.status == Status::Succeeded);
@@ -235,7 +252,7 @@ impl CompareResult {
 }
 
 impl ComparedLearner {
-    fn of(compared: &ComparedSpec, subjobs: &[SubjobOutcome]) -> Self {
+    fn of(learner: &LearnerSpec, unfit: Option<String>, subjobs: &[SubjobOutcome]) -> Self {
         let result =
             |subjob: &SubjobOutcome| TrainResult::deserialize(subjob.result.as_ref()?).ok();
         let results: Vec<TrainResult> = subjobs.iter().filter_map(result).collect();
@@ -254,9 +271,9 @@ impl ComparedLearner {
         // The other certificates speak of a hypothesis that nobody keeps.
         let certified = first.map(|result| result.certified.only(CertificateKind::TestSet));
         Self {
-            name: compared.learner.name.clone(),
-            params: compared.learner.params.clone(),
-            unfit: compared.unfit.clone(),
+            name: learner.name.clone(),
+            params: learner.params.clone(),
+            unfit,
             jobs: subjobs.iter().map(|subjob| subjob.job).collect(),
             folds,
             errors,

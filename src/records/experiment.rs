@@ -1,6 +1,7 @@
 //! The request and the result of an experiment.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use halfspace_core::experiments::outcome::{Chart, ExperimentOutcome};
@@ -8,7 +9,9 @@ use halfspace_core::experiments::{
     Experiment, ExperimentError, certificate_coverage, false_stop_rate, mistake_bound_sweep,
     sample_complexity, separable_fraction,
 };
+use halfspace_formats::json::refuse;
 
+use super::bounded_json;
 use super::experiment_params::{
     CertificateCoverageSpec, FalseStopRateSpec, MistakeBoundSweepSpec, SampleComplexitySpec,
     SeparableFractionSpec,
@@ -67,6 +70,33 @@ impl ExperimentSpec {
             Self::SeparableFraction(_) => separable_fraction::NAME,
             Self::SampleComplexity(_) => sample_complexity::NAME,
         }
+    }
+}
+
+/// An experiment as a request states it: without parameters, or with fewer than all.
+pub struct Requested(pub ExperimentSpec);
+
+impl<'de> Deserialize<'de> for Requested {
+    fn deserialize<D: Deserializer<'de>>(experiment: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Named {
+            name: String,
+            #[serde(default, deserialize_with = "bounded_json::object")]
+            params: Map<String, Value>,
+        }
+        let Named { name, params } = Named::deserialize(experiment)?;
+        let spec = json!({"name": name, "params": params});
+        let spec = serde_path_to_error::deserialize(spec).map_err(|error| {
+            let path = error.path().to_string().replace(['.', '['], "/");
+            let below = match path.replace(']', "") {
+                // The tag is read before the parameters, so an error in the tag has another path.
+                path if !path.starts_with("params") => "/name".to_owned(),
+                path => format!("/{path}"),
+            };
+            refuse(&below, &error.into_inner().to_string())
+        })?;
+        Ok(Self(spec))
     }
 }
 

@@ -11,8 +11,10 @@ use super::intervals::{ErrorInterval, ErrorIntervals, Simultaneous};
 use super::job::{PARTS_REQUEST_BYTES_MAX, Status, SubjobOutcome};
 use halfspace_core::certificates::{CONFIDENCE, Certificates};
 use halfspace_core::learners::engine::outcome::Training;
+use halfspace_formats::json;
 
 use super::train::{Seconds, SeedNumber, Share, TrainResult, TrainSpec};
+use super::written;
 
 /// The largest number of trainings of a grid.
 pub const TRAININGS_MAX: u32 = 10_000;
@@ -30,12 +32,19 @@ const MAX_SECONDS: &str = "stop.max_seconds";
 /// The fields of a training that a grid may replace.
 const FIELDS: &str = "`seed`, `holdout`, `learner.name`, or below `learner.params` or `stop`";
 
-/// A training and the values that replace some of its fields.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Trains over the product of lists of values. Each training is a part of the job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = GridRequest)]
 pub struct GridSpec {
-    /// The training before any field is replaced.
+    /// The training before its fields are replaced. All trainings share its data, which you send once. The
+    /// training can have neither `warm_start` nor `trace`.
+    #[serde(deserialize_with = "json::object")]
     pub train: TrainSpec,
-    /// The values of each field. A field is given by its path with dots.
+    /// Lists of values for fields of the training. The fields are `seed`, `holdout`, `learner.name`, and
+    /// dotted names below `learner.params` and `stop`.
+    #[serde(deserialize_with = "written::over")]
+    #[schema(value_type = Object, example = json!({"seed": [1, 2, 3], "learner.params.eta": [1, 2]}))]
     pub over: BTreeMap<String, Vec<Value>>,
 }
 

@@ -21,13 +21,13 @@ use super::train::{AmongSpec, Seconds, TrainSpec};
 /// The request of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobSpec {
-    /// The work to do.
+    /// The work to do, as the client asked for it.
     pub task: TaskSpec,
-    /// The description of the data without their rows.
+    /// The facts that the service adds.
     pub data: DataSpec,
 }
 
-/// The description of a job's data without their rows.
+/// What the service knows about the data of a job, and about the job's place among others on the same data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DataSpec {
     /// The distribution that the client declares.
@@ -52,6 +52,12 @@ pub struct DataSpec {
     /// Numbers of duplicates and contradictions of a stored sample, if they were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repetitions: Option<(u64, u64)>,
+    /// The grid or comparison that a training is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub among: Option<AmongSpec>,
+    /// The reason why each learner of a comparison cannot learn from the data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfit: Vec<Option<String>>,
 }
 
 impl DataSpec {
@@ -120,7 +126,7 @@ impl TaskSpec {
     pub fn model(&self) -> Option<(&'static str, ModelId)> {
         match self {
             Self::Evaluate(spec) => Some(("model", spec.model)),
-            Self::Train(spec) => spec.warm_start.map(|start| ("warm_start", start.model)),
+            Self::Train(spec) => spec.warm_start.map(|model| ("warm_start", model)),
             Self::Separability(_)
             | Self::MaximumMargin(_)
             | Self::VersionSpace(_)
@@ -162,15 +168,18 @@ impl JobSpec {
                 let cell = grid.cell(index).ok()?;
                 seed = cell.seed;
                 data.is_seed_drawn &= seed.is_none();
-                TaskSpec::Train(TrainSpec {
-                    among: Some(AmongSpec {
-                        trainings: subjobs,
-                        fold: None,
-                    }),
-                    ..cell.train
-                })
+                data.among = Some(AmongSpec {
+                    trainings: subjobs,
+                    fold: None,
+                });
+                TaskSpec::Train(cell.train)
             }
-            TaskSpec::Compare(compare) => TaskSpec::Train(compare.training(index)?),
+            TaskSpec::Compare(compare) => {
+                let unfit = std::mem::take(&mut data.unfit);
+                let (train, among) = compare.training(&unfit, index)?;
+                data.among = Some(among);
+                TaskSpec::Train(train)
+            }
             _ => return None,
         };
         Some((Self { task, data }, seed))

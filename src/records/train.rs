@@ -9,38 +9,43 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use halfspace_core::learners::engine::holdout::HeldOut;
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::engine::stopping::StopRule;
 
-use halfspace_formats::{Classes, TableEncoding};
+use halfspace_formats::{Classes, TableEncoding, json};
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
 use super::lineage::Lineage;
+use super::written;
 
 pub use super::train_result::{
     BestDocument, BoundDocument, HypothesisIs, TerminationDocument, TrainResult,
 };
 
-/// The request of a training.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Trains a learner on data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = TrainRequest)]
 pub struct TrainSpec {
-    /// The learner.
     pub learner: LearnerSpec,
-    /// The stopping conditions.
-    pub stop: StopSpec,
-    /// Whether to keep the mistake curve.
+    /// Whether the job keeps its mistake curve.
+    #[serde(default)]
     pub trace: bool,
-    /// The share of the examples to hold out.
+    /// Share of the examples that the learner does not see, between 0 and 1. The seed selects a random
+    /// subset of this share, rounded to whole examples. In the end the service counts the errors of the
+    /// hypothesis on this subset. If the examples are independent, as `assume` declares and as generated
+    /// examples are, the remaining examples are independent too. Confidence rules then hold as without a
+    /// holdout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     pub holdout: Option<Share>,
-    /// The grid or comparison that the training is a part of.
+    /// Model whose hypothesis the training starts from. All counts still begin at 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub among: Option<AmongSpec>,
-    /// Initial model for a warm start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warm_start: Option<WarmStartSpec>,
+    pub warm_start: Option<ModelId>,
+    #[serde(default, deserialize_with = "json::object")]
+    #[schema(required = false)]
+    pub stop: StopSpec,
 }
 
 impl TrainSpec {
@@ -48,11 +53,10 @@ impl TrainSpec {
     pub fn of_defaults(name: &str) -> Self {
         Self {
             learner: LearnerSpec::of_defaults(name),
-            stop: StopSpec::default(),
             trace: false,
             holdout: None,
-            among: None,
             warm_start: None,
+            stop: StopSpec::default(),
         }
     }
 }
@@ -76,31 +80,14 @@ pub struct FoldSpec {
     pub folds: u32,
 }
 
-impl TrainSpec {
-    /// The examples to hold out.
-    pub fn held_out(&self) -> Option<HeldOut> {
-        match self.among.and_then(|among| among.fold) {
-            Some(FoldSpec { index, folds }) => Some(HeldOut::Fold { index, folds }),
-            None => self.holdout.map(|share| HeldOut::Share(share.get())),
-        }
-    }
-}
-
-/// The initial model of a warm start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WarmStartSpec {
-    /// The model.
-    pub model: ModelId,
-}
-
 /// A learner and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LearnerSpec {
     /// Name of the learner in the catalogue.
     pub name: String,
-    /// Parameters of the learner. Missing parameters take their defaults.
-    #[serde(default, deserialize_with = "super::bounded_json::object")]
+    /// Parameters of the learner, with decimals as the client wrote them. Missing parameters take their defaults.
+    #[serde(default, deserialize_with = "written::params")]
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
 }

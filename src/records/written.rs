@@ -1,46 +1,39 @@
 //! Parameters of learners as a request writes them. Decimals are read digit by digit, because a double would
 //! round them.
 //!
-//! Stored requests are not read here. In stored requests a number still means a double, as in releases
-//! without decimals.
+//! A number that stands for another value than the written one becomes a text, so a stored request reads as it was
+//! sent.
 
-use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+
+use serde::Deserializer;
 use serde_json::{Map, Value};
 
-use halfspace_formats::json;
-
 use super::bounded_json;
-use super::train::LearnerSpec;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenLearner {
-    name: String,
-    #[serde(default, deserialize_with = "params")]
-    params: Map<String, Value>,
-}
-
-/// Reads a learner and its parameters.
+/// Reads the fields of a grid and their lists of values.
 ///
 /// # Errors
-/// As for a [`LearnerSpec`].
-pub fn learner<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LearnerSpec, D::Error> {
-    let WrittenLearner { name, params } = json::object(deserializer)?;
-    Ok(LearnerSpec { name, params })
-}
-
-/// Reads the fields of a grid and their values.
-///
-/// # Errors
-/// The value is not an object or is too large.
-pub fn over<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
-    bounded_json::object_of_decimals(deserializer, |field| {
+/// The value is not an object of lists, or is too large.
+pub fn over<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Vec<Value>>, D::Error> {
+    let lists = bounded_json::object_of_decimals(deserializer, true, |field| {
         is_factor(field.strip_prefix("learner.params.")?)
-    })
+    })?;
+    let list = |(field, values)| match values {
+        Value::Array(values) => (field, values),
+        value => (field, vec![value]),
+    };
+    Ok(lists.into_iter().map(list).collect())
 }
 
-fn params<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
-    bounded_json::object_of_decimals(deserializer, is_factor)
+/// Reads the parameters of a learner.
+///
+/// # Errors
+/// The value is not an object, or is too large.
+pub fn params<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
+    bounded_json::object_of_decimals(deserializer, false, is_factor)
 }
 
 /// Whether a decimal parameter is a factor; `None` if the parameter is not a decimal.
@@ -54,16 +47,17 @@ fn is_factor(name: &str) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
     use serde_json::json;
 
     use super::*;
+    use crate::records::train::LearnerSpec;
 
     #[derive(Deserialize)]
     struct Request {
-        #[serde(deserialize_with = "learner")]
         learner: LearnerSpec,
         #[serde(default, deserialize_with = "over")]
-        over: Map<String, Value>,
+        over: BTreeMap<String, Vec<Value>>,
     }
 
     fn params(text: &str) -> Value {
@@ -111,15 +105,19 @@ mod tests {
         let request: Request = serde_json::from_str(text).expect("a request");
         let expected = json!({"learner.params.alpha": ["1.7", 2, "1.4"],
             "learner.params.eta": [0.1], "seed": [1]});
-        assert_eq!(Value::from(request.over), expected);
+        assert_eq!(json!(request.over), expected);
     }
 
-    /// `LearnerSpec` reads stored documents, and their numbers stay doubles.
     #[test]
-    fn a_stored_number_stands_for_its_double() {
-        let stored = json!({"name": "winnow", "params": {"alpha": 1.7}});
-        let read: LearnerSpec = serde_json::from_value(stored).expect("a learner");
-        assert_eq!(read.params["alpha"], json!(1.7));
+    fn stored_parameters_are_read_as_they_were_sent() {
+        for written in [
+            r#"{"alpha": 1.7, "theta": 1.7}"#,
+            r#"{"alpha": 1.5, "theta": 0.10000000000000001}"#,
+            r#"{"alpha": 1.70000000000000001, "theta": 12345678901234567890123}"#,
+        ] {
+            let kept = params(written);
+            assert_eq!(params(&kept.to_string()), kept, "{written}");
+        }
     }
 
     #[test]

@@ -243,7 +243,8 @@ fn a_training_documents_the_parameters_of_learners() {
     let mut documented = 0;
     for entry in CATALOGUE {
         for known in entry.parameters {
-            let mut found = parameters(train).filter(|found| found["name"] == known.name);
+            let mut found =
+                parameters(train).filter(|found| found["name"] == format!("params.{}", known.name));
             let parameter = found.next().expect(known.name);
             assert!(found.next().is_none(), "{} stands there twice", known.name);
             let text = parameter["description"].as_str().unwrap();

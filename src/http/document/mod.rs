@@ -5,10 +5,10 @@
 
 pub mod data_schema;
 pub mod declared;
-pub mod learner_parameters;
 pub mod links;
 pub mod request_examples;
 pub mod schemas;
+pub mod train_parameters;
 
 use axum::middleware::map_response;
 use axum::response::Response;
@@ -21,11 +21,8 @@ use utoipa::openapi::{
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use crate::records::train::Positive;
-use halfspace_core::learners::engine::stopping::StopRule;
 use halfspace_formats::Format;
 
-use crate::http::document::schemas::schema_of;
 use crate::http::extract::format_name;
 use crate::http::extract::idempotency::REPLAYED;
 use crate::http::limits::Limits;
@@ -200,7 +197,7 @@ fn list_data_formats(operation: &mut Value) {
     content.insert("multipart/form-data".to_owned(), json!({}));
 }
 
-/// Adds the schemas of query parameters that spell out `stop`, the reading of a body, or the sampling.
+/// Adds the schemas of query parameters that spell out the reading of a body, or the sampling.
 fn complete_parameters(operation: &mut Value, n_max: u64) {
     let content = operation.pointer("/responses/200/content");
     let content = content.and_then(Value::as_object);
@@ -228,11 +225,8 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
             Some("unknown") => json!({"type": "string", "enum": ["refuse", "zero"]}),
             Some("delimiter") => json!({"type": "string", "enum": ["auto", ",", ";", "|", "tab"]}),
             Some("decimal") => json!({"type": "string", "enum": [".", ","]}),
-            Some("rule") => schema_of::<StopRule>(),
             Some("confidence" | "error") => json!({"type": "number",
                 "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
-            Some("max_passes" | "max_mistakes" | "max_examples") => schema_of::<Positive>(),
-            Some("max_seconds") => json!({"type": "number", "exclusiveMinimum": 0}),
             // Clients would send a default, and samples without the parameter refuse it.
             Some("n" | "m" | "terms") if parameter["schema"]["default"].is_number() => {
                 let mut schema = parameter["schema"].clone();

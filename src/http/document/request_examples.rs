@@ -255,8 +255,8 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
             return vec![(CSV, json!("majority"))];
         }
         "name" => json!("majority"),
-        "max_passes" | "max_mistakes" | "max_examples" => json!(100),
-        "max_seconds" => json!(5),
+        "stop.max_passes" | "stop.max_mistakes" | "stop.max_examples" => json!(100),
+        "stop.max_seconds" => json!(5),
         "priority" => json!(1),
         "labels" => {
             let place = [
@@ -288,10 +288,10 @@ fn of_query(id: &str, name: &str) -> Vec<(&'static str, Value)> {
             return vec![(DRIFT, json!("uniform")), (PAC, json!("independent"))];
         }
         "assume" => return vec![(CSV, json!("uniform"))],
-        "rule" => return vec![(DRIFT, json!("anytime"))],
-        "error" => return vec![(PAC, json!(0.05))],
+        "stop.rule" => return vec![(DRIFT, json!("anytime"))],
+        "stop.error" => return vec![(PAC, json!(0.05))],
         "fresh" => json!(true),
-        "confidence" if id == "train_learner" => return vec![(DRIFT, json!(0.9))],
+        "stop.confidence" => return vec![(DRIFT, json!(0.9))],
         "confidence" => json!(0.99),
         "m" => json!(100),
         "terms" => json!(4),
@@ -335,7 +335,8 @@ fn of_theory(name: &str) -> Option<Value> {
 /// A value of the parameter for each learner that takes the parameter.
 fn of_learners(name: &str) -> Vec<(&'static str, Value)> {
     let values = CATALOGUE.iter().filter_map(|entry| {
-        let parameter = entry.parameters.iter().find(|known| known.name == name)?;
+        let mut known = entry.parameters.iter();
+        let parameter = known.find(|known| Some(known.name) == name.strip_prefix("params."))?;
         let value = match &parameter.kind {
             ParameterKind::Flag { default } => json!(default),
             ParameterKind::Choice { default, .. } => json!(default),

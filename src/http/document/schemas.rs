@@ -44,6 +44,20 @@ pub fn complete(schemas: &mut Value, n_max: u64) {
     };
     schemas["ExperimentRequest"] = json!({"description": "An experiment, its parameters and its seed",
         "oneOf": experiments.into_iter().flatten().map(with_seed).collect::<Vec<_>>()});
+    schemas["JobRequest"]["additionalProperties"] = false.into();
+    let random =
+        "Seed of every random choice. When absent, the service draws a seed and reports the seed.";
+    let generated = "Seed of generated data.";
+    for (task, description) in [
+        ("TrainRequest", random),
+        ("CompareRequest", random),
+        ("SeparabilityRequest", generated),
+        ("MaximumMarginRequest", generated),
+        ("VersionSpaceRequest", generated),
+        ("EvaluateRequest", generated),
+    ] {
+        add_data(&mut schemas[task], description);
+    }
     schemas["Certificate"] = certificates(schemas);
     schemas["FieldError"] = schema_of::<FieldError>();
     schemas["Problem"] = schema_of::<ProblemDocument>();
@@ -55,6 +69,22 @@ pub fn complete(schemas: &mut Value, n_max: u64) {
             name_variants(schemas, union, tag, suffix);
         }
     }
+}
+
+/// Adds the fields that the document of a job has among those of its task.
+fn add_data(task: &mut Value, description: &str) {
+    task["properties"]["data"] = json!({"$ref": reference("Data")});
+    task["properties"]["seed"] = seed(description);
+    match task["required"].as_array_mut() {
+        Some(required) => required.push("data".into()),
+        None => task["required"] = json!(["data"]),
+    }
+}
+
+/// The schema of a seed that may be absent.
+pub fn seed(description: &str) -> Value {
+    let seed = json!({"$ref": reference("SeedNumber"), "description": description});
+    json!({"oneOf": [seed, {"type": "null"}]})
 }
 
 pub fn schema_of<T: PartialSchema + ToSchema>() -> Value {

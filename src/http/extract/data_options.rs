@@ -233,28 +233,18 @@ pub fn unknown(name: &str, own: &[&str]) -> Problem {
         .copied()
         .chain(["encoding"])
         .collect();
+    // A dotted name is likely meant by its last part, however different the two are as texts.
+    let meant = known.iter().copied().find(|known| {
+        let above = known.strip_suffix(name);
+        above.is_some_and(|above| above.ends_with('.'))
+    });
+    let question = match meant {
+        Some(meant) => format!(" (did you mean `{meant}`?)"),
+        None => question(name, known.iter().copied()),
+    };
     let detail = format!(
-        "unknown parameter{}; the parameters are: {}",
-        question(name, known.iter().copied()),
+        "unknown parameter{question}; the parameters are: {}",
         known.join(", ")
     );
     Problem::parameter(Code::INVALID_PARAMETER, name, detail)
-}
-
-#[cfg(test)]
-mod tests {
-    use halfspace_core::learners::catalogue::CATALOGUE;
-
-    use super::*;
-
-    #[test]
-    fn no_learner_has_a_parameter_of_the_same_name() {
-        for entry in CATALOGUE {
-            for parameter in entry.parameters {
-                let name = parameter.name;
-                let is_taken = OPTION_NAMES.contains(&name) || name == "encoding";
-                assert!(!is_taken, "{}: {name}", entry.name);
-            }
-        }
-    }
 }

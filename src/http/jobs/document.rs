@@ -127,7 +127,7 @@ impl From<Job> for JobDocument {
             status: job.status,
             name: job.name,
             learner: job.spec.pointer("/task/train/learner").cloned(),
-            warm_start: job.spec.pointer("/task/train/warm_start/model").cloned(),
+            warm_start: job.spec.pointer("/task/train/warm_start").cloned(),
             priority: job.priority,
             seed: job.seed,
             data_sha256: job.data_sha256,

@@ -24,9 +24,9 @@ use crate::http::extract::idempotency::{KeyHeader, once};
 use crate::http::extract::{Caller, NoQuery, PathText, PreferWait};
 use crate::http::jobs::answer::{Wait, replay};
 use crate::http::jobs::document::JobDocument;
-use crate::http::jobs::json_place::JsonPlace;
-use crate::http::jobs::submission::{RequestedJob, submit};
-use crate::http::jobs::tasks::RequestedTask;
+use crate::http::jobs::place::TaskPlace;
+use crate::http::jobs::submission::submit;
+use crate::http::jobs::tasks::RequestedJob;
 use crate::http::problem::{Code, FieldError, Problem};
 
 /// Options of a run of a ready-made figure.
@@ -117,21 +117,16 @@ pub async fn run_figure(
         };
         let experiment = figure.spec_with(&request.params).map_err(unlike)?;
         let job = RequestedJob {
-            asked: RequestedTask {
-                task: TaskSpec::Experiment(experiment),
-                data: None,
-                seed: request.seed,
-            },
+            task: TaskSpec::Experiment(experiment),
+            data: None,
+            seed: request.seed,
             name: request.name,
             callback: request.callback,
             priority: request.priority,
             sha256: None,
             memory: RequestMemory::default(),
         };
-        let at = JsonPlace {
-            task: String::new(),
-            first_real: None,
-        };
+        let at = TaskPlace::in_body("", None);
         submit(&app, owner.clone(), job, &at, wait, key).await
     };
     let replay = |record| replay(app.clone(), owner.clone(), wait, record);

@@ -46,29 +46,32 @@ pub async fn get_job_figure(
     let media_types = ["image/svg+xml", "text/csv", "application/json"];
     let media_type = chosen(query.format.as_deref(), &headers, &media_types)?;
     let job = app.jobs.queue.job(&owner, id).await?;
-    let task = JobSpec::deserialize(&*job.spec).map(|spec| spec.task);
-    let Ok(task @ (TaskSpec::Experiment(_) | TaskSpec::Compare(_))) = task else {
+    let spec = JobSpec::deserialize(&*job.spec).ok().filter(|spec| {
+        let task = &spec.task;
+        matches!(task, TaskSpec::Experiment(_) | TaskSpec::Compare(_))
+    });
+    let Some(spec) = spec else {
         let detail =
             "This job has no figure, because the job is neither an experiment nor a comparison.";
         return Err(Problem::new(Code::NOT_FOUND, detail));
     };
     let subjobs = app.jobs.queue.subjobs(job.id).await?;
-    let draw = move |_: &_| figure(media_type, &task, &subjobs, job.result);
+    let draw = move |_: &_| figure(media_type, &spec, &subjobs, job.result);
     let permit = app.permits.uploads.take(&job.owner).await?;
     compute(&app, Some(permit), draw).await
 }
 
 fn figure(
     media_type: &'static str,
-    task: &TaskSpec,
+    spec: &JobSpec,
     subjobs: &[SubjobOutcome],
     result: Option<Value>,
 ) -> Result<Response, Problem> {
-    let (text, result) = match task {
-        TaskSpec::Compare(spec) => {
+    let (text, result) = match &spec.task {
+        TaskSpec::Compare(compare) => {
             let result = match result {
                 Some(result) => serde_json::from_value(result).map_err(StoreError::corrupt)?,
-                None => CompareResult::gather(spec, subjobs),
+                None => CompareResult::gather(compare, &spec.data.unfit, subjobs),
             };
             let text = match media_type {
                 "text/csv" => table(&result),
@@ -76,8 +79,8 @@ fn figure(
             };
             (text, JobResult::Compare(result))
         }
-        TaskSpec::Experiment(spec) => {
-            let outcome = outcome_so_far(spec, subjobs);
+        TaskSpec::Experiment(experiment) => {
+            let outcome = outcome_so_far(experiment, subjobs);
             let outcome =
                 outcome.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))?;
             let text = match media_type {

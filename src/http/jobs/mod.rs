@@ -5,7 +5,7 @@ pub mod document;
 pub mod events;
 pub mod experiments;
 pub mod figure;
-pub mod json_place;
+pub mod place;
 pub mod queue;
 pub mod repeat;
 pub mod several;
@@ -40,9 +40,9 @@ use crate::http::extract::idempotency::{KeyHeader, once};
 use crate::http::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
 use crate::http::jobs::answer::{Wait, accept, alone, located, place, replay, with_preference};
 use crate::http::jobs::document::{JobDocument, TABLE};
-use crate::http::jobs::json_place::JsonPlace;
-use crate::http::jobs::submission::{RequestedJob, submit};
-use crate::http::jobs::tasks::JobRequest;
+use crate::http::jobs::place::TaskPlace;
+use crate::http::jobs::submission::submit;
+use crate::http::jobs::tasks::{JobRequest, RequestedJob};
 use crate::http::problem::{Code, Problem};
 
 /// Bytes of the longest result in a list.
@@ -106,29 +106,21 @@ pub async fn create_job(
 }
 
 /// Reads a job request and digests its data.
-async fn read_request(app: &App, request: Request) -> Result<(RequestedJob, JsonPlace), Problem> {
+async fn read_request(app: &App, request: Request) -> Result<(RequestedJob, TaskPlace), Problem> {
     let body = DataBody::json(app, request)?;
     let (effort, limits) = (Effort::AsItsBytes, body.limits.clone());
     let memory = RequestMemory::of(&body.parts);
     body.read(app, effort, move |reader| {
-        let mut request: JobRequest =
+        let mut job: RequestedJob =
             json::from_reader_of_labels(reader, &limits, &LabelRule::Later)?;
-        let asked = request.asked()?;
-        let at = JsonPlace {
-            task: match asked.task {
-                TaskSpec::Grid(_) => "/grid/train".to_owned(),
-                _ => format!("/{}", asked.task.name()),
-            },
-            first_real: asked.data.as_ref().and_then(first_real),
+        let task = match job.task {
+            TaskSpec::Grid(_) => "/grid/train".to_owned(),
+            _ => format!("/{}", job.task.name()),
         };
-        let job = RequestedJob {
-            sha256: asked.data.as_ref().and_then(sha256),
-            asked,
-            name: request.name,
-            callback: request.callback,
-            priority: request.priority,
-            memory,
-        };
+        let at = TaskPlace::in_body(&task, job.data.as_ref().and_then(first_real));
+        job.check(&at)?;
+        job.sha256 = job.data.as_ref().and_then(sha256);
+        job.memory = memory;
         Ok((job, at))
     })
     .await

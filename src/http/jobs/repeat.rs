@@ -1,8 +1,7 @@
-//! The request that repeats a job, rebuilt from the stored form of its task.
+//! The request that repeats a job.
 //!
-//! The store keeps the fields of a request as they came, beside some facts that submission added. This module takes the
-//! added facts away and puts data and seed back. Rows that came inside the request are not kept, so their request has
-//! no `data`.
+//! The store keeps the task of a request as it came, with data and seed elsewhere. This module puts both back. Rows that
+//! came inside the request are not kept, so their request has no `data`.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -14,36 +13,17 @@ use crate::records::task::TaskSpec;
 /// holds out a fold, which no request makes.
 pub fn request(job: &Job) -> Option<Value> {
     // The rest of the stored form may be long, since it names every feature.
-    let mut stored = job.spec.get("task")?.clone();
-    let spec = TaskSpec::deserialize(&stored).ok()?;
-    let name = spec.name();
-    let mut task = match stored.get_mut(name)?.take() {
-        Value::Object(task) => task,
-        _ => return None,
-    };
+    let mut request = job.spec.get("task")?.clone();
+    let spec = TaskSpec::deserialize(&request).ok()?;
+    let task = request.get_mut(spec.name())?;
+    let is_fold = job.spec.pointer("/data/among/fold").is_some();
     match &spec {
         TaskSpec::ExperimentPart(_) => return None,
-        TaskSpec::Train(train) if train.among.is_some_and(|among| among.fold.is_some()) => {
-            return None;
-        }
-        TaskSpec::Train(_) => as_training(&mut task),
-        TaskSpec::Grid(_) => {
-            if let Some(Value::Object(training)) = task.get_mut("train") {
-                as_training(training);
-                add_data(training, job);
-            }
-        }
-        TaskSpec::Compare(_) => as_comparison(&mut task),
-        _ => {}
+        TaskSpec::Train(_) if is_fold => return None,
+        TaskSpec::Grid(_) => add_data(task.get_mut("train")?.as_object_mut()?, job),
+        TaskSpec::Experiment(_) => task["seed"] = job.seed.into(),
+        _ => add_data(task.as_object_mut()?, job),
     }
-    match &spec {
-        TaskSpec::Grid(_) => {}
-        TaskSpec::Experiment(_) => {
-            task.insert("seed".to_owned(), job.seed.into());
-        }
-        _ => add_data(&mut task, job),
-    }
-    let mut request = json!({ name: task });
     leave_out_nulls(&mut request);
     if let Some(text) = &job.name {
         request["name"] = text.as_str().into();
@@ -52,25 +32,6 @@ pub fn request(job: &Job) -> Option<Value> {
         request["priority"] = job.priority.into();
     }
     Some(request)
-}
-
-/// Takes away what submission adds to a training.
-fn as_training(task: &mut Map<String, Value>) {
-    task.remove("among");
-    if let Some(start) = task.get_mut("warm_start") {
-        *start = start["model"].take();
-    }
-}
-
-/// Takes away the reasons why learners do not fit, and writes the split as one field.
-fn as_comparison(task: &mut Map<String, Value>) {
-    let learners = task.get_mut("learners").and_then(Value::as_array_mut);
-    for compared in learners.into_iter().flatten() {
-        *compared = compared["learner"].take();
-    }
-    if let Some(Value::Object(split)) = task.remove("split") {
-        task.extend(split);
-    }
 }
 
 fn add_data(task: &mut Map<String, Value>, job: &Job) {

@@ -1,7 +1,7 @@
 //! The step from a request to a job, for every route that submits jobs: the checks before the job exists,
 //! and the place of each fault in the request.
 //!
-//! Each route implements [`FieldPaths`] for its own shape of request. The checks do not know the routes.
+//! The checks do not know the routes. [`TaskPlace`] knows where a field stands in a request.
 
 use std::sync::Arc;
 
@@ -16,34 +16,17 @@ use crate::jobs::{
     self, Allowance, CheckedTask, Inputs, JobSample, JobsError, LoadedModel, NewJob, ReadError,
     ResolveError, resolve, unfit_reason,
 };
-use crate::records::grid::GridCell;
 use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::{Callback, DatasetId, Job, ModelId, Owner, Priority};
+use crate::records::{Callback, DatasetId, Job, ModelId, Owner};
 
 use crate::http::app_state::App;
 use crate::http::computing::compute;
 use crate::http::datasets::resolve::{JobData, find_data};
-use crate::http::extract::body::RequestMemory;
 use crate::http::extract::idempotency::{Keyed, NotMade};
 use crate::http::jobs::answer::{Wait, answer};
-use crate::http::jobs::tasks::RequestedTask;
+use crate::http::jobs::place::TaskPlace;
+use crate::http::jobs::tasks::RequestedJob;
 use crate::http::problem::{Code, FieldError, Problem};
-
-/// A job as a request describes it, on any route.
-pub struct RequestedJob {
-    /// The task with its data and seed.
-    pub asked: RequestedTask,
-    /// Digest of the data in the body.
-    pub sha256: Option<String>,
-    /// Free text.
-    pub name: Option<String>,
-    /// URL that is notified when the job ends.
-    pub callback: Option<String>,
-    /// Priority among the jobs of the owner.
-    pub priority: Option<Priority>,
-    /// Memory of the request, until the job is stored.
-    pub memory: RequestMemory,
-}
 
 /// Submits a job and answers about it.
 ///
@@ -53,7 +36,7 @@ pub async fn submit(
     app: &App,
     owner: Owner,
     job: RequestedJob,
-    at: &impl FieldPaths,
+    at: &TaskPlace,
     wait: Wait,
     key: Keyed,
 ) -> Result<Response, NotMade> {
@@ -69,22 +52,22 @@ async fn checked_job(
     app: &App,
     owner: Owner,
     job: RequestedJob,
-    at: &impl FieldPaths,
+    at: &TaskPlace,
     key: Keyed,
 ) -> Result<NewJob, Problem> {
-    let RequestedTask { task, data, seed } = job.asked;
+    let RequestedJob { task, seed, .. } = job;
     let model = find_model(app, &owner, &task, at).await?;
     let label_rule = model.as_ref().map(|model| model.names.label_rule());
     let label_rule = label_rule.unwrap_or_default();
     let pointer = at.data_pointer();
-    let (sha256, memory) = (job.sha256, &job.memory);
-    let found = find_data(app, &owner, data, sha256, &pointer, label_rule, memory).await?;
+    let (data, sha256, memory) = (job.data, job.sha256, &job.memory);
+    let found = find_data(app, &owner, data, sha256, pointer, label_rule, memory).await?;
     let callback = accepted_callback(app, job.callback.as_deref(), at)?;
-    check_name(app, job.name.as_deref(), |detail| at.job("name", detail))?;
+    check_name(app, job.name.as_deref(), |detail| at.at("/name", detail))?;
     check_seconds(app, &task, at)?;
     let (mut found, model) = match model {
         None => {
-            found.read_alone(&pointer)?;
+            found.read_alone(pointer)?;
             (found, None)
         }
         Some(model) => {
@@ -104,9 +87,7 @@ async fn checked_job(
         ..Inputs::of(seed)
     };
     let mut work = resolved(app, &owner, &spec, inputs, at).await?;
-    if let Some(settled) = work.settled.take() {
-        spec.task = settled;
-    }
+    spec.data.unfit = std::mem::take(&mut work.unfit);
     let mut new = NewJob::new(&app.jobs.ids, owner, &spec, seed, work);
     new.job = Job {
         name: job.name,
@@ -126,7 +107,7 @@ async fn read_by(
     app: &App,
     mut data: JobData,
     model: LoadedModel,
-    at: &impl FieldPaths,
+    at: &TaskPlace,
 ) -> Result<(JobData, LoadedModel), Problem> {
     let work = move |_: &_| {
         let read = data.read_by(&model.names);
@@ -168,7 +149,7 @@ async fn find_model(
     app: &App,
     owner: &Owner,
     task: &TaskSpec,
-    at: &impl FieldPaths,
+    at: &TaskPlace,
 ) -> Result<Option<LoadedModel>, Problem> {
     let Some((field, id)) = task.model() else {
         return Ok(None);
@@ -177,7 +158,7 @@ async fn find_model(
         Ok(model) => Ok(Some(model)),
         Err(error @ JobsError::ModelMissing) => {
             let detail = "There is no such model; GET /v1/models lists them.";
-            Err(Problem::from(error).with(at.task(field, detail.to_owned())))
+            Err(Problem::from(error).with(at.field(field, detail.to_owned())))
         }
         Err(error) => Err(error.into()),
     }
@@ -189,7 +170,7 @@ async fn resolved(
     owner: &Owner,
     spec: &JobSpec,
     inputs: Inputs,
-    at: &impl FieldPaths,
+    at: &TaskPlace,
 ) -> Result<CheckedTask, Problem> {
     let stored = match &inputs.sample {
         Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
@@ -270,13 +251,13 @@ pub async fn unfit_learners(
 fn accepted_callback(
     app: &App,
     callback: Option<&str>,
-    at: &impl FieldPaths,
+    at: &TaskPlace,
 ) -> Result<Option<CallbackUrl>, Problem> {
     let Some(text) = callback else {
         return Ok(None);
     };
     let refused = |code, detail: String| {
-        let field = at.job("callback", detail.clone());
+        let field = at.at("/callback", detail.clone());
         Problem::new(code, detail).with(field)
     };
     let Some(client) = &app.jobs.callbacks else {
@@ -290,7 +271,7 @@ fn accepted_callback(
 }
 
 /// Checks the time limit of a task.
-fn check_seconds(app: &App, task: &TaskSpec, at: &impl FieldPaths) -> Result<(), Problem> {
+fn check_seconds(app: &App, task: &TaskSpec, at: &TaskPlace) -> Result<(), Problem> {
     let seconds_max = app.limits.seconds_max;
     let Some(seconds) = task.seconds_max().filter(|seconds| *seconds > seconds_max) else {
         return Ok(());
@@ -298,11 +279,11 @@ fn check_seconds(app: &App, task: &TaskSpec, at: &impl FieldPaths) -> Result<(),
     let detail = format!("max_seconds is {seconds}, more than seconds_max: {seconds_max}.");
     let field = match task {
         TaskSpec::Grid(grid) => match grid.longer_than(seconds_max) {
-            Some(pointer) => at.job(&format!("grid/over{pointer}"), detail.clone()),
+            Some(pointer) => at.at(&format!("/grid/over{pointer}"), detail.clone()),
             None => at.stop("max_seconds", detail.clone()),
         },
         TaskSpec::Train(_) | TaskSpec::Compare(_) => at.stop("max_seconds", detail.clone()),
-        _ => at.task("max_seconds", detail.clone()),
+        _ => at.field("max_seconds", detail.clone()),
     };
     Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field))
 }
@@ -331,118 +312,8 @@ pub fn check_name(
     Ok(())
 }
 
-/// Converts the dotted name of a parameter to the end of a JSON pointer. Each dot stands for a nested
-/// field.
-pub fn nested(name: &str) -> String {
-    let escaped = name.replace('~', "~0").replace('/', "~1");
-    escaped.replace('.', "/")
-}
-
-/// Maps each part of a job to its place in the request.
-pub trait FieldPaths {
-    /// Place of a field of the job itself, such as its name.
-    fn job(&self, field: &str, detail: String) -> FieldError;
-    /// Place of the learner's name.
-    fn learner(&self, detail: String) -> FieldError;
-    /// Place of a parameter of the learner, by its dotted name.
-    fn learner_parameter(&self, name: &str, detail: String) -> FieldError;
-    /// Place of a field of `stop`, or of `assume`.
-    fn stop(&self, field: &str, detail: String) -> FieldError;
-    /// Place of any other field of the task.
-    fn task(&self, field: &str, detail: String) -> FieldError;
-    /// Place of the data, or of the value that made the data unfit.
-    fn data(&self, detail: String) -> FieldError;
-    /// JSON pointer to the data in the body. Empty if the body is the data.
-    fn data_pointer(&self) -> String {
-        String::new()
-    }
-}
-
-/// Places of one training of a grid. A value that the grid supplies is placed in the list of the grid.
-struct CellPlace<'a> {
-    cell: &'a GridCell,
-    grid: &'a dyn FieldPaths,
-}
-
-impl CellPlace<'_> {
-    fn of(
-        &self,
-        field: &str,
-        detail: String,
-        elsewhere: impl FnOnce(String) -> FieldError,
-    ) -> FieldError {
-        match self.cell.pointer(field) {
-            Some(pointer) => self.grid.job(&format!("grid/over{pointer}"), detail),
-            None => elsewhere(detail),
-        }
-    }
-}
-
-impl FieldPaths for CellPlace<'_> {
-    fn job(&self, field: &str, detail: String) -> FieldError {
-        self.grid.job(field, detail)
-    }
-
-    fn learner(&self, detail: String) -> FieldError {
-        self.of("learner.name", detail, |detail| self.grid.learner(detail))
-    }
-
-    fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
-        self.of(&format!("learner.params.{name}"), detail, |detail| {
-            self.grid.learner_parameter(name, detail)
-        })
-    }
-
-    fn stop(&self, field: &str, detail: String) -> FieldError {
-        self.of(&format!("stop.{field}"), detail, |detail| {
-            self.grid.stop(field, detail)
-        })
-    }
-
-    fn task(&self, field: &str, detail: String) -> FieldError {
-        self.of(field, detail, |detail| self.grid.task(field, detail))
-    }
-
-    fn data(&self, detail: String) -> FieldError {
-        self.grid.data(detail)
-    }
-}
-
-/// Places of one learner of a comparison.
-struct ComparedPlace<'a> {
-    number: usize,
-    compare: &'a dyn FieldPaths,
-}
-
-impl FieldPaths for ComparedPlace<'_> {
-    fn job(&self, field: &str, detail: String) -> FieldError {
-        self.compare.job(field, detail)
-    }
-
-    fn learner(&self, detail: String) -> FieldError {
-        self.job(&format!("compare/learners/{}/name", self.number), detail)
-    }
-
-    fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
-        let (number, name) = (self.number, nested(name));
-        self.job(&format!("compare/learners/{number}/params/{name}"), detail)
-    }
-
-    fn stop(&self, field: &str, detail: String) -> FieldError {
-        self.compare.stop(field, detail)
-    }
-
-    fn task(&self, field: &str, detail: String) -> FieldError {
-        self.compare.task(field, detail)
-    }
-
-    fn data(&self, detail: String) -> FieldError {
-        self.compare.data(detail)
-    }
-}
-
 /// Returns the problem for work that cannot run, placed in its request.
-pub fn unresolvable(error: ResolveError, at: &impl FieldPaths) -> Problem {
+pub fn unresolvable(error: ResolveError, at: &TaskPlace) -> Problem {
     let summary = error.to_string();
     match error {
         ResolveError::UnknownLearner { .. } => {
@@ -463,14 +334,14 @@ pub fn unresolvable(error: ResolveError, at: &impl FieldPaths) -> Problem {
             Problem::new(Code::INTRACTABLE, detail).with(field)
         }
         ResolveError::Field { field, detail } => {
-            let field = at.task(field, detail.clone());
+            let field = at.field(field, detail.clone());
             Problem::new(Code::WRONG_DATA, detail).with(field)
         }
         ResolveError::NoData | ResolveError::NoModel => Problem::new(Code::SCHEMA, summary),
         ResolveError::TooCostly { task, .. } => {
             let field = match task {
-                "experiment" => at.task("params", summary.clone()),
-                task => at.job(task, summary.clone()),
+                "experiment" => at.below("/params", summary.clone()),
+                task => at.at(&format!("/{task}"), summary.clone()),
             };
             Problem::new(Code::INTRACTABLE, summary).with(field)
         }
@@ -479,30 +350,22 @@ pub fn unresolvable(error: ResolveError, at: &impl FieldPaths) -> Problem {
                 ExperimentError::Parameter { .. } => Code::INVALID_PARAMETER,
                 ExperimentError::TooManyPoints { .. } => Code::INTRACTABLE,
             };
-            let field = at.task(&format!("params{}", error.pointer()), summary.clone());
+            let field = at.below(&format!("/params{}", error.pointer()), summary.clone());
             Problem::new(code, summary).with(field)
         }
         ResolveError::Grid(error) => {
-            let field = at.job(&format!("grid/over{}", error.pointer), summary.clone());
+            let field = at.at(&format!("/grid/over{}", error.pointer), summary.clone());
             Problem::new(Code::INVALID_PARAMETER, summary).with(field)
         }
         ResolveError::Cell { cell, error } => {
-            let at = CellPlace {
-                cell: &cell,
-                grid: at,
-            };
-            unresolvable(*error, &at).with_detail(summary)
+            unresolvable(*error, &at.of_cell(cell)).with_detail(summary)
         }
         ResolveError::Compared { at: number, error } => {
-            let at = ComparedPlace {
-                number,
-                compare: at,
-            };
-            unresolvable(*error, &at).with_detail(summary)
+            unresolvable(*error, &at.of_compared(number)).with_detail(summary)
         }
         ResolveError::NoneFits(reasons) => {
-            let place = |(number, reason)| at.job(&format!("compare/learners/{number}"), reason);
-            let fields = reasons.into_iter().map(place);
+            let place = |(number, reason)| at.below(&format!("/learners/{number}"), reason);
+            let fields = reasons.into_iter().enumerate().map(place);
             fields.fold(Problem::new(Code::WRONG_DATA, summary), Problem::with)
         }
         ResolveError::OtherParts { .. } | ResolveError::Damaged(_) => {
@@ -513,7 +376,7 @@ pub fn unresolvable(error: ResolveError, at: &impl FieldPaths) -> Problem {
 }
 
 /// Returns the problem for a task that does not fit its data, placed in its request.
-fn unfit(error: TaskError, at: &impl FieldPaths) -> Problem {
+fn unfit(error: TaskError, at: &TaskPlace) -> Problem {
     let summary = error.to_string();
     match error {
         TaskError::WrongData(detail) => {
@@ -534,7 +397,7 @@ fn unfit(error: TaskError, at: &impl FieldPaths) -> Problem {
         }
         TaskError::WrongStart(detail) => {
             let detail = format!("{detail} (change or omit `warm_start`)");
-            let field = at.task("warm_start", detail.clone());
+            let field = at.field("warm_start", detail.clone());
             Problem::new(Code::WRONG_START, detail).with(field)
         }
         TaskError::WrongStop { field, detail } => {
@@ -546,7 +409,7 @@ fn unfit(error: TaskError, at: &impl FieldPaths) -> Problem {
             Problem::new(Code::WRONG_DATA, summary).with(field)
         }
         TaskError::Holdout(detail) => {
-            let field = at.task("holdout", detail.clone());
+            let field = at.field("holdout", detail.clone());
             Problem::new(Code::WRONG_DATA, detail).with(field)
         }
         TaskError::Unread(_) => Problem::new(Code::INTERNAL, summary),

@@ -25,7 +25,8 @@ use crate::http::extract::body::Effort;
 use crate::http::extract::data_body::DataBody;
 use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use crate::http::extract::{Caller, NoQuery};
-use crate::http::jobs::submission::{check_name, nested};
+use crate::http::jobs::place::TaskPlace;
+use crate::http::jobs::submission::check_name;
 use crate::http::models::{ModelAnswer, document};
 use crate::http::problem::{Code, FieldError, Problem};
 
@@ -238,13 +239,13 @@ fn unfit(error: ImportError) -> Problem {
         ImportError::Hypothesis(_) => refused(Code::WRONG_MODEL, "/hypothesis", detail),
         ImportError::Altered { .. } => refused(Code::MODEL_ALTERED, "/sha256", detail),
         ImportError::Parameters(errors) => {
-            let problem = Problem::new(Code::WRONG_MODEL, detail);
+            let (problem, place) = (
+                Problem::new(Code::WRONG_MODEL, detail),
+                TaskPlace::in_body("", None),
+            );
             errors.into_iter().fold(problem, |problem, error| {
-                let pointer = format!("/params/{}", nested(&error.name));
-                problem.with(FieldError::at_pointer(
-                    pointer.trim_end_matches('/'),
-                    error.detail,
-                ))
+                let field = format!("params.{}", error.name);
+                problem.with(place.field(field.trim_end_matches('.'), error.detail))
             })
         }
     }

@@ -136,7 +136,7 @@ fn document(sample: &Sample) -> Result<SampleDocument, Problem> {
     let encoded = parse(Format::Csv, csv(&table).as_bytes(), &Options::default())?;
     let options = sample.learner_parameters.iter();
     let options: Vec<_> = options
-        .map(|(name, value)| format!("{name}={value}"))
+        .map(|(name, value)| format!("params.{name}={value}"))
         .collect();
     let mark = if options.is_empty() { "" } else { "?" };
     Ok(SampleDocument {

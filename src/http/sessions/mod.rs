@@ -25,7 +25,7 @@ use crate::jobs::SessionError;
 use crate::records::id::{ModelKind, SessionKind};
 use crate::records::session::SessionSpec;
 use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
-use crate::records::{KeyRecord, Model, Names, Owner, SessionId, written};
+use crate::records::{KeyRecord, Model, Names, Owner, SessionId};
 
 use crate::http::answer::Json;
 use crate::http::app_state::App;
@@ -35,7 +35,8 @@ use crate::http::extract::data_body::{Octets, read_json};
 use crate::http::extract::data_options::{DataParameters, EncodingSource};
 use crate::http::extract::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use crate::http::extract::{Caller, NoQuery, PageQuery, PathId, Query, page};
-use crate::http::jobs::submission::{FieldPaths, check_name, nested, unresolvable};
+use crate::http::jobs::place::TaskPlace;
+use crate::http::jobs::submission::{check_name, unresolvable};
 use crate::http::models::predict::Predictions;
 use crate::http::problem::{Code, FieldError, Problem};
 use crate::http::sessions::documents::{
@@ -46,7 +47,6 @@ use crate::http::sessions::documents::{
 #[derive(serde::Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionRequest {
-    #[serde(deserialize_with = "written::learner")]
     learner: LearnerSpec,
     /// Features per example. Exactly one of `n` and `encoding` is present.
     n: Option<Positive>,
@@ -123,7 +123,7 @@ impl From<SessionError> for Problem {
         match error {
             SessionError::Store(error) => error.into(),
             SessionError::NotFound => Self::not_found("session"),
-            SessionError::Unresolvable(error) => unresolvable(error, &SessionPlace),
+            SessionError::Unresolvable(error) => unresolvable(error, &TaskPlace::of_session()),
             SessionError::Unfit(TaskError::Intractable(detail)) => {
                 Self::new(Code::INTRACTABLE, detail)
             }
@@ -142,38 +142,6 @@ impl From<SessionError> for Problem {
             SessionError::Broken => Self::new(Code::INTERNAL, detail),
             SessionError::Stopping => Self::new(Code::STOPPING, detail),
         }
-    }
-}
-
-/// Places in the body of a request that opens a session.
-struct SessionPlace;
-
-impl FieldPaths for SessionPlace {
-    fn job(&self, field: &str, detail: String) -> FieldError {
-        self.task(field, detail)
-    }
-
-    fn learner(&self, detail: String) -> FieldError {
-        self.task("learner/name", detail)
-    }
-
-    fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
-        self.task(&format!("learner/params/{}", nested(name)), detail)
-    }
-
-    fn stop(&self, field: &str, detail: String) -> FieldError {
-        match field {
-            "assume" => self.task(field, detail),
-            field => self.task(&format!("stop/{field}"), detail),
-        }
-    }
-
-    fn task(&self, field: &str, detail: String) -> FieldError {
-        FieldError::at_pointer(format!("/{field}"), detail)
-    }
-
-    fn data(&self, detail: String) -> FieldError {
-        self.task("values", detail)
     }
 }
 
@@ -223,7 +191,7 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
     };
     if n > app.limits.n_max {
         let detail = format!("n is {n}, more than n_max: {}.", app.limits.n_max);
-        let field = SessionPlace.task("n", detail.clone());
+        let field = FieldError::at_pointer("/n", detail.clone());
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field).into());
     }
     let spec = SessionSpec {

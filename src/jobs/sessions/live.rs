@@ -79,7 +79,6 @@ pub(crate) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         stop: spec.stop.clone(),
         trace: false,
         holdout: None,
-        among: None,
         warm_start: None,
     };
     Ok(SessionPlan {

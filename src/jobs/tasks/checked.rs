@@ -8,7 +8,7 @@ use halfspace_core::learners::sample::data::Data;
 use halfspace_core::memory;
 
 use crate::records::Demand;
-use crate::records::task::{JobSpec, TaskSpec};
+use crate::records::task::JobSpec;
 use crate::storage::JobEnd;
 
 use super::data::TaskData;
@@ -29,8 +29,8 @@ pub struct CheckedTask {
     pub examples_planned: Option<u64>,
     /// See [`Task::HAS_STATE`].
     pub has_state: bool,
-    /// See [`Task::settled`].
-    pub settled: Option<TaskSpec>,
+    /// See [`Task::unfit`].
+    pub unfit: Vec<Option<String>>,
     data: Option<Arc<TaskData>>,
     pub(in crate::jobs) task: Box<dyn Compute>,
 }
@@ -86,7 +86,7 @@ impl CheckedTask {
             subjobs,
             examples_planned: task.examples_planned(),
             has_state: T::HAS_STATE,
-            settled: task.settled(),
+            unfit: task.unfit(),
             data: task.data().cloned(),
             task: Box::new(task),
         })

@@ -12,9 +12,9 @@ use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::sample::examples::for_each_rows;
 
-use crate::records::compare::{BestTraining, CompareResult, CompareSpec, SplitSpec};
-use crate::records::task::{DataSpec, TaskSpec};
-use crate::records::train::TrainSpec;
+use crate::records::compare::{BestTraining, CompareResult, CompareSpec};
+use crate::records::task::DataSpec;
+use crate::records::train::{AmongSpec, TrainSpec};
 use crate::records::{Status, SubjobOutcome};
 use crate::storage::JobEnd;
 
@@ -29,9 +29,9 @@ use super::train::Train;
 /// A comparison of learners on common data.
 #[derive(Debug)]
 pub(super) struct Compare {
-    /// The request. Before the job is accepted, the unfit learners are not marked.
     spec: CompareSpec,
     seed: Seed,
+    /// Before the job is accepted, the unfit learners are unknown.
     described: DataSpec,
     data: Arc<TaskData>,
     /// The outcomes of the trainings, once they have ended.
@@ -71,9 +71,9 @@ impl Task for Compare {
         self.check_classes()?;
         self.check_split()?;
         let mut reasons = Vec::new();
-        for at in 0..self.spec.learners.len() {
-            let learner = &self.spec.learners[at].learner;
-            let train = self.train(&self.spec.training_of(learner, 0));
+        let among = self.spec.training(&[], 0).map(|(_, among)| among);
+        for (at, learner) in self.spec.learners.iter().enumerate() {
+            let train = self.train(&self.spec.training_of(learner), among);
             match unfit(train, allowance) {
                 Ok(reason) => reasons.push(reason),
                 // An interrupted read of the examples says nothing about the learner.
@@ -84,16 +84,18 @@ impl Task for Compare {
                 }
             }
         }
-        let is_any = reasons.contains(&None);
+        if !reasons.contains(&None) {
+            return Err(ResolveError::NoneFits(
+                reasons.into_iter().flatten().collect(),
+            ));
+        }
+        let (each, trainings) = (
+            self.spec.training_bytes(&reasons),
+            self.spec.trainings(&reasons),
+        );
+        let checked = grid::check_bytes(&self.described, each, trainings);
         // The trainings share the allowed error, so their number is the number of the fit learners.
-        for (compared, reason) in self.spec.learners.iter_mut().zip(reasons) {
-            compared.unfit = reason;
-        }
-        if !is_any {
-            return Err(ResolveError::NoneFits(self.refusals()));
-        }
-        let each = self.spec.training_bytes();
-        let checked = grid::check_bytes(&self.described, each, self.spec.trainings());
+        self.described.unfit = reasons;
         checked.map_err(|detail| ResolveError::Field {
             field: "learners",
             detail,
@@ -101,13 +103,15 @@ impl Task for Compare {
     }
 
     fn run(&self, state: Option<&[u8]>, run: &Run) -> Result<Compared, Interrupt> {
-        let result = CompareResult::gather(&self.spec, &self.outcomes);
+        let unfit = &self.described.unfit;
+        let result = CompareResult::gather(&self.spec, unfit, &self.outcomes);
         let Some(best) = result.best else {
             return Ok(Compared { result, best: None });
         };
-        let learner = &self.spec.learners[best as usize].learner;
+        let learner = &self.spec.learners[best as usize];
+        let among = self.spec.among(unfit);
         let train = self
-            .train(&self.spec.whole_training(learner))
+            .train(&self.spec.whole_training(learner), Some(among))
             .expect("the learner was checked when the comparison was accepted");
         let outcome = train.run(state, run)?;
         Ok(Compared {
@@ -140,13 +144,13 @@ impl Task for Compare {
 
     fn memory_bytes(&self, resident_bytes_max: u64) -> u64 {
         let one = memory_bound::any_training(self.data.input(), resident_bytes_max);
-        one.saturating_add(memory_bound::gathering(self.spec.trainings()))
+        one.saturating_add(memory_bound::gathering(self.trainings()))
     }
 
     /// The trainings of all rounds, and the longest training once more for the best learner.
     fn expected_seconds(&self, limit: f64) -> f64 {
-        let each = self.spec.fit().map(|compared| {
-            let train = self.train(&self.spec.whole_training(&compared.learner));
+        let each = self.spec.fit(&self.described.unfit).map(|learner| {
+            let train = self.train(&self.spec.whole_training(learner), None);
             train.map_or(limit, |train| train.expected_seconds(limit))
         });
         let (all, longest) = each.fold((0.0, 0.0), |(all, longest), seconds| {
@@ -156,11 +160,11 @@ impl Task for Compare {
     }
 
     fn subjobs(&self) -> Option<u32> {
-        Some(self.spec.trainings())
+        Some(self.trainings())
     }
 
-    fn settled(&self) -> Option<TaskSpec> {
-        Some(TaskSpec::Compare(self.spec.clone()))
+    fn unfit(&self) -> Vec<Option<String>> {
+        self.described.unfit.clone()
     }
 
     fn data(&self) -> Option<&Arc<TaskData>> {
@@ -183,7 +187,7 @@ pub fn unfit_learners(
     let data = Arc::new(TaskData::new(described, seed, Some(sample))?);
     let reason = |entry: &&LearnerEntry| {
         let spec = TrainSpec::of_defaults(entry.name);
-        let train = Train::with_data(&spec, seed, described, Arc::clone(&data), None);
+        let train = Train::with_data(&spec, None, seed, described, Arc::clone(&data), None);
         unfit(train, allowance)
     };
     CATALOGUE.iter().map(reason).collect()
@@ -204,9 +208,14 @@ fn unfit(
 }
 
 impl Compare {
-    fn train(&self, spec: &TrainSpec) -> Result<Train, ResolveError> {
+    /// Number of trainings before the training of the best learner.
+    fn trainings(&self) -> u32 {
+        self.spec.trainings(&self.described.unfit)
+    }
+
+    fn train(&self, spec: &TrainSpec, among: Option<AmongSpec>) -> Result<Train, ResolveError> {
         let data = Arc::clone(&self.data);
-        Train::with_data(spec, self.seed, &self.described, data, None)
+        Train::with_data(spec, among, self.seed, &self.described, data, None)
     }
 
     /// Checks that every part of the split has examples.
@@ -215,8 +224,9 @@ impl Compare {
             let detail = "a comparison needs limited data; set a count for the generated data";
             return Err(TaskError::WrongData(detail.to_owned()).into());
         };
-        let (field, detail) = match self.spec.split {
-            SplitSpec::Holdout(share) => {
+        let folds = self.spec.folds().unwrap_or_default();
+        let (field, detail) = match self.spec.holdout {
+            Some(share) => {
                 let held_out = (share.get() * examples as f64).round() as u64;
                 if (1..examples).contains(&held_out) {
                     return Ok(());
@@ -230,8 +240,8 @@ impl Compare {
                     ),
                 )
             }
-            SplitSpec::Folds(folds) if u64::from(folds) <= examples => return Ok(()),
-            SplitSpec::Folds(folds) => (
+            None if u64::from(folds) <= examples => return Ok(()),
+            None => (
                 "folds",
                 format!("{examples} examples cannot make {folds} folds; use fewer folds"),
             ),
@@ -262,13 +272,5 @@ impl Compare {
         }
         let detail = "all examples have one class; a comparison needs examples of both classes";
         Err(TaskError::WrongData(detail.to_owned()).into())
-    }
-
-    /// The reasons of the unfit learners.
-    fn refusals(&self) -> Vec<(usize, String)> {
-        let learners = self.spec.learners.iter().enumerate();
-        learners
-            .filter_map(|(at, compared)| Some((at, compared.unfit.clone()?)))
-            .collect()
     }
 }

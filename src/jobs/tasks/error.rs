@@ -67,7 +67,7 @@ pub enum ResolveError {
     },
     /// No learner of the comparison can learn from the data. Each has its reason.
     #[error("no learner of the comparison can learn from these data")]
-    NoneFits(Vec<(usize, String)>),
+    NoneFits(Vec<String>),
     /// The stored results of the parts cannot be read.
     #[error("the result of a part cannot be read: {0}")]
     Damaged(String),

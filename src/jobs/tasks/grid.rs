@@ -72,7 +72,7 @@ impl Task for Grid {
                 ..self.described.clone()
             };
             let data = Arc::clone(&self.data);
-            let train = Train::with_data(&cell.train, self.seed, &described, data, None);
+            let train = Train::with_data(&cell.train, None, self.seed, &described, data, None);
             let limit = cell.train.stop.max_seconds.map(Seconds::get);
             let limit = limit.unwrap_or(allowance.seconds);
             let checked_train = train.and_then(|mut train| {

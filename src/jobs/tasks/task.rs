@@ -7,7 +7,7 @@ use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::{Counts, Interrupt, Run};
 use serde::Serialize;
 
-use crate::records::task::{DataSpec, TaskSpec};
+use crate::records::task::DataSpec;
 use crate::records::{Job, Progress, Status, SubjobOutcome};
 use crate::storage::{JobEnd, Spent};
 
@@ -36,7 +36,7 @@ pub trait Task: fmt::Debug + Send + Sync + Sized + 'static {
     /// Faults that can be found without the examples.
     fn new(spec: &Self::Spec, described: &DataSpec, inputs: Inputs) -> Result<Self, ResolveError>;
 
-    /// Checks the task against the examples and settles the open parts of the request: see [`Self::settled`].
+    /// Checks the task against the examples.
     ///
     /// # Errors
     /// Every other fault that can be found before the run.
@@ -78,9 +78,9 @@ pub trait Task: fmt::Debug + Send + Sync + Sized + 'static {
         None
     }
 
-    /// The request to store, if the check settles a part of it.
-    fn settled(&self) -> Option<TaskSpec> {
-        None
+    /// The reason why each learner of a comparison cannot learn from the data, once they are checked.
+    fn unfit(&self) -> Vec<Option<String>> {
+        Vec::new()
     }
 
     /// The data, unless the task has none.

@@ -26,7 +26,9 @@ use halfspace_formats::GeneratedSpec;
 
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::task::DataSpec;
-use crate::records::train::{ModelDocument, StoredModel, TrainResult, TrainSpec};
+use crate::records::train::{
+    AmongSpec, FoldSpec, ModelDocument, StoredModel, TrainResult, TrainSpec,
+};
 use crate::records::{Lineage, Model, ModelId, Names};
 use crate::storage::JobEnd;
 
@@ -110,7 +112,7 @@ pub(in crate::jobs) fn task_of(spec: &TrainSpec, seed: Seed) -> Result<Task, Res
         },
         ends_by_time: stop.max_seconds.is_some(),
         trace: spec.trace,
-        holdout: spec.held_out(),
+        holdout: spec.holdout.map(|share| HeldOut::Share(share.get())),
         ..Task::of(entry, seed)
     };
     // The doubt holds unless the origin of the examples removes the doubt.
@@ -133,7 +135,8 @@ impl super::task::Task for Train {
         mut inputs: Inputs,
     ) -> Result<Self, ResolveError> {
         let data = inputs.data(described)?;
-        Self::with_data(spec, inputs.seed, described, data, inputs.model)
+        let seed = inputs.seed;
+        Self::with_data(spec, described.among, seed, described, data, inputs.model)
     }
 
     fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError> {
@@ -222,12 +225,16 @@ impl Train {
     /// The training of a request on data that may serve several trainings.
     pub(super) fn with_data(
         spec: &TrainSpec,
+        among: Option<AmongSpec>,
         seed: Seed,
         described: &DataSpec,
         data: Arc<TaskData>,
         model: Option<LoadedModel>,
     ) -> Result<Self, ResolveError> {
         let mut task = task_of(spec, seed)?;
+        if let Some(FoldSpec { index, folds }) = among.and_then(|among| among.fold) {
+            task.holdout = Some(HeldOut::Fold { index, folds });
+        }
         let is_drawn_now = described.generated.is_some() && described.is_seed_drawn;
         let data_seed = described.data_seed(seed.0);
         let has_initial = task.has_initial();
@@ -250,12 +257,12 @@ impl Train {
         Ok(Self {
             task,
             data,
-            warm_start: spec.warm_start.map(|start| start.model),
+            warm_start: spec.warm_start,
             ancestors,
             data_seed,
             names: described.names.clone(),
             generated: described.generated.clone(),
-            trainings: spec.among.map_or(1, |among| among.trainings),
+            trainings: among.map_or(1, |among| among.trainings),
         })
     }
 

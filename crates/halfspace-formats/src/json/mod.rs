@@ -175,6 +175,11 @@ pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Resul
     value.deserialize_map(Object(PhantomData))
 }
 
+/// Refuses the part at `below`, a pointer from the value being read, because it does not match the schema.
+pub fn refuse<E: serde::de::Error>(below: &str, detail: &str) -> E {
+    scope::raise_below(Fault::new(FormatErrorKind::Schema, detail), below)
+}
+
 struct Object<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {

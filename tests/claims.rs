@@ -12,7 +12,7 @@ use std::sync::Arc;
 use halfspace::jobs::tasks::{Task as _, Train};
 use halfspace::jobs::{Allowance, Inputs, JobSample, LoadedModel};
 use halfspace::records::task::DataSpec;
-use halfspace::records::train::{TrainSpec, WarmStartSpec};
+use halfspace::records::train::TrainSpec;
 use halfspace::records::{Lineage, ModelId, Timestamp};
 use halfspace_core::bits::{BitMatrix, BitVector};
 use halfspace_core::learners::engine::outcome::RunOutcome;
@@ -124,15 +124,15 @@ impl Training {
     }
 
     fn run(self) -> RunOutcome {
-        let warm_start = self.model.as_ref().map(|_| WarmStartSpec {
-            model: ModelId::new(Timestamp::from_milliseconds(1), [1; 10]),
-        });
+        let warm_start = self
+            .model
+            .as_ref()
+            .map(|_| ModelId::new(Timestamp::from_milliseconds(1), [1; 10]));
         let train = TrainSpec {
             learner: serde_json::from_value(self.learner).unwrap(),
             stop: serde_json::from_value(self.stop).unwrap(),
             trace: false,
             holdout: None,
-            among: None,
             warm_start,
         };
         let allowance = Allowance {

@@ -94,7 +94,7 @@ def our_model(address, learner, sampling, target):
     """Trains a model and returns its id."""
     sample = {"n": N, "target": target, "sampling": sampling, "count": 2_000}
     request = urllib.request.Request(
-        f"http://{address}/v1/learners/{learner}/train?seed=1&max_passes=1",
+        f"http://{address}/v1/learners/{learner}/train?seed=1&stop.max_passes=1",
         json.dumps({"generated": sample}).encode(), {"content-type": "application/json"},
     )
     with direct.open(request) as answer:

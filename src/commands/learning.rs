@@ -25,17 +25,6 @@ use super::tables;
 const JSON: &str = "application/json";
 const NDJSON: &str = "application/x-ndjson";
 
-/// The members of `StopSpec`. The other parameters of a comparison describe the data.
-const STOP: [&str; 7] = [
-    "max_passes",
-    "max_mistakes",
-    "max_examples",
-    "max_seconds",
-    "confidence",
-    "error",
-    "rule",
-];
-
 /// Time between two reports on a job if standard error is no terminal.
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -166,26 +155,17 @@ async fn compare(
     is_json: bool,
 ) -> Result<(), Failure> {
     check_folders([&command.out, &command.figure])?;
-    let parameters = command.input.parameters.iter().cloned();
-    let (limits, table): (Vec<_>, Vec<_>) =
-        parameters.partition(|(name, _)| STOP.contains(&name.as_str()));
-    let stop: serde_json::Map<_, _> = limits
-        .into_iter()
-        .map(|(name, value)| {
-            (
-                name,
-                serde_json::from_str(&value).unwrap_or(Value::String(value)),
-            )
-        })
-        .collect();
-    let (assume, table): (Vec<_>, Vec<_>) =
-        table.into_iter().partition(|(name, _)| name == "assume");
+    let (mut stop, mut data, mut table) = (json!({}), json!({}), Vec::new());
+    for (name, value) in &command.input.parameters {
+        match name.strip_prefix("stop.") {
+            Some(name) => stop[name] = serde_json::from_str(value).unwrap_or_else(|_| json!(value)),
+            None if name == "assume" => data["assume"] = json!(value),
+            None => table.push((name.clone(), value.clone())),
+        }
+    }
     let path = Query::of(&table).after("/v1/datasets");
     let dataset = post_file(connection, &path, &command.input).await?;
-    let mut data = json!({"dataset": dataset["id"]});
-    if let Some((_, assume)) = assume.into_iter().next_back() {
-        data["assume"] = json!(assume);
-    }
+    data["dataset"] = dataset["id"].clone();
     let mut request = json!({"data": data, "stop": stop});
     let learners: Vec<_> = command
         .learners

@@ -13,7 +13,7 @@ MARKUP = "<img src=x onerror=alert(1)>"
 def board(service):
     """A model of a table with nominal columns."""
     table = service.get("/v1/samples/tic-tac-toe")
-    query = "kernel.conjunctions=monotone&seed=1&name=Tic-tac-toe"
+    query = "params.kernel.conjunctions=monotone&seed=1&name=Tic-tac-toe"
     job = service.post(f"/v1/learners/kernel-perceptron/train?{query}", table, media_type="text/csv", prefer="wait=60")
     return job["result"]["model"]
 
@@ -283,7 +283,7 @@ def test_page_goes_on_after_the_service_was_away(browser, own_service):
 @pytest.mark.long
 def test_model_of_a_million_features_stays_usable(page, service):
     body = {"generated": {"n": 1_000_000, "count": 4, "sampling": "uniform", "target": {"threshold": {}}}}
-    model = service.post("/v1/learners/perceptron/train?seed=3&name=Million&max_passes=1", body, prefer="wait=60")["result"]["model"]
+    model = service.post("/v1/learners/perceptron/train?seed=3&name=Million&stop.max_passes=1", body, prefer="wait=60")["result"]["model"]
     page.goto(f"#/models/{model}")
     expect(page.get_by_text("1,000,000").first).to_be_visible(timeout=30_000)
     expect(page.get_by_role("region", name="Heaviest terms")).to_be_visible()

@@ -51,8 +51,8 @@ fn bits(bytes: usize) -> Vec<u8> {
     row.repeat(bytes / row.len()).into_bytes()
 }
 
-const TRAIN: &str = "/v1/learners/perceptron/train?labels=last&max_passes=1";
-const TRAIN_BITS: &str = "/v1/learners/perceptron/train?max_passes=1";
+const TRAIN: &str = "/v1/learners/perceptron/train?labels=last&stop.max_passes=1";
+const TRAIN_BITS: &str = "/v1/learners/perceptron/train?stop.max_passes=1";
 
 fn bodies(scale: Scale) -> Vec<Load> {
     let (csv, ndjson, libsvm) = ("text/csv", "application/x-ndjson", "text/x-libsvm");

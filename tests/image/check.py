@@ -276,7 +276,7 @@ def stop_amid_work(service, services, start):
     session = service.expect(201, "POST", "/v1/sessions", {"learner": {"name": "perceptron"}, "n": 3, "seed": 7})["id"]
     datasets = len(service.expect(200, "GET", "/v1/datasets")["items"])
     job = service.expect(
-        202, "POST", "/v1/learners/perceptron/train?max_seconds=20&max_passes=1000000000", XOR, "text/x-libsvm",
+        202, "POST", "/v1/learners/perceptron/train?stop.max_seconds=20&stop.max_passes=1000000000", XOR, "text/x-libsvm",
         {"prefer": "wait=0"},
     )["id"]
     lines = itertools.cycle([b'{"x": "111", "y": 1}\n', b'{"x": "000", "y": -1}\n'])

@@ -53,6 +53,7 @@ mod tables;
 mod theory;
 mod trace;
 mod train;
+mod train_query;
 mod true_claims;
 mod uploads;
 mod warm_start;

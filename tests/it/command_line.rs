@@ -107,7 +107,12 @@ fn a_training_is_the_same_inside_the_process_and_on_a_server() {
         "--seed",
         "1",
     ];
-    let params = ["--param", "reading=unsigned", "--param", "bias=false"];
+    let params = [
+        "--param",
+        "params.reading=unsigned",
+        "--param",
+        "params.bias=false",
+    ];
     let inside = home.json(&[&train[..], &params].concat());
     assert_eq!(inside["result"]["mistakes"], 129);
     assert_eq!(inside["result"]["passes"], 14);
@@ -181,7 +186,7 @@ fn a_comparison_writes_the_best_model_and_the_figure() {
         "--figure",
         "figure.svg",
         "--param",
-        "max_passes=50",
+        "stop.max_passes=50",
         "--learner",
         "perceptron",
         "--learner",

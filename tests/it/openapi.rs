@@ -94,7 +94,7 @@ async fn every_fixture_is_accepted_and_valid() {
             service.post_json(&path, &examples).await.expect(200);
         }
         let learner = body["train"]["learner"]["name"].as_str().unwrap();
-        let path = format!("/v1/learners/{learner}/train?max_passes=1");
+        let path = format!("/v1/learners/{learner}/train?stop.max_passes=1");
         service.post_json(&path, data).await.expect(200);
     }
 }

@@ -17,28 +17,34 @@ use crate::service::{Service, program, request};
 /// Learners with a query of parameters each.
 const LEARNERS: [(&str, &str); 14] = [
     ("perceptron", ""),
-    ("perceptron", "&order=shuffled"),
-    ("perceptron", "&order=shuffled&eta=0.3&reading=unsigned"),
-    ("perceptron", "&eta=3&bias=false"),
+    ("perceptron", "&params.order=shuffled"),
+    (
+        "perceptron",
+        "&params.order=shuffled&params.eta=0.3&params.reading=unsigned",
+    ),
+    ("perceptron", "&params.eta=3&params.bias=false"),
     ("winnow", ""),
-    ("winnow", "&alpha=1.5&theta=2.25&negated_literals=true"),
-    ("winnow", "&alpha=1.1"),
+    (
+        "winnow",
+        "&params.alpha=1.5&params.theta=2.25&params.negated_literals=true",
+    ),
+    ("winnow", "&params.alpha=1.1"),
     ("kernel-perceptron", ""),
     (
         "kernel-perceptron",
-        "&order=shuffled&kernel.conjunctions=monotone",
+        "&params.order=shuffled&params.kernel.conjunctions=monotone",
     ),
-    ("kernel-perceptron", "&kernel.max_literals=2"),
+    ("kernel-perceptron", "&params.kernel.max_literals=2"),
     ("kernel-winnow", ""),
-    ("kernel-winnow", "&alpha=3&theta=7.5"),
+    ("kernel-winnow", "&params.alpha=3&params.theta=7.5"),
     ("directed-drift", ""),
-    ("bounded-perceptron", "&threshold=0.01"),
+    ("bounded-perceptron", "&params.threshold=0.01"),
 ];
 
 const LIMITS: [&str; 3] = [
-    "&max_passes=7",
-    "&max_mistakes=23",
-    "&max_examples=150&max_passes=50",
+    "&stop.max_passes=7",
+    "&stop.max_mistakes=23",
+    "&stop.max_examples=150&stop.max_passes=50",
 ];
 
 /// One training: its request, and its data as CSV unless they are generated.
@@ -178,7 +184,7 @@ async fn every_training_of_the_grid_is_replayed() {
 
 /// Whether the script in Python replays a receipt: the weights are whole, and the data are a table.
 fn is_whole(case: &Case, receipt: &Receipt) -> bool {
-    let is_whole = |table: &String| !table.contains('.') && !case.path.contains("eta=0.3");
+    let is_whole = |table: &String| !table.contains('.') && !case.path.contains("params.eta=0.3");
     case.table.as_ref().is_some_and(is_whole) && receipt.learner != "bounded-perceptron"
 }
 
@@ -306,15 +312,15 @@ async fn models_without_a_receipt_say_why() {
     let mut models = Vec::new();
     for (path, reason) in [
         (
-            "pocket/train?labels=first&max_passes=3",
+            "pocket/train?labels=first&stop.max_passes=3",
             "not only on mistakes",
         ),
         (
-            "perceptron/train?labels=first&order=random&max_passes=3",
+            "perceptron/train?labels=first&params.order=random&stop.max_passes=3",
             "random",
         ),
         (
-            "perceptron/train?labels=first&initial=2&max_passes=3",
+            "perceptron/train?labels=first&params.initial=2&stop.max_passes=3",
             "first hypothesis",
         ),
     ] {
@@ -390,7 +396,7 @@ async fn the_command_draws_generated_examples_again() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().unwrap();
     let case = Case {
-        path: "/v1/learners/directed-drift/train?seed=5&max_examples=400".to_owned(),
+        path: "/v1/learners/directed-drift/train?seed=5&stop.max_examples=400".to_owned(),
         table: None,
         generated: json!({"generated": {"n": 15, "target": {"binary_weights": {}},
             "sampling": "uniform-positive"}}),

@@ -88,7 +88,7 @@ def main():
             values /= 8
         labels = values.astype(float) @ [3, -1, 2, -5, 1] >= 0
         body = saved(numpy.column_stack([values, numpy.where(labels, 1, 0).astype(dtype)]))
-        result = train("perceptron", body, NPY, "max_passes=20")
+        result = train("perceptron", body, NPY, "stop.max_passes=20")
         trainings += 1
         w, bias = weights(result["model"])
         expected = values.astype(float) @ w + bias

@@ -45,18 +45,15 @@ pub fn complete(schemas: &mut Value, n_max: u64) {
     schemas["ExperimentRequest"] = json!({"description": "An experiment, its parameters and its seed",
         "oneOf": experiments.into_iter().flatten().map(with_seed).collect::<Vec<_>>()});
     schemas["JobRequest"]["additionalProperties"] = false.into();
-    let random =
-        "Seed of every random choice. When absent, the service draws a seed and reports the seed.";
-    let generated = "Seed of generated data.";
-    for (task, description) in [
-        ("TrainRequest", random),
-        ("CompareRequest", random),
-        ("SeparabilityRequest", generated),
-        ("MaximumMarginRequest", generated),
-        ("VersionSpaceRequest", generated),
-        ("EvaluateRequest", generated),
-    ] {
-        add_data(&mut schemas[task], description);
+    let fields = schemas["JobRequest"]["properties"].clone();
+    for field in fields.as_object().into_iter().flat_map(Map::values) {
+        let task = field["$ref"]
+            .as_str()
+            .and_then(|task| task.rsplit('/').next());
+        if let Some(task) = task.filter(|task| !["ExperimentRequest", "GridRequest"].contains(task))
+        {
+            add_data(&mut schemas[task]);
+        }
     }
     schemas["Certificate"] = certificates(schemas);
     schemas["FieldError"] = schema_of::<FieldError>();
@@ -72,17 +69,19 @@ pub fn complete(schemas: &mut Value, n_max: u64) {
 }
 
 /// Adds the fields that the document of a job has among those of its task.
-fn add_data(task: &mut Value, description: &str) {
+fn add_data(task: &mut Value) {
     task["properties"]["data"] = json!({"$ref": reference("Data")});
-    task["properties"]["seed"] = seed(description);
+    task["properties"]["seed"] = seed();
     match task["required"].as_array_mut() {
         Some(required) => required.push("data".into()),
         None => task["required"] = json!(["data"]),
     }
 }
 
-/// The schema of a seed that may be absent.
-pub fn seed(description: &str) -> Value {
+/// The schema of the seed of a task.
+pub fn seed() -> Value {
+    let description =
+        "Seed of every random choice. When absent, the service draws a seed and reports the seed.";
     let seed = json!({"$ref": reference("SeedNumber"), "description": description});
     json!({"oneOf": [seed, {"type": "null"}]})
 }

@@ -24,7 +24,7 @@ pub struct Field {
 
 /// The fields in the order of the document.
 static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
-    let mut fields = vec![Field::new("", "seed", seed("Seed of every random choice"))];
+    let mut fields = vec![Field::new("", "seed", seed())];
     fields.extend(fields_of::<TrainSpec>(""));
     fields.extend(fields_of::<StopSpec>("stop."));
     fields.extend(fields_of::<JobRequest>(""));

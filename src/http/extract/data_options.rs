@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use halfspace_core::suggestions::question;
+use halfspace_core::suggestions::nearest;
 use halfspace_formats::{LabelRule, OPTION_NAMES, Options, ParseLimits};
 use utoipa::IntoParams;
 
@@ -233,15 +233,14 @@ pub fn unknown(name: &str, own: &[&str]) -> Problem {
         .copied()
         .chain(["encoding"])
         .collect();
-    // A dotted name is likely meant by its last part, however different the two are as texts.
-    let meant = known.iter().copied().find(|known| {
-        let above = known.strip_suffix(name);
-        above.is_some_and(|above| above.ends_with('.'))
+    // Names are compared without the names above them, because a client may have left those out.
+    let last = |name: &'_ str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    let lasts: Vec<String> = known.iter().map(|known| last(known)).collect();
+    let meant = nearest(&last(name), lasts.iter().map(String::as_str));
+    let meant = meant.and_then(|meant| known.iter().zip(&lasts).find(|(_, last)| *last == meant));
+    let question = meant.map_or(String::new(), |(meant, _)| {
+        format!(" (did you mean `{meant}`?)")
     });
-    let question = match meant {
-        Some(meant) => format!(" (did you mean `{meant}`?)"),
-        None => question(name, known.iter().copied()),
-    };
     let detail = format!(
         "unknown parameter{question}; the parameters are: {}",
         known.join(", ")

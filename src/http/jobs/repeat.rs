@@ -1,7 +1,7 @@
 //! The request that repeats a job.
 //!
-//! The store keeps the task of a request as it came, with data and seed elsewhere. This module puts both back. Rows that
-//! came inside the request are not kept, so their request has no `data`.
+//! The store keeps the task of a request as it came, with data and seed elsewhere. This module puts both back. Rows
+//! that came inside the request are not kept, so their request has no `data`.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

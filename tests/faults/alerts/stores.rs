@@ -65,7 +65,7 @@ async fn requests_beside_a_large_job_find_no_memory() {
     let row = "0.123456789,".repeat(499) + "1\n";
     let body = row.repeat(2_500).into_bytes();
     for _ in 0..9 {
-        let path = "/v1/learners/perceptron/train?max_passes=1&labels=last";
+        let path = "/v1/learners/perceptron/train?stop.max_passes=1&labels=last";
         let sent = client.send("POST", path, &[("content-type", "text/csv")], &body);
         assert_eq!(sent.await.unwrap().problem(503), "no-memory");
         healthy(client, 30).await;

@@ -59,7 +59,8 @@ async fn bits_are_learnt_and_predicted_in_the_unsigned_reading() {
 async fn real_values_from_0_to_1_are_learnt_from_a_body_of_lines() {
     let service = Service::start().await;
     let body = "{\"x\":[0.75,0.5,0.25],\"y\":1}\n{\"x\":[0.25,0.5,1],\"y\":0}\n";
-    let query = "initial=0.5,0.5,0.25&inhibition=0.25&eta=0.01&threshold=0.005&max_passes=5000";
+    let query = "params.initial=0.5,0.5,0.25&params.inhibition=0.25&params.eta=0.01\
+                 &params.threshold=0.005&stop.max_passes=5000";
     let answer = service
         .post_as(&format!("{PATH}?{query}"), NDJSON, body)
         .await;
@@ -74,15 +75,15 @@ async fn what_the_bounded_perceptron_cannot_do_is_refused() {
     let service = Service::start().await;
     let good = "{\"x\":\"10\",\"y\":1}\n{\"x\":\"01\",\"y\":-1}\n";
     for (query, parameter) in [
-        ("inhibition=-0.5", "inhibition"),
-        ("inhibition=NaN", "inhibition"),
-        ("eta=0", "eta"),
-        ("eta=1.5", "eta"),
-        ("threshold=-1", "threshold"),
-        ("initial=1.5", "initial"),
-        ("initial=-0.5,1", "initial"),
-        ("bias=true", "bias"),
-        ("reading=signed", "reading"),
+        ("params.inhibition=-0.5", "params.inhibition"),
+        ("params.inhibition=NaN", "params.inhibition"),
+        ("params.eta=0", "params.eta"),
+        ("params.eta=1.5", "params.eta"),
+        ("params.threshold=-1", "params.threshold"),
+        ("params.initial=1.5", "params.initial"),
+        ("params.initial=-0.5,1", "params.initial"),
+        ("params.bias=true", "params.bias"),
+        ("params.reading=signed", "params.reading"),
     ] {
         let answer = service
             .post_as(&format!("{PATH}?{query}"), NDJSON, good)
@@ -91,10 +92,10 @@ async fn what_the_bounded_perceptron_cannot_do_is_refused() {
         assert_eq!(answer.json()["errors"][0]["parameter"], parameter);
     }
     let answer = service
-        .post_as(&format!("{PATH}?initial=0.5,0.5,0.5"), NDJSON, good)
+        .post_as(&format!("{PATH}?params.initial=0.5,0.5,0.5"), NDJSON, good)
         .await;
     assert_eq!(answer.problem(422), "wrong-data");
-    assert_eq!(answer.json()["errors"][0]["parameter"], "initial");
+    assert_eq!(answer.json()["errors"][0]["parameter"], "params.initial");
     for (data, detail) in [
         (
             json!({"half_space": {"examples": ["10", "01"]}}),

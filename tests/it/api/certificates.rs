@@ -311,7 +311,7 @@ async fn a_model_that_learnt_the_same_file_is_not_certified_on_it() {
         return;
     };
     let service = Service::start().await;
-    let query = "/v1/learners/perceptron/train?reading=unsigned&bias=false&n=126";
+    let query = "/v1/learners/perceptron/train?params.reading=unsigned&params.bias=false&n=126";
     let learnt = service
         .post_as(query, "text/x-libsvm", shown.clone())
         .await

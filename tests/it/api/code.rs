@@ -108,7 +108,7 @@ async fn inexact_programs_are_refused_with_the_limit() {
     let ones = ",1".repeat(300);
     let zeros = ",0".repeat(300);
     let csv = format!("y{many}\n1{ones}\n0{zeros}\n");
-    let path = "/v1/learners/kernel-perceptron/train?seed=1&kernel.conjunctions=all";
+    let path = "/v1/learners/kernel-perceptron/train?seed=1&params.kernel.conjunctions=all";
     let headers = [("content-type", "text/csv"), ("prefer", "wait=60")];
     let kernel = service
         .send(request("POST", path, &headers, csv))

@@ -40,7 +40,7 @@ fn conditions(explanation: &Value) -> Vec<String> {
 #[tokio::test]
 async fn the_lines_of_x_explain_tic_tac_toe() {
     let service = Service::start().await;
-    let learner = "kernel-perceptron/train?kernel.conjunctions=monotone";
+    let learner = "kernel-perceptron/train?params.kernel.conjunctions=monotone";
     let boards = service.get("/v1/samples/tic-tac-toe").await.expect(200);
     let path = trained(&service, learner, boards.text()).await;
     let explanation = explained(&service, &path, "").await;
@@ -84,7 +84,7 @@ fn noise() -> String {
 #[tokio::test]
 async fn an_answer_in_little_time_has_fewer_literals() {
     let service = Service::with(&["--answer-seconds-max", "2.4"]).await;
-    let learner = "kernel-perceptron/train?labels=first&max_passes=1";
+    let learner = "kernel-perceptron/train?labels=first&stop.max_passes=1";
     let path = trained(&service, learner, &noise()).await;
     let explanation = explained(&service, &path, "").await;
     assert_eq!(explanation["max_literals"], 2);
@@ -160,7 +160,12 @@ async fn weights_are_arrays_with_the_bias_last() {
         .map(|&bytes| json!(i64::from_le_bytes(bytes)))
         .collect();
     assert_eq!(values, expected);
-    let path = trained(&service, "perceptron/train?eta=0.5&bias=false", TABLE).await;
+    let path = trained(
+        &service,
+        "perceptron/train?params.eta=0.5&params.bias=false",
+        TABLE,
+    )
+    .await;
     let (head, values) = array(&service, &path).await;
     assert!(head.contains("'<f8'") && head.contains("(3,)"), "{head}");
     let values: Vec<_> = values
@@ -190,7 +195,12 @@ async fn weights_are_arrays_with_the_bias_last() {
         "{rule}"
     );
     for learner in ["winnow", "kernel-winnow", "bounded-perceptron"] {
-        let path = trained(&service, &format!("{learner}/train?max_passes=9"), TABLE).await;
+        let path = trained(
+            &service,
+            &format!("{learner}/train?stop.max_passes=9"),
+            TABLE,
+        )
+        .await;
         let refused = service.get(&format!("{path}/weights.npy")).await;
         assert_eq!(refused.problem(422), "no-feature-weights", "{learner}");
         assert!(!explained(&service, &path, "").await["rule"].is_null());

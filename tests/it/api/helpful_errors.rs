@@ -20,7 +20,7 @@ async fn names_that_do_not_exist_are_answered_with_the_nearest_and_all() {
     let answer = service.post_as(path, "text/csv", "a,y\n1,1\n").await;
     let detail = answer.expect(400).json()["detail"].to_string();
     assert!(
-        detail.contains("did you mean `eta`?") && detail.contains("max_passes"),
+        detail.contains("did you mean `params.eta`?") && detail.contains("stop.max_passes"),
         "{detail}"
     );
     let data = json!({"half_space": {"examples": ["101"]}});
@@ -49,12 +49,12 @@ async fn names_that_do_not_exist_are_answered_with_the_nearest_and_all() {
 #[tokio::test]
 async fn values_are_described_in_the_words_of_json() {
     let service = Service::start().await;
-    let path = "/v1/learners/perceptron/train?max_passes=many";
+    let path = "/v1/learners/perceptron/train?stop.max_passes=many";
     let answer = service.post_as(path, "text/csv", "a,y\n1,1\n").await;
     let detail = answer.expect(400).json()["detail"].take();
     assert_eq!(
         detail,
-        "max_passes: the text \"many\" is not a whole number of at least 0"
+        "stop.max_passes: the text \"many\" is not a whole number of at least 0"
     );
 }
 

@@ -51,7 +51,7 @@ async fn the_subset_is_the_same_however_the_examples_come() {
         let path = service.submit(&parted(learner, &data, 0.25)).await;
         let queued = service.until_status(&path, "succeeded").await;
         assert_eq!(result(&queued), found, "{learner}");
-        let path = format!("/v1/learners/{learner}/train?seed=3&max_passes=20&holdout=0.25");
+        let path = format!("/v1/learners/{learner}/train?seed=3&stop.max_passes=20&holdout=0.25");
         let posted = service.post_json(&path, &data).await.expect(200).json();
         assert_eq!(result(&posted), found, "{learner}");
         // The errors of both parts add up to the errors on the whole sample.

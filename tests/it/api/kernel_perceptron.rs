@@ -14,9 +14,9 @@ const CSV: &str = "text/csv";
 const ARFF: &str = "text/x-arff";
 
 /// Queries for the three kernels of the documented figures.
-const MONOTONE: &str = "kernel.conjunctions=monotone";
-const ALL: &str = "kernel.conjunctions=all";
-const MONOTONE_3: &str = "kernel.conjunctions=monotone&kernel.max_literals=3";
+const MONOTONE: &str = "params.kernel.conjunctions=monotone";
+const ALL: &str = "params.kernel.conjunctions=all";
+const MONOTONE_3: &str = "params.kernel.conjunctions=monotone&params.kernel.max_literals=3";
 
 async fn train(service: &Service, query: &str, body: String) -> Value {
     train_as(service, query, NDJSON, body.into_bytes()).await
@@ -172,8 +172,8 @@ async fn the_kernel_is_named_in_a_body_as_in_a_query() {
             json!({"x": x, "y": if *is_positive { 1 } else { -1 }})).collect::<Vec<_>>()}},
         "seed": 3, "stop": {"max_passes": 20}}});
     let by_body = service.run(&body).await;
-    let query = "kernel.conjunctions=monotone&kernel.max_literals=2&order=shuffled&seed=3\
-                 &max_passes=20";
+    let query = "params.kernel.conjunctions=monotone&params.kernel.max_literals=2&params.order=shuffled&seed=3\
+                 &stop.max_passes=20";
     let by_query = train(&service, query, lines(&examples)).await;
     assert_eq!(by_body["learner"], by_query["learner"]);
     let kernel = json!({"conjunctions": "monotone", "max_literals": 2});
@@ -196,7 +196,12 @@ async fn the_kernel_is_named_in_a_body_as_in_a_query() {
     // A parity of three bits has no threshold over pairs: both classes have equal moments up to order two.
     assert_eq!(by_body["result"]["termination"]["detail"], "max_passes");
     // Conjunctions of all three bits represent the parity. The order `random` learns it too.
-    let job = train(&service, "order=random&max_passes=100", lines(&examples)).await;
+    let job = train(
+        &service,
+        "params.order=random&stop.max_passes=100",
+        lines(&examples),
+    )
+    .await;
     assert_eq!(job["result"]["training"]["errors"], 0);
     let kernel = json!({"conjunctions": "all", "max_literals": null});
     assert_eq!(job["result"]["hypothesis"]["kernel"], kernel);
@@ -210,35 +215,53 @@ async fn what_the_kernel_perceptron_cannot_do_is_refused() {
     let wide = lines(&[("1".repeat(100_000), true), ("0".repeat(100_000), false)]);
     for (query, body, status, code, parameter) in [
         (
-            "kernel.max_literals=0",
+            "params.kernel.max_literals=0",
             &*good,
             400,
             "invalid-parameter",
-            "kernel.max_literals",
+            "params.kernel.max_literals",
         ),
         (
-            "kernel.max_literals=1.5",
+            "params.kernel.max_literals=1.5",
             &good,
             400,
             "invalid-parameter",
-            "kernel.max_literals",
+            "params.kernel.max_literals",
         ),
         (
-            "kernel.conjunctions=some",
+            "params.kernel.conjunctions=some",
             &good,
             400,
             "invalid-parameter",
-            "kernel.conjunctions",
+            "params.kernel.conjunctions",
         ),
-        ("kernel=all", &good, 400, "invalid-parameter", "kernel"),
-        ("order=backwards", &good, 400, "invalid-parameter", "order"),
-        ("confidence=0.9", &good, 422, "wrong-stop", "confidence"),
         (
-            "kernel.max_literals=50000",
+            "params.kernel=all",
+            &good,
+            400,
+            "invalid-parameter",
+            "params.kernel",
+        ),
+        (
+            "params.order=backwards",
+            &good,
+            400,
+            "invalid-parameter",
+            "params.order",
+        ),
+        (
+            "stop.confidence=0.9",
+            &good,
+            422,
+            "wrong-stop",
+            "stop.confidence",
+        ),
+        (
+            "params.kernel.max_literals=50000",
             &wide,
             422,
             "wrong-data",
-            "kernel.max_literals",
+            "params.kernel.max_literals",
         ),
         ("", "\"10\"\n\"01\"\n", 422, "wrong-data", ""),
         ("", real, 422, "wrong-data", ""),

@@ -97,7 +97,7 @@ async fn every_refusal_names_its_limit_and_the_value() {
         ),
         (
             "application/x-ndjson",
-            "?max_seconds=11".to_owned(),
+            "?stop.max_seconds=11".to_owned(),
             "101".to_owned(),
             400,
             "seconds_max",

@@ -107,7 +107,7 @@ async fn bodies_that_do_not_fit_together_are_refused_for_now() {
     let body = row.repeat(2_500).into_bytes();
     let send = async || {
         let headers = [("content-type", "text/csv")];
-        let path = "/v1/learners/perceptron/train?max_passes=1&labels=last";
+        let path = "/v1/learners/perceptron/train?stop.max_passes=1&labels=last";
         let client = program.client();
         client.send("POST", path, &headers, &body).await.unwrap()
     };
@@ -166,7 +166,7 @@ async fn idle_sessions_of_any_key_make_room_for_any_work() {
         fill_with_sessions(&[&one, &two]).await;
         let taken = taken(&service).await;
         assert!(taken > 30.0 * 1024.0 * 1024.0, "{taken}");
-        let inline = "/v1/learners/perceptron/train?max_passes=1";
+        let inline = "/v1/learners/perceptron/train?stop.max_passes=1";
         let answer = match work {
             0 => worker.post("/v1/jobs", &train).await,
             1 => worker.send("POST", inline, LIBSVM, &rows()).await,

@@ -17,7 +17,7 @@ const CSV: &str = "text/csv";
 const JSON: &str = "application/json";
 const LIBSVM: &str = "text/x-libsvm";
 const NDJSON: &str = "application/x-ndjson";
-const TRAIN: &str = "/v1/learners/perceptron/train?max_passes=1";
+const TRAIN: &str = "/v1/learners/perceptron/train?stop.max_passes=1";
 const DATASETS: &str = "/v1/datasets";
 const TABLE: &str = "a,class\n0,x\n1,y\n";
 
@@ -440,7 +440,7 @@ async fn unfit(code: &str) -> Option<Answer> {
             } else {
                 "perceptron"
             };
-            let path = format!("/v1/learners/{learner}/train?max_passes=1&seed=1");
+            let path = format!("/v1/learners/{learner}/train?stop.max_passes=1&seed=1");
             let trained = service
                 .post_as(&path, CSV, "a,class\n0.5,x\n1.5,y\n0.25,x\n")
                 .await;

@@ -273,7 +273,7 @@ fn thresholds(cells: &[&str]) -> Vec<f64> {
 }
 
 async fn trained(service: &Service, query: &str, media_type: &str, body: String) -> Value {
-    let path = format!("/v1/learners/perceptron/train?seed=1&max_passes=20&{query}");
+    let path = format!("/v1/learners/perceptron/train?seed=1&stop.max_passes=20&{query}");
     let answer = service.post_as(&path, media_type, body).await;
     answer.expect(200).json()
 }

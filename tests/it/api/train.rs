@@ -160,8 +160,9 @@ async fn compressed_bodies_are_read_like_plain_ones() {
 #[tokio::test]
 async fn the_query_says_what_a_job_body_says() {
     let service = Service::start().await;
-    let query = "seed=7&trace=true&name=by+hand&max_passes=20&max_mistakes=100&max_examples=1000\
-                 &max_seconds=9.5&order=shuffled&bias=false&reading=unsigned&eta=2";
+    let query = "seed=7&trace=true&name=by+hand&stop.max_passes=20&stop.max_mistakes=100\
+                 &stop.max_examples=1000&stop.max_seconds=9.5&params.order=shuffled\
+                 &params.bias=false&params.reading=unsigned&params.eta=2";
     let by_query = send(&service, SAME[0].0, query, SAME[0].2)
         .await
         .expect(200)
@@ -195,7 +196,7 @@ async fn a_parameter_that_is_a_list_stands_in_the_query_too() {
     let initial = send(
         &service,
         SAME[0].0,
-        "initial=1,2,3,4&max_mistakes=1",
+        "params.initial=1,2,3,4&stop.max_mistakes=1",
         SAME[0].2,
     )
     .await;
@@ -208,7 +209,7 @@ async fn generated_data_are_a_body_too() {
     let service = Service::start().await;
     let body = r#"{"generated": {"n": 25, "target": {"binary_weights": {}},
         "sampling": "reflected", "count": 5000}}"#;
-    let path = "/v1/learners/directed-drift-sync/train?seed=3&confidence=0.9&rule=per-hypothesis";
+    let path = "/v1/learners/directed-drift-sync/train?seed=3&stop.confidence=0.9&stop.rule=per-hypothesis";
     let job = service
         .post_as(path, "application/json", body)
         .await
@@ -223,7 +224,7 @@ async fn no_wait_is_a_job_accepted() {
     let service = Service::start().await;
     let headers = [("content-type", "application/json"), ("prefer", "wait=0")];
     let data = long_job(1)["train"]["data"].to_string();
-    let path = "/v1/learners/directed-drift/train?max_seconds=300";
+    let path = "/v1/learners/directed-drift/train?stop.max_seconds=300";
     let answer = service
         .send(request("POST", path, &headers, data))
         .await
@@ -240,7 +241,7 @@ async fn the_mushrooms_are_learnt_with_129_mistakes_in_14_passes() {
         return;
     };
     let service = Service::start().await;
-    let query = "reading=unsigned&bias=false&max_passes=50";
+    let query = "params.reading=unsigned&params.bias=false&stop.max_passes=50";
     let job = send(&service, LIBSVM, query, body).await.expect(200).json();
     let result = &job["result"];
     assert_eq!(result["termination"]["reason"], "converged");

@@ -92,7 +92,8 @@ async fn the_factor_of_winnow_is_the_decimal_that_is_written() {
             assert_eq!(job["result"]["mistakes"], mistakes, "{alpha} {theta}");
         }
         if !alpha.contains('e') {
-            let path = format!("/v1/learners/winnow/train?alpha={alpha}&theta={theta}");
+            let path =
+                format!("/v1/learners/winnow/train?params.alpha={alpha}&params.theta={theta}");
             let job = service.post_json(&path, &data).await.expect(200).json();
             assert_eq!(job["result"]["mistakes"], mistakes, "{alpha} {theta}");
         }

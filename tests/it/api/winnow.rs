@@ -37,7 +37,7 @@ async fn predict(service: &Service, job: &Value, body: &str) -> Answer {
 #[tokio::test]
 async fn winnow_learns_a_disjunction_by_both_routes() {
     let service = Service::start().await;
-    let query = "winnow/train?alpha=2&theta=4&relevant=2&max_passes=50";
+    let query = "winnow/train?params.alpha=2&params.theta=4&params.relevant=2&stop.max_passes=50";
     let file = send(&service, query, CSV).await.expect(200).json();
     let learner = json!({"name": "winnow", "params": {"alpha": 2, "theta": "4.0", "relevant": 2}});
     let data = labelled(&[
@@ -147,7 +147,7 @@ async fn kernel_winnow_learns_a_dnf_and_its_model_predicts_the_same() {
         )
     });
     let rows: Vec<_> = rows.collect();
-    let path = "kernel-winnow/train?alpha=2&theta=10&max_active=4";
+    let path = "kernel-winnow/train?params.alpha=2&params.theta=10&params.max_active=4";
     let job = send(&service, path, &rows.concat())
         .await
         .expect(200)
@@ -291,12 +291,12 @@ async fn parameters_out_of_their_range_are_named() {
         answer.json()["errors"][0]["pointer"],
         "/train/learner/params/relevant"
     );
-    let query = format!("winnow/train?theta={long}");
+    let query = format!("winnow/train?params.theta={long}");
     assert_eq!(
         send(&service, &query, CSV).await.problem(400),
         "invalid-parameter"
     );
-    let query = format!("winnow/train?theta={}&max_passes=2", &long[1..]);
+    let query = format!("winnow/train?params.theta={}&stop.max_passes=2", &long[1..]);
     send(&service, &query, CSV).await.expect(200);
 }
 

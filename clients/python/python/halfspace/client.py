@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import time
 from collections.abc import Sequence
@@ -30,9 +31,21 @@ STOP = frozenset(field.name for field in msgspec.structs.fields(types.StopSpec))
 """The names of the stopping conditions."""
 
 
+BESIDE = frozenset(inspect.signature(Operations.train_learner).parameters)
+"""The names in the query of a training that stand neither below `params` nor below `stop`, and others."""
+
+
+def dotted(name: str) -> str:
+    """The name of a parameter in the query of a training: of the learner, unless it is known as another one."""
+    if name in STOP:
+        return f"stop.{name}"
+    return name if name in BESIDE else f"params.{name}"
+
+
 def training(X: Any, y: Any, learner: str, params: dict[str, Any], **query: Any) -> Call:
     """The request that trains a learner. `params` are those of the learner, the table and the stopping conditions."""
-    path, body = f"/v1/learners/{segment(learner)}/train", labelled(X, y, **params)
+    options = {dotted(name): value for name, value in params.items()}
+    path, body = f"/v1/learners/{segment(learner)}/train", labelled(X, y, **options)
     # The answer comes at once, so that the id of the job is known from the start.
     return Call("POST", path, query=query, header={"prefer": "wait=0"}, body=body, creates=True)
 

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use halfspace_core::learners::catalogue::{self, CATALOGUE};
+use halfspace_core::learners::engine::parameters::ParameterKind;
 use serde_json::{Value, json};
 
 use crate::service::contract::DOCUMENT;
-use crate::service::receiver::SECRET;
 use crate::service::{Answer, SECRET, Service, request};
 
 const JSON: &str = "application/json";
@@ -114,6 +114,26 @@ fn fields() -> Vec<(String, String, Value)> {
         }
     }
     fields.retain(|(name, ..)| name != "assume" && name != "warm_start");
+    // The parameter is documented as a text, because it is a number or a text depending on the learner.
+    for (name, learner, value) in &mut fields {
+        let entry = catalogue::find(learner).unwrap();
+        let mut known = entry.parameters.iter();
+        let known = known.find(|known| name.strip_prefix("params.") == Some(known.name));
+        let is_number = known.is_some_and(|known| {
+            let kind = &known.kind;
+            matches!(
+                kind,
+                ParameterKind::Weights { .. }
+                    | ParameterKind::Count { .. }
+                    | ParameterKind::Factor { .. }
+            )
+        });
+        if let Value::String(text) = &value
+            && is_number
+        {
+            *value = serde_json::from_str(text).unwrap();
+        }
+    }
     let hook = json!("https://example.com/hook");
     fields.push(("callback".to_owned(), "perceptron".to_owned(), hook));
     let texts = ["true", "7"].map(|text| ("name".to_owned(), "winnow".to_owned(), json!(text)));

@@ -28,7 +28,7 @@ fn data(learner: &str) -> Value {
     match learner.starts_with("directed-drift") {
         true => json!({"half_space": {"examples": ["101", "110"], "assume": "uniform-positive"}}),
         false => json!({"labelled": {"assume": "uniform", "examples": [
-            {"x": "101", "y": 1}, {"x": "010", "y": -1}, {"x": "111", "y": 1}, {"x": "001", "y": -1}]}}),
+            {"x": "101", "y": 1}, {"x": "010", "y": -1}, {"x": "110", "y": 1}, {"x": "001", "y": -1}]}}),
     }
 }
 

@@ -359,7 +359,7 @@ def test_no_server_is_named_by_the_address() -> None:
 def test_refusals_are_typed(client: halfspace.Client) -> None:
     with pytest.raises(halfspace.NotFound, match="did you mean `perceptron`"):
         client.train(X, Y, learner="perceptrom", progress=False)
-    with pytest.raises(halfspace.Problem, match="did you mean `eta`") as refused:
+    with pytest.raises(halfspace.Problem, match="did you mean `params.eta`") as refused:
         client.train(X, Y, learner="perceptron", etta=1, progress=False)
     assert refused.value.code == "invalid-parameter" and refused.value.status == 400
 

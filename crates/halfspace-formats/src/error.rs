@@ -44,6 +44,14 @@ impl Place {
             other => other,
         }
     }
+
+    /// The place before a message. The whole document needs no name.
+    fn before(&self) -> String {
+        match self {
+            Self::Pointer(text) if text.is_empty() => String::new(),
+            place => format!("{place}: "),
+        }
+    }
 }
 
 impl fmt::Display for Place {
@@ -182,7 +190,7 @@ impl FormatErrorKind {
 
 /// A body that cannot be read as data.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{}{detail}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
+#[error("{}{detail}", place.as_ref().map(Place::before).unwrap_or_default())]
 pub struct FormatError {
     /// Kind of the fault.
     pub kind: FormatErrorKind,

@@ -153,7 +153,12 @@ impl<'de> Visitor<'de> for JobVisitor {
                     TaskSpec::Experiment(spec)
                 }
                 JobField::Grid => TaskSpec::Grid(read(&mut map, &[], beside)?),
-                JobField::Compare => TaskSpec::Compare(read(&mut map, &DATA, beside)?),
+                JobField::Compare => {
+                    let mut compare: CompareSpec = read(&mut map, &DATA, beside)?;
+                    // The job keeps the number of folds, whatever the default of a later release is.
+                    compare.folds = compare.folds.or(compare.folds());
+                    TaskSpec::Compare(compare)
+                }
             };
             task = Some(one);
         }
@@ -344,7 +349,8 @@ impl RequestedJob {
             None => {
                 let detail = "The value does not match the schema: the member `data` is missing.";
                 let field = at.below("", detail.to_owned());
-                Err(Problem::new(Code::SCHEMA, detail).with(field))
+                let place = field.pointer.as_deref().unwrap_or_default();
+                Err(Problem::new(Code::SCHEMA, format!("{place}: {detail}")).with(field))
             }
             Some(DataForm::Sample { assume, .. } | DataForm::Dataset { assume, .. })
                 if assume.is_some() && !claims =>

@@ -232,6 +232,47 @@ async fn the_query_and_the_document_name_the_same_place_of_a_fault() {
     }
 }
 
+/// Faults of the whole document and of its fields are told in the words of the client.
+#[tokio::test]
+async fn a_document_that_is_no_job_is_refused_with_its_fault() {
+    let service = Service::idle(&[]).await;
+    let train = |member: Value| {
+        let mut train = json!({"learner": {"name": "perceptron"}, "data": data("perceptron")});
+        let (name, value) = (member[0].as_str().unwrap(), member[1].clone());
+        train[name] = value;
+        json!({ "train": train })
+    };
+    let two = json!({"train": train(json!(["seed", 1]))["train"], "compare": {}});
+    let no_data = json!({"train": {"learner": {"name": "perceptron"}}});
+    for (job, pointer, detail) in [
+        (json!({}), "", "A job must have exactly one task."),
+        (two, "", "A job must have exactly one task."),
+        (
+            no_data,
+            "/train",
+            "/train: The value does not match the schema: the member `data` is missing",
+        ),
+        (
+            train(json!(["sed", 1])),
+            "/train/sed",
+            "/train/sed: The value does not match the schema: the member `sed` is unknown \
+             (did you mean `seed`?)",
+        ),
+        (
+            train(json!(["among", {"trainings": 2}])),
+            "/train/among",
+            "/train/among: The value does not match the schema: the member `among` is unknown",
+        ),
+    ] {
+        let answer = service.post_json("/v1/jobs", &job).await;
+        assert_eq!(answer.problem(400), "schema", "{job}");
+        let problem = answer.json();
+        assert_eq!(problem["errors"][0]["pointer"], pointer, "{problem}");
+        let found = problem["detail"].as_str().unwrap();
+        assert!(found.starts_with(detail), "{found}");
+    }
+}
+
 #[tokio::test]
 async fn decimals_of_the_query_are_those_that_are_written() {
     let service = Service::idle(&[]).await;

@@ -360,6 +360,8 @@ pub(super) fn best(judged: impl Iterator<Item = (Training, Option<u64>, u32)>) -
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use serde_json::json;
 
     use super::*;
@@ -467,10 +469,11 @@ mod tests {
 
     #[test]
     fn long_requests_of_many_trainings_are_refused_together() {
-        let initial = "0".repeat(17 << 20);
-        let over = |seeds: &[u32]| json!({"seed": seeds, "learner.params.initial": [initial, 0]});
-        assert_eq!(grid(over(&[1])).trainings(), Ok(2));
-        let refused = grid(over(&[1, 2])).trainings().unwrap_err();
+        // A request has at most 4 MiB of text, and 2 x 10 trainings of 3 MiB still fit.
+        let initial = "0".repeat(3 << 20);
+        let over = |seeds: Range<u32>| json!({"seed": seeds.collect::<Vec<_>>(), "learner.params.initial": [initial, 0]});
+        assert_eq!(grid(over(0..10)).trainings(), Ok(20));
+        let refused = grid(over(0..11)).trainings().unwrap_err();
         assert_eq!(refused.pointer, "");
         assert!(refused.detail.contains("parts_request_bytes_max: 67108864"));
     }

@@ -471,7 +471,10 @@ mod tests {
     fn long_requests_of_many_trainings_are_refused_together() {
         // A request has at most 4 MiB of text, and 2 x 10 trainings of 3 MiB still fit.
         let initial = "0".repeat(3 << 20);
-        let over = |seeds: Range<u32>| json!({"seed": seeds.collect::<Vec<_>>(), "learner.params.initial": [initial, 0]});
+        let over = |seeds: Range<u32>| {
+            let seeds: Vec<u32> = seeds.collect();
+            json!({"seed": seeds, "learner.params.initial": [initial, 0]})
+        };
         assert_eq!(grid(over(0..10)).trainings(), Ok(20));
         let refused = grid(over(0..11)).trainings().unwrap_err();
         assert_eq!(refused.pointer, "");

@@ -10,10 +10,11 @@ use super::column_groups::{
 };
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::matrix::BitBlock;
+use super::plain_weights;
 use super::scalar;
 use super::sparse::SparseBlock;
 use super::vector::words_for;
-use super::weights::{add_selected, selected_sum};
+use super::weights::{add_selected, listed_sum, selected_sum};
 
 /// With more columns, a sum of 32 bits could overflow.
 pub(super) const NARROW_COLUMNS_MAX: usize = 1 << 16;
@@ -65,19 +66,6 @@ fn parts_of(amount: i64, is_signed: bool) -> (i64, i64) {
     }
 }
 
-/// The sum of these weights, in four chains of additions.
-fn sum_of(weights: &[i64], ids: &[u32]) -> i64 {
-    let (fours, rest) = ids.as_chunks::<4>();
-    let mut sums = [0_i64; 4];
-    for ids in fours {
-        for (sum, &id) in sums.iter_mut().zip(ids) {
-            *sum += weights[id as usize];
-        }
-    }
-    let rest: i64 = rest.iter().map(|&id| weights[id as usize]).sum();
-    sums.into_iter().sum::<i64>() + rest
-}
-
 impl IntegerColumn {
     /// Creates a column of these weights.
     pub fn new(weights: Vec<i64>) -> Self {
@@ -87,8 +75,11 @@ impl IntegerColumn {
             total,
             cells: Cells::Wide { weights, offset: 0 },
         };
+        if n > NARROW_COLUMNS_MAX {
+            return column;
+        }
         let headroom = column.headroom();
-        if headroom >= 0 && n <= NARROW_COLUMNS_MAX {
+        if headroom >= 0 {
             let mut groups = vec![[[0; WIDTH]; WIDTH]; n.div_ceil(GROUP_COLUMNS)];
             for (j, weight) in column.weights().into_iter().enumerate() {
                 *cell_mut(&mut groups, j) = weight as i16;
@@ -115,10 +106,25 @@ impl IntegerColumn {
         }
     }
 
+    /// The largest magnitude of a weight, 0 without weights.
+    pub fn largest(&self) -> i64 {
+        let magnitudes = |weight: i64| weight.saturating_abs();
+        let largest = match &self.cells {
+            Cells::Narrow { groups, .. } => {
+                let weights = (0..self.n).map(|j| i64::from(*cell(groups, j)));
+                weights.map(magnitudes).max()
+            }
+            Cells::Wide { weights, offset } => weights
+                .iter()
+                .map(|weight| magnitudes(weight + offset))
+                .max(),
+        };
+        largest.unwrap_or(0)
+    }
+
     /// The amount by which every weight can change within 16 bits. Negative if a weight is too large.
     fn headroom(&self) -> i64 {
-        let magnitudes = self.weights().into_iter().map(i64::saturating_abs);
-        i64::from(i16::MAX) - magnitudes.max().unwrap_or(0)
+        i64::from(i16::MAX) - self.largest()
     }
 
     /// Returns the sum for one row of packed words, in the reading of `step` and with its bias.
@@ -187,7 +193,7 @@ impl IntegerColumn {
     /// Panics if a feature is not below n.
     pub fn sparse_score(&self, ids: &[u32], step: IntegerStep) -> i64 {
         let selected = match &self.cells {
-            Cells::Wide { weights, offset } => sum_of(weights, ids) + offset * ids.len() as i64,
+            Cells::Wide { weights, offset } => listed_sum(weights, ids) + offset * ids.len() as i64,
             Cells::Narrow { groups, .. } => {
                 assert!(
                     ids.iter().all(|&id| (id as usize) < self.n),
@@ -207,18 +213,18 @@ impl IntegerColumn {
     /// # Panics
     /// Panics if a feature is not below n.
     pub fn add_sparse(&mut self, ids: &[u32], amount: i64, is_signed: bool) {
-        if let Cells::Narrow { .. } = self.cells {
-            self.widen();
-        }
-        let Cells::Wide { weights, offset } = &mut self.cells else {
-            unreachable!("widened above");
+        let (n, total) = (self.n, &mut self.total);
+        let (weights, offset) = match &mut self.cells {
+            Cells::Wide { weights, offset } => (weights, offset),
+            Cells::Narrow { .. } => {
+                self.widen();
+                return self.add_sparse(ids, amount, is_signed);
+            }
         };
         let (selected, others) = parts_of(amount, is_signed);
-        for &id in ids {
-            weights[id as usize] += selected;
-        }
+        ids.iter().for_each(|&id| weights[id as usize] += selected);
         *offset += others;
-        self.total += amount * change(ids.len() as i64, self.n, is_signed);
+        *total += amount * change(ids.len() as i64, n, is_signed);
     }
 
     /// [`Self::learn`] for sparse rows.
@@ -229,13 +235,37 @@ impl IntegerColumn {
         &mut self,
         block: SparseBlock<'_>,
         rows: Range<usize>,
+        step: IntegerStep,
+        mistakes_max: u64,
+    ) -> (usize, u64, Option<i64>) {
+        match kernels() {
+            Kernels::Detected => learn_sparse_detected(self, block, rows, step, mistakes_max),
+            Kernels::Scalar => {
+                self.learn_listed(block, rows, step, mistakes_max, scalar::listed_sum)
+            }
+        }
+    }
+
+    /// [`Self::learn_sparse`] with this sum of the weights of the active features.
+    #[inline(always)]
+    fn learn_listed(
+        &mut self,
+        block: SparseBlock<'_>,
+        rows: Range<usize>,
         mut step: IntegerStep,
         mistakes_max: u64,
+        sum: impl Fn(&[i64], &[u32]) -> i64,
     ) -> (usize, u64, Option<i64>) {
         let mut mistaken = 0_u64;
         for at in rows.clone() {
             let ids = block.row(at).ids;
-            if step.is_wrong(at, self.sparse_score(ids, step)) {
+            let score = match &self.cells {
+                Cells::Wide { weights, offset } => {
+                    step.score(sum(weights, ids) + offset * ids.len() as i64, self.total)
+                }
+                Cells::Narrow { .. } => self.sparse_score(ids, step),
+            };
+            if step.is_wrong(at, score) {
                 let amount = step.learn(at);
                 self.add_sparse(ids, amount, step.is_signed);
                 mistaken |= 1 << at;
@@ -307,6 +337,23 @@ multiversioned! {
             "x86_64+avx512f" => super::avx512_columns::add_narrow(groups, row, amount, is_signed),
             "x86_64+avx2" => super::avx2::add_narrow(groups, row, amount, is_signed),
             _ => plain::add_narrow(groups, row, amount, is_signed),
+        }
+    }
+}
+
+multiversioned! {
+    fn learn_sparse_detected(
+        column: &mut IntegerColumn,
+        block: SparseBlock<'_>,
+        rows: Range<usize>,
+        step: IntegerStep,
+        mistakes_max: u64,
+    ) -> (usize, u64, Option<i64>) {
+        multiversion::target::match_target! {
+            "x86_64+avx2" => {
+                column.learn_listed(block, rows, step, mistakes_max, |weights, ids| super::avx2::listed_sum(weights, ids))
+            },
+            _ => column.learn_listed(block, rows, step, mistakes_max, plain_weights::listed_sum),
         }
     }
 }

@@ -24,6 +24,20 @@ pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
     sum
 }
 
+/// Four chains of additions.
+#[inline(always)]
+pub fn listed_sum(weights: &[i64], places: &[u32]) -> i64 {
+    let (fours, rest) = places.as_chunks::<4>();
+    let mut sums = [0_i64; 4];
+    for places in fours {
+        for (sum, &place) in sums.iter_mut().zip(places) {
+            *sum = sum.wrapping_add(weights[place as usize]);
+        }
+    }
+    let rest = rest.iter().map(|&place| weights[place as usize]);
+    rest.chain(sums).fold(0, i64::wrapping_add)
+}
+
 #[inline(always)]
 pub fn add_selected(weights: &mut [i64], row: &[u64], amount: i64) {
     for (weights, &word) in weights.chunks_mut(WORD_BITS).zip(row) {

@@ -170,6 +170,11 @@ pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
         .fold(0, |sum: i64, j| sum.wrapping_add(weights[j]))
 }
 
+pub fn listed_sum(weights: &[i64], places: &[u32]) -> i64 {
+    let listed = places.iter().map(|&place| weights[place as usize]);
+    listed.fold(0, i64::wrapping_add)
+}
+
 pub fn add_selected(weights: &mut [i64], row: &[u64], amount: i64) {
     for (j, weight) in weights.iter_mut().enumerate() {
         if bit(row, j) == 1 {

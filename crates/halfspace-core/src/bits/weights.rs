@@ -1,4 +1,4 @@
-//! Integer weights selected by the bits of a row: sums of the selected weights, and updates.
+//! Integer weights selected by the bits of a row, or listed by their places: sums of these weights, and updates.
 //!
 //! All arithmetic wraps at 64 bits. Callers keep the weights small enough that no sum wraps.
 
@@ -15,6 +15,17 @@ pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
     match kernels() {
         Kernels::Detected => selected_sum_detected(weights, row),
         Kernels::Scalar => scalar::selected_sum(weights, row),
+    }
+}
+
+/// Returns the sum of the weights at these places.
+///
+/// # Panics
+/// Panics if there is no weight at a place.
+pub fn listed_sum(weights: &[i64], places: &[u32]) -> i64 {
+    match kernels() {
+        Kernels::Detected => listed_sum_detected(weights, places),
+        Kernels::Scalar => scalar::listed_sum(weights, places),
     }
 }
 
@@ -47,6 +58,15 @@ multiversioned! {
         multiversion::target::match_target! {
             "x86_64+avx512f" => super::avx512::selected_sum(weights, row),
             _ => plain::selected_sum(weights, row),
+        }
+    }
+}
+
+multiversioned! {
+    fn listed_sum_detected(weights: &[i64], places: &[u32]) -> i64 {
+        multiversion::target::match_target! {
+            "x86_64+avx2" => super::avx2::listed_sum(weights, places),
+            _ => plain::listed_sum(weights, places),
         }
     }
 }
@@ -98,6 +118,17 @@ mod tests {
         }
 
         #[test]
+        fn listed_sums_match_the_plain_twin(
+            weights in prop::collection::vec(any::<i64>(), 1..300),
+            places in prop::collection::vec(any::<u32>(), 0..90),
+        ) {
+            let places: Vec<u32> = places.iter().map(|place| place % weights.len() as u32).collect();
+            let expected = scalar::listed_sum(&weights, &places);
+            prop_assert_eq!(expected, listed_sum(&weights, &places));
+            prop_assert_eq!(expected, plain::listed_sum(&weights, &places));
+        }
+
+        #[test]
         fn updates_match_the_plain_twins((weights, row, amount) in cases()) {
             let (mut expected, mut found, mut plain) = (weights.clone(), weights.clone(), weights);
             scalar::add_selected(&mut expected, &row, amount);
@@ -110,6 +141,14 @@ mod tests {
             prop_assert_eq!(&expected, &found);
             plain::add_signed(&mut plain, &row, amount);
             prop_assert_eq!(&expected, &plain);
+        }
+    }
+
+    #[test]
+    fn a_place_without_a_weight_panics() {
+        for places in [vec![3], vec![0, 1, 2, 3, 0], vec![0, 1, 2, 0, u32::MAX]] {
+            let sum = std::panic::catch_unwind(|| listed_sum(&[1, 2, 3], &places));
+            assert!(sum.is_err(), "{places:?}");
         }
     }
 

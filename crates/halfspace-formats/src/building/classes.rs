@@ -4,7 +4,7 @@
 //! meets labels, its own names decide: no reader gives a label to a value by its order among the values of a body.
 
 use halfspace_core::bits::BLOCK_ROWS;
-use halfspace_core::learners::sample::classes::planes_for;
+use halfspace_core::learners::sample::classes::{BlockCodes, ClassCodes, planes_for};
 use halfspace_core::learners::sample::data::{Data, Labels};
 use serde::{Deserialize, Serialize};
 
@@ -283,6 +283,14 @@ pub struct Recoding {
 }
 
 impl Recoding {
+    /// The new code of each code, of so many classes.
+    pub(crate) fn new(codes: impl IntoIterator<Item = u32>, classes: usize) -> Self {
+        Self {
+            codes: codes.into_iter().map(Some).collect(),
+            classes,
+        }
+    }
+
     /// Whether each example keeps its code.
     pub fn is_identity(&self) -> bool {
         let mut codes = self.codes.iter().zip(0..);
@@ -298,6 +306,25 @@ impl Recoding {
         }
     }
 
+    /// The new code of an example. 0 if no example was known to have its code.
+    pub(crate) fn of_code(&self, code: u32) -> u32 {
+        let new = self.codes.get(code as usize).copied();
+        new.flatten().unwrap_or(0)
+    }
+
+    /// The new codes of up to 64 examples.
+    pub(crate) fn of_block(&self, codes: BlockCodes) -> BlockCodes {
+        match self.is_identity() {
+            true => codes,
+            false => codes.recoded(&self.codes, planes_for(self.classes)),
+        }
+    }
+
+    /// The new codes of examples.
+    pub(crate) fn of_codes(&self, codes: &ClassCodes) -> ClassCodes {
+        codes.recoded(&self.codes, planes_for(self.classes))
+    }
+
     /// Whether examples with different codes keep different codes.
     pub fn is_one_to_one(&self) -> bool {
         let mut codes: Vec<u32> = self.codes.iter().flatten().copied().collect();
@@ -309,8 +336,7 @@ impl Recoding {
     pub fn of(&self, data: Data) -> Data {
         match data.labels() {
             Labels::Labelled(codes) if !self.is_identity() => {
-                let new: Vec<u32> = self.codes.iter().map(|code| code.unwrap_or(0)).collect();
-                let codes = codes.recoded(&new, planes_for(self.classes));
+                let codes = self.of_codes(codes);
                 data.with_labels(Labels::Labelled(codes))
             }
             _ => data,

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::building::classes::{Classes, LabelRule, bad_label, canonical};
+use crate::building::classes::{Classes, LabelRule, Recoding, bad_label, canonical};
 use crate::error::{Fault, FormatErrorKind, excerpt, name};
 use crate::options::Options;
 use crate::tables::cell::{Content, Family};
@@ -70,8 +70,8 @@ pub struct LabelCount {
 /// The decision about the label values.
 pub(crate) struct ReadLabels {
     pub(crate) classes: Classes,
-    /// The code that each code of a row stands for, unless each stands for itself.
-    pub(crate) codes: Option<Vec<u32>>,
+    /// What the codes of the rows stand for, unless for themselves.
+    pub(crate) codes: Option<Recoding>,
 }
 
 impl LabelNames {
@@ -288,7 +288,7 @@ impl LabelNames {
         if is_plain {
             let codes = self.values.iter().map(|value| u32::from(value.text == "1"));
             return ReadLabels {
-                codes: Some(codes.collect()),
+                codes: Some(Recoding::new(codes, 2)),
                 classes: self.signs(),
             };
         }
@@ -298,7 +298,7 @@ impl LabelNames {
             Ok([only]) => {
                 return ReadLabels {
                     classes: Classes::new(None, only),
-                    codes: Some(vec![1]),
+                    codes: Some(Recoding::new([1], 2)),
                 };
             }
             Err(names) => Classes::of_names(names),
@@ -321,9 +321,8 @@ impl LabelNames {
             );
             return Err(Fault::new(FormatErrorKind::TableOption, detail));
         };
-        let codes = (0..self.values.len())
-            .map(|at| u32::from(Some(at) == positive))
-            .collect();
+        let codes = (0..self.values.len()).map(|at| u32::from(Some(at) == positive));
+        let codes = Recoding::new(codes, 2);
         let named = |at: Option<usize>| at.map(|at| self.values[at].text.clone());
         let other = (0..self.values.len()).find(|&at| Some(at) != positive);
         // The label that does not occur has the other word of the family, or the other number.
@@ -456,18 +455,20 @@ mod tests {
                 (read.classes.positive(), read.classes.negative()),
                 (positive, Some(negative))
             );
-            let codes: Vec<u32> = labels
+            let codes = labels
                 .iter()
-                .map(|label| u32::from(canonical(label.as_bytes()).0 == positive.as_bytes()))
-                .collect();
-            assert_eq!(read.codes, Some(codes), "{labels:?}");
+                .map(|label| u32::from(canonical(label.as_bytes()).0 == positive.as_bytes()));
+            assert_eq!(read.codes, Some(Recoding::new(codes, 2)), "{labels:?}");
         }
     }
 
     #[test]
     fn one_value_or_three_need_the_option() {
-        assert_eq!(read(&["1", "1"]).unwrap().codes, Some(vec![1]));
-        assert_eq!(read(&["0"]).unwrap().codes, Some(vec![0]));
+        assert_eq!(
+            read(&["1", "1"]).unwrap().codes,
+            Some(Recoding::new([1], 2))
+        );
+        assert_eq!(read(&["0"]).unwrap().codes, Some(Recoding::new([0], 2)));
         let three = read(&["a", "b", "a", "c"]).err().unwrap().detail;
         assert!(
             three.contains("3 values: `a` (2), `b` (1), `c` (1)") && three.contains("`positive=a`"),
@@ -506,7 +507,7 @@ mod tests {
         assert!(!signs.is_foreign() && signs.push(b"-1").is_err());
         let read = signs.finish().unwrap();
         assert!(read.classes.is_plain());
-        assert_eq!(read.codes, Some(vec![1, 0]));
+        assert_eq!(read.codes, Some(Recoding::new([1, 0], 2)));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use halfspace_core::learners::sample::block::row_mask;
 use halfspace_core::learners::sample::classes::{BlockCodes, ClassCodes, planes_for};
 use halfspace_core::learners::sample::data::Labels;
 
+use crate::building::classes::Recoding;
 use crate::options::UnlabelledMeans;
 use crate::stored::header::LabelsKind;
 
@@ -17,8 +18,8 @@ pub(crate) struct LabelCodes {
     planes: Vec<Vec<u64>>,
     /// Number of words before these, which were dropped.
     words_forgotten: usize,
-    /// The code that each code of a row stands for, once all are known.
-    recoding: Option<Vec<u32>>,
+    /// What the codes of the rows stand for, once all are known.
+    recoding: Option<Recoding>,
 }
 
 impl LabelCodes {
@@ -49,14 +50,14 @@ impl LabelCodes {
             .resize(planes_for(code as usize + 1), vec![0; words]);
     }
 
-    /// Replaces the code of each row by its entry in `codes`.
-    pub(crate) fn recode(&mut self, codes: Vec<u32>) {
-        self.recoding = Some(codes);
+    /// Gives the rows other codes.
+    pub(crate) fn recode(&mut self, codes: Recoding) {
+        self.recoding = Some(codes).filter(|codes| !codes.is_identity());
     }
 
     /// Returns what the codes of [`Self::block`] stand for, unless for themselves.
-    pub(crate) fn recoding(&self) -> Option<&[u32]> {
-        self.recoding.as_deref()
+    pub(crate) fn recoding(&self) -> Option<&Recoding> {
+        self.recoding.as_ref()
     }
 
     /// Whether rows have labels.
@@ -66,13 +67,9 @@ impl LabelCodes {
 
     /// Returns the number of planes of the final codes, 0 without labels.
     pub(crate) fn planes(&self) -> usize {
-        let of_codes =
-            |codes: &Vec<u32>| planes_for(codes.iter().max().map_or(1, |&code| code as usize + 1));
         let own = self.planes.len();
-        self.recoding
-            .as_ref()
-            .filter(|_| own > 0)
-            .map_or(own, of_codes)
+        let recoding = self.recoding.as_ref().filter(|_| own > 0);
+        recoding.map_or(own, |codes| codes.planes(own))
     }
 
     /// Returns the kind of the labels. `unlabelled` says what rows without labels mean.
@@ -114,10 +111,9 @@ impl LabelCodes {
             LabelsKind::HalfSpace => Labels::HalfSpace,
             LabelsKind::Unlabelled => Labels::Unlabelled,
             LabelsKind::Labelled => {
-                let planes = self.planes();
                 let codes = ClassCodes::from_planes(rows, self.planes);
                 Labels::Labelled(match &self.recoding {
-                    Some(recoding) => codes.recoded(recoding, planes),
+                    Some(recoding) => recoding.of_codes(&codes),
                     None => codes,
                 })
             }
@@ -141,7 +137,7 @@ mod tests {
             let read: Vec<u32> = (0..count).map(|row| block.get(row)).collect();
             assert_eq!(read, codes[first..first + count], "{first}");
         }
-        labels.recode(vec![1, 0, 0, 0, 1]);
+        labels.recode(Recoding::new([1, 0, 0, 0, 1], 2));
         assert_eq!(labels.planes(), 1);
         let signs = labels.into_labels(LabelsKind::Labelled, codes.len());
         let signs = signs.signs().unwrap();

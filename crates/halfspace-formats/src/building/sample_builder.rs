@@ -9,7 +9,7 @@ mod bit_runs;
 use halfspace_core::bits::{WORD_BITS, words_for};
 use halfspace_core::memory;
 
-use crate::building::classes::{Classes, LabelRule};
+use crate::building::classes::{Classes, LabelRule, Recoding};
 use crate::building::label_names::LabelNames;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::row_buffer::RowBuffer;
@@ -200,7 +200,7 @@ impl SampleBuilder {
     }
 
     /// Replaces the class code of each row by its entry in `codes`.
-    pub(crate) fn recode_labels(&mut self, codes: Vec<u32>) {
+    pub(crate) fn recode_labels(&mut self, codes: Recoding) {
         self.store.labels.recode(codes);
     }
 

@@ -24,6 +24,7 @@ use halfspace_core::learners::sample::block::{BlockFeatures, row_mask};
 use halfspace_core::learners::sample::classes::{BlockCodes, PLANES_MAX};
 use halfspace_core::learners::sample::packer::Packer;
 
+use crate::building::classes::Recoding;
 use crate::building::rows::real_value;
 use crate::stored::header::{BlocksError, BlocksHeader, RowsKind};
 use crate::stored::parts::RowsPart;
@@ -228,7 +229,7 @@ impl Spool {
         self,
         header: BlocksHeader,
         low: f64,
-        recoding: Option<&[u32]>,
+        recoding: Option<&Recoding>,
     ) -> io::Result<Option<SpooledRows>> {
         let Some(words) = self.words else {
             return Ok(None);
@@ -238,7 +239,7 @@ impl Spool {
             file,
             header,
             low,
-            recoding: recoding.map(<[u32]>::to_vec),
+            recoding: recoding.cloned(),
         }))
     }
 }
@@ -262,7 +263,7 @@ pub struct SpooledRows {
     pub(crate) header: BlocksHeader,
     low: f64,
     /// What the written class codes stand for, unless for themselves.
-    recoding: Option<Vec<u32>>,
+    recoding: Option<Recoding>,
 }
 
 impl SpooledRows {
@@ -279,7 +280,7 @@ impl SpooledRows {
             words: WordReader::new(BufReader::with_capacity(READ_BYTES, &mut self.file)),
             header: self.header,
             low: self.low,
-            recoding: self.recoding.as_deref(),
+            recoding: self.recoding.as_ref(),
             ones: Vec::new(),
             values: Vec::new(),
             packer: None,
@@ -321,7 +322,7 @@ struct PieceReader<'s, R> {
     words: WordReader<R>,
     header: BlocksHeader,
     low: f64,
-    recoding: Option<&'s [u32]>,
+    recoding: Option<&'s Recoding>,
     ones: Vec<u64>,
     values: Vec<f64>,
     packer: Option<Packer>,
@@ -373,7 +374,7 @@ impl<R: Read> PieceReader<'_, R> {
             *code = word;
         }
         if let Some(recoding) = self.recoding {
-            codes = codes.recoded(recoding, self.header.planes);
+            codes = recoding.of_block(codes);
             // Rows that do not exist have code 0.
             codes
                 .words_mut()

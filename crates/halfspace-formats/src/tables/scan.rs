@@ -227,7 +227,7 @@ impl TableScan {
                 }
             }
             let label = read.map(|read| match &read.codes {
-                Some(codes) => codes.get(usize::from(label)).copied().unwrap_or(0),
+                Some(codes) => codes.of_code(label.into()),
                 None => u32::from(label),
             });
             Ok(encoder.end_row(label)?)

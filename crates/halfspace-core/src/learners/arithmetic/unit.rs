@@ -9,6 +9,12 @@
 /// every JSON reader represents the weight exactly.
 pub const INTEGER_WEIGHT_MAX: i64 = 1 << 40;
 
+/// The powers of ten that are doubles.
+const POWERS_OF_TEN: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
 /// A positive number, represented by the shortest decimal form of its double.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
@@ -56,6 +62,12 @@ impl Unit {
     /// `count` units, as the double nearest to the exact product.
     pub fn times(self, count: i64) -> f64 {
         let (digits, places) = (self.digits * i128::from(count), self.places);
+        // If both numbers are exact doubles, their quotient is rounded correctly (W. D. Clinger, 1990).
+        if let Some(power) = POWERS_OF_TEN.get(places)
+            && digits.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS
+        {
+            return digits as i64 as f64 / power;
+        }
         // The standard library parses decimals with correct rounding. No product of a unit exceeds the
         // range of f64, and a product that is too small becomes 0.
         format!("{digits}e-{places}").parse().unwrap_or(f64::NAN)
@@ -106,6 +118,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn products_are_the_doubles_nearest_to_the_decimal(
+            digits in 1_u64..100_000_000, places in 0_usize..30, count in -(1_i64 << 40)..1 << 40,
+        ) {
+            let unit = Unit::new(format!("{digits}e-{places}").parse().expect("a double")).expect("positive");
+            let decimal = format!("{}e-{places}", i128::from(digits) * i128::from(count));
+            prop_assert_eq!(unit.times(count), decimal.parse::<f64>().expect("a double"));
+        }
+
         #[test]
         fn counts_come_back(value in 1e-9_f64..1e6, count in -(1_i64 << 40)..1 << 40) {
             let unit = Unit::new(value).expect("positive");

@@ -102,6 +102,11 @@ impl IntegerWeights {
         self.weights.weights()
     }
 
+    /// The largest magnitude of a weight or the bias.
+    pub fn largest(&self) -> i64 {
+        self.weights.largest().max(self.bias.map_or(0, i64::abs))
+    }
+
     /// The bias, if there is one.
     pub fn bias(&self) -> Option<i64> {
         self.bias

@@ -214,8 +214,9 @@ impl Perceptron {
     ) -> Self {
         let all = || first.iter().chain(&bias);
         let starts_at_zero = all().all(|&weight| weight == 0.0);
-        let is_whole =
-            |weight: &f64| weight.fract() == 0.0 && weight.abs() <= INTEGER_WEIGHT_MAX as f64;
+        let is_whole = |&weight: &f64| {
+            weight as i64 as f64 == weight && weight.abs() <= INTEGER_WEIGHT_MAX as f64
+        };
         let integral = reading.filter(|_| eta.fract() == 0.0 && all().all(is_whole));
         // Whole first weights with a whole rate are exact without a unit.
         let unit = integral.map_or_else(|| Unit::new(eta), |_| Some(Unit::ONE));
@@ -265,9 +266,7 @@ impl Perceptron {
 fn updates_left(weights: &LinearWeights, step: f64) -> u64 {
     match weights {
         LinearWeights::Integer(weights) => {
-            let all = weights.weights().into_iter().chain(weights.bias());
-            let largest = all.map(i64::abs).max().unwrap_or(0);
-            (INTEGER_WEIGHT_MAX - largest) as u64 / step as u64
+            (INTEGER_WEIGHT_MAX - weights.largest()) as u64 / step as u64
         }
         LinearWeights::Real(_) => u64::MAX,
     }

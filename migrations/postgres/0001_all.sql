@@ -269,6 +269,9 @@ CREATE TABLE owner_shares (
     autovacuum_vacuum_cost_delay = 0
 );
 CREATE INDEX owner_shares_in_line ON owner_shares (virtual_seconds, owner) WHERE active = TRUE;
+-- A newcomer looks for the least position.
+CREATE INDEX owner_shares_by_place ON owner_shares
+    ((CASE WHEN virtual_seconds > entered_seconds THEN virtual_seconds ELSE entered_seconds END)) WHERE active = TRUE;
 
 -- The name of this database and the place of its blobs, so that it is not served with other blobs.
 CREATE TABLE identity (

@@ -20,6 +20,24 @@ macro_rules! place {
     };
 }
 
+/// Makes an owner active who was not: see [`activate`].
+pub(super) const ENTER: &str = concat!(
+    "INSERT INTO owner_shares (owner, virtual_seconds, entered_seconds, weight, active) \
+     SELECT $1, place.seconds - $2, place.seconds, \
+     COALESCE((SELECT weight FROM api_keys WHERE id = $1), 1), TRUE FROM (SELECT COALESCE(\
+     (SELECT ",
+    place!(),
+    " FROM owner_shares WHERE active = TRUE ORDER BY ",
+    place!(),
+    " LIMIT 1), (SELECT MAX(",
+    place!(),
+    ") FROM owner_shares), 0) AS seconds) AS place WHERE TRUE \
+     ON CONFLICT (owner) DO UPDATE SET active = TRUE, \
+     entered_seconds = excluded.entered_seconds, virtual_seconds = CASE \
+     WHEN excluded.virtual_seconds > owner_shares.virtual_seconds \
+     THEN excluded.virtual_seconds ELSE owner_shares.virtual_seconds END"
+);
+
 /// Makes an owner active before this transaction stores a job of the owner.
 ///
 /// The row of the owner may be locked by a claim, whose commit locks a usage row. A stored job locks a usage row at
@@ -38,21 +56,7 @@ pub(super) async fn activate(transaction: &mut Transaction, owner: &Owner) -> Re
     {
         return Ok(());
     }
-    let upsert = concat!(
-        "INSERT INTO owner_shares (owner, virtual_seconds, entered_seconds, weight, active) \
-         SELECT $1, place.seconds - $2, place.seconds, \
-         COALESCE((SELECT weight FROM api_keys WHERE id = $1), 1), TRUE FROM (SELECT COALESCE(\
-         (SELECT MIN(",
-        place!(),
-        ") FROM owner_shares WHERE active = TRUE), (SELECT MAX(",
-        place!(),
-        ") FROM owner_shares), 0) AS seconds) AS place WHERE TRUE \
-         ON CONFLICT (owner) DO UPDATE SET active = TRUE, \
-         entered_seconds = excluded.entered_seconds, virtual_seconds = CASE \
-         WHEN excluded.virtual_seconds > owner_shares.virtual_seconds \
-         THEN excluded.virtual_seconds ELSE owner_shares.virtual_seconds END"
-    );
-    let upsert = statement(upsert).bind(owner.as_str()).bind(CREDIT_SECONDS);
+    let upsert = statement(ENTER).bind(owner.as_str()).bind(CREDIT_SECONDS);
     transaction.execute(upsert).await.map(|_| ())
 }
 

@@ -2,7 +2,9 @@
 
 use super::database::{Row, statement};
 use super::store::Store;
-use super::{api_keys, callbacks, claims, datasets, jobs, processes, subjobs, usage, waiting};
+use super::{
+    api_keys, callbacks, claims, datasets, jobs, processes, shares, subjobs, usage, waiting,
+};
 use crate::storage::sqlite;
 
 /// The steps of SQLite's plan for a statement.
@@ -53,6 +55,10 @@ async fn lists_and_claims_search_their_indexes() {
         (
             callbacks::TAKE_DUE,
             "SEARCH callbacks USING COVERING INDEX callbacks_due (due_at<?)",
+        ),
+        (
+            shares::ENTER,
+            "SCAN owner_shares USING INDEX owner_shares_by_place",
         ),
         (usage::SELECT, "SEARCH usage USING PRIMARY KEY (owner=?)"),
         (

@@ -44,7 +44,6 @@ pub fn complete(schemas: &mut Value, n_max: u64) {
     };
     schemas["ExperimentRequest"] = json!({"description": "An experiment, its parameters and its seed",
         "oneOf": experiments.into_iter().flatten().map(with_seed).collect::<Vec<_>>()});
-    schemas["JobRequest"]["additionalProperties"] = false.into();
     let fields = schemas["JobRequest"]["properties"].clone();
     for field in fields.as_object().into_iter().flat_map(Map::values) {
         let task = field["$ref"]

@@ -46,25 +46,33 @@ pub struct RequestedJob {
 }
 
 /// A job to create, with exactly one task.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "only the schema is used")]
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct JobRequest {
-    #[schema(required = false)]
-    train: TrainSpec,
-    #[schema(required = false)]
-    separability: SeparabilitySpec,
-    #[schema(required = false)]
-    maximum_margin: MaximumMarginSpec,
-    #[schema(required = false)]
-    version_space: VersionSpaceSpec,
-    #[schema(required = false)]
-    evaluate: EvaluateSpec,
+    #[schema(required = false, value_type = TrainSpec)]
+    #[serde(default, deserialize_with = "given")]
+    train: Option<Requested<TrainSpec>>,
+    #[schema(required = false, value_type = SeparabilitySpec)]
+    #[serde(default, deserialize_with = "given")]
+    separability: Option<Requested<SeparabilitySpec>>,
+    #[schema(required = false, value_type = MaximumMarginSpec)]
+    #[serde(default, deserialize_with = "given")]
+    maximum_margin: Option<Requested<MaximumMarginSpec>>,
+    #[schema(required = false, value_type = VersionSpaceSpec)]
+    #[serde(default, deserialize_with = "given")]
+    version_space: Option<Requested<VersionSpaceSpec>>,
+    #[schema(required = false, value_type = EvaluateSpec)]
+    #[serde(default, deserialize_with = "given")]
+    evaluate: Option<Requested<EvaluateSpec>>,
     #[schema(required = false, schema_with = experiment_reference)]
-    experiment: (),
-    #[schema(required = false)]
-    grid: GridSpec,
-    #[schema(required = false)]
-    compare: CompareSpec,
+    #[serde(default, deserialize_with = "given")]
+    experiment: Option<Requested<experiment::Requested>>,
+    #[schema(required = false, value_type = GridSpec)]
+    #[serde(default, deserialize_with = "given")]
+    grid: Option<Requested<GridSpec>>,
+    #[schema(required = false, value_type = CompareSpec)]
+    #[serde(default, deserialize_with = "given")]
+    compare: Option<Requested<CompareSpec>>,
     /// Free text.
     #[schema(max_length = 256)]
     name: Option<String>,
@@ -80,105 +88,118 @@ fn experiment_reference() -> RefOr<Schema> {
     Ref::from_schema_name("ExperimentRequest").into()
 }
 
-/// Names of the fields of tasks.
-const TASKS: [&str; 8] = [
-    "train",
-    "separability",
-    "maximum_margin",
-    "version_space",
-    "evaluate",
-    "experiment",
-    "grid",
-    "compare",
-];
-
-/// A field of the document.
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "snake_case")]
-enum JobField {
-    Train,
-    Separability,
-    MaximumMargin,
-    VersionSpace,
-    Evaluate,
-    Experiment,
-    Grid,
-    Compare,
-    Name,
-    Callback,
-    Priority,
+/// Reads a field that may be absent and not null.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(value).map(Some)
 }
 
 impl<'de> Deserialize<'de> for RequestedJob {
     fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
-        document.deserialize_map(JobVisitor)
-    }
-}
-
-struct JobVisitor;
-
-impl<'de> Visitor<'de> for JobVisitor {
-    type Value = RequestedJob;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RequestedJob, A::Error> {
-        let (mut name, mut callback, mut priority) = (None, None, None);
-        let (mut task, mut beside) = (None, Beside::default());
-        while let Some(field) = map.next_key()? {
-            let beside = &mut beside;
-            let one = match field {
-                JobField::Name => {
-                    once(&mut map, "name", &mut name)?;
-                    continue;
-                }
-                JobField::Callback => {
-                    once(&mut map, "callback", &mut callback)?;
-                    continue;
-                }
-                JobField::Priority => {
-                    once(&mut map, "priority", &mut priority)?;
-                    continue;
-                }
-                _ if task.is_some() => return Err(no_single_task()),
-                JobField::Train => TaskSpec::Train(read(&mut map, &DATA, beside)?),
-                JobField::Separability => TaskSpec::Separability(read(&mut map, &DATA, beside)?),
-                JobField::MaximumMargin => TaskSpec::MaximumMargin(read(&mut map, &DATA, beside)?),
-                JobField::VersionSpace => TaskSpec::VersionSpace(read(&mut map, &DATA, beside)?),
-                JobField::Evaluate => TaskSpec::Evaluate(read(&mut map, &DATA, beside)?),
-                JobField::Experiment => {
-                    let experiment::Requested(spec) = read(&mut map, &["seed"], beside)?;
-                    TaskSpec::Experiment(spec)
-                }
-                JobField::Grid => TaskSpec::Grid(read(&mut map, &[], beside)?),
-                JobField::Compare => {
-                    let mut compare: CompareSpec = read(&mut map, &DATA, beside)?;
-                    // The job keeps the number of folds, whatever the default of a later release is.
-                    compare.folds = compare.folds.or(compare.folds());
-                    TaskSpec::Compare(compare)
-                }
-            };
-            task = Some(one);
-        }
-        Ok(RequestedJob {
-            task: task.ok_or_else(no_single_task)?,
+        let request = JobRequest::deserialize(document)?;
+        let compare = |mut compare: CompareSpec| {
+            // The job keeps the number of folds, whatever the default of a later release is.
+            compare.folds = compare.folds.or(compare.folds());
+            TaskSpec::Compare(compare)
+        };
+        let experiment = |requested: experiment::Requested| TaskSpec::Experiment(requested.0);
+        let tasks = [
+            ("train", request.train.map(|own| own.map(TaskSpec::Train))),
+            (
+                "separability",
+                request
+                    .separability
+                    .map(|own| own.map(TaskSpec::Separability)),
+            ),
+            (
+                "maximum_margin",
+                request
+                    .maximum_margin
+                    .map(|own| own.map(TaskSpec::MaximumMargin)),
+            ),
+            (
+                "version_space",
+                request
+                    .version_space
+                    .map(|own| own.map(TaskSpec::VersionSpace)),
+            ),
+            (
+                "evaluate",
+                request.evaluate.map(|own| own.map(TaskSpec::Evaluate)),
+            ),
+            (
+                "experiment",
+                request.experiment.map(|own| own.map(experiment)),
+            ),
+            ("grid", request.grid.map(|own| own.map(TaskSpec::Grid))),
+            ("compare", request.compare.map(|own| own.map(compare))),
+        ];
+        let names = tasks.each_ref().map(|(name, _)| *name);
+        let mut tasks = tasks.into_iter().filter_map(|(_, task)| task);
+        let (Some(Requested { task, beside }), None) = (tasks.next(), tasks.next()) else {
+            let names = names.join(", ");
+            let detail = format!("A job must have exactly one task. The tasks are: {names}.");
+            return Err(json::refuse("", &detail));
+        };
+        Ok(Self {
+            task,
             data: beside.data,
             seed: beside.seed.flatten(),
-            name: name.flatten(),
-            callback: callback.flatten(),
-            priority: priority.flatten(),
+            name: request.name,
+            callback: request.callback,
+            priority: request.priority,
             sha256: None,
             memory: RequestMemory::default(),
         })
     }
 }
 
-fn no_single_task<E: Error>() -> E {
-    let tasks = TASKS.join(", ");
-    let detail = format!("A job must have exactly one task. The tasks are: {tasks}.");
-    json::refuse("", &detail)
+/// A task with what stands beside its own fields.
+struct Requested<T> {
+    task: T,
+    beside: Beside,
+}
+
+impl<T> Requested<T> {
+    fn map<U>(self, task: impl FnOnce(T) -> U) -> Requested<U> {
+        Requested {
+            task: task(self.task),
+            beside: self.beside,
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de> + BesideOwn> Deserialize<'de> for Requested<T> {
+    fn deserialize<D: Deserializer<'de>>(task: D) -> Result<Self, D::Error> {
+        let mut beside = Beside::default();
+        let within = Within {
+            task: PhantomData::<T>,
+            names: T::NAMES,
+            beside: &mut beside,
+        };
+        let task = within.deserialize(task)?;
+        Ok(Self { task, beside })
+    }
+}
+
+/// The fields that a task has beside its own.
+trait BesideOwn {
+    const NAMES: &'static [&'static str] = &DATA;
+}
+
+impl BesideOwn for TrainSpec {}
+impl BesideOwn for SeparabilitySpec {}
+impl BesideOwn for MaximumMarginSpec {}
+impl BesideOwn for VersionSpaceSpec {}
+impl BesideOwn for EvaluateSpec {}
+impl BesideOwn for CompareSpec {}
+
+impl BesideOwn for experiment::Requested {
+    const NAMES: &'static [&'static str] = &["seed"];
+}
+
+impl BesideOwn for GridSpec {
+    // The training of a grid has the data.
+    const NAMES: &'static [&'static str] = &[];
 }
 
 /// Reads the value of a field that may stand there once.
@@ -201,22 +222,8 @@ struct Beside {
     seed: Option<Option<SeedNumber>>,
 }
 
-/// The fields that a task has beside its own.
+/// The fields for data.
 const DATA: [&str; 2] = ["data", "seed"];
-
-/// Reads a task. The fields `names` go into `beside`.
-fn read<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
-    map: &mut A,
-    names: &'static [&'static str],
-    beside: &mut Beside,
-) -> Result<T, A::Error> {
-    let task = PhantomData::<T>;
-    map.next_value_seed(Within {
-        task,
-        names,
-        beside,
-    })
-}
 
 /// Reads a task from an object that has the fields `names` beside those of the task.
 struct Within<'a, S> {

@@ -108,8 +108,7 @@ impl Store {
         .await
     }
 
-    /// Corrects the set of active owners, which are the owners of jobs that have not ended. Programs older
-    /// than the scheduler do not maintain this set.
+    /// Corrects the set of active owners, which are the owners of jobs that have not ended.
     pub async fn tend_shares(&self) -> Result<()> {
         self.with_reserve(|| async move {
             let mut transaction = self.database.begin().await?;

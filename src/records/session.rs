@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use halfspace_core::bits::{BitMatrix, BitVector, words_for};
-use halfspace_core::learners::sample::data::{Data, DenseFeatures, Features, Labels, RealMatrix};
+use halfspace_core::bits::{BitMatrix, BitVector, SparseMatrix, SparseRow, words_for};
+use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use halfspace_formats::{Assume, Classes, LabelRule, RowsKind};
 
 use super::id::SessionId;
@@ -125,11 +125,14 @@ pub type SentDigest = [u8; 32];
 const LABELLED: u8 = 1;
 const REAL: u8 = 2;
 const DIGEST: u8 = 4;
+const SPARSE: u8 = 8;
 
 /// Packs the first `rows` examples of some data as bytes, with the digest of all data of the request, if it is kept.
 ///
 /// The bytes are the kind (1 byte), the number of examples (4 bytes), the digest (32 bytes, if the kind says so), the
-/// labels (1 bit each) and the rows. Rows are bits in bytes or doubles. All numbers are little-endian.
+/// labels (1 bit each) and the rows. Dense rows are bits in bytes or doubles. A sparse row is the number of its active
+/// features, their numbers (4 bytes each), and their values as doubles unless the rows are Boolean. All numbers are
+/// little-endian.
 #[must_use]
 pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>) -> Vec<u8> {
     let is_labelled = data.labels().are_given();
@@ -137,6 +140,7 @@ pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>) -> Vec<u8> {
     let kinds = [
         (is_labelled, LABELLED),
         (is_real, REAL),
+        (matches!(data.features(), Features::Sparse(_)), SPARSE),
         (sent.is_some(), DIGEST),
     ];
     let mut bytes = vec![
@@ -152,18 +156,24 @@ pub fn pack(data: &Data, rows: usize, sent: Option<&SentDigest>) -> Vec<u8> {
         (0..rows).for_each(|row| kept.set(row, labels.get(row)));
         push_bits(&mut bytes, &kept);
     }
-    match data.features().packed() {
-        DenseFeatures::Boolean(matrix) => {
+    match data.features() {
+        Features::Boolean(matrix) => {
             (0..rows).for_each(|row| push_bits(&mut bytes, &matrix.row(row)));
         }
-        DenseFeatures::Real(matrix) => {
-            let values = &matrix.values()[..rows * matrix.n()];
-            values
-                .iter()
-                .for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
+        Features::Real(matrix) => push_reals(&mut bytes, &matrix.values()[..rows * matrix.n()]),
+        Features::Sparse(matrix) => {
+            for row in (0..rows).map(|row| matrix.row(row)) {
+                bytes.extend((row.ids.len() as u32).to_le_bytes());
+                bytes.extend(row.ids.iter().flat_map(|id| id.to_le_bytes()));
+                push_reals(&mut bytes, row.values.unwrap_or_default());
+            }
         }
     }
     bytes
+}
+
+fn push_reals(bytes: &mut Vec<u8>, values: &[f64]) {
+    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
 }
 
 /// Number of examples that [`pack`] packed; `None` if the bytes are not packed examples.
@@ -185,7 +195,7 @@ pub fn unpack(n: usize, bytes: &[u8]) -> Option<(Data, Option<SentDigest>)> {
     let (&kind, rest) = bytes.split_first()?;
     let (rows, mut rest) = rest.split_first_chunk()?;
     let rows = u32::from_le_bytes(*rows) as usize;
-    if rows == 0 || kind > (LABELLED | REAL | DIGEST) {
+    if rows == 0 || kind > (LABELLED | REAL | DIGEST | SPARSE) {
         return None;
     }
     let sent = match kind & DIGEST {
@@ -200,20 +210,65 @@ pub fn unpack(n: usize, bytes: &[u8]) -> Option<(Data, Option<SentDigest>)> {
         0 => Labels::HalfSpace,
         _ => Labels::of_signs(take_bits(&mut rest, rows)?),
     };
-    let features = if kind & REAL == 0 {
+    let is_real = kind & REAL != 0;
+    let features = if kind & SPARSE != 0 {
+        let mut matrix = SparseMatrix::new(n, is_real);
+        for _ in 0..rows {
+            take_sparse(&mut rest, &mut matrix)?;
+        }
+        Features::Sparse(matrix)
+    } else if is_real {
+        Features::Real(RealMatrix::from_values(
+            n,
+            take_reals(&mut rest, rows.checked_mul(n)?)?,
+        ))
+    } else {
         let mut matrix = BitMatrix::new(n);
         for _ in 0..rows {
             matrix.push_row(take_bits(&mut rest, n)?.words());
         }
         Features::Boolean(matrix)
-    } else {
-        let (values, after) = rest.split_at_checked(rows.checked_mul(n)?.checked_mul(8)?)?;
-        rest = after;
-        let (values, _) = values.as_chunks();
-        let values = values.iter().map(|eight| f64::from_le_bytes(*eight));
-        Features::Real(RealMatrix::from_values(n, values.collect()))
     };
     rest.is_empty().then(|| (Data::new(features, labels), sent))
+}
+
+fn take_reals(bytes: &mut &[u8], count: usize) -> Option<Vec<f64>> {
+    let (values, rest) = bytes.split_at_checked(count.checked_mul(8)?)?;
+    *bytes = rest;
+    let (values, _) = values.as_chunks();
+    Some(
+        values
+            .iter()
+            .map(|eight| f64::from_le_bytes(*eight))
+            .collect(),
+    )
+}
+
+/// Takes a sparse row and appends it.
+fn take_sparse(bytes: &mut &[u8], matrix: &mut SparseMatrix) -> Option<()> {
+    let (count, rest) = bytes.split_first_chunk()?;
+    let count = u32::from_le_bytes(*count) as usize;
+    let (ids, rest) = rest.split_at_checked(count.checked_mul(4)?)?;
+    *bytes = rest;
+    let ids: Vec<u32> = ids
+        .as_chunks()
+        .0
+        .iter()
+        .map(|four| u32::from_le_bytes(*four))
+        .collect();
+    let is_below_n = ids.last().is_none_or(|&last| (last as usize) < matrix.n());
+    if !is_below_n || !ids.is_sorted_by(|one, next| one < next) {
+        return None;
+    }
+    let values = match matrix.is_real() {
+        true => Some(take_reals(bytes, count)?),
+        false => None,
+    };
+    matrix.push_row(SparseRow {
+        ids: &ids,
+        values: values.as_deref(),
+    });
+    Some(())
 }
 
 fn take_bits(bytes: &mut &[u8], n: usize) -> Option<BitVector> {
@@ -244,7 +299,20 @@ mod tests {
             }
             let labels = BitVector::from_words(rows, vec![0b101_1001_0110]);
             let real = RealMatrix::from_values(n, values);
-            for features in [Features::Boolean(matrix.clone()), Features::Real(real)] {
+            let mut sparse = [false, true].map(|is_real| SparseMatrix::new(n, is_real));
+            for row in 0..rows {
+                let bits = matrix.row(row);
+                let ids: Vec<u32> = (0..n as u32).filter(|&j| bits.get(j as usize)).collect();
+                let values: Vec<f64> = ids.iter().map(|&j| 0.5 - f64::from(j)).collect();
+                for (matrix, values) in sparse.iter_mut().zip([None, Some(&*values)]) {
+                    matrix.push_row(SparseRow { ids: &ids, values });
+                }
+            }
+            let sparse = sparse.map(Features::Sparse);
+            for features in sparse
+                .into_iter()
+                .chain([Features::Boolean(matrix), Features::Real(real)])
+            {
                 for labels in [Labels::HalfSpace, Labels::of_signs(labels.clone())] {
                     let data = Data::new(features.clone(), labels);
                     for sent in [None, Some([7; 32])] {

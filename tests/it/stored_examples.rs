@@ -189,7 +189,7 @@ fn the_stages_of_auto_learn_the_same_block_by_block() {
 }
 
 fn part(data: &Data, rows: &[u32]) -> Data {
-    let features = match data.features().packed() {
+    let features = match data.features().packed().expect("memory") {
         DenseFeatures::Boolean(matrix) => {
             let mut part = BitMatrix::new(data.n());
             let mut words = vec![0; words_for(data.n())];

@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 
-use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{LearnError, Session, SessionPlan};
-use halfspace_core::learners::predict::to_dense;
-use halfspace_core::learners::sample::data::{Data, DenseFeatures, Features, RealMatrix};
-use halfspace_core::memory::Grant;
+use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
+use halfspace_core::memory::{self, Grant, NoMemory};
 use halfspace_formats::RowsKind;
 
 use crate::records::Lineage;
@@ -168,19 +166,27 @@ fn learnt_again(
 }
 
 /// The examples in the value type of the session. Boolean examples are converted for a session of real values.
-pub(crate) fn as_values(data: &Data, zero: f64, values: RowsKind) -> Cow<'_, Data> {
-    if data.features().is_real() || values == RowsKind::Boolean {
-        return Cow::Borrowed(data);
+///
+/// # Errors
+/// An error if the memory grant is too small for the values.
+pub(crate) fn as_values(
+    data: &Data,
+    zero: f64,
+    values: RowsKind,
+) -> Result<Cow<'_, Data>, NoMemory> {
+    let (features, n) = (data.features(), data.n());
+    if features.is_real() || values == RowsKind::Boolean {
+        return Ok(Cow::Borrowed(data));
     }
-    let DenseFeatures::Boolean(matrix) = data.features().packed() else {
-        return Cow::Borrowed(data);
+    let features = match features {
+        Features::Sparse(matrix) if zero == 0.0 => Features::Sparse(matrix.clone().with(n, true)),
+        features => {
+            memory::need((features.rows() * n * size_of::<f64>()) as u64)?;
+            let rows = (0..features.rows()).filter_map(|row| features.bits(row));
+            let value = |bit| if bit { 1.0 } else { zero };
+            let values = rows.flat_map(|bits| (0..n).map(move |j| value(bits.get(j))));
+            Features::Real(RealMatrix::from_values(n, values.collect()))
+        }
     };
-    let (mut all, mut row_values) = (Vec::new(), Vec::new());
-    for row in 0..matrix.rows() {
-        let (block, place) = (matrix.block(row / BLOCK_ROWS), row % BLOCK_ROWS);
-        to_dense(block, place, matrix.n(), zero, &mut row_values);
-        all.extend_from_slice(&row_values);
-    }
-    let features = Features::Real(RealMatrix::from_values(matrix.n(), all));
-    Cow::Owned(Data::new(features, data.labels().clone()))
+    Ok(Cow::Owned(Data::new(features, data.labels().clone())))
 }

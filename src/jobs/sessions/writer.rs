@@ -254,7 +254,8 @@ fn learn_in_memory(
 ) -> Result<(Learnt, LogEntry), NotLearnt> {
     let position = live.position();
     let (named, classes) = named(live, parsed).map_err(NotLearnt::Unfit)?;
-    let data = &*as_values(&named, parsed.zero_bit_value, live.record.spec.values);
+    let data = as_values(&named, parsed.zero_bit_value, live.record.spec.values);
+    let data = &*data.map_err(|_| NotLearnt::Interrupted)?;
     let is_first = when_not_all == WhenNotAll::LearnFirst;
     let (answers, mut rest) = match live.session.learn(data, run) {
         Ok(answers) => (answers, None),

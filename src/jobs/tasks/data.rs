@@ -185,16 +185,15 @@ impl TaskData {
         check_examples(&Generated::materialise(plan, seed, &Run::default()))
     }
 
-    /// As [`Self::check_finite`]. Also refuses stored examples that do not fit into memory as a whole.
+    /// As [`Self::check_finite`]. Also refuses examples that do not fit into memory as a whole and as dense rows.
     pub(super) fn check_whole(
         &self,
         seed: Seed,
         state_bytes_max: u64,
         check_examples: impl FnOnce(&dyn Examples) -> Result<(), ResolveError>,
     ) -> Result<(), ResolveError> {
-        // A sample in memory was measured when the request was read.
-        if let Some(stored) = self.stored() {
-            let (needed, limit) = (stored.shape().memory_bytes(), state_bytes_max);
+        if let Input::Sample { data, .. } = self.input() {
+            let (needed, limit) = (data.shape().packed().memory_bytes(), state_bytes_max);
             if needed > limit {
                 return Err(TaskError::TooLarge { needed, limit }.into());
             }

@@ -134,7 +134,14 @@ pub(super) fn evaluation(input: Input<'_>, resident_bytes_max: u64) -> u64 {
 
 /// A question about the whole sample. The solver's programs have at most `coordinates_max` coordinates.
 pub(super) fn certificate(input: Input<'_>, coordinates_max: usize) -> u64 {
-    let examples = evaluation(input, u64::MAX);
+    // Sparse examples are packed beside their own form.
+    let packed = match input {
+        Input::Sample { data, .. } if data.shape().entries.is_some() => {
+            data.shape().packed().memory_bytes()
+        }
+        Input::Sample { .. } | Input::Generated(_) => 0,
+    };
+    let examples = evaluation(input, u64::MAX).saturating_add(packed);
     let (n, count) = (input.n() as u64, input.examples().unwrap_or(0));
     // An attempt counts the updates of each example and sorts them.
     let attempt = count

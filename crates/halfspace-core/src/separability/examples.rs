@@ -37,7 +37,8 @@ impl<'a> SignedExamples<'a> {
     /// last coordinate of 1.
     ///
     /// # Errors
-    /// Returns the interrupt if the run stops during the pass over the real values.
+    /// Returns the interrupt if the run stops during the pass over the real values, or the memory grant is too small for
+    /// the dense form of sparse examples.
     pub fn new(
         data: &'a Data,
         reading: Reading,
@@ -45,7 +46,7 @@ impl<'a> SignedExamples<'a> {
         run: &Run,
     ) -> Result<Self, Interrupt> {
         let mut lowest = 0;
-        let features = data.features().packed();
+        let features = data.features().packed().map_err(|_| Interrupt::Memory)?;
         if let DenseFeatures::Real(matrix) = &features {
             for row in 0..matrix.rows() {
                 look(run)?;

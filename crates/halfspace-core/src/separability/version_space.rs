@@ -13,7 +13,7 @@
 use crate::bits::BitVector;
 use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::sample::block::half_space_limits;
-use crate::learners::sample::data::{Data, DenseFeatures};
+use crate::learners::sample::data::Data;
 use crate::learners::sample::examples::{Examples, LabelKind};
 
 use super::box_certificate::{self, Exclusion, exclude_binary_weights};
@@ -141,15 +141,13 @@ struct CodedExample {
 
 /// Returns the distinct constraints of a sample.
 fn constraints(data: &Data, run: &Run) -> Result<Vec<CodedExample>, Interrupt> {
-    let DenseFeatures::Boolean(matrix) = data.features().packed() else {
-        unreachable!("a checked sample is Boolean")
-    };
-    let n = data.n();
+    let (features, n) = (data.features(), data.n());
     let (used, unused) = (u32::MAX >> (32 - n), 64 - n);
-    let mut constraints = Vec::with_capacity(matrix.rows());
-    for row in 0..matrix.rows() {
+    let mut constraints = Vec::with_capacity(features.rows());
+    for row in 0..features.rows() {
         look(run)?;
-        let code = (matrix.row(row).words()[0].reverse_bits() >> unused) as u32;
+        let bits = features.bits(row).expect("a checked sample is Boolean");
+        let code = (bits.words()[0].reverse_bits() >> unused) as u32;
         let reflected = matches!(data.labels().signs(), Some(labels) if !labels.get(row));
         let (limit, ties) = half_space_limits(n, u64::from(reflected));
         constraints.push(CodedExample {

@@ -291,7 +291,7 @@ impl SparseBuilder {
         let features = Features::Sparse(self.held.with(header.n, self.is_real));
         let features = match header.entries {
             Some(_) => features,
-            None => features.packed().into(),
+            None => features.packed()?.into(),
         };
         let labels = self.labels.into_labels(header.labels, header.rows);
         Ok(ParsedRows::Memory(Data::new(features, labels)))

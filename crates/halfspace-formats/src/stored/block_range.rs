@@ -260,7 +260,7 @@ mod tests {
 
     /// Rows and labels one by one as text, to compare a part with the whole.
     fn spelled(data: &Data) -> Vec<(String, Option<u32>)> {
-        let packed = data.features().packed();
+        let packed = data.features().packed().expect("memory");
         let row = |row: usize| match &packed {
             DenseFeatures::Boolean(matrix) => matrix.row(row).to_bit_string(),
             DenseFeatures::Real(matrix) => format!("{:?}", matrix.row(row)),

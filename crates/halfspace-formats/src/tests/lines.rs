@@ -226,7 +226,7 @@ fn libsvm_keeps_its_rows_while_the_width_creeps_up() {
     }
     let real = format!("1 1:-1\n{body}1 2:3\n");
     let data = read(Format::Libsvm, &real).expect("good").data;
-    let DenseFeatures::Real(matrix) = data.features().packed() else {
+    let DenseFeatures::Real(matrix) = data.features().packed().expect("memory") else {
         panic!("real");
     };
     assert_eq!((matrix.n(), matrix.rows()), (299, 301));

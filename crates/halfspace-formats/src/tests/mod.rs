@@ -47,7 +47,7 @@ fn first_label(format: Format, options: &Options) -> Options {
 
 /// Rows as bit strings, or as lists of numbers.
 fn rows(data: &Data) -> Vec<String> {
-    match data.features().packed() {
+    match data.features().packed().expect("memory") {
         DenseFeatures::Boolean(matrix) => {
             let row = |row| matrix.row(row).to_bit_string();
             (0..matrix.rows()).map(row).collect()

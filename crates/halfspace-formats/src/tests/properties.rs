@@ -134,7 +134,7 @@ proptest! {
     ) {
         let options = with_n(rows[0].1.len());
         let expected = parse(Format::Csv, csv(&rows).as_bytes(), &options).expect("CSV").data;
-        match expected.features().packed() {
+        match expected.features().packed().expect("memory") {
             DenseFeatures::Boolean(matrix) => for (row, (_, values)) in rows.iter().enumerate() {
                 for (index, value) in values.iter().enumerate() {
                     prop_assert_eq!(matrix.row(row).get(index), *value == 1);

@@ -58,7 +58,7 @@ const CELLS: [&str; 44] = [
 
 /// The values of the rows, and the labels.
 fn values(parsed: &Parsed) -> (Vec<Vec<f64>>, String) {
-    let row = |row: usize| match parsed.data.features().packed() {
+    let row = |row: usize| match parsed.data.features().packed().expect("memory") {
         DenseFeatures::Boolean(matrix) => {
             let bits = matrix.row(row).to_bit_string();
             let bit = |bit| {

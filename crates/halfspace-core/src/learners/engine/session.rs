@@ -23,7 +23,7 @@ use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::{Sampling, Watch, confidence_detail};
 use crate::learners::engine::task::{self, Task};
 use crate::learners::hypothesis::Hypothesis;
-use crate::learners::sample::data::{Data, DenseFeatures};
+use crate::learners::sample::data::Data;
 use crate::learners::sample::source::{Presented, Stream};
 
 /// The first number of a snapshot: the version of its format.
@@ -268,12 +268,12 @@ impl Session {
         if self.fresh().is_err() {
             return;
         }
-        let DenseFeatures::Boolean(matrix) = data.features().packed() else {
-            return;
-        };
         for row in rows {
+            let Some(bits) = data.features().bits(row) else {
+                return;
+            };
             let label = data.labels().signs().is_none_or(|signs| signs.get(row));
-            self.recurrences.note(matrix.row(row).words(), label);
+            self.recurrences.note(bits.words(), label);
         }
         self.refuted = self.recurrences.against(sampling, self.plan.n);
         if self.refuted.is_some() {

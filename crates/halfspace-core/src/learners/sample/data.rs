@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::bits::{BitMatrix, BitVector, SparseMatrix, words_for};
 
 use crate::learners::sample::classes::ClassCodes;
+use crate::memory::{self, NoMemory};
 
 /// Real-valued examples in row-major order.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,26 +77,48 @@ impl Features {
     }
 
     /// The features in a dense form. Sparse ones take `n` bits or values for each example there.
-    pub fn packed(&self) -> DenseFeatures<'_> {
+    ///
+    /// # Errors
+    /// An error if the memory grant is too small for the dense form of sparse features.
+    pub fn packed(&self) -> Result<DenseFeatures<'_>, NoMemory> {
         let sparse = match self {
-            Self::Boolean(matrix) => return DenseFeatures::Boolean(Cow::Borrowed(matrix)),
-            Self::Real(matrix) => return DenseFeatures::Real(Cow::Borrowed(matrix)),
+            Self::Boolean(matrix) => return Ok(DenseFeatures::Boolean(Cow::Borrowed(matrix))),
+            Self::Real(matrix) => return Ok(DenseFeatures::Real(Cow::Borrowed(matrix))),
             Self::Sparse(matrix) => matrix,
         };
         let (n, rows) = (sparse.n(), 0..sparse.rows());
+        let row_bytes = match sparse.is_real() {
+            true => n * size_of::<f64>(),
+            false => words_for(n) * size_of::<u64>(),
+        };
+        memory::need(row_bytes as u64 * rows.len() as u64)?;
         if sparse.is_real() {
             let mut values = vec![0.0; n * sparse.rows()];
             for (row, values) in rows.zip(values.chunks_mut(n)) {
                 sparse.row(row).spread(values);
             }
-            return DenseFeatures::Real(Cow::Owned(RealMatrix::from_values(n, values)));
+            let matrix = RealMatrix::from_values(n, values);
+            return Ok(DenseFeatures::Real(Cow::Owned(matrix)));
         }
         let (mut matrix, mut words) = (BitMatrix::new(n), vec![0; words_for(n)]);
         for row in rows {
             sparse.row(row).pack(&mut words);
             matrix.push_row(&words);
         }
-        DenseFeatures::Boolean(Cow::Owned(matrix))
+        Ok(DenseFeatures::Boolean(Cow::Owned(matrix)))
+    }
+
+    /// Packs one row of Boolean features. None for real ones.
+    pub fn bits(&self, row: usize) -> Option<BitVector> {
+        match self {
+            Self::Boolean(matrix) => Some(matrix.row(row)),
+            Self::Sparse(matrix) if !matrix.is_real() => {
+                let mut words = vec![0; words_for(matrix.n())];
+                matrix.row(row).pack(&mut words);
+                Some(BitVector::from_words(matrix.n(), words))
+            }
+            Self::Real(_) | Self::Sparse(_) => None,
+        }
     }
 
     /// Number of examples.
@@ -121,7 +144,26 @@ impl PartialEq for Features {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Sparse(one), Self::Sparse(other)) => one == other,
-            _ => self.packed() == other.packed(),
+            (Self::Boolean(one), Self::Boolean(other)) => one == other,
+            (Self::Real(one), Self::Real(other)) => one == other,
+            (Self::Sparse(sparse), Self::Real(dense))
+            | (Self::Real(dense), Self::Sparse(sparse)) => {
+                let mut values = vec![0.0; sparse.n()];
+                let mut is_equal = |row: usize| {
+                    sparse.row(row).spread(&mut values);
+                    dense.row(row) == values
+                };
+                sparse.is_real()
+                    && (sparse.n(), sparse.rows()) == (dense.n(), dense.rows())
+                    && (0..dense.rows()).all(&mut is_equal)
+            }
+            _ => {
+                (self.n(), self.rows()) == (other.n(), other.rows())
+                    && (0..self.rows()).all(|row| {
+                        self.bits(row)
+                            .is_some_and(|bits| Some(bits) == other.bits(row))
+                    })
+            }
         }
     }
 }

@@ -60,10 +60,16 @@ impl Shape {
             .saturating_mul(8);
         match sparse.memory_bytes() < dense_bytes / 2 {
             true => sparse,
-            false => Self {
-                entries: None,
-                ..self
-            },
+            false => self.packed(),
+        }
+    }
+
+    /// The shape of the same examples as dense rows.
+    #[must_use]
+    pub fn packed(self) -> Self {
+        Self {
+            entries: None,
+            ..self
         }
     }
 

@@ -48,7 +48,7 @@ fn all_questions() -> impl Iterator<Item = SeparabilityQuestion> {
 fn rows(data: &Data, question: &SeparabilityQuestion) -> Vec<(Vec<i128>, bool)> {
     let row = |index: usize| {
         let is_negative = matches!(data.labels().signs(), Some(labels) if !labels.get(index));
-        let mut row: Vec<i128> = match data.features().packed() {
+        let mut row: Vec<i128> = match data.features().packed().expect("memory") {
             DenseFeatures::Boolean(matrix) => {
                 let bits: BitVector = matrix.row(index);
                 let value = |j| 4 * question.reading.value(bits.get(j)) as i128;

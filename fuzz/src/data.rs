@@ -51,7 +51,10 @@ pub fn xlsx(bytes: &[u8]) {
         "xl/_rels/workbook.xml.rels",
         "xl/workbook.xml",
     ];
-    const RELATED: &[u8] = br#"<Relationships><Relationship Id="r1" Type="/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Type="/sharedStrings" Target="sharedStrings.xml"/><Relationship Id="r3" Type="/styles" Target="styles.xml"/></Relationships>"#;
+    const RELATED: &[u8] = br#"<Relationships>
+        <Relationship Id="r1" Type="/worksheet" Target="worksheets/sheet1.xml"/>
+        <Relationship Id="r2" Type="/sharedStrings" Target="sharedStrings.xml"/>
+        <Relationship Id="r3" Type="/styles" Target="styles.xml"/></Relationships>"#;
     const USUAL: [&[u8]; 5] = [
         b"<worksheet/>",
         b"<sst/>",

@@ -36,7 +36,7 @@ fn as_octets(body: &[u8], parsed: &Parsed, n: usize, limits: &ParseLimits) {
     };
     let input = &mut request["inputs"][0];
     let datatype: Datatype = serde_json::from_value(input["datatype"].clone()).expect("read");
-    let values: Vec<f64> = match parsed.data.features().packed() {
+    let values: Vec<f64> = match parsed.data.features().packed().expect("memory") {
         DenseFeatures::Real(matrix) => matrix.values().to_vec(),
         DenseFeatures::Boolean(matrix) => {
             let bit = |row: usize, j: usize| match matrix.row(row).get(j) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::{Classes, GeneratedSpec, Options, ParseLimits, parse};
-use halfspace_verify::{Check, DataSource, Receipt, verify as checks_of};
+use halfspace_verify::{Check, DataSource, Receipt, VERSION, verify as checks_of};
 
 use crate::app::terminal::on_one_line;
 use crate::config::{Replay, known_format};
@@ -61,8 +61,29 @@ fn replayed(replay: &Replay) -> Result<Vec<Check>, Box<dyn Error>> {
     let text = fs::read(&replay.receipt).map_err(|error| format!("{name}: {error}"))?;
     let receipt: Receipt =
         serde_json::from_slice(&text).map_err(|error| format!("{name} is no receipt: {error}"))?;
+    check_form(&receipt).map_err(|detail| format!("{name}: {detail}"))?;
     let (data, classes) = data(&receipt, replay)?;
     Ok(checks_of(&receipt, &data, classes.as_ref()))
+}
+
+/// Checks that the receipt has the form that this program writes.
+fn check_form(receipt: &Receipt) -> Result<(), String> {
+    if receipt.version != VERSION {
+        let found = receipt.version;
+        return Err(format!(
+            "the receipt has version {found}, and this program reads version {VERSION}"
+        ));
+    }
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    match &receipt.data {
+        DataSource::Rows { sha256 } if sha256.len() != 64 || !sha256.bytes().all(is_hex) => {
+            Err(format!(
+                "the data digest {sha256:?} is none of this program, which writes 64 lower-case hexadecimal digits; repeat \
+             the training to get a receipt that can be verified"
+            ))
+        }
+        DataSource::Rows { .. } | DataSource::Generated { .. } => Ok(()),
+    }
 }
 
 /// The examples of the training, from the file or drawn again.

@@ -140,6 +140,9 @@ impl<'de> Visitor<'de> for ObjectVisitor<'_> {
         let mut object = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
             self.budget.take_text(&name)?;
+            if object.contains_key(&name) {
+                return Err(A::Error::custom(format!("`{name}` stands there twice")));
+            }
             let value = entries.next_value_seed(Member {
                 budget: self.budget,
                 is_factor: (self.is_factor)(&name),

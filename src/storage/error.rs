@@ -41,6 +41,11 @@ pub enum StoreError {
          keep the store for that version, and start with an empty data directory and database"
     )]
     OtherSchema,
+    /// The database holds tables that no version of this program made.
+    #[error(
+        "the database holds the tables of another program; start with an empty data directory, or name another database"
+    )]
+    Foreign,
     /// Another thing is already stored under this id or key.
     #[error("a different blob is stored under {0}")]
     Conflict(String),

@@ -1,6 +1,7 @@
 /** The stored examples, page by page. */
 
 import { html } from "../../vendor/htm-preact.mjs";
+import { signOf } from "../../service/labels.mjs";
 import { useResource } from "../../service/resource.mjs";
 import { number } from "../../view/numbers.mjs";
 import { Panel, counted } from "../../view/parts.mjs";
@@ -53,9 +54,10 @@ function ExampleTable({ dataset, items, offset }) {
   </div>`;
 }
 
-/** @param {Dataset} dataset  @param {number|undefined} label */
+/** @param {Dataset} dataset  @param {Schemas["ExampleItem"]["y"]} label */
 function labelText(dataset, label) {
-  const sign = (label ?? 0) > 0 ? "+1" : "−1";
-  const name = dataset.classes?.[(label ?? 0) > 0 ? 1 : 0];
+  const isPositive = signOf(label, dataset) > 0;
+  const sign = isPositive ? "+1" : "−1";
+  const name = dataset.classes?.[isPositive ? 1 : 0];
   return name === undefined ? sign : `${name} (${sign})`;
 }

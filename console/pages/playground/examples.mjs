@@ -1,5 +1,6 @@
 /** The examples of a dataset by position. After the last example the data begin again, so each position has an example. */
 
+import { signOf } from "../../service/labels.mjs";
 import { call, patiently } from "../../service/requests.mjs";
 
 /** @typedef {import("#api").components["schemas"]} Schemas */
@@ -41,7 +42,9 @@ export class Examples {
     const known = this.pages.get(number);
     if (known) return known;
     const request = { path: `v1/datasets/${this.dataset.id}/examples`, query: { offset: number * this.batchMax, limit: this.batchMax } };
-    const page = patiently(() => call(request, this.abort), until).then((/** @type {{items: Example[]}} */ { items }) => items);
+    const page = patiently(() => call(request, this.abort), until).then((/** @type {{items: Example[]}} */ { items }) => (
+      // Sessions get the labels 1 and -1, whatever the names of the classes are.
+      this.dataset.kind === "labelled" ? items.map((item) => ({ ...item, y: signOf(item.y, this.dataset) })) : items));
     this.pages.set(number, page);
     page.catch(() => this.pages.delete(number));
     for (const old of this.pages.keys()) {

@@ -9,7 +9,8 @@
 //! Every reader takes a synchronous [`std::io::Read`]. Memory holds the packed examples, one read buffer and
 //! one line or row, but not the whole body. A JSON document below 512 KiB, the strings of the JSON form `packed`
 //! and, without a [`Spool`], a workbook are held whole. With a [`Spool`] memory does not hold all examples either.
-//! Every reader passes its values to one `SampleBuilder`, which alone decides whether the data are Boolean or real.
+//! Every reader passes its values to a `SampleBuilder`, or a `SparseBuilder` for rows of active features. The builders
+//! alone decide whether the data are Boolean or real.
 //!
 //! A fault names its place: a line and a column in text, a pointer in JSON, a row in a binary body, a cell in a
 //! workbook.

@@ -45,9 +45,20 @@ pub struct ExamplesQuery {
 pub struct ExampleItem {
     /// A bit string or a list of numbers.
     x: ExampleFeatures,
-    /// The label, 1 or -1. Absent if the examples have no labels.
+    /// The label. Absent if the examples have no labels.
     #[schema(nullable = false)]
-    y: Option<i8>,
+    y: Option<ExampleLabel>,
+}
+
+/// The label of an example.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "as for the example")]
+pub enum ExampleLabel {
+    /// 1 or -1, unless a class is named by a number.
+    Sign(i8),
+    /// The name of the class.
+    Name(String),
 }
 
 /// The features of an example.
@@ -73,8 +84,8 @@ pub struct ExamplePage {
 /// Returns a page of the examples of a dataset in stored order.
 ///
 /// `Accept` or `format` selects the format.
-/// Labels are 1 and -1, also where the classes have names. A model whose classes are named 1 and 2 reads the label 1 by
-/// its name, so evaluate such a dataset by its id.
+/// CSV has the names of the classes. The other formats have the labels 1 and -1, unless a class is named by a number:
+/// then they have the names too, because a 1 could mean either.
 ///
 /// You can upload an answer in a line format again and get the same data. In CSV and LIBSVM the label comes
 /// first, so upload CSV with `labels=first`. CSV has a row of names if the features have names; upload such a page with
@@ -105,7 +116,7 @@ pub async fn list_dataset_examples(
         names,
     } = app.jobs.datasets.find(&owner, id).await.map_err(in_path)?;
     let offset = query.offset.unwrap_or(0);
-    let limit = page_limit(&app, &dataset, query.limit)?;
+    let limit = page_limit(&app, &dataset, offset, format, query.limit)?;
     // Reading a row reads the whole block of the row.
     let rows = u64::from(limit).max(BLOCK_ROWS as u64);
     let permit = match rows.saturating_mul(dataset.facts.n) <= SMALL_WORDS_MAX {
@@ -152,17 +163,28 @@ pub async fn list_dataset_examples(
     Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
 }
 
-/// The number of examples on a page. A page whose values outnumber the bytes of the answer is refused. Each
-/// value takes at least one byte, except for the zeros that LIBSVM omits.
-fn page_limit(app: &App, dataset: &DatasetSummary, limit: Option<u32>) -> Result<u32, Problem> {
+/// The number of examples on a page. A page whose values outnumber the bytes of the answer is refused. Each value takes
+/// at least one byte, except for the zeros that LIBSVM omits. What a LIBSVM page holds is not more than the stored bits.
+fn page_limit(
+    app: &App,
+    dataset: &DatasetSummary,
+    offset: u64,
+    format: TextFormat,
+    limit: Option<u32>,
+) -> Result<u32, Problem> {
     let limit = limit.unwrap_or(LIMIT_DEFAULT);
     if !(1..=LIMIT_MAX).contains(&limit) {
         let detail = format!("{limit} is not from 1 to {LIMIT_MAX}");
         return Err(Problem::parameter(Code::INVALID_PARAMETER, "limit", detail));
     }
     let values_max = app.limits.examples_page_bytes_max;
-    let held = dataset.facts.examples.min(limit.into());
-    if held.saturating_mul(dataset.facts.n) > values_max {
+    let left = dataset.facts.examples.saturating_sub(offset);
+    let values = left.min(limit.into()).saturating_mul(dataset.facts.n);
+    let held = match format {
+        TextFormat::Libsvm => values.min(dataset.bytes.saturating_mul(8)),
+        TextFormat::Json | TextFormat::Ndjson | TextFormat::Csv => values,
+    };
+    if held > values_max {
         return Err(too_large("would hold more values", values_max));
     }
     Ok(limit)

@@ -154,6 +154,13 @@ pub fn parameter<T: DeserializeOwned>(name: &str, value: Value) -> Result<T, Pro
 /// The name at fault, or more pairs than [`QUERY_PAIRS_MAX`].
 pub fn query_pairs(query: Option<&str>) -> Result<Vec<(String, String)>, Problem> {
     let query = query.unwrap_or_default().as_bytes();
+    if percent_encoding::percent_decode(query)
+        .decode_utf8()
+        .is_err()
+    {
+        let detail = "The query is not UTF-8 after percent-decoding.";
+        return Err(Problem::new(Code::INVALID_PARAMETER, detail));
+    }
     if form_urlencoded::parse(query).count() as u64 > QUERY_PAIRS_MAX {
         let detail = format!("The URL has more pairs than query_pairs_max: {QUERY_PAIRS_MAX}.");
         return Err(Problem::new(Code::INVALID_PARAMETER, detail));

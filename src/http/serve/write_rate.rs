@@ -108,7 +108,7 @@ impl WriteRate {
 impl Drop for WriteRate {
     fn drop(&mut self) {
         if self.activity.is_aborted() {
-            // With zero drain_body, the kernel drops the bytes that the client did not read.
+            // With a linger of zero, the kernel drops the bytes that the client did not read.
             let _ = self.stream.set_zero_linger();
         }
     }

@@ -1,7 +1,7 @@
 //! `POST /v1/sessions/{id}/examples`: a session learns from the examples in the body.
 //!
 //! - A JSON document is learnt completely or not at all.
-//! - An NDJSON stream is learnt while it comes in; see `session_stream`.
+//! - An NDJSON stream is learnt while it comes in; see `stream.rs`.
 //! - A body in any other format is learnt once it is read to its end.
 
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! `/v1/sessions`: create, list, get, save and delete sessions, and predict with them.
 //!
-//! On-line learning itself is in `session_examples`.
+//! On-line learning itself is in `examples.rs`.
 
 pub mod answers;
 pub mod documents;

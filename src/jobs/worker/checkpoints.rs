@@ -5,7 +5,7 @@
 //! hands over bytes. All other steps run beside it.
 //!
 //! An error in this module is logged and the job continues, because a checkpoint only saves time. A checkpoint
-//! that is damaged or has another format is not opened, and the job starts from the start_state.
+//! that is damaged or has another format is not opened, and the job starts from the beginning.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -404,7 +404,7 @@ async fn sealed(job: &Job, left: Checkpoint) -> Result<Vec<u8>, StoreError> {
 }
 
 /// The state of an earlier attempt, if the job was claimed before and left a valid state. A job with a
-/// damaged state starts from the start_state.
+/// damaged state starts from the beginning.
 ///
 /// # Errors
 /// Errors of the store.

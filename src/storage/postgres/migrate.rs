@@ -81,12 +81,20 @@ async fn demand_utf8(connection: &mut PgConnection) -> Result<()> {
     )))
 }
 
-/// The schema version; 0 in a new database. Errors are those of [`migrations::version`].
+/// The schema version; 0 in a new database.
+///
+/// # Errors
+/// Those of [`migrations::version`], and [`StoreError::Foreign`] beside a table of another program with a name of ours.
 async fn version(connection: &mut PgConnection) -> Result<i64> {
     let table = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL";
     let table = sqlx::query(table).fetch_one(&mut *connection).await?;
     if !table.try_get::<bool, _>(0)? {
-        return Ok(0);
+        let foreign = sqlx::query("SELECT to_regclass('jobs') IS NOT NULL");
+        let foreign = foreign.fetch_one(&mut *connection).await?;
+        return match foreign.try_get::<bool, _>(0)? {
+            true => Err(StoreError::Foreign),
+            false => Ok(0),
+        };
     }
     let applied = sqlx::query_as(migrations::APPLIED).fetch_all(connection);
     migrations::version(&applied.await?, &MIGRATIONS)

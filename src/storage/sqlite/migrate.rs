@@ -33,15 +33,27 @@ pub(super) fn supported() -> i64 {
     migrations::supported(&MIGRATIONS)
 }
 
-/// The schema version. `None` if no migration ever ran. Errors are those of [`migrations::version`].
+/// The schema version. `None` if no migration ever ran.
+///
+/// # Errors
+/// Those of [`migrations::version`], and [`StoreError::Foreign`] for a file with the tables of another program.
 pub(super) async fn version(connection: &mut SqliteConnection) -> Result<Option<i64>> {
     let table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_sqlx_migrations'";
     let table = sqlx::query(table).fetch_optional(&mut *connection).await?;
-    if table.is_none() {
-        return Ok(None);
+    let applied: Vec<migrations::Applied> = match table {
+        Some(_) => {
+            sqlx::query_as(migrations::APPLIED)
+                .fetch_all(&mut *connection)
+                .await?
+        }
+        None => Vec::new(),
+    };
+    if applied.is_empty() {
+        let others = "SELECT 1 FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND name <> '_sqlx_migrations'";
+        let others = sqlx::query(others).fetch_optional(&mut *connection).await?;
+        return others.map_or(Ok(None), |_| Err(StoreError::Foreign));
     }
-    let applied = sqlx::query_as(migrations::APPLIED).fetch_all(connection);
-    migrations::version(&applied.await?, &MIGRATIONS).map(Some)
+    migrations::version(&applied, &MIGRATIONS).map(Some)
 }
 
 #[cfg(test)]

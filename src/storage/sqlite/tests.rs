@@ -41,6 +41,26 @@ async fn number(pool: &SqlitePool, statement: &'static str) -> i64 {
 }
 
 #[tokio::test]
+async fn a_file_of_another_program_is_refused_and_stays_as_it_was() {
+    for statement in [
+        "CREATE TABLE notes (text TEXT)",
+        "CREATE TABLE jobs (id TEXT)",
+        "CREATE VIEW numbers AS SELECT 1",
+        "CREATE TABLE _sqlx_migrations (version BIGINT, checksum BLOB); CREATE TABLE jobs (id TEXT)",
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("db");
+        let writer = super::connect::writer(&path).await.unwrap();
+        sqlx::raw_sql(statement).execute(&writer).await.unwrap();
+        let refused = open(&path).await;
+        assert!(matches!(refused, Err(StoreError::Foreign)), "{refused:?}");
+        let things = "SELECT COUNT(*) FROM sqlite_schema";
+        let expected = statement.matches("CREATE").count() as i64;
+        assert_eq!(number(&writer, things).await, expected);
+    }
+}
+
+#[tokio::test]
 async fn commits_are_durable_and_readers_do_not_write() {
     let directory = tempfile::tempdir().unwrap();
     let (_store, writer, readers) = opened(directory.path()).await;

@@ -114,8 +114,8 @@ class Operations:
     def list_dataset_examples(self, id: str, *, offset: int | None = None, limit: int | None = None, format: Literal["json", "ndjson", "csv", "libsvm"] | None = None) -> types.ExamplePage:
         """Returns a page of the examples of a dataset in stored order.
 
-        `Accept` or `format` selects the format. Labels are 1 and -1, also where the classes have names. A model
-        whose classes are named 1 and 2 reads the label 1 by its name, so evaluate such a dataset by its id.
+        `Accept` or `format` selects the format. CSV has the names of the classes. The other formats have the labels
+        1 and -1, unless a class is named by a number: then they have the names too, because a 1 could mean either.
 
         You can upload an answer in a line format again and get the same data. In CSV and LIBSVM the label comes
         first, so upload CSV with `labels=first`. CSV has a row of names if the features have names; upload such a
@@ -712,8 +712,8 @@ class AsyncOperations:
     async def list_dataset_examples(self, id: str, *, offset: int | None = None, limit: int | None = None, format: Literal["json", "ndjson", "csv", "libsvm"] | None = None) -> types.ExamplePage:
         """Returns a page of the examples of a dataset in stored order.
 
-        `Accept` or `format` selects the format. Labels are 1 and -1, also where the classes have names. A model
-        whose classes are named 1 and 2 reads the label 1 by its name, so evaluate such a dataset by its id.
+        `Accept` or `format` selects the format. CSV has the names of the classes. The other formats have the labels
+        1 and -1, unless a class is named by a number: then they have the names too, because a 1 could mean either.
 
         You can upload an answer in a line format again and get the same data. In CSV and LIBSVM the label comes
         first, so upload CSV with `labels=first`. CSV has a row of names if the features have names; upload such a

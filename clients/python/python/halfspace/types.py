@@ -1016,8 +1016,8 @@ class ExampleItem(Struct, kw_only=True, omit_defaults=True):
     x: ExampleFeatures
     """A bit string or a list of numbers."""
 
-    y: int | None = None
-    """The label, 1 or -1. Absent if the examples have no labels."""
+    y: ExampleLabel | None = None
+    """The label. Absent if the examples have no labels."""
 
 
 class ExamplePage(Struct, kw_only=True, omit_defaults=True):
@@ -4237,6 +4237,9 @@ Datatype: TypeAlias = Literal["BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "IN
 
 ExampleFeatures: TypeAlias = str | list[float]
 """The features of an example."""
+
+ExampleLabel: TypeAlias = Union[int, str]
+"""The label of an example."""
 
 ExperimentRequest: TypeAlias = Union[CertificateCoverageExperimentRequest, FalseStopRateExperimentRequest, MistakeBoundSweepExperimentRequest, SampleComplexityExperimentRequest, SeparableFractionExperimentRequest]
 """An experiment, its parameters and its seed"""

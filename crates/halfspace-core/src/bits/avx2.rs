@@ -1,5 +1,5 @@
 //! AVX2 code for the steps that the compiler cannot derive from plain loops. These steps are products of doubles
-//! in sixteen partial sums, and sixteen weights of 16 bits that a row selects.
+//! in sixteen partial sums, sixteen weights of 16 bits that a row selects, and four weights that a list names.
 //!
 //! The compiler keeps the partial sums in registers of half the width. As in [`super::avx512`], the intrinsics
 //! need no `unsafe` except for a gather: reading or writing an array element by element compiles to one load or store of

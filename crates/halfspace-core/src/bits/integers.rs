@@ -208,7 +208,7 @@ impl IntegerColumn {
     }
 
     /// Adds `amount` times a Boolean row of these active features, in the signed or unsigned reading. Takes the time of
-    /// the active features in both readings.
+    /// the active features in both readings, but the first call widens all weights.
     ///
     /// # Panics
     /// Panics if a feature is not below n.

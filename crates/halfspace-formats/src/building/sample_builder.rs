@@ -1,8 +1,9 @@
 //! Builder of a sample, one value at a time. Rows are packed until the first value that is not two-valued
 //! makes the data real.
 //!
-//! Every reader passes its values to this builder. The builder alone owns the rules on values, labels,
-//! lengths and limits. The builder does not know the places of values, so readers add the place to a fault.
+//! Readers of dense rows pass their values to this builder, which owns the rules on values, labels, lengths and limits.
+//! It does not know the places of values, so readers add the place to a fault. Rows of active features have a builder
+//! of their own, see `sparse_builder.rs`.
 
 mod bit_runs;
 

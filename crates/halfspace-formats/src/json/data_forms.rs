@@ -1,7 +1,7 @@
 //! JSON forms of data: one object with one key, read into a sample example by example.
 //!
 //! Every reader is a serde visitor. The forms can therefore stand inside any derived request struct, and a
-//! body is read as a stream. Limits and typed faults pass through `json_scope`.
+//! body is read as a stream. Limits and typed faults pass through `scope.rs`.
 
 use std::fmt;
 use std::io::Read;

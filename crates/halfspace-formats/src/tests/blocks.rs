@@ -19,7 +19,10 @@ fn labelled(rows: usize) -> Data {
     let line = |row: usize| format!("{} {}:1\n", row % 2, row % 70 + 1);
     let body: String = (0..rows).map(line).collect();
     let data = read(Format::Libsvm, &body).expect("good").data;
-    Data::new(data.features().packed().expect("memory").into(), data.labels().clone())
+    Data::new(
+        data.features().packed().expect("memory").into(),
+        data.labels().clone(),
+    )
 }
 
 fn real(rows: usize) -> Data {

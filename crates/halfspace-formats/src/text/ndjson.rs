@@ -509,12 +509,25 @@ fn read_item(item: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {
 }
 
 fn read_y(y: &str, builder: &mut SampleBuilder) -> Result<Option<u32>, Fault> {
-    // A failed parse would make an error for each number.
-    let text = y
-        .starts_with('"')
-        .then(|| serde_json::from_str::<String>(y));
-    match text {
-        Some(Ok(text)) => builder.label(text.as_bytes()),
+    let refused = || {
+        let detail = format!(
+            "y is {}; it must be the name of a class as a number or text, or 1 or -1, or 1 or 0.",
+            excerpt(y.as_bytes())
+        );
+        Fault::new(FormatErrorKind::BadLabel, detail)
+    };
+    match y.as_bytes().first() {
+        Some(b'"') => {
+            let text = serde_json::from_str::<String>(y).map_err(|_| refused())?;
+            builder.label(text.as_bytes())
+        }
+        Some(b'{' | b'[') => Err(refused()),
+        // Only a number with an exponent may be too large for a number.
+        Some(b'-' | b'0'..=b'9')
+            if y.contains(['e', 'E']) && parse_number(y.as_bytes()).is_err() =>
+        {
+            Err(refused())
+        }
         _ => builder.label(y.as_bytes()),
     }
 }

@@ -1,7 +1,8 @@
 //! Writer of examples as text. The readers of the line formats read this text back as the same data.
 //!
 //! NDJSON and JSON write Boolean rows as bit strings if a 0 bit means 0, and as lists of -1 and 1 if a 0 bit means -1.
-//! CSV and LIBSVM write the label first: CSV the name of the class, and LIBSVM 1 or -1, or the code of one of more
+//! CSV and LIBSVM write the label first. CSV writes the name of the class. The others write 1 or -1 where these can only
+//! mean the labels themselves, and the name where a class is named by a number. LIBSVM writes the codes of more than two
 //! classes. Text without labels must be read with `labels=none`. LIBSVM leaves out zeros, so its reader may need the
 //! option `n`.
 
@@ -75,19 +76,19 @@ pub fn write_examples(
 /// Returns the text of the label of each code.
 fn label_texts(labels: &Labels, classes: Option<&Classes>, format: TextFormat) -> Vec<String> {
     let signs = ["-1", "1"].map(str::to_owned).to_vec();
-    let names = classes.and_then(Classes::names);
-    match (format, names) {
-        (_, None) => signs,
-        (TextFormat::Csv, Some(names)) => names
-            .iter()
-            .map(|name| csv_cell(name).into_owned())
-            .collect(),
-        _ if labels.signs().is_some() => signs,
-        (TextFormat::Libsvm, Some(names)) => {
+    let Some((classes, names)) = classes.and_then(|classes| Some((classes, classes.names()?)))
+    else {
+        return signs;
+    };
+    let texts = names.iter().map(String::as_str);
+    match format {
+        TextFormat::Csv => texts.map(|name| csv_cell(name).into_owned()).collect(),
+        _ if labels.signs().is_some() && classes.reads_signs() => signs,
+        TextFormat::Libsvm if names.len() > 2 => {
             (0..names.len()).map(|code| code.to_string()).collect()
         }
-        (_, Some(names)) => names
-            .into_iter()
+        TextFormat::Libsvm => texts.map(libsvm_token).collect(),
+        TextFormat::Json | TextFormat::Ndjson => texts
             .map(|name| serde_json::Value::from(name).to_string())
             .collect(),
     }
@@ -127,6 +128,12 @@ fn csv_cell(cell: &str) -> Cow<'_, str> {
         true => format!("\"{}\"", cell.replace('"', "\"\"")).into(),
         false => cell.into(),
     }
+}
+
+/// Returns a name without what ends a label of LIBSVM. No class has the name that is left of another one's, because the
+/// other class of such a name is a number.
+fn libsvm_token(name: &str) -> String {
+    name.replace([' ', '\t', ':', '#'], "_")
 }
 
 /// The features of one example.
@@ -248,7 +255,7 @@ fn push_libsvm(text: &mut String, values: &Values, label: Option<&str>) -> std::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, LabelsColumn, Options, Parsed, UnlabelledMeans, parse};
+    use crate::{Format, LabelRule, LabelsColumn, Options, Parsed, UnlabelledMeans, parse};
 
     fn read(format: Format, text: &str, options: &Options) -> Parsed {
         parse(format, text.as_bytes(), options).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -294,6 +301,36 @@ mod tests {
             let items: Vec<serde_json::Value> = serde_json::from_str(&items).unwrap();
             assert_eq!(items.len(), parsed.data.examples());
         }
+    }
+
+    #[test]
+    fn classes_named_by_numbers_are_written_by_their_names() {
+        let csv = "a,b,y\n1,0,2\n1,1,2\n0,1,1\n0,0,1\n";
+        let parsed = read(Format::Csv, csv, &Options::default());
+        let classes = parsed.classes.clone().unwrap();
+        let options = Options {
+            label_rule: LabelRule::Of(classes.clone()),
+            n: Some(2),
+            ..Options::default()
+        };
+        for rows in [0..4, 0..2, 2..4] {
+            let page = parsed.data.rows(rows);
+            for (written, format) in [
+                (TextFormat::Ndjson, Format::Ndjson),
+                (TextFormat::Libsvm, Format::Libsvm),
+            ] {
+                let text = write_examples(&page, Some(&classes), 0, written, 1 << 20).unwrap();
+                assert_eq!(read(format, &text, &options).data, page, "{text}");
+            }
+        }
+        let rest = Classes::new(None, "2".to_owned());
+        let text =
+            write_examples(&parsed.data, Some(&rest), 0, TextFormat::Libsvm, 1 << 20).unwrap();
+        assert!(text.contains("not_2"), "{text}");
+        let words = Classes::new(Some("no".to_owned()), "yes".to_owned());
+        let text =
+            write_examples(&parsed.data, Some(&words), 0, TextFormat::Ndjson, 1 << 20).unwrap();
+        assert!(text.starts_with("{\"x\":\"10\",\"y\":1}\n"), "{text}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A learner is a rule: how examples change a hypothesis.
 //!
 //! Every [`Rule`] has a hypothesis and a state. How it learns is its [`Kind`]: an [`OnlineRule`] learns from one
-//! example at a time, a [`BatchRule`] asks for further examples after a mistake, and a [`SearchRule`] reads the whole
-//! sample under one hypothesis before it makes the next.
+//! example at a time, and a [`SearchRule`] reads the whole sample under one hypothesis before it makes the next. An
+//! on-line rule that asks for further examples after a mistake is also a [`BatchRule`].
 //!
 //! The train loop ([`crate::learners::engine::train_loop`]) owns passes, stopping, tracing, progress and cancellation.
 //! A rule knows nothing about them, so the same rule serves batch jobs and on-line sessions.
@@ -196,9 +196,8 @@ pub trait OnlineRule: Rule {
     }
 
     /// Prepares work on the next examples of a sample with helpers, before a block is read. A rule that reads only bits
-    /// gets no real sample. The hypothesis may change
-    /// before the last of them. Called only for the orders [`Order::Cyclic`] and [`Order::Shuffled`]. For `stop`, see
-    /// [`Self::first_mistake`].
+    /// gets no real sample. The hypothesis may change before the last of them. Called only for the orders
+    /// [`Order::Cyclic`] and [`Order::Shuffled`]. For `stop`, see [`Self::first_mistake`].
     fn look_ahead(&mut self, _: &SharedSample<'_>, _: &StopFlag) {}
 
     /// The rule, if an update may ask for further examples.

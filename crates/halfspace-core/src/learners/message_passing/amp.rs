@@ -1,7 +1,7 @@
 //! The learner `amp`: approximate message passing finds binary weights with few examples.
 //!
 //! This file owns the catalogue entry, the budget parameters and the [`Rule`] of the search.
-//! `message_passing.rs` contains the algorithm and its sources. The search reads the whole sample in each
+//! `search.rs` contains the algorithm and its sources. The search reads the whole sample in each
 //! pass. The number of examples that it needs is close to the smallest number that determines the weights.
 //!
 //! | parameter | default | meaning |

@@ -1,5 +1,5 @@
 //! Reinforced AMP: message passing that amplifies its present tendency. The learner serves samples with
-//! many consistent binary weights and samples with random labels. The algorithm is in `message_passing.rs`.
+//! many consistent binary weights and samples with random labels. The algorithm is in `search.rs`.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

@@ -161,10 +161,7 @@ mod tests {
         let large = Score::from(BigInt::from(1) << 600_000);
         let wrong = |score: Score, index| WrongExample {
             index,
-            decision: Decision {
-                score,
-                is_positive: index % 2 == 0,
-            },
+            decision: Decision::new(score, index % 2 == 0),
         };
         let evaluation = Evaluation {
             wrong: vec![

@@ -171,10 +171,7 @@ mod tests {
 
     #[test]
     fn exact_scores_beyond_numbers_are_text() {
-        let decision = |score| Decision {
-            score,
-            is_positive: true,
-        };
+        let decision = |score| Decision::new(score, true);
         let large = Score::from(-BigInt::from(1_u128 << 64));
         let half = Score::Fraction {
             numerator: 1.into(),

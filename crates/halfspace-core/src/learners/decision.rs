@@ -12,6 +12,13 @@ pub struct Decision {
     pub is_positive: bool,
 }
 
+impl Decision {
+    /// The decision between two classes.
+    pub fn new(score: Score, is_positive: bool) -> Self {
+        Self { score, is_positive }
+    }
+}
+
 /// The number that decides a prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Score {
@@ -39,18 +46,12 @@ impl From<BigInt> for Score {
 
 impl From<i64> for Decision {
     fn from(score: i64) -> Self {
-        Self {
-            score: Score::Integer(score),
-            is_positive: score >= 0,
-        }
+        Self::new(Score::Integer(score), score >= 0)
     }
 }
 
 impl From<f64> for Decision {
     fn from(score: f64) -> Self {
-        Self {
-            score: Score::Real(score),
-            is_positive: score >= 0.0,
-        }
+        Self::new(Score::Real(score), score >= 0.0)
     }
 }

@@ -151,11 +151,8 @@ fn decide_alone(
                 BlockFeatures::Boolean(bits) if !hypothesis.reads_bits() => {
                     for row in rows {
                         to_dense(bits, row, n, zero, &mut values);
-                        let block = Block {
-                            features: BlockFeatures::Real { n, values: &values },
-                            positives: row_mask(1),
-                            reflected: 0,
-                        };
+                        let block =
+                            Block::of(BlockFeatures::Real { n, values: &values }, row_mask(1));
                         hypothesis.decide(&block, 0..1, stop, &mut decisions);
                     }
                 }

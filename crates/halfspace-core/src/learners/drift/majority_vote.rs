@@ -249,11 +249,7 @@ mod tests {
         for example in batch {
             matrix.push_row(vector(example).words());
         }
-        let block = Block {
-            features: BlockFeatures::Boolean(matrix.block(0)),
-            positives: 0,
-            reflected: 0,
-        };
+        let block = Block::of(BlockFeatures::Boolean(matrix.block(0)), 0);
         let fresh = || MajorityVote::new(matrix.n(), batch.len() as u64);
         let mut ballot = fresh();
         ballot.open(&block, 0);

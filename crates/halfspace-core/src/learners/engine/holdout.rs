@@ -196,9 +196,8 @@ impl Stream for PartOfDrawn {
             self.bits.retain_rows(kept);
         }
         Ok(Some(Block {
-            features: BlockFeatures::Boolean(self.bits.as_block()),
-            positives,
             reflected,
+            ..Block::of(BlockFeatures::Boolean(self.bits.as_block()), positives)
         }))
     }
 

@@ -136,11 +136,7 @@ impl KernelSeparator<'_> {
         let support = self.expansion.support().clone();
         let mut sum = BigInt::ZERO;
         for (index, bits) in support.blocks().enumerate() {
-            let block = Block {
-                features: BlockFeatures::Boolean(bits),
-                positives: self.expansion.labels(index),
-                reflected: 0,
-            };
+            let block = Block::of(BlockFeatures::Boolean(bits), self.expansion.labels(index));
             self.prepare(&block);
             for row in 0..bits.rows() {
                 sum += self.margin(&block, row)?;

@@ -231,10 +231,8 @@ impl KernelExpansion {
             if !scratch.score(self, block, row, stop) {
                 break;
             }
-            out.push(Decision {
-                score: Score::from(scratch.score.to_big()),
-                is_positive: !scratch.score.is_negative(),
-            });
+            let score = Score::from(scratch.score.to_big());
+            out.push(Decision::new(score, !scratch.score.is_negative()));
         }
     }
 
@@ -326,11 +324,7 @@ mod tests {
     }
 
     fn block_of<'a>(words: &'a BitMatrix, index: usize) -> Block<'a> {
-        Block {
-            features: BlockFeatures::Boolean(words.block(index)),
-            positives: 0,
-            reflected: 0,
-        }
+        Block::of(BlockFeatures::Boolean(words.block(index)), 0)
     }
 
     prop_compose! {

@@ -411,11 +411,7 @@ mod tests {
         let row = BitVector::from_words(n, vec![u64::MAX; words_for(n)]);
         let mut matrix = BitMatrix::new(n);
         matrix.push_row(row.words());
-        let block = Block {
-            features: BlockFeatures::Boolean(matrix.block(0)),
-            positives: 0,
-            reflected: 0,
-        };
+        let block = Block::of(BlockFeatures::Boolean(matrix.block(0)), 0);
         let mut random = Seed(1).generator(Purpose::Learner);
         let mut rule = KernelPerceptron::new(&Setup {
             parameters: &parameters(&json!({})),

@@ -239,8 +239,7 @@ impl KernelWinnowWeights {
         let terms = self.terms(row, scratch, &StopFlag::default());
         let sum = PowerSum::new(self.base, &terms);
         let is_positive = sum.reaches(&self.theta);
-        let score = sum.into_score();
-        Decision { score, is_positive }
+        Decision::new(sum.into_score(), is_positive)
     }
 
     /// The mask of the rows of a block that reach theta. Any mask once `stop` is raised.

@@ -142,11 +142,7 @@ mod tests {
     }
 
     fn block(matrix: &BitMatrix) -> Block<'_> {
-        Block {
-            features: BlockFeatures::Boolean(matrix.block(0)),
-            positives: 1,
-            reflected: 0,
-        }
+        Block::of(BlockFeatures::Boolean(matrix.block(0)), 1)
     }
 
     #[test]

@@ -418,10 +418,9 @@ impl LinearWeights {
     pub fn decide(&self, block: &Block<'_>, row: usize, scratch: &mut LinearScratch) -> Decision {
         match self.score(block, row, scratch) {
             LinearScore::Integer(score) => match self {
-                Self::Integer(own) if own.unit != Unit::ONE => Decision {
-                    score: Score::Real(own.unit.times(score)),
-                    is_positive: score >= 0,
-                },
+                Self::Integer(own) if own.unit != Unit::ONE => {
+                    Decision::new(Score::Real(own.unit.times(score)), score >= 0)
+                }
                 _ => score.into(),
             },
             LinearScore::Real(score) => score.into(),

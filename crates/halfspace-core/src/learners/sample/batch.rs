@@ -110,9 +110,8 @@ impl CopiedBlock {
 
     fn as_block(&self) -> Block<'_> {
         Block {
-            features: BlockFeatures::Boolean(self.bits.as_block()),
-            positives: self.positives,
             reflected: self.reflected,
+            ..Block::of(BlockFeatures::Boolean(self.bits.as_block()), self.positives)
         }
     }
 }

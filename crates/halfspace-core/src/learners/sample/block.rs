@@ -39,6 +39,15 @@ impl BlockFeatures<'_> {
 }
 
 impl<'a> Block<'a> {
+    /// Rows of two classes, of which none is reflected.
+    pub fn of(features: BlockFeatures<'a>, positives: u64) -> Self {
+        Self {
+            features,
+            positives,
+            reflected: 0,
+        }
+    }
+
     /// Number of rows, at most 64.
     pub fn rows(&self) -> usize {
         self.features.rows()

@@ -207,9 +207,8 @@ impl Generated {
             positives = row_mask(rows);
         }
         Some(Block {
-            features: BlockFeatures::Boolean(self.buffer.as_block()),
-            positives,
             reflected,
+            ..Block::of(BlockFeatures::Boolean(self.buffer.as_block()), positives)
         })
     }
 

@@ -236,11 +236,7 @@ impl<'a> Presented<'a> {
             ([], _) => BlockFeatures::Sparse(self.sparse.among(0..rows.len())),
             (values, _) => BlockFeatures::Real { n: self.n, values },
         };
-        Ok(Block {
-            features,
-            positives,
-            reflected: 0,
-        })
+        Ok(Block::of(features, positives))
     }
 }
 
@@ -252,9 +248,11 @@ fn present(bits: &mut BlockBuffer, presentation: Presentation, positives: u64) -
     };
     bits.reflect_rows(reflected);
     Block {
-        features: BlockFeatures::Boolean(bits.as_block()),
-        positives: positives | reflected,
         reflected,
+        ..Block::of(
+            BlockFeatures::Boolean(bits.as_block()),
+            positives | reflected,
+        )
     }
 }
 
@@ -301,11 +299,7 @@ impl Stream for Presented<'_> {
                 self.bits.copy_block(block);
                 Ok(Some(present(&mut self.bits, self.presentation, positives)))
             }
-            features => Ok(Some(Block {
-                features,
-                positives,
-                reflected: 0,
-            })),
+            features => Ok(Some(Block::of(features, positives))),
         }
     }
 

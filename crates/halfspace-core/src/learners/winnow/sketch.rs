@@ -90,7 +90,7 @@ mod tests {
             let sum = crate::bits::selected_sum(&units, &row);
             for positives in [0, 1] {
                 let features = BlockFeatures::Boolean(matrix.block(0));
-                let block = Block { features, positives, reflected: 0 };
+                let block = Block::of(features, positives);
                 if sketch.first_open(&block, 0..1, &scale, inexact).is_none() {
                     prop_assert_eq!(Some(positives == 1), scale.reaches(sum, inexact));
                 }

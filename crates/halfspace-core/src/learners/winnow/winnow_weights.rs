@@ -188,10 +188,7 @@ impl WinnowWeights {
     /// The decision on a row, given as packed words.
     pub fn decide(&self, row: &[u64]) -> Decision {
         let is_positive = self.is_positive(row);
-        Decision {
-            score: self.sum(row).into_score(),
-            is_positive,
-        }
+        Decision::new(self.sum(row).into_score(), is_positive)
     }
 
     fn sum(&self, row: &[u64]) -> PowerSum {

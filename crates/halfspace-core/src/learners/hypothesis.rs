@@ -64,6 +64,15 @@ impl Hypothesis {
         }
     }
 
+    /// The sign of the weight of each feature, as a weight in {-1, +1}. None for a hypothesis that has no such sign.
+    pub fn signs(&self) -> Option<BitVector> {
+        match self {
+            Self::BinaryWeights(weights) => Some(weights.clone()),
+            Self::Linear(weights) => Some(weights.signs()),
+            Self::Winnow(_) | Self::KernelWinnow(_) | Self::Kernel(_) | Self::Bounded(_) => None,
+        }
+    }
+
     /// Whether the hypothesis accepts real-valued examples.
     pub fn takes_real(&self) -> bool {
         match self {

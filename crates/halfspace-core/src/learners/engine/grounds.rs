@@ -119,15 +119,8 @@ struct Context<'c> {
 impl Context<'_> {
     /// Returns `examples` if the signs of the weights classify all of them correctly.
     fn consistent(&self, examples: u64) -> Result<Result<u64, String>, Interrupt> {
-        let signs = match self.hypothesis {
-            Hypothesis::BinaryWeights(weights) => weights.clone(),
-            Hypothesis::Linear(weights) => weights.signs(),
-            Hypothesis::Winnow(_)
-            | Hypothesis::KernelWinnow(_)
-            | Hypothesis::Kernel(_)
-            | Hypothesis::Bounded(_) => {
-                return Ok(Err("the hypothesis has no sign per feature".to_owned()));
-            }
+        let Some(signs) = self.hypothesis.signs() else {
+            return Ok(Err("the hypothesis has no sign per feature".to_owned()));
         };
         let signs = Hypothesis::BinaryWeights(signs);
         let mut errors = 0;

@@ -207,15 +207,7 @@ pub(crate) fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Reco
         return None;
     };
     let target = plan.target.binary_weights()?;
-    let distance = match hypothesis {
-        Hypothesis::BinaryWeights(weights) => weights.hamming_distance(target),
-        Hypothesis::Linear(weights) => weights.signs().hamming_distance(target),
-        // These have no sign per feature, or read the features differently from the target.
-        Hypothesis::Winnow(_)
-        | Hypothesis::KernelWinnow(_)
-        | Hypothesis::Kernel(_)
-        | Hypothesis::Bounded(_) => return None,
-    };
+    let distance = hypothesis.signs()?.hamming_distance(target);
     Some(Recovery {
         recovered: distance == 0,
         distance: distance as u64,

@@ -78,8 +78,8 @@ fn check_form(receipt: &Receipt) -> Result<(), String> {
     match &receipt.data {
         DataSource::Rows { sha256 } if sha256.len() != 64 || !sha256.bytes().all(is_hex) => {
             Err(format!(
-                "the data digest {sha256:?} is none of this program, which writes 64 lower-case hexadecimal digits; repeat \
-             the training to get a receipt that can be verified"
+                "the data digest {sha256:?} is none of this program, which writes 64 lower-case hexadecimal digits; \
+             repeat the training to get a receipt that can be verified"
             ))
         }
         DataSource::Rows { .. } | DataSource::Generated { .. } => Ok(()),

@@ -163,8 +163,8 @@ pub async fn list_dataset_examples(
     Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
 }
 
-/// The number of examples on a page. A page whose values outnumber the bytes of the answer is refused. Each value takes
-/// at least one byte, except for the zeros that LIBSVM omits. What a LIBSVM page holds is not more than the stored bits.
+/// The number of examples on a page. A page whose values outnumber the bytes of the answer is refused. Each value
+/// takes at least one byte, except for the zeros that LIBSVM omits: such a page holds no more values than stored bits.
 fn page_limit(
     app: &App,
     dataset: &DatasetSummary,

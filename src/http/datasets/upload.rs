@@ -237,7 +237,7 @@ impl StoredRatio {
     fn problem(&self) -> Problem {
         let detail = format!(
             "{} bytes of the body stand for {} stored bytes or more; above {} bytes the limit stored_ratio_max is {}. \
-             Dense examples are stored with all their features: fewer features, or features that are 0 or 1, take less.",
+             Dense examples are stored with all their features: fewer features, or only 0 and 1, take less.",
             self.sent.get(),
             self.refused.load(Ordering::Relaxed),
             self.bytes_free,

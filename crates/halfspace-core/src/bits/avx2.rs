@@ -2,8 +2,8 @@
 //! in sixteen partial sums, sixteen weights of 16 bits that a row selects, and four weights that a list names.
 //!
 //! The compiler keeps the partial sums in registers of half the width. As in [`super::avx512`], the intrinsics
-//! need no `unsafe` except for a gather: reading or writing an array element by element compiles to one load or store of
-//! 32 bytes.
+//! need no `unsafe` except for a gather: reading or writing an array element by element compiles to one load or
+//! store of 32 bytes.
 
 use std::arch::x86_64::{
     __m256d, __m256i, _CMP_EQ_OQ, _MM_HINT_T0, _mm_add_epi32, _mm_add_pd, _mm_add_sd,
@@ -280,8 +280,8 @@ pub fn add_narrow(groups: &mut [Group], row: RowWords<'_>, amount: i16, is_signe
     }
 }
 
-/// Returns the sum of the weights at these places. A gather of four weights takes half the time of four loads, on 50,000
-/// and on 10^6 weights.
+/// Returns the sum of the weights at these places. A gather of four weights takes half the time of four loads, on
+/// 50,000 and on 10^6 weights.
 ///
 /// # Panics
 /// Panics if there is no weight at a place.

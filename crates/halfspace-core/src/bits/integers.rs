@@ -351,7 +351,8 @@ multiversioned! {
     ) -> (usize, u64, Option<i64>) {
         multiversion::target::match_target! {
             "x86_64+avx2" => {
-                column.learn_listed(block, rows, step, mistakes_max, |weights, ids| super::avx2::listed_sum(weights, ids))
+                let sum = |weights: &[i64], ids: &[u32]| super::avx2::listed_sum(weights, ids);
+                column.learn_listed(block, rows, step, mistakes_max, sum)
             },
             _ => column.learn_listed(block, rows, step, mistakes_max, plain_weights::listed_sum),
         }

@@ -37,8 +37,8 @@ impl<'a> SignedExamples<'a> {
     /// last coordinate of 1.
     ///
     /// # Errors
-    /// Returns the interrupt if the run stops during the pass over the real values, or the memory grant is too small for
-    /// the dense form of sparse examples.
+    /// Returns the interrupt if the run stops during the pass over the real values, or the memory grant is too small
+    /// for the dense form of sparse examples.
     pub fn new(
         data: &'a Data,
         reading: Reading,

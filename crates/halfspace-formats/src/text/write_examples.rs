@@ -1,9 +1,9 @@
 //! Writer of examples as text. The readers of the line formats read this text back as the same data.
 //!
 //! NDJSON and JSON write Boolean rows as bit strings if a 0 bit means 0, and as lists of -1 and 1 if a 0 bit means -1.
-//! CSV and LIBSVM write the label first. CSV writes the name of the class. The others write 1 or -1 where these can only
-//! mean the labels themselves, and the name where a class is named by a number. LIBSVM writes the codes of more than two
-//! classes. Text without labels must be read with `labels=none`. LIBSVM leaves out zeros, so its reader may need the
+//! CSV and LIBSVM write the label first. CSV writes the name of the class. The others write 1 or -1 where these can
+//! only mean the labels themselves, and the name where a class is named by a number. LIBSVM writes the codes of more
+//! than two classes. Text without labels must be read with `labels=none`. LIBSVM leaves out zeros, so its reader may need the
 //! option `n`.
 
 use std::borrow::Cow;

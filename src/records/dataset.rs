@@ -4,7 +4,6 @@
 //! reader needs before opening the blob. A dataset never changes.
 
 use halfspace_formats::{Assume, LabelsKind, RowsKind};
-use serde::{Deserialize, Serialize};
 
 use super::id::DatasetId;
 use super::names::Names;
@@ -12,7 +11,7 @@ use super::owner::Owner;
 use super::time::Timestamp;
 
 /// A dataset with its full description.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
     pub summary: DatasetSummary,
     /// The names of features and classes, and the encoding, if the client gave any. They can be long.
@@ -20,7 +19,7 @@ pub struct Dataset {
 }
 
 /// A dataset as in lists. A page holds many datasets, and the names of features can be long.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DatasetSummary {
     pub id: DatasetId,
     pub owner: Owner,
@@ -38,7 +37,7 @@ pub struct DatasetSummary {
 }
 
 /// Facts about examples, stored or not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DataFacts {
     /// Number of features, as the client counts them.
     pub n: u64,
@@ -77,7 +76,7 @@ impl DataFacts {
 }
 
 /// Numbers of repeated and of contradictory examples.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repetitions {
     /// The examples were counted.
     Counted {

@@ -208,19 +208,6 @@ impl Status {
         matches!(self, Self::Succeeded | Self::Failed | Self::Cancelled)
     }
 
-    /// Whether a job may change from this status to `next` in one step.
-    ///
-    /// The statuses of ended jobs are final. A running job may return to the queue when its worker dies or
-    /// shuts down.
-    #[must_use]
-    pub fn may_become(self, next: Self) -> bool {
-        match self {
-            Self::Queued => matches!(next, Self::Running | Self::Cancelled),
-            Self::Running => next != Self::Running,
-            Self::Succeeded | Self::Failed | Self::Cancelled => false,
-        }
-    }
-
     /// The name in the API and in the store.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -308,36 +295,6 @@ impl JobError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn exactly_six_steps_are_allowed() {
-        use Status::{Cancelled, Failed, Queued, Running, Succeeded};
-        let allowed = [
-            (Queued, Running),
-            (Queued, Cancelled),
-            (Running, Succeeded),
-            (Running, Failed),
-            (Running, Cancelled),
-            (Running, Queued),
-        ];
-        for from in Status::ALL {
-            for to in Status::ALL {
-                assert_eq!(
-                    from.may_become(to),
-                    allowed.contains(&(from, to)),
-                    "{from} to {to}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn ended_is_final() {
-        for from in Status::ALL.into_iter().filter(|status| status.is_ended()) {
-            assert!(Status::ALL.into_iter().all(|to| !from.may_become(to)));
-        }
-        assert!(!Status::Queued.is_ended() && !Status::Running.is_ended());
-    }
 
     #[test]
     fn one_name_in_json_and_in_text() {

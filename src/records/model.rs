@@ -2,14 +2,12 @@
 //!
 //! This module stores the document of the hypothesis without reading it. Only the learner knows its meaning.
 
-use serde::{Deserialize, Serialize};
-
 use super::id::{JobId, ModelId};
 use super::owner::Owner;
 use super::time::Timestamp;
 
 /// A model with its document.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     pub id: ModelId,
     pub owner: Owner,
@@ -48,7 +46,7 @@ impl Model {
 }
 
 /// A model as in lists, without its document. A page holds many models, and documents can be large.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ModelSummary {
     pub id: ModelId,
     pub owner: Owner,

@@ -43,12 +43,6 @@ impl Timestamp {
         self.0
     }
 
-    /// This time moved by some milliseconds, which may be negative.
-    #[must_use]
-    pub fn plus_milliseconds(self, milliseconds: i64) -> Self {
-        Self::from_milliseconds(self.0.saturating_add(milliseconds))
-    }
-
     /// Parses an RFC 3339 text. Fractions of a millisecond are cut off.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
+use super::matrix::{BLOCK_ROWS, BitBlock};
 use super::scalar;
 
 /// Writes the Hamming distance between each row and `vector` to `out`. The agreement of a row is `n` minus
@@ -19,26 +19,6 @@ pub fn disagreements(block: BitBlock, vector: &[u64], out: &mut [u32; BLOCK_ROWS
         Kernels::Scalar => return scalar::disagreements(block, vector, out),
     }
     out[block.rows()..].fill(0);
-}
-
-/// Applies [`disagreements`] to every row of a matrix, in row order.
-///
-/// # Panics
-/// Panics if the length of `vector` is not the number of words per row, or the length of `out` is not the
-/// number of rows.
-pub fn disagreements_all(matrix: &BitMatrix, vector: &[u64], out: &mut [u32]) {
-    assert_eq!(vector.len(), matrix.words_per_row(), "words a row");
-    assert_eq!(out.len(), matrix.rows(), "rows");
-    match kernels() {
-        Kernels::Detected => disagreements_all_detected(matrix, vector, out),
-        Kernels::Scalar => {
-            for (block, out) in matrix.blocks().zip(out.chunks_mut(BLOCK_ROWS)) {
-                let mut found = [0; BLOCK_ROWS];
-                scalar::disagreements(block, vector, &mut found);
-                out.copy_from_slice(&found[..out.len()]);
-            }
-        }
-    }
 }
 
 /// Returns the mask of the rows r with `distance(r, vector) + bit r of extra > limit`. Bits past the last row
@@ -91,28 +71,6 @@ multiversioned! {
                 for_each_group::<false>(words, vector, |group, distances| out[group] = narrow(distances));
             },
             _ => plain::disagreements(words, vector, out),
-        }
-    }
-}
-
-multiversioned! {
-    fn disagreements_all_detected(matrix: &BitMatrix, vector: &[u64], out: &mut [u32]) {
-        for (block, out) in matrix.blocks().zip(out.chunks_mut(BLOCK_ROWS)) {
-            let Some(out) = out.as_mut_array::<BLOCK_ROWS>() else {
-                let mut found = [0; BLOCK_ROWS];
-                plain::disagreements(block.words(), vector, &mut found);
-                out.copy_from_slice(&found[..out.len()]);
-                continue;
-            };
-            multiversion::target::match_target! {
-                "x86_64+avx512f+avx512vpopcntdq" => {
-                    use super::avx512::{GROUP_ROWS, for_each_group, narrow};
-                    let (out, _) = out.as_chunks_mut::<GROUP_ROWS>();
-                    let take = |group: usize, distances| out[group] = narrow(distances);
-                    for_each_group::<false>(block.words(), vector, take);
-                },
-                _ => plain::disagreements(block.words(), vector, out),
-            }
         }
     }
 }
@@ -301,25 +259,6 @@ mod tests {
             prop_assert_eq!(expected, found);
             let plain = plain::first_over(&words, range.start, range.end, &vector, limit, extra);
             prop_assert_eq!(expected, (plain < range.end).then_some(plain));
-        }
-
-        #[test]
-        fn a_matrix_is_the_sum_of_its_blocks(n in 1_usize..200, count in 0_usize..200, seed in any::<u64>()) {
-            let mut lanes = crate::bits::Lanes::from_seed(seed);
-            let mut matrix = BitMatrix::new(n);
-            let mut drawn = [0; 8];
-            for _ in 0..count {
-                lanes.fill(&mut drawn);
-                let row = crate::bits::BitVector::from_words(n, drawn[..words_for(n)].to_vec());
-                matrix.push_row(row.words());
-            }
-            lanes.fill(&mut drawn);
-            let vector = crate::bits::BitVector::from_words(n, drawn[..words_for(n)].to_vec());
-            let mut out = vec![0; count];
-            disagreements_all(&matrix, vector.words(), &mut out);
-            for (row, &distance) in out.iter().enumerate() {
-                prop_assert_eq!(distance as usize, matrix.row(row).hamming_distance(&vector));
-            }
         }
     }
 

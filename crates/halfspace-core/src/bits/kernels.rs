@@ -54,9 +54,8 @@ mod tests {
     use super::*;
     use crate::bits::{
         BLOCK_ROWS, BitMatrix, BlockBuffer, ColumnWeights, Comparison, Lanes, Shared, Tally,
-        add_column_sums, add_powers, add_selected, add_signed, disagreements, disagreements_all,
-        first_over, intersections, limbs, pack_ascii, row_sums, rows_over, select_bit,
-        selected_sum,
+        add_column_sums, add_powers, add_selected, add_signed, disagreements, first_over,
+        intersections, limbs, pack_ascii, row_sums, rows_over, select_bit, selected_sum,
     };
 
     /// Returns the results of every public kernel on one random block.
@@ -69,10 +68,8 @@ mod tests {
         let mut matrix = BitMatrix::new(n);
         matrix.push_block(block);
         let (mut distances, mut common) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
-        let mut all = vec![0; rows];
         disagreements(block, &row, &mut distances);
         intersections(block, &row, &mut common);
-        disagreements_all(&matrix, &row, &mut all);
         let limit = n as u32 / 2;
         let first = first_over(block, 1..rows, &row, limit, 0b1010).unwrap_or(rows);
         let mut tally = Tally::new(n);
@@ -98,7 +95,6 @@ mod tests {
             distances
                 .iter()
                 .chain(&common)
-                .chain(&all)
                 .chain(tally.counts())
                 .map(|&count| u64::from(count)),
         );

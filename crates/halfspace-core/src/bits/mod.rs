@@ -45,7 +45,7 @@ mod tally;
 mod vector;
 mod weights;
 
-pub use agreement::{disagreements, disagreements_all, first_over, rows_over};
+pub use agreement::{disagreements, first_over, rows_over};
 pub use ascii::pack_ascii;
 pub use buffer::BlockBuffer;
 pub use column_groups::IntegerStep;

@@ -9,6 +9,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use halfspace_core::certificates::test_set::Limits;
 use halfspace_core::certificates::{
     CONFIDENCE, compression, progressive, survival, test_set, uniqueness,
 };
@@ -64,32 +65,17 @@ pub struct TestSetQuery {
     confidence: Option<f64>,
 }
 
-/// Confidence limits of an error. The one-sided limit and the two-sided interval each hold by themselves.
-#[derive(Serialize, ToSchema)]
-#[schema(as = TestSetLimits)]
-pub struct TestSetAnswer {
-    /// Share of wrong predictions.
-    error_rate: f64,
-    /// One-sided upper limit of the error.
-    at_most: f64,
-    /// Lower end of the two-sided interval.
-    low: f64,
-    /// Upper end of the two-sided interval.
-    high: f64,
-    confidence: f64,
-}
-
 /// Returns the exact confidence limits of an error after a test (Clopper and Pearson).
 ///
 /// The examples must be independent draws that the learner was not shown.
 #[utoipa::path(get, path = "/v1/theory/test-set", tag = "theory", params(TestSetQuery),
-    responses((status = 200, description = "The limits", body = TestSetAnswer)),
+    responses((status = 200, description = "The limits", body = Limits)),
     extensions(("x-problems" = json!(problems(&[FIGURE])))))]
 pub async fn bound_test_set_error(
     State(app): State<App>,
     Caller(owner): Caller,
     Query(query): Query<TestSetQuery>,
-) -> Result<Json<TestSetAnswer>, Problem> {
+) -> Result<Json<Limits>, Problem> {
     let confidence = query.confidence.unwrap_or(CONFIDENCE);
     check_whole("examples", query.examples, ("examples_max", EXAMPLES_MAX))?;
     check_part("errors", query.errors, ("examples", query.examples))?;
@@ -100,14 +86,7 @@ pub async fn bound_test_set_error(
     let limits = compute_figure(&app, &owner, move |_| {
         Ok(test_set::limits(errors, examples, confidence))
     });
-    let limits = limits.await?;
-    Ok(Json(TestSetAnswer {
-        error_rate: errors as f64 / examples as f64,
-        at_most: limits.at_most,
-        low: limits.low,
-        high: limits.high,
-        confidence,
-    }))
+    Ok(Json(limits.await?))
 }
 
 /// A run of consistent examples, or the error that it must prove.

@@ -347,21 +347,21 @@ pub fn of_test(
 /// The certificate of errors on examples that the learner was not shown.
 fn test_set(counted: Training, assume: Assume, confidence: f64) -> Certificate {
     let Training { errors, examples } = counted;
-    let test_set::Limits { at_most, low, high } = test_set::limits(errors, examples, confidence);
+    let limits = test_set::limits(errors, examples, confidence);
     Certificate {
         claim: Claim::TestSet {
             errors,
             examples,
-            error_rate: errors as f64 / examples.max(1) as f64,
-            at_most,
-            low,
-            high,
+            error_rate: limits.error_rate,
+            at_most: limits.at_most,
+            low: limits.low,
+            high: limits.high,
         },
         statement: format!(
             "With confidence {}, the error of the hypothesis is at most {}, because the hypothesis makes \
              {errors} errors on {examples} examples that the learner was not shown.",
             shown(confidence),
-            rounded_up(at_most)
+            rounded_up(limits.at_most)
         ),
         confidence,
         assumes: vec![assume],

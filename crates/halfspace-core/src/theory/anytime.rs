@@ -12,6 +12,8 @@
 //! where rho = ln(1 - e_d) / ln(1 - e_1) >= 1 and delta_j = delta / (j (j + 1)). The sum over j > k is at
 //! most delta^rho k^(1 - 2 rho) / (2 rho - 1).
 
+use serde::Serialize;
+
 use crate::learners::arithmetic::smallest_count::RUN_LENGTH_MAX;
 use crate::learners::drift::drift_chain::DriftChain;
 use crate::learners::engine::stopping::anytime_run_length;
@@ -29,14 +31,17 @@ const DISTANCES_VISITED_MAX: u64 = 1 << 23;
 /// Hypotheses between two evaluations of the bound. An evaluation costs as much as several hypotheses.
 const HYPOTHESES_BETWEEN_LOOKS: u64 = 256;
 
-/// The rule `anytime` for algorithm D from a random start.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A rule whose run length grows with the number of mistakes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AnytimeRule {
-    /// The run length that accepts the first hypothesis.
+    /// Run length that accepts the first hypothesis.
     pub run_length: u64,
-    /// Lower bound of the probability that the rule ends a run at a wrong hypothesis.
+    /// Probability that the rule ends a run from a random start at a wrong hypothesis.
     pub false_stop_probability: f64,
-    /// The probability exceeds the lower bound by at most this amount.
+    /// Largest amount by which `false_stop_probability` may be too small, because an infinite sum is cut
+    /// off.
+    #[serde(rename = "false_stop_uncertainty")]
     pub uncertainty: f64,
 }
 

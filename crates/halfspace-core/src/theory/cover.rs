@@ -6,6 +6,7 @@
 //! 2 sum over k < N of C(P - 1, k)` of these. The fraction is 1 for P <= N and exactly one half at P = 2 N.
 
 use num_bigint::BigUint;
+use serde::{Serialize, Serializer};
 
 use crate::learners::engine::bound::leading;
 use crate::learners::engine::run::StopFlag;
@@ -15,17 +16,24 @@ use super::{FigureError, check_whole, look};
 /// Largest number of points and of dimensions. The count then has about 3,000 digits.
 pub const DICHOTOMIES_MAX: u64 = 10_000;
 
-/// The exact number of dichotomies, and its share of all labellings.
-#[derive(Clone, Debug, PartialEq)]
+/// Cover's count of linearly separable dichotomies.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Dichotomies {
-    /// C(P, N).
+    /// C(P, N), exactly, as a decimal string.
+    #[serde(rename = "dichotomies", serialize_with = "decimal")]
+    #[cfg_attr(feature = "schema", schema(value_type = String, pattern = "^[1-9][0-9]*$"))]
     pub count: BigUint,
-    /// Binary logarithm of `count`.
+    /// Binary logarithm of the count.
     pub log2: f64,
-    /// C(P, N) / 2^P rounded to f64. The value is 0 if the fraction is below about 2^-1075.
+    /// C(P, N) / 2^P, rounded to a double; 0 below the range of doubles.
     pub fraction: f64,
-    /// Binary logarithm of the exact fraction.
+    /// Binary logarithm of the fraction.
     pub log2_fraction: f64,
+}
+
+fn decimal<S: Serializer>(count: &BigUint, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(count)
 }
 
 /// Counts the linearly separable dichotomies of `points` points in general position in `dimension`

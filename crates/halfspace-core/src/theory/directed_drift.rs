@@ -10,6 +10,8 @@
 //! expectation from distance d to the target is h_1 + .. + h_d. The distance of a random start has a binomial
 //! distribution.
 
+use serde::Serialize;
+
 use crate::learners::drift::drift_chain::{DriftChain, N_MAX, scaled_binomials};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::stopping::{
@@ -23,72 +25,88 @@ use super::{FigureError, OutOfRange, check_probability, check_whole, look};
 const ALPHA: f64 = 1.771_866_547;
 const BETA: f64 = 0.139_232_271;
 
-/// Analysis of Directed Drift for one n and one allowed error.
-#[derive(Clone, Debug, PartialEq)]
+/// The exact analysis of Directed Drift (algorithm D) on fresh uniform-positive examples.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = DirectedDriftAnalysis))]
 pub struct Analysis {
-    /// Mistakes until the hypothesis is the target.
+    /// Expected mistakes until the hypothesis is the target.
     pub expected_mistakes: ByStart,
-    /// Examples up to and including the last of these mistakes.
+    /// Expected examples up to and including the last of those mistakes.
     pub expected_examples: ByStart,
-    /// The smallest error of a wrong hypothesis on uniform-positive examples.
-    pub min_error_uniform_positive: f64,
-    /// The smallest error of a wrong hypothesis on reflected examples, which have no labels.
-    pub min_error_reflected: f64,
-    /// The bounds of Theorem 1.
+    /// Smallest error of a wrong hypothesis.
+    pub min_error: MinError,
+    /// Bounds of Fang and Venkatesh on the expected mistakes.
     pub theorem_1: TheoremOne,
-    /// The stopping rule of the paper.
+    /// Stopping rule of the paper, whose run length bounds the error of a single hypothesis.
     pub per_hypothesis: FixedRule,
-    /// The stopping rule `exact`.
+    /// Rule `exact`: the smallest fixed run length that keeps `delta` from every start.
     pub exact: FixedRule,
-    /// The stopping rule `anytime`.
+    /// Rule `anytime`.
     pub anytime: AnytimeRule,
 }
 
-/// A figure by the start of a run.
-#[derive(Clone, Debug, PartialEq)]
+/// A figure for different starts of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ByStart {
-    /// The figure for a hypothesis drawn uniformly.
+    /// Start at a hypothesis that is drawn uniformly.
     pub random_start: f64,
-    /// The figures for the distances 0 to n.
+    /// Starts at Hamming distance 0, 1, .., n from the target.
     pub by_distance: Vec<f64>,
 }
 
-/// Theorem 1's bounds on the expected mistakes from any wrong hypothesis. The bounds omit the O terms, so
-/// they can fail for small n.
-#[derive(Clone, Debug, PartialEq)]
+/// Smallest error of a wrong hypothesis. A hypothesis at Hamming distance 1 from the target has this error.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct MinError {
+    /// Error on examples that are uniform over the positive half-space.
+    pub uniform_positive: f64,
+    /// Error on examples that are uniform over the cube, with negative examples negated.
+    pub reflected: f64,
+}
+
+/// Bounds of Theorem 1 on the expected mistakes from any wrong start, without their O terms.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TheoremOne {
-    /// alpha e^(beta n).
+    /// alpha e^(beta n), alpha = 1.771866547, beta = 0.139232271.
     pub lower: f64,
-    /// n^n / 2^n, or `None` if the value exceeds the range of f64.
+    /// n^n / 2^n; null beyond the range of doubles.
     pub upper: Option<f64>,
     /// Binary logarithm of the upper bound.
     pub log2_upper: f64,
-    /// Whether the lower bound is at most the expected mistakes from distance 1.
+    /// Whether the lower bound holds at this n without its O term.
     pub lower_holds: bool,
-    /// Whether the upper bound is at least the expected mistakes from distance n.
+    /// Whether the upper bound holds at this n without its O term.
     pub upper_holds: bool,
+    /// Explanation of the two bounds.
+    pub detail: &'static str,
 }
 
-/// A rule that ends a run after a fixed number of consecutive consistent examples.
-#[derive(Clone, Debug, PartialEq)]
+/// A rule that accepts after a fixed number of consecutive consistent examples.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct FixedRule {
-    /// Consecutive consistent examples that end a run.
+    /// Number of consecutive consistent examples.
     pub run_length: u64,
-    /// The probability that the rule ends a run at a wrong hypothesis.
-    pub false_stop: ByStart,
+    /// Probability that the rule ends a run from a random start at a wrong hypothesis.
+    pub false_stop_probability: f64,
+    /// The same probability from the worst start, the complement of the target.
+    pub false_stop_probability_worst_start: f64,
+    /// The same probability from each Hamming distance, 0 to n.
+    pub false_stop_probability_by_distance: Vec<f64>,
 }
 
 impl FixedRule {
     fn new(run_length: u64, chain: &DriftChain, starts: &[f64]) -> Self {
+        let by_distance = chain.false_stops(run_length);
         Self {
             run_length,
-            false_stop: ByStart::new(chain.false_stops(run_length), starts),
+            false_stop_probability: from_random_start(&by_distance, starts),
+            false_stop_probability_worst_start: by_distance.last().copied().unwrap_or(0.0),
+            false_stop_probability_by_distance: by_distance,
         }
-    }
-
-    /// Returns the probability of a false stop from the worst start, the complement of the target.
-    pub fn worst_start(&self) -> f64 {
-        self.false_stop.by_distance.last().copied().unwrap_or(0.0)
     }
 }
 
@@ -112,8 +130,10 @@ pub fn analyse(n: u64, delta: f64, stop: &StopFlag) -> Result<Analysis, FigureEr
         theorem_1: TheoremOne::new(n, &expected_mistakes),
         expected_mistakes,
         expected_examples: expected_examples(&chain, &starts),
-        min_error_uniform_positive: smallest_error(n, Sampling::UniformPositive),
-        min_error_reflected: smallest_error(n, Sampling::Reflected),
+        min_error: MinError {
+            uniform_positive: smallest_error(n, Sampling::UniformPositive),
+            reflected: smallest_error(n, Sampling::Reflected),
+        },
         per_hypothesis: rule(per_hypothesis_run_length(n, libm::log(delta))),
         exact: rule(chain.exact_run_length(delta)),
         anytime,
@@ -157,9 +177,7 @@ pub fn false_stop_probability(n: u64, delta: f64, rule: StopRule) -> Result<f64,
             return Err(OutOfRange::new("rule", detail));
         }
     };
-    Ok(FixedRule::new(run_length, &chain, &starts)
-        .false_stop
-        .random_start)
+    Ok(from_random_start(&chain.false_stops(run_length), &starts))
 }
 
 /// Returns the binary logarithm of the expected examples of D from a random start, up to and including the
@@ -192,22 +210,21 @@ fn expected(chain: &DriftChain, starts: &[f64], cost: impl Fn(f64) -> f64) -> By
         sum += cost;
         by_distance.push(sum);
     }
-    ByStart::new(by_distance, starts)
+    ByStart {
+        random_start: from_random_start(&by_distance, starts),
+        by_distance,
+    }
 }
 
-impl ByStart {
-    fn new(by_distance: Vec<f64>, starts: &[f64]) -> Self {
-        let terms = by_distance.iter().zip(starts).map(|(value, p)| value * p);
-        Self {
-            random_start: terms.sum(),
-            by_distance,
-        }
-    }
+/// The mean of a figure over the distances of a random start.
+fn from_random_start(by_distance: &[f64], starts: &[f64]) -> f64 {
+    let terms = by_distance.iter().zip(starts).map(|(value, p)| value * p);
+    terms.sum()
 }
 
 impl TheoremOne {
     /// States that the bounds are asymptotic and can fail for small n.
-    pub const DETAIL: &str = "The bounds are asymptotic, and stand here without their O terms. The \
+    const DETAIL: &str = "The bounds are asymptotic, and stand here without their O terms. The \
                               upper bound therefore fails for n <= 3: at n = 3 it is 3.375, but \
                               from distance 1 a run takes 3.4 mistakes. The lower bound fails at n \
                               = 1.";
@@ -222,6 +239,7 @@ impl TheoremOne {
             log2_upper: n as f64 * libm::log2(half),
             lower_holds: lower <= from(1),
             upper_holds: from(n) <= upper,
+            detail: Self::DETAIL,
         }
     }
 }

@@ -12,6 +12,8 @@ pub mod novikoff;
 pub mod stopping;
 pub mod winnow;
 
+use serde::Serialize;
+
 use crate::learners::engine::run::{Interrupt, StopFlag};
 
 /// A parameter outside the range for which the figure is defined or computed.
@@ -42,11 +44,14 @@ fn look(stop: &StopFlag) -> Result<(), FigureError> {
 }
 
 /// A bound on the number of mistakes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MistakeBound {
-    /// The bound, or `None` if the value is outside the range of f64.
+    /// The bound; null outside the range of doubles.
+    #[serde(rename = "mistakes_at_most")]
     pub value: Option<f64>,
     /// Binary logarithm of the bound.
+    #[serde(rename = "log2_mistakes_at_most")]
     pub log2: f64,
 }
 

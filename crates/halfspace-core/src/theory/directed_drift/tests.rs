@@ -72,7 +72,7 @@ fn the_papers_rule_stops_falsely_as_often_as_the_reference_says() {
         let (chain, starts) = chain(n);
         for (delta, rate) in deltas.into_iter().zip(rates) {
             let length = per_hypothesis_run_length(n, libm::log(delta));
-            let found = ByStart::new(chain.false_stops(length), &starts).random_start;
+            let found = from_random_start(&chain.false_stops(length), &starts);
             // The reference has one more digit for small values.
             let digits = if rate < 0.015 { 5e-6 } else { 5e-5 };
             assert!(
@@ -89,11 +89,9 @@ fn the_exact_rule_keeps_its_delta_from_everywhere_and_just_so() {
         let (chain, starts) = chain(n);
         let rule = FixedRule::new(chain.exact_run_length(0.05), &chain, &starts);
         assert_eq!(rule.run_length, length);
-        assert!(
-            rule.worst_start() <= 0.05 && rule.worst_start() > 0.03,
-            "{n}: {rule:?}"
-        );
-        assert!(rule.false_stop.random_start <= rule.worst_start());
+        let worst = rule.false_stop_probability_worst_start;
+        assert!(worst <= 0.05 && worst > 0.03, "{n}: {rule:?}");
+        assert!(rule.false_stop_probability <= worst);
     }
 }
 
@@ -120,7 +118,7 @@ fn at_the_largest_n_every_figure_is_finite_but_the_upper_bound() {
     assert_eq!(found.theorem_1.upper, None);
     assert!(near(found.theorem_1.log2_upper, 512.0 * 8.0, 1e-14));
     assert!(found.theorem_1.lower.is_finite() && found.theorem_1.lower_holds);
-    assert!(found.exact.worst_start() <= 1e-9);
+    assert!(found.exact.false_stop_probability_worst_start <= 1e-9);
     assert!(found.anytime.false_stop_probability <= 1e-9);
     assert!(found.anytime.uncertainty <= 1e-12);
 }
@@ -221,12 +219,15 @@ fn the_chain_over_distances_is_the_whole_chain() {
         for w in 0..1 << n {
             let d = (w ^ whole.target()).count_ones() as usize;
             let pairs = [
-                (&found.expected_mistakes, &mistakes),
-                (&found.expected_examples, &examples),
-                (&found.per_hypothesis.false_stop, &stops),
+                (&found.expected_mistakes.by_distance, &mistakes),
+                (&found.expected_examples.by_distance, &examples),
+                (
+                    &found.per_hypothesis.false_stop_probability_by_distance,
+                    &stops,
+                ),
             ];
             for (by_distance, by_hypothesis) in pairs {
-                let (one, other) = (by_distance.by_distance[d], by_hypothesis[w]);
+                let (one, other) = (by_distance[d], by_hypothesis[w]);
                 assert!(
                     (one - other).abs() < 1e-9 * (1.0 + other),
                     "{n}, {d}: {one}, {other}"

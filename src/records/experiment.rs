@@ -4,18 +4,22 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use halfspace_core::experiments::outcome::{Chart, ExperimentOutcome};
-use halfspace_core::experiments::{
-    Experiment, ExperimentError, certificate_coverage, false_stop_rate, mistake_bound_sweep,
-    sample_complexity, separable_fraction,
+use halfspace_core::experiments::certificate_coverage::{
+    self, CertificateCoverage, CertificateCoverageSpec,
 };
+use halfspace_core::experiments::false_stop_rate::{self, FalseStopRate, FalseStopRateSpec};
+use halfspace_core::experiments::mistake_bound_sweep::{
+    self, MistakeBoundSweep, MistakeBoundSweepSpec,
+};
+use halfspace_core::experiments::outcome::{Chart, ExperimentOutcome};
+use halfspace_core::experiments::separable_fraction::{
+    self, SeparableFraction, SeparableFractionSpec,
+};
+use halfspace_core::experiments::{Experiment, ExperimentError, sample_complexity};
 use halfspace_formats::json::refuse;
 
 use super::bounded_json;
-use super::experiment_params::{
-    CertificateCoverageSpec, FalseStopRateSpec, MistakeBoundSweepSpec, SampleComplexitySpec,
-    SeparableFractionSpec,
-};
+use super::experiment_params::SampleComplexitySpec;
 use super::job::PARTS_REQUEST_BYTES_MAX;
 
 /// An experiment and its parameters. Missing parameters take their defaults.
@@ -41,10 +45,12 @@ impl ExperimentSpec {
     /// The parameter that is out of range. The pointer is relative to `params`.
     pub fn check(&self) -> Result<Experiment, ExperimentError> {
         let experiment = match self {
-            Self::MistakeBoundSweep(spec) => Experiment::new(spec.design()?),
-            Self::FalseStopRate(spec) => Experiment::new(spec.design()?),
-            Self::CertificateCoverage(spec) => Experiment::new(spec.design()?),
-            Self::SeparableFraction(spec) => Experiment::new(spec.design()?),
+            Self::MistakeBoundSweep(spec) => Experiment::new(MistakeBoundSweep::new(spec)?),
+            Self::FalseStopRate(spec) => Experiment::new(FalseStopRate::new(spec.clone())?),
+            Self::CertificateCoverage(spec) => {
+                Experiment::new(CertificateCoverage::new(spec.clone())?)
+            }
+            Self::SeparableFraction(spec) => Experiment::new(SeparableFraction::new(spec.clone())?),
             Self::SampleComplexity(spec) => Experiment::new(spec.design()?),
         };
         // Each part stores all parameters, and the parameters of learners can be long.

@@ -4,15 +4,17 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use halfspace_core::experiments::ExperimentError;
-use halfspace_core::experiments::certificate_coverage::{CoveredClaim, Distribution};
+use halfspace_core::experiments::certificate_coverage::{
+    CertificateCoverageSpec, CoveredClaim, Distribution,
+};
+use halfspace_core::experiments::false_stop_rate::FalseStopRateSpec;
+use halfspace_core::experiments::mistake_bound_sweep::MistakeBoundSweepSpec;
+use halfspace_core::experiments::separable_fraction::SeparableFractionSpec;
 use halfspace_core::learners::catalogue::CATALOGUE;
 use halfspace_core::learners::drift::{directed_drift, directed_drift_async, directed_drift_sync};
 
 use super::experiment::ExperimentSpec;
-use super::experiment_params::{
-    CertificateCoverageSpec, FalseStopRateSpec, MistakeBoundSweepSpec, SampleComplexitySpec,
-    SeparableFractionSpec,
-};
+use super::experiment_params::SampleComplexitySpec;
 
 /// A ready-made figure.
 #[derive(Debug)]

@@ -19,6 +19,8 @@ use super::id::ModelId;
 use super::lineage::Lineage;
 use super::written;
 
+pub use halfspace_core::theory::Share;
+
 pub use super::train_result::{
     BestDocument, BoundDocument, HypothesisIs, TerminationDocument, TrainResult,
 };
@@ -204,31 +206,6 @@ impl PartialSchema for SeedNumber {
 }
 
 impl ToSchema for SeedNumber {}
-
-/// A number strictly between 0 and 1: a probability or a part of a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct Share(f64);
-
-impl Share {
-    /// The number.
-    pub fn get(self) -> f64 {
-        self.0
-    }
-}
-
-impl TryFrom<f64> for Share {
-    type Error = String;
-
-    fn try_from(number: f64) -> Result<Self, String> {
-        // 1 - 1e-17 is rounded to 1 and rejected, because the error 1 - c must be positive.
-        if number > 0.0 && number < 1.0 {
-            Ok(Self(number))
-        } else {
-            Err(format!("{number} must be greater than 0 and less than 1"))
-        }
-    }
-}
 
 /// A positive and finite number of seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,12 @@
-//! Errors of experiment parameters, and the checks that report them.
+//! Errors of experiment parameters, and the readers and checks that report them.
 
 use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Deserializer};
+
+use crate::learners::catalogue;
+use crate::learners::engine::entry::LearnerEntry;
+use crate::theory::Share;
 
 use super::parts::POINTS_MAX;
 
@@ -35,6 +41,34 @@ impl ExperimentError {
             Self::TooManyPoints { .. } => "",
         }
     }
+}
+
+/// Reads a number strictly between 0 and 1.
+pub fn share<'de, D: Deserializer<'de>>(number: D) -> Result<f64, D::Error> {
+    Share::deserialize(number).map(Share::get)
+}
+
+/// Reads numbers strictly between 0 and 1.
+pub fn shares<'de, D: Deserializer<'de>>(numbers: D) -> Result<Vec<f64>, D::Error> {
+    let shares = Vec::<Share>::deserialize(numbers)?;
+    Ok(shares.into_iter().map(Share::get).collect())
+}
+
+/// Finds the learner with this name. An error points to `pointer`.
+///
+/// # Errors
+/// There is no such learner.
+pub fn find_learner(name: &str, pointer: String) -> Result<&'static LearnerEntry, ExperimentError> {
+    catalogue::find(name)
+        .ok_or_else(|| ExperimentError::parameter(pointer, format!("unknown learner {name:?}")))
+}
+
+/// Finds the learners of the parameter `learners`.
+pub fn find_learners(names: &[String]) -> Result<Vec<&'static LearnerEntry>, ExperimentError> {
+    let names = names.iter().enumerate();
+    names
+        .map(|(at, name)| find_learner(name, format!("/learners/{at}")))
+        .collect()
 }
 
 /// Checks that a grid has at most [`POINTS_MAX`] points. The number of points is the product of the lengths

@@ -7,6 +7,8 @@
 
 use std::sync::OnceLock;
 
+use serde::{Deserialize, Serialize};
+
 use crate::learners::drift::directed_drift;
 use crate::learners::drift::drift_chain::N_MAX;
 use crate::learners::engine::input::Input;
@@ -20,7 +22,7 @@ use crate::theory::directed_drift::{expected_examples_log2, false_stop_probabili
 
 use super::error::ExperimentError;
 use super::error::{
-    check_between, check_distinct, check_grid, check_list, check_not_empty, check_number,
+    check_between, check_distinct, check_grid, check_list, check_not_empty, check_number, shares,
 };
 use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
 use super::parts::PointPlan;
@@ -30,23 +32,41 @@ use super::{Design, RUNS_MAX};
 /// The name in requests.
 pub const NAME: &str = "false-stop-rate";
 
-/// The parameters of the experiment.
-#[derive(Clone, Debug)]
-pub struct FalseStopRateParams {
+/// The share of runs of Directed Drift that a stopping rule ends at a wrong hypothesis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct FalseStopRateSpec {
     /// Numbers of features.
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
     pub n: Vec<u64>,
     /// The stopping rules to compare.
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
     pub rules: Vec<StopRule>,
     /// The allowed errors.
+    #[serde(deserialize_with = "shares")]
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
     pub deltas: Vec<f64>,
     /// Number of runs per point.
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 100_000))]
     pub runs: u64,
+}
+
+impl Default for FalseStopRateSpec {
+    fn default() -> Self {
+        Self {
+            n: vec![5, 10, 15, 20],
+            rules: vec![StopRule::PerHypothesis, StopRule::Anytime],
+            deltas: vec![0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5],
+            runs: 2_000,
+        }
+    }
 }
 
 /// The experiment with checked parameters.
 #[derive(Debug)]
 pub struct FalseStopRate {
-    question: FalseStopRateParams,
+    question: FalseStopRateSpec,
     /// The exact probability at each point. The probabilities are computed at the first use.
     exact: OnceLock<Vec<f64>>,
 }
@@ -64,7 +84,7 @@ impl FalseStopRate {
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn new(question: FalseStopRateParams) -> Result<Self, ExperimentError> {
+    pub fn new(question: FalseStopRateSpec) -> Result<Self, ExperimentError> {
         let (n, rules, deltas) = (&question.n, &question.rules, &question.deltas);
         check_grid(&[n.len(), rules.len(), deltas.len()])?;
         check_list("n", n, 1..=N_MAX as u64)?;
@@ -87,7 +107,7 @@ impl FalseStopRate {
     ///
     /// Each pair of a rule and a number of features makes a series. The points of a series differ in delta.
     fn cell(&self, point: usize) -> FalseStopCell {
-        let FalseStopRateParams {
+        let FalseStopRateSpec {
             n, deltas, rules, ..
         } = &self.question;
         let series = point / deltas.len();
@@ -99,7 +119,7 @@ impl FalseStopRate {
     }
 
     fn size(&self) -> usize {
-        let FalseStopRateParams {
+        let FalseStopRateSpec {
             n, deltas, rules, ..
         } = &self.question;
         n.len() * deltas.len() * rules.len()

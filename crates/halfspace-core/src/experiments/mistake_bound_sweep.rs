@@ -11,9 +11,11 @@
 
 use std::f64::consts::PI;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::learners::drift::drift_chain::N_MAX;
+use crate::learners::drift::{directed_drift_async, directed_drift_sync};
 use crate::learners::engine::entry::LearnerEntry;
 use crate::learners::engine::input::Input;
 use crate::learners::engine::parameters::Parameters;
@@ -28,6 +30,7 @@ use crate::theory::directed_drift::{expected_mistakes, theorem_1};
 use super::error::ExperimentError;
 use super::error::{
     check_distinct, check_grid, check_list, check_not_empty, check_number, check_reals,
+    find_learners,
 };
 use super::outcome::{Axis, AxisMark, Chart, Curve, Point, Scale, Series};
 use super::parts::PointPlan;
@@ -56,30 +59,67 @@ const CONFIDENCE: f64 = 1.0 - 1e-9;
 /// Name of the parameter of the learners that have batches.
 const BATCH_SIZE: &str = "batch_size";
 
-/// The parameters of the experiment.
-#[derive(Clone, Debug)]
-pub struct MistakeBoundSweepParams {
+/// Mistakes until the hypothesis equals the target, against the batch size. Without batch sizes the chart
+/// shows mistakes against n.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct MistakeBoundSweepSpec {
     /// Numbers of features.
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
     pub n: Vec<u64>,
-    /// The learners to compare.
-    pub learners: Vec<&'static LearnerEntry>,
-    /// The batch sizes.
-    pub batches: Batches,
+    /// Learners with a parameter `batch_size` or with an exact analysis.
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    pub learners: Vec<String>,
+    /// Batch sizes, in examples.
+    pub batch_sizes: Option<Vec<u64>>,
+    /// Batch sizes in units of (pi/2) n ln n examples. Give either these or `batch_sizes`.
+    pub normalised_batch_sizes: Option<Vec<f64>>,
     /// Number of runs per point.
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 100_000))]
     pub runs: u64,
-    /// Number of mistakes at which a run stops.
-    pub mistakes_max: u64,
+    /// Number of mistakes at which a run stops. The value of such a point is a lower bound.
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 10_000_000))]
+    pub max_mistakes: u64,
+}
+
+impl Default for MistakeBoundSweepSpec {
+    fn default() -> Self {
+        let learners = [&directed_drift_async::ENTRY, &directed_drift_sync::ENTRY];
+        Self {
+            n: vec![11, 21, 51, 101],
+            learners: learners.map(|entry| entry.name.to_owned()).to_vec(),
+            batch_sizes: None,
+            normalised_batch_sizes: None,
+            runs: 1_000,
+            max_mistakes: 10_000,
+        }
+    }
 }
 
 /// The batch sizes of an experiment.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Batches {
+#[derive(Clone, Copy)]
+enum Batches<'a> {
     /// The default of each learner, a formula in n. The chart then shows mistakes against n.
     Default,
     /// Numbers of examples.
-    Sizes(Vec<u64>),
+    Sizes(&'a [u64]),
     /// Multiples of (pi/2) n ln n examples.
-    Normalised(Vec<f64>),
+    Normalised(&'a [f64]),
+}
+
+impl MistakeBoundSweepSpec {
+    fn batches(&self) -> Result<Batches<'_>, ExperimentError> {
+        match (&self.batch_sizes, &self.normalised_batch_sizes) {
+            (None, None) => Ok(Batches::Default),
+            (Some(sizes), None) => Ok(Batches::Sizes(sizes)),
+            (None, Some(sizes)) => Ok(Batches::Normalised(sizes)),
+            (Some(_), Some(_)) => Err(ExperimentError::parameter(
+                "/normalised_batch_sizes",
+                "give either this field or batch_sizes; null removes the value of a figure",
+            )),
+        }
+    }
 }
 
 /// The experiment with checked parameters.
@@ -119,20 +159,21 @@ impl MistakeBoundSweep {
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn new(question: &MistakeBoundSweepParams) -> Result<Self, ExperimentError> {
-        let batches = match &question.batches {
+    pub fn new(question: &MistakeBoundSweepSpec) -> Result<Self, ExperimentError> {
+        let batches = question.batches()?;
+        let learners = find_learners(&question.learners)?;
+        let sizes = match batches {
             Batches::Default => 1,
             Batches::Sizes(sizes) => sizes.len(),
             Batches::Normalised(sizes) => sizes.len(),
         };
-        check_grid(&[question.n.len(), question.learners.len(), batches])?;
+        check_grid(&[question.n.len(), learners.len(), sizes])?;
         check_list("n", &question.n, 1..=FEATURES_MAX)?;
-        check_not_empty("learners", question.learners.len())?;
-        let names: Vec<&str> = question.learners.iter().map(|entry| entry.name).collect();
-        check_distinct("learners", &names)?;
+        check_not_empty("learners", learners.len())?;
+        check_distinct("learners", &question.learners)?;
         check_number("runs", question.runs, 1..=RUNS_MAX)?;
-        check_number("max_mistakes", question.mistakes_max, 1..=MISTAKES_MAX)?;
-        let axis = match &question.batches {
+        check_number("max_mistakes", question.max_mistakes, 1..=MISTAKES_MAX)?;
+        let axis = match batches {
             Batches::Default => XAxis::Features,
             Batches::Sizes(sizes) => {
                 check_list("batch_sizes", sizes, 1..=BATCH_SIZE_MAX)?;
@@ -145,19 +186,14 @@ impl MistakeBoundSweep {
             }
         };
         let mut cells = Vec::new();
-        for (at, entry) in question.learners.iter().enumerate() {
+        for (at, entry) in learners.into_iter().enumerate() {
             for (place, &n) in question.n.iter().enumerate() {
-                add_cells(
-                    &mut cells,
-                    &question.batches,
-                    (at, entry),
-                    (place, n as usize),
-                )?;
+                add_cells(&mut cells, batches, (at, entry), (place, n as usize))?;
             }
         }
         Ok(Self {
             runs: question.runs,
-            mistakes_max: question.mistakes_max,
+            mistakes_max: question.max_mistakes,
             axis,
             cells,
         })
@@ -183,7 +219,7 @@ fn batch_unit(n: usize) -> f64 {
 /// Adds the points of one learner at one n.
 fn add_cells(
     cells: &mut Vec<SweepCell>,
-    batches: &Batches,
+    batches: Batches<'_>,
     (at, entry): (usize, &'static LearnerEntry),
     (place, n): (usize, usize),
 ) -> Result<(), ExperimentError> {

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Interrupt, Run};
 
-pub use error::ExperimentError;
+pub use error::{ExperimentError, find_learner};
 use outcome::{Chart, ExperimentOutcome};
 use parts::Parts;
 pub use parts::{PARTS_MAX, POINTS_MAX, PointPlan};

@@ -57,23 +57,42 @@ pub enum Points {
     Signs,
 }
 
-/// The parameters of the experiment.
-#[derive(Clone, Debug)]
-pub struct SeparableFractionParams {
-    /// Numbers of dimensions, N.
+/// The share of random dichotomies that a hyperplane through the origin separates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct SeparableFractionSpec {
+    /// Numbers of dimensions.
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
     pub dimensions: Vec<u64>,
-    /// Points per dimension, P / N. The number of points P is rounded.
+    /// Points per dimension.
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    #[serde(rename = "points_per_dimension")]
     pub ratios: Vec<f64>,
     /// The distribution of the points.
     pub points: Points,
     /// Number of dichotomies per point of the grid.
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 100_000))]
     pub runs: u64,
+}
+
+impl Default for SeparableFractionSpec {
+    fn default() -> Self {
+        Self {
+            dimensions: vec![5, 65],
+            ratios: vec![
+                0.6, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.4, 4.0,
+            ],
+            points: Points::Normal,
+            runs: 200,
+        }
+    }
 }
 
 /// The experiment with checked parameters.
 #[derive(Debug)]
 pub struct SeparableFraction {
-    question: SeparableFractionParams,
+    question: SeparableFractionSpec,
 }
 
 impl SeparableFraction {
@@ -81,7 +100,7 @@ impl SeparableFraction {
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn new(question: SeparableFractionParams) -> Result<Self, ExperimentError> {
+    pub fn new(question: SeparableFractionSpec) -> Result<Self, ExperimentError> {
         check_grid(&[question.dimensions.len(), question.ratios.len()])?;
         check_list("dimensions", &question.dimensions, 1..=DIMENSIONS_MAX)?;
         check_reals("points_per_dimension", &question.ratios, (0.0, RATIO_MAX))?;
@@ -91,7 +110,7 @@ impl SeparableFraction {
 
     /// Number of points and number of dimensions at an index of the grid.
     fn cell(&self, place: usize) -> (usize, usize) {
-        let SeparableFractionParams {
+        let SeparableFractionSpec {
             dimensions, ratios, ..
         } = &self.question;
         let dimension = dimensions[place / ratios.len()];
@@ -135,7 +154,7 @@ impl Design for SeparableFraction {
     }
 
     fn points(&self) -> Vec<PointPlan> {
-        let SeparableFractionParams {
+        let SeparableFractionSpec {
             dimensions,
             ratios,
             runs,
@@ -176,7 +195,7 @@ impl Design for SeparableFraction {
     }
 
     fn chart(&self, tallies: &[PointTally]) -> Chart {
-        let SeparableFractionParams {
+        let SeparableFractionSpec {
             dimensions,
             ratios,
             points,

@@ -2,17 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::false_stop_rate::{self, FalseStopRate};
-use super::mistake_bound_sweep::{self, Batches, MistakeBoundSweep};
+use super::false_stop_rate::{FalseStopRate, FalseStopRateSpec};
+use super::mistake_bound_sweep::{MistakeBoundSweep, MistakeBoundSweepSpec};
 use super::outcome::{Axis, Chart, ExperimentOutcome, Point, Scale, Series};
 use super::sample_complexity::{self, ConfiguredLearner, SampleComplexity};
-use super::separable_fraction::{self, Points, SeparableFraction};
+use super::separable_fraction::{Points, SeparableFraction, SeparableFractionSpec};
 use super::{
     Design, Experiment, ExperimentError, Observation, PARTS_MAX, POINTS_MAX, PartTally, PointPlan,
     PointTally,
 };
 use crate::learners::catalogue::find;
-use crate::learners::engine::entry::LearnerEntry;
 use crate::learners::engine::parameters::Parameters;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Interrupt, Run, StopFlag};
@@ -32,22 +31,23 @@ fn outcome(design: impl Design + 'static) -> ExperimentOutcome {
     all(&Experiment::new(design), 1)
 }
 
-fn entry(name: &str) -> &'static LearnerEntry {
-    find(name).expect("a learner")
+fn names(learners: &[&str]) -> Vec<String> {
+    learners.iter().map(|&name| name.to_owned()).collect()
 }
 
 /// Parameters of a sweep of negligible cost.
-fn sweep() -> mistake_bound_sweep::MistakeBoundSweepParams {
-    mistake_bound_sweep::MistakeBoundSweepParams {
+fn sweep() -> MistakeBoundSweepSpec {
+    MistakeBoundSweepSpec {
         n: vec![11],
-        learners: vec![entry("directed-drift-async"), entry("directed-drift-sync")],
-        batches: Batches::Default,
+        learners: names(&["directed-drift-async", "directed-drift-sync"]),
+        batch_sizes: None,
+        normalised_batch_sizes: None,
         runs: 10,
-        mistakes_max: 10_000,
+        max_mistakes: 10_000,
     }
 }
 
-fn swept(question: &mistake_bound_sweep::MistakeBoundSweepParams) -> ExperimentOutcome {
+fn swept(question: &MistakeBoundSweepSpec) -> ExperimentOutcome {
     outcome(MistakeBoundSweep::new(question).expect("in range"))
 }
 
@@ -64,9 +64,9 @@ fn assert_mean(point: &Point, expected: f64, rounding: f64) {
 #[test]
 fn the_mean_mistakes_are_those_of_the_reference() {
     let expected = |learner, n: &[u64], runs, means: &[f64]| {
-        let found = swept(&mistake_bound_sweep::MistakeBoundSweepParams {
+        let found = swept(&MistakeBoundSweepSpec {
             n: n.to_vec(),
-            learners: vec![entry(learner)],
+            learners: names(&[learner]),
             runs,
             ..sweep()
         });
@@ -89,12 +89,13 @@ fn the_mean_mistakes_are_those_of_the_reference() {
 #[test]
 fn simulated_directed_drift_is_that_of_its_chain() {
     for (n, runs) in [(3, 400), (11, 300), (21, 6)] {
-        let simulated = swept(&mistake_bound_sweep::MistakeBoundSweepParams {
+        let simulated = swept(&MistakeBoundSweepSpec {
             n: vec![n],
-            learners: vec![entry("directed-drift-async"), entry("directed-drift")],
-            batches: Batches::Sizes(vec![1]),
+            learners: names(&["directed-drift-async", "directed-drift"]),
+            batch_sizes: Some(vec![1]),
             runs,
-            mistakes_max: 10_000_000,
+            max_mistakes: 10_000_000,
+            ..sweep()
         });
         let expected = expected_mistakes(n as usize).expect("within the chain") / n as f64;
         let [runs, exact] = [0, 1].map(|at: usize| simulated.chart.series[at].points[0]);
@@ -105,11 +106,11 @@ fn simulated_directed_drift_is_that_of_its_chain() {
 
 #[test]
 fn small_batches_cost_mistakes_and_a_run_that_is_given_up_only_bounds_its_mean() {
-    let found = swept(&mistake_bound_sweep::MistakeBoundSweepParams {
+    let found = swept(&MistakeBoundSweepSpec {
         n: vec![21],
-        batches: Batches::Normalised(vec![0.1, 0.5, 2.0]),
+        normalised_batch_sizes: Some(vec![0.1, 0.5, 2.0]),
         runs: 20,
-        mistakes_max: 100,
+        max_mistakes: 100,
         ..sweep()
     });
     for series in &found.chart.series {
@@ -132,7 +133,7 @@ fn small_batches_cost_mistakes_and_a_run_that_is_given_up_only_bounds_its_mean()
 fn false_stops_are_as_frequent_as_the_chain_says_and_anytime_keeps_its_word() {
     let (n, deltas) = (vec![5, 10], vec![0.2, 0.05]);
     let rules = vec![StopRule::PerHypothesis, StopRule::Anytime, StopRule::Exact];
-    let design = FalseStopRate::new(false_stop_rate::FalseStopRateParams {
+    let design = FalseStopRate::new(FalseStopRateSpec {
         n: n.clone(),
         rules: rules.clone(),
         deltas: deltas.clone(),
@@ -167,7 +168,7 @@ fn false_stops_are_as_frequent_as_the_chain_says_and_anytime_keeps_its_word() {
 
 #[test]
 fn as_many_dichotomies_are_separable_as_cover_counted() {
-    let design = SeparableFraction::new(separable_fraction::SeparableFractionParams {
+    let design = SeparableFraction::new(SeparableFractionSpec {
         dimensions: vec![3, 5],
         ratios: vec![1.0, 2.0, 3.0],
         points: Points::Normal,
@@ -190,7 +191,7 @@ fn as_many_dichotomies_are_separable_as_cover_counted() {
 #[test]
 fn points_of_signs_are_not_in_general_position() {
     let share = |points| {
-        let design = SeparableFraction::new(separable_fraction::SeparableFractionParams {
+        let design = SeparableFraction::new(SeparableFractionSpec {
             dimensions: vec![3],
             ratios: vec![2.0],
             points,
@@ -202,7 +203,7 @@ fn points_of_signs_are_not_in_general_position() {
 }
 
 fn learner(name: &str, params: &Value) -> ConfiguredLearner {
-    let entry = entry(name);
+    let entry = find(name).expect("a learner");
     let object = params.as_object().cloned().unwrap_or_else(Map::new);
     let parameters = Parameters::from_json(entry.parameters, &object);
     let parameters = parameters.expect("parameters");
@@ -402,9 +403,9 @@ fn a_part_that_is_told_to_stop_comes_to_nothing() {
 
 #[test]
 fn a_table_has_a_line_for_each_point_curve_and_mark() {
-    let found = swept(&mistake_bound_sweep::MistakeBoundSweepParams {
+    let found = swept(&MistakeBoundSweepSpec {
         n: vec![3, 5],
-        learners: vec![entry("directed-drift"), entry("directed-drift-sync")],
+        learners: names(&["directed-drift", "directed-drift-sync"]),
         ..sweep()
     });
     let table = found.to_csv();
@@ -429,7 +430,7 @@ fn refused<T: std::fmt::Debug>(checked: Result<T, ExperimentError>) -> String {
 
 #[test]
 fn a_sweep_out_of_range_is_refused_where_it_is() {
-    let of = |change: fn(&mut mistake_bound_sweep::MistakeBoundSweepParams)| {
+    let of = |change: fn(&mut MistakeBoundSweepSpec)| {
         let mut question = sweep();
         change(&mut question);
         refused(MistakeBoundSweep::new(&question))
@@ -440,42 +441,39 @@ fn a_sweep_out_of_range_is_refused_where_it_is() {
     assert_eq!(of(|of| of.n = Vec::new()), "/n");
     assert_eq!(of(|of| of.n = vec![11, 21, 11]), "/n/2");
     assert_eq!(of(|of| of.learners = Vec::new()), "/learners");
-    assert_eq!(of(|of| of.learners.push(of.learners[0])), "/learners/2");
-    assert_eq!(of(|of| of.mistakes_max = 0), "/max_mistakes");
     assert_eq!(
-        of(|of| of.batches = Batches::Sizes(vec![5, 0])),
-        "/batch_sizes/1"
+        of(|of| of.learners.push(of.learners[0].clone())),
+        "/learners/2"
     );
-    assert_eq!(
-        of(|of| of.batches = Batches::Sizes(Vec::new())),
-        "/batch_sizes"
-    );
+    assert_eq!(of(|of| of.max_mistakes = 0), "/max_mistakes");
+    assert_eq!(of(|of| of.batch_sizes = Some(vec![5, 0])), "/batch_sizes/1");
+    assert_eq!(of(|of| of.batch_sizes = Some(Vec::new())), "/batch_sizes");
     let normalised = "/normalised_batch_sizes/0";
     assert_eq!(
-        of(|of| of.batches = Batches::Normalised(vec![0.0])),
+        of(|of| of.normalised_batch_sizes = Some(vec![0.0])),
         normalised
     );
     assert_eq!(
-        of(|of| of.batches = Batches::Normalised(vec![f64::NAN])),
+        of(|of| of.normalised_batch_sizes = Some(vec![f64::NAN])),
         normalised
     );
-    let single = |of: &mut mistake_bound_sweep::MistakeBoundSweepParams| {
+    let single = |of: &mut MistakeBoundSweepSpec| {
         of.n = vec![3, 1];
-        of.batches = Batches::Normalised(vec![1.0]);
+        of.normalised_batch_sizes = Some(vec![1.0]);
     };
     assert_eq!(of(single), "/n/1");
     assert_eq!(
-        of(|of| of.learners.push(find("winnow").expect("a learner"))),
+        of(|of| of.learners.push("winnow".to_owned())),
         "/learners/2"
     );
-    let far = |of: &mut mistake_bound_sweep::MistakeBoundSweepParams| {
-        of.learners = vec![find("directed-drift").expect("a learner")];
+    let far = |of: &mut MistakeBoundSweepSpec| {
+        of.learners = names(&["directed-drift"]);
         of.n = vec![513];
     };
     assert_eq!(of(far), "/n/0");
-    let million = mistake_bound_sweep::MistakeBoundSweepParams {
+    let million = MistakeBoundSweepSpec {
         n: vec![3; 1_000],
-        batches: Batches::Sizes(vec![1; 1_000]),
+        batch_sizes: Some(vec![1; 1_000]),
         ..sweep()
     };
     let error = MistakeBoundSweep::new(&million).expect_err("refused");
@@ -486,7 +484,7 @@ fn a_sweep_out_of_range_is_refused_where_it_is() {
 #[test]
 fn the_other_questions_out_of_range_are_refused_where_they_are() {
     let stops = |n: &[u64], deltas: &[f64], runs| {
-        refused(FalseStopRate::new(false_stop_rate::FalseStopRateParams {
+        refused(FalseStopRate::new(FalseStopRateSpec {
             n: n.to_vec(),
             rules: vec![StopRule::Anytime],
             deltas: deltas.to_vec(),
@@ -500,14 +498,12 @@ fn the_other_questions_out_of_range_are_refused_where_they_are() {
     assert_eq!(stops(&[5, 513], &[0.1], 1), "/n/1");
     assert_eq!(stops(&[5], &[0.1], 0), "/runs");
     let cover = |dimensions: &[u64], ratios: &[f64]| {
-        refused(SeparableFraction::new(
-            separable_fraction::SeparableFractionParams {
-                dimensions: dimensions.to_vec(),
-                ratios: ratios.to_vec(),
-                points: Points::Signs,
-                runs: 1,
-            },
-        ))
+        refused(SeparableFraction::new(SeparableFractionSpec {
+            dimensions: dimensions.to_vec(),
+            ratios: ratios.to_vec(),
+            points: Points::Signs,
+            runs: 1,
+        }))
     };
     assert_eq!(cover(&[0], &[1.0]), "/dimensions/0");
     assert_eq!(cover(&[257], &[1.0]), "/dimensions/0");

@@ -12,7 +12,7 @@ pub mod novikoff;
 pub mod stopping;
 pub mod winnow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::learners::engine::run::{Interrupt, StopFlag};
 
@@ -60,6 +60,32 @@ impl OutOfRange {
     pub fn new(parameter: &'static str, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         Self { parameter, detail }
+    }
+}
+
+/// A number strictly between 0 and 1: a probability or a part of a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Share(f64);
+
+impl Share {
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Share {
+    type Error = String;
+
+    fn try_from(number: f64) -> Result<Self, String> {
+        // 1 - 1e-17 is rounded to 1 and rejected, because the error 1 - c must be positive.
+        if number > 0.0 && number < 1.0 {
+            Ok(Self(number))
+        } else {
+            Err(format!("{number} must be greater than 0 and less than 1"))
+        }
     }
 }
 

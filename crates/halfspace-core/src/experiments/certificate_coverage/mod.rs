@@ -27,10 +27,12 @@ use crate::learners::engine::stopping::Sampling;
 use crate::learners::engine::task::Task;
 use crate::learners::engine::train::train;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::linear::perceptron;
 use crate::learners::sample::source::{Presentation, Presented, Stream};
 
 use super::error::{
     ExperimentError, check_between, check_distinct, check_grid, check_not_empty, check_number,
+    find_learners, share, shares,
 };
 use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
 use super::{Design, Observation, PointPlan, PointTally, RUNS_MAX};
@@ -95,33 +97,68 @@ impl CoveredClaim {
     }
 }
 
-/// The parameters of the experiment.
-#[derive(Clone, Debug)]
-pub struct CertificateCoverageParams {
-    /// Number of features.
+/// The share of runs whose certificate is violated, against the allowed error.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct CertificateCoverageSpec {
+    /// Number of features. The true errors are sums over all 2^n examples.
+    #[cfg_attr(feature = "schema", schema(minimum = 3, maximum = 12))]
     pub n: u64,
-    /// The learners.
-    pub learners: Vec<&'static LearnerEntry>,
-    /// The certificates. A certificate is left out where it does not exist.
+    /// Learners of labelled examples.
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
+    pub learners: Vec<String>,
+    /// The certificates. A certificate has no series where it is not defined.
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
     pub certificates: Vec<CoveredClaim>,
     /// The distributions of the examples.
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
     pub distributions: Vec<Distribution>,
-    /// The probabilities of a flipped label.
+    /// The probabilities of a flipped label, from 0 to 0.5.
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
     pub noise: Vec<f64>,
-    /// The allowed errors of the statements.
+    /// The allowed errors.
+    #[serde(deserialize_with = "shares")]
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
     pub deltas: Vec<f64>,
-    /// Examples per run. `unique` takes as many as the theory asks for.
+    /// Examples per run, and per test set. `unique` takes the examples that the theory asks for.
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 100_000))]
     pub examples: u64,
     /// The error that the rule `pac` accepts.
+    #[serde(deserialize_with = "share")]
     pub error: f64,
     /// Number of runs per point.
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 100_000))]
     pub runs: u64,
+}
+
+impl Default for CertificateCoverageSpec {
+    fn default() -> Self {
+        Self {
+            n: 9,
+            learners: vec![perceptron::ENTRY.name.to_owned()],
+            certificates: vec![
+                CoveredClaim::TestSet,
+                CoveredClaim::Survival,
+                CoveredClaim::Progressive,
+                CoveredClaim::Unique,
+                CoveredClaim::Compression,
+                CoveredClaim::Pac,
+            ],
+            distributions: vec![Distribution::Uniform, Distribution::Skewed],
+            noise: vec![0.0, 0.05],
+            deltas: vec![0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5],
+            examples: 300,
+            error: 0.1,
+            runs: 2_000,
+        }
+    }
 }
 
 /// The experiment with checked parameters.
 #[derive(Debug)]
 pub struct CertificateCoverage {
-    question: CertificateCoverageParams,
+    question: CertificateCoverageSpec,
     series: Vec<Cell>,
 }
 
@@ -136,12 +173,12 @@ struct Cell {
     is_exact: bool,
 }
 
-impl CertificateCoverageParams {
+impl CertificateCoverageSpec {
     /// The cells whose certificate is defined. A test set has its exact probability beside the measured share.
-    fn series(&self) -> Vec<Cell> {
+    fn series(&self, learners: &[&'static LearnerEntry]) -> Vec<Cell> {
         let mut series = Vec::new();
         for &claim in &self.certificates {
-            for (at, &entry) in self.learners.iter().enumerate() {
+            for (at, &entry) in learners.iter().enumerate() {
                 // Uniqueness does not depend on the learner.
                 let is_again = claim == CoveredClaim::Unique && at > 0;
                 for &distribution in &self.distributions {
@@ -176,9 +213,9 @@ impl CertificateCoverage {
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn new(question: CertificateCoverageParams) -> Result<Self, ExperimentError> {
-        let CertificateCoverageParams {
-            learners,
+    pub fn new(question: CertificateCoverageSpec) -> Result<Self, ExperimentError> {
+        let learners = find_learners(&question.learners)?;
+        let CertificateCoverageSpec {
             certificates,
             distributions,
             noise,
@@ -196,8 +233,7 @@ impl CertificateCoverage {
         for (name, length) in names.into_iter().zip(lengths) {
             check_not_empty(name, length)?;
         }
-        let by_name: Vec<&str> = learners.iter().map(|entry| entry.name).collect();
-        check_distinct("learners", &by_name)?;
+        check_distinct("learners", &question.learners)?;
         check_distinct("certificates", certificates)?;
         check_distinct("distributions", distributions)?;
         check_distinct("noise", noise)?;
@@ -213,7 +249,7 @@ impl CertificateCoverage {
         check_number("n", question.n, 3..=N_MAX)?;
         check_number("examples", question.examples, 1..=EXAMPLES_MAX)?;
         check_number("runs", question.runs, 1..=RUNS_MAX)?;
-        let series = question.series();
+        let series = question.series(&learners);
         if series.is_empty() {
             let detail = "no certificate exists for these learners, distributions and noise";
             return Err(ExperimentError::parameter("/certificates", detail));
@@ -420,7 +456,7 @@ impl Design for CertificateCoverage {
     }
 
     fn points(&self) -> Vec<PointPlan> {
-        let CertificateCoverageParams {
+        let CertificateCoverageSpec {
             n,
             deltas,
             examples,

@@ -2,7 +2,6 @@
 //!
 //! The tests make few runs per cell. `scripts/coverage` makes 2,000.
 
-use crate::learners::catalogue;
 use crate::learners::engine::random::Seed;
 use crate::learners::engine::run::{Run, StopFlag};
 
@@ -24,12 +23,9 @@ fn coverage(
     certificates: &[CoveredClaim],
     runs: u64,
 ) -> CertificateCoverage {
-    let entries = learners
-        .iter()
-        .map(|name| catalogue::find(name).expect("a learner"));
-    CertificateCoverage::new(CertificateCoverageParams {
+    CertificateCoverage::new(CertificateCoverageSpec {
         n,
-        learners: entries.collect(),
+        learners: learners.iter().map(|&name| name.to_owned()).collect(),
         certificates: certificates.to_vec(),
         distributions: vec![
             Distribution::Uniform,
@@ -273,7 +269,7 @@ fn the_bound_of_the_best_learner_without_a_share_of_delta_is_false_too_often() {
 
 #[test]
 fn parameters_out_of_range_are_refused_at_their_places() {
-    let pointer = |change: fn(&mut CertificateCoverageParams)| {
+    let pointer = |change: fn(&mut CertificateCoverageSpec)| {
         let mut question = coverage(9, &["perceptron"], &ALL, 10).question;
         change(&mut question);
         let refused = CertificateCoverage::new(question).expect_err("a refusal");
@@ -284,9 +280,9 @@ fn parameters_out_of_range_are_refused_at_their_places() {
     assert_eq!(pointer(|q| q.deltas.push(1.0)), "/deltas/2");
     assert_eq!(pointer(|q| q.error = 0.0), "/error");
     assert_eq!(pointer(|q| q.certificates.clear()), "/certificates");
-    let again = |q: &mut CertificateCoverageParams| q.learners.push(q.learners[0]);
+    let again = |q: &mut CertificateCoverageSpec| q.learners.push(q.learners[0].clone());
     assert_eq!(pointer(again), "/learners/1");
-    let undefined = |q: &mut CertificateCoverageParams| {
+    let undefined = |q: &mut CertificateCoverageSpec| {
         q.certificates = vec![CoveredClaim::Unique];
         q.noise = vec![0.1];
     };

@@ -34,36 +34,25 @@ use rand::RngExt;
 
 use crate::bits::BitVector;
 
-use crate::learners::drift::directed_drift::{DATA, INITIAL, SOURCE};
+use crate::learners::drift::directed_drift::INITIAL;
+use crate::learners::drift::directed_drift_sync;
 use crate::learners::drift::majority_vote::{BatchDrift, MajorityVote, batch_size};
-use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::entry::{Guarantee, LearnerEntry};
 use crate::learners::engine::random::Generator;
-use crate::learners::engine::stopping::StopRule;
 use crate::learners::engine::update::Update;
-use crate::learners::sample::source::Presentation;
 
 /// Catalogue entry of this learner.
 pub static ENTRY: LearnerEntry = LearnerEntry {
     name: "directed-drift-async",
     title: "Directed Drift, batch, asynchronous (D')",
     learns: "Binary weights of a majority function, one bit per batch, flipped by majority vote.",
-    data: DATA,
-    reading: "signed",
-    presentation: Presentation::HalfSpace,
-    on_line: true,
-    pace: Pace::Steady,
-    confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis],
-    is_conservative: true,
-    is_compressed: false,
-    default_stop: DefaultStop::Confidence,
     parameters: &[batch_size("ceil(pi/2 n ln n), at least 1"), INITIAL],
     guarantee: Guarantee {
         theorem: "Fang and Venkatesh, Theorem 2",
         bound: "O(n) expected mistakes when batch_size >= pi/2 n ln n.",
     },
-    source: SOURCE,
-    check: None,
     build: |setup| Ok(Box::new(BatchDrift::new(setup, 0.5, flip_most_voted)?)),
+    ..directed_drift_sync::ENTRY
 };
 
 fn flip_most_voted(

@@ -34,22 +34,20 @@ use std::ops::Range;
 
 use rand::{Rng, SeedableRng};
 
-use crate::learners::drift::directed_drift::{DATA, binary_weights, first_half_space_mistake};
-use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace, Setup};
+use crate::learners::drift::directed_drift::{binary_weights, first_half_space_mistake};
+use crate::learners::engine::entry::{Guarantee, LearnerEntry, Setup};
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, OnlineRule, Order, Rule};
 use crate::learners::engine::run::StopFlag;
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use crate::learners::engine::stopping::StopRule;
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::hidden_states::HiddenStates;
-use crate::learners::linear::sbpi::{ORDER, order};
+use crate::learners::linear::sbpi::{self, ORDER, order};
 use crate::learners::message_passing::planted;
 use crate::learners::sample::block::Block;
-use crate::learners::sample::source::Presentation;
 
 /// Parameter for the probability of the reinforcement.
 const REINFORCEMENT: Parameter = Parameter {
@@ -69,15 +67,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     title: "Clipped perceptron with reinforcement (CP+R)",
     learns: "Binary weights of a majority function from about two examples per weight; on-line. \
              Not for random labels.",
-    data: DATA,
-    reading: "signed",
-    presentation: Presentation::HalfSpace,
-    on_line: true,
-    pace: Pace::Steady,
-    confidence_rules: &[StopRule::Anytime],
-    is_conservative: true,
-    is_compressed: false,
-    default_stop: DefaultStop::PassesOrConfidence(1000),
     parameters: &[REINFORCEMENT, ORDER],
     guarantee: Guarantee {
         theorem: "no theorem",
@@ -86,8 +75,8 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     },
     source: "C. Baldassi, Generalization learning in a perceptron with binary synapses, J. Stat. \
              Phys. 136 (2009)",
-    check: None,
     build: |setup| Ok(Box::new(ClippedPerceptron::new(setup))),
+    ..sbpi::ENTRY
 };
 
 struct ClippedPerceptron {

@@ -33,9 +33,9 @@
 //! assert!(outcome.target.expect("a hidden target").recovered);
 //! ```
 
-use crate::learners::drift::directed_drift::{DATA, read_weights};
+use crate::learners::drift::directed_drift::read_weights;
 use crate::learners::engine::check::check_numbered;
-use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace, Setup};
+use crate::learners::engine::entry::{Guarantee, LearnerEntry, Setup};
 use crate::learners::engine::random::{Generator, Purpose, Seed};
 use crate::learners::engine::reason::Reason;
 use crate::learners::engine::rule::{Kind, Order, Rule, SearchRule};
@@ -44,11 +44,11 @@ use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotW
 use crate::learners::engine::update::Update;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::sbpi::{REINFORCEMENT_DEFAULT, Sbpi};
-use crate::learners::message_passing::amp::BUDGET;
+use crate::learners::message_passing::amp::{self, BUDGET};
 use crate::learners::message_passing::planted;
 use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
 use crate::learners::sample::block::Block;
-use crate::learners::sample::source::{Presentation, SharedSample};
+use crate::learners::sample::source::SharedSample;
 
 /// Starts of the on-line stage, and the passes from each start.
 const STARTS: u64 = 2;
@@ -76,15 +76,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     title: "Binary weights, by several learners in turn",
     learns: "Binary weights that are consistent with every example: hidden weights from about 1.6 \
              uniform examples per weight, or some weights for random labels.",
-    data: DATA,
-    reading: "signed",
-    presentation: Presentation::HalfSpace,
-    on_line: false,
-    pace: Pace::Steady,
-    confidence_rules: &[],
-    is_conservative: false,
-    is_compressed: false,
-    default_stop: DefaultStop::Own,
     parameters: &[],
     guarantee: Guarantee {
         theorem: "the default of the first stage",
@@ -95,6 +86,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     // The on-line stage shuffles the sample.
     check: Some(|_, input| check_numbered(input)),
     build: |setup| Ok(Box::new(Auto::new(setup))),
+    ..amp::ENTRY
 };
 
 /// The current stage and its rule.

@@ -34,12 +34,10 @@
 //! assert_eq!(outcome.training.expect("counted").errors, 0);
 //! ```
 
-use crate::learners::drift::directed_drift::DATA;
-use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::entry::{Guarantee, LearnerEntry};
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
-use crate::learners::message_passing::amp::{MAX_ITERATIONS, budget, restarts};
+use crate::learners::message_passing::amp::{self, MAX_ITERATIONS, budget, restarts};
 use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
-use crate::learners::sample::source::Presentation;
 
 /// The default step.
 const STEP: f64 = 0.0005;
@@ -56,15 +54,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     title: "Focusing belief propagation",
     learns: "Some binary weights that are consistent with random labels, up to about 0.73 examples \
              per weight.",
-    data: DATA,
-    reading: "signed",
-    presentation: Presentation::HalfSpace,
-    on_line: false,
-    pace: Pace::Steady,
-    confidence_rules: &[],
-    is_conservative: false,
-    is_compressed: false,
-    default_stop: DefaultStop::Own,
     parameters: &[
         Parameter {
             kind: ParameterKind::Count {
@@ -93,7 +82,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     },
     source: "C. Baldassi, C. Borgs, J. Chayes, A. Ingrosso, C. Lucibello, L. Saglietti, R. Zecchina, \
              Unreasonable effectiveness of learning neural networks, PNAS 113 (2016) E7655-E7662",
-    check: None,
     build: |setup| {
         let step = setup.parameters.number("step");
         let budget = budget(setup.parameters, BUDGET);
@@ -105,6 +93,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
             setup.random,
         )))
     },
+    ..amp::ENTRY
 };
 
 #[cfg(test)]

@@ -31,12 +31,10 @@
 //! assert_eq!(outcome.training.expect("counted").errors, 0);
 //! ```
 
-use crate::learners::drift::directed_drift::DATA;
-use crate::learners::engine::entry::{DefaultStop, Guarantee, LearnerEntry, Pace};
+use crate::learners::engine::entry::{Guarantee, LearnerEntry};
 use crate::learners::engine::parameters::{Minimum, Parameter, ParameterKind};
-use crate::learners::message_passing::amp::{BUDGET, MAX_ITERATIONS, budget, restarts};
+use crate::learners::message_passing::amp::{self, BUDGET, MAX_ITERATIONS, budget, restarts};
 use crate::learners::message_passing::search::{Amplification, MessagePassing, SearchLimits};
-use crate::learners::sample::source::Presentation;
 
 /// The default of rho.
 const RHO: f64 = 0.003;
@@ -47,15 +45,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     title: "Reinforced AMP",
     learns: "Some binary weights that are consistent with random labels, up to about 0.7 examples \
              per weight.",
-    data: DATA,
-    reading: "signed",
-    presentation: Presentation::HalfSpace,
-    on_line: false,
-    pace: Pace::Steady,
-    confidence_rules: &[],
-    is_conservative: false,
-    is_compressed: false,
-    default_stop: DefaultStop::Own,
     parameters: &[
         MAX_ITERATIONS,
         restarts("10"),
@@ -78,7 +67,6 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
     },
     source: "A. Braunstein, R. Zecchina, Learning by message passing in networks of discrete \
              synapses, Phys. Rev. Lett. 96 (2006)",
-    check: None,
     build: |setup| {
         let rho = setup.parameters.number("reinforcement");
         let budget = budget(
@@ -95,6 +83,7 @@ pub static ENTRY: LearnerEntry = LearnerEntry {
             setup.random,
         )))
     },
+    ..amp::ENTRY
 };
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ pub use formats::{Format, gather, gather_shown, parse, read};
 pub use halfspace_core::learners::engine::assume::Assume;
 pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounts};
 pub use json::data_forms::DataForm;
-pub use json::generated::{GeneratedSpec, SamplingMethod};
+pub use json::generated::GeneratedSpec;
 pub use json::rows::JsonRows;
 pub use json::target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
 pub use option_text::OPTION_NAMES;

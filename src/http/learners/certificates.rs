@@ -13,9 +13,8 @@ use halfspace_core::certificates::test_set::Limits;
 use halfspace_core::certificates::{
     CONFIDENCE, compression, progressive, survival, test_set, uniqueness,
 };
-use halfspace_core::learners::engine::stopping::too_small_an_error;
+use halfspace_core::learners::engine::stopping::{Sampling, too_small_an_error};
 use halfspace_core::theory::{OutOfRange, check_probability, check_whole};
-use halfspace_formats::SamplingMethod;
 
 use crate::http::answer::Json;
 use crate::http::app_state::App;
@@ -220,7 +219,7 @@ pub struct UniquenessQuery {
     confidence: Option<f64>,
     /// Distribution of the examples; `uniform-positive` when absent.
     #[param(value_type = Option<String>)]
-    sampling: Option<SamplingMethod>,
+    sampling: Option<Sampling>,
 }
 
 /// A bound on the probability that a consistent vector of binary weights is not the target.
@@ -261,7 +260,7 @@ pub async fn bound_other_targets(
         (Some(examples), None) => check_whole("examples", examples, ("2^53 - 1", COUNT_MAX))?,
         (Some(_), Some(_)) => return Err(one_of("examples", "confidence")),
     }
-    let sampling = sampling.unwrap_or(SamplingMethod::UniformPositive).into();
+    let sampling = sampling.unwrap_or(Sampling::UniformPositive);
     let figure = compute_figure(&app, &owner, move |stop| {
         let doubt = uniqueness::Doubt::new(n as usize, sampling);
         let examples = match examples {

@@ -7,13 +7,13 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use halfspace_core::learners::engine::stopping::Sampling;
 use halfspace_core::theory::cover::Dichotomies;
 use halfspace_core::theory::directed_drift::{Analysis, analyse};
 use halfspace_core::theory::winnow as winnows;
 use halfspace_core::theory::{
     MistakeBound, cover as covers, novikoff as novikoffs, stopping as stops,
 };
-use halfspace_formats::SamplingMethod;
 
 use crate::http::answer::Json;
 use crate::http::app_state::App;
@@ -103,7 +103,7 @@ pub struct StoppingQuery {
     confidence: Option<f64>,
     /// Distribution of the examples; `uniform-positive` when absent.
     #[param(value_type = Option<String>)]
-    sampling: Option<SamplingMethod>,
+    sampling: Option<Sampling>,
     /// Number of the hypothesis under `anytime`: the mistakes so far plus one.
     #[param(default = 1, minimum = 1, maximum = 9_007_199_254_740_991_i64)]
     hypothesis: Option<u64>,
@@ -139,10 +139,7 @@ pub async fn get_stopping_threshold(
     Query(query): Query<StoppingQuery>,
 ) -> Result<Json<StoppingAnswer>, Problem> {
     let confidence = query.confidence.unwrap_or(CONFIDENCE_DEFAULT);
-    let sampling = query
-        .sampling
-        .unwrap_or(SamplingMethod::UniformPositive)
-        .into();
+    let sampling = query.sampling.unwrap_or(Sampling::UniformPositive);
     let hypothesis = query.hypothesis.unwrap_or(1);
     let (n, n_max) = (query.n, app.limits.n_max);
     let found = compute_figure(&app, &owner, move |_| {

@@ -5,7 +5,7 @@ use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::learners::sample::generate::{Generated, Plan};
 use halfspace_core::memory;
-use halfspace_formats::{Assume, GeneratedSpec, SamplingMethod};
+use halfspace_formats::{Assume, GeneratedSpec};
 
 /// Draws the examples that a finite plan and a seed define, as a job with this seed would draw them.
 ///
@@ -32,24 +32,19 @@ pub fn draw(
     memory::need(bytes).map_err(|full| full.to_string())?;
     let plan = plan(spec, Seed(seed));
     let is_clean = plan.is_clean() && plan.target.binary_weights().is_some();
-    let assume = match spec.sampling {
-        SamplingMethod::UniformPositive => Assume::UniformPositive,
-        SamplingMethod::Reflected => Assume::Reflected,
-        SamplingMethod::Uniform => Assume::Uniform,
-    };
     let run = Run::default();
     let data = Generated::materialise(plan, Seed(seed), &run);
     if run.stop.raised().is_some() {
         return Err("the memory or the time for the examples ended".to_owned());
     }
-    Ok((data, is_clean.then_some(assume)))
+    Ok((data, is_clean.then_some(spec.sampling.into())))
 }
 
 /// The plan of generated data. A target that the request leaves out is drawn from the seed.
 pub(super) fn plan(spec: &GeneratedSpec, seed: Seed) -> Plan {
     Plan {
         target: spec.target.concept(spec.n, seed),
-        sampling: spec.sampling.into(),
+        sampling: spec.sampling,
         count: spec.count,
         noise: spec.noise,
         density: spec.density,

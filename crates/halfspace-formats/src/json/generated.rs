@@ -2,8 +2,8 @@
 //!
 //! The module checks the ranges of the fields. Another module draws the examples.
 
-use serde::de::Deserializer;
-use serde::{Deserialize, Serialize};
+use halfspace_core::learners::engine::stopping::Sampling;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Fault, FormatErrorKind};
 use crate::json::fields::feature_count;
@@ -12,83 +12,45 @@ use crate::json::scope;
 use crate::json::target::TargetSpec;
 
 /// Specification of generated data.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct GeneratedSpec {
     /// Features per example, at least 1.
+    #[serde(deserialize_with = "feature_count")]
     pub n: usize,
     /// The concept that labels the examples.
+    #[serde(deserialize_with = "object")]
     pub target: TargetSpec,
     /// Method of drawing examples.
-    pub sampling: SamplingMethod,
+    pub sampling: Sampling,
     /// Number of examples, at least 1. Without this field the stream is endless.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// Probability that a label is flipped, in [0, 0.5]. With more noise the labels would follow the negated
     /// target, so request that target instead.
+    #[serde(default)]
     pub noise: f64,
     /// Probability of a one, in (0, 1), for `uniform` sampling.
-    pub density: f64,
-}
-
-/// Method of drawing generated examples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SamplingMethod {
-    /// Half-space examples, uniform over the positive ones.
-    UniformPositive,
-    /// Half-space examples, drawn uniformly and negated when negative.
-    Reflected,
-    /// Labelled examples, drawn uniformly or with another density of ones.
-    Uniform,
-}
-
-impl From<SamplingMethod> for halfspace_core::learners::engine::stopping::Sampling {
-    fn from(sampling: SamplingMethod) -> Self {
-        match sampling {
-            SamplingMethod::UniformPositive => Self::UniformPositive,
-            SamplingMethod::Reflected => Self::Reflected,
-            SamplingMethod::Uniform => Self::Uniform,
-        }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GeneratedFields {
-    #[serde(deserialize_with = "feature_count")]
-    n: usize,
-    #[serde(deserialize_with = "object")]
-    target: TargetSpec,
-    sampling: SamplingMethod,
-    count: Option<u64>,
-    #[serde(default)]
-    noise: f64,
     #[serde(default = "one_half")]
-    density: f64,
+    pub density: f64,
 }
 
 fn one_half() -> f64 {
     0.5
 }
 
+impl Serialize for GeneratedSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
 impl<'de> Deserialize<'de> for GeneratedSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let GeneratedFields {
-            n,
-            target,
-            sampling,
-            count,
-            noise,
-            density,
-        } = object(deserializer)?;
-        let spec = Self {
-            n,
-            target,
-            sampling,
-            count,
-            noise,
-            density,
-        };
+        #[derive(Deserialize)]
+        #[serde(transparent)]
+        struct Unchecked(#[serde(deserialize_with = "GeneratedSpec::deserialize")] GeneratedSpec);
+        let Unchecked(spec) = object(deserializer)?;
         match spec.check() {
             Ok(()) => Ok(spec),
             Err((below, fault)) => Err(scope::raise_below(fault, below)),
@@ -117,13 +79,13 @@ impl GeneratedSpec {
                 format!("density is {density}; it must be greater than 0 and less than 1.");
             return out_of_range("/density", detail);
         }
-        if self.sampling != SamplingMethod::Uniform && density != one_half() {
+        if self.sampling != Sampling::Uniform && density != one_half() {
             let detail = "density is only for the sampling uniform; the other samplings draw \
                           uniformly.";
             return out_of_range("/density", detail.to_owned());
         }
         if let Some(class) = self.target.class_without_half_space()
-            && self.sampling != SamplingMethod::Uniform
+            && self.sampling != Sampling::Uniform
         {
             let detail = format!(
                 "A {class} has no half-space to draw from; use the sampling uniform, which draws \

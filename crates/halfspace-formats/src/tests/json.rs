@@ -1,10 +1,11 @@
 //! Tests of the JSON forms, alone and inside request structs.
 
+use halfspace_core::learners::engine::stopping::Sampling;
 use serde::Deserialize;
 
 use super::*;
 use crate::json::from_reader;
-use crate::{Assume, BinaryWeightsSpec, DataForm, GeneratedSpec, SamplingMethod, TargetSpec};
+use crate::{Assume, BinaryWeightsSpec, DataForm, GeneratedSpec, TargetSpec};
 
 /// A request like those of the service: the form stands two levels down.
 #[derive(Debug, Deserialize)]
@@ -116,7 +117,7 @@ fn generated_data_are_a_plain_specification() {
     let expected = GeneratedSpec {
         n: 3,
         target: TargetSpec::BinaryWeights(BinaryWeightsSpec::default()),
-        sampling: SamplingMethod::Reflected,
+        sampling: Sampling::Reflected,
         count: None,
         noise: 0.0,
         density: 0.5,

@@ -25,7 +25,8 @@ use crate::learners::arithmetic::smallest_count::{RUN_LENGTH_MAX, smallest_count
 use crate::learners::drift::drift_chain::DriftChain;
 
 /// The distribution of fresh and independent examples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Sampling {
     /// Uniform on the positive half-space {u : <w*, u> >= 0}.
     UniformPositive,

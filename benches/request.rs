@@ -169,8 +169,8 @@ async fn commit(
 ) -> Result<(), Box<dyn Error>> {
     let (mut job, mut model) = (job.clone(), model.clone());
     job.id = jobs.ids.id();
-    model.id = jobs.ids.id();
-    (job.model, model.job) = (Some(model.id), Some(job.id));
+    model.summary.id = jobs.ids.id();
+    (job.model, model.summary.job) = (Some(model.summary.id), Some(job.id));
     Ok(store
         .insert_ended_job(&job, Some(&model), None, None)
         .await?)

@@ -135,7 +135,7 @@ fn ended_job(number: i64) -> Job {
         status: Status::Succeeded,
         finished_at: Some(at(number + 1)),
         result: Some(json!({"mistakes": 3})),
-        model: Some(model(number).id),
+        model: Some(model(number).summary.id),
         ..running_job(number)
     }
 }
@@ -144,16 +144,18 @@ fn model(number: i64) -> Model {
     let mut random = [0x22; 10];
     random[..8].copy_from_slice(&number.to_be_bytes());
     Model {
-        id: ModelId::new(at(number), random),
-        owner: owner(),
-        job: Some(job(number).id),
-        name: None,
-        learner: "perceptron".into(),
-        kind: "linear".into(),
-        n: 3,
+        summary: ModelSummary {
+            id: ModelId::new(at(number), random),
+            owner: owner(),
+            job: Some(job(number).id),
+            name: None,
+            learner: "perceptron".into(),
+            kind: "linear".into(),
+            n: 3,
+            created_at: at(number),
+        },
         document: json!({"hypothesis": {"kind": "linear", "weights": [1, -2, 3], "bias": 0}})
             .to_string(),
-        created_at: at(number),
     }
 }
 

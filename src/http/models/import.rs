@@ -88,10 +88,9 @@ async fn replay(app: App, owner: Owner, record: KeyRecord) -> Result<Option<Resp
 }
 
 async fn created(app: &App, model: Model, document: ModelDocument) -> Result<Response, Problem> {
-    let location = format!("/v1/models/{}", model.id);
+    let location = format!("/v1/models/{}", model.summary.id);
     let answer = compute(app, None, move |_| {
-        let (summary, _) = model.into_parts();
-        Ok(ModelAnswer::new(summary, document))
+        Ok(ModelAnswer::new(model.summary, document))
     });
     let headers = [(header::LOCATION, location)];
     Ok((StatusCode::CREATED, headers, Json(answer.await?)).into_response())

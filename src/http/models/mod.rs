@@ -24,7 +24,7 @@ use crate::jobs::JobsError;
 use crate::records::id::ModelKind;
 use crate::records::model_file::{FORMAT, digest};
 use crate::records::train::ModelDocument;
-use crate::records::{JobId, Model, ModelId, ModelSummary, Owner, Timestamp};
+use crate::records::{Model, ModelId, ModelSummary, Owner};
 use crate::storage::{ModelFilter, StoreError};
 
 use crate::http::answer::{Held, Json};
@@ -40,26 +40,10 @@ const SMALL_DOCUMENT_BYTES: usize = 64 << 10;
 /// Bytes of memory per value of a document, in a list that has just grown.
 const BYTES_PER_VALUE: usize = 3 * size_of::<serde_json::Number>();
 
-/// A model in a list.
-#[derive(Serialize, ToSchema)]
-pub struct ModelItem {
-    id: ModelId,
-    /// Job that trained the model, which may be deleted. Null for an imported model or a saved session.
-    job: Option<JobId>,
-    name: Option<String>,
-    /// Learner that found the hypothesis.
-    learner: String,
-    /// Kind of hypothesis.
-    kind: String,
-    /// Features per example.
-    n: u64,
-    created_at: Timestamp,
-}
-
 /// A page of models, newest first.
 #[derive(Serialize, ToSchema)]
 pub struct ModelList {
-    items: Vec<ModelItem>,
+    items: Vec<ModelSummary>,
     /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
@@ -74,18 +58,18 @@ pub struct ModelAnswer {
     /// altered document. The digest is not a signature.
     sha256: String,
     #[serde(flatten)]
-    item: ModelItem,
+    summary: ModelSummary,
     #[serde(flatten)]
     document: ModelDocument,
 }
 
 impl ModelAnswer {
     /// Creates the document of a model.
-    pub fn new(model: ModelSummary, document: ModelDocument) -> Self {
+    pub fn new(summary: ModelSummary, document: ModelDocument) -> Self {
         Self {
             format: FORMAT,
-            sha256: hex::encode(digest(&model.learner, &document)),
-            item: model.into(),
+            sha256: hex::encode(digest(&summary.learner, &document)),
+            summary,
             document,
         }
     }
@@ -107,20 +91,6 @@ pub struct ModelListQuery {
     kind: Option<String>,
 }
 
-impl From<ModelSummary> for ModelItem {
-    fn from(model: ModelSummary) -> Self {
-        Self {
-            id: model.id,
-            job: model.job,
-            name: model.name,
-            learner: model.learner,
-            kind: model.kind,
-            n: model.n,
-            created_at: model.created_at,
-        }
-    }
-}
-
 /// Lists models without their hypotheses, newest first.
 ///
 /// A page has `limit` items. Send `next_cursor` of the answer as `cursor` to get the next page.
@@ -138,7 +108,7 @@ pub async fn list_models(
     };
     let slice = app.jobs.store.models(&owner, &filter, &page).await?;
     Ok(Json(ModelList {
-        items: slice.items.into_iter().map(ModelItem::from).collect(),
+        items: slice.items,
         next_cursor: slice.next.map(|cursor| cursor.to_string()),
     }))
 }
@@ -158,8 +128,7 @@ pub async fn get_model(
 ) -> Result<Response, Problem> {
     of_document(&app, &owner, id, |model| {
         let document = document(&model)?;
-        let (summary, _) = model.into_parts();
-        Ok(ModelAnswer::new(summary, document))
+        Ok(ModelAnswer::new(model.summary, document))
     })
     .await
 }

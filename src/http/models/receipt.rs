@@ -53,9 +53,12 @@ fn receipt(model: Model) -> Result<Receipt, Problem> {
 
 /// The reason why a model has no receipt.
 fn reason(model: &Model, document: &ModelDocument) -> String {
-    let entry = catalogue::find(&model.learner);
+    let entry = catalogue::find(&model.summary.learner);
     if !entry.is_some_and(|entry| entry.is_compressed) {
-        return format!("{} changes its state not only on mistakes", model.learner);
+        return format!(
+            "{} changes its state not only on mistakes",
+            model.summary.learner
+        );
     }
     if document.params.get("order") == Some(&json!("random")) {
         return "the order of the examples was random".to_owned();
@@ -63,7 +66,7 @@ fn reason(model: &Model, document: &ModelDocument) -> String {
     if document.warm_start.is_some() {
         return "the run began from a model".to_owned();
     }
-    if model.job.is_none() {
+    if model.summary.job.is_none() {
         return "the model comes from a file or a session".to_owned();
     }
     "the client set the first hypothesis, the stream had neither count nor max_examples, a fold was held out, a \

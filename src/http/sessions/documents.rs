@@ -132,7 +132,7 @@ impl From<SessionRecord> for SessionItem {
 }
 
 impl From<Model> for SavedModel {
-    fn from(model: Model) -> Self {
+    fn from(Model { summary: model, .. }: Model) -> Self {
         Self {
             id: model.id,
             name: model.name,

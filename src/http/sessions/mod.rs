@@ -344,7 +344,7 @@ pub async fn save_session_model(
 }
 
 fn created_model(model: Model) -> Response {
-    let location = [(header::LOCATION, format!("/v1/models/{}", model.id))];
+    let location = [(header::LOCATION, format!("/v1/models/{}", model.summary.id))];
     (StatusCode::CREATED, location, Json(SavedModel::from(model))).into_response()
 }
 

@@ -102,7 +102,7 @@ impl ModelCache {
             return;
         }
         let kept = CachedModel {
-            owner: record.owner.clone(),
+            owner: record.summary.owner.clone(),
             model: model.clone(),
             bytes,
             seen,
@@ -113,7 +113,7 @@ impl ModelCache {
             return;
         }
         let all = &mut all.models;
-        all.insert(record.id, kept);
+        all.insert(record.summary.id, kept);
         while all.len() > MODELS_MAX || all.values().map(|kept| kept.bytes).sum::<u64>() > BYTES_MAX
         {
             let oldest = all.iter().min_by_key(|(_, kept)| kept.used);
@@ -143,22 +143,24 @@ mod tests {
     use halfspace_core::learners::hypothesis::Hypothesis;
 
     use super::*;
-    use crate::records::Timestamp;
+    use crate::records::{ModelSummary, Timestamp};
 
     fn record(number: i64, length: usize) -> Model {
         let mut random = [0; 10];
         random[..8].copy_from_slice(&number.to_be_bytes());
         let at = Timestamp::from_milliseconds(number);
         Model {
-            id: ModelId::new(at, random),
-            owner: Owner::anonymous(),
-            job: None,
-            name: None,
-            learner: "a learner".to_owned(),
-            kind: "a kind".to_owned(),
-            n: 1,
+            summary: ModelSummary {
+                id: ModelId::new(at, random),
+                owner: Owner::anonymous(),
+                job: None,
+                name: None,
+                learner: "a learner".to_owned(),
+                kind: "a kind".to_owned(),
+                n: 1,
+                created_at: at,
+            },
             document: "x".repeat(length),
-            created_at: at,
         }
     }
 
@@ -169,7 +171,11 @@ mod tests {
     #[test]
     fn a_model_is_trusted_for_a_while_and_only_its_owner_is() {
         let (cache, record) = (ModelCache::default(), record(1, 10));
-        let (owner, other, id) = (&record.owner, &Owner::new("other"), record.id);
+        let (owner, other, id) = (
+            &record.summary.owner,
+            &Owner::new("other"),
+            record.summary.id,
+        );
         let begun = Instant::now();
         let later = begun + TRUST;
         assert_eq!(cache.trusted(owner, id, begun), None);
@@ -193,7 +199,10 @@ mod tests {
         let cache = ModelCache::default();
         let begun = Instant::now();
         let all: Vec<Model> = (0..5).map(|number| record(number, 15 << 20)).collect();
-        let is_kept = |record: &Model, now| cache.trusted(&record.owner, record.id, now).is_some();
+        let is_kept = |record: &Model, now| {
+            let ModelSummary { id, owner, .. } = &record.summary;
+            cache.trusted(owner, *id, now).is_some()
+        };
         for (milliseconds, record) in (0..).zip(&all) {
             let now = begun + Duration::from_millis(milliseconds);
             cache.keep(record, &loaded(), now, cache.before_asking());

@@ -10,7 +10,7 @@ use halfspace_core::learners::hypothesis::Hypothesis;
 use tokio::time::Instant;
 
 use crate::records::train::ModelDocument;
-use crate::records::{KeyClaim, Lineage, Model, ModelId, Names, Owner};
+use crate::records::{KeyClaim, Lineage, Model, ModelId, ModelSummary, Names, Owner};
 use crate::storage::{Store, StoreError};
 
 use super::error::JobsError;
@@ -22,7 +22,7 @@ use loaded::LoadedModel;
 /// The lineage of a stored model. A file vouches for nothing.
 fn lineage(record: &Model, document: &ModelDocument) -> Lineage {
     let mut lineage = document.learnt_from.clone();
-    lineage.all_generated &= record.job.is_some();
+    lineage.all_generated &= record.summary.job.is_some();
     lineage
 }
 
@@ -105,15 +105,17 @@ impl Models {
         key: Option<&KeyClaim>,
     ) -> Result<Model, JobsError> {
         let model = Model {
-            id: self.ids.id(),
-            owner,
-            job: None,
-            name,
-            learner,
-            kind: document.hypothesis.kind().to_owned(),
-            n: document.hypothesis.n() as u64,
+            summary: ModelSummary {
+                id: self.ids.id(),
+                owner,
+                job: None,
+                name,
+                learner,
+                kind: document.hypothesis.kind().to_owned(),
+                n: document.hypothesis.n() as u64,
+                created_at: self.ids.now(),
+            },
             document: json_text(document),
-            created_at: self.ids.now(),
         };
         let mut stored = self.store.insert(&model, key).await;
         if let Err(StoreError::Unavailable(_)) = stored {

@@ -25,7 +25,7 @@ use crate::records::hypothesis::HypothesisDocument;
 use crate::records::id::SessionKind;
 use crate::records::session::{SessionRecord, SessionSpec, SessionTally};
 use crate::records::train::ModelDocument;
-use crate::records::{KeyClaim, Model, Owner, Page, SessionId, Slice};
+use crate::records::{KeyClaim, Model, ModelSummary, Owner, Page, SessionId, Slice};
 use crate::storage::{Store, StoreError};
 
 use super::config::JobsConfig;
@@ -210,15 +210,17 @@ impl Sessions {
                 hypothesis,
             };
             Model {
-                id: model,
-                owner: record.owner.clone(),
-                job: None,
-                name,
-                learner: record.spec.learner.name.clone(),
-                kind: document.hypothesis.kind().to_owned(),
-                n: document.hypothesis.n() as u64,
+                summary: ModelSummary {
+                    id: model,
+                    owner: record.owner.clone(),
+                    job: None,
+                    name,
+                    learner: record.spec.learner.name.clone(),
+                    kind: document.hypothesis.kind().to_owned(),
+                    n: document.hypothesis.n() as u64,
+                    created_at: now,
+                },
                 document: json_text(&document),
-                created_at: now,
             }
         });
         let made = made.await?;

@@ -127,7 +127,7 @@ impl Task for Compare {
         };
         let trained = train.complete(outcome, about);
         let is_cancelled = trained.status == Status::Cancelled;
-        result.model = trained.model.as_ref().map(|model| model.id);
+        result.model = trained.model.as_ref().map(|model| model.summary.id);
         let training = trained.result.clone();
         let training = training.and_then(|training| serde_json::from_value(training).ok());
         result.training = training.map(|training| BestTraining::Train(Box::new(training)));

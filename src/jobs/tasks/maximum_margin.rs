@@ -20,7 +20,7 @@ use crate::records::hypothesis::HypothesisDocument;
 use crate::records::separability::{MaximumMarginParams, MaximumMarginResult, MaximumMarginSpec};
 use crate::records::task::DataSpec;
 use crate::records::train::{BoundDocument, ModelDocument, Share};
-use crate::records::{Lineage, Model, Names};
+use crate::records::{Lineage, Model, ModelSummary, Names};
 use crate::storage::JobEnd;
 
 use super::data::TaskData;
@@ -117,7 +117,7 @@ impl Task for MaximumMarginTask {
                 result.detail =
                     margin_notes(matches!(outcome, MarginOutcome::Approximate(_)), optimum);
                 let made = self.model(about, document);
-                result.model = Some(made.id);
+                result.model = Some(made.summary.id);
                 model = Some(made);
             }
             MarginOutcome::OneLabel(novikoff) => {
@@ -203,15 +203,17 @@ impl MaximumMarginTask {
             hypothesis,
         };
         Model {
-            id: ids.id(),
-            owner: job.owner.clone(),
-            job: Some(job.id),
-            name: job.name.clone(),
-            learner: job.task.clone(),
-            kind,
-            n,
+            summary: ModelSummary {
+                id: ids.id(),
+                owner: job.owner.clone(),
+                job: Some(job.id),
+                name: job.name.clone(),
+                learner: job.task.clone(),
+                kind,
+                n,
+                created_at: ids.now(),
+            },
             document: json_text(&document),
-            created_at: ids.now(),
         }
     }
 }

@@ -29,7 +29,7 @@ use crate::records::task::DataSpec;
 use crate::records::train::{
     AmongSpec, FoldSpec, ModelDocument, StoredModel, TrainResult, TrainSpec,
 };
-use crate::records::{Lineage, Model, ModelId, Names};
+use crate::records::{Lineage, Model, ModelId, ModelSummary, Names};
 use crate::storage::JobEnd;
 
 use super::data::TaskData;
@@ -165,7 +165,7 @@ impl super::task::Task for Train {
         let is_shown = |found: &_| is_within(found, INLINE_HYPOTHESIS_BYTES_MAX);
         let inline = is_shown(&hypothesis).then(|| hypothesis.clone());
         let model = self.model(about, &outcome, hypothesis);
-        let mut result = TrainResult::new(&outcome, model.id, inline, about.seconds);
+        let mut result = TrainResult::new(&outcome, model.summary.id, inline, about.seconds);
         let delta = 1.0 - self.task.confidence.unwrap_or(certificates::CONFIDENCE);
         let confidence = 1.0 - delta / f64::from(self.trainings);
         result.certified = certificates::of_run(self.task.entry, &outcome, confidence);
@@ -371,15 +371,17 @@ impl Train {
             hypothesis,
         };
         Model {
-            id: ids.id(),
-            owner: job.owner.clone(),
-            job: Some(job.id),
-            name: job.name.clone(),
-            learner: self.task.entry.name.to_owned(),
-            kind,
-            n,
+            summary: ModelSummary {
+                id: ids.id(),
+                owner: job.owner.clone(),
+                job: Some(job.id),
+                name: job.name.clone(),
+                learner: self.task.entry.name.to_owned(),
+                kind,
+                n,
+                created_at: ids.now(),
+            },
             document: json_text(&StoredModel { document, receipt }),
-            created_at: ids.now(),
         }
     }
 }

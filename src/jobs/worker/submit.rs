@@ -218,7 +218,7 @@ impl Worker {
             result: end.result,
             error: end.error,
             finished_at: Some(end.finished_at),
-            model: end.model.as_ref().map(|model| model.id),
+            model: end.model.as_ref().map(|model| model.summary.id),
             ..new.job
         };
         let (model, trace) = (end.model.as_ref(), end.trace.as_deref());

@@ -62,27 +62,9 @@ impl Stored for ModelKind {
 
     fn thing(row: &Row) -> Result<Model> {
         MODEL_DOCUMENT.check(row, "document_digest")?;
-        let ModelSummary {
-            id,
-            owner,
-            job,
-            name,
-            learner,
-            kind,
-            n,
-            created_at,
-        } = Self::item(row)?;
-        let document = row.get("document")?;
         Ok(Model {
-            id,
-            owner,
-            job,
-            name,
-            learner,
-            kind,
-            n,
-            document,
-            created_at,
+            summary: Self::item(row)?,
+            document: row.get("document")?,
         })
     }
 
@@ -105,23 +87,25 @@ impl Inserted for Model {
     type Kind = ModelKind;
 
     fn origin(&self) -> (ModelId, &Owner, Timestamp) {
-        (self.id, &self.owner, self.created_at)
+        let summary = &self.summary;
+        (summary.id, &summary.owner, summary.created_at)
     }
 
     fn rows(&self) -> Result<Vec<NewRow>> {
-        let id = self.id.to_string();
+        let Model { summary, document } = self;
+        let id = summary.id.to_string();
         let row = NewRow::of(
             ModelKind::TABLE,
             [
                 ("id", id.as_str().into()),
-                ("owner", self.owner.as_str().into()),
-                ("job", self.job.map(|job| job.to_string()).into()),
-                ("name", self.name.as_deref().into()),
-                ("learner", self.learner.as_str().into()),
-                ("kind", self.kind.as_str().into()),
-                ("n", rows::signed(self.n)?.into()),
-                ("created_at", self.created_at.milliseconds().into()),
-                ("document", self.document.as_str().into()),
+                ("owner", summary.owner.as_str().into()),
+                ("job", summary.job.map(|job| job.to_string()).into()),
+                ("name", summary.name.as_deref().into()),
+                ("learner", summary.learner.as_str().into()),
+                ("kind", summary.kind.as_str().into()),
+                ("n", rows::signed(summary.n)?.into()),
+                ("created_at", summary.created_at.milliseconds().into()),
+                ("document", document.as_str().into()),
             ],
         );
         let document = MODEL_DOCUMENT.of_rows(&[&row]);

@@ -210,7 +210,7 @@ async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> Result<Fenc
         rows::json_if(end.error.as_ref())?,
     );
     let (status, at) = (end.status, end.finished_at);
-    let model = end.model.as_ref().map(|model| model.id);
+    let model = end.model.as_ref().map(|model| model.summary.id);
     let texts = [result.as_deref(), error.as_deref()];
     let digest = jobs::end_digest(lease.job, status, texts, model, at);
     let update = fenced(update, lease)

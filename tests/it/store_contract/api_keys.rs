@@ -94,7 +94,13 @@ pub(super) async fn what_was_nobodys_can_be_adopted(backend: &dyn Backend) {
     assert!(store.trace(&heir, job(2).id).await.unwrap().is_some());
     let events = store.events(Some(&heir), job(2).id, 0, 10).await.unwrap();
     assert_eq!(events.len(), 4);
-    assert!(store.find(&heir, model(2).id).await.unwrap().is_some());
+    assert!(
+        store
+            .find(&heir, model(2).summary.id)
+            .await
+            .unwrap()
+            .is_some()
+    );
     assert!(store.find(&heir, session(4).id).await.unwrap().is_some());
     let dataset = dataset(3).summary.id;
     assert!(store.find(&heir, dataset).await.unwrap().is_some());

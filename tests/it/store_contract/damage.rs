@@ -14,7 +14,7 @@ fn assert_corrupt<T: std::fmt::Debug>(found: Result<T, StoreError>) {
 
 pub(super) async fn a_damaged_model_is_not_read(backend: &dyn Backend) {
     let store = open(backend).await;
-    let id = model(1).id;
+    let id = model(1).summary.id;
     store.insert(&model(1), None).await.unwrap();
     let read = async || store.find(&owner(), id).await;
     let filter = ModelFilter::default();
@@ -74,7 +74,7 @@ pub(super) async fn a_missing_digest_is_damage(backend: &dyn Backend) {
         backend.number(damage).await;
     }
     let filter = ModelFilter::default();
-    assert_corrupt(store.find(&owner(), model(1).id).await);
+    assert_corrupt(store.find(&owner(), model(1).summary.id).await);
     assert_corrupt(store.models(&owner(), &filter, &Page::new(5, None)).await);
     assert_corrupt(store.find(&owner(), dataset(1).summary.id).await);
     assert_corrupt(

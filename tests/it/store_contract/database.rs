@@ -23,7 +23,7 @@ pub(super) async fn data_survive_reopening(backend: &dyn Backend) {
     store.ping().await.unwrap();
     assert_eq!(get(&store, job(1).id).await, ended_job(1));
     assert_eq!(
-        store.find(&owner(), model(1).id).await.unwrap(),
+        store.find(&owner(), model(1).summary.id).await.unwrap(),
         Some(model(1))
     );
     assert_eq!(
@@ -126,7 +126,10 @@ pub(super) async fn a_caller_that_goes_away_leaves_nothing_half_done(backend: &d
     store.insert_job(&job(100), None).await.unwrap();
     let mut whole = 0;
     for number in 0..60 {
-        let model = store.find(&owner(), model(number).id).await.unwrap();
+        let model = store
+            .find(&owner(), model(number).summary.id)
+            .await
+            .unwrap();
         let trace = store.trace(&owner(), job(number).id).await.unwrap();
         let found = store.find(&owner(), job(number).id).await.unwrap();
         assert_eq!(

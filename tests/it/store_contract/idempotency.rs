@@ -59,7 +59,10 @@ pub(super) async fn a_key_stands_for_one_thing(backend: &dyn Backend) {
     taken(store.insert(&dataset(2), some).await, first);
     taken(store.insert(&session(2), some).await, first);
     assert_eq!(store.find(&owner(), job(2).id).await.unwrap(), None);
-    assert_eq!(store.find(&owner(), model(2).id).await.unwrap(), None);
+    assert_eq!(
+        store.find(&owner(), model(2).summary.id).await.unwrap(),
+        None
+    );
     let id = dataset(2).summary.id;
     assert_eq!(store.find(&owner(), id).await.unwrap(), None);
     assert_eq!(store.find(&owner(), session(2).id).await.unwrap(), None);
@@ -93,7 +96,7 @@ pub(super) async fn every_kind_of_thing_keeps_its_key(backend: &dyn Backend) {
     let things = [
         job(1).id.to_string(),
         job(2).id.to_string(),
-        model(3).id.to_string(),
+        model(3).summary.id.to_string(),
         dataset(4).summary.id.to_string(),
         session(5).id.to_string(),
     ];
@@ -101,8 +104,11 @@ pub(super) async fn every_kind_of_thing_keeps_its_key(backend: &dyn Backend) {
         assert_eq!(kept(&store, &key.key).await.unwrap().thing, thing);
     }
     // A deleted record keeps its key.
-    assert!(store.delete(&owner(), model(3).id).await.unwrap());
-    taken(store.insert(&model(4), Some(&keys[2])).await, model(3).id);
+    assert!(store.delete(&owner(), model(3).summary.id).await.unwrap());
+    taken(
+        store.insert(&model(4), Some(&keys[2])).await,
+        model(3).summary.id,
+    );
 }
 
 pub(super) async fn what_is_refused_keeps_no_key(backend: &dyn Backend) {

@@ -10,10 +10,8 @@ async fn assert_lost(store: &Store, lease: &Lease) {
     assert_eq!(saved, Fenced::Lost);
     assert_eq!(store.checkpoint(lease.job).await.unwrap(), kept);
     let told = story(store, lease.job).await;
-    let unknown = Model {
-        id: model(77).id,
-        ..model(1)
-    };
+    let mut unknown = model(1);
+    unknown.summary.id = model(77).summary.id;
     let end = JobEnd {
         model: Some(unknown.clone()),
         trace: Some(b"stale".into()),
@@ -40,7 +38,10 @@ async fn assert_lost(store: &Store, lease: &Lease) {
     }
     assert_eq!(get(store, lease.job).await, before);
     assert_eq!(story(store, lease.job).await, told);
-    assert_eq!(store.find(&owner(), unknown.id).await.unwrap(), None);
+    assert_eq!(
+        store.find(&owner(), unknown.summary.id).await.unwrap(),
+        None
+    );
     assert_ne!(
         store.trace(&owner(), lease.job).await.unwrap().as_deref(),
         Some(&b"stale"[..])

@@ -193,7 +193,7 @@ pub(super) async fn what_was_accepted_is_kept_whatever_the_limits_say(backend: &
     // Cancellations and deletions work at every limit.
     let cancelled = store.cancel_job(&owner(), job(2).id, at(9)).await;
     assert!(matches!(cancelled.unwrap(), CancelOutcome::Cancelled(_)));
-    assert!(store.delete(&owner(), model(1).id).await.unwrap());
+    assert!(store.delete(&owner(), model(1).summary.id).await.unwrap());
     assert!(matches!(
         store.delete_job(&owner(), job(2).id).await.unwrap(),
         DeleteOutcome::Deleted { .. }
@@ -328,13 +328,11 @@ async fn do_one(store: &Store, deed: u8, number: i64, owner: &Owner, leases: &mu
         10 if deed < 40 => drop(store.sweep_jobs(at(2), 2).await.unwrap()),
         10 if deed < 60 => drop(store.release_all_leases(&RELEASE, at(3)).await.unwrap()),
         10 | 11 => {
-            let model = Model {
-                owner: owner.clone(),
-                ..model(number)
-            };
+            let mut model = model(number);
+            model.summary.owner = owner.clone();
             drop(store.insert(&model, None).await);
         }
-        12 => drop(store.delete(owner, model(number).id).await),
+        12 => drop(store.delete(owner, model(number).summary.id).await),
         13 => {
             let mut dataset = dataset(number);
             dataset.summary.owner = owner.clone();

@@ -141,7 +141,7 @@ pub(super) async fn owners_do_not_see_each_other(backend: &dyn Backend) {
         .await
         .unwrap();
     let stranger = Owner::new("other");
-    let (job, model) = (job(1).id, model(1).id);
+    let (job, model) = (job(1).id, model(1).summary.id);
     assert_eq!(store.find(&stranger, job).await.unwrap(), None);
     assert_eq!(store.trace(&stranger, job).await.unwrap(), None);
     assert_eq!(
@@ -179,7 +179,7 @@ pub(super) async fn only_what_ended_is_deleted(backend: &dyn Backend) {
     assert_eq!(store.trace(&owner(), job(1).id).await.unwrap(), None);
     // The model outlives its job.
     assert_eq!(
-        store.find(&owner(), model(1).id).await.unwrap(),
+        store.find(&owner(), model(1).summary.id).await.unwrap(),
         Some(model(1))
     );
 }
@@ -247,7 +247,13 @@ pub(super) async fn sweeping_takes_the_oldest_ends_first(backend: &dyn Backend) 
     assert_eq!((swept.jobs, swept.data_keys.len()), (3, 2));
     // A queued job is never swept, at any age.
     assert_eq!(get(&store, job(1).id).await.status, Status::Queued);
-    assert!(store.find(&owner(), model(2).id).await.unwrap().is_some());
+    assert!(
+        store
+            .find(&owner(), model(2).summary.id)
+            .await
+            .unwrap()
+            .is_some()
+    );
 }
 
 pub(super) async fn models_are_kept_listed_and_deleted(backend: &dyn Backend) {
@@ -255,12 +261,10 @@ pub(super) async fn models_are_kept_listed_and_deleted(backend: &dyn Backend) {
     for number in 1..=3 {
         store.insert(&model(number), None).await.unwrap();
     }
-    let winnow = Model {
-        kind: "winnow".into(),
-        learner: "winnow".into(),
-        job: None,
-        ..model(4)
-    };
+    let mut winnow = model(4);
+    winnow.summary.kind = "winnow".into();
+    winnow.summary.learner = "winnow".into();
+    winnow.summary.job = None;
     store.insert(&winnow, None).await.unwrap();
     store
         .insert(
@@ -273,7 +277,7 @@ pub(super) async fn models_are_kept_listed_and_deleted(backend: &dyn Backend) {
         .await
         .unwrap();
     assert_eq!(
-        store.find(&owner(), winnow.id).await.unwrap(),
+        store.find(&owner(), winnow.summary.id).await.unwrap(),
         Some(winnow.clone())
     );
     let first = store
@@ -281,7 +285,10 @@ pub(super) async fn models_are_kept_listed_and_deleted(backend: &dyn Backend) {
         .await
         .unwrap();
     let ids = |items: &[ModelSummary]| items.iter().map(|model| model.id).collect::<Vec<_>>();
-    assert_eq!(ids(&first.items), [4, 3, 2].map(|number| model(number).id));
+    assert_eq!(
+        ids(&first.items),
+        [4, 3, 2].map(|number| model(number).summary.id)
+    );
     assert_eq!(
         (first.items[0].kind.as_str(), first.items[0].job),
         ("winnow", None)
@@ -291,7 +298,10 @@ pub(super) async fn models_are_kept_listed_and_deleted(backend: &dyn Backend) {
         .models(&owner(), &ModelFilter::default(), &rest)
         .await
         .unwrap();
-    assert_eq!((ids(&rest.items), rest.next), (vec![model(1).id], None));
+    assert_eq!(
+        (ids(&rest.items), rest.next),
+        (vec![model(1).summary.id], None)
+    );
     for filter in [
         ModelFilter {
             kind: Some("winnow".into()),
@@ -306,9 +316,9 @@ pub(super) async fn models_are_kept_listed_and_deleted(backend: &dyn Backend) {
             .models(&owner(), &filter, &Page::default())
             .await
             .unwrap();
-        assert_eq!(ids(&found.items), [winnow.id]);
+        assert_eq!(ids(&found.items), [winnow.summary.id]);
     }
-    assert!(store.delete(&owner(), winnow.id).await.unwrap());
-    assert!(!store.delete(&owner(), winnow.id).await.unwrap());
-    assert_eq!(store.find(&owner(), winnow.id).await.unwrap(), None);
+    assert!(store.delete(&owner(), winnow.summary.id).await.unwrap());
+    assert!(!store.delete(&owner(), winnow.summary.id).await.unwrap());
+    assert_eq!(store.find(&owner(), winnow.summary.id).await.unwrap(), None);
 }

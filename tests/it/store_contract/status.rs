@@ -63,12 +63,12 @@ pub(super) async fn a_job_succeeds_with_model_and_trace(backend: &dyn Backend) {
         result: result.clone(),
         progress,
         finished_at: Some(finished_at),
-        model: Some(model(1).id),
+        model: Some(model(1).summary.id),
         ..expected
     };
     assert_eq!(get(&store, expected.id).await, expected);
     assert_eq!(
-        store.find(&owner(), model(1).id).await.unwrap(),
+        store.find(&owner(), model(1).summary.id).await.unwrap(),
         Some(model(1))
     );
     assert_eq!(store.trace(&owner(), expected.id).await.unwrap(), trace);
@@ -143,7 +143,7 @@ pub(super) async fn a_running_job_is_cancelled_by_its_worker(backend: &dyn Backe
     let ended = get(&store, lease.job).await;
     assert_eq!(
         (ended.status, ended.model),
-        (Status::Cancelled, Some(model(1).id))
+        (Status::Cancelled, Some(model(1).summary.id))
     );
     let again = store
         .cancel_job(&owner(), lease.job, at(105))
@@ -253,7 +253,7 @@ pub(super) async fn a_job_is_stored_ended(backend: &dyn Backend) {
         .collect();
     assert_eq!(times, [at(1), at(1), at(2), at(2)]);
     assert_eq!(
-        store.find(&owner(), model(1).id).await.unwrap(),
+        store.find(&owner(), model(1).summary.id).await.unwrap(),
         Some(model(1))
     );
     assert_eq!(

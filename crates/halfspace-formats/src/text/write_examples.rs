@@ -3,8 +3,8 @@
 //! NDJSON and JSON write Boolean rows as bit strings if a 0 bit means 0, and as lists of -1 and 1 if a 0 bit means -1.
 //! CSV and LIBSVM write the label first. CSV writes the name of the class. The others write 1 or -1 where these can
 //! only mean the labels themselves, and the name where a class is named by a number. LIBSVM writes the codes of more
-//! than two classes. Text without labels must be read with `labels=none`. LIBSVM leaves out zeros, so its reader may need the
-//! option `n`.
+//! than two classes. Text without labels must be read with `labels=none`. LIBSVM leaves out zeros, so its reader may
+//! need the option `n`.
 
 use std::borrow::Cow;
 use std::fmt::Write;

@@ -216,6 +216,37 @@ async fn sparse_rows_take_no_more_room_than_their_active_features() {
     }
 }
 
+/// Packed rows of 1,048,576 features would take 2.4 GiB in the log of a session, and in a question about all rows.
+#[tokio::test]
+async fn sessions_keep_sparse_rows_and_questions_about_all_rows_count_the_packed_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    let attack = Attack::on(Program::start(directory.path(), &[])).await;
+    let client = attack.program.client();
+    let headers = [("content-type", "text/x-libsvm")];
+    let body = format!("-1 1:1\n{}", "+1 1048576:1\n".repeat(20_000));
+    let session = json!({"learner": {"name": "perceptron"}, "n": 1_048_576});
+    let session = client
+        .post("/v1/sessions", &session, None)
+        .await
+        .unwrap()
+        .expect(201)
+        .id();
+    let before = written_bytes(attack.program.pid());
+    let path = format!("/v1/sessions/{session}/examples");
+    let (answer, ticks) = attack.send(&path, &headers, body.as_bytes()).await;
+    answer.expect(200);
+    assert!(ticks <= 10 * TICKS_MAX, "{ticks} ticks");
+    if let (Some(before), Some(after)) = (before, written_bytes(attack.program.pid())) {
+        // The answers, the log and a snapshot of the weights.
+        assert!(after - before < 60_000_000, "{}", after - before);
+    }
+    let (answer, _) = attack.send("/v1/datasets", &headers, body.as_bytes()).await;
+    let dataset = answer.expect(201).id();
+    let job = json!({"separability": {"data": {"dataset": dataset}}});
+    let answer = client.post("/v1/jobs", &job, None).await.unwrap();
+    assert_eq!(answer.problem(413), "too-large");
+}
+
 /// 240 MB of stored rows in about 60 KB.
 #[tokio::test]
 async fn stored_bytes_have_a_ratio_to_the_bytes_sent() {

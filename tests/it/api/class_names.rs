@@ -462,6 +462,73 @@ async fn warm_start(
 }
 
 #[tokio::test]
+async fn pages_of_a_dataset_are_read_by_the_names_of_its_classes() {
+    let mut asked = Asked {
+        service: Service::start().await,
+        cases: 0,
+    };
+    for values in [
+        ["1", "2"],
+        ["0", "3"],
+        ["-1", "2"],
+        ["1.5", "2.5"],
+        ["0", "1"],
+        ["no", "yes"],
+    ] {
+        let row = |at: usize| {
+            (
+                values[at / 2].to_owned(),
+                [u8::from(at < 2), (at % 2) as u8],
+            )
+        };
+        let four: Vec<Row> = (0..4).map(row).collect();
+        let text = body(Format::Csv, Form::Table, &four);
+        let trained = asked
+            .post(
+                "/v1/learners/perceptron/train?seed=1",
+                Format::Csv,
+                text.clone(),
+            )
+            .await;
+        let model = trained.json()["result"]["model"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let stored = asked
+            .post("/v1/datasets", Format::Csv, text)
+            .await
+            .expect(201)
+            .id();
+        for (format, name, query) in [
+            (Format::Csv, "csv", "labels=first&header=true"),
+            (Format::Libsvm, "libsvm", "n=2"),
+            (Format::Ndjson, "ndjson", ""),
+            (Format::Json, "json", ""),
+        ] {
+            for (offset, limit) in [(0, 4), (0, 2), (2, 2), (3, 1)] {
+                let path = format!(
+                    "/v1/datasets/{stored}/examples?offset={offset}&limit={limit}&format={name}"
+                );
+                let page = asked.service.get(&path).await.expect(200);
+                let page = match format {
+                    Format::Json => {
+                        let examples = &page.json()["items"];
+                        json!({"labelled": {"examples": examples}}).to_string()
+                    }
+                    _ => page.text().to_owned(),
+                };
+                let path = format!("/v1/models/{model}/evaluate?{query}");
+                let evaluated = asked
+                    .post(&path, format, page.clone().into_bytes())
+                    .await
+                    .expect(200);
+                assert_eq!(evaluated.json()["errors"], 0, "{values:?}: {page}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn sessions_read_by_the_names_of_their_classes() {
     let mut asked = Asked {
         service: Service::start().await,
@@ -477,7 +544,7 @@ async fn sessions_read_by_the_names_of_their_classes() {
                 .await
                 .expect(201);
             let of = format!("/v1/sessions/{}", opened.id());
-            let path = format!("{of}/examples?{}", query.trim_start_matches('&'));
+            let path = format!("{of}/examples?{}", query);
             let text = body(Format::Csv, Form::Table, &rows(values, 6, &mut random));
             asked.post(&path, Format::Csv, text).await.expect(200);
             let path = format!("{of}/examples");

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Row, SqlitePool};
 
 use super::open;
@@ -50,7 +51,10 @@ async fn a_file_of_another_program_is_refused_and_stays_as_it_was() {
     ] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("db");
-        let writer = super::connect::writer(&path).await.unwrap();
+        let made = SqliteConnectOptions::new()
+            .filename(&path)
+            .create_if_missing(true);
+        let writer = SqlitePool::connect_with(made).await.unwrap();
         sqlx::raw_sql(statement).execute(&writer).await.unwrap();
         let refused = open(&path).await;
         assert!(matches!(refused, Err(StoreError::Foreign)), "{refused:?}");

@@ -134,6 +134,20 @@ def own_service(request, tmp_path) -> Iterator[Service]:
         service.stop()
 
 
+@pytest.fixture
+def limited(request):
+    """A function that starts a service with limits."""
+    services = []
+
+    def start(*flags):
+        services.append(Service(request.config.getoption("--program"), *flags))
+        return services[-1]
+
+    yield start
+    for service in services:
+        service.stop()
+
+
 @pytest.fixture(scope="session")
 def browser(request) -> Iterator[Browser]:
     with sync_playwright() as playwright:
@@ -163,6 +177,9 @@ def watched(page: Page, faults: list[str], may_fail: bool) -> None:
 @pytest.fixture
 def page(request, browser, service) -> Iterator[Page]:
     """A page in a context of its own. The test fails if the page has a fault."""
+    # Services stop after the page, whose requests they answer to the end.
+    for name in {"own_service", "limited"}.intersection(request.fixturenames):
+        request.getfixturevalue(name)
     context = browser.new_context(base_url=service.address, accept_downloads=True, viewport={"width": 1280, "height": 900})
     context.set_default_timeout(timeout_of(request.config))
     page = context.new_page()

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from conftest import Service, watched
+from conftest import watched
 from test_home import LONG_TRAINING, sample
 
 pytestmark = pytest.mark.faults
@@ -99,20 +99,6 @@ def test_an_action_while_the_service_is_away_can_be_repeated(page, own_service):
     page.wait_for_url(re.compile(r"#/jobs/job_\w+"))
     job = own_service.get(f"/v1/jobs/{urlsplit(page.url).fragment.split('/')[2]}", prefer="wait=60")
     assert job["status"] == "succeeded"
-
-
-@pytest.fixture
-def limited(request):
-    """A function that starts a service with limits."""
-    services = []
-
-    def start(*flags):
-        services.append(Service(request.config.getoption("--program"), *flags))
-        return services[-1]
-
-    yield start
-    for service in services:
-        service.stop()
 
 
 def test_a_full_queue_tells_how_to_proceed(page, limited, see):

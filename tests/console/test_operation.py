@@ -64,19 +64,14 @@ def test_no_process_computes(page):
     expect(page.get_by_text("No process computes jobs.")).to_be_visible()
 
 
-def test_use_near_a_limit_is_a_warning(page, request, see):
-    from conftest import Service
-
-    service = Service(request.config.getoption("--program"), "--sessions-max", "2")
-    try:
-        for _ in range(2):
-            service.post("/v1/sessions", {"learner": {"name": "perceptron"}, "n": 3})
-        page.goto(f"{service.address}/#/operation")
-        expect(page.get_by_text("2 of 2", exact=True)).to_be_visible()
-        expect(page.get_by_text("100 % used")).to_be_visible()
-        see("operation-full")
-    finally:
-        service.stop()
+def test_use_near_a_limit_is_a_warning(page, limited, see):
+    service = limited("--sessions-max", "2")
+    for _ in range(2):
+        service.post("/v1/sessions", {"learner": {"name": "perceptron"}, "n": 3})
+    page.goto(f"{service.address}/#/operation")
+    expect(page.get_by_text("2 of 2", exact=True)).to_be_visible()
+    expect(page.get_by_text("100 % used")).to_be_visible()
+    see("operation-full")
 
 
 def test_sessions_are_listed_and_deleted_by_keyboard(page, own_service, see):

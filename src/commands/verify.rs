@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::{Classes, GeneratedSpec, Options, ParseLimits, parse};
-use halfspace_verify::{Check, DataSource, Receipt, VERSION, verify as checks_of};
+use halfspace_verify::{Check, DataSource, Receipt, VERSION, is_sha256, verify as checks_of};
 
 use crate::app::terminal::on_one_line;
 use crate::config::{Replay, known_format};
@@ -74,14 +74,11 @@ fn check_form(receipt: &Receipt) -> Result<(), String> {
             "the receipt has version {found}, and this program reads version {VERSION}"
         ));
     }
-    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     match &receipt.data {
-        DataSource::Rows { sha256 } if sha256.len() != 64 || !sha256.bytes().all(is_hex) => {
-            Err(format!(
-                "the data digest {sha256:?} is none of this program, which writes 64 lower-case hexadecimal digits; \
+        DataSource::Rows { sha256 } if !is_sha256(sha256) => Err(format!(
+            "the data digest {sha256:?} is none of this program, which writes 64 lower-case hexadecimal digits; \
              repeat the training to get a receipt that can be verified"
-            ))
-        }
+        )),
         DataSource::Rows { .. } | DataSource::Generated { .. } => Ok(()),
     }
 }

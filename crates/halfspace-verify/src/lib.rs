@@ -18,5 +18,5 @@ mod receipt;
 mod replay;
 mod winnow;
 
-pub use receipt::{DataSource, GENERATOR, HeldOut, Receipt, VERSION, document_sha256};
+pub use receipt::{DataSource, GENERATOR, HeldOut, Receipt, VERSION, document_sha256, is_sha256};
 pub use replay::{Check, verify};

@@ -97,6 +97,12 @@ impl Receipt {
     }
 }
 
+/// Whether a text is a SHA-256 digest as this project writes it: 64 lower-case hexadecimal digits.
+pub fn is_sha256(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.len() == 64 && text.bytes().all(is_digit)
+}
+
 /// SHA-256 of the JSON text of a document without spaces, with the members of each object sorted by name.
 pub fn document_sha256(document: &Value) -> String {
     let text = document.to_string();

@@ -7,6 +7,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_formats::{self, json};
+use halfspace_verify::is_sha256;
 
 use crate::jobs::{ImportError, check_import};
 use crate::records::hypothesis::HypothesisDocument;
@@ -224,11 +225,6 @@ fn hypothesis(
         return Err(refused(Code::WRONG_MODEL, "/n", detail));
     }
     Ok(hypothesis)
-}
-
-fn is_sha256(text: &str) -> bool {
-    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    text.len() == 64 && text.bytes().all(is_digit)
 }
 
 fn unfit(error: ImportError) -> Problem {

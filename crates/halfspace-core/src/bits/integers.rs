@@ -108,15 +108,14 @@ impl IntegerColumn {
 
     /// The largest magnitude of a weight, 0 without weights.
     pub fn largest(&self) -> i64 {
-        let magnitudes = |weight: i64| weight.saturating_abs();
         let largest = match &self.cells {
             Cells::Narrow { groups, .. } => {
                 let weights = (0..self.n).map(|j| i64::from(*cell(groups, j)));
-                weights.map(magnitudes).max()
+                weights.map(i64::saturating_abs).max()
             }
             Cells::Wide { weights, offset } => weights
                 .iter()
-                .map(|weight| magnitudes(weight + offset))
+                .map(|weight| (weight + offset).saturating_abs())
                 .max(),
         };
         largest.unwrap_or(0)

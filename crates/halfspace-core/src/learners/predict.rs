@@ -257,7 +257,7 @@ fn decide_together(
 }
 
 /// Replaces `values` by the `n` values of row `row` of a block: bit 1 becomes 1 and bit 0 becomes `zero`.
-pub fn to_dense(block: BitBlock<'_>, row: usize, n: usize, zero: f64, values: &mut Vec<f64>) {
+fn to_dense(block: BitBlock<'_>, row: usize, n: usize, zero: f64, values: &mut Vec<f64>) {
     values.clear();
     values.extend((0..n).map(|j| {
         if block.word(j / WORD_BITS, row) >> (j % WORD_BITS) & 1 == 1 {

@@ -314,10 +314,7 @@ impl Recoding {
 
     /// The new codes of up to 64 examples.
     pub(crate) fn of_block(&self, codes: BlockCodes) -> BlockCodes {
-        match self.is_identity() {
-            true => codes,
-            false => codes.recoded(&self.codes, planes_for(self.classes)),
-        }
+        codes.recoded(&self.codes, planes_for(self.classes))
     }
 
     /// The new codes of examples.
@@ -360,6 +357,9 @@ pub fn occurring(data: &Data) -> Vec<bool> {
     }
     occurs
 }
+
+/// What a label may be, in errors.
+pub(crate) const LABEL: &str = "the name of a class as a number or text, or 1 or -1, or 1 or 0";
 
 /// Makes the fault of a label that is neither 1 nor -1 nor 0.
 pub(crate) fn bad_label(label: &[u8]) -> Fault {

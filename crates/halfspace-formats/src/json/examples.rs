@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::building::classes::bad_label;
+use crate::building::classes::{LABEL, bad_label};
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::scope;
@@ -268,7 +268,7 @@ impl<'de> Visitor<'de> for Y<'_> {
     type Value = Option<u32>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a label: the name of a class as a number or text, or 1 or -1, or 1 or 0")
+        write!(f, "a label: {LABEL}")
     }
 
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {

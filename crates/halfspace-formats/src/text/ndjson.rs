@@ -11,6 +11,7 @@ use serde::de::Deserializer;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
+use crate::building::classes::LABEL;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
@@ -510,10 +511,7 @@ fn read_item(item: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {
 
 fn read_y(y: &str, builder: &mut SampleBuilder) -> Result<Option<u32>, Fault> {
     let refused = || {
-        let detail = format!(
-            "y is {}; it must be the name of a class as a number or text, or 1 or -1, or 1 or 0.",
-            excerpt(y.as_bytes())
-        );
+        let detail = format!("y is {}; it must be {LABEL}.", excerpt(y.as_bytes()));
         Fault::new(FormatErrorKind::BadLabel, detail)
     };
     match y.as_bytes().first() {

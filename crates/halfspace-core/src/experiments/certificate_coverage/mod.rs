@@ -74,6 +74,16 @@ pub enum CoveredClaim {
 }
 
 impl CoveredClaim {
+    /// All certificates.
+    const ALL: [Self; 6] = [
+        Self::TestSet,
+        Self::Survival,
+        Self::Progressive,
+        Self::Unique,
+        Self::Compression,
+        Self::Pac,
+    ];
+
     fn name(self) -> &'static str {
         match self {
             Self::TestSet => "test-set",
@@ -137,14 +147,7 @@ impl Default for CertificateCoverageSpec {
         Self {
             n: 9,
             learners: vec![perceptron::ENTRY.name.to_owned()],
-            certificates: vec![
-                CoveredClaim::TestSet,
-                CoveredClaim::Survival,
-                CoveredClaim::Progressive,
-                CoveredClaim::Unique,
-                CoveredClaim::Compression,
-                CoveredClaim::Pac,
-            ],
+            certificates: CoveredClaim::ALL.to_vec(),
             distributions: vec![Distribution::Uniform, Distribution::Skewed],
             noise: vec![0.0, 0.05],
             deltas: vec![0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5],

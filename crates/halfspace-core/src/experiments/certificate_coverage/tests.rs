@@ -8,15 +8,6 @@ use crate::learners::engine::run::{Run, StopFlag};
 use super::super::PointTally;
 use super::*;
 
-const ALL: [CoveredClaim; 6] = [
-    CoveredClaim::TestSet,
-    CoveredClaim::Survival,
-    CoveredClaim::Progressive,
-    CoveredClaim::Unique,
-    CoveredClaim::Compression,
-    CoveredClaim::Pac,
-];
-
 fn coverage(
     n: u64,
     learners: &[&str],
@@ -78,11 +69,11 @@ fn check_all(
     used: &[CoveredClaim],
     (runs, examples): (u64, u64),
 ) {
-    let mut nine = coverage(9, learners, &ALL, runs);
+    let mut nine = coverage(9, learners, &CoveredClaim::ALL, runs);
     nine.question.examples = examples;
     let mut found = check(&nine);
     if !at_twelve.is_empty() {
-        found.extend(check(&coverage(12, at_twelve, &ALL, runs)));
+        found.extend(check(&coverage(12, at_twelve, &CoveredClaim::ALL, runs)));
     }
     for &claim in used {
         let is_skewed = |cell: &&(Cell, f64, u64)| cell.0.distribution == Distribution::Skewed;
@@ -270,7 +261,7 @@ fn the_bound_of_the_best_learner_without_a_share_of_delta_is_false_too_often() {
 #[test]
 fn parameters_out_of_range_are_refused_at_their_places() {
     let pointer = |change: fn(&mut CertificateCoverageSpec)| {
-        let mut question = coverage(9, &["perceptron"], &ALL, 10).question;
+        let mut question = coverage(9, &["perceptron"], &CoveredClaim::ALL, 10).question;
         change(&mut question);
         let refused = CertificateCoverage::new(question).expect_err("a refusal");
         refused.pointer().to_owned()

@@ -133,6 +133,11 @@ impl Problem {
         }
     }
 
+    /// Creates a problem with one error of the request, whose detail is the detail of the problem.
+    pub fn at(code: Code, field: FieldError) -> Self {
+        Self::new(code, field.detail.clone()).with(field)
+    }
+
     /// Returns the problem that a body carries as its error. Any other error is a broken connection.
     pub fn of_body(mut error: BoxError) -> Self {
         while error.is::<axum::Error>() {
@@ -293,8 +298,8 @@ impl IntoResponse for Problem {
 
 impl FieldError {
     /// Creates an error at a pointer into the body.
-    pub fn at_pointer(pointer: impl Into<String>, detail: String) -> Self {
-        placed(Some(Place::Pointer(pointer.into())), detail)
+    pub fn at_pointer(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        placed(Some(Place::Pointer(pointer.into())), detail.into())
     }
 
     /// Creates an error at a query parameter or header.

@@ -17,7 +17,7 @@ use crate::records::{Dataset, DatasetId, Names, Owner};
 use crate::http::app_state::App;
 use crate::http::extract::body::{self, RequestMemory};
 use crate::http::extract::data_options::DataOptions;
-use crate::http::problem::{Code, FieldError, Problem, placed};
+use crate::http::problem::{Code, FieldError, Problem};
 
 /// Returns the digest of a sample in hexadecimal. Generated data and datasets have none here.
 pub fn sha256(form: &DataForm) -> Option<String> {
@@ -254,9 +254,8 @@ fn no_dataset(error: JobsError, pointer: &str) -> Problem {
     match error {
         JobsError::DatasetMissing => {
             let detail = "There is no such dataset; GET /v1/datasets lists them.";
-            let place = Place::Pointer(format!("{pointer}/dataset"));
-            let field = placed(Some(place), detail.to_owned());
-            Problem::new(Code::UNKNOWN_DATASET, detail).with(field)
+            let field = FieldError::at_pointer(format!("{pointer}/dataset"), detail);
+            Problem::at(Code::UNKNOWN_DATASET, field)
         }
         error => error.into(),
     }

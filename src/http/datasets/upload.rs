@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
     self, Assume, DataForm, Format, FormatError, FormatErrorKind, LabelRule, LabelsKind,
-    NotReserved, Parsed, ParsedRows, Place, Preview, Spool, gather_shown, json,
+    NotReserved, Parsed, ParsedRows, Preview, Spool, gather_shown, json,
 };
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -26,7 +26,7 @@ use crate::http::extract::data_body::DataBody;
 use crate::http::extract::data_options::{self, DataOptions};
 use crate::http::jobs::submission::check_name;
 use crate::http::permits::OwnerPermit;
-use crate::http::problem::{Code, FieldError, Problem, placed};
+use crate::http::problem::{Code, FieldError, Problem};
 
 /// Names and values of query parameters.
 type Pairs = Vec<(String, String)>;
@@ -282,8 +282,8 @@ async fn read_json(
             json::from_reader_of_any(reader, &limits, &LabelRule::New)?;
         if request.seed.is_some() && !matches!(request.data, DataForm::Generated(_)) {
             let detail = "The field seed is only for generated data. These data are not generated.";
-            let field = FieldError::at_pointer("/seed", detail.to_owned());
-            return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
+            let field = FieldError::at_pointer("/seed", detail);
+            return Err(Problem::at(Code::WRONG_DATA, field));
         }
         Ok((request, data_at))
     });
@@ -315,8 +315,8 @@ async fn read_json(
         DataForm::Dataset { .. } => {
             let detail =
                 "The data are already a stored dataset. To store another dataset, send examples.";
-            let field = FieldError::at_pointer("/data/dataset", detail.to_owned());
-            return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
+            let field = FieldError::at_pointer("/data/dataset", detail);
+            return Err(Problem::at(Code::WRONG_DATA, field));
         }
     };
     Ok(Upload {
@@ -348,9 +348,8 @@ async fn drawn(
     let state_bytes_max = app.limits.state_bytes_max;
     let draw = move || {
         let data = crate::jobs::draw(&spec, seed, state_bytes_max).map_err(|detail| {
-            let place = Place::Pointer("/data/generated/count".to_owned());
-            let field = placed(Some(place), detail.clone());
-            Problem::new(Code::WRONG_DATA, detail).with(field)
+            let field = FieldError::at_pointer("/data/generated/count", detail);
+            Problem::at(Code::WRONG_DATA, field)
         })?;
         Ok((data, permit))
     };

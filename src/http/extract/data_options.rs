@@ -204,7 +204,7 @@ impl EncodingSource {
                 .await
                 .map(|dataset| dataset.names),
         };
-        let refuse = |code, detail: &str| Problem::new(code, detail).with(at(detail.to_owned()));
+        let refuse = |code, detail: &str| Problem::at(code, at(detail.to_owned()));
         names.map_err(|error| match error {
             JobsError::ModelMissing => refuse(
                 Code::UNKNOWN_MODEL,
@@ -222,7 +222,7 @@ impl EncodingSource {
 /// The problem for a model or a dataset whose data came as no table. `at` gives the place of its id.
 fn no_encoding(at: impl Fn(String) -> FieldError) -> Problem {
     let detail = "The data did not come as a table, so there is no encoding; leave `encoding` out.";
-    Problem::new(Code::TABLE_OPTION, detail).with(at(detail.to_owned()))
+    Problem::at(Code::TABLE_OPTION, at(detail.to_owned()))
 }
 
 /// The problem for an unknown parameter of a route with options of data and with the parameters `own`.

@@ -286,6 +286,6 @@ fn rows(shape: &[u64], n: usize) -> Result<u64, Problem> {
 
 /// The problem for a field of the request.
 fn refused(code: Code, pointer: &str, detail: &str) -> Problem {
-    let field = FieldError::at_pointer(pointer, detail.to_owned());
+    let field = FieldError::at_pointer(pointer, detail);
     Problem::new(code, format!("{pointer}: {detail}")).with(field)
 }

@@ -135,7 +135,9 @@ pub async fn run_figure(
 
 /// The problem for parameters that do not fit the experiment.
 fn unlike(error: ExperimentError) -> Problem {
-    let (detail, pointer) = (error.to_string(), error.pointer());
-    let field = FieldError::at_pointer(format!("/params{pointer}"), detail.clone());
-    Problem::new(Code::SCHEMA, detail).with(field)
+    let pointer = format!("/params{}", error.pointer());
+    Problem::at(
+        Code::SCHEMA,
+        FieldError::at_pointer(pointer, error.to_string()),
+    )
 }

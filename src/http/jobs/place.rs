@@ -80,20 +80,20 @@ impl TaskPlace {
     }
 
     /// An error at a pointer into the document.
-    pub fn at(&self, pointer: &str, detail: String) -> FieldError {
+    pub fn at(&self, pointer: &str, detail: impl Into<String>) -> FieldError {
         match self.data {
             Some(_) => FieldError::at_pointer(pointer, detail),
-            None => FieldError::at_parameter(&parameter(pointer), detail),
+            None => FieldError::at_parameter(&parameter(pointer), detail.into()),
         }
     }
 
     /// An error at the pointer `below` the task.
-    pub fn below(&self, below: &str, detail: String) -> FieldError {
+    pub fn below(&self, below: &str, detail: impl Into<String>) -> FieldError {
         self.at(&format!("{}{below}", self.task), detail)
     }
 
     /// An error at a field of the task. A dot stands before each nested name.
-    pub fn field(&self, field: &str, detail: String) -> FieldError {
+    pub fn field(&self, field: &str, detail: impl Into<String>) -> FieldError {
         let own = self.cell.as_ref().and_then(|cell| cell.pointer(field));
         if let Some(own) = own {
             return self.at(&format!("/grid/over{own}"), detail);

@@ -116,7 +116,7 @@ async fn read_by(
     let (data, model, read) = compute(app, None, work).await?;
     match read {
         Ok(()) => Ok((data, model)),
-        Err(detail) => Err(Problem::new(Code::WRONG_DATA, detail.clone()).with(at.data(detail))),
+        Err(detail) => Err(of_data(Code::WRONG_DATA, detail, at)),
     }
 }
 
@@ -158,7 +158,7 @@ async fn find_model(
         Ok(model) => Ok(Some(model)),
         Err(error @ JobsError::ModelMissing) => {
             let detail = "There is no such model; GET /v1/models lists them.";
-            Err(Problem::from(error).with(at.field(field, detail.to_owned())))
+            Err(Problem::from(error).with(at.field(field, detail)))
         }
         Err(error) => Err(error.into()),
     }
@@ -256,10 +256,7 @@ fn accepted_callback(
     let Some(text) = callback else {
         return Ok(None);
     };
-    let refused = |code, detail: String| {
-        let field = at.at("/callback", detail.clone());
-        Problem::new(code, detail).with(field)
-    };
+    let refused = |code, detail: String| Problem::at(code, at.at("/callback", detail));
     let Some(client) = &app.jobs.callbacks else {
         let detail = "This service sends no callbacks, because the operator has not set \
                       --callback-secret.";
@@ -279,13 +276,13 @@ fn check_seconds(app: &App, task: &TaskSpec, at: &TaskPlace) -> Result<(), Probl
     let detail = format!("max_seconds is {seconds}, more than seconds_max: {seconds_max}.");
     let field = match task {
         TaskSpec::Grid(grid) => match grid.longer_than(seconds_max) {
-            Some(pointer) => at.at(&format!("/grid/over{pointer}"), detail.clone()),
-            None => at.stop("max_seconds", detail.clone()),
+            Some(pointer) => at.at(&format!("/grid/over{pointer}"), detail),
+            None => at.stop("max_seconds", detail),
         },
-        TaskSpec::Train(_) | TaskSpec::Compare(_) => at.stop("max_seconds", detail.clone()),
-        _ => at.field("max_seconds", detail.clone()),
+        TaskSpec::Train(_) | TaskSpec::Compare(_) => at.stop("max_seconds", detail),
+        _ => at.field("max_seconds", detail),
     };
-    Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field))
+    Err(Problem::at(Code::OUT_OF_RANGE, field))
 }
 
 /// Checks the free text that names a thing.
@@ -300,14 +297,12 @@ pub fn check_name(
     let characters_max = app.limits.name_characters_max as usize;
     if name.is_some_and(|name| name.chars().count() > characters_max) {
         let detail = format!("The name is longer than name_characters_max: {characters_max}.");
-        let field = at(detail.clone());
-        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
+        return Err(Problem::at(Code::OUT_OF_RANGE, at(detail)));
     }
     if name.is_some_and(|name| name.contains('\0')) {
         // PostgreSQL cannot store this character in a text.
         let detail = "The name holds the character U+0000.".to_owned();
-        let field = at(detail.clone());
-        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
+        return Err(Problem::at(Code::OUT_OF_RANGE, at(detail)));
     }
     Ok(())
 }
@@ -317,8 +312,7 @@ pub fn unresolvable(error: ResolveError, at: &TaskPlace) -> Problem {
     let summary = error.to_string();
     match error {
         ResolveError::UnknownLearner { .. } => {
-            let field = at.learner(summary.clone());
-            Problem::new(Code::UNKNOWN_LEARNER, summary).with(field)
+            Problem::at(Code::UNKNOWN_LEARNER, at.learner(summary))
         }
         ResolveError::Parameters(errors) => {
             let fields = errors
@@ -329,33 +323,29 @@ pub fn unresolvable(error: ResolveError, at: &TaskPlace) -> Problem {
                 Problem::with,
             )
         }
-        ResolveError::Intractable(detail) => {
-            let field = at.data(detail.clone());
-            Problem::new(Code::INTRACTABLE, detail).with(field)
-        }
+        ResolveError::Intractable(detail) => of_data(Code::INTRACTABLE, detail, at),
         ResolveError::Field { field, detail } => {
-            let field = at.field(field, detail.clone());
-            Problem::new(Code::WRONG_DATA, detail).with(field)
+            Problem::at(Code::WRONG_DATA, at.field(field, detail))
         }
         ResolveError::NoData | ResolveError::NoModel => Problem::new(Code::SCHEMA, summary),
         ResolveError::TooCostly { task, .. } => {
             let field = match task {
-                "experiment" => at.below("/params", summary.clone()),
-                task => at.at(&format!("/{task}"), summary.clone()),
+                "experiment" => at.below("/params", summary),
+                task => at.at(&format!("/{task}"), summary),
             };
-            Problem::new(Code::INTRACTABLE, summary).with(field)
+            Problem::at(Code::INTRACTABLE, field)
         }
         ResolveError::Experiment(error) => {
             let code = match &error {
                 ExperimentError::Parameter { .. } => Code::INVALID_PARAMETER,
                 ExperimentError::TooManyPoints { .. } => Code::INTRACTABLE,
             };
-            let field = at.below(&format!("/params{}", error.pointer()), summary.clone());
-            Problem::new(code, summary).with(field)
+            let pointer = format!("/params{}", error.pointer());
+            Problem::at(code, at.below(&pointer, summary))
         }
         ResolveError::Grid(error) => {
-            let field = at.at(&format!("/grid/over{}", error.pointer), summary.clone());
-            Problem::new(Code::INVALID_PARAMETER, summary).with(field)
+            let pointer = format!("/grid/over{}", error.pointer);
+            Problem::at(Code::INVALID_PARAMETER, at.at(&pointer, summary))
         }
         ResolveError::Cell { cell, error } => {
             unresolvable(*error, &at.of_cell(cell)).with_detail(summary)
@@ -379,40 +369,31 @@ pub fn unresolvable(error: ResolveError, at: &TaskPlace) -> Problem {
 fn unfit(error: TaskError, at: &TaskPlace) -> Problem {
     let summary = error.to_string();
     match error {
-        TaskError::WrongData(detail) => {
-            let field = at.data(detail.clone());
-            Problem::new(Code::WRONG_DATA, detail).with(field)
-        }
+        TaskError::WrongData(detail) => of_data(Code::WRONG_DATA, detail, at),
         TaskError::NotBoolean { .. } => {
             let detail = unfit_reason(&error);
             Problem::new(Code::WRONG_DATA, detail).with(at.data(summary))
         }
-        TaskError::Intractable(detail) => {
-            let field = at.data(detail.clone());
-            Problem::new(Code::INTRACTABLE, detail).with(field)
-        }
-        TaskError::NotOnLine(detail) => {
-            let field = at.learner(detail.clone());
-            Problem::new(Code::NOT_ON_LINE, detail).with(field)
-        }
+        TaskError::Intractable(detail) => of_data(Code::INTRACTABLE, detail, at),
+        TaskError::NotOnLine(detail) => Problem::at(Code::NOT_ON_LINE, at.learner(detail)),
         TaskError::WrongStart(detail) => {
             let detail = format!("{detail} (change or omit `warm_start`)");
-            let field = at.field("warm_start", detail.clone());
-            Problem::new(Code::WRONG_START, detail).with(field)
+            Problem::at(Code::WRONG_START, at.field("warm_start", detail))
         }
         TaskError::WrongStop { field, detail } => {
-            let field = at.stop(field, detail.clone());
-            Problem::new(Code::WRONG_STOP, detail).with(field)
+            Problem::at(Code::WRONG_STOP, at.stop(field, detail))
         }
         TaskError::Parameter(error) => {
             let field = at.learner_parameter(&error.name, error.detail);
             Problem::new(Code::WRONG_DATA, summary).with(field)
         }
-        TaskError::Holdout(detail) => {
-            let field = at.field("holdout", detail.clone());
-            Problem::new(Code::WRONG_DATA, detail).with(field)
-        }
+        TaskError::Holdout(detail) => Problem::at(Code::WRONG_DATA, at.field("holdout", detail)),
         TaskError::Unread(_) => Problem::new(Code::INTERNAL, summary),
         TaskError::TooLarge { .. } => Problem::new(Code::TOO_LARGE, summary),
     }
+}
+
+/// The problem for data at fault. A cell of a sheet stands in the detail of the error alone.
+fn of_data(code: Code, detail: String, at: &TaskPlace) -> Problem {
+    Problem::new(code, detail.clone()).with(at.data(detail))
 }

@@ -355,7 +355,7 @@ impl RequestedJob {
         match &self.data {
             None => {
                 let detail = "The value does not match the schema: the member `data` is missing.";
-                let field = at.below("", detail.to_owned());
+                let field = at.below("", detail);
                 let place = field.pointer.as_deref().unwrap_or_default();
                 Err(Problem::new(Code::SCHEMA, format!("{place}: {detail}")).with(field))
             }
@@ -364,8 +364,7 @@ impl RequestedJob {
             {
                 let detail =
                     "`assume` is for tasks with certificates; this task needs no assumption.";
-                let field = at.below("/data", detail.to_owned());
-                Err(Problem::new(Code::WRONG_DATA, detail).with(field))
+                Err(Problem::at(Code::WRONG_DATA, at.below("/data", detail)))
             }
             _ => Ok(()),
         }
@@ -384,8 +383,7 @@ fn check_grid(grid: &GridSpec, at: &TaskPlace) -> Result<(), Problem> {
         ),
         _ => return Ok(()),
     };
-    let field = at.field(field, detail.to_owned());
-    Err(Problem::new(Code::SCHEMA, detail).with(field))
+    Err(Problem::at(Code::SCHEMA, at.field(field, detail)))
 }
 
 fn check_comparison(compare: &CompareSpec, at: &TaskPlace) -> Result<(), Problem> {
@@ -407,6 +405,5 @@ fn check_comparison(compare: &CompareSpec, at: &TaskPlace) -> Result<(), Problem
         }
         _ => return Ok(()),
     };
-    let field = at.field(field, detail.clone());
-    Err(Problem::new(code, detail).with(field))
+    Err(Problem::at(code, at.field(field, detail)))
 }

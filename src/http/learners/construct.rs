@@ -103,8 +103,7 @@ impl Keep {
                  prediction_bytes_max: {limit}. To store the examples as a dataset instead, send \
                  \"store\": true."
             );
-            let field = at("store", detail.clone());
-            return Err(Problem::new(Code::ANSWER_TOO_LONG, detail).with(field));
+            return Err(Problem::at(Code::ANSWER_TOO_LONG, at("store", detail)));
         }
         // The text of the answer doubles while it grows, and is copied once.
         let answer_bytes = if self.store { 0 } else { 4 * json_bytes };
@@ -190,8 +189,7 @@ fn at(field: &str, detail: String) -> FieldError {
 
 /// The problem for a field of the body that is out of range.
 pub fn out_of_range(field: &str, detail: String) -> Problem {
-    let field = at(field, detail.clone());
-    Problem::new(Code::OUT_OF_RANGE, detail).with(field)
+    Problem::at(Code::OUT_OF_RANGE, at(field, detail))
 }
 
 /// The problem for a construction that took too long.

@@ -98,8 +98,7 @@ async fn created(app: &App, model: Model, document: ModelDocument) -> Result<Res
 }
 
 fn refused(code: Code, pointer: &str, detail: String) -> Problem {
-    let field = FieldError::at_pointer(pointer, detail.clone());
-    Problem::new(code, detail).with(field)
+    Problem::at(code, FieldError::at_pointer(pointer, detail))
 }
 
 /// The name, the learner and the document of a consistent model file.

@@ -191,8 +191,8 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
     };
     if n > app.limits.n_max {
         let detail = format!("n is {n}, more than n_max: {}.", app.limits.n_max);
-        let field = FieldError::at_pointer("/n", detail.clone());
-        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field).into());
+        let field = FieldError::at_pointer("/n", detail);
+        return Err(Problem::at(Code::OUT_OF_RANGE, field).into());
     }
     let spec = SessionSpec {
         learner: asked.learner,
@@ -216,16 +216,12 @@ async fn names(app: &App, owner: &Owner, encoding: SessionEncoding) -> Result<Na
     match encoding {
         SessionEncoding::Of(id) => {
             let source: Result<EncodingSource, String> = id.parse();
-            let source = source.map_err(|detail| {
-                Problem::new(Code::OUT_OF_RANGE, detail.clone()).with(at(detail))
-            })?;
+            let source = source.map_err(|detail| Problem::at(Code::OUT_OF_RANGE, at(detail)))?;
             Ok(source.names(app, owner, at).await?.kept())
         }
         SessionEncoding::Columns(StatedColumns { columns, label }) => {
             let table = TableEncoding::stated(columns, label);
-            let table = table.map_err(|detail| {
-                Problem::new(Code::OUT_OF_RANGE, detail.clone()).with(at(detail))
-            })?;
+            let table = table.map_err(|detail| Problem::at(Code::OUT_OF_RANGE, at(detail)))?;
             let names = Names {
                 features: Some(table.feature_names()),
                 classes: table.label.as_ref().map(LabelEncoding::classes),

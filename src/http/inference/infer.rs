@@ -10,8 +10,8 @@ use axum::response::Response;
 use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_formats::Format;
 
+use crate::records::ModelId;
 use crate::records::id::ModelKind;
-use crate::records::{ModelId, Owner};
 
 use crate::http::app_state::App;
 
@@ -36,11 +36,8 @@ use crate::http::problem::{Code, FieldError, Problem};
 /// `prediction_bytes_max` bytes.
 #[utoipa::path(post, path = "/v2/models/{id}/infer", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
-        ("Inference-Header-Content-Length" = Option<u64>, Header, description = "Number of bytes \
-                                                                                 of JSON at the \
-                                                                                 start of the \
-                                                                                 body, if binary \
-                                                                                 tensors follow")),
+        ("Inference-Header-Content-Length" = Option<u64>, Header,
+            description = "Number of bytes of JSON at the start of the body, if binary tensors follow")),
     request_body(content((InferenceRequest = "application/json"),
         (Octets = "application/octet-stream")),
         description = "The examples. The Content-Type is optional"),
@@ -52,47 +49,11 @@ pub async fn infer_model(
     Caller(owner): Caller,
     _: NoQuery,
     PathId(id): PathId<ModelKind>,
-    request: Request,
-) -> Result<Response, Problem> {
-    answer(&app, &owner, id, request).await
-}
-
-/// Predicts by the Open Inference Protocol with a named version of the model.
-///
-/// A model never changes, so the only version is 1.
-#[utoipa::path(post, path = "/v2/models/{id}/versions/{version}/infer", tag = "inference",
-    params(("id" = ModelId, Path, description = "The model"),
-        ("version" = String, Path, description = "The version, always 1"),
-        ("Inference-Header-Content-Length" = Option<u64>, Header, description = "Number of bytes \
-                                                                                 of JSON at the \
-                                                                                 start of the \
-                                                                                 body, if binary \
-                                                                                 tensors follow")),
-    request_body(content((InferenceRequest = "application/json"),
-        (Octets = "application/octet-stream")),
-        description = "The examples. The Content-Type is optional"),
-    responses((status = 200, description = "The predictions", content(
-        (InferenceAnswer = "application/json"), (Octets = "application/octet-stream")))),
-    extensions(("x-problems" = json!(problems(&[IN_PATH, BODY, EXAMPLES, ANSWERED, &[Code::WRONG_SHAPE]])))))]
-pub async fn infer_model_version(
-    State(app): State<App>,
-    Caller(owner): Caller,
-    _: NoQuery,
-    PathVersion(id): PathVersion,
-    request: Request,
-) -> Result<Response, Problem> {
-    answer(&app, &owner, id, request).await
-}
-
-async fn answer(
-    app: &App,
-    owner: &Owner,
-    id: ModelId,
     mut request: Request,
 ) -> Result<Response, Problem> {
-    let json_length = settle_media_type(app, request.headers_mut())?;
-    let model = model_in_path(app, owner, id).await?;
-    let body = DataBody::new(app, request)?;
+    let json_length = settle_media_type(&app, request.headers_mut())?;
+    let model = model_in_path(&app, &owner, id).await?;
+    let body = DataBody::new(&app, request)?;
     let limits = body.limits.clone();
     if !matches!(body.format, Format::Json | Format::Octets) {
         let detail = "The Content-Type must be application/json or application/octet-stream.";
@@ -106,7 +67,7 @@ async fn answer(
     let checks = app.clone();
     let cancel_on_drop = CancelOnDrop::new(app.jobs.worker.helped_stop_flag());
     let stop = cancel_on_drop.flag();
-    let read = body.read(app, effort, move |reader| {
+    let read = body.read(&app, effort, move |reader| {
         let mut reader = InferenceReader {
             reader,
             json_length,
@@ -134,6 +95,30 @@ async fn answer(
     });
     let (request_id, answer) = read.await?;
     Ok(answer.into_response(id, VERSION, request_id))
+}
+
+/// Predicts by the Open Inference Protocol with a named version of the model.
+///
+/// A model never changes, so the only version is 1.
+#[utoipa::path(post, path = "/v2/models/{id}/versions/{version}/infer", tag = "inference",
+    params(("id" = ModelId, Path, description = "The model"),
+        ("version" = String, Path, description = "The version, always 1"),
+        ("Inference-Header-Content-Length" = Option<u64>, Header,
+            description = "Number of bytes of JSON at the start of the body, if binary tensors follow")),
+    request_body(content((InferenceRequest = "application/json"),
+        (Octets = "application/octet-stream")),
+        description = "The examples. The Content-Type is optional"),
+    responses((status = 200, description = "The predictions", content(
+        (InferenceAnswer = "application/json"), (Octets = "application/octet-stream")))),
+    extensions(("x-problems" = json!(problems(&[IN_PATH, BODY, EXAMPLES, ANSWERED, &[Code::WRONG_SHAPE]])))))]
+pub async fn infer_model_version(
+    app: State<App>,
+    caller: Caller,
+    query: NoQuery,
+    PathVersion(id): PathVersion,
+    request: Request,
+) -> Result<Response, Problem> {
+    infer_model(app, caller, query, PathId(id), request).await
 }
 
 /// Chooses between the two forms of a body and returns the length of the JSON. With the header, the body is

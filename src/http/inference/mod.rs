@@ -14,8 +14,8 @@ use halfspace_formats::Datatype;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::records::ModelId;
 use crate::records::id::ModelKind;
-use crate::records::{ModelId, Owner};
 
 use crate::http::answer::Json;
 use crate::http::app_state::App;
@@ -155,28 +155,7 @@ pub async fn get_inference_model(
     _: NoQuery,
     PathId(id): PathId<ModelKind>,
 ) -> Result<Json<InferenceModel>, Problem> {
-    tensors(&app, &owner, id).await
-}
-
-/// Describes the tensors of a named version of a model.
-///
-/// A model never changes, so the only version is 1.
-#[utoipa::path(get, path = "/v2/models/{id}/versions/{version}", tag = "inference",
-    params(("id" = ModelId, Path, description = "The model"),
-        ("version" = String, Path, description = "The version, always 1")),
-    responses((status = 200, description = "The tensors of the model", body = InferenceModel)),
-    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
-pub async fn get_inference_model_version(
-    State(app): State<App>,
-    Caller(owner): Caller,
-    _: NoQuery,
-    PathVersion(id): PathVersion,
-) -> Result<Json<InferenceModel>, Problem> {
-    tensors(&app, &owner, id).await
-}
-
-async fn tensors(app: &App, owner: &Owner, id: ModelId) -> Result<Json<InferenceModel>, Problem> {
-    let hypothesis = model_in_path(app, owner, id).await?.hypothesis;
+    let hypothesis = model_in_path(&app, &owner, id).await?.hypothesis;
     let n = i64::try_from(hypothesis.n()).unwrap_or(i64::MAX);
     let datatype = if hypothesis.reads_bits() {
         Datatype::Bool
@@ -201,6 +180,23 @@ async fn tensors(app: &App, owner: &Owner, id: ModelId) -> Result<Json<Inference
     }))
 }
 
+/// Describes the tensors of a named version of a model.
+///
+/// A model never changes, so the only version is 1.
+#[utoipa::path(get, path = "/v2/models/{id}/versions/{version}", tag = "inference",
+    params(("id" = ModelId, Path, description = "The model"),
+        ("version" = String, Path, description = "The version, always 1")),
+    responses((status = 200, description = "The tensors of the model", body = InferenceModel)),
+    extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
+pub async fn get_inference_model_version(
+    app: State<App>,
+    caller: Caller,
+    query: NoQuery,
+    PathVersion(id): PathVersion,
+) -> Result<Json<InferenceModel>, Problem> {
+    get_inference_model(app, caller, query, PathId(id)).await
+}
+
 /// Tells whether a model is ready. Every existing model is ready.
 ///
 /// An unknown id gets status 404.
@@ -214,7 +210,11 @@ pub async fn check_inference_model(
     _: NoQuery,
     PathId(id): PathId<ModelKind>,
 ) -> Result<Json<InferenceModelReady>, Problem> {
-    usable(&app, &owner, id).await
+    model_in_path(&app, &owner, id).await?;
+    Ok(Json(InferenceModelReady {
+        name: id,
+        ready: true,
+    }))
 }
 
 /// Tells whether a named version of a model is ready.
@@ -226,22 +226,10 @@ pub async fn check_inference_model(
     responses((status = 200, description = "The model is ready", body = InferenceModelReady)),
     extensions(("x-problems" = json!(problems(&[IN_PATH])))))]
 pub async fn check_inference_model_version(
-    State(app): State<App>,
-    Caller(owner): Caller,
-    _: NoQuery,
+    app: State<App>,
+    caller: Caller,
+    query: NoQuery,
     PathVersion(id): PathVersion,
 ) -> Result<Json<InferenceModelReady>, Problem> {
-    usable(&app, &owner, id).await
-}
-
-async fn usable(
-    app: &App,
-    owner: &Owner,
-    id: ModelId,
-) -> Result<Json<InferenceModelReady>, Problem> {
-    model_in_path(app, owner, id).await?;
-    Ok(Json(InferenceModelReady {
-        name: id,
-        ready: true,
-    }))
+    check_inference_model(app, caller, query, PathId(id)).await
 }

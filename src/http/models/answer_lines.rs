@@ -1,9 +1,9 @@
-//! A bounded queue of answer lines between the computation and the client that reads the answer.
+//! A queue of answers between the computation and the client that reads the answer.
 //!
-//! [`AnswerWriter`] waits while the queue is full. A client that sends all of its examples before it reads is
-//! therefore served until the queue is full. Then the computation waits, which stops the client's sending
-//! too. A write to a full queue fails if the client reads less than 16 KiB per second over 30 seconds. This
-//! module knows nothing of predictions.
+//! The queue holds lines, or whatever else makes lines when the client asks for them. [`AnswerQueue::write`] waits while
+//! too many lines wait. A client that sends all of its examples before it reads is therefore served until the queue is
+//! full. Then the computation waits, which stops the client's sending too. A write to a full queue fails if the client
+//! reads less than 16 KiB per second over 30 seconds. This module knows nothing of predictions.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -17,59 +17,44 @@ use tokio::time::timeout;
 use halfspace_core::learners::engine::run::CancelOnDrop;
 
 use crate::http::extract::body::{WINDOW, WINDOW_BYTES_MIN};
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Code, Occurrence, Problem};
 
 /// Size in bytes up to which waiting lines are joined into one piece.
 pub const PIECE_BYTES: usize = 64 * 1024;
 
-/// Returns the two ends of an answer. About `bytes_max` bytes may wait between the ends. Dropping the reader
-/// drops `cancel_on_drop`, which stops the computation.
-pub fn answer_lines(bytes_max: u64, cancel_on_drop: CancelOnDrop) -> (AnswerWriter, AnswerReader) {
-    let shared = Arc::new(LineQueue {
-        bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX),
-        state: Mutex::default(),
-        changed: Notify::new(),
-        space: Notify::new(),
-    });
-    let reader = AnswerReader {
-        shared: Arc::clone(&shared),
-        _cancel_on_drop: cancel_on_drop,
-    };
-    (AnswerWriter { shared }, reader)
+/// Answers that wait for the client.
+pub trait Waiting: Default {
+    /// Takes the next piece of text, if an answer waits.
+    fn piece(&mut self) -> Option<Bytes>;
 }
 
-/// The writing end of an answer. A clone writes to the same answer.
-#[derive(Clone)]
-pub struct AnswerWriter {
-    shared: Arc<LineQueue>,
-}
+/// The writing end of an answer in lines.
+pub type AnswerWriter = Arc<AnswerQueue<WaitingLines>>;
 
-/// The reading end of an answer. The response streams from this end to the client.
-pub struct AnswerReader {
-    shared: Arc<LineQueue>,
-    _cancel_on_drop: CancelOnDrop,
-}
-
-struct LineQueue {
-    bytes_max: usize,
-    state: Mutex<LineState>,
+/// The writing end of an answer. It is shared between those who write.
+pub struct AnswerQueue<W> {
+    state: Mutex<QueueState<W>>,
     /// Notified when the reader finds a new piece or the end.
     changed: Notify,
     /// Notified when the writer may find space or the end.
     space: Notify,
 }
 
-#[derive(Default)]
-struct LineState {
-    pieces: VecDeque<Vec<u8>>,
-    /// Bytes in all pieces.
-    bytes: usize,
+/// The reading end of an answer. The response streams from this end to the client.
+pub struct AnswerReader<W: Waiting> {
+    shared: Arc<AnswerQueue<W>>,
+    _cancel_on_drop: CancelOnDrop,
+}
+
+struct QueueState<W> {
+    waiting: W,
+    /// The problem that ended the answer, as its last line.
+    last: Option<Bytes>,
+    /// Whether the status of the response is fixed.
     has_begun: bool,
-    /// Whether the last line was written. Later writes fail.
-    has_last: bool,
     end: Option<AnswerEnd>,
-    /// Whether the reader was dropped.
-    is_unread: bool,
+    /// Whether later lines are refused: the answer has failed, or its reader was dropped.
+    is_closed: bool,
 }
 
 enum AnswerEnd {
@@ -79,20 +64,43 @@ enum AnswerEnd {
     Refused(Box<Problem>),
 }
 
-impl AnswerWriter {
+/// Lines that wait, about `bytes_max` bytes at most.
+#[derive(Default)]
+pub struct WaitingLines {
+    bytes_max: usize,
+    pieces: VecDeque<Vec<u8>>,
+    /// Bytes in all pieces.
+    bytes: usize,
+}
+
+/// Returns the two ends of an answer in lines. About `bytes_max` bytes may wait between the ends. Dropping the reader
+/// drops `cancel_on_drop`, which stops the computation.
+pub fn answer_lines(
+    bytes_max: u64,
+    cancel_on_drop: CancelOnDrop,
+) -> (AnswerWriter, AnswerReader<WaitingLines>) {
+    let lines = WaitingLines {
+        bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX),
+        ..WaitingLines::default()
+    };
+    AnswerQueue::ends(lines, cancel_on_drop)
+}
+
+impl AnswerQueue<WaitingLines> {
     /// Writes whole lines. Waits while the queue is full.
     ///
     /// # Errors
     /// [`Code::TIMEOUT`] if the client reads too slowly; [`Code::UNREADABLE`] if the client has left or the
     /// answer has ended.
     pub async fn write(&self, lines: Vec<u8>) -> Result<(), Problem> {
-        if !self.has_space(self.shared.bytes_max) {
+        let bytes_max = self.state().waiting.bytes_max;
+        if !self.has_space(bytes_max) {
             // The bytes that the slowest permitted client reads in one window, at most half of the limit.
             // Waiting for so much space avoids another wait at each line.
-            let space = (WINDOW_BYTES_MIN as usize).min(self.shared.bytes_max / 2);
+            let space = (WINDOW_BYTES_MIN as usize).min(bytes_max / 2);
             let freed = async {
-                while !self.has_space(self.shared.bytes_max - space) {
-                    self.shared.space.notified().await;
+                while !self.has_space(bytes_max - space) {
+                    self.space.notified().await;
                 }
             };
             if timeout(WINDOW, freed).await.is_err() {
@@ -101,77 +109,105 @@ impl AnswerWriter {
                 return Err(Problem::new(Code::TIMEOUT, detail));
             }
         }
-        let mut state = self.shared.state();
-        if !state.is_open() {
-            return Err(Problem::new(
+        match self.push(|waiting| waiting.push(lines)) {
+            true => Ok(()),
+            false => Err(Problem::new(
                 Code::UNREADABLE,
                 "The client no longer reads the answer.",
-            ));
+            )),
         }
-        state.push(lines);
-        drop(state);
-        self.shared.changed.notify_one();
-        Ok(())
     }
 
     /// Whether fewer than `bytes` bytes wait. Also true if no line can be written any more, so that a waiting
     /// writer sees the end.
     fn has_space(&self, bytes: usize) -> bool {
-        let state = self.shared.state();
-        state.bytes < bytes.max(1) || !state.is_open()
+        let state = self.state();
+        state.waiting.bytes < bytes.max(1) || !state.is_open()
+    }
+}
+
+impl<W: Waiting> AnswerQueue<W> {
+    /// Returns the two ends of an answer. Dropping the reader drops `cancel_on_drop`.
+    pub fn ends(waiting: W, cancel_on_drop: CancelOnDrop) -> (Arc<Self>, AnswerReader<W>) {
+        let state = QueueState {
+            waiting,
+            last: None,
+            has_begun: false,
+            end: None,
+            is_closed: false,
+        };
+        let shared = Arc::new(Self {
+            state: Mutex::new(state),
+            changed: Notify::new(),
+            space: Notify::new(),
+        });
+        let reader = AnswerReader {
+            shared: Arc::clone(&shared),
+            _cancel_on_drop: cancel_on_drop,
+        };
+        (shared, reader)
+    }
+
+    /// Adds an answer at once. Returns whether somebody will read it.
+    pub fn push(&self, add: impl FnOnce(&mut W)) -> bool {
+        let mut state = self.state();
+        let is_open = state.is_open();
+        if is_open {
+            state.has_begun = true;
+            add(&mut state.waiting);
+        }
+        drop(state);
+        self.changed.notify_one();
+        is_open
     }
 
     /// Whether a line was written. From then on the status of the response is fixed.
     pub fn has_begun(&self) -> bool {
-        self.shared.state().has_begun
+        self.state().has_begun
     }
 
-    /// Writes the last line even if the queue is full. Later lines are refused.
-    pub fn push_last(&self, line: Vec<u8>) {
-        let mut state = self.shared.state();
-        if !state.has_last {
-            state.push(line);
-            state.has_last = true;
+    /// Fails with a problem: as the last line, even if the queue is full, or as the whole response if its status is not
+    /// fixed yet. Later lines are refused.
+    pub fn fail(&self, problem: Problem, occurrence: &Occurrence) {
+        let mut state = self.state();
+        if state.has_begun {
+            let last = || problem.document(occurrence).line().into();
+            state.last = (!state.is_closed).then(last);
+        } else {
+            state.end = Some(AnswerEnd::Refused(Box::new(problem)));
         }
+        state.is_closed = true;
         drop(state);
-        self.shared.changed.notify_one();
-        self.shared.space.notify_one();
+        self.notify();
     }
 
-    /// Ends a complete answer.
-    pub fn end_whole(&self) {
-        self.end(AnswerEnd::Whole);
+    /// Ends the answer.
+    pub fn end(&self) {
+        self.state().end.get_or_insert(AnswerEnd::Whole);
+        self.notify();
     }
 
-    /// Answers with a problem. No line may have been written before.
-    pub fn refuse(&self, problem: Problem) {
-        self.end(AnswerEnd::Refused(Box::new(problem)));
+    fn notify(&self) {
+        self.changed.notify_one();
+        self.space.notify_one();
     }
 
-    fn end(&self, end: AnswerEnd) {
-        self.shared.state().end.get_or_insert(end);
-        self.shared.changed.notify_one();
-        self.shared.space.notify_one();
+    fn state(&self) -> MutexGuard<'_, QueueState<W>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl AnswerReader {
+impl<W: Waiting> AnswerReader<W> {
     /// Waits until the first line is written or the answer ends.
     ///
     /// # Errors
-    /// The problem that was passed to [`AnswerWriter::refuse`].
+    /// The problem with which the answer failed.
     pub async fn begun(&mut self) -> Result<(), Problem> {
         loop {
             {
                 let mut state = self.shared.state();
-                if state.has_begun {
-                    return Ok(());
-                }
-                match state.end.take() {
-                    Some(AnswerEnd::Refused(problem)) => return Err(*problem),
-                    end => state.end = end,
-                }
-                if state.end.is_some() {
+                state.refused()?;
+                if state.has_begun || state.end.is_some() {
                     return Ok(());
                 }
             }
@@ -179,15 +215,25 @@ impl AnswerReader {
         }
     }
 
+    /// Fixes the status of the response before any line is written.
+    ///
+    /// # Errors
+    /// The problem with which the answer has failed meanwhile.
+    pub fn begin(&mut self) -> Result<(), Problem> {
+        let mut state = self.shared.state();
+        state.has_begun = true;
+        state.refused()
+    }
+
     /// The next piece, or `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             {
                 let mut state = self.shared.state();
-                if let Some(piece) = state.pieces.pop_front() {
-                    state.bytes -= piece.len();
+                let piece = state.waiting.piece();
+                if let Some(piece) = piece.or_else(|| state.last.take()) {
                     self.shared.space.notify_one();
-                    return Some(piece.into());
+                    return Some(piece);
                 }
                 if state.end.is_some() {
                     return None;
@@ -206,31 +252,34 @@ impl AnswerReader {
     }
 }
 
-impl Drop for AnswerReader {
+impl<W: Waiting> Drop for AnswerReader<W> {
     fn drop(&mut self) {
         let mut state = self.shared.state();
-        state.is_unread = true;
-        state.pieces.clear();
-        state.bytes = 0;
+        state.is_closed = true;
+        state.waiting = W::default();
         drop(state);
         self.shared.space.notify_one();
     }
 }
 
-impl LineQueue {
-    fn state(&self) -> MutexGuard<'_, LineState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl<W> QueueState<W> {
+    /// Whether more lines may be written.
+    fn is_open(&self) -> bool {
+        !self.is_closed && self.end.is_none()
+    }
+
+    /// The problem that is the whole response.
+    fn refused(&mut self) -> Result<(), Problem> {
+        match self.end.take() {
+            Some(AnswerEnd::Refused(problem)) => return Err(*problem),
+            end => self.end = end,
+        }
+        Ok(())
     }
 }
 
-impl LineState {
-    /// Whether more lines may be written.
-    fn is_open(&self) -> bool {
-        !self.is_unread && !self.has_last && self.end.is_none()
-    }
-
+impl WaitingLines {
     fn push(&mut self, lines: Vec<u8>) {
-        self.has_begun = true;
         self.bytes += lines.len();
         match self.pieces.back_mut() {
             Some(last) if last.len() + lines.len() <= PIECE_BYTES => last.extend(lines),
@@ -239,11 +288,19 @@ impl LineState {
     }
 }
 
+impl Waiting for WaitingLines {
+    fn piece(&mut self) -> Option<Bytes> {
+        let piece = self.pieces.pop_front()?;
+        self.bytes -= piece.len();
+        Some(piece.into())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ends(bytes_max: u64) -> (AnswerWriter, AnswerReader) {
+    fn ends(bytes_max: u64) -> (AnswerWriter, AnswerReader<WaitingLines>) {
         answer_lines(bytes_max, CancelOnDrop::default())
     }
 
@@ -256,9 +313,10 @@ mod tests {
             sent.extend_from_slice(&line);
             writer.write(line).await.unwrap();
         }
-        writer.push_last(b"last\n".to_vec());
-        writer.end_whole();
-        sent.extend_from_slice(b"last\n");
+        let (problem, occurrence) = (Problem::not_found("model"), Occurrence::default());
+        sent.extend(problem.document(&occurrence).line());
+        writer.fail(problem, &occurrence);
+        writer.end();
         assert!(reader.begun().await.is_ok() && writer.has_begun());
         let mut read = Vec::new();
         while let Some(piece) = reader.next().await {
@@ -298,7 +356,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_refused_at_once_is_no_answer() {
         let (writer, mut reader) = ends(10);
-        writer.refuse(Problem::not_found("model"));
+        writer.fail(Problem::not_found("model"), &Occurrence::default());
         assert_eq!(reader.begun().await, Err(Problem::not_found("model")));
     }
 }

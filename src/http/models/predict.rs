@@ -163,18 +163,18 @@ impl PredictRequest {
                 problem = access.ended() => Err(problem),
             };
             match predicted {
-                Ok(()) => writer.end_whole(),
+                Ok(()) => {}
                 Err(problem) if writer.has_begun() => {
-                    writer.push_last(problem.document(&occurrence).line());
+                    writer.fail(problem, &occurrence);
                     // Drains the body, so that a client that sends before it reads gets the answer.
                     returned.forget().await;
-                    writer.end_whole();
                 }
                 Err(problem) => {
                     drop(returned);
-                    writer.refuse(problem);
+                    writer.fail(problem, &occurrence);
                 }
             }
+            writer.end();
         });
         reader.begun().await?;
         let headers = [(header::CONTENT_TYPE, Format::Ndjson.media_type())];

@@ -3,19 +3,17 @@
 //! Answers wait as compact records. Their text is written when the client asks for the next piece.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::Stream;
+use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_core::learners::engine::session::Answered;
 use serde::Serialize;
-use tokio::sync::Notify;
 use utoipa::ToSchema;
 
 use crate::jobs::Learnt;
 
-use crate::http::problem::{Occurrence, Problem};
+use crate::http::models::answer_lines::{AnswerQueue, AnswerReader, Waiting};
 
 /// Answers per piece of text.
 const PIECE_MAX: usize = 1024;
@@ -59,145 +57,52 @@ impl<'a> ExampleAnswer<'a> {
     }
 }
 
-/// The answers of one request. Clones share the answers.
-#[derive(Clone)]
-pub struct Answers(Arc<AnswerQueue>);
+/// The writing end of the answers of one request.
+pub type Answers = Arc<AnswerQueue<WaitingAnswers>>;
 
-struct AnswerQueue {
-    /// The names of the classes.
-    classes: Option<Vec<String>>,
-    waiting: Mutex<WaitingAnswers>,
-    changed: Notify,
-}
-
+/// Answers that wait as compact records, with the names of the classes.
 #[derive(Default)]
-struct WaitingAnswers {
+pub struct WaitingAnswers {
     answers: VecDeque<Answered>,
     /// Position before the first waiting answer. The positions of one request are consecutive.
     position: u64,
-    last: Option<Bytes>,
-    /// Whether the status is decided. An answered example decides the status, and so does
-    /// [`Answers::begin`].
-    has_begun: bool,
-    refused: Option<Problem>,
-    is_over: bool,
+    classes: Option<Vec<String>>,
 }
 
-impl Answers {
-    /// Creates an empty list of answers with these names of the labels -1 and +1.
-    pub fn new(classes: Option<Vec<String>>) -> Self {
-        Self(Arc::new(AnswerQueue {
-            classes,
-            waiting: Mutex::default(),
-            changed: Notify::new(),
-        }))
-    }
+/// Returns the two ends of the answers, with these names of the labels -1 and +1. The session learns on if the reader
+/// is dropped.
+pub fn answers(classes: Option<Vec<String>>) -> (Answers, AnswerReader<WaitingAnswers>) {
+    let waiting = WaitingAnswers {
+        classes,
+        ..WaitingAnswers::default()
+    };
+    AnswerQueue::ends(waiting, CancelOnDrop::default())
+}
 
-    /// Adds the answers to some examples.
-    pub fn push(&self, learnt: Learnt) {
-        let mut waiting = self.waiting();
+/// Adds the answers to some examples.
+pub fn push(answers: &Answers, learnt: Learnt) {
+    if learnt.answers.is_empty() {
+        return;
+    }
+    answers.push(|waiting| {
         if waiting.answers.is_empty() {
             waiting.position = learnt.position;
         }
-        waiting.has_begun |= !learnt.answers.is_empty();
         waiting.answers.extend(learnt.answers);
-        drop(waiting);
-        self.0.changed.notify_one();
-    }
-
-    /// Ends the answers with a problem, for a session at `position`. The problem is the last line, or the
-    /// whole response if the status is not decided yet.
-    pub fn fail(&self, problem: Problem, occurrence: &Occurrence, position: u64) {
-        let mut waiting = self.waiting();
-        if waiting.has_begun {
-            let problem = problem.at_position_unless_told(position);
-            waiting.last = Some(problem.document(occurrence).line().into());
-        } else {
-            waiting.refused = Some(problem.at_position_unless_told(position));
-        }
-        drop(waiting);
-        self.0.changed.notify_one();
-    }
-
-    /// Decides the status before any example is answered.
-    ///
-    /// # Errors
-    /// The problem that has refused the request meanwhile.
-    pub fn begin(&self) -> Result<(), Problem> {
-        let mut waiting = self.waiting();
-        waiting.has_begun = true;
-        waiting.refused.take().map_or(Ok(()), Err)
-    }
-
-    /// Waits until the status is decided or the answers have ended.
-    ///
-    /// # Errors
-    /// The problem that refused the request.
-    pub async fn begun(&self) -> Result<(), Problem> {
-        loop {
-            {
-                let mut waiting = self.waiting();
-                if let Some(problem) = waiting.refused.take() {
-                    return Err(problem);
-                }
-                if waiting.has_begun || waiting.is_over {
-                    return Ok(());
-                }
-            }
-            self.0.changed.notified().await;
-        }
-    }
-
-    /// Marks the end of the answers.
-    pub fn end(&self) {
-        self.waiting().is_over = true;
-        self.0.changed.notify_one();
-    }
-
-    /// Returns the next piece of text, or `None` at the end.
-    async fn next(&self) -> Option<Bytes> {
-        loop {
-            {
-                let mut waiting = self.waiting();
-                if !waiting.answers.is_empty() {
-                    return Some(waiting.piece(self.0.classes.as_deref()));
-                }
-                if let Some(last) = waiting.last.take() {
-                    return Some(last);
-                }
-                if waiting.is_over {
-                    return None;
-                }
-            }
-            self.0.changed.notified().await;
-        }
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, WaitingAnswers> {
-        let waiting = self.0.waiting.lock();
-        waiting.unwrap_or_else(PoisonError::into_inner)
-    }
+    });
 }
 
-impl WaitingAnswers {
-    fn piece(&mut self, classes: Option<&[String]>) -> Bytes {
+impl Waiting for WaitingAnswers {
+    fn piece(&mut self) -> Option<Bytes> {
         let count = self.answers.len().min(PIECE_MAX);
         let mut text = Vec::with_capacity(count * ANSWER_BYTES);
         for answered in self.answers.drain(..count) {
             self.position += 1;
-            let answer = ExampleAnswer::new(self.position, &answered, classes);
+            let answer = ExampleAnswer::new(self.position, &answered, self.classes.as_deref());
             // Writing to memory does not fail.
             let _ = serde_json::to_writer(&mut text, &answer);
             text.push(b'\n');
         }
-        text.into()
+        (count > 0).then(|| text.into())
     }
-}
-
-/// Returns the answers as the body of a response.
-pub fn stream(answers: Answers) -> impl Stream<Item = Result<Bytes, Infallible>> {
-    futures_util::stream::unfold(answers, async |answers| {
-        let piece = answers.next().await?;
-        Some((Ok(piece), answers))
-    })
 }

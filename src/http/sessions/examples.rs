@@ -28,10 +28,11 @@ use crate::http::extract::data_body::{DataBody, Octets};
 use crate::http::extract::data_options::DataParameters;
 use crate::http::extract::{Caller, PathId};
 use crate::http::limits::SESSION_LINES_MAX;
+use crate::http::models::answer_lines::AnswerReader;
 use crate::http::models::examples::{ExamplesUse, options};
 use crate::http::permits::OwnerPermit;
 use crate::http::problem::{Code, Occurrence, Problem, placed};
-use crate::http::sessions::answers::{Answers, ExampleAnswer, stream};
+use crate::http::sessions::answers::{ExampleAnswer, WaitingAnswers, answers, push};
 use crate::http::sessions::stream::{Feed, of_session};
 
 /// Time after which the answer to a stream begins even without an answered example, because some clients
@@ -119,14 +120,14 @@ pub async fn learn_session_examples(
             let writer = app.jobs.sessions.write(&owner, id).await?;
             // Checks the session first, so that a refusal has its own status.
             let stands = writer.check(position).await?;
-            let answers = Answers::new(spec.names.class_names());
-            let feed = Feed::new(&app, writer, body, &options, answers.clone())?;
+            let (answers, mut reader) = answers(spec.names.class_names());
+            let feed = Feed::new(&app, writer, body, &options, answers)?;
             tokio::spawn(feed.at(position, stands).run(occurrence));
-            match timeout(STATUS_TIMEOUT, answers.begun()).await {
+            match timeout(STATUS_TIMEOUT, reader.begun()).await {
                 Ok(begun) => begun?,
-                Err(_) => answers.begin()?,
+                Err(_) => reader.begin()?,
             }
-            Ok(lines(answers))
+            Ok(lines(reader))
         }
         _ => {
             options.n = Some(own_n(&options, n)?);
@@ -137,14 +138,15 @@ pub async fn learn_session_examples(
             drop(permit);
             let rest = learnt.rest.take();
             let stands = learnt.stands();
-            let answers = Answers::new(learnt.classes.take());
-            answers.push(learnt);
+            let (answers, mut reader) = answers(learnt.classes.take());
+            push(&answers, learnt);
             if let Some(error) = rest {
-                answers.fail(error.into(), &occurrence, stands);
+                let problem = Problem::from(error).at_position_unless_told(stands);
+                answers.fail(problem, &occurrence);
             }
             answers.end();
-            answers.begun().await?;
-            Ok(lines(answers))
+            reader.begun().await?;
+            Ok(lines(reader))
         }
     }
 }
@@ -160,9 +162,9 @@ fn own_n(options: &Options, n: usize) -> Result<usize, Problem> {
     }
 }
 
-fn lines(answers: Answers) -> Response {
+fn lines(reader: AnswerReader<WaitingAnswers>) -> Response {
     let headers = [(header::CONTENT_TYPE, Format::Ndjson.media_type())];
-    (headers, Body::from_stream(stream(answers))).into_response()
+    (headers, Body::from_stream(reader.into_stream())).into_response()
 }
 
 /// Returns the position that the request expects, or `None` if the request accepts any position.

@@ -25,7 +25,7 @@ use crate::http::extract::data_body::DataBody;
 use crate::http::limits::SESSION_LINES_MAX;
 use crate::http::middleware::drain_body;
 use crate::http::problem::{Code, Occurrence, Problem, placed};
-use crate::http::sessions::answers::Answers;
+use crate::http::sessions::answers::{Answers, push};
 
 /// Largest number of lines per learning step, and of features in these lines.
 const STEP_LINES_MAX: u64 = 4096;
@@ -116,7 +116,7 @@ impl Feed {
         } = self;
         drop(writer);
         if let Err(problem) = fed {
-            answers.fail(problem, &occurrence, stands);
+            answers.fail(problem.at_position_unless_told(stands), &occurrence);
             // Drains the body, so that a client that sends before it reads gets the answer.
             drain_body::forget(frames).await;
         }
@@ -217,7 +217,7 @@ impl Feed {
         let refused = lines.get(learnt.answers.len());
         self.stands = learnt.stands();
         self.position = Some(self.stands);
-        self.answers.push(learnt);
+        push(&self.answers, learnt);
         rest.map_or(Ok(()), |error| Err(at_line(error, refused)))
     }
 }

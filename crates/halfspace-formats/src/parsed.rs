@@ -31,9 +31,9 @@ pub struct Parsed<D = Data> {
     pub table: Option<Arc<TableEncoding>>,
 }
 
-impl Parsed {
+impl<D> Parsed<D> {
     /// Wraps data that no body was read for. Bits mean 0 and 1, and features and classes have no names.
-    pub fn of(data: Data) -> Self {
+    pub fn of(data: D) -> Self {
         Self {
             data,
             first_real: None,

@@ -7,5 +7,6 @@ pub(crate) mod parsed_rows;
 pub(crate) mod row_buffer;
 pub(crate) mod rows;
 pub(crate) mod sample_builder;
+pub(crate) mod sample_rules;
 pub(crate) mod sparse_builder;
 pub(crate) mod store_pass;

@@ -15,6 +15,7 @@ use crate::building::label_names::LabelNames;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::row_buffer::RowBuffer;
 use crate::building::rows::{RowBuilder, real_bytes};
+use crate::building::sample_rules::SampleRules;
 use crate::error::{Fault, FormatErrorKind, Place};
 use crate::options::{ParseLimits, UnlabelledMeans};
 use crate::parsed::Parsed;
@@ -23,23 +24,11 @@ use crate::stored::spool::Spool;
 
 /// Examples on the way to a [`ParsedRows`].
 pub(crate) struct SampleBuilder {
-    limits: ParseLimits,
-    /// Features per example, if the caller fixed the number.
-    fixed_n: Option<usize>,
-    /// Kind of the features, if the caller fixed the kind.
-    kind: Option<RowsKind>,
-    /// Features per row.
-    n: usize,
-    /// Low values that occurred explicitly. Data that contain both are real.
-    zero_seen: bool,
-    minus_seen: bool,
+    rules: SampleRules,
     store: RowBuffer,
     row: RowBuilder,
-    first_real: Option<Place>,
     /// The names of labels that stand beside the examples. None if labels are ignored or have a column.
     names: Option<LabelNames>,
-    /// Classes of labels that were read elsewhere.
-    classes: Option<Classes>,
 }
 
 impl SampleBuilder {
@@ -53,24 +42,12 @@ impl SampleBuilder {
         fixed_n: Option<usize>,
         spool: Option<Spool>,
     ) -> Result<Self, Fault> {
-        let n = fixed_n.unwrap_or(0);
-        if fixed_n == Some(0) {
-            let detail = "The option n is 0; an example has at least one feature.";
-            return Err(Fault::new(FormatErrorKind::EmptyData, detail));
-        }
-        limits.check_n(n)?;
+        let rules = SampleRules::new(limits, fixed_n)?;
         Ok(Self {
-            limits: limits.clone(),
-            fixed_n,
-            kind: None,
-            n,
-            zero_seen: false,
-            minus_seen: false,
-            store: RowBuffer::new(n, spool),
+            store: RowBuffer::new(rules.n, spool),
+            rules,
             row: RowBuilder::default(),
-            first_real: None,
             names: LabelNames::beside(&LabelRule::New),
-            classes: None,
         })
     }
 
@@ -80,7 +57,7 @@ impl SampleBuilder {
         if kind == Some(RowsKind::Real) {
             self.become_real(0)?;
         }
-        self.kind = kind;
+        self.rules.kind = kind;
         Ok(self)
     }
 
@@ -98,9 +75,10 @@ impl SampleBuilder {
     /// # Errors
     /// When a limit is exceeded.
     pub(crate) fn for_the_rest(&self) -> Result<Self, Fault> {
-        let rest = Self::new(&self.limits, self.fixed_n, None)?;
-        let mut rest = rest.of_kind(self.kind)?;
-        (rest.zero_seen, rest.minus_seen) = (self.zero_seen, self.minus_seen);
+        let rules = &self.rules;
+        let rest = Self::new(&rules.limits, rules.fixed_n, None)?;
+        let mut rest = rest.of_kind(rules.kind)?;
+        (rest.rules.zero_seen, rest.rules.minus_seen) = (rules.zero_seen, rules.minus_seen);
         rest.names.clone_from(&self.names);
         Ok(rest)
     }
@@ -111,7 +89,7 @@ impl SampleBuilder {
     /// When the value is not finite or must not make the data real, or when a limit is exceeded.
     pub(crate) fn value(&mut self, value: f64) -> Result<bool, Fault> {
         let index = self.row.filled;
-        self.limits.check_n(index + 1)?;
+        self.rules.limits.check_n(index + 1)?;
         self.row.filled += 1;
         let n = self.expected_n().unwrap_or(index + 1);
         if index >= n {
@@ -148,7 +126,7 @@ impl SampleBuilder {
 
     /// States the classes of labels that were read elsewhere.
     pub(crate) fn name_labels(&mut self, classes: Option<Classes>) {
-        self.classes = classes;
+        self.rules.classes = classes;
     }
 
     /// Ends a dense row.
@@ -158,8 +136,8 @@ impl SampleBuilder {
     pub(crate) fn end_row(&mut self, label: Option<u32>) -> Result<(), Fault> {
         self.check_length()?;
         if self.expected_n().is_none() {
-            self.n = self.row.filled;
-            self.store.fix_length(self.n);
+            self.rules.n = self.row.filled;
+            self.store.fix_length(self.rules.n);
         }
         self.commit(label)
     }
@@ -168,7 +146,7 @@ impl SampleBuilder {
     #[inline]
     pub(crate) fn set_ones(&mut self, from: usize, count: usize) {
         if self.row.ones.is_empty() {
-            self.row.ones.resize(words_for(self.n), 0);
+            self.row.ones.resize(words_for(self.rules.n), 0);
         }
         for index in from..from + count {
             self.row.ones[index / WORD_BITS] |= 1 << (index % WORD_BITS);
@@ -212,7 +190,7 @@ impl SampleBuilder {
 
     /// Records the place of the value that made the data real.
     pub(crate) fn note_first_real(&mut self, place: Place) {
-        self.first_real = Some(place);
+        self.rules.first_real = Some(place);
     }
 
     /// Returns the number of rows so far.
@@ -228,37 +206,18 @@ impl SampleBuilder {
         mut self,
         unlabelled: UnlabelledMeans,
     ) -> Result<Parsed<ParsedRows>, Fault> {
-        let empty = |detail: &str| Err(Fault::new(FormatErrorKind::EmptyData, detail));
-        if self.rows() == 0 {
-            return empty("The data have no examples; send at least one.");
-        }
-        if self.n == 0 {
-            return empty(
-                "No example has a feature; send at least one feature, or set the option n.",
-            );
-        }
-        let low = self.low();
+        self.rules.check_present(self.rows())?;
+        let (low, n) = (self.low(), self.rules.n);
         let names = self.names.take().filter(|names| !names.is_empty());
-        let classes = match names.map(LabelNames::finish).transpose()? {
-            Some(read) => {
-                if let Some(codes) = read.codes {
-                    self.recode_labels(codes);
-                }
-                Some(read.classes)
+        if let Some(read) = names.map(LabelNames::finish).transpose()? {
+            if let Some(codes) = read.codes {
+                self.recode_labels(codes);
             }
-            None => self.classes.take(),
-        };
-        memory::need(self.store.bytes_to_finish(self.n))?;
-        let data = self.store.finish(self.n, low, unlabelled);
-        Ok(Parsed {
-            data: data.map_err(Fault::unspooled)?,
-            first_real: self.first_real,
-            zero_bit_value: low,
-            feature_names: None,
-            classes,
-            foreign: None,
-            table: None,
-        })
+            self.name_labels(Some(read.classes));
+        }
+        memory::need(self.store.bytes_to_finish(n))?;
+        let data = self.store.finish(n, low, unlabelled);
+        Ok(self.rules.parsed(data.map_err(Fault::unspooled)?, low))
     }
 
     fn packed(&self) -> bool {
@@ -267,12 +226,13 @@ impl SampleBuilder {
 
     /// Returns the value that a 0 bit had in the body: -1 in data with a -1, else 0.
     fn low(&self) -> f64 {
-        if self.minus_seen { -1.0 } else { 0.0 }
+        if self.rules.minus_seen { -1.0 } else { 0.0 }
     }
 
     /// Returns the length that a dense row must have, if n or an earlier row fixes the length.
     fn expected_n(&self) -> Option<usize> {
-        self.fixed_n.or((self.rows() > 0).then_some(self.n))
+        let rules = &self.rules;
+        rules.fixed_n.or((self.rows() > 0).then_some(rules.n))
     }
 
     fn check_length(&self) -> Result<(), Fault> {
@@ -284,7 +244,7 @@ impl SampleBuilder {
                 Err(Fault::new(FormatErrorKind::EmptyData, detail))
             }
             Some(n) if n != length => {
-                let source = if self.fixed_n.is_some() {
+                let source = if self.rules.fixed_n.is_some() {
                     "the option n is"
                 } else {
                     "the examples before it have"
@@ -298,22 +258,14 @@ impl SampleBuilder {
 
     /// Stores a value at an existing position of the row buffers.
     fn put(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
-        if !value.is_finite() {
-            let detail = format!("{value} is not finite; a value is a finite number.");
-            return Err(Fault::new(FormatErrorKind::BadValue, detail));
-        }
+        SampleRules::check_value(value)?;
         if !self.packed() {
             self.put_real(index, value);
             return Ok(false);
         }
-        let (word, bit) = (index / WORD_BITS, 1 << (index % WORD_BITS));
         if value == 1.0 {
-            self.row.ones[word] |= bit;
-        } else if value == 0.0 && !self.minus_seen {
-            self.zero_seen = true;
-        } else if value == -1.0 && !self.zero_seen {
-            self.minus_seen = true;
-        } else {
+            self.row.ones[index / WORD_BITS] |= 1 << (index % WORD_BITS);
+        } else if !self.rules.is_low(value) {
             self.become_real(index)?;
             self.put_real(index, value);
             return Ok(true);
@@ -329,17 +281,11 @@ impl SampleBuilder {
 
     /// Converts all packed rows, and the first `filled` values of the current row, to doubles.
     fn become_real(&mut self, filled: usize) -> Result<(), Fault> {
-        if self.kind == Some(RowsKind::Boolean) {
-            let detail = "The value is not Boolean; the values of all examples must be 0/1, or all \
-                          must be -1/1.";
-            return Err(Fault::new(FormatErrorKind::NotBoolean, detail));
-        }
-        let (rows, n) = (self.rows(), self.n);
+        self.rules.check_real()?;
+        let (rows, n) = (self.rows(), self.rules.n);
         self.check_bytes(rows, n, real_bytes(rows, n))?;
         let low = self.low();
-        self.store
-            .become_real(self.n, low)
-            .map_err(Fault::unspooled)?;
+        self.store.become_real(n, low).map_err(Fault::unspooled)?;
         self.row.become_real(filled, low);
         Ok(())
     }
@@ -347,7 +293,8 @@ impl SampleBuilder {
     /// Moves the row to the store.
     fn commit(&mut self, label: Option<u32>) -> Result<(), Fault> {
         let rows = self.rows() + 1;
-        self.check_bytes(rows, self.n, self.store.bytes(rows, self.n))?;
+        let n = self.rules.n;
+        self.check_bytes(rows, n, self.store.bytes(rows, n))?;
         self.store
             .push(&mut self.row, label)
             .map_err(Fault::unspooled)
@@ -355,14 +302,8 @@ impl SampleBuilder {
 
     /// Checks the bytes of `rows` rows against the limit, the free memory and the spool's reservation.
     fn check_bytes(&mut self, rows: usize, n: usize, bytes: u64) -> Result<(), Fault> {
-        let limit = self.limits.state_bytes_max;
-        if bytes <= limit {
-            memory::need(self.store.bytes_to_grow(bytes))?;
-            let reserved = self.store.reserve(bytes);
-            let detail = "The examples exceed the storage quota.";
-            return reserved.map_err(|_| Fault::new(FormatErrorKind::NotReserved, detail));
-        }
-        let what = format!("{rows} examples of {n} features take {bytes} bytes");
-        Err(Fault::too_large(&what, self.limits.state_limit_name, limit))
+        self.rules.check_bytes(rows, n, bytes)?;
+        memory::need(self.store.bytes_to_grow(bytes))?;
+        self.store.reserve(bytes).map_err(SampleRules::not_reserved)
     }
 }

@@ -9,10 +9,10 @@ use halfspace_core::learners::sample::data::{Data, Features};
 use halfspace_core::learners::sample::examples::{LabelKind, Shape};
 use halfspace_core::memory;
 
-use crate::building::classes::Classes;
 use crate::building::label_names::ReadLabels;
 use crate::building::labels::LabelCodes;
 use crate::building::parsed_rows::ParsedRows;
+use crate::building::sample_rules::SampleRules;
 use crate::error::{Fault, FormatErrorKind, Place};
 use crate::options::{ParseLimits, UnlabelledMeans};
 use crate::parsed::Parsed;
@@ -24,17 +24,9 @@ const N_MAX: usize = u32::MAX as usize;
 
 /// Sparse rows on the way to a [`ParsedRows`].
 pub(crate) struct SparseBuilder {
-    limits: ParseLimits,
-    /// Features per example, if the caller fixed the number.
-    fixed_n: Option<usize>,
-    /// Kind of the features, if the caller fixed the kind.
-    kind: Option<RowsKind>,
-    /// The largest index so far.
-    n: usize,
+    /// Their `n` is the largest index so far.
+    rules: SampleRules,
     is_real: bool,
-    /// Low values that occurred explicitly. Data that contain both are real.
-    zero_seen: bool,
-    minus_seen: bool,
     /// The rows in memory. They have values from the first value on that is not 1.
     held: SparseMatrix,
     /// Number of rows before them, a multiple of 64.
@@ -43,10 +35,7 @@ pub(crate) struct SparseBuilder {
     ones: usize,
     others: usize,
     labels: LabelCodes,
-    /// The classes of the labels.
-    classes: Option<Classes>,
     spool: Option<Spool>,
-    first_real: Option<Place>,
 }
 
 impl SparseBuilder {
@@ -61,31 +50,20 @@ impl SparseBuilder {
         kind: Option<RowsKind>,
         spool: Option<Spool>,
     ) -> Result<Self, Fault> {
-        let n = fixed_n.unwrap_or(0);
         let mut limits = limits.clone();
         limits.n_max = limits.n_max.min(N_MAX);
-        limits.check_n(n)?;
-        if fixed_n == Some(0) {
-            let detail = "The option n is 0; an example has at least one feature.";
-            return Err(Fault::new(FormatErrorKind::EmptyData, detail));
-        }
+        let mut rules = SampleRules::new(&limits, fixed_n)?;
+        rules.kind = kind;
         let is_real = kind == Some(RowsKind::Real);
         Ok(Self {
             held: SparseMatrix::new(limits.n_max, is_real),
-            limits,
-            fixed_n,
-            kind,
-            n,
+            rules,
             is_real,
-            zero_seen: false,
-            minus_seen: false,
             first: 0,
             ones: 0,
             others: 0,
             labels: LabelCodes::default(),
-            classes: None,
             spool,
-            first_real: None,
         })
     }
 
@@ -93,7 +71,7 @@ impl SparseBuilder {
     /// the index is not allowed.
     #[inline]
     pub(crate) fn set_one(&mut self, index: usize) -> bool {
-        if index >= self.fixed_n.unwrap_or(self.limits.n_max) {
+        if index >= self.rules.fixed_n.unwrap_or(self.rules.limits.n_max) {
             return false;
         }
         self.ones += 1;
@@ -108,28 +86,16 @@ impl SparseBuilder {
     /// When the value is not finite or must not make the data real, when the index is not below a fixed n, or
     /// when a limit is exceeded.
     pub(crate) fn value(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
-        if let Some(n) = self.fixed_n.filter(|&n| index >= n) {
+        if let Some(n) = self.rules.fixed_n.filter(|&n| index >= n) {
             let detail = format!("Index {} is above n = {n}.", index + 1);
             return Err(Fault::new(FormatErrorKind::BadIndex, detail));
         }
-        self.limits.check_n(index + 1)?;
-        if !value.is_finite() {
-            let detail = format!("{value} is not finite; a value is a finite number.");
-            return Err(Fault::new(FormatErrorKind::BadValue, detail));
-        }
+        self.rules.limits.check_n(index + 1)?;
+        SampleRules::check_value(value)?;
         let was_real = self.is_real;
-        if value == 0.0 {
-            self.zero_seen = true;
-        } else if value == -1.0 {
-            self.minus_seen = true;
-        } else if value != 1.0 {
+        if value != 1.0 && !self.rules.is_low(value) {
+            self.rules.check_real()?;
             self.is_real = true;
-        }
-        self.is_real |= self.zero_seen && self.minus_seen;
-        if self.is_real && self.kind == Some(RowsKind::Boolean) {
-            let detail = "The value is not Boolean; the values of all examples must be 0/1, or all \
-                          must be -1/1.";
-            return Err(Fault::new(FormatErrorKind::NotBoolean, detail));
         }
         if value == 1.0 {
             self.set_one(index);
@@ -146,29 +112,21 @@ impl SparseBuilder {
     /// # Errors
     /// When a limit is exceeded.
     pub(crate) fn end_row(&mut self, last: usize, label: Option<u32>) -> Result<(), Fault> {
-        self.n = self.n.max(last);
+        self.rules.n = self.rules.n.max(last);
         self.labels.push(self.rows(), label);
         self.held.end_row();
         let shape = self.shape();
-        let (bytes, limit) = (shape.memory_bytes(), self.limits.state_bytes_max);
-        if bytes > limit {
-            let (rows, n) = (shape.examples, self.n);
-            let what = format!("{rows} examples of {n} features take {bytes} bytes");
-            return Err(Fault::too_large(&what, self.limits.state_limit_name, limit));
-        }
+        self.rules
+            .check_bytes(shape.examples, shape.n, shape.memory_bytes())?;
         let held = self.held.bytes();
-        let budget = self
-            .spool
-            .as_ref()
-            .map_or(u64::MAX, |spool| spool.memory_bytes_max);
+        let budget = self.budget();
         memory::need(2 * held.min(budget))?;
         if let Some(spool) = &self.spool {
             let stored = self.header(UnlabelledMeans::Nothing).stored_bytes();
             // Rows that left memory are held no more.
             let held = if self.first > 0 { u64::MAX } else { held };
             let reserved = spool.reserve(stored.unwrap_or(u64::MAX), held);
-            let detail = "The examples exceed the storage quota.";
-            reserved.map_err(|_| Fault::new(FormatErrorKind::NotReserved, detail))?;
+            reserved.map_err(SampleRules::not_reserved)?;
         }
         if held > budget && self.rows().is_multiple_of(BLOCK_ROWS) {
             self.spill().map_err(Fault::unspooled)?;
@@ -199,12 +157,12 @@ impl SparseBuilder {
         if let Some(codes) = read.codes {
             self.labels.recode(codes);
         }
-        self.classes = Some(read.classes);
+        self.rules.classes = Some(read.classes);
     }
 
     /// Records the place of the value that made the data real.
     pub(crate) fn note_first_real(&mut self, place: Place) {
-        self.first_real = Some(place);
+        self.rules.first_real = Some(place);
     }
 
     /// Returns the number of rows so far.
@@ -217,7 +175,7 @@ impl SparseBuilder {
         // An explicit -1 of Boolean data is a bit 0, as an absent value is.
         let entries = self.ones + if self.is_real { self.others } else { 0 };
         let shape = Shape {
-            n: self.n,
+            n: self.rules.n,
             examples: self.rows(),
             is_real: self.is_real,
             entries: None,
@@ -250,41 +208,15 @@ impl SparseBuilder {
         mut self,
         unlabelled: UnlabelledMeans,
     ) -> Result<Parsed<ParsedRows>, Fault> {
-        let empty = |detail: &str| Err(Fault::new(FormatErrorKind::EmptyData, detail));
-        if self.rows() == 0 {
-            return empty("The data have no examples; send at least one.");
-        }
-        if self.n == 0 {
-            return empty(
-                "No example has a feature; send at least one feature, or set the option n.",
-            );
-        }
-        let classes = self.classes.take();
-        let first_real = self.first_real.take();
-        Ok(Parsed {
-            data: self.into_rows(unlabelled)?,
-            first_real,
-            zero_bit_value: 0.0,
-            feature_names: None,
-            classes,
-            foreign: None,
-            table: None,
-        })
-    }
-
-    fn into_rows(mut self, unlabelled: UnlabelledMeans) -> Result<ParsedRows, Fault> {
+        self.rules.check_present(self.rows())?;
         let (shape, header) = (self.shape(), self.header(unlabelled));
-        let budget = self
-            .spool
-            .as_ref()
-            .map_or(u64::MAX, |spool| spool.memory_bytes_max);
-        if self.first > 0 || shape.memory_bytes() > budget {
+        if self.first > 0 || shape.memory_bytes() > self.budget() {
             self.spill().map_err(Fault::unspooled)?;
         }
         if let Some(spool) = self.spool {
             let spooled = spool.into_rows(header, 0.0, self.labels.recoding());
             if let Some(rows) = spooled.map_err(Fault::unspooled)? {
-                return Ok(ParsedRows::Spooled(rows));
+                return Ok(self.rules.parsed(ParsedRows::Spooled(rows), 0.0));
             }
         }
         memory::need(shape.memory_bytes())?;
@@ -294,6 +226,13 @@ impl SparseBuilder {
             None => features.packed()?.into(),
         };
         let labels = self.labels.into_labels(header.labels, header.rows);
-        Ok(ParsedRows::Memory(Data::new(features, labels)))
+        let data = ParsedRows::Memory(Data::new(features, labels));
+        Ok(self.rules.parsed(data, 0.0))
+    }
+
+    /// The bytes that rows may take in memory.
+    fn budget(&self) -> u64 {
+        let spool = self.spool.as_ref();
+        spool.map_or(u64::MAX, |spool| spool.memory_bytes_max)
     }
 }

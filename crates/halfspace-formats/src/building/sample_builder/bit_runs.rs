@@ -16,9 +16,10 @@ impl SampleBuilder {
     /// # Errors
     /// The fault and its position (from 0) in the text.
     pub(crate) fn bits(&mut self, text: &[u8]) -> Result<Option<usize>, (usize, Fault)> {
-        self.limits
+        self.rules
+            .limits
             .check_n(text.len())
-            .map_err(|fault| (self.limits.n_max, fault))?;
+            .map_err(|fault| (self.rules.limits.n_max, fault))?;
         self.row.filled = text.len();
         self.check_length().map_err(|fault| (0, fault))?;
         if self.packed() {
@@ -27,8 +28,8 @@ impl SampleBuilder {
             if is_all_ones(&self.row.ones, text.len()) {
                 return Ok(None);
             }
-            if !self.minus_seen {
-                self.zero_seen = true;
+            if !self.rules.minus_seen {
+                self.rules.zero_seen = true;
                 return Ok(None);
             }
             let zero = text.iter().position(|&byte| byte == b'0');
@@ -46,10 +47,10 @@ impl SampleBuilder {
     /// # Errors
     /// When a limit is exceeded.
     pub(crate) fn packed_row(&mut self, words: &[u64], label: Option<u32>) -> Result<(), Fault> {
-        debug_assert!(self.packed() && words.len() == words_for(self.n));
+        debug_assert!(self.packed() && words.len() == words_for(self.rules.n));
         self.row.ones.clear();
         self.row.ones.extend_from_slice(words);
-        self.row.filled = self.n;
+        self.row.filled = self.rules.n;
         self.end_row(label)
     }
 
@@ -60,7 +61,7 @@ impl SampleBuilder {
 
     /// Whether bits are not converted to doubles.
     pub(crate) fn takes_bits(&self) -> bool {
-        self.packed() && !self.minus_seen
+        self.packed() && !self.rules.minus_seen
     }
 
     /// Sets the whole row from bits that mean 0 and 1. The builder must take such rows.
@@ -70,18 +71,18 @@ impl SampleBuilder {
         self.row.ones.clear();
         self.row.ones.extend_from_slice(words);
         self.row.filled = n;
-        self.zero_seen = self.zero_seen || !is_all_ones(words, n);
+        self.rules.zero_seen = self.rules.zero_seen || !is_all_ones(words, n);
     }
 
     /// Adds `count` bits that mean 0 and 1 to the same word of a dense row of a fixed n. The builder must take bits.
     pub(crate) fn push_bits(&mut self, bits: u64, count: usize) {
         let filled = self.row.filled;
-        debug_assert!(self.takes_bits() && filled + count <= self.n);
+        debug_assert!(self.takes_bits() && filled + count <= self.rules.n);
         debug_assert!(filled % WORD_BITS + count <= WORD_BITS);
-        self.row.ones.resize(words_for(self.n), 0);
+        self.row.ones.resize(words_for(self.rules.n), 0);
         self.row.ones[filled / WORD_BITS] |= bits << (filled % WORD_BITS);
         self.row.filled += count;
-        self.zero_seen = self.zero_seen || bits.count_ones() as usize != count;
+        self.rules.zero_seen = self.rules.zero_seen || bits.count_ones() as usize != count;
     }
 
     /// Sets the whole row from finite numbers. Returns false without a change if the numbers would make the data real.
@@ -90,12 +91,15 @@ impl SampleBuilder {
         debug_assert!(self.takes_rows(values.len()) && self.row.filled == 0);
         if self.packed() {
             let has = |low: f64| values.contains(&low);
-            let (zero, minus) = (self.zero_seen || has(0.0), self.minus_seen || has(-1.0));
+            let (zero, minus) = (
+                self.rules.zero_seen || has(0.0),
+                self.rules.minus_seen || has(-1.0),
+            );
             let is_bit = |&value: &f64| value == 1.0 || value == 0.0 || value == -1.0;
             if zero && minus || !values.iter().all(is_bit) {
                 return false;
             }
-            (self.zero_seen, self.minus_seen) = (zero, minus);
+            (self.rules.zero_seen, self.rules.minus_seen) = (zero, minus);
             self.row.ones.clear();
             self.row.ones.extend(values.chunks(WORD_BITS).map(|chunk| {
                 let bits = chunk.iter().enumerate();
@@ -127,20 +131,20 @@ impl SampleBuilder {
     /// When the zeros must not make the data real, or when a limit is exceeded.
     pub(crate) fn zeros(&mut self, count: usize) -> Result<bool, Fault> {
         let index = self.row.filled;
-        if count == 0 || index + count > self.n {
+        if count == 0 || index + count > self.rules.n {
             // Zeros of a row that is too long are only counted for the message at its end.
             self.row.filled += count;
             return Ok(false);
         }
-        let turns_real = self.packed() && self.minus_seen;
+        let turns_real = self.packed() && self.rules.minus_seen;
         if turns_real {
             self.become_real(index)?;
         }
         self.row.filled += count;
         if self.packed() {
             // The unwritten bits of a row are 0.
-            self.zero_seen = true;
-            self.row.ones.resize(words_for(self.n), 0);
+            self.rules.zero_seen = true;
+            self.row.ones.resize(words_for(self.rules.n), 0);
         } else {
             self.row.real.resize(index + count, 0.0);
         }

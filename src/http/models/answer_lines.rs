@@ -1,9 +1,9 @@
 //! A queue of answers between the computation and the client that reads the answer.
 //!
-//! The queue holds lines, or whatever else makes lines when the client asks for them. [`AnswerQueue::write`] waits while
-//! too many lines wait. A client that sends all of its examples before it reads is therefore served until the queue is
-//! full. Then the computation waits, which stops the client's sending too. A write to a full queue fails if the client
-//! reads less than 16 KiB per second over 30 seconds. This module knows nothing of predictions.
+//! The queue holds lines, or whatever else makes lines when the client asks for them. [`AnswerQueue::write`] waits
+//! while too many lines wait. A client that sends all of its examples before it reads is therefore served until the
+//! queue is full. Then the computation waits, which stops the client's sending too. A write to a full queue fails if
+//! the client reads less than 16 KiB per second over 30 seconds. This module knows nothing of predictions.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

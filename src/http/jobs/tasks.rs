@@ -50,28 +50,28 @@ pub struct RequestedJob {
 #[serde(deny_unknown_fields)]
 pub struct JobRequest {
     #[schema(required = false, value_type = TrainSpec)]
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "with_data")]
     train: Option<Requested<TrainSpec>>,
     #[schema(required = false, value_type = SeparabilitySpec)]
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "with_data")]
     separability: Option<Requested<SeparabilitySpec>>,
     #[schema(required = false, value_type = MaximumMarginSpec)]
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "with_data")]
     maximum_margin: Option<Requested<MaximumMarginSpec>>,
     #[schema(required = false, value_type = VersionSpaceSpec)]
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "with_data")]
     version_space: Option<Requested<VersionSpaceSpec>>,
     #[schema(required = false, value_type = EvaluateSpec)]
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "with_data")]
     evaluate: Option<Requested<EvaluateSpec>>,
     #[schema(required = false, schema_with = experiment_reference)]
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "with_seed")]
     experiment: Option<Requested<experiment::Requested>>,
     #[schema(required = false, value_type = GridSpec)]
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "of_training")]
     grid: Option<Requested<GridSpec>>,
     #[schema(required = false, value_type = CompareSpec)]
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "with_data")]
     compare: Option<Requested<CompareSpec>>,
     /// Free text.
     #[schema(max_length = 256)]
@@ -84,13 +84,44 @@ pub struct JobRequest {
     priority: Option<Priority>,
 }
 
+/// The names of the tasks.
+const TASKS: &str =
+    "train, separability, maximum_margin, version_space, evaluate, experiment, grid, compare";
+
 fn experiment_reference() -> RefOr<Schema> {
     Ref::from_schema_name("ExperimentRequest").into()
 }
 
-/// Reads a field that may be absent and not null.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(value).map(Some)
+type Given<T, E> = Result<Option<Requested<T>>, E>;
+
+/// Reads a task with data, from a field that may be absent and not null.
+fn with_data<'de, D: Deserializer<'de>, T: Deserialize<'de>>(task: D) -> Given<T, D::Error> {
+    given(task, &DATA)
+}
+
+/// Reads a task with a seed and no data.
+fn with_seed<'de, D: Deserializer<'de>, T: Deserialize<'de>>(task: D) -> Given<T, D::Error> {
+    given(task, &["seed"])
+}
+
+/// Reads a grid. Its training has the data.
+fn of_training<'de, D: Deserializer<'de>, T: Deserialize<'de>>(task: D) -> Given<T, D::Error> {
+    given(task, &[])
+}
+
+/// Reads a task that has the fields `names` beside its own.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    task: D,
+    names: &'static [&'static str],
+) -> Given<T, D::Error> {
+    let mut beside = Beside::default();
+    let within = Within {
+        task: PhantomData::<T>,
+        names,
+        beside: &mut beside,
+    };
+    let task = within.deserialize(task)?;
+    Ok(Some(Requested { task, beside }))
 }
 
 impl<'de> Deserialize<'de> for RequestedJob {
@@ -103,41 +134,18 @@ impl<'de> Deserialize<'de> for RequestedJob {
         };
         let experiment = |requested: experiment::Requested| TaskSpec::Experiment(requested.0);
         let tasks = [
-            ("train", request.train.map(|own| own.map(TaskSpec::Train))),
-            (
-                "separability",
-                request
-                    .separability
-                    .map(|own| own.map(TaskSpec::Separability)),
-            ),
-            (
-                "maximum_margin",
-                request
-                    .maximum_margin
-                    .map(|own| own.map(TaskSpec::MaximumMargin)),
-            ),
-            (
-                "version_space",
-                request
-                    .version_space
-                    .map(|own| own.map(TaskSpec::VersionSpace)),
-            ),
-            (
-                "evaluate",
-                request.evaluate.map(|own| own.map(TaskSpec::Evaluate)),
-            ),
-            (
-                "experiment",
-                request.experiment.map(|own| own.map(experiment)),
-            ),
-            ("grid", request.grid.map(|own| own.map(TaskSpec::Grid))),
-            ("compare", request.compare.map(|own| own.map(compare))),
+            of(request.train, TaskSpec::Train),
+            of(request.separability, TaskSpec::Separability),
+            of(request.maximum_margin, TaskSpec::MaximumMargin),
+            of(request.version_space, TaskSpec::VersionSpace),
+            of(request.evaluate, TaskSpec::Evaluate),
+            of(request.experiment, experiment),
+            of(request.grid, TaskSpec::Grid),
+            of(request.compare, compare),
         ];
-        let names = tasks.each_ref().map(|(name, _)| *name);
-        let mut tasks = tasks.into_iter().filter_map(|(_, task)| task);
+        let mut tasks = tasks.into_iter().flatten();
         let (Some(Requested { task, beside }), None) = (tasks.next(), tasks.next()) else {
-            let names = names.join(", ");
-            let detail = format!("A job must have exactly one task. The tasks are: {names}.");
+            let detail = format!("A job must have exactly one task. The tasks are: {TASKS}.");
             return Err(json::refuse("", &detail));
         };
         Ok(Self {
@@ -159,47 +167,15 @@ struct Requested<T> {
     beside: Beside,
 }
 
-impl<T> Requested<T> {
-    fn map<U>(self, task: impl FnOnce(T) -> U) -> Requested<U> {
-        Requested {
-            task: task(self.task),
-            beside: self.beside,
-        }
-    }
-}
-
-impl<'de, T: Deserialize<'de> + BesideOwn> Deserialize<'de> for Requested<T> {
-    fn deserialize<D: Deserializer<'de>>(task: D) -> Result<Self, D::Error> {
-        let mut beside = Beside::default();
-        let within = Within {
-            task: PhantomData::<T>,
-            names: T::NAMES,
-            beside: &mut beside,
-        };
-        let task = within.deserialize(task)?;
-        Ok(Self { task, beside })
-    }
-}
-
-/// The fields that a task has beside its own.
-trait BesideOwn {
-    const NAMES: &'static [&'static str] = &DATA;
-}
-
-impl BesideOwn for TrainSpec {}
-impl BesideOwn for SeparabilitySpec {}
-impl BesideOwn for MaximumMarginSpec {}
-impl BesideOwn for VersionSpaceSpec {}
-impl BesideOwn for EvaluateSpec {}
-impl BesideOwn for CompareSpec {}
-
-impl BesideOwn for experiment::Requested {
-    const NAMES: &'static [&'static str] = &["seed"];
-}
-
-impl BesideOwn for GridSpec {
-    // The training of a grid has the data.
-    const NAMES: &'static [&'static str] = &[];
+/// A requested task as one of all tasks.
+fn of<T>(
+    requested: Option<Requested<T>>,
+    task: impl FnOnce(T) -> TaskSpec,
+) -> Option<Requested<TaskSpec>> {
+    requested.map(|own| Requested {
+        task: task(own.task),
+        beside: own.beside,
+    })
 }
 
 /// Reads the value of a field that may stand there once.

@@ -111,7 +111,7 @@ fn store(request: &Request) -> Result<usize, Failure> {
     }
     to.sync_all()?;
     fs::remove_file(stored)?;
-    Ok(parsed.data.header().rows)
+    Ok(parsed.data.header().examples)
 }
 
 /// A file whose pages go to the disk while the file grows, like the blobs of the server.

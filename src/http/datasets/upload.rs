@@ -5,10 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use halfspace_core::learners::sample::examples::LabelKind;
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    self, Assume, DataForm, Format, FormatError, FormatErrorKind, LabelRule, LabelsKind,
-    NotReserved, Parsed, ParsedRows, Preview, Spool, gather_shown, json,
+    self, Assume, DataForm, Format, FormatError, FormatErrorKind, LabelRule, NotReserved, Parsed,
+    ParsedRows, Preview, Spool, gather_shown, json,
 };
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -390,9 +391,9 @@ pub fn line_options(
 }
 
 /// Refuses an `assume` that does not fit the data. Otherwise every job on the data would refuse to run.
-fn check_assume(kind: LabelsKind, assume: Option<Assume>) -> Result<(), Problem> {
-    let allowed = Assume::allowed(kind == LabelsKind::Labelled);
-    if assume.is_none_or(|assume| kind != LabelsKind::Unlabelled && allowed.contains(&assume)) {
+fn check_assume(kind: LabelKind, assume: Option<Assume>) -> Result<(), Problem> {
+    let allowed = Assume::allowed(kind.is_labelled());
+    if assume.is_none_or(|assume| kind != LabelKind::Unlabelled && allowed.contains(&assume)) {
         return Ok(());
     }
     let detail = "half-space examples can be independent, uniform-positive or reflected; labelled examples can be \

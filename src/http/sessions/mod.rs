@@ -185,10 +185,6 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
         }
     };
     let is_real = names.table.as_ref().is_some_and(|table| table.is_real());
-    let values = match is_real {
-        true => RowsKind::Real,
-        false => RowsKind::Boolean,
-    };
     if n > app.limits.n_max {
         let detail = format!("n is {n}, more than n_max: {}.", app.limits.n_max);
         let field = FieldError::at_pointer("/n", detail);
@@ -198,7 +194,7 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
         learner: asked.learner,
         n,
         names,
-        values: asked.values.unwrap_or(values),
+        values: asked.values.unwrap_or(RowsKind::of(is_real)),
         assume: asked.assume,
         seed: app.seed(asked.seed),
         stop: asked.stop,

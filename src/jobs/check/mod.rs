@@ -10,7 +10,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use halfspace_core::learners::engine::run::StopFlag;
-use halfspace_formats::{BlocksError, BlocksHeader, Buffers, StoredExamples};
+use halfspace_core::learners::sample::examples::Shape;
+use halfspace_formats::{BlocksError, Buffers, LabelsKind, RowsKind, StoredExamples};
 use hex::FromHex;
 use tokio::time::Instant;
 
@@ -166,12 +167,12 @@ impl Check<'_> {
         };
         let mut damages = Vec::new();
         if let Some((key, sha256)) = &found.data {
-            let compare = |header: &BlocksHeader| {
+            let compare = |header: &Shape| {
                 let is_other = found.facts.as_ref().is_some_and(|facts| {
                     header.n as u64 != facts.n
-                        || header.rows as u64 != facts.examples
-                        || header.kind != facts.values
-                        || header.labels != facts.kind
+                        || header.examples as u64 != facts.examples
+                        || RowsKind::of(header.is_real) != facts.values
+                        || LabelsKind::of(header.labels) != facts.kind
                 });
                 is_other.then(|| {
                     format!(
@@ -238,7 +239,7 @@ impl Check<'_> {
         &mut self,
         key: &str,
         sha256: Option<&str>,
-        compare: impl FnOnce(&BlocksHeader) -> Option<String>,
+        compare: impl FnOnce(&Shape) -> Option<String>,
     ) -> Result<Vec<String>, RowFailure> {
         let Some(blobs) = self.blobs else {
             return Ok(vec![format!("the folder of the blob {key} is missing")]);

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::examples::{Examples, LabelKind};
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    self, Assume, BlocksError, BlocksHeader, Classes, LabelsKind, Parsed, ParsedRows, RowsKind,
-    Stored,
+    self, Assume, BlocksError, Classes, LabelsKind, Parsed, ParsedRows, RowsKind, Stored,
 };
 use tokio::task::JoinError;
 
@@ -51,7 +51,7 @@ impl Datasets {
     /// with an unknown id may exist.
     pub async fn store(&self, new: NewDataset) -> Result<Dataset, JobsError> {
         self.store.ensure_space().await?;
-        let bytes = new.parsed.data.header().stored_bytes();
+        let bytes = halfspace_formats::stored_bytes(&new.parsed.data.header());
         let bytes = bytes.unwrap_or(u64::MAX);
         let reserved = match &new.reserved {
             Some(reserved) => reserved.clone(),
@@ -148,7 +148,7 @@ impl Datasets {
 
     /// The largest number of examples that are compared for duplicates, and the memory for storing the examples.
     fn room_to_compare(&self, parsed: &Parsed<ParsedRows>) -> Result<(usize, Grant), JobsError> {
-        let rows = parsed.data.header().rows;
+        let rows = parsed.data.header().examples;
         let compared_max = self.compared_max();
         let bytes = halfspace_formats::storing_bytes(rows, compared_max);
         let taken = self.memory.try_take(bytes);
@@ -166,7 +166,7 @@ impl Datasets {
     ) -> Result<(String, u64), JobsError> {
         self.store.ensure_space().await?;
         let key = Blobs::data_key(job, 0);
-        let length = BlocksHeader::of(&data).stored_bytes().unwrap_or(u64::MAX);
+        let length = halfspace_formats::stored_bytes(&data.shape()).unwrap_or(u64::MAX);
         let _reserved = self.reservations.reserve(owner, length).await?;
         let mut blob = self.store.blob_writer(&self.blobs, &key)?;
         let written = tokio::task::spawn_blocking(move || {
@@ -208,19 +208,19 @@ fn facts(
     compared_max: usize,
 ) -> DataFacts {
     let header = &stored.header;
-    let examples = header.rows as u64;
-    let zero_is_minus = header.kind == RowsKind::Boolean && parsed.zero_bit_value < 0.0;
+    let examples = header.examples as u64;
+    let zero_is_minus = !header.is_real && parsed.zero_bit_value < 0.0;
     DataFacts {
         n: header.n as u64,
-        kind: header.labels,
-        values: header.kind,
+        kind: LabelsKind::of(header.labels),
+        values: RowsKind::of(header.is_real),
         zero_bit_value: if zero_is_minus { -1 } else { 0 },
         assume,
         examples,
         positives: match header.labels {
-            LabelsKind::Labelled => Some(stored.class_examples.get(1).copied().unwrap_or(0)),
-            LabelsKind::HalfSpace => Some(examples),
-            LabelsKind::Unlabelled => None,
+            LabelKind::Labelled { .. } => Some(stored.class_examples.get(1).copied().unwrap_or(0)),
+            LabelKind::HalfSpace => Some(examples),
+            LabelKind::Unlabelled => None,
         },
         repetitions: repetitions(stored, compared_max),
         sha256: hex::encode(stored.digest),

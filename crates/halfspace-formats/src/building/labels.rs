@@ -6,10 +6,10 @@ use halfspace_core::bits::WORD_BITS;
 use halfspace_core::learners::sample::block::row_mask;
 use halfspace_core::learners::sample::classes::{BlockCodes, ClassCodes, planes_for};
 use halfspace_core::learners::sample::data::Labels;
+use halfspace_core::learners::sample::examples::LabelKind;
 
 use crate::building::classes::Recoding;
 use crate::options::UnlabelledMeans;
-use crate::stored::header::LabelsKind;
 
 /// The class codes of the rows so far.
 #[derive(Default)]
@@ -73,11 +73,13 @@ impl LabelCodes {
     }
 
     /// Returns the kind of the labels. `unlabelled` says what rows without labels mean.
-    pub(crate) fn kind(&self, unlabelled: UnlabelledMeans) -> LabelsKind {
+    pub(crate) fn kind(&self, unlabelled: UnlabelledMeans) -> LabelKind {
         match (self.is_labelled(), unlabelled) {
-            (true, _) => LabelsKind::Labelled,
-            (false, UnlabelledMeans::HalfSpace) => LabelsKind::HalfSpace,
-            (false, UnlabelledMeans::Nothing) => LabelsKind::Unlabelled,
+            (true, _) => LabelKind::Labelled {
+                planes: self.planes(),
+            },
+            (false, UnlabelledMeans::HalfSpace) => LabelKind::HalfSpace,
+            (false, UnlabelledMeans::Nothing) => LabelKind::Unlabelled,
         }
     }
 
@@ -106,11 +108,11 @@ impl LabelCodes {
     }
 
     /// Returns the labels of all `rows` rows. All labels must still be present.
-    pub(crate) fn into_labels(self, kind: LabelsKind, rows: usize) -> Labels {
+    pub(crate) fn into_labels(self, kind: LabelKind, rows: usize) -> Labels {
         match kind {
-            LabelsKind::HalfSpace => Labels::HalfSpace,
-            LabelsKind::Unlabelled => Labels::Unlabelled,
-            LabelsKind::Labelled => {
+            LabelKind::HalfSpace => Labels::HalfSpace,
+            LabelKind::Unlabelled => Labels::Unlabelled,
+            LabelKind::Labelled { .. } => {
                 let codes = ClassCodes::from_planes(rows, self.planes);
                 Labels::Labelled(match &self.recoding {
                     Some(recoding) => recoding.of_codes(&codes),
@@ -139,7 +141,7 @@ mod tests {
         }
         labels.recode(Recoding::new([1, 0, 0, 0, 1], 2));
         assert_eq!(labels.planes(), 1);
-        let signs = labels.into_labels(LabelsKind::Labelled, codes.len());
+        let signs = labels.into_labels(LabelKind::SIGNS, codes.len());
         let signs = signs.signs().unwrap();
         assert!(
             codes

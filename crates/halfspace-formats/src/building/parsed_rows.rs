@@ -4,11 +4,12 @@ use std::io::{ErrorKind, Write};
 
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::examples::{Examples, Shape};
 
 use crate::building::classes::Classes;
 use crate::building::store_pass::{StorePass, Stored};
 use crate::error::{Fault, FormatError};
-use crate::stored::header::{BlocksError, BlocksHeader};
+use crate::stored::header::BlocksError;
 use crate::stored::parts::{RowsPart, for_each_part};
 use crate::stored::spool::SpooledRows;
 
@@ -24,9 +25,9 @@ pub enum ParsedRows {
 
 impl ParsedRows {
     /// Returns the kinds and sizes of the rows.
-    pub fn header(&self) -> BlocksHeader {
+    pub fn header(&self) -> Shape {
         match self {
-            Self::Memory(data) => BlocksHeader::of(data),
+            Self::Memory(data) => data.shape(),
             Self::Spooled(rows) => rows.header,
             Self::Stored(stored) => stored.header,
         }

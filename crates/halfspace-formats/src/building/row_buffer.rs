@@ -8,6 +8,7 @@ use std::io::{self, Write};
 
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::examples::Shape;
 use halfspace_core::memory;
 
 use crate::building::labels::LabelCodes;
@@ -16,7 +17,7 @@ use crate::building::rows::{FinishedRows, RowBuilder, packed_bytes, real_bytes};
 use crate::building::store_pass::{StorePass, storing_bytes};
 use crate::error::Fault;
 use crate::options::UnlabelledMeans;
-use crate::stored::header::{BlocksError, BlocksHeader, RowsKind};
+use crate::stored::header::BlocksError;
 use crate::stored::parts::RowsPart;
 use crate::stored::spool::{DirectTarget, NotReserved, Spool};
 
@@ -178,17 +179,13 @@ impl RowBuffer {
         )))
     }
 
-    fn header(&self, rows: usize, n: usize, unlabelled: UnlabelledMeans) -> BlocksHeader {
-        BlocksHeader {
-            kind: match &self.held {
-                FinishedRows::Packed(_) => RowsKind::Boolean,
-                FinishedRows::Real(_) => RowsKind::Real,
-            },
-            labels: self.labels.kind(unlabelled),
-            planes: self.labels.planes(),
+    fn header(&self, rows: usize, n: usize, unlabelled: UnlabelledMeans) -> Shape {
+        Shape {
             n,
-            rows,
+            examples: rows,
+            is_real: !self.is_packed(),
             entries: None,
+            labels: self.labels.kind(unlabelled),
         }
     }
 

@@ -16,7 +16,8 @@ use crate::building::sample_rules::SampleRules;
 use crate::error::{Fault, FormatErrorKind, Place};
 use crate::options::{ParseLimits, UnlabelledMeans};
 use crate::parsed::Parsed;
-use crate::stored::header::{BlocksHeader, RowsKind};
+use crate::stored::header::RowsKind;
+use crate::stored::layout::stored_bytes;
 use crate::stored::spool::Spool;
 
 /// The most features whose numbers fit into 32 bits.
@@ -122,7 +123,7 @@ impl SparseBuilder {
         let budget = self.budget();
         memory::need(2 * held.min(budget))?;
         if let Some(spool) = &self.spool {
-            let stored = self.header(UnlabelledMeans::Nothing).stored_bytes();
+            let stored = stored_bytes(&self.header(UnlabelledMeans::Nothing));
             // Rows that left memory are held no more.
             let held = if self.first > 0 { u64::MAX } else { held };
             let reserved = spool.reserve(stored.unwrap_or(u64::MAX), held);
@@ -185,18 +186,10 @@ impl SparseBuilder {
         shape.of_entries(entries)
     }
 
-    fn header(&self, unlabelled: UnlabelledMeans) -> BlocksHeader {
-        let shape = self.shape();
-        BlocksHeader {
-            kind: match shape.is_real {
-                true => RowsKind::Real,
-                false => RowsKind::Boolean,
-            },
+    fn header(&self, unlabelled: UnlabelledMeans) -> Shape {
+        Shape {
             labels: self.labels.kind(unlabelled),
-            planes: self.labels.planes(),
-            n: shape.n,
-            rows: shape.examples,
-            entries: shape.entries,
+            ..self.shape()
         }
     }
 
@@ -225,7 +218,7 @@ impl SparseBuilder {
             Some(_) => features,
             None => features.packed()?.into(),
         };
-        let labels = self.labels.into_labels(header.labels, header.rows);
+        let labels = self.labels.into_labels(header.labels, header.examples);
         let data = ParsedRows::Memory(Data::new(features, labels));
         Ok(self.rules.parsed(data, 0.0))
     }

@@ -5,19 +5,20 @@
 
 use std::io::Write;
 
+use halfspace_core::learners::sample::examples::Shape;
 use halfspace_core::learners::sample::repetitions::{RepetitionCounter, RepetitionCounts};
 
 use crate::building::classes::Classes;
 use crate::stored::blocks::BlockWriter;
 use crate::stored::digest::RowsDigest;
-use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind};
+use crate::stored::header::BlocksError;
 use crate::stored::parts::RowsPart;
 
 /// Facts about stored examples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// Kinds and sizes of the rows.
-    pub header: BlocksHeader,
+    pub header: Shape,
     /// Number of examples of each class. Empty without labels.
     pub class_examples: Vec<u64>,
     /// Repetitions among the examples. `None` if there are too many examples to compare.
@@ -37,7 +38,7 @@ pub fn storing_bytes(rows: usize, examples_max: usize) -> u64 {
 
 /// The pass over rows that arrive one after the other.
 pub(crate) struct StorePass<W> {
-    header: BlocksHeader,
+    header: Shape,
     blocks: BlockWriter<W>,
     digest: RowsDigest,
     repetitions: RepetitionCounter,
@@ -52,17 +53,13 @@ impl<W: Write> StorePass<W> {
     ///
     /// # Errors
     /// When the target cannot be written.
-    pub(crate) fn new(
-        header: BlocksHeader,
-        to: W,
-        examples_max: usize,
-    ) -> Result<Self, BlocksError> {
-        let is_labelled = header.labels == LabelsKind::Labelled;
+    pub(crate) fn new(header: Shape, to: W, examples_max: usize) -> Result<Self, BlocksError> {
+        let is_labelled = header.labels.is_labelled();
         Ok(Self {
             header,
             blocks: BlockWriter::new(header, to)?,
             digest: RowsDigest::new(&header).on_a_thread(&header),
-            repetitions: RepetitionCounter::new(header.rows, is_labelled, examples_max),
+            repetitions: RepetitionCounter::new(header.examples, is_labelled, examples_max),
             class_examples: Vec::new(),
             bytes: Vec::new(),
         })

@@ -10,9 +10,10 @@ use halfspace_core::bits::{BLOCK_ROWS, BitVector};
 use halfspace_core::learners::sample::block::row_mask;
 use halfspace_core::learners::sample::classes::ClassCodes;
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
+use halfspace_core::learners::sample::examples::LabelKind;
 
 use crate::stored::blocks::{end_unit, read_rows};
-use crate::stored::header::{BlocksError, LabelsKind};
+use crate::stored::header::BlocksError;
 use crate::stored::layout::Layout;
 use crate::stored::words::WordReader;
 
@@ -27,7 +28,7 @@ impl RowRange {
     /// Selects at most `count` rows from row `first`, counted from 0. Returns `None` if there are no such
     /// rows.
     pub fn new(layout: Layout, first: usize, count: usize) -> Option<Self> {
-        let end = first.saturating_add(count).min(layout.header().rows);
+        let end = first.saturating_add(count).min(layout.header().examples);
         (first < end).then_some(Self {
             layout,
             rows: first..end,
@@ -54,7 +55,7 @@ impl RowRange {
             let start = layout.block_offset(block)?;
             let at = |row: usize| start + row as u64 * layout.row_bytes();
             pieces.push(at(rows.start)..at(rows.end));
-            if layout.header().planes > 0 {
+            if layout.header().labels.planes() > 0 {
                 let end = layout.block_end(block)?;
                 pieces.push(end - layout.labels_bytes()..end);
             }
@@ -76,7 +77,7 @@ impl RowRange {
         let blocks = first
             ..end
                 .next_multiple_of(BLOCK_ROWS)
-                .min(self.layout.header().rows);
+                .min(self.layout.header().examples);
         let piece = pieces.last().unwrap_or_default();
         let mut words = WordReader::with_crc(piece);
         let capacity = blocks.len();
@@ -96,7 +97,7 @@ impl RowRange {
             piece.map(WordReader::with_crc)
         };
         let mut values = Vec::new();
-        let planes = header.planes.max(1);
+        let planes = header.labels.planes().max(1);
         let mut labels = vec![BitVector::zeros(self.rows()); planes];
         let mut done = 0;
         for (block, rows) in self.blocks() {
@@ -105,7 +106,7 @@ impl RowRange {
                 words.read(header.n, &mut values, f64::from_bits)?;
                 end_unit(layout, layout.unit(block, place), &mut words)?;
             }
-            if header.planes > 0 {
+            if header.labels.planes() > 0 {
                 let mut words = next()?;
                 for plane in &mut labels {
                     let word = words.word()?;
@@ -124,9 +125,9 @@ impl RowRange {
             return Err(BlocksError::NotFinite);
         }
         let labels = match header.labels {
-            LabelsKind::HalfSpace => Labels::HalfSpace,
-            LabelsKind::Labelled => Labels::Labelled(ClassCodes::of_planes(labels)),
-            LabelsKind::Unlabelled => Labels::Unlabelled,
+            LabelKind::HalfSpace => Labels::HalfSpace,
+            LabelKind::Labelled { .. } => Labels::Labelled(ClassCodes::of_planes(labels)),
+            LabelKind::Unlabelled => Labels::Unlabelled,
         };
         let features = Features::Real(RealMatrix::from_values(header.n, values));
         Ok(Data::new(features, labels))
@@ -147,9 +148,11 @@ impl RowRange {
 mod tests {
     use halfspace_core::bits::{BitMatrix, SparseMatrix, SparseRow};
     use halfspace_core::learners::sample::data::DenseFeatures;
+    use halfspace_core::learners::sample::examples::Examples;
 
     use super::*;
-    use crate::stored::header::{BlocksHeader, RowsKind};
+    use crate::stored::header::{LabelsKind, RowsKind};
+    use crate::stored::layout::stored_bytes;
     use crate::write_blocks;
 
     /// 150 distinct rows: two whole blocks and a part of a block.
@@ -237,7 +240,7 @@ mod tests {
         let mut stored = Vec::new();
         write_blocks(&data, None, &mut stored).unwrap();
         assert!(stored.len() < 60_000 * 5 / 2, "{}", stored.len());
-        let most = BlocksHeader::of(&data).stored_bytes().unwrap();
+        let most = stored_bytes(&data.shape()).unwrap();
         assert!(stored.len() as u64 <= most);
         assert_eq!(crate::read_blocks(stored.as_slice()).unwrap().0, data);
     }

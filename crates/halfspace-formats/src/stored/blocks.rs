@@ -10,9 +10,10 @@ use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, SparseMatrix, words_for};
 use halfspace_core::learners::sample::block::row_mask;
 use halfspace_core::learners::sample::classes::{BlockCodes, ClassCodes};
 use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
+use halfspace_core::learners::sample::examples::{Examples, LabelKind, Shape};
 
 use crate::building::classes::Classes;
-use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
+use crate::stored::header::BlocksError;
 use crate::stored::layout::Layout;
 use crate::stored::parts::{RowsPart, for_each_part};
 use crate::stored::sparse_blocks::{self, SparseWords};
@@ -27,7 +28,7 @@ pub fn write_blocks(
     classes: Option<&Classes>,
     to: impl Write,
 ) -> Result<(), BlocksError> {
-    let mut blocks = BlockWriter::new(BlocksHeader::of(data), to)?;
+    let mut blocks = BlockWriter::new(data.shape(), to)?;
     for_each_part(data, |part| blocks.push(&part))?;
     blocks.finish(classes)
 }
@@ -50,7 +51,7 @@ impl<W: Write> BlockWriter<W> {
     ///
     /// # Errors
     /// When the target cannot be written, or the bytes of a block exceed 64 bits.
-    pub(crate) fn new(header: BlocksHeader, to: W) -> Result<Self, BlocksError> {
+    pub(crate) fn new(header: Shape, to: W) -> Result<Self, BlocksError> {
         let layout = Layout::new(header)?;
         let mut words = WordWriter::with_crc(to);
         let mut head = Vec::with_capacity(Layout::CHECKED_HEAD_BYTES);
@@ -59,7 +60,7 @@ impl<W: Write> BlockWriter<W> {
             words.write_unchecked(u64::from_le_bytes(eight))?;
         }
         Ok(Self {
-            labels: BlockCodes::zeros(layout.header().planes.max(1)),
+            labels: BlockCodes::zeros(layout.header().labels.planes().max(1)),
             layout,
             words,
             rows_written: 0,
@@ -104,7 +105,7 @@ impl<W: Write> BlockWriter<W> {
                 }
                 if place + 1 == self.layout.rows_of(block) {
                     if label.is_some() {
-                        let empty = BlockCodes::zeros(self.layout.header().planes.max(1));
+                        let empty = BlockCodes::zeros(self.layout.header().labels.planes().max(1));
                         let labels = std::mem::replace(&mut self.labels, empty);
                         self.write_labels(Some(&labels))?;
                     }
@@ -122,7 +123,7 @@ impl<W: Write> BlockWriter<W> {
     /// Writes the words of labels. Codes in fewer planes than the header has are the same codes.
     fn write_labels(&mut self, codes: Option<&BlockCodes>) -> io::Result<()> {
         let words = codes.map_or(&[][..], BlockCodes::words);
-        let planes = self.layout.header().planes;
+        let planes = self.layout.header().labels.planes();
         self.words
             .write((0..planes).map(|plane| words.get(plane).copied().unwrap_or(0)))
     }
@@ -137,18 +138,18 @@ impl<W: Write> BlockWriter<W> {
     /// # Errors
     /// When the target cannot be written.
     pub(crate) fn finish(mut self, classes: Option<&Classes>) -> Result<(), BlocksError> {
-        if self.layout.header().planes > 0 {
+        if self.layout.header().labels.planes() > 0 {
             let mut names = Classes::bytes_of(classes);
             self.words.write([names.len() as u64])?;
             names.resize(names.len().next_multiple_of(size_of::<u64>()), 0);
             self.words
                 .write_slice(names.as_chunks().0, u64::from_le_bytes)?;
-            let unit = self.layout.unit(self.layout.header().blocks() + 1, 0);
+            let unit = self.layout.unit(self.layout.blocks() + 1, 0);
             self.end_unit(unit)?;
         }
         if self.layout.index_bytes().is_some() {
             self.words.write(std::mem::take(&mut self.ends))?;
-            let blocks = self.layout.header().blocks();
+            let blocks = self.layout.blocks();
             self.end_unit(self.layout.unit(blocks, 0))?;
         }
         self.words.finish()?;
@@ -164,10 +165,10 @@ impl<W: Write> BlockWriter<W> {
 pub fn read_blocks(mut from: impl Read) -> Result<(Data, Option<Classes>), BlocksError> {
     let layout = Layout::read(&mut from)?;
     let mut words = WordReader::with_crc(from);
-    let rows = 0..layout.header().rows;
+    let rows = 0..layout.header().examples;
     let data = read_rows(&layout, rows, 0, &mut words)?;
     let mut classes = None;
-    if layout.header().planes > 0 {
+    if layout.header().labels.planes() > 0 {
         let length = words.word()?;
         let count = usize::try_from(length.div_ceil(8)).map_err(|_| BlocksError::Truncated)?;
         let mut unit = vec![length.to_le_bytes()];
@@ -177,7 +178,7 @@ pub fn read_blocks(mut from: impl Read) -> Result<(Data, Option<Classes>), Block
         classes = read.classes().cloned();
     }
     if layout.index_bytes().is_some() {
-        let blocks = layout.header().blocks();
+        let blocks = layout.blocks();
         words.read(blocks, &mut Vec::new(), |end| end)?;
         end_unit(&layout, layout.unit(blocks, 0), &mut words)?;
     }
@@ -196,45 +197,45 @@ pub(crate) fn read_rows(
     words: &mut WordReader<impl Read>,
 ) -> Result<Data, BlocksError> {
     let header = layout.header();
-    let (bits, reals) = match header.kind {
+    let (bits, reals) = match header.is_real {
         _ if header.entries.is_some() => (0, 0),
-        RowsKind::Boolean => (
+        false => (
             words_for(header.n) * capacity.next_multiple_of(BLOCK_ROWS),
             0,
         ),
-        RowsKind::Real => (0, header.n * capacity),
+        true => (0, header.n * capacity),
     };
     let mut features: Vec<u64> = Vec::with_capacity(bits);
     let mut values: Vec<f64> = Vec::with_capacity(reals);
-    let mut labels = vec![Vec::new(); header.planes];
-    let is_real = header.kind == RowsKind::Real;
+    let mut labels = vec![Vec::new(); header.labels.planes()];
+    let is_real = header.is_real;
     let mut sparse = header.entries.map(|_| SparseMatrix::new(header.n, is_real));
     for block in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
         let held = layout.rows_of(block);
         let mut packed = None;
-        match header.kind {
+        match header.is_real {
             _ if header.entries.is_some() => {
                 let count = layout.words_of_sparse(block);
                 let read = SparseWords::read(is_real, held, count, words)?;
                 let read = read.ok_or_else(|| layout.damage_of(layout.unit(block, 0)));
                 packed = Some(read?);
             }
-            RowsKind::Boolean => {
+            false => {
                 let count = words_for(header.n) * BLOCK_ROWS;
                 words.read(count, &mut features, |word| word)?;
             }
-            RowsKind::Real if layout.is_by_rows() => {
+            true if layout.is_by_rows() => {
                 for place in 0..held {
                     words.read(header.n, &mut values, f64::from_bits)?;
                     end_unit(layout, layout.unit(block, place), words)?;
                 }
             }
-            RowsKind::Real => words.read(held * header.n, &mut values, f64::from_bits)?,
+            true => words.read(held * header.n, &mut values, f64::from_bits)?,
         }
         for plane in &mut labels {
             words.read(1, plane, |word| word)?;
         }
-        if layout.is_by_rows() && header.planes > 0 {
+        if layout.is_by_rows() && header.labels.planes() > 0 {
             end_unit(layout, layout.labels_unit(block), words)?;
         }
         let last = labels.iter().filter_map(|plane| plane.last());
@@ -253,9 +254,9 @@ pub(crate) fn read_rows(
         None => features_of(header, rows.len(), features, values)?,
     };
     let labels = match header.labels {
-        LabelsKind::HalfSpace => Labels::HalfSpace,
-        LabelsKind::Labelled => Labels::Labelled(ClassCodes::from_planes(rows.len(), labels)),
-        LabelsKind::Unlabelled => Labels::Unlabelled,
+        LabelKind::HalfSpace => Labels::HalfSpace,
+        LabelKind::Labelled { .. } => Labels::Labelled(ClassCodes::from_planes(rows.len(), labels)),
+        LabelKind::Unlabelled => Labels::Unlabelled,
     };
     Ok(Data::new(features, labels))
 }
@@ -277,19 +278,17 @@ pub(crate) fn end_unit(
 
 /// Converts whole dense blocks to features.
 fn features_of(
-    header: &BlocksHeader,
+    header: &Shape,
     rows: usize,
     features: Vec<u64>,
     values: Vec<f64>,
 ) -> Result<Features, BlocksError> {
-    match header.kind {
-        RowsKind::Boolean => {
+    match header.is_real {
+        false => {
             let matrix = BitMatrix::from_block_words(header.n, rows, features);
             Ok(Features::Boolean(matrix.ok_or(BlocksError::StrayBits)?))
         }
-        RowsKind::Real if !values.iter().all(|value| value.is_finite()) => {
-            Err(BlocksError::NotFinite)
-        }
-        RowsKind::Real => Ok(Features::Real(RealMatrix::from_values(header.n, values))),
+        true if !values.iter().all(|value| value.is_finite()) => Err(BlocksError::NotFinite),
+        true => Ok(Features::Real(RealMatrix::from_values(header.n, values))),
     }
 }

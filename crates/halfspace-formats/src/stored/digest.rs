@@ -22,9 +22,11 @@ use std::thread::{self, JoinHandle};
 use sha2::{Digest, Sha256};
 
 use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::examples::{Examples, Shape};
 
 use crate::building::classes::Classes;
-use crate::stored::header::{BlocksHeader, LabelsKind};
+use crate::stored::header::LabelsKind;
+use crate::stored::layout::stored_bytes;
 use crate::stored::parts::{RowsPart, for_each_part};
 
 const TAG: &[u8; 16] = b"halfspace-data-2";
@@ -40,7 +42,7 @@ const THREAD_BYTES_MIN: u64 = 4 << 20;
 
 /// Returns the digest of the canonical rows and the names of their classes, which are 1 and -1 if there are none.
 pub fn digest(data: &Data, classes: Option<&Classes>) -> [u8; 32] {
-    let mut digest = RowsDigest::new(&BlocksHeader::of(data));
+    let mut digest = RowsDigest::new(&data.shape());
     digest.add(data);
     digest.finish(classes)
 }
@@ -54,27 +56,28 @@ pub(crate) struct RowsDigest {
 
 impl RowsDigest {
     /// Starts the digest of data with this header.
-    pub(crate) fn new(header: &BlocksHeader) -> Self {
+    pub(crate) fn new(header: &Shape) -> Self {
         let mut hash = Sha256::new();
         hash.update(TAG);
-        hash.update([header.kind.code(), header.labels.code()]);
+        hash.update([
+            u8::from(header.is_real),
+            LabelsKind::of(header.labels).code(),
+        ]);
         hash.update((header.n as u64).to_le_bytes());
-        hash.update((header.rows as u64).to_le_bytes());
+        hash.update((header.examples as u64).to_le_bytes());
         let chunk = Vec::with_capacity(CHUNK_BYTES);
         let hash = Hash::OnThisThread(hash);
         Self {
             hash,
             chunk,
-            is_labelled: header.labels == LabelsKind::Labelled,
+            is_labelled: header.labels.is_labelled(),
         }
     }
 
     /// Moves the hash of large data to another thread, so that the caller reads and writes rows meanwhile. The hash
     /// stays on this thread if the system refuses another.
-    pub(crate) fn on_a_thread(mut self, header: &BlocksHeader) -> Self {
-        let is_large = header
-            .stored_bytes()
-            .is_none_or(|bytes| bytes >= THREAD_BYTES_MIN);
+    pub(crate) fn on_a_thread(mut self, header: &Shape) -> Self {
+        let is_large = stored_bytes(header).is_none_or(|bytes| bytes >= THREAD_BYTES_MIN);
         if let Hash::OnThisThread(hash) = &self.hash
             && is_large
             && let Some(thread) = HashThread::start(hash.clone())

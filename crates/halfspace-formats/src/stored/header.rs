@@ -1,4 +1,4 @@
-//! The header of stored data, and the errors of stored data.
+//! The kinds of stored data by their names, and the errors of stored data.
 
 use std::io::{self, ErrorKind};
 use std::ops::Range;
@@ -6,9 +6,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use halfspace_core::bits::BLOCK_ROWS;
-use halfspace_core::learners::sample::data::{Data, Features, Labels};
-use halfspace_core::learners::sample::examples::Examples;
+use halfspace_core::learners::sample::examples::LabelKind;
 
 /// Kind of the features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,18 +20,11 @@ pub enum RowsKind {
 }
 
 impl RowsKind {
-    pub(crate) fn of(features: &Features) -> Self {
-        match features {
-            Features::Boolean(_) => Self::Boolean,
-            Features::Sparse(matrix) if !matrix.is_real() => Self::Boolean,
-            Features::Real(_) | Features::Sparse(_) => Self::Real,
-        }
-    }
-
-    pub(crate) fn code(self) -> u8 {
-        match self {
-            Self::Boolean => 0,
-            Self::Real => 1,
+    /// Returns the kind of features that are real or not.
+    pub fn of(is_real: bool) -> Self {
+        match is_real {
+            true => Self::Real,
+            false => Self::Boolean,
         }
     }
 }
@@ -52,11 +43,12 @@ pub enum LabelsKind {
 }
 
 impl LabelsKind {
-    pub fn of(labels: &Labels) -> Self {
-        match labels {
-            Labels::HalfSpace => Self::HalfSpace,
-            Labels::Labelled(_) => Self::Labelled,
-            Labels::Unlabelled => Self::Unlabelled,
+    /// Returns the name of a kind.
+    pub fn of(kind: LabelKind) -> Self {
+        match kind {
+            LabelKind::HalfSpace => Self::HalfSpace,
+            LabelKind::Labelled { .. } => Self::Labelled,
+            LabelKind::Unlabelled => Self::Unlabelled,
         }
     }
 
@@ -129,44 +121,5 @@ impl From<io::Error> for BlocksError {
             ErrorKind::UnexpectedEof => Self::Truncated,
             _ => Self::Io(error),
         }
-    }
-}
-
-/// Header of stored data: kinds and sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlocksHeader {
-    /// Kind of the features.
-    pub kind: RowsKind,
-    /// Kind of the labels.
-    pub labels: LabelsKind,
-    /// Bit planes of the class codes, 0 unless the rows have labels.
-    pub planes: usize,
-    /// Features per row.
-    pub n: usize,
-    /// Number of rows.
-    pub rows: usize,
-    /// Number of active features of all rows, if the rows are sparse.
-    pub entries: Option<usize>,
-}
-
-impl BlocksHeader {
-    /// Returns the header of data in memory.
-    pub fn of(data: &Data) -> Self {
-        Self {
-            kind: RowsKind::of(data.features()),
-            labels: LabelsKind::of(data.labels()),
-            planes: match data.labels() {
-                Labels::Labelled(codes) => codes.planes(),
-                Labels::HalfSpace | Labels::Unlabelled => 0,
-            },
-            n: data.n(),
-            rows: data.examples(),
-            entries: data.shape().entries,
-        }
-    }
-
-    /// Returns the number of blocks.
-    pub fn blocks(&self) -> usize {
-        self.rows.div_ceil(BLOCK_ROWS)
     }
 }

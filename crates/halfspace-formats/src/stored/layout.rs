@@ -34,9 +34,10 @@ use crc_fast::crc64_nvme;
 
 use halfspace_core::bits::{BLOCK_ROWS, words_for};
 use halfspace_core::learners::sample::classes::{PLANES_MAX, planes_for};
+use halfspace_core::learners::sample::examples::{LabelKind, Shape};
 
 use crate::building::classes::Classes;
-use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
+use crate::stored::header::{BlocksError, LabelsKind};
 
 use crate::stored::sparse_blocks::NUMBER_BYTES_MAX;
 
@@ -55,7 +56,7 @@ const ROW_UNIT_N_MIN: usize = 64;
 /// Layout of certain stored data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    header: BlocksHeader,
+    header: Shape,
     /// Check of the header.
     check: u64,
     /// The index of sparse rows, if it was read: the byte offset of the end of each block.
@@ -72,7 +73,7 @@ impl Layout {
     ///
     /// # Errors
     /// When the bytes of a block exceed 64 bits.
-    pub fn new(header: BlocksHeader) -> Result<Self, BlocksError> {
+    pub fn new(header: Shape) -> Result<Self, BlocksError> {
         let mut layout = Self {
             header,
             check: 0,
@@ -84,8 +85,13 @@ impl Layout {
     }
 
     /// Returns kinds and sizes.
-    pub fn header(&self) -> &BlocksHeader {
+    pub fn header(&self) -> &Shape {
         &self.header
+    }
+
+    /// Returns the number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.header.examples.div_ceil(BLOCK_ROWS)
     }
 
     fn head(&self) -> Result<[u8; HEAD_BYTES], BlocksError> {
@@ -100,13 +106,13 @@ impl Layout {
         head[8..12].copy_from_slice(&VERSION.to_le_bytes());
         let is_sparse = u8::from(header.entries.is_some());
         let kinds = [
-            header.kind.code(),
-            header.labels.code(),
+            u8::from(header.is_real),
+            LabelsKind::of(header.labels).code(),
             is_sparse,
-            header.planes as u8,
+            header.labels.planes() as u8,
         ];
         head[12..16].copy_from_slice(&kinds);
-        let longs = [header.n as u64, header.rows as u64, last];
+        let longs = [header.n as u64, header.examples as u64, last];
         for (at, long) in longs.into_iter().enumerate() {
             head[16 + 8 * at..24 + 8 * at].copy_from_slice(&long.to_le_bytes());
         }
@@ -150,7 +156,7 @@ impl Layout {
             ends: None,
             classes: None,
         };
-        let has_places = layout.block_offset(header.blocks()).is_some();
+        let has_places = layout.block_offset(layout.blocks()).is_some();
         let is_sparse = header.entries.is_some();
         if !is_sparse && (layout.block_bytes() != Some(long(&head, 32)) || !has_places) {
             return Err(BlocksError::Header("the size of a block"));
@@ -161,12 +167,12 @@ impl Layout {
     /// Whether each real row is a unit, instead of the block.
     pub(crate) fn is_by_rows(&self) -> bool {
         let is_dense = self.header.entries.is_none();
-        is_dense && self.header.kind == RowsKind::Real && self.header.n >= ROW_UNIT_N_MIN
+        is_dense && self.header.is_real && self.header.n >= ROW_UNIT_N_MIN
     }
 
     /// Returns the number of rows in block `index`.
     pub(crate) fn rows_of(&self, index: usize) -> usize {
-        (self.header.rows - index * BLOCK_ROWS).min(BLOCK_ROWS)
+        (self.header.examples - index * BLOCK_ROWS).min(BLOCK_ROWS)
     }
 
     /// Returns the bytes of every dense block but the last, or `None` above 64 bits. The last block may be shorter
@@ -178,14 +184,14 @@ impl Layout {
     /// Returns the bytes of a block with `rows` rows.
     fn bytes_of_block(&self, rows: usize) -> Option<u64> {
         let n = self.header.n;
-        let labels = self.header.planes;
-        let words = match self.header.kind {
-            RowsKind::Real if self.is_by_rows() => {
+        let labels = self.header.labels.planes();
+        let words = match self.header.is_real {
+            true if self.is_by_rows() => {
                 let rows = n.checked_add(CHECK_WORDS)?.checked_mul(rows)?;
                 rows.checked_add(self.label_unit_words())?
             }
-            RowsKind::Real => n.checked_mul(rows)?.checked_add(labels + CHECK_WORDS)?,
-            RowsKind::Boolean => {
+            true => n.checked_mul(rows)?.checked_add(labels + CHECK_WORDS)?,
+            false => {
                 let rows = words_for(n).checked_mul(BLOCK_ROWS)?;
                 rows.checked_add(labels + CHECK_WORDS)?
             }
@@ -200,7 +206,7 @@ impl Layout {
 
     /// Returns the words of the labels of a block as a unit of their own, with its check.
     fn label_unit_words(&self) -> usize {
-        match self.header.planes {
+        match self.header.labels.planes() {
             0 => 0,
             planes => planes + CHECK_WORDS,
         }
@@ -213,7 +219,7 @@ impl Layout {
 
     /// Returns the bytes of the index after the last block of sparse rows. Dense rows have none.
     pub fn index_bytes(&self) -> Option<u64> {
-        let words = self.header.blocks() + CHECK_WORDS;
+        let words = self.blocks() + CHECK_WORDS;
         self.header.entries.map(|_| (words * WORD_BYTES) as u64)
     }
 
@@ -228,7 +234,7 @@ impl Layout {
             .iter()
             .map(|it| u64::from_le_bytes(*it))
             .collect();
-        let unit = self.unit(self.header.blocks(), 0);
+        let unit = self.unit(self.blocks(), 0);
         let Some((&check, ends)) = words.split_last() else {
             return Err(BlocksError::Truncated);
         };
@@ -236,7 +242,7 @@ impl Layout {
         if check != self.check_of(unit, crc) {
             return Err(self.damage_of(unit));
         }
-        let is_index = ends.len() == self.header.blocks()
+        let is_index = ends.len() == self.blocks()
             && ends.is_sorted_by(|one, other| one < other)
             && ends[0] > Self::CHECKED_HEAD_BYTES as u64;
         if !is_index {
@@ -257,7 +263,7 @@ impl Layout {
     /// When the bytes are not the classes of these rows.
     pub fn with_classes(mut self, bytes: &[u8]) -> Result<Self, BlocksError> {
         let (unit, damaged) = (
-            self.unit(self.header.blocks() + 1, 0),
+            self.unit(self.blocks() + 1, 0),
             BlocksError::Header("the classes"),
         );
         let Some((words, &[check])) = bytes.as_chunks().0.split_last_chunk() else {
@@ -275,7 +281,7 @@ impl Layout {
             return Err(damaged);
         };
         let classes = Classes::from_bytes(names).filter(|classes| {
-            planes_for(classes.count()) == self.header.planes
+            planes_for(classes.count()) == self.header.labels.planes()
                 && fill.len() < WORD_BYTES
                 && fill.iter().all(|byte| *byte == 0)
         });
@@ -293,9 +299,9 @@ impl Layout {
 
     /// Returns the place of the classes of labelled rows among so many stored bytes, if the index was read.
     pub fn classes_place(&self, bytes: u64) -> Option<Range<u64>> {
-        let start = self.block_end(self.header.blocks() - 1)?;
+        let start = self.block_end(self.blocks() - 1)?;
         let end = bytes.checked_sub(self.index_bytes().unwrap_or(0))?;
-        (self.header.planes > 0).then_some(start..end.max(start))
+        (self.header.labels.planes() > 0).then_some(start..end.max(start))
     }
 
     /// Returns the number of blocks from block `first` on that have at most this many bytes, and at least 1.
@@ -312,7 +318,7 @@ impl Layout {
     /// Returns the number of words of a sparse block before its labels and its check, if the index was read.
     pub(crate) fn words_of_sparse(&self, index: usize) -> Option<usize> {
         let bytes = self.block_end(index)? - self.block_offset(index)?;
-        let others = self.header.planes + CHECK_WORDS;
+        let others = self.header.labels.planes() + CHECK_WORDS;
         (bytes as usize / WORD_BYTES).checked_sub(others)
     }
 
@@ -340,7 +346,7 @@ impl Layout {
     /// Returns the bytes of the stored data with the header, or `None` above 64 bits or if the index was not read.
     /// Classes that were not read count as nothing.
     pub fn stored_bytes(&self) -> Option<u64> {
-        let blocks = self.block_end(self.header.blocks() - 1)?;
+        let blocks = self.block_end(self.blocks() - 1)?;
         let names = self
             .classes()
             .map(|classes| Classes::bytes_of(Some(classes)).len() as u64);
@@ -368,10 +374,10 @@ impl Layout {
     /// Makes the error of a damaged unit.
     pub(crate) fn damage_of(&self, unit: usize) -> BlocksError {
         let (block, place) = (unit / self.units_of_block(), unit % self.units_of_block());
-        if block == self.header.blocks() {
+        if block == self.blocks() {
             // The index tells where all rows are.
             let offset = self.block_offset(block).unwrap_or(u64::MAX);
-            let rows = 0..self.header.rows;
+            let rows = 0..self.header.examples;
             return BlocksError::Check { rows, offset };
         }
         let (first, held) = (block * BLOCK_ROWS, self.rows_of(block));
@@ -398,24 +404,20 @@ impl Layout {
     }
 }
 
-impl BlocksHeader {
-    /// Returns the bytes of the stored form, or `None` above 64 bits. Sparse rows take at most these bytes.
-    pub fn stored_bytes(&self) -> Option<u64> {
-        let Some(entries) = self.entries else {
-            return Layout::new(*self).ok()?.stored_bytes();
-        };
-        let value = if self.kind == RowsKind::Real {
-            WORD_BYTES
-        } else {
-            0
-        };
-        let of_entries = entries.checked_mul(NUMBER_BYTES_MAX + value)?;
-        let of_rows = self.rows.checked_mul(NUMBER_BYTES_MAX)?;
-        // Its head, the fill of the numbers, the labels, the check and the place in the index.
-        let of_blocks = self.blocks().checked_mul((4 + self.planes) * WORD_BYTES)?;
-        let all = of_entries.checked_add(of_rows)?.checked_add(of_blocks)?;
-        (all as u64).checked_add((Layout::CHECKED_HEAD_BYTES + WORD_BYTES) as u64)
-    }
+/// Returns the bytes of the stored form, or `None` above 64 bits. Sparse rows take at most these bytes.
+pub fn stored_bytes(header: &Shape) -> Option<u64> {
+    let Some(entries) = header.entries else {
+        return Layout::new(*header).ok()?.stored_bytes();
+    };
+    let value = if header.is_real { WORD_BYTES } else { 0 };
+    let of_entries = entries.checked_mul(NUMBER_BYTES_MAX + value)?;
+    let of_rows = header.examples.checked_mul(NUMBER_BYTES_MAX)?;
+    // Its head, the fill of the numbers, the labels, the check and the place in the index.
+    let words = 4 + header.labels.planes();
+    let blocks = header.examples.div_ceil(BLOCK_ROWS);
+    let of_blocks = blocks.checked_mul(words * WORD_BYTES)?;
+    let all = of_entries.checked_add(of_rows)?.checked_add(of_blocks)?;
+    (all as u64).checked_add((Layout::CHECKED_HEAD_BYTES + WORD_BYTES) as u64)
 }
 
 fn long(head: &[u8; HEAD_BYTES], at: usize) -> u64 {
@@ -425,40 +427,39 @@ fn long(head: &[u8; HEAD_BYTES], at: usize) -> u64 {
 }
 
 /// Reads kinds and sizes from the bytes of a header.
-fn header_of(head: &[u8; HEAD_BYTES]) -> Result<BlocksHeader, BlocksError> {
-    let kind = match head[12] {
-        0 => RowsKind::Boolean,
-        1 => RowsKind::Real,
+fn header_of(head: &[u8; HEAD_BYTES]) -> Result<Shape, BlocksError> {
+    let is_real = match head[12] {
+        0 => false,
+        1 => true,
         _ => return Err(BlocksError::Header("the kind of the rows")),
     };
+    let planes = usize::from(head[15]);
     let labels = match head[13] {
-        0 => LabelsKind::HalfSpace,
-        1 => LabelsKind::Labelled,
-        2 => LabelsKind::Unlabelled,
+        0 => LabelKind::HalfSpace,
+        1 => LabelKind::Labelled { planes },
+        2 => LabelKind::Unlabelled,
         _ => return Err(BlocksError::Header("the kind of the labels")),
     };
     let is_sparse = head[14] == 1;
     if head[14] > 1 {
         return Err(BlocksError::Header("the layout of the rows"));
     }
-    let planes = usize::from(head[15]);
-    if planes > PLANES_MAX || (planes > 0) != (labels == LabelsKind::Labelled) {
+    if planes > PLANES_MAX || (planes > 0) != labels.is_labelled() {
         return Err(BlocksError::Header("the planes of the labels"));
     }
     let count = |at, what| match usize::try_from(long(head, at)) {
         Ok(count) if count > 0 => Ok(count),
         _ => Err(BlocksError::Header(what)),
     };
-    Ok(BlocksHeader {
-        kind,
-        labels,
-        planes,
+    Ok(Shape {
         n: count(16, "n")?,
-        rows: count(24, "the number of rows")?,
+        examples: count(24, "the number of rows")?,
+        is_real,
         entries: match (is_sparse, usize::try_from(long(head, 32))) {
             (false, _) => None,
             (true, Ok(entries)) => Some(entries),
             (true, Err(_)) => return Err(BlocksError::Header("the number of active features")),
         },
+        labels,
     })
 }

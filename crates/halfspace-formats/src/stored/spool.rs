@@ -22,11 +22,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use halfspace_core::bits::{BLOCK_ROWS, BitBlock, SparseBlock, SparseMatrix, WORD_BITS, words_for};
 use halfspace_core::learners::sample::block::{BlockFeatures, row_mask};
 use halfspace_core::learners::sample::classes::{BlockCodes, PLANES_MAX};
+use halfspace_core::learners::sample::examples::Shape;
 use halfspace_core::learners::sample::packer::Packer;
 
 use crate::building::classes::Recoding;
 use crate::building::rows::real_value;
-use crate::stored::header::{BlocksError, BlocksHeader, RowsKind};
+use crate::stored::header::BlocksError;
 use crate::stored::parts::RowsPart;
 use crate::stored::sparse_blocks::{self, SparseWords};
 use crate::stored::words::{WordReader, WordWriter};
@@ -227,7 +228,7 @@ impl Spool {
     /// When the file cannot be written.
     pub(crate) fn into_rows(
         self,
-        header: BlocksHeader,
+        header: Shape,
         low: f64,
         recoding: Option<&Recoding>,
     ) -> io::Result<Option<SpooledRows>> {
@@ -260,7 +261,7 @@ enum PieceKind {
 /// Rows in a spool.
 pub struct SpooledRows {
     file: Box<dyn SpoolFile>,
-    pub(crate) header: BlocksHeader,
+    pub(crate) header: Shape,
     low: f64,
     /// What the written class codes stand for, unless for themselves.
     recoding: Option<Recoding>,
@@ -285,21 +286,21 @@ impl SpooledRows {
             values: Vec::new(),
             packer: None,
         };
-        let mut left = self.header.rows;
+        let mut left = self.header.examples;
         while left > 0 {
             let piece = reader.begin(left)?;
             left -= piece.rows;
-            match (piece.kind, self.header.kind) {
+            match (piece.kind, self.header.is_real) {
                 (PieceKind::Sparse | PieceKind::SparseReal, _) => {
                     reader.sparse(&piece, &mut see)?
                 }
                 (PieceKind::Real, _) => reader.real(&piece, &mut see)?,
-                (PieceKind::Packed, RowsKind::Boolean) => {
+                (PieceKind::Packed, false) => {
                     reader.ones(&piece)?;
                     let block = BitBlock::new(&reader.ones, piece.rows);
                     see(RowsPart::Block(block, piece.labels))?;
                 }
-                (PieceKind::Packed, RowsKind::Real) => {
+                (PieceKind::Packed, true) => {
                     reader.ones(&piece)?;
                     reader.packed_as_real(&piece, &mut see)?;
                 }
@@ -320,7 +321,7 @@ struct PieceHeader {
 /// Reader of the pieces of a spool. The buffers are reused and hold one block or one row.
 struct PieceReader<'s, R> {
     words: WordReader<R>,
-    header: BlocksHeader,
+    header: Shape,
     low: f64,
     recoding: Option<&'s Recoding>,
     ones: Vec<u64>,
@@ -333,9 +334,9 @@ impl<R: Read> PieceReader<'_, R> {
     fn begin(&mut self, left: usize) -> Result<PieceHeader, BlocksError> {
         let mut head = Vec::with_capacity(3);
         self.words.read(3, &mut head, |word| word)?;
-        let kind = match (head[0] as u8, self.header.kind) {
+        let kind = match (head[0] as u8, self.header.is_real) {
             (0, _) => PieceKind::Packed,
-            (1, RowsKind::Real) => PieceKind::Real,
+            (1, true) => PieceKind::Real,
             (2, _) => PieceKind::Sparse,
             (3, _) => PieceKind::SparseReal,
             _ => return Err(BlocksError::Header("the kind of spooled rows")),
@@ -366,10 +367,10 @@ impl<R: Read> PieceReader<'_, R> {
         let planes = planes.ok_or(BlocksError::Header("the labels of spooled rows"))?;
         let mut words = Vec::with_capacity(planes);
         self.words.read(planes, &mut words, |word| word)?;
-        if self.header.planes == 0 {
+        if self.header.labels.planes() == 0 {
             return Ok(None);
         }
-        let mut codes = BlockCodes::zeros(planes.max(self.header.planes));
+        let mut codes = BlockCodes::zeros(planes.max(self.header.labels.planes()));
         for (code, word) in codes.words_mut().iter_mut().zip(words) {
             *code = word;
         }
@@ -399,7 +400,7 @@ impl<R: Read> PieceReader<'_, R> {
         piece: &PieceHeader,
         see: &mut impl FnMut(RowsPart<'_>) -> Result<(), BlocksError>,
     ) -> Result<(), BlocksError> {
-        let (n, is_real) = (self.header.n, self.header.kind == RowsKind::Real);
+        let (n, is_real) = (self.header.n, self.header.is_real);
         let has_values = piece.kind == PieceKind::SparseReal;
         let read = SparseWords::read(has_values, piece.rows, None, &mut self.words)?;
         let read = read.ok_or(BlocksError::Header("the size of spooled rows"))?;

@@ -23,7 +23,7 @@ use crate::building::classes::{Classes, Recoding};
 use crate::stored::block_range::RowRange;
 use crate::stored::blocks::read_rows;
 use crate::stored::digest::RowsDigest;
-use crate::stored::header::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
+use crate::stored::header::BlocksError;
 use crate::stored::layout::Layout;
 use crate::stored::read_at::{ReadAt, ReadFrom};
 use crate::stored::words::WordReader;
@@ -129,16 +129,8 @@ impl StoredExamples {
         self.layout.classes()
     }
 
-    /// The bit planes of the codes that the examples have.
-    fn planes(&self) -> usize {
-        let recoding = self.recoding.get();
-        recoding.map_or(self.header().planes, |codes| {
-            codes.planes(self.header().planes)
-        })
-    }
-
     /// Returns kinds and sizes.
-    pub fn header(&self) -> &BlocksHeader {
+    pub fn header(&self) -> &Shape {
         self.layout.header()
     }
 
@@ -158,7 +150,7 @@ impl StoredExamples {
         }
         let mut digest = RowsDigest::new(self.header());
         let mut first = 0;
-        while first < self.header().rows {
+        while first < self.header().examples {
             if let Some(interrupt) = stop.raised() {
                 return Err(interrupt);
             }
@@ -180,7 +172,7 @@ impl StoredExamples {
         if let Some(data) = self.whole.get() {
             return Ok(data);
         }
-        let data = self.read_stored(0..self.header().rows)?;
+        let data = self.read_stored(0..self.header().examples)?;
         let mut digest = RowsDigest::new(self.header());
         digest.add(&data);
         self.compare(digest)?;
@@ -197,7 +189,7 @@ impl StoredExamples {
     ) -> Vec<BlocksError> {
         let mut digest = RowsDigest::new(self.header());
         let (mut damages, mut row) = (Vec::new(), 0);
-        while row < self.header().rows && damages.len() < count_max {
+        while row < self.header().examples && damages.len() < count_max {
             let mut rows = self.blocks_from(row);
             let mut read = self.read_blocks(rows.clone());
             if read.is_err() {
@@ -225,7 +217,7 @@ impl StoredExamples {
         let block = row / BLOCK_ROWS;
         let blocks = self.layout.blocks_within(block, self.buffers.window_bytes);
         let end = block.saturating_add(blocks).saturating_mul(BLOCK_ROWS);
-        block * BLOCK_ROWS..end.min(self.header().rows)
+        block * BLOCK_ROWS..end.min(self.header().examples)
     }
 
     fn compare(&self, digest: RowsDigest) -> Result<(), Interrupt> {
@@ -251,7 +243,7 @@ impl StoredExamples {
             let rows = bytes / self.layout.row_bytes();
             let rows = rows.clamp(1, BLOCK_ROWS as u64) as usize;
             let end = (row + rows).min((row / BLOCK_ROWS + 1) * BLOCK_ROWS);
-            return row..end.min(header.rows);
+            return row..end.min(header.examples);
         }
         self.blocks_from(row)
     }
@@ -262,7 +254,7 @@ impl StoredExamples {
             return row..row + 1;
         }
         let first = row - row % BLOCK_ROWS;
-        first..(first + BLOCK_ROWS).min(self.header().rows)
+        first..(first + BLOCK_ROWS).min(self.header().examples)
     }
 
     /// Reads rows with the labels that the examples have: whole blocks, or some long real rows of one block.
@@ -278,7 +270,7 @@ impl StoredExamples {
             return Err(interrupt);
         }
         let is_whole = rows.start.is_multiple_of(BLOCK_ROWS)
-            && (rows.end.is_multiple_of(BLOCK_ROWS) || rows.end == self.header().rows);
+            && (rows.end.is_multiple_of(BLOCK_ROWS) || rows.end == self.header().examples);
         let read = if is_whole {
             self.read_blocks(rows)
         } else {
@@ -319,20 +311,14 @@ impl StoredExamples {
 
 impl Examples for StoredExamples {
     fn shape(&self) -> Shape {
-        let header = self.header();
-        Shape {
-            n: header.n,
-            examples: header.rows,
-            is_real: header.kind == RowsKind::Real,
-            entries: header.entries,
-            labels: match header.labels {
-                LabelsKind::HalfSpace => LabelKind::HalfSpace,
-                LabelsKind::Labelled => LabelKind::Labelled {
-                    planes: self.planes(),
-                },
-                LabelsKind::Unlabelled => LabelKind::Unlabelled,
+        let stored = *self.header();
+        let labels = match (stored.labels, self.recoding.get()) {
+            (LabelKind::Labelled { planes }, Some(codes)) => LabelKind::Labelled {
+                planes: codes.planes(planes),
             },
-        }
+            (labels, _) => labels,
+        };
+        Shape { labels, ..stored }
     }
 
     fn reader(&self) -> Box<dyn ReadRows + '_> {

@@ -47,11 +47,6 @@ impl Encoder {
             return Err(Fault::new(FormatErrorKind::NotBoolean, detail));
         }
         let is_real = number.is_some() || options.values == Some(RowsKind::Real);
-        let kind = if is_real {
-            RowsKind::Real
-        } else {
-            RowsKind::Boolean
-        };
         if n == 0 {
             let names: Vec<_> = encoding
                 .columns
@@ -70,7 +65,7 @@ impl Encoder {
         Ok(Self {
             values: vec![0.0; if is_real { n } else { 0 }],
             encoding,
-            builder: builder.of_kind(Some(kind))?,
+            builder: builder.of_kind(Some(RowsKind::of(is_real)))?,
             is_real,
         })
     }

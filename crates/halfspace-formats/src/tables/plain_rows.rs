@@ -14,7 +14,6 @@ use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::parsed::Parsed;
-use crate::stored::header::RowsKind;
 
 /// Rows whose cells are numbers, and the numbers are the features.
 pub(crate) struct PlainRows {
@@ -76,8 +75,8 @@ pub(crate) fn low_values(
     parsed: &mut Parsed<ParsedRows>,
 ) -> Result<Vec<Option<&'static str>>, FormatError> {
     let header = parsed.data.header();
-    let (n, kind, zero) = (header.n, header.kind, parsed.zero_bit_value);
-    if kind == RowsKind::Boolean {
+    let (n, zero) = (header.n, parsed.zero_bit_value);
+    if !header.is_real {
         return Ok(vec![Some(if zero < 0.0 { "-1" } else { "0" }); n]);
     }
     let bits: RefCell<Vec<usize>> = RefCell::new((0..n).collect());

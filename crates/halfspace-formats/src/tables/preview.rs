@@ -20,7 +20,6 @@ use crate::building::label_names::{LabelCount, LabelNames};
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, legible};
 use crate::parsed::Parsed;
-use crate::stored::header::LabelsKind;
 use crate::tables::cell::DecimalMark;
 use crate::text::write_examples::label_name;
 
@@ -422,7 +421,7 @@ fn examples(parsed: &mut Parsed<ParsedRows>, rows_max: usize) -> Result<Previewe
     let header = parsed.data.header();
     let count = header.n.min(PREVIEW_COLUMNS_MAX);
     let given = parsed.feature_names.as_deref().unwrap_or_default();
-    let is_labelled = header.labels == LabelsKind::Labelled;
+    let is_labelled = header.labels.is_labelled();
     let label = is_labelled.then(|| label_name(given));
     let feature = |at: usize| match given.get(at) {
         Some(name) => shown(name.as_bytes()),

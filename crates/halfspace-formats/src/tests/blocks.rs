@@ -54,7 +54,7 @@ fn blocks_stand_where_the_header_says() {
     let bytes = stored(&data);
     let layout = Layout::read(bytes.as_slice()).expect("own");
     let header = layout.header();
-    assert_eq!((header.n, header.rows, header.blocks()), (70, 200, 4));
+    assert_eq!((header.n, header.examples, layout.blocks()), (70, 200, 4));
     let Features::Boolean(matrix) = data.features() else {
         panic!("Boolean");
     };

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::properties::{arff, csv, libsvm, ndjson, npy, octets, sparse_arff, with_n};
 use super::*;
 use crate::building::rows::real_bytes;
-use crate::{NotReserved, ParsedRows, RowsKind, Spool, Stored, gather};
+use crate::{NotReserved, ParsedRows, RowsKind, Spool, Stored, gather, stored_bytes};
 
 /// Makes a spool in memory for rows beyond `memory_bytes_max` bytes.
 fn spool(memory_bytes_max: u64) -> Spool {
@@ -387,7 +387,7 @@ proptest! {
             (Format::Npy, npy(&rows)),
         ] {
             let (read, needed, _) = gather_reserving(format, &body, &options, memory_bytes_max, u64::MAX);
-            let stored = read.expect("good").data.header().stored_bytes().expect("few");
+            let stored = stored_bytes(&read.expect("good").data.header()).expect("few");
             // The stored form also contains the header, the labels of each block and the check of each unit.
             let beside = 48 + 16 * rows.len().div_ceil(64) as u64 + 8 * rows.len() as u64;
             let found = needed.max(memory_bytes_max / 2) + beside;

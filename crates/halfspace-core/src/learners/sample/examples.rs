@@ -94,10 +94,7 @@ impl Shape {
     }
 
     fn label_bytes(&self) -> u64 {
-        match self.labels {
-            LabelKind::Labelled { planes } => (8 * words_for(self.examples) * planes) as u64,
-            LabelKind::HalfSpace | LabelKind::Unlabelled => 0,
-        }
+        (8 * words_for(self.examples) * self.labels.planes()) as u64
     }
 }
 
@@ -123,6 +120,14 @@ impl LabelKind {
     /// Whether each example has a label.
     pub fn is_labelled(self) -> bool {
         matches!(self, Self::Labelled { .. })
+    }
+
+    /// Number of bit planes of the class codes, 0 without labels.
+    pub fn planes(self) -> usize {
+        match self {
+            Self::Labelled { planes } => planes,
+            Self::HalfSpace | Self::Unlabelled => 0,
+        }
     }
 
     /// Whether the examples have more classes than two.

@@ -258,7 +258,9 @@ impl SampleBuilder {
 
     /// Stores a value at an existing position of the row buffers.
     fn put(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
-        SampleRules::check_value(value)?;
+        if !value.is_finite() {
+            return Err(SampleRules::not_finite(value));
+        }
         if !self.packed() {
             self.put_real(index, value);
             return Ok(false);
@@ -302,7 +304,9 @@ impl SampleBuilder {
 
     /// Checks the bytes of `rows` rows against the limit, the free memory and the spool's reservation.
     fn check_bytes(&mut self, rows: usize, n: usize, bytes: u64) -> Result<(), Fault> {
-        self.rules.check_bytes(rows, n, bytes)?;
+        if bytes > self.rules.limits.state_bytes_max {
+            return Err(self.rules.too_large(rows, n, bytes));
+        }
         memory::need(self.store.bytes_to_grow(bytes))?;
         self.store.reserve(bytes).map_err(SampleRules::not_reserved)
     }

@@ -50,14 +50,11 @@ impl SampleRules {
         })
     }
 
-    /// Checks that a value is a finite number.
-    #[inline]
-    pub(crate) fn check_value(value: f64) -> Result<(), Fault> {
-        if value.is_finite() {
-            return Ok(());
-        }
+    /// Makes the fault of an infinite value, or of no number.
+    #[cold]
+    pub(crate) fn not_finite(value: f64) -> Fault {
         let detail = format!("{value} is not finite; a value is a finite number.");
-        Err(Fault::new(FormatErrorKind::BadValue, detail))
+        Fault::new(FormatErrorKind::BadValue, detail)
     }
 
     /// Notes a value other than 1. Returns whether the values so far are still two-valued.
@@ -82,18 +79,16 @@ impl SampleRules {
         Err(Fault::new(FormatErrorKind::NotBoolean, detail))
     }
 
-    /// Checks the bytes of `rows` examples of `n` features against the limit.
-    #[inline]
-    pub(crate) fn check_bytes(&self, rows: usize, n: usize, bytes: u64) -> Result<(), Fault> {
+    /// Makes the fault of examples whose bytes exceed the limit.
+    #[cold]
+    pub(crate) fn too_large(&self, rows: usize, n: usize, bytes: u64) -> Fault {
         let (limit, name) = (self.limits.state_bytes_max, self.limits.state_limit_name);
-        if bytes <= limit {
-            return Ok(());
-        }
         let what = format!("{rows} examples of {n} features take {bytes} bytes");
-        Err(Fault::too_large(&what, name, limit))
+        Fault::too_large(&what, name, limit)
     }
 
     /// Makes the fault of examples whose stored form may not grow.
+    #[cold]
     pub(crate) fn not_reserved(_: NotReserved) -> Fault {
         let detail = "The examples exceed the storage quota.";
         Fault::new(FormatErrorKind::NotReserved, detail)

@@ -92,7 +92,9 @@ impl SparseBuilder {
             return Err(Fault::new(FormatErrorKind::BadIndex, detail));
         }
         self.rules.limits.check_n(index + 1)?;
-        SampleRules::check_value(value)?;
+        if !value.is_finite() {
+            return Err(SampleRules::not_finite(value));
+        }
         let was_real = self.is_real;
         if value != 1.0 && !self.rules.is_low(value) {
             self.rules.check_real()?;
@@ -117,8 +119,10 @@ impl SparseBuilder {
         self.labels.push(self.rows(), label);
         self.held.end_row();
         let shape = self.shape();
-        self.rules
-            .check_bytes(shape.examples, shape.n, shape.memory_bytes())?;
+        let bytes = shape.memory_bytes();
+        if bytes > self.rules.limits.state_bytes_max {
+            return Err(self.rules.too_large(shape.examples, shape.n, bytes));
+        }
         let held = self.held.bytes();
         let budget = self.budget();
         memory::need(2 * held.min(budget))?;

@@ -16,10 +16,7 @@ use crate::options::{LabelsColumn, Options};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::preview::Preview;
-use crate::text::numbers::shortest;
-
-/// Doubles represent all integers up to this magnitude.
-pub(crate) const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
+use crate::text::numbers::{EXACT_MAX, shortest};
 
 /// Difference between a byte 0 or 1 and the character of that bit.
 const TO_CHARACTER: u8 = b'0';

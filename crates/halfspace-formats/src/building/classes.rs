@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::tables::cell::{Content as Cell, DecimalMark};
+use crate::text::numbers::{EXACT_MAX, exact_decimal};
 
 /// The names of two or more classes in the order of their codes. Of two classes the first has the label -1 and the
 /// second the label +1. In JSON the names are a list, whose first item is null if every value but the others means this
@@ -370,10 +371,14 @@ pub(crate) fn bad_label(label: &[u8]) -> Fault {
     Fault::new(FormatErrorKind::BadLabel, detail)
 }
 
-/// Returns the spelling by which labels are compared: numbers in their shortest form, and other text as it is.
+/// Returns the spelling by which labels are compared: numbers in their shortest form, and other text without blanks
+/// around.
 pub(crate) fn canonical(text: &[u8]) -> (Vec<u8>, Cell) {
+    let text = text.trim_ascii();
     let cell = Cell::of(text, DecimalMark::Point);
     let spelling = match cell {
+        // Doubles are not exact from here on.
+        Cell::Number(number) if number.abs() >= EXACT_MAX as f64 => exact_decimal(text),
         Cell::Number(number) => (number + 0.0).to_string().into_bytes(),
         _ => text.to_vec(),
     };

@@ -361,6 +361,11 @@ impl LabelNames {
             },
             [first, second] => {
                 let is_second = match (rank(first), rank(second)) {
+                    // Whole numbers that are one double differ in their digits.
+                    (Some(one), Some(other)) if one == other => {
+                        let digits = |value: &LabelValue| (value.text.len(), value.text.clone());
+                        (digits(second) > digits(first)) == (one > 0.0)
+                    }
                     (Some(first), Some(second)) => second > first,
                     _ => second.text > first.text,
                 };

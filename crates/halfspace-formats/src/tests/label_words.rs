@@ -33,6 +33,48 @@ fn read_new(format: Format, body: &[u8], query: &str) -> Result<Parsed, FormatEr
 }
 
 #[test]
+fn whole_numbers_beyond_the_doubles_are_classes_of_their_own() {
+    let (low, high) = ("9007199254740992", "9007199254740993");
+    for (sign, [negative, positive]) in [("", [low, high]), ("-", [high, low])] {
+        let [first, second] = [high, low].map(|number| format!("{sign}{number}"));
+        let names = [negative, positive]
+            .map(|number| format!("{sign}{number}"))
+            .to_vec();
+        let csv = format!("a,b,y\n1,0,{first}\n0,1,{second}\n");
+        let rows = format!("[{{\"a\":1,\"y\":{first}}},{{\"a\":0,\"y\":{second}}}]");
+        let libsvm = format!("{first} 1:1\n{second} 2:1\n{first}.0 1:1\n");
+        for (format, body) in [
+            (Format::Csv, csv),
+            (Format::Json, rows),
+            (Format::Libsvm, libsvm),
+        ] {
+            let parsed = read_new(format, body.as_bytes(), "").unwrap();
+            assert_eq!(parsed.class_names(), Some(names.clone()), "{body}");
+        }
+        let points = format!("{{\"x\":\"10\",\"y\":{first}}}\n{{\"x\":\"01\",\"y\":{second}}}\n");
+        let named = Classes::of_names(names.clone()).unwrap();
+        let parsed = read_by(Format::Ndjson, points.as_bytes(), "", LabelRule::Of(named));
+        let expected = if sign.is_empty() { "10" } else { "01" };
+        assert_eq!(labels(&parsed.unwrap().data), expected);
+    }
+    // A number of a JSON document keeps its digits up to 64 bits.
+    let of = |label: &str| {
+        let body = format!("{{\"labelled\":{{\"examples\":[{{\"x\":\"1\",\"y\":{label}}}]}}}}");
+        let named = Classes::new(Some("1".to_owned()), "12345678901234567891".to_owned());
+        read_by(Format::Json, body.as_bytes(), "", LabelRule::Of(named)).map(|_| ())
+    };
+    assert_eq!(of("12345678901234567891"), Ok(()));
+    assert_eq!(of("\"12345678901234567891\""), Ok(()));
+    for lost in [
+        "12345678901234567892",
+        "12345678901234567891.0",
+        "123456789012345678910",
+    ] {
+        assert!(of(lost).is_err(), "{lost}");
+    }
+}
+
+#[test]
 fn class_names_with_line_breaks_come_back_from_csv() {
     for [first, second] in [
         ["one\ntwo", "three"],

@@ -145,6 +145,14 @@ impl Classes {
         self.first.as_deref()
     }
 
+    /// Whether two of the names read the same labels, as 1 and 1.0 do.
+    pub fn overlap(&self) -> bool {
+        let names = self.each().flatten();
+        let mut names: Vec<_> = names.map(|name| canonical(name.as_bytes()).0).collect();
+        names.sort_unstable();
+        names.windows(2).any(|pair| pair[0] == pair[1])
+    }
+
     /// Whether every value but one means -1.
     pub fn is_against_rest(&self) -> bool {
         self.first.is_none()
@@ -489,6 +497,21 @@ mod tests {
         );
         assert!(own.recoding(&given, |_| true).unwrap_err().contains("`x`"));
         assert!(Classes::of_names(["a".to_owned()]).is_none());
+    }
+
+    #[test]
+    fn names_that_read_the_same_labels_overlap() {
+        for (first, second) in [("1", "1.0"), ("a", "a"), ("yes", " yes"), ("0", "-0")] {
+            assert!(two(first, second).overlap(), "{first} {second}");
+        }
+        for (first, second) in [
+            ("1", "-1"),
+            ("a", "A"),
+            ("9007199254740993", "9007199254740992"),
+        ] {
+            assert!(!two(first, second).overlap(), "{first} {second}");
+        }
+        assert!(!Classes::new(None, "1".to_owned()).overlap());
     }
 
     #[test]

@@ -91,7 +91,8 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
         DataForm::Rows(_) => unreachable!("rows were read above"),
         DataForm::Generated(spec) => spec.n,
         DataForm::Dataset { .. } if options.n.is_some() => {
-            let detail = "The option `n` is only for data that you send; a dataset has its own n. Omit the option.";
+            let detail = "The options `n` and `encoding` are only for data that you send; a dataset has its own n and \
+                          encoding. Omit the option.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
         DataForm::Dataset { assume, .. } => {

@@ -1,0 +1,65 @@
+//! What a request says about labels is honoured or refused by the routes.
+
+use serde_json::{Value, json};
+
+use crate::service::{Answer, Service, request};
+
+const CSV: &str = "text/csv";
+const LIBSVM: &str = "text/x-libsvm";
+const NDJSON: &str = "application/x-ndjson";
+const OCTETS: &str = "application/octet-stream";
+
+async fn trained(service: &Service, query: &str, media_type: &str, body: &str) -> Answer {
+    let path = format!("/v1/learners/perceptron/train?seed=1{query}");
+    service.post_as(&path, media_type, body.to_owned()).await
+}
+
+fn model_of(answer: Answer) -> String {
+    let model = answer.expect(200).json()["result"]["model"].clone();
+    model.as_str().expect("a model").to_owned()
+}
+
+#[tokio::test]
+async fn an_encoding_gives_its_n_to_every_body() {
+    let service = Service::start().await;
+    let model = model_of(trained(&service, "", LIBSVM, "1 1:1\n2 3:1\n").await);
+    let table = model_of(trained(&service, "", CSV, "y,a,b,c\n1,1,0,0\n2,0,0,1\n").await);
+    let store = async |query: &str, media_type: &str, body: &str| {
+        let path = format!("/v1/datasets?{query}");
+        service.post_as(&path, media_type, body.to_owned()).await
+    };
+    for encoding in [&model, &table] {
+        let query = format!("encoding={encoding}");
+        let stored = store(&query, LIBSVM, "2 1:1\n").await.expect(201).json();
+        assert_eq!((&stored["n"], &stored["positives"]), (&json!(3), &json!(1)));
+        let stored = store(&query, OCTETS, "@\u{20}").await.expect(201).json();
+        assert_eq!((&stored["n"], &stored["examples"]), (&json!(3), &json!(2)));
+        let short = "{\"x\":\"10\",\"y\":1}\n";
+        assert_eq!(
+            store(&query, NDJSON, short).await.problem(400),
+            "unequal-length"
+        );
+        let answer = store(&format!("{query}&n=4"), LIBSVM, "2 1:1\n").await;
+        assert_eq!(answer.problem(422), "wrong-data");
+        let trained = trained(&service, &format!("&{query}"), LIBSVM, "2 1:1\n1 2:1\n").await;
+        let trained: Value = trained.expect(200).json();
+        assert_eq!(trained["result"]["hypothesis"]["n"], 3, "{trained}");
+    }
+}
+
+#[tokio::test]
+async fn exports_in_csv_quote_class_names_with_line_breaks() {
+    let service = Service::start().await;
+    let rows = json!([{"a": 1, "b": 0, "y": "one\ntwo"}, {"a": 0, "b": 1, "y": "three"}]);
+    let upload = json!({"data": {"rows": rows}});
+    let upload = service.post_json("/v1/datasets", &upload).await.expect(201);
+    let path = format!("/v1/datasets/{}/examples", upload.id());
+    let asked = request("GET", &path, &[("accept", CSV)], "");
+    let text = service.send(asked).await.expect(200).text().to_owned();
+    let again = service.post_as("/v1/datasets", CSV, text.clone()).await;
+    assert_eq!(
+        again.expect(201).json()["sha256"],
+        upload.json()["sha256"],
+        "{text}"
+    );
+}

@@ -25,7 +25,7 @@ pub struct DataParameters {
     /// one bit after the bits of each row. A prediction reads labels only on request.
     labels: Option<String>,
     /// Label value that means +1. All other values mean -1. Models, sessions and encodings with class names know the
-    /// value already.
+    /// value already. A value that no label has is refused, and so is the parameter beside labels that are bits.
     positive: Option<String>,
     /// Columns of a table that are no features, separated by commas. A name with a comma stands in quotes.
     ignore: Option<String>,

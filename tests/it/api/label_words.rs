@@ -20,6 +20,36 @@ fn model_of(answer: Answer) -> String {
 }
 
 #[tokio::test]
+async fn trainings_name_classes_by_the_positive_value_in_every_form() {
+    let service = Service::start().await;
+    let points = "{\"x\":\"10\",\"y\":\"a\"}\n{\"x\":\"01\",\"y\":\"b\"}\n";
+    let labelled = r#"{"labelled":{"examples":[{"x":"10","y":"a"},{"x":"01","y":"b"}]}}"#;
+    for (media_type, body) in [(NDJSON, points), ("application/json", labelled)] {
+        let model = model_of(trained(&service, "&positive=a", media_type, body).await);
+        let path = format!("/v1/models/{model}");
+        let model = service.get(&path).await.expect(200).json();
+        assert_eq!(model["classes"], json!(["b", "a"]));
+        let answer = trained(&service, "&positive=c", media_type, body).await;
+        assert_eq!(answer.problem(422), "table-option");
+    }
+    for (query, media_type, body) in [
+        ("&kinds=1:nominal", LIBSVM, "1 1:1\n-1 2:1\n"),
+        ("&missing=drop", NDJSON, "{\"x\":\"10\",\"y\":1}\n"),
+        ("&n=2&labels=appended&positive=0", OCTETS, "\u{20}"),
+    ] {
+        let answer = trained(&service, query, media_type, body).await;
+        assert_eq!(answer.problem(400), "bad-option", "{query}");
+    }
+    // A warm start from a model without names knows no value that no label has.
+    let plain = model_of(trained(&service, "", LIBSVM, "1 1:1\n-1 2:1\n").await);
+    let query = format!("&warm_start={plain}&positive=nope");
+    let answer = trained(&service, &query, CSV, "y,a,b\nfoo,1,0\nbar,0,1\n").await;
+    assert_eq!(answer.problem(422), "table-option");
+    let detail = answer.json()["detail"].to_string();
+    assert!(detail.contains("`foo` (1), `bar` (1)"), "{detail}");
+}
+
+#[tokio::test]
 async fn an_encoding_gives_its_n_to_every_body() {
     let service = Service::start().await;
     let model = model_of(trained(&service, "", LIBSVM, "1 1:1\n2 3:1\n").await);

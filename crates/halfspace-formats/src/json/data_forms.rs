@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use halfspace_core::learners::engine::assume::Assume;
 
 use crate::binary::packed::PackedSample;
+use crate::building::label_names::LabelNames;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
@@ -56,7 +57,9 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     if options.labels == Some(LabelsColumn::Appended) {
         options.refuse("JSON", &[FormatOption::LABELS])?;
     }
-    let mut form = json::from_reader_of_any(reader, &options.limits, &options.label_rule)?;
+    let positive = options.table.positive.as_deref();
+    let labels = LabelNames::beside(&options.label_rule, positive)?;
+    let mut form = json::from_reader_with(reader, &options.limits, labels)?;
     if let DataForm::Rows(rows) = &form {
         let mut options = options.clone();
         for (name, text) in &rows.options {
@@ -74,9 +77,10 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
         let parsed = rows.parse(&options, None)?;
         return Ok(DataForm::Sample { parsed, assume });
     }
-    // An encoding is for rows, and so are the options beside the encoding.
-    if options.table.encoding.is_none() {
-        options.refuse("JSON", &[FormatOption::HEADER, FormatOption::LABELS])?;
+    options.refuse_columns("this form of JSON")?;
+    let is_of_values = |parsed: &Parsed| parsed.classes.is_some();
+    if !matches!(&form, DataForm::Sample { parsed, .. } if is_of_values(parsed)) {
+        options.refuse("this form of JSON", &[FormatOption::POSITIVE])?;
     }
     let n = match &mut form {
         DataForm::Sample { parsed, assume } => {
@@ -245,7 +249,7 @@ impl<'de> Visitor<'de> for ExampleKind {
                 ListField::Examples => {
                     let started = SampleBuilder::new(&scope::limits(), None, None);
                     let started = started.map_err(scope::raise)?;
-                    let started = started.of_labels(&scope::label_rule());
+                    let started = started.of_labels(scope::labels());
                     builder = Some(map.next_value_seed(ExamplesReader {
                         kind: self,
                         builder: started,

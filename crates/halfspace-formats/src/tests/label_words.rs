@@ -1,7 +1,11 @@
 //! What a request says about labels is honoured or refused, in every format.
 
+use super::binary::npy;
 use super::*;
 use crate::{Classes, DataForm, LabelRule, TextFormat, write_examples};
+
+const POINTS: &str = "{\"x\":\"10\",\"y\":\"a\"}\n{\"x\":\"01\",\"y\":\"b\"}\n";
+const LABELLED: &str = r#"{"labelled":{"examples":[{"x":"10","y":"a"},{"x":"01","y":"b"}]}}"#;
 
 /// Options by their names, and the rule for labels.
 fn options(query: &str, label_rule: LabelRule) -> Options {
@@ -30,6 +34,159 @@ fn read_by(
 
 fn read_new(format: Format, body: &[u8], query: &str) -> Result<Parsed, FormatError> {
     read_by(format, body, query, LabelRule::New)
+}
+
+fn refusal(read: Result<Parsed, FormatError>) -> (FormatErrorKind, String) {
+    let error = read.expect_err("a refusal");
+    (error.kind, error.detail)
+}
+
+/// Rows of doubles, the label last.
+fn doubles(rows: [[f64; 3]; 2]) -> Vec<u8> {
+    let values: Vec<u8> = rows
+        .iter()
+        .flatten()
+        .flat_map(|v| v.to_le_bytes())
+        .collect();
+    npy("<f8", 2, 3, &values)
+}
+
+#[test]
+fn positive_names_the_classes_of_labels_beside_examples() {
+    let numbers = doubles([[1.0, 0.0, 3.0], [0.0, 1.0, 2.0]]);
+    for (format, body, positive, names) in [
+        (Format::Ndjson, POINTS.as_bytes(), "a", ["b", "a"]),
+        (Format::Json, LABELLED.as_bytes(), "a", ["b", "a"]),
+        (Format::Npy, &numbers, "3.0", ["2", "3"]),
+        (Format::Libsvm, b"3 1:1\n2 2:1\n", "3", ["2", "3"]),
+    ] {
+        let parsed = read_new(format, body, &format!("positive={positive}")).unwrap();
+        assert_eq!(
+            parsed.class_names(),
+            Some(names.map(str::to_owned).to_vec())
+        );
+        assert_eq!(labels(&parsed.data), "10", "{format:?}");
+        let (kind, detail) = refusal(read_new(format, body, "positive=nope"));
+        assert_eq!(kind, FormatErrorKind::TableOption, "{format:?}");
+        let found = format!("{} (1)", names[0]).replacen(names[0], &format!("`{}`", names[0]), 1);
+        assert!(
+            detail.contains("No label is `nope`") && detail.contains(&found),
+            "{detail}"
+        );
+    }
+}
+
+#[test]
+fn options_that_a_form_cannot_use_are_refused() {
+    let real = doubles([[1.0, 0.0, 1.0], [0.0, 1.0, -1.0]]);
+    let points = b"{\"x\":\"10\",\"y\":1}\n".as_slice();
+    let labelled = br#"{"labelled":{"examples":[{"x":"10","y":1}]}}"#.as_slice();
+    let forms = [
+        (Format::Libsvm, b"1 1:1\n-1 2:1\n".as_slice(), ""),
+        (Format::Npy, &real, ""),
+        (Format::Octets, b"\xa0", "n=2&labels=appended&"),
+        (Format::Ndjson, points, ""),
+        (Format::Json, labelled, ""),
+    ];
+    for (format, body, query) in forms {
+        assert!(read_new(format, body, query.trim_end_matches('&')).is_ok());
+        for option in [
+            "ignore=1",
+            "kinds=1:nominal",
+            "numbers=thermometer",
+            "bins=4",
+            "missing=drop",
+            "missing_values=3",
+            "unknown=zero",
+            "decimal=,",
+            "delimiter=;",
+            "sheet=1",
+            "header=true",
+        ] {
+            let name = option.split('=').next().unwrap();
+            let (kind, detail) = refusal(read_new(format, body, &format!("{query}{option}")));
+            assert_eq!(kind, FormatErrorKind::BadOption, "{format:?} {option}");
+            assert!(
+                detail.starts_with(&format!("The option `{name}` is for ")),
+                "{detail}"
+            );
+        }
+    }
+    let rows = br#"[{"a":1,"y":2},{"a":0,"y":1}]"#;
+    for option in ["header=false", "delimiter=;", "sheet=1"] {
+        let refused = refusal(read_new(Format::Json, rows, option));
+        assert_eq!(refused.0, FormatErrorKind::BadOption, "{option}");
+    }
+}
+
+#[test]
+fn positive_is_refused_where_no_label_is_a_value() {
+    for (format, body, query) in [
+        (Format::Octets, b"\xa0".as_slice(), "n=2&labels=appended&"),
+        (
+            Format::Json,
+            br#"{"packed":{"n":3,"rows":"oEA=","labels":"gA=="}}"#,
+            "",
+        ),
+        (Format::Json, br#"{"half_space":{"examples":["10"]}}"#, ""),
+        (Format::Ndjson, b"10\n01\n", ""),
+        (Format::Ndjson, b"{\"x\":\"10\"}\n", ""),
+        (Format::Libsvm, b"1:1\n", "labels=none&"),
+        (Format::Csv, b"1,0\n", "labels=none&"),
+    ] {
+        let (_, detail) = refusal(read_new(format, body, &format!("{query}positive=1")));
+        assert!(detail.contains("positive"), "{detail}");
+        // A prediction ignores labels, and what a request says about them.
+        let ignored = read_by(
+            format,
+            body,
+            &format!("{query}positive=1"),
+            LabelRule::Ignored,
+        );
+        assert!(ignored.is_ok() || format == Format::Octets, "{format:?}");
+    }
+}
+
+#[test]
+fn streams_of_lines_refuse_a_positive_value_that_later_lines_decide() {
+    let stream = |positive: &str, label_rule| {
+        let options = options(&format!("positive={positive}&n=2"), label_rule);
+        crate::NdjsonPortions::new(POINTS.as_bytes(), &options).map(|_| ())
+    };
+    let named = Classes::new(Some("b".to_owned()), "a".to_owned());
+    assert_eq!(stream("a", LabelRule::Of(named.clone())), Ok(()));
+    for (positive, rule) in [("a", LabelRule::New), ("b", LabelRule::Of(named))] {
+        assert!(stream(positive, rule).is_err(), "{positive}");
+    }
+}
+
+#[test]
+fn models_without_names_know_their_signs_alone() {
+    let plain = || LabelRule::Of(Classes::plain());
+    let csv = |text: &str, positive: &str| {
+        let query = format!("labels=y&positive={positive}");
+        read_by(
+            Format::Csv,
+            format!("a,y\n{text}").as_bytes(),
+            &query,
+            plain(),
+        )
+    };
+    // A value that a label has is translated; a value that none has is refused.
+    assert_eq!(labels(&csv("1,foo\n0,bar\n", "foo").unwrap().data), "10");
+    let (kind, detail) = refusal(csv("1,foo\n0,bar\n", "nope"));
+    assert_eq!(kind, FormatErrorKind::TableOption);
+    assert!(
+        detail.contains("No label is `nope`: `foo` (1), `bar` (1)"),
+        "{detail}"
+    );
+    assert!(csv("0,bar\n", "foo").is_err());
+    // Its own names may be repeated, but not turned round.
+    assert_eq!(labels(&csv("0,-1\n", "1").unwrap().data), "0");
+    for positive in ["-1", "0"] {
+        let (_, detail) = refusal(csv("1,1\n0,-1\n", positive));
+        assert!(detail.contains("contradicts"), "{detail}");
+    }
 }
 
 #[test]

@@ -160,11 +160,17 @@ impl Options {
         self.refuse(form, &FormatOption::COLUMNS)
     }
 
+    /// Whether the classes of a model wait for the labels of the examples, so that examples without labels mean
+    /// nothing.
+    pub(crate) fn needs_labels(&self) -> bool {
+        self.unlabelled == UnlabelledMeans::Nothing && matches!(self.label_rule, LabelRule::Of(_))
+    }
+
     /// Checks the options of labels against each other. `has_labels` says whether a body has labels without the option
     /// `labels`.
     ///
     /// # Errors
-    /// When the request says what the labels mean, but there are none.
+    /// When a model waits for labels that the examples lack, or when the request says what they mean.
     pub(crate) fn check_labels(&self, has_labels: bool) -> Result<(), Fault> {
         let has_labels = match &self.labels {
             Some(labels) => *labels != LabelsColumn::None,
@@ -172,6 +178,11 @@ impl Options {
         };
         if has_labels {
             return Ok(());
+        }
+        if self.needs_labels() {
+            let detail = "The examples have no labels, but only labels tell the classes of the model. Say where they \
+                          are, as in `labels=last`, or `labels=appended` for octets.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail));
         }
         self.refuse("a body without labels", &[FormatOption::POSITIVE])
     }

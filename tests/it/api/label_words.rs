@@ -50,6 +50,44 @@ async fn trainings_name_classes_by_the_positive_value_in_every_form() {
 }
 
 #[tokio::test]
+async fn evaluations_refuse_examples_without_labels_if_classes_have_names() {
+    let service = Service::start().await;
+    let table = "y,a,b\nyes,1,0\nno,0,1\n";
+    let named = model_of(trained(&service, "", CSV, table).await);
+    let plain = model_of(trained(&service, "", LIBSVM, "1 1:1\n-1 2:1\n").await);
+    let evaluate = async |model: &str, query: &str, media_type: &str, body: &str| {
+        let path = format!("/v1/models/{model}/evaluate{query}");
+        service.post_as(&path, media_type, body.to_owned()).await
+    };
+    let line = evaluate(&named, "", NDJSON, "{\"x\":\"10\"}\n").await;
+    assert_eq!(line.problem(400), "bad-label");
+    assert_eq!(line.json()["errors"][0]["line"], 1);
+    for (query, media_type, body) in [
+        ("?labels=none", CSV, "a,b\n1,0\n"),
+        ("?labels=none", LIBSVM, "1:1\n"),
+        ("", OCTETS, "@"),
+    ] {
+        let answer = evaluate(&named, query, media_type, body).await;
+        assert_eq!(answer.problem(400), "bad-option", "{media_type}");
+        evaluate(&plain, query, media_type, body).await.expect(200);
+    }
+    let half_space = json!({"half_space": {"examples": ["10"]}}).to_string();
+    let answer = evaluate(&named, "", "application/json", &half_space).await;
+    assert_eq!(answer.problem(400), "bad-label");
+    let answer = service
+        .post_as("/v1/datasets", NDJSON, "10\n".to_owned())
+        .await;
+    let dataset = json!({"dataset": answer.expect(201).id()});
+    let answer = evaluate(&named, "", "application/json", &dataset.to_string()).await;
+    assert_eq!(answer.problem(422), "wrong-data");
+    let job = json!({"evaluate": {"model": named, "data": dataset}});
+    assert_eq!(
+        service.post_json("/v1/jobs", &job).await.problem(422),
+        "wrong-data"
+    );
+}
+
+#[tokio::test]
 async fn an_encoding_gives_its_n_to_every_body() {
     let service = Service::start().await;
     let model = model_of(trained(&service, "", LIBSVM, "1 1:1\n2 3:1\n").await);

@@ -430,6 +430,13 @@ impl LabelNames {
     }
 }
 
+/// Makes the fault of an example without a label where the classes of a model wait for one.
+pub(crate) fn unlabelled() -> Fault {
+    let detail =
+        "The example has no label, but only labels tell the classes of the model; add the label.";
+    Fault::new(FormatErrorKind::BadLabel, detail)
+}
+
 /// Makes the fault of a body with both 0 and -1, of which this label came second.
 fn mixed_labels(label: &[u8]) -> Fault {
     let (found, earlier) = match parse_number(label) {

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use halfspace_core::learners::engine::assume::Assume;
 
 use crate::binary::packed::PackedSample;
-use crate::building::label_names::LabelNames;
+use crate::building::label_names::{LabelNames, unlabelled};
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
@@ -84,6 +84,9 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     }
     let n = match &mut form {
         DataForm::Sample { parsed, assume } => {
+            if !parsed.data.labels().are_given() && options.needs_labels() {
+                return Err(unlabelled().placed(Some(Place::Pointer(String::new()))));
+            }
             *assume = options.assume.or(*assume);
             parsed.data.n()
         }

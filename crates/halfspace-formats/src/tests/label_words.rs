@@ -190,6 +190,49 @@ fn models_without_names_know_their_signs_alone() {
 }
 
 #[test]
+fn examples_without_labels_are_refused_where_classes_wait() {
+    let named = || LabelRule::Of(Classes::new(Some("no".to_owned()), "yes".to_owned()));
+    let read = |format, body: &[u8], query: &str| {
+        let options = Options {
+            unlabelled: UnlabelledMeans::Nothing,
+            ..options(query, named())
+        };
+        crate::read(format, body, &options).map(|_| ())
+    };
+    let line = Place::Line { line: 3, column: 2 };
+    for body in ["\n\n {\"x\":\"10\"}\n", "\n\n 10\n"] {
+        let error = read(Format::Ndjson, body.as_bytes(), "").expect_err(body);
+        assert_eq!(
+            (error.kind, error.place),
+            (FormatErrorKind::BadLabel, Some(line.clone()))
+        );
+    }
+    for (format, body, query) in [
+        (Format::Csv, b"a,b\n1,0\n".as_slice(), "labels=none"),
+        (Format::Libsvm, b"1:1\n", "labels=none"),
+        (Format::Octets, b"\x80", "n=2"),
+        (
+            Format::Json,
+            br#"{"table":{"rows":[{"a":1}],"labels":"none"}}"#,
+            "",
+        ),
+    ] {
+        let error = read(format, body, query).expect_err(query);
+        assert_eq!(error.kind, FormatErrorKind::BadOption, "{format:?} {error}");
+    }
+    let body = br#"{"half_space":{"examples":["10"]}}"#;
+    assert_eq!(
+        read(Format::Json, body, "").map_err(|error| error.kind),
+        Err(FormatErrorKind::BadLabel)
+    );
+    assert_eq!(
+        read(Format::Ndjson, b"{\"x\":\"10\",\"y\":\"yes\"}\n", ""),
+        Ok(())
+    );
+    assert_eq!(read(Format::Octets, b"\xa0", "n=2&labels=appended"), Ok(()));
+}
+
+#[test]
 fn whole_numbers_beyond_the_doubles_are_classes_of_their_own() {
     let (low, high) = ("9007199254740992", "9007199254740993");
     for (sign, [negative, positive]) in [("", [low, high]), ("-", [high, low])] {

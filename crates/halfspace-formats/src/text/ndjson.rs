@@ -12,7 +12,7 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use crate::building::classes::LABEL;
-use crate::building::label_names::LabelNames;
+use crate::building::label_names::{LabelNames, unlabelled};
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
@@ -187,6 +187,8 @@ struct ExampleLines {
     /// Kind of the first line.
     first: Option<LineKind>,
     limits: ParseLimits,
+    /// See [`Options::needs_labels`].
+    needs_labels: bool,
 }
 
 impl ExampleLines {
@@ -198,6 +200,7 @@ impl ExampleLines {
             builder: builder.of_kind(options.values)?.of_labels(labels),
             first: None,
             limits: options.limits.clone(),
+            needs_labels: options.needs_labels(),
         })
     }
 
@@ -220,7 +223,11 @@ impl ExampleLines {
         read.map_err(|misplaced| {
             let (offset, fault) = too_deep(line.text, &self.limits).unwrap_or(misplaced);
             fault.at(line.number, offset)
-        })
+        })?;
+        match self.needs_labels && self.first != Some(LineKind::Labelled) {
+            true => Err(at_start(unlabelled())),
+            false => Ok(()),
+        }
     }
 
     /// Encodes a row by itself.

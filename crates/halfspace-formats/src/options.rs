@@ -187,6 +187,22 @@ impl Options {
         self.refuse("a body without labels", &[FormatOption::POSITIVE])
     }
 
+    /// Sets an option that the body states beside its rows.
+    ///
+    /// # Errors
+    /// As for [`Self::set`], and if the request states another value.
+    pub(crate) fn set_within(&mut self, name: &str, text: &str) -> Result<bool, String> {
+        let mut options = FormatOption::all();
+        let option = options.find(|option| option.name == name);
+        let stated = option.filter(|option| (option.is_stated)(self));
+        let before = stated.map(|_| self.clone());
+        let is_option = self.set(name, text)?;
+        match before.is_some_and(|before| before != *self) {
+            true => Err("the query has another value; state the option once".to_owned()),
+            false => Ok(is_option),
+        }
+    }
+
     /// Checks the number of features per example against the requested n.
     pub(crate) fn check_n(&self, features: usize) -> Result<(), Fault> {
         match self.n.filter(|&n| n != features) {
@@ -201,8 +217,9 @@ impl Options {
 }
 
 /// An option that some formats lack.
+#[derive(Clone, Copy)]
 pub(crate) struct FormatOption {
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// The formats that have the option.
     of: &'static str,
     /// What the other formats lack, after the name of such a format.
@@ -253,6 +270,12 @@ impl FormatOption {
         lack: "has no packed bits",
         is_stated: |options| options.bit_order.is_some(),
     };
+    const N: Self = Self {
+        name: "n",
+        of: "data that you send",
+        lack: "has its own n",
+        is_stated: |options| options.n.is_some(),
+    };
     /// The options about columns.
     pub(crate) const COLUMNS: [Self; 8] = [
         Self::of_columns("ignore", |options| !options.table.ignore.is_empty()),
@@ -279,5 +302,13 @@ impl FormatOption {
             lack: "has no columns to describe",
             is_stated,
         }
+    }
+
+    /// Every option, in no order.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        Self::NOT_OF_OBJECTS
+            .into_iter()
+            .chain([Self::LABELS, Self::POSITIVE, Self::N])
+            .chain(Self::COLUMNS)
     }
 }

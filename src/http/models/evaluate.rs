@@ -97,7 +97,7 @@ pub async fn evaluate_model(
             }
             RequestExamples::Stored(dataset, assume) => {
                 let mut held = Box::new(held);
-                held.origin.assume = assume.or(held.origin.assume);
+                held.origin.assume = assume;
                 Ok(BodyOutcome::NotYet(held, dataset))
             }
         }
@@ -172,7 +172,7 @@ impl EvaluateQuery {
         };
         for (name, text) in query_pairs(query)? {
             match name.as_str() {
-                "assume" => read.origin.assume = Some(parameter(&name, json!(text))?),
+                "assume" => read.data.options.assume = Some(parameter(&name, json!(text))?),
                 "fresh" => read.origin.is_declared_fresh = parameter(&name, literal(&text))?,
                 "confidence" => read.confidence = parameter::<Share>(&name, literal(&text))?.get(),
                 _ if read.data.parameter(&name, &text)? => {}
@@ -203,7 +203,7 @@ impl PendingEvaluation {
         };
         let _timer = limit(&self.limits, &self.run.stop);
         let origin = TestData {
-            assume: assume.or(self.origin.assume),
+            assume,
             sha256: self
                 .origin
                 .is_declared_fresh

@@ -67,7 +67,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
                 let place = Place::Pointer(format!("/table/{name}"));
                 Fault::new(FormatErrorKind::OutOfRange, detail).placed(Some(place))
             };
-            if !options.set(name, text).map_err(wrong)? {
+            if !options.set_within(name, text).map_err(wrong)? {
                 return Err(wrong(
                     "The encoding belongs in the query of this request.".to_owned(),
                 ));
@@ -87,7 +87,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
             if !parsed.data.labels().are_given() && options.needs_labels() {
                 return Err(unlabelled().placed(Some(Place::Pointer(String::new()))));
             }
-            *assume = options.assume.or(*assume);
+            *assume = declared(options.assume, *assume)?;
             parsed.data.n()
         }
         DataForm::Generated(_) if options.assume.is_some() => {
@@ -109,6 +109,17 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     };
     options.check_n(n)?;
     Ok(form)
+}
+
+/// Returns the distribution that the query or the body declares.
+fn declared(query: Option<Assume>, body: Option<Assume>) -> Result<Option<Assume>, Fault> {
+    match (query, body) {
+        (Some(query), Some(body)) if query != body => {
+            let detail = "The query and the body declare different `assume`; state it once.";
+            Err(Fault::new(FormatErrorKind::BadOption, detail))
+        }
+        _ => Ok(query.or(body)),
+    }
 }
 
 /// Reads a body that is one [`DataForm`] with its examples. The examples stay in memory, so the spool is not

@@ -1,5 +1,7 @@
 //! What a request says about labels is honoured or refused, in every format.
 
+use halfspace_core::learners::engine::assume::Assume;
+
 use super::binary::npy;
 use super::*;
 use crate::{Classes, DataForm, LabelRule, TextFormat, write_examples};
@@ -230,6 +232,38 @@ fn examples_without_labels_are_refused_where_classes_wait() {
         Ok(())
     );
     assert_eq!(read(Format::Octets, b"\xa0", "n=2&labels=appended"), Ok(()));
+}
+
+#[test]
+fn the_body_must_not_contradict_the_query() {
+    let body =
+        br#"{"table":{"rows":[{"a":1,"y":"u"},{"a":0,"y":"v"}],"labels":"y","positive":"u"}}"#;
+    for same in ["", "labels=y", "positive=u", "labels=y&positive=u"] {
+        let parsed = read_new(Format::Json, body, same).unwrap();
+        assert_eq!(labels(&parsed.data), "10", "{same}");
+    }
+    for (other, pointer) in [
+        ("labels=a", "/table/labels"),
+        ("positive=v", "/table/positive"),
+    ] {
+        let error = read_new(Format::Json, body, other).expect_err(other);
+        assert_eq!(error.place, Some(Place::Pointer(pointer.to_owned())));
+        assert!(
+            error.detail.contains("the query has another value"),
+            "{error}"
+        );
+    }
+    let body = br#"{"half_space":{"examples":["10"],"assume":"independent"}}"#;
+    let assumed = |assume| {
+        let options = Options {
+            assume: Some(assume),
+            ..Options::default()
+        };
+        let read = crate::read(Format::Json, body.as_slice(), &options);
+        read.map(|_| ()).map_err(|error| error.kind)
+    };
+    assert_eq!(assumed(Assume::Independent), Ok(()));
+    assert_eq!(assumed(Assume::Reflected), Err(FormatErrorKind::BadOption));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use halfspace_core::learners::engine::assume::Assume;
 
 use super::binary::npy;
 use super::*;
+use crate::options::FormatOption;
 use crate::{Classes, DataForm, LabelRule, TextFormat, write_examples};
 
 const POINTS: &str = "{\"x\":\"10\",\"y\":\"a\"}\n{\"x\":\"01\",\"y\":\"b\"}\n";
@@ -76,6 +77,15 @@ fn positive_names_the_classes_of_labels_beside_examples() {
             "{detail}"
         );
     }
+}
+
+#[test]
+fn every_option_can_be_refused_by_its_name() {
+    let mut names: Vec<_> = FormatOption::all().map(|option| option.name).collect();
+    let mut known = crate::OPTION_NAMES;
+    names.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(names, known);
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod inference;
 mod jobs;
 mod kernel_perceptron;
 mod keys;
+mod label_words;
 mod large_data;
 mod learners;
 mod limits;

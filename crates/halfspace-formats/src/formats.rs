@@ -28,7 +28,7 @@ struct FormatEntry {
     media_type: &'static str,
     file_extensions: &'static [&'static str],
     /// The options that the format refuses. JSON and NDJSON refuse more of them for data that are no table.
-    lacks: &'static [FormatOption],
+    lacks: &'static [&'static [FormatOption]],
     /// The places of labels, unless the reader of tables knows them.
     labels: Option<LabelPlaces>,
     parse: Parse,
@@ -43,13 +43,16 @@ struct LabelPlaces {
 impl FormatEntry {
     /// Refuses an option that the format lacks.
     fn check(&self, options: &Options) -> Result<(), Fault> {
-        options.refuse(self.name, self.lacks)?;
+        for lacked in self.lacks {
+            options.refuse(self.name, lacked)?;
+        }
         match (&self.labels, &options.labels) {
             (Some(places), Some(labels)) if !(places.accepts)(labels) => {
-                Err(Fault::new(FormatErrorKind::BadOption, places.refusal))
+                return Err(Fault::new(FormatErrorKind::BadOption, places.refusal));
             }
-            _ => Ok(()),
+            _ => {}
         }
+        options.check_labels(self.format != Format::Octets)
     }
 }
 
@@ -60,7 +63,7 @@ const FORMATS: &[FormatEntry] = &[
         name: "NDJSON",
         media_type: "application/x-ndjson",
         file_extensions: &["ndjson", "jsonl"],
-        lacks: &[FormatOption::BIT_ORDER],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS],
         labels: None,
         parse: crate::text::ndjson::parse,
     },
@@ -69,7 +72,7 @@ const FORMATS: &[FormatEntry] = &[
         name: "CSV",
         media_type: "text/csv",
         file_extensions: &["csv"],
-        lacks: &[FormatOption::BIT_ORDER, FormatOption::SHEET],
+        lacks: &[&[FormatOption::BIT_ORDER, FormatOption::SHEET]],
         labels: None,
         parse: crate::text::csv::parse,
     },
@@ -78,7 +81,7 @@ const FORMATS: &[FormatEntry] = &[
         name: "LIBSVM",
         media_type: "text/x-libsvm",
         file_extensions: &["libsvm", "svm", "train", "test"],
-        lacks: &[FormatOption::HEADER, FormatOption::BIT_ORDER],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS, &FormatOption::COLUMNS],
         labels: Some(LabelPlaces {
             accepts: |labels| matches!(labels, LabelsColumn::First | LabelsColumn::None),
             refusal: "LIBSVM labels come first; the option `labels` must be `first` or `none`.",
@@ -90,7 +93,7 @@ const FORMATS: &[FormatEntry] = &[
         name: "JSON",
         media_type: "application/json",
         file_extensions: &["json"],
-        lacks: &[FormatOption::BIT_ORDER],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS],
         labels: None,
         parse: crate::json::data_forms::parse,
     },
@@ -99,7 +102,7 @@ const FORMATS: &[FormatEntry] = &[
         name: "ARFF",
         media_type: "text/x-arff",
         file_extensions: &["arff"],
-        lacks: &[FormatOption::HEADER, FormatOption::BIT_ORDER],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS],
         labels: None,
         parse: crate::text::arff::parse,
     },
@@ -108,7 +111,7 @@ const FORMATS: &[FormatEntry] = &[
         name: ".npy",
         media_type: "application/x-npy",
         file_extensions: &["npy"],
-        lacks: &[FormatOption::HEADER, FormatOption::BIT_ORDER],
+        lacks: &[&FormatOption::NOT_OF_OBJECTS, &FormatOption::COLUMNS],
         labels: Some(LabelPlaces {
             accepts: |labels| {
                 use LabelsColumn::{First, Last, None};
@@ -123,7 +126,15 @@ const FORMATS: &[FormatEntry] = &[
         name: "a body of octets",
         media_type: "application/octet-stream",
         file_extensions: &["bin"],
-        lacks: &[FormatOption::HEADER],
+        lacks: &[
+            &[
+                FormatOption::HEADER,
+                FormatOption::DELIMITER,
+                FormatOption::SHEET,
+                FormatOption::POSITIVE,
+            ],
+            &FormatOption::COLUMNS,
+        ],
         labels: Some(LabelPlaces {
             accepts: |labels| matches!(labels, LabelsColumn::None | LabelsColumn::Appended),
             refusal: "Octets have no columns; the option `labels` must be `none` or `appended`.",
@@ -135,7 +146,7 @@ const FORMATS: &[FormatEntry] = &[
         name: "XLSX",
         media_type: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         file_extensions: &["xlsx"],
-        lacks: &[FormatOption::BIT_ORDER, FormatOption::DELIMITER],
+        lacks: &[&[FormatOption::BIT_ORDER, FormatOption::DELIMITER]],
         labels: None,
         parse: crate::xlsx::parse,
     },
@@ -144,7 +155,7 @@ const FORMATS: &[FormatEntry] = &[
         name: "CSV",
         media_type: "text/tab-separated-values",
         file_extensions: &["tsv", "tab"],
-        lacks: &[FormatOption::BIT_ORDER, FormatOption::SHEET],
+        lacks: &[&[FormatOption::BIT_ORDER, FormatOption::SHEET]],
         labels: None,
         parse: crate::text::csv::parse_tabs,
     },

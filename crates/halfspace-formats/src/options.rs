@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::building::classes::LabelRule;
 use crate::error::{Fault, FormatErrorKind};
 use crate::stored::header::RowsKind;
-use crate::tables::options::TableOptions;
+use crate::tables::options::{Numbers, TableOptions, Unknown};
 
 /// Position of the label of an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,6 +151,58 @@ impl Options {
         })
     }
 
+    /// Refuses the options of a table for examples in a form that is no table. `form` is its name in errors.
+    ///
+    /// # Errors
+    /// As for [`Self::refuse`].
+    pub(crate) fn refuse_columns(&self, form: &str) -> Result<(), Fault> {
+        self.refuse(form, &[FormatOption::LABELS])?;
+        self.refuse(form, &FormatOption::COLUMNS)
+    }
+
+    /// Whether the classes of a model wait for the labels of the examples, so that examples without labels mean
+    /// nothing.
+    pub(crate) fn needs_labels(&self) -> bool {
+        self.unlabelled == UnlabelledMeans::Nothing && matches!(self.label_rule, LabelRule::Of(_))
+    }
+
+    /// Checks the options of labels against each other. `has_labels` says whether a body has labels without the option
+    /// `labels`.
+    ///
+    /// # Errors
+    /// When a model waits for labels that the examples lack, or when the request says what they mean.
+    pub(crate) fn check_labels(&self, has_labels: bool) -> Result<(), Fault> {
+        let has_labels = match &self.labels {
+            Some(labels) => *labels != LabelsColumn::None,
+            None => has_labels,
+        };
+        if has_labels {
+            return Ok(());
+        }
+        if self.needs_labels() {
+            let detail = "The examples have no labels, but only labels tell the classes of the model. Say where they \
+                          are, as in `labels=last`, or `labels=appended` for octets.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail));
+        }
+        self.refuse("a body without labels", &[FormatOption::POSITIVE])
+    }
+
+    /// Sets an option that the body states beside its rows.
+    ///
+    /// # Errors
+    /// As for [`Self::set`], and if the request states another value.
+    pub(crate) fn set_within(&mut self, name: &str, text: &str) -> Result<bool, String> {
+        let mut options = FormatOption::all();
+        let option = options.find(|option| option.name == name);
+        let stated = option.filter(|option| (option.is_stated)(self));
+        let before = stated.map(|_| self.clone());
+        let is_option = self.set(name, text)?;
+        match before.is_some_and(|before| before != *self) {
+            true => Err("the query has another value; state the option once".to_owned()),
+            false => Ok(is_option),
+        }
+    }
+
     /// Checks the number of features per example against the requested n.
     pub(crate) fn check_n(&self, features: usize) -> Result<(), Fault> {
         match self.n.filter(|&n| n != features) {
@@ -165,8 +217,9 @@ impl Options {
 }
 
 /// An option that some formats lack.
+#[derive(Clone, Copy)]
 pub(crate) struct FormatOption {
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// The formats that have the option.
     of: &'static str,
     /// What the other formats lack, after the name of such a format.
@@ -193,11 +246,23 @@ impl FormatOption {
         lack: "has no sheets",
         is_stated: |options| options.table.sheet.is_some(),
     };
+    /// A prediction ignores labels anyway, so it may say that there are none.
     pub(crate) const LABELS: Self = Self {
         name: "labels",
         of: "tables",
         lack: "marks its labels",
-        is_stated: |options| options.labels.is_some(),
+        is_stated: |options| match options.labels {
+            Some(LabelsColumn::None) => options.label_rule != LabelRule::Ignored,
+            _ => options.labels.is_some(),
+        },
+    };
+    pub(crate) const POSITIVE: Self = Self {
+        name: "positive",
+        of: "labels that are values (in tables, LIBSVM and .npy, and the `y` of JSON and NDJSON)",
+        lack: "has none",
+        is_stated: |options| {
+            options.table.positive.is_some() && options.label_rule != LabelRule::Ignored
+        },
     };
     pub(crate) const BIT_ORDER: Self = Self {
         name: "bit_order",
@@ -205,4 +270,45 @@ impl FormatOption {
         lack: "has no packed bits",
         is_stated: |options| options.bit_order.is_some(),
     };
+    const N: Self = Self {
+        name: "n",
+        of: "data that you send",
+        lack: "has its own n",
+        is_stated: |options| options.n.is_some(),
+    };
+    /// The options about columns.
+    pub(crate) const COLUMNS: [Self; 8] = [
+        Self::of_columns("ignore", |options| !options.table.ignore.is_empty()),
+        Self::of_columns("kinds", |options| !options.table.kinds.is_empty()),
+        Self::of_columns("numbers", |options| options.table.numbers != Numbers::Real),
+        Self::of_columns("bins", |options| options.table.bins.is_some()),
+        Self::of_columns("missing", |options| options.table.missing.is_some()),
+        Self::of_columns("missing_values", |options| {
+            !options.table.missing_values.is_empty()
+        }),
+        Self::of_columns("unknown", |options| {
+            options.table.unknown != Unknown::Refuse
+        }),
+        Self::of_columns("decimal", |options| options.table.decimal.is_some()),
+    ];
+    /// The options that rows of objects refuse.
+    pub(crate) const NOT_OF_OBJECTS: [Self; 4] =
+        [Self::HEADER, Self::BIT_ORDER, Self::DELIMITER, Self::SHEET];
+
+    const fn of_columns(name: &'static str, is_stated: fn(&Options) -> bool) -> Self {
+        Self {
+            name,
+            of: "tables (CSV, ARFF, XLSX, and rows in JSON or NDJSON)",
+            lack: "has no columns to describe",
+            is_stated,
+        }
+    }
+
+    /// Every option, in no order.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        Self::NOT_OF_OBJECTS
+            .into_iter()
+            .chain([Self::LABELS, Self::POSITIVE, Self::N])
+            .chain(Self::COLUMNS)
+    }
 }

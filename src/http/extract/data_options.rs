@@ -25,7 +25,7 @@ pub struct DataParameters {
     /// one bit after the bits of each row. A prediction reads labels only on request.
     labels: Option<String>,
     /// Label value that means +1. All other values mean -1. Models, sessions and encodings with class names know the
-    /// value already.
+    /// value already. A value that no label has is refused, and so is the parameter beside labels that are bits.
     positive: Option<String>,
     /// Columns of a table that are no features, separated by commas. A name with a comma stands in quotes.
     ignore: Option<String>,
@@ -52,7 +52,8 @@ pub struct DataParameters {
     sheet: Option<String>,
     /// Whether the first row of CSV holds names: `auto` (the default), `true` or `false`.
     header: Option<String>,
-    /// Model or dataset whose encoding the table must have, and whose class names read the labels.
+    /// Model or dataset whose encoding the table must have, and whose class names read the labels. Data that are no
+    /// table must have its number of features.
     encoding: Option<String>,
     /// Order of the bits in octets. `big` (the default): the most significant bit comes first. `little`: it comes last.
     bit_order: Option<String>,
@@ -149,7 +150,13 @@ impl DataOptions {
         at: impl Fn(String) -> FieldError,
     ) -> Result<Options, Problem> {
         if let Some(source) = self.encoding {
-            let names = source.found(app, owner, &at).await?;
+            let (names, n) = source.found(app, owner, &at).await?;
+            if let Some(given) = self.options.n.filter(|&given| given != n) {
+                let detail =
+                    format!("The encoding has n = {n}, but the request states n = {given}.");
+                return Err(Problem::new(Code::WRONG_DATA, detail.clone()).with(at(detail)));
+            }
+            self.options.n = Some(n);
             // A stated value of +1 begins new classes, and a model or session has its own.
             if self.options.label_rule == LabelRule::New && self.options.table.positive.is_none() {
                 let classes = names.classes.clone();
@@ -176,33 +183,29 @@ impl EncodingSource {
         owner: &Owner,
         at: impl Fn(String) -> FieldError,
     ) -> Result<Names, Problem> {
-        let names = self.found(app, owner, &at).await?;
+        let (names, _) = self.found(app, owner, &at).await?;
         match names.table.is_some() {
             true => Ok(names),
             false => Err(no_encoding(at)),
         }
     }
 
-    /// Loads the names, of which the encoding may be absent.
+    /// Loads the names, of which the encoding may be absent, and the number of features.
     async fn found(
         self,
         app: &App,
         owner: &Owner,
         at: &impl Fn(String) -> FieldError,
-    ) -> Result<Names, Problem> {
+    ) -> Result<(Names, usize), Problem> {
         let names = match self {
-            Self::Model(id) => app
-                .jobs
-                .models
-                .load(owner, id)
-                .await
-                .map(|model| model.names),
-            Self::Dataset(id) => app
-                .jobs
-                .datasets
-                .find(owner, id)
-                .await
-                .map(|dataset| dataset.names),
+            Self::Model(id) => app.jobs.models.load(owner, id).await.map(|model| {
+                let n = model.hypothesis.n();
+                (model.names, n)
+            }),
+            Self::Dataset(id) => app.jobs.datasets.find(owner, id).await.map(|dataset| {
+                let n = usize::try_from(dataset.summary.facts.n).unwrap_or(usize::MAX);
+                (dataset.names, n)
+            }),
         };
         let refuse = |code, detail: &str| Problem::at(code, at(detail.to_owned()));
         names.map_err(|error| match error {

@@ -44,9 +44,10 @@ use crate::http::problem::{Code, Problem};
 /// Counts the examples that a model classifies correctly and wrongly, and lists the first errors.
 ///
 /// The class names of the model read the labels, so a body may have some of the classes only. A label that the model
-/// does not know is an error. Half-space examples count as positive. Examples that are declared independent
-/// (`assume`) and new to the model (`fresh`) give the result a certificate: an interval of the error. For generated
-/// data and for long evaluations, submit a job with the task `evaluate`. The result of that job is the same document.
+/// does not know is an error, and so is an example without a label if the classes have names. Without names, half-space
+/// examples count as positive. Examples that are declared independent (`assume`) and new to the model (`fresh`) give
+/// the result a certificate: an interval of the error. For generated data and for long evaluations, submit a job with
+/// the task `evaluate`. The result of that job is the same document.
 #[utoipa::path(post, path = "/v1/models/{id}/evaluate", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
         DataParameters,
@@ -96,7 +97,7 @@ pub async fn evaluate_model(
             }
             RequestExamples::Stored(dataset, assume) => {
                 let mut held = Box::new(held);
-                held.origin.assume = assume.or(held.origin.assume);
+                held.origin.assume = assume;
                 Ok(BodyOutcome::NotYet(held, dataset))
             }
         }
@@ -171,7 +172,7 @@ impl EvaluateQuery {
         };
         for (name, text) in query_pairs(query)? {
             match name.as_str() {
-                "assume" => read.origin.assume = Some(parameter(&name, json!(text))?),
+                "assume" => read.data.options.assume = Some(parameter(&name, json!(text))?),
                 "fresh" => read.origin.is_declared_fresh = parameter(&name, literal(&text))?,
                 "confidence" => read.confidence = parameter::<Share>(&name, literal(&text))?.get(),
                 _ if read.data.parameter(&name, &text)? => {}
@@ -202,7 +203,7 @@ impl PendingEvaluation {
         };
         let _timer = limit(&self.limits, &self.run.stop);
         let origin = TestData {
-            assume: assume.or(self.origin.assume),
+            assume,
             sha256: self
                 .origin
                 .is_declared_fresh
@@ -245,7 +246,8 @@ impl PendingEvaluation {
         zero: f64,
         origin: TestData,
     ) -> Result<Result<EvaluateResult, Interrupt>, Problem> {
-        check_labels(examples).map_err(|detail| Problem::new(Code::WRONG_DATA, detail))?;
+        check_labels(&self.model.names, examples)
+            .map_err(|detail| Problem::new(Code::WRONG_DATA, detail))?;
         let shape = examples.shape();
         let is_labelled = shape.labels.is_labelled();
         if !origin

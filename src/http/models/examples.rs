@@ -55,8 +55,8 @@ pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<Load
 ///
 /// Its classes read the labels, and a prediction ignores them.
 /// A format that does not state the number of features uses `n`. For a prediction, a table has labels only
-/// if the query names them, and examples without labels have no class. For any other purpose, both follow
-/// the rules of a training. The query is not read.
+/// if the query names them, and examples without labels have no class. An evaluation of a model with named
+/// classes needs labels. For any other purpose, both follow the rules of a training. The query is not read.
 pub fn options(
     format: Format,
     n: usize,
@@ -71,6 +71,10 @@ pub fn options(
             UnlabelledMeans::Nothing,
             LabelRule::Ignored,
         ),
+        // Without a label nothing tells which of the named classes an example has.
+        ExamplesUse::Evaluate if names.class_names().is_some() => {
+            (None, UnlabelledMeans::Nothing, names.label_rule())
+        }
         ExamplesUse::Evaluate | ExamplesUse::Learn => {
             (None, UnlabelledMeans::HalfSpace, names.label_rule())
         }

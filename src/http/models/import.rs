@@ -164,6 +164,13 @@ pub fn checked(
         table: file.table,
         hypothesis,
     };
+    if document
+        .label_classes()
+        .is_some_and(|classes| classes.overlap())
+    {
+        let detail = "Both classes have names that read the same labels; each label has one class.";
+        return Err(refused(Code::WRONG_MODEL, "/classes", detail.to_owned()));
+    }
     let document = check_import(&file.learner, document, &file.sha256).map_err(unfit)?;
     Ok((file.name, file.learner, document))
 }

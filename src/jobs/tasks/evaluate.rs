@@ -12,10 +12,10 @@ use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::predict::{Misfit, check_fit};
 use halfspace_core::learners::sample::examples::{Examples, LabelKind, MANY_CLASSES};
 
-use crate::records::ModelId;
 use crate::records::evaluation::{EvaluateResult, EvaluateSpec};
 use crate::records::task::DataSpec;
 use crate::records::train::Share;
+use crate::records::{ModelId, Names};
 use crate::storage::JobEnd;
 
 use super::data::TaskData;
@@ -122,7 +122,8 @@ impl Task for Evaluate {
     /// Checks that the model accepts the examples and that the examples have labels.
     fn check(&mut self, allowance: &Allowance) -> Result<(), ResolveError> {
         let check = |examples: &dyn Examples| {
-            check_labels(examples).map_err(|detail| TaskError::WrongData(detail.to_owned()))?;
+            check_labels(&self.model.names, examples)
+                .map_err(|detail| TaskError::WrongData(detail.to_owned()))?;
             check_fit(&self.model.hypothesis, examples).map_err(|misfit| match misfit {
                 Misfit::Intractable(detail) => ResolveError::Intractable(detail),
                 Misfit::Unread(why) => TaskError::Unread(why).into(),
@@ -185,13 +186,18 @@ impl Task for Evaluate {
     }
 }
 
-/// Checks that examples can be compared with a model: they have labels, or are positive by definition.
+/// Checks that examples can be compared with a model of these names: they have labels, or are positive by definition.
+/// Classes with names have no positive one by definition.
 ///
 /// # Errors
 /// The reason why the examples cannot be used.
-pub fn check_labels(examples: &dyn Examples) -> Result<(), &'static str> {
+pub fn check_labels(model: &Names, examples: &dyn Examples) -> Result<(), &'static str> {
     match examples.shape().labels {
         labels if labels.has_many_classes() => Err(MANY_CLASSES),
+        LabelKind::HalfSpace if model.class_names().is_some() => Err(
+            "the examples have no labels, but only labels tell the classes of the model; send the examples with their \
+             labels",
+        ),
         LabelKind::HalfSpace | LabelKind::Labelled { .. } => Ok(()),
         LabelKind::Unlabelled => Err(
             "an evaluation needs labelled or half-space examples; unlabelled examples are only for \

@@ -292,10 +292,13 @@ async fn an_evaluation_is_certified_on_fresh_examples_only() {
         let answer = service.post_json(&format!("{path}?{query}"), &rows).await;
         assert_eq!(answer.problem(status), "invalid-parameter", "{query}");
     }
-    let answer = service
-        .post_json(&format!("{path}?assume=reflected"), &rows)
-        .await;
-    assert!(answer.expect(200).json()["certificates"].is_array());
+    let declared = async |assume: &str| {
+        let path = format!("{path}?assume={assume}");
+        service.post_json(&path, &rows).await
+    };
+    let answer = declared("independent").await.expect(200);
+    assert!(answer.json()["certificates"].is_array());
+    assert_eq!(declared("reflected").await.problem(400), "bad-option");
 }
 
 #[tokio::test]

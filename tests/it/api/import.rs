@@ -289,6 +289,30 @@ fn forged(file: &Value) -> Option<String> {
     Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+#[tokio::test]
+async fn two_names_that_read_the_same_labels_are_refused() {
+    let service = Service::start().await;
+    let rows = json!([{"y": 1, "a": 0}, {"y": 2, "a": 1}]);
+    let job = train(json!({"name": "perceptron"}), json!({"rows": rows}));
+    let file = exported(&service, &job).await;
+    assert_eq!(file["classes"], json!(["1", "2"]));
+    let import = async |pointer: &str, value: Value| {
+        let mut changed = file.clone();
+        *changed.pointer_mut(pointer).unwrap() = value;
+        changed["sha256"] = json!(forged(&changed).unwrap());
+        service.post_json("/v1/models", &changed).await
+    };
+    import("/classes", json!(["1", "3"])).await.expect(201);
+    for names in [["1", "1.0"], ["2", "2"], ["a", "a "]] {
+        let answer = import("/classes", json!(names)).await;
+        assert_eq!(answer.problem(422), "wrong-model", "{names:?}");
+        assert_eq!(answer.json()["errors"][0]["pointer"], "/classes");
+    }
+    let answer = import("/table/label/positive", json!("1.0")).await;
+    assert_eq!(answer.problem(422), "wrong-model");
+    assert_eq!(answer.json()["errors"][0]["pointer"], "/table");
+}
+
 /// Each value of each file is replaced by many others, with a matching digest. The service refuses the file, or
 /// the imported model predicts.
 #[tokio::test]

@@ -300,10 +300,10 @@ class Operations:
         """Counts the examples that a model classifies correctly and wrongly, and lists the first errors.
 
         The class names of the model read the labels, so a body may have some of the classes only. A label that the
-        model does not know is an error. Half-space examples count as positive. Examples that are declared
-        independent (`assume`) and new to the model (`fresh`) give the result a certificate: an interval of the
-        error. For generated data and for long evaluations, submit a job with the task `evaluate`. The result of
-        that job is the same document.
+        model does not know is an error, and so is an example without a label if the classes have names. Without
+        names, half-space examples count as positive. Examples that are declared independent (`assume`) and new to
+        the model (`fresh`) give the result a certificate: an interval of the error. For generated data and for long
+        evaluations, submit a job with the task `evaluate`. The result of that job is the same document.
         """
         return self._send(Call("POST", f"/v1/models/{segment(id)}/evaluate", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "assume": assume, "fresh": fresh, "confidence": confidence}, body=body), types.EvaluateResult)
 
@@ -898,10 +898,10 @@ class AsyncOperations:
         """Counts the examples that a model classifies correctly and wrongly, and lists the first errors.
 
         The class names of the model read the labels, so a body may have some of the classes only. A label that the
-        model does not know is an error. Half-space examples count as positive. Examples that are declared
-        independent (`assume`) and new to the model (`fresh`) give the result a certificate: an interval of the
-        error. For generated data and for long evaluations, submit a job with the task `evaluate`. The result of
-        that job is the same document.
+        model does not know is an error, and so is an example without a label if the classes have names. Without
+        names, half-space examples count as positive. Examples that are declared independent (`assume`) and new to
+        the model (`fresh`) give the result a certificate: an interval of the error. For generated data and for long
+        evaluations, submit a job with the task `evaluate`. The result of that job is the same document.
         """
         return await self._send(Call("POST", f"/v1/models/{segment(id)}/evaluate", accept="application/json", query={"labels": labels, "positive": positive, "ignore": ignore, "kinds": kinds, "numbers": numbers, "bins": bins, "missing": missing, "missing_values": missing_values, "unknown": unknown, "delimiter": delimiter, "decimal": decimal, "sheet": sheet, "header": header, "encoding": encoding, "bit_order": bit_order, "n": n, "assume": assume, "fresh": fresh, "confidence": confidence}, body=body), types.EvaluateResult)
 

@@ -9,6 +9,7 @@ use halfspace_core::memory;
 
 use crate::binary::npy_header::{self, NpyHeader, ValueKind};
 use crate::binary::row_reader::RowReader;
+use crate::building::label_names::LabelNames;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
@@ -16,10 +17,7 @@ use crate::options::{LabelsColumn, Options};
 use crate::parsed::Parsed;
 use crate::stored::spool::Spool;
 use crate::tables::preview::Preview;
-use crate::text::numbers::shortest;
-
-/// Doubles represent all integers up to this magnitude.
-pub(crate) const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
+use crate::text::numbers::{EXACT_MAX, shortest};
 
 /// Difference between a byte 0 or 1 and the character of that bit.
 const TO_CHARACTER: u8 = b'0';
@@ -45,7 +43,8 @@ pub(crate) fn parse_values(
     let builder = SampleBuilder::new(&options.limits, Some(table.features.len()), spool)?;
     let builder = builder.of_rows(header.rows, options.unlabelled);
     let builder = builder.of_kind(options.values)?;
-    let mut builder = builder.of_labels(&options.label_rule);
+    let positive = options.table.positive.as_deref();
+    let mut builder = builder.of_labels(LabelNames::beside(&options.label_rule, positive)?);
     let row_bytes = table.columns * table.kind.bytes();
     // A row, and its values.
     memory::need(2 * row_bytes as u64)?;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::binary::npy::EXACT_MAX;
 use crate::binary::npy_header::ValueKind;
+use crate::text::numbers::EXACT_MAX;
 
 /// Datatype of the elements of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Fault, FormatErrorKind, excerpt};
 use crate::tables::cell::{Content as Cell, DecimalMark};
+use crate::text::numbers::{EXACT_MAX, exact_decimal};
 
 /// The names of two or more classes in the order of their codes. Of two classes the first has the label -1 and the
 /// second the label +1. In JSON the names are a list, whose first item is null if every value but the others means this
@@ -142,6 +143,14 @@ impl Classes {
     /// The name of the label -1 of two classes, unless every other value has this label.
     pub fn negative(&self) -> Option<&str> {
         self.first.as_deref()
+    }
+
+    /// Whether two of the names read the same labels, as 1 and 1.0 do.
+    pub fn overlap(&self) -> bool {
+        let names = self.each().flatten();
+        let mut names: Vec<_> = names.map(|name| canonical(name.as_bytes()).0).collect();
+        names.sort_unstable();
+        names.windows(2).any(|pair| pair[0] == pair[1])
     }
 
     /// Whether every value but one means -1.
@@ -370,10 +379,14 @@ pub(crate) fn bad_label(label: &[u8]) -> Fault {
     Fault::new(FormatErrorKind::BadLabel, detail)
 }
 
-/// Returns the spelling by which labels are compared: numbers in their shortest form, and other text as it is.
+/// Returns the spelling by which labels are compared: numbers in their shortest form, and other text without blanks
+/// around.
 pub(crate) fn canonical(text: &[u8]) -> (Vec<u8>, Cell) {
+    let text = text.trim_ascii();
     let cell = Cell::of(text, DecimalMark::Point);
     let spelling = match cell {
+        // Doubles are not exact from here on.
+        Cell::Number(number) if number.abs() >= EXACT_MAX as f64 => exact_decimal(text),
         Cell::Number(number) => (number + 0.0).to_string().into_bytes(),
         _ => text.to_vec(),
     };
@@ -484,6 +497,21 @@ mod tests {
         );
         assert!(own.recoding(&given, |_| true).unwrap_err().contains("`x`"));
         assert!(Classes::of_names(["a".to_owned()]).is_none());
+    }
+
+    #[test]
+    fn names_that_read_the_same_labels_overlap() {
+        for (first, second) in [("1", "1.0"), ("a", "a"), ("yes", " yes"), ("0", "-0")] {
+            assert!(two(first, second).overlap(), "{first} {second}");
+        }
+        for (first, second) in [
+            ("1", "-1"),
+            ("a", "A"),
+            ("9007199254740993", "9007199254740992"),
+        ] {
+            assert!(!two(first, second).overlap(), "{first} {second}");
+        }
+        assert!(!Classes::new(None, "1".to_owned()).overlap());
     }
 
     #[test]

@@ -83,48 +83,60 @@ impl LabelNames {
         options: &Options,
         like: Option<&LabelEncoding>,
     ) -> Result<Option<Self>, Fault> {
-        let positive = options.table.positive.as_deref();
+        let open = || like.map_or(Meaning::Open, |like| Meaning::Known(like.classes()));
+        Self::of(&options.label_rule, options.table.positive.as_deref(), open)
+    }
+
+    /// Starts the labels beside examples that are no table: 1 and -1, or 1 and 0, unless a model decides or the request
+    /// says which value means +1. None if labels are ignored.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub(crate) fn beside(rule: &LabelRule, positive: Option<&str>) -> Result<Option<Self>, Fault> {
+        Self::of(rule, positive, || match rule {
+            LabelRule::Later => Meaning::Later,
+            _ => Meaning::Signs,
+        })
+    }
+
+    /// Starts labels whose meaning is `open` unless a model or the request fixes it.
+    fn of(
+        rule: &LabelRule,
+        positive: Option<&str>,
+        open: impl FnOnce() -> Meaning,
+    ) -> Result<Option<Self>, Fault> {
         let stated = |positive: &str| spelled(positive.as_bytes()).map(|(text, _)| text);
-        let meaning = match (&options.label_rule, positive) {
+        let meaning = match (rule, positive) {
             (LabelRule::Ignored, _) => return Ok(None),
-            (LabelRule::Of(classes), Some(positive)) if classes.is_plain() => {
-                Meaning::Sign(stated(positive)?)
-            }
-            (LabelRule::Of(classes), Some(positive))
-                if classes.read(positive.as_bytes()).ok() != Some(classes.count() as u32 - 1) =>
-            {
-                let detail = format!(
-                    "positive={positive} contradicts the model or session, whose class {} has the label +1; leave \
-                     `positive` out.",
-                    excerpt(classes.positive().as_bytes())
-                );
-                return Err(Fault::new(FormatErrorKind::TableOption, detail));
-            }
-            (LabelRule::Of(classes), _) => Meaning::Known(classes.clone()),
+            (LabelRule::Of(classes), Some(positive)) => match classes.read(positive.as_bytes()) {
+                Ok(code) if code + 1 == classes.count() as u32 => Meaning::Known(classes.clone()),
+                Err(_) if classes.is_plain() => Meaning::Sign(stated(positive)?),
+                _ => {
+                    let detail = format!(
+                        "positive={positive} contradicts the model or session, whose class {} has the label +1; leave \
+                         `positive` out.",
+                        excerpt(classes.positive().as_bytes())
+                    );
+                    return Err(Fault::new(FormatErrorKind::TableOption, detail));
+                }
+            },
+            (LabelRule::Of(classes), None) => Meaning::Known(classes.clone()),
             (LabelRule::New | LabelRule::Later, Some(positive)) => {
                 Meaning::Stated(stated(positive)?)
             }
-            (LabelRule::New | LabelRule::Later, None) => {
-                like.map_or(Meaning::Open, |like| Meaning::Known(like.classes()))
-            }
+            (LabelRule::New | LabelRule::Later, None) => open(),
         };
         Ok(Some(Self::with(meaning)))
-    }
-
-    /// Starts the labels beside examples that are no table: 1 and -1, or 1 and 0, unless a model decides. None if
-    /// labels are ignored.
-    pub(crate) fn beside(rule: &LabelRule) -> Option<Self> {
-        Some(Self::with(match rule {
-            LabelRule::Ignored => return None,
-            LabelRule::New => Meaning::Signs,
-            LabelRule::Later => Meaning::Later,
-            LabelRule::Of(classes) => Meaning::Known(classes.clone()),
-        }))
     }
 
     /// Starts labels whose values decide.
     pub(crate) fn open() -> Self {
         Self::with(Meaning::Open)
+    }
+
+    /// Starts labels that are 1 and -1, or 1 and 0.
+    pub(crate) fn of_signs() -> Self {
+        Self::with(Meaning::Signs)
     }
 
     fn with(meaning: Meaning) -> Self {
@@ -135,9 +147,17 @@ impl LabelNames {
         }
     }
 
-    /// Whether no label was read.
+    /// Whether no label was read, and the request says nothing about labels.
     pub(crate) fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.values.is_empty() && self.stated().is_none()
+    }
+
+    /// The value that means +1 by the request alone.
+    pub(crate) fn stated(&self) -> Option<&str> {
+        match &self.meaning {
+            Meaning::Stated(positive) | Meaning::Sign(positive) => Some(positive),
+            _ => None,
+        }
     }
 
     /// Whether only a model can read the labels.
@@ -250,6 +270,7 @@ impl LabelNames {
             classes,
             codes: None,
         };
+        self.check_stated()?;
         match std::mem::replace(&mut self.meaning, Meaning::Open) {
             Meaning::Open => self.decided(),
             Meaning::Known(classes) => Ok(of_code(classes)),
@@ -258,11 +279,6 @@ impl LabelNames {
             Meaning::Later => Ok(self.into_read()),
             Meaning::Stated(positive) => {
                 let mut rest = self.values.iter().filter(|value| value.code == 0);
-                if rest.clone().count() == self.values.len() {
-                    let shown = excerpt(positive.as_bytes());
-                    let detail = format!("No label is {shown}: {}.", self.counted());
-                    return Err(Fault::new(FormatErrorKind::TableOption, detail));
-                }
                 let negative = match (rest.next(), rest.next()) {
                     (Some(one), None) => Some(one.text.clone()),
                     _ => None,
@@ -270,6 +286,23 @@ impl LabelNames {
                 Ok(of_code(Classes::new(negative, positive)))
             }
         }
+    }
+
+    /// Checks that a label has the value that the request states.
+    fn check_stated(&self) -> Result<(), Fault> {
+        let Some(positive) = self.stated() else {
+            return Ok(());
+        };
+        if self.values.iter().any(|value| value.code == 1) {
+            return Ok(());
+        }
+        let found = match self.values.is_empty() {
+            true => "the examples have no labels".to_owned(),
+            false => self.counted(),
+        };
+        let shown = excerpt(positive.as_bytes());
+        let detail = format!("No label is {shown}: {found}. Correct `positive`, or leave it out.");
+        Err(Fault::new(FormatErrorKind::TableOption, detail))
     }
 
     /// The classes of the labels 1 and -1, or 1 and 0.
@@ -361,6 +394,11 @@ impl LabelNames {
             },
             [first, second] => {
                 let is_second = match (rank(first), rank(second)) {
+                    // Whole numbers that are one double differ in their digits.
+                    (Some(one), Some(other)) if one == other => {
+                        let digits = |value: &LabelValue| (value.text.len(), value.text.clone());
+                        (digits(second) > digits(first)) == (one > 0.0)
+                    }
                     (Some(first), Some(second)) => second > first,
                     _ => second.text > first.text,
                 };
@@ -390,6 +428,13 @@ impl LabelNames {
         }
         texts.join(", ")
     }
+}
+
+/// Makes the fault of an example without a label where the classes of a model wait for one.
+pub(crate) fn unlabelled() -> Fault {
+    let detail =
+        "The example has no label, but only labels tell the classes of the model; add the label.";
+    Fault::new(FormatErrorKind::BadLabel, detail)
 }
 
 /// Makes the fault of a body with both 0 and -1, of which this label came second.
@@ -480,7 +525,9 @@ mod tests {
     #[test]
     fn a_class_against_the_rest_reads_any_number_of_other_values() {
         let rest = Classes::new(None, "b".to_owned());
-        let mut labels = LabelNames::beside(&LabelRule::Of(rest.clone())).unwrap();
+        let mut labels = LabelNames::beside(&LabelRule::Of(rest.clone()), None)
+            .unwrap()
+            .unwrap();
         for at in 0..2 * VALUES_MAX {
             assert_eq!(labels.push(format!("v{at}").as_bytes()).unwrap(), 0);
         }
@@ -490,7 +537,9 @@ mod tests {
 
     #[test]
     fn labels_for_a_later_model_keep_all_their_names() {
-        let mut labels = LabelNames::beside(&LabelRule::Later).unwrap();
+        let mut labels = LabelNames::beside(&LabelRule::Later, None)
+            .unwrap()
+            .unwrap();
         let codes = ["c", "a", "2.0", "c"].map(|label| labels.push(label.as_bytes()).unwrap());
         assert!(labels.is_foreign() && codes == [0, 1, 2, 0]);
         let read = labels.finish().unwrap();
@@ -499,7 +548,9 @@ mod tests {
             (names, read.codes),
             (vec![Some("c"), Some("a"), Some("2")], None)
         );
-        let mut signs = LabelNames::beside(&LabelRule::Later).unwrap();
+        let mut signs = LabelNames::beside(&LabelRule::Later, None)
+            .unwrap()
+            .unwrap();
         assert_eq!(
             ["1", "0"].map(|label| signs.push(label.as_bytes()).unwrap()),
             [0, 1]

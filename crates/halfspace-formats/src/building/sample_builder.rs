@@ -10,7 +10,7 @@ mod bit_runs;
 use halfspace_core::bits::{WORD_BITS, words_for};
 use halfspace_core::memory;
 
-use crate::building::classes::{Classes, LabelRule, Recoding};
+use crate::building::classes::{Classes, Recoding};
 use crate::building::label_names::LabelNames;
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::row_buffer::RowBuffer;
@@ -47,7 +47,7 @@ impl SampleBuilder {
             store: RowBuffer::new(rules.n, spool),
             rules,
             row: RowBuilder::default(),
-            names: LabelNames::beside(&LabelRule::New),
+            names: Some(LabelNames::of_signs()),
         })
     }
 
@@ -102,9 +102,9 @@ impl SampleBuilder {
         self.put(index, value)
     }
 
-    /// Sets the rule for labels before the first row.
-    pub(crate) fn of_labels(mut self, rule: &LabelRule) -> Self {
-        self.names = LabelNames::beside(rule);
+    /// Sets the meaning of labels before the first row. None ignores them.
+    pub(crate) fn of_labels(mut self, names: Option<LabelNames>) -> Self {
+        self.names = names;
         self
     }
 
@@ -117,6 +117,12 @@ impl SampleBuilder {
             .as_mut()
             .map(|names| names.push(label))
             .transpose()
+    }
+
+    /// Whether the request alone says which label means +1.
+    pub(crate) fn reads_stated_labels(&self) -> bool {
+        let names = self.names.as_ref();
+        names.is_some_and(|names| names.stated().is_some())
     }
 
     /// Whether only a model can read the labels.

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use halfspace_core::learners::engine::assume::Assume;
 
 use crate::binary::packed::PackedSample;
+use crate::building::label_names::{LabelNames, unlabelled};
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
@@ -56,7 +57,9 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     if options.labels == Some(LabelsColumn::Appended) {
         options.refuse("JSON", &[FormatOption::LABELS])?;
     }
-    let mut form = json::from_reader_of_any(reader, &options.limits, &options.label_rule)?;
+    let positive = options.table.positive.as_deref();
+    let labels = LabelNames::beside(&options.label_rule, positive)?;
+    let mut form = json::from_reader_with(reader, &options.limits, labels)?;
     if let DataForm::Rows(rows) = &form {
         let mut options = options.clone();
         for (name, text) in &rows.options {
@@ -64,7 +67,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
                 let place = Place::Pointer(format!("/table/{name}"));
                 Fault::new(FormatErrorKind::OutOfRange, detail).placed(Some(place))
             };
-            if !options.set(name, text).map_err(wrong)? {
+            if !options.set_within(name, text).map_err(wrong)? {
                 return Err(wrong(
                     "The encoding belongs in the query of this request.".to_owned(),
                 ));
@@ -74,13 +77,17 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
         let parsed = rows.parse(&options, None)?;
         return Ok(DataForm::Sample { parsed, assume });
     }
-    // An encoding is for rows, and so are the options beside the encoding.
-    if options.table.encoding.is_none() {
-        options.refuse("JSON", &[FormatOption::HEADER, FormatOption::LABELS])?;
+    options.refuse_columns("this form of JSON")?;
+    let is_of_values = |parsed: &Parsed| parsed.classes.is_some();
+    if !matches!(&form, DataForm::Sample { parsed, .. } if is_of_values(parsed)) {
+        options.refuse("this form of JSON", &[FormatOption::POSITIVE])?;
     }
     let n = match &mut form {
         DataForm::Sample { parsed, assume } => {
-            *assume = options.assume.or(*assume);
+            if !parsed.data.labels().are_given() && options.needs_labels() {
+                return Err(unlabelled().placed(Some(Place::Pointer(String::new()))));
+            }
+            *assume = declared(options.assume, *assume)?;
             parsed.data.n()
         }
         DataForm::Generated(_) if options.assume.is_some() => {
@@ -91,7 +98,8 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
         DataForm::Rows(_) => unreachable!("rows were read above"),
         DataForm::Generated(spec) => spec.n,
         DataForm::Dataset { .. } if options.n.is_some() => {
-            let detail = "The option `n` is only for data that you send; a dataset has its own n. Omit the option.";
+            let detail = "The options `n` and `encoding` are only for data that you send; a dataset has its own n and \
+                          encoding. Omit the option.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
         DataForm::Dataset { assume, .. } => {
@@ -101,6 +109,17 @@ pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     };
     options.check_n(n)?;
     Ok(form)
+}
+
+/// Returns the distribution that the query or the body declares.
+fn declared(query: Option<Assume>, body: Option<Assume>) -> Result<Option<Assume>, Fault> {
+    match (query, body) {
+        (Some(query), Some(body)) if query != body => {
+            let detail = "The query and the body declare different `assume`; state it once.";
+            Err(Fault::new(FormatErrorKind::BadOption, detail))
+        }
+        _ => Ok(query.or(body)),
+    }
 }
 
 /// Reads a body that is one [`DataForm`] with its examples. The examples stay in memory, so the spool is not
@@ -244,7 +263,7 @@ impl<'de> Visitor<'de> for ExampleKind {
                 ListField::Examples => {
                     let started = SampleBuilder::new(&scope::limits(), None, None);
                     let started = started.map_err(scope::raise)?;
-                    let started = started.of_labels(&scope::label_rule());
+                    let started = started.of_labels(scope::labels());
                     builder = Some(map.next_value_seed(ExamplesReader {
                         kind: self,
                         builder: started,

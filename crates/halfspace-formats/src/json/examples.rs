@@ -9,6 +9,7 @@ use crate::building::classes::{LABEL, bad_label};
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::scope;
+use crate::text::numbers::EXACT_MAX;
 
 /// Kind of the examples of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -284,7 +285,14 @@ impl<'de> Visitor<'de> for Y<'_> {
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
-        self.visit_str(&value.to_string())
+        let label = self.visit_str(&value.to_string())?;
+        if label.is_some() && value.abs() >= EXACT_MAX as f64 {
+            let detail = format!(
+                "The label {value} is beyond 2^53, where numbers of JSON lose digits; write it as a text."
+            );
+            return Err(scope::raise(Fault::new(FormatErrorKind::BadLabel, detail)));
+        }
+        Ok(label)
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {

@@ -26,6 +26,7 @@ use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment, Track};
 
 use crate::building::classes::LabelRule;
+use crate::building::label_names::LabelNames;
 use crate::content_coding::refuse_compressed;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::json::depth::DepthReader;
@@ -82,6 +83,15 @@ pub fn from_reader_of_any<T: DeserializeOwned>(
     limits: &ParseLimits,
     labels: &LabelRule,
 ) -> Result<T, FormatError> {
+    from_reader_with(reader, limits, LabelNames::beside(labels, None)?)
+}
+
+/// Reads one JSON document like [`from_reader_of_any`]. Labels of its data have this meaning, or none.
+pub(crate) fn from_reader_with<T: DeserializeOwned>(
+    reader: impl Read,
+    limits: &ParseLimits,
+    labels: Option<LabelNames>,
+) -> Result<T, FormatError> {
     let mut reader = DepthReader::new(reader, limits.json_depth_max);
     let mut begun = Vec::new();
     reader
@@ -124,7 +134,7 @@ pub fn from_reader_of_tensors<T: DeserializeOwned>(
     let reader = WindowReader::new(reader, window.clone(), limits.json_depth_max);
     let document = serde_json::Deserializer::from_reader(reader);
     let tensor = TensorScope { n, window };
-    let Whole(document) = read(document, limits, &LabelRule::Ignored, Some(tensor))?;
+    let Whole(document) = read(document, limits, None, Some(tensor))?;
     Ok(document)
 }
 
@@ -140,7 +150,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Whole<T> {
 fn read<'de, T: DeserializeOwned>(
     mut document: serde_json::Deserializer<impl serde_json::de::Read<'de>>,
     limits: &ParseLimits,
-    labels: &LabelRule,
+    labels: Option<LabelNames>,
     tensor: Option<TensorScope>,
 ) -> Result<T, FormatError> {
     let window = tensor.as_ref().map(|tensor| tensor.window.clone());

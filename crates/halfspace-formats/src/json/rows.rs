@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::option_text::OPTION_NAMES;
-use crate::options::Options;
+use crate::options::{FormatOption, Options};
 use crate::parsed::Parsed;
 use crate::tables::objects::{ObjectRow, ObjectRows, with_names};
 use crate::tables::preview::Preview;
@@ -113,6 +113,8 @@ impl JsonRows {
         options: &Options,
         preview: Option<&Preview>,
     ) -> Result<Parsed, FormatError> {
+        options.refuse("a row in JSON", &FormatOption::NOT_OF_OBJECTS)?;
+        options.check_labels(true)?;
         let options = with_names(options);
         let mut rows = ObjectRows::new(&options, None, preview)?;
         let mut fault = None;

@@ -2,12 +2,12 @@
 //!
 //! Data forms stand anywhere inside derived request structs. `Deserialize` passes no context to them and
 //! returns only text from them. The thread therefore keeps a scope open while a document is read, which
-//! happens in one go. Limits and the rule for labels go down through the scope, and the typed fault comes up. Without a
-//! scope the default limits apply, labels are those of new data, and faults are plain text.
+//! happens in one go. Limits and the meaning of labels go down through the scope, and the typed fault comes
+//! up. Without a scope the default limits apply, labels are those of new data, and faults are plain text.
 
 use std::cell::RefCell;
 
-use crate::building::classes::LabelRule;
+use crate::building::label_names::LabelNames;
 use crate::error::Fault;
 use crate::json::window::SharedWindow;
 use crate::options::ParseLimits;
@@ -22,7 +22,7 @@ pub(crate) struct TensorScope {
 
 struct Scope {
     limits: ParseLimits,
-    label_rule: LabelRule,
+    labels: Option<LabelNames>,
     tensor: Option<TensorScope>,
     /// The last fault raised, and the pointer from the value that raised the fault to the faulty part.
     raised: Option<(Fault, String)>,
@@ -49,19 +49,19 @@ impl Drop for ScopeGuard {
     }
 }
 
-/// Runs `read` under `limits` and the rule for labels, with a tensor if the document may contain one. Returns the
+/// Runs `read` under `limits` and this meaning of labels, with a tensor if the document may contain one. Returns the
 /// result and the last fault raised.
 pub(crate) fn within<T>(
     limits: &ParseLimits,
-    label_rule: &LabelRule,
+    labels: Option<LabelNames>,
     tensor: Option<TensorScope>,
     read: impl FnOnce() -> T,
 ) -> (T, Option<(Fault, String)>) {
-    let (limits, label_rule) = (limits.clone(), label_rule.clone());
+    let limits = limits.clone();
     SCOPES.with_borrow_mut(|scopes| {
         scopes.push(Scope {
             limits,
-            label_rule,
+            labels,
             tensor,
             raised: None,
         });
@@ -77,10 +77,10 @@ pub(crate) fn limits() -> ParseLimits {
     scoped.unwrap_or_default()
 }
 
-/// Returns the rule for labels of the document being read.
-pub(crate) fn label_rule() -> LabelRule {
-    let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.label_rule.clone()));
-    scoped.unwrap_or_default()
+/// Returns the labels of the document being read. None if they are ignored.
+pub(crate) fn labels() -> Option<LabelNames> {
+    let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.labels.clone()));
+    scoped.unwrap_or_else(|| Some(LabelNames::of_signs()))
 }
 
 /// Returns the facts about the tensor of the document being read, if the document may contain one.

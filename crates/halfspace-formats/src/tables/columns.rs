@@ -277,8 +277,8 @@ impl TableColumns {
             };
             let missing = || {
                 let detail = format!(
-                    "The table has no label column {}, which the encoding names; `labels=none` reads each row as a \
-                     positive example, and `labels=COLUMN` names another column.",
+                    "The table has no label column {}, which the encoding names; `labels=COLUMN` names another \
+                     column, and `labels=none` reads rows without labels.",
                     excerpt(label.column.as_bytes())
                 );
                 Fault::new(FormatErrorKind::TableOption, detail)

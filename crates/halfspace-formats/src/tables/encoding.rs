@@ -414,6 +414,10 @@ impl TableEncoding {
                 ));
             }
         }
+        let classes = self.label.as_ref().map(LabelEncoding::classes);
+        if classes.is_some_and(|classes| classes.overlap()) {
+            return Err("The two values of the label read the same labels.".to_owned());
+        }
         let others = self.ignored.iter().map(|column| column.index);
         let others = others.chain(self.label.as_ref().map(|label| label.index));
         let all: HashSet<u32> = self

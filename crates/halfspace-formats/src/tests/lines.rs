@@ -502,7 +502,7 @@ fn bad_csv_is_refused_at_its_place() {
             ("1,0\nyes,0\nno,1\n", Kind::TableOption, None),
             ("a,b\nx,y\n", Kind::TableOption, Some(at(1, 1))),
             ("1,0\n1,\"2,5\"\n", Kind::TableOption, Some(at(2, 3))),
-            ("1,\"0\n1\",0\n", Kind::Syntax, Some(at(1, 3))),
+            ("1,\"0\n1,0\n", Kind::Syntax, Some(at(1, 3))),
         ],
     );
     let header_false = Options {

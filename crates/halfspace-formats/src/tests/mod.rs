@@ -8,6 +8,7 @@ mod budgets;
 mod coding;
 mod corpus;
 mod json;
+mod label_words;
 mod lines;
 mod portions;
 mod preview;

@@ -1,13 +1,14 @@
 //! CSV (RFC 4180) and its dialects: one row of a table per line, between commas, semicolons, tabs or bars.
 //!
-//! A quoted field must end on its line. Blanks around a field are ignored, and so are blank lines.
+//! A line break inside quotes belongs to the field. Blanks around a field are ignored, and so are blank lines.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::ops::Range;
 
 use csv_core::ReadRecordResult;
 use halfspace_core::memory;
-use memchr::memchr;
+use memchr::{memchr, memchr_iter, memrchr};
 
 use crate::building::parsed_rows::ParsedRows;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
@@ -60,8 +61,9 @@ fn parse_delimited(
             lines.pass_empty_lines(u64::MAX);
             continue;
         }
+        let number = line.number;
         let start = Place::Line {
-            line: line.number,
+            line: number,
             column: 1,
         };
         if let (Some((table, _)), Some(fields)) = (&mut table, &fields)
@@ -69,11 +71,23 @@ fn parse_delimited(
         {
             continue;
         }
-        let placed = |(offset, fault): Misplaced| fault.at(line.number, offset);
-        let fields = fields
-            .get_or_insert_with(|| Fields::new(stated.unwrap_or_else(|| delimiter(line.text))));
+        let mut text = Cow::Borrowed(line.text);
+        let quoted = memchr(b'"', &text).is_some();
+        if quoted && ends_in_quotes(&text) {
+            let ending = line.ending;
+            text = Cow::Owned(whole_record(
+                text.into_owned(),
+                ending,
+                &mut lines,
+                options,
+            )?);
+        }
+        let placed =
+            |(offset, fault): Misplaced| fault.placed(Some(place_in(&text, number, offset)));
+        let fields =
+            fields.get_or_insert_with(|| Fields::new(stated.unwrap_or_else(|| delimiter(&text))));
         fields
-            .split(line.text, options.limits.n_max)
+            .split(&text, quoted, options.limits.n_max)
             .map_err(placed)?;
         let (table, columns) = match &mut table {
             Some(table) => table,
@@ -93,10 +107,7 @@ fn parse_delimited(
             }
         };
         fields.check_columns(*columns).map_err(placed)?;
-        let place = |column| Place::Line {
-            line: line.number,
-            column: fields.start(column) as u64 + 1,
-        };
+        let place = |column| place_in(&fields.line, number, fields.start(column));
         table.text_row(|column| fields.get(column), place)?;
     }
     match table {
@@ -105,6 +116,49 @@ fn parse_delimited(
             let detail = "The data have no examples; send at least one.";
             Err(Fault::new(FormatErrorKind::EmptyData, detail).into())
         }
+    }
+}
+
+/// Whether a quote is open at the end of a text.
+fn ends_in_quotes(text: &[u8]) -> bool {
+    !memchr_iter(b'"', text).count().is_multiple_of(2)
+}
+
+/// Appends the lines that follow an open quote, up to its end or the end of the body. `ending` is that of the text.
+fn whole_record(
+    mut text: Vec<u8>,
+    ending: &'static [u8],
+    lines: &mut LineReader<&mut dyn Read>,
+    options: &Options,
+) -> Result<Vec<u8>, FormatError> {
+    text.extend_from_slice(ending);
+    while let Some(line) = lines.next_line()? {
+        let limit = options.limits.line_bytes_max;
+        if text.len() + line.text.len() > limit {
+            let fault = Fault::too_large(
+                "A quote is open, and the row is too long",
+                "line_bytes_max",
+                limit as u64,
+            );
+            return Err(fault.at(line.number, 0));
+        }
+        memory::need(2 * (text.len() + line.text.len()) as u64)?;
+        text.extend_from_slice(line.text);
+        if ends_in_quotes(line.text) {
+            return Ok(text);
+        }
+        text.extend_from_slice(line.ending);
+    }
+    Ok(text)
+}
+
+/// Returns the place of a byte of a record that begins with line `first`.
+fn place_in(text: &[u8], first: u64, offset: usize) -> Place {
+    let before = &text[..offset];
+    let start = memrchr(b'\n', before).map_or(0, |at| at + 1);
+    Place::Line {
+        line: first + memchr_iter(b'\n', before).count() as u64,
+        column: (offset - start) as u64 + 1,
     }
 }
 
@@ -155,9 +209,9 @@ impl Fields {
         }
     }
 
-    /// Splits a line of at most `n_max` fields and a label. The limit is needed because a field takes more
-    /// memory than its comma.
-    fn split(&mut self, line: &[u8], n_max: usize) -> Result<(), Misplaced> {
+    /// Splits a record of at most `n_max` fields and a label, which may have quotes. The limit is needed because a
+    /// field takes more memory than its comma.
+    fn split(&mut self, line: &[u8], quoted: bool, n_max: usize) -> Result<(), Misplaced> {
         if line.len() > self.line.capacity() {
             // The copy, its text without quotes, and a range and an end for each field, in vectors that may double.
             let fields = line.len().min(n_max) + 1;
@@ -168,8 +222,8 @@ impl Fields {
         self.line.clear();
         self.line.extend_from_slice(line);
         self.ranges.clear();
-        self.quoted = memchr(b'"', line).is_some();
-        if self.quoted {
+        self.quoted = quoted;
+        if quoted {
             return self.split_quoted(n_max);
         }
         // Fields are short, so a separate search for each comma would cost more.
@@ -207,7 +261,7 @@ impl Fields {
         self.ranges.push(start..self.line.len());
         let fail = |at, detail: &str| Err((at, Fault::new(FormatErrorKind::Syntax, detail)));
         if quoted {
-            return fail(opened, "The quote is not closed on this line.");
+            return fail(opened, "The quote is not closed.");
         }
         if !self.unquote() {
             return fail(0, "A quote is inside a field; quote the whole field.");
@@ -234,7 +288,9 @@ impl Fields {
             match result {
                 // The next call has empty input, which ends the record.
                 ReadRecordResult::InputEmpty => {}
-                ReadRecordResult::Record => return ended == self.ranges.len(),
+                ReadRecordResult::Record => {
+                    return ended == self.ranges.len() && read == self.line.len();
+                }
                 _ => return false,
             }
         }

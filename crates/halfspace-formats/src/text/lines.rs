@@ -20,6 +20,8 @@ pub(crate) struct Line<'a> {
     /// Number of the line, from 1.
     pub(crate) number: u64,
     pub(crate) text: &'a [u8],
+    /// The bytes that end the line. None at the end of a body.
+    pub(crate) ending: &'static [u8],
 }
 
 /// Reads lines. Beyond `READ_BYTES` the buffer grows only for a longer line.
@@ -90,7 +92,11 @@ impl<R: Read> LineReader<R> {
         let from = self.start;
         self.start += after;
         let mut text = &self.buffer[from..from + length];
-        text = text.strip_suffix(b"\r").unwrap_or(text);
+        let mut ending: &[u8] = if after > length { b"\n" } else { b"" };
+        if let Some(stripped) = text.strip_suffix(b"\r") {
+            text = stripped;
+            ending = if after > length { b"\r\n" } else { b"\r" };
+        }
         if self.number == 1 {
             refuse_compressed(text)?;
             text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -98,6 +104,7 @@ impl<R: Read> LineReader<R> {
         Ok(Some(Line {
             number: self.number,
             text,
+            ending,
         }))
     }
 

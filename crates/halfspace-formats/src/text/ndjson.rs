@@ -12,6 +12,7 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use crate::building::classes::LABEL;
+use crate::building::label_names::{LabelNames, unlabelled};
 use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
@@ -31,6 +32,9 @@ const PORTION_BYTES: u64 = 256 * 1024;
 
 /// A fault and its byte in the line, from 0.
 type Misplaced = (usize, Fault);
+
+/// A line that is no row, in errors about options.
+const EXAMPLE: &str = "a line with an example";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineKind {
@@ -128,6 +132,7 @@ impl<'o> Body<'o> {
                 named, spool, preview,
             )?)));
         }
+        options.refuse_columns(EXAMPLE)?;
         Ok(Self::Examples(Box::new(ExampleLines::new(options, spool)?)))
     }
 }
@@ -182,31 +187,33 @@ struct ExampleLines {
     /// Kind of the first line.
     first: Option<LineKind>,
     limits: ParseLimits,
+    /// See [`Options::needs_labels`].
+    needs_labels: bool,
 }
 
 impl ExampleLines {
     fn new(options: &Options, spool: Option<Spool>) -> Result<Self, FormatError> {
-        // An encoding is for rows, and so are the options beside the encoding.
-        if options.table.encoding.is_none() {
-            options.refuse("NDJSON", &[FormatOption::HEADER, FormatOption::LABELS])?;
-        }
         let builder = SampleBuilder::new(&options.limits, options.n, spool)?;
+        let positive = options.table.positive.as_deref();
+        let labels = LabelNames::beside(&options.label_rule, positive)?;
         Ok(Self {
-            builder: builder
-                .of_kind(options.values)?
-                .of_labels(&options.label_rule),
+            builder: builder.of_kind(options.values)?.of_labels(labels),
             first: None,
             limits: options.limits.clone(),
+            needs_labels: options.needs_labels(),
         })
     }
 
     /// Reads a line that is not blank. With options that have an encoding, the line may be a row.
     fn read(&mut self, line: Line<'_>, encoded: Option<&Options>) -> Result<(), FormatError> {
         let start = line.text.len() - line.text.trim_ascii_start().len();
-        if let Some(options) = encoded.filter(|_| is_row(line.text)) {
-            let kind = check_kind(&mut self.first, LineKind::Row);
-            kind.map_err(|fault| fault.at(line.number, start))?;
-            return self.read_encoded(line, options);
+        let at_start = |fault: Fault| fault.at(line.number, start);
+        if let Some(options) = encoded {
+            if is_row(line.text) {
+                check_kind(&mut self.first, LineKind::Row).map_err(at_start)?;
+                return self.read_encoded(line, options);
+            }
+            options.refuse_columns(EXAMPLE).map_err(at_start)?;
         }
         let (first, builder) = (&mut self.first, &mut self.builder);
         let read = match line.text[start] {
@@ -216,7 +223,11 @@ impl ExampleLines {
         read.map_err(|misplaced| {
             let (offset, fault) = too_deep(line.text, &self.limits).unwrap_or(misplaced);
             fault.at(line.number, offset)
-        })
+        })?;
+        match self.needs_labels && self.first != Some(LineKind::Labelled) {
+            true => Err(at_start(unlabelled())),
+            false => Ok(()),
+        }
     }
 
     /// Encodes a row by itself.
@@ -302,7 +313,15 @@ impl<R: Read> NdjsonPortions<R> {
     /// # Errors
     /// When the options do not fit NDJSON or exceed a limit.
     pub fn new(reader: R, options: &Options) -> Result<Self, FormatError> {
-        options.refuse("NDJSON", &[FormatOption::BIT_ORDER])?;
+        options.refuse("NDJSON", &FormatOption::NOT_OF_OBJECTS)?;
+        let examples = ExampleLines::new(options, None)?;
+        if examples.builder.reads_stated_labels() {
+            // The label of a line must not depend on later lines.
+            options.refuse("a stream of lines", &[FormatOption::POSITIVE])?;
+        }
+        if options.table.encoding.is_none() {
+            options.refuse_columns(EXAMPLE)?;
+        }
         let encoded = options
             .table
             .encoding
@@ -311,7 +330,7 @@ impl<R: Read> NdjsonPortions<R> {
         let ration = Ration { reader, left: 0 };
         Ok(Self {
             lines: LineReader::new(ration, options.limits.line_bytes_max),
-            examples: ExampleLines::new(options, None)?,
+            examples,
             encoded,
             unlabelled: options.unlabelled,
             read: 0,

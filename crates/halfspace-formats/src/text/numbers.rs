@@ -6,6 +6,9 @@ use memchr::{memchr_iter, memchr3};
 
 use crate::error::{Fault, FormatErrorKind, excerpt};
 
+/// Doubles represent all integers up to this magnitude.
+pub(crate) const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
+
 /// Reason why a text is not a finite number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberFault {
@@ -56,6 +59,26 @@ pub(crate) fn shortest(number: f64) -> Cow<'static, str> {
     }
 }
 
+/// Returns the exact decimal form of a finite number of 1 or more: its sign, its digits, and a point only before a
+/// fraction.
+pub(crate) fn exact_decimal(text: &[u8]) -> Vec<u8> {
+    let text = str::from_utf8(text).unwrap_or_default();
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let unsigned = mantissa.trim_start_matches(['+', '-']);
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let all = [whole, fraction].concat();
+    // The number is finite and at least 1, so the point stands after the first digit that is not 0.
+    let point = whole.len() as i64 + exponent.parse::<i64>().unwrap_or(0);
+    let point = usize::try_from(point).unwrap_or(0);
+    let (whole, fraction) = all.split_at(point.min(all.len()));
+    let sign = if mantissa.starts_with('-') { "-" } else { "" };
+    let zeros = "0".repeat(point.saturating_sub(all.len()));
+    let fraction = fraction.trim_end_matches('0');
+    let mark = if fraction.is_empty() { "" } else { "." };
+    let number = [whole.trim_start_matches('0'), &zeros, mark, fraction].concat();
+    [sign, &number].concat().into_bytes()
+}
+
 /// Whether a whole number with this text may have a shorter one, such as 5 for `5.0`.
 pub(crate) fn is_respelled(text: &[u8], value: f64) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
@@ -76,9 +99,7 @@ pub(crate) fn are_respelled(line: &[u8], values: &[f64]) -> bool {
 
 /// Whether the digits of a whole number are those of its shortest text.
 fn has_own_digits(value: f64) -> bool {
-    /// Whole numbers below this bound are doubles.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    value.abs() < EXACT && (value != 0.0 || value.is_sign_positive())
+    value.abs() < EXACT_MAX as f64 && (value != 0.0 || value.is_sign_positive())
 }
 
 /// Whether a finite number is whole. Unlike `f64::fract` this calls no function, and several numbers are tested at
@@ -219,6 +240,26 @@ mod tests {
             assert_eq!(is_respelled(text.as_bytes(), value), expected, "{text}");
             let of_line = are_respelled(line.as_bytes(), &[0.25, value]);
             assert_eq!(of_line, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn exact_decimals_keep_all_digits() {
+        for (text, expected) in [
+            ("9007199254740993", "9007199254740993"),
+            ("-9007199254740993.0", "-9007199254740993"),
+            ("+0009007199254740993.50", "9007199254740993.5"),
+            ("1e20", "100000000000000000000"),
+            ("-1.25E+18", "-1250000000000000000"),
+            ("0.00012e24", "120000000000000000000"),
+            ("9007199254740993000e-2", "90071992547409930"),
+            ("9007199254740993005e-2", "90071992547409930.05"),
+        ] {
+            assert_eq!(
+                exact_decimal(text.as_bytes()),
+                expected.as_bytes(),
+                "{text}"
+            );
         }
     }
 

@@ -133,7 +133,7 @@ fn csv_cell(cell: &str) -> Cow<'_, str> {
 /// Returns a name without what ends a label of LIBSVM. No class has the name that is left of another one's, because the
 /// other class of such a name is a number.
 fn libsvm_token(name: &str) -> String {
-    name.replace([' ', '\t', ':', '#'], "_")
+    name.replace([' ', '\t', '\r', '\n', ':', '#'], "_")
 }
 
 /// The features of one example.

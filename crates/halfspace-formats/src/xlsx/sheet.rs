@@ -11,7 +11,7 @@ use super::xml::{XmlPart, too_long};
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::options::Options;
 use crate::tables::cell::{Cell, DecimalMark};
-use crate::text::numbers::parse_number;
+use crate::text::numbers::{EXACT_MAX, parse_number};
 
 /// Reader of the rows with values.
 pub(super) struct SheetReader<'a, 'p, 'o> {
@@ -260,6 +260,10 @@ impl<'a, 'p, 'o> SheetReader<'a, 'p, 'o> {
             _ if value.is_empty() => {}
             CellKind::Number if !self.styles.is_date(cell.style) => {
                 let number = parse_number(value).map_err(|fault| fault.of_value(value))?;
+                if number.abs() >= EXACT_MAX as f64 {
+                    text.extend_from_slice(value);
+                    return Ok(Cell::Number(number, Some(start..text.len())));
+                }
                 if self.decimal == DecimalMark::Point || number.fract() == 0.0 {
                     return Ok(Cell::Number(number, None));
                 }

@@ -128,8 +128,12 @@ impl SparseBuilder {
         memory::need(2 * held.min(budget))?;
         if let Some(spool) = &self.spool {
             let stored = stored_bytes(&self.header(UnlabelledMeans::Nothing));
-            // Rows that left memory are held no more.
-            let held = if self.first > 0 { u64::MAX } else { held };
+            // Rows that left memory are held no more. Packed at the end, the others may take more bytes than now.
+            let held = if self.first > 0 {
+                u64::MAX
+            } else {
+                held.max(bytes)
+            };
             let reserved = spool.reserve(stored.unwrap_or(u64::MAX), held);
             reserved.map_err(SampleRules::not_reserved)?;
         }
